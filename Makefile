@@ -1,0 +1,35 @@
+# Needs Python >= 3.11, make and the package registries; everything else is fetched here.
+PYTHON ?= python3
+UV := .uv/bin/uv
+
+.PHONY: setup demo test slow check bench clean
+
+setup: .venv/.ready
+
+.venv/.ready: pyproject.toml uv.lock $(UV)
+	$(UV) sync --frozen --all-extras --quiet --python $(PYTHON)
+	@touch $@
+
+$(UV):
+	$(PYTHON) -m venv .uv
+	.uv/bin/python -m pip install --quiet uv
+
+demo: setup
+	.venv/bin/ossature demo -o demo
+
+check: setup
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/pyright
+
+test: check
+	.venv/bin/pytest
+
+slow: setup
+	.venv/bin/pytest -m slow
+
+bench: setup
+	.venv/bin/python benchmarks/run.py
+
+clean:
+	rm -rf .venv .uv demo

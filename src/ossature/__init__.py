@@ -1,0 +1,58 @@
+"""From a motion-capture recording to a rig.
+
+    import ossature as oss
+
+    take = oss.read("walk.c3d")
+    markers = take.recording()
+    oss.write(markers, "walk.trc")
+
+Values are frozen; time first, xyz last; metres, radians, seconds, z up, quaternions w x y z.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ossature.errors import OssatureError as OssatureError
+    from ossature.formats import read as read
+    from ossature.formats import write as write
+    from ossature.values import Bodies as Bodies
+    from ossature.values import Motion as Motion
+    from ossature.values import Recording as Recording
+    from ossature.values import Skeleton as Skeleton
+    from ossature.values import Take as Take
+
+__version__ = "0.1.0"
+
+# Names are looked up on first use: `ossature --help` must not wait for numpy.
+_HOMES = {
+    "OssatureError": "ossature.errors",
+    "read": "ossature.formats",
+    "write": "ossature.formats",
+    "Bodies": "ossature.values",
+    "Motion": "ossature.values",
+    "Recording": "ossature.values",
+    "Skeleton": "ossature.values",
+    "Take": "ossature.values",
+}
+
+__all__ = [
+    "Bodies",
+    "Motion",
+    "OssatureError",
+    "Recording",
+    "Skeleton",
+    "Take",
+    "read",
+    "write",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ossature' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,51 @@
+"""The command line: one file per verb, a few lines over the library."""
+
+import sys
+from importlib import import_module
+
+import click
+
+VERBS = {
+    "convert": "Turn one file format into another.",
+    "info": "Versions, formats, and which optional parts are installed.",
+    "inspect": "Say what is in a file.",
+}
+
+
+class Verbs(click.Group):
+    """Loads a verb's module when it is called, so that ``--help`` answers at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        return getattr(import_module(f"ossature.cli.{cmd_name}"), cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="ossature", message="%(prog)s %(version)s")
+def ossature() -> None:
+    """From a motion-capture recording to a rig.
+
+    Example: ossature inspect walk.c3d
+    """
+
+
+def main() -> None:
+    """Entry point: an error the user can mend is one line and exit code 1."""
+    from ossature.errors import OssatureError
+
+    try:
+        ossature(standalone_mode=True)
+    except OssatureError as error:
+        click.echo(f"ossature: {error}", err=True)
+        sys.exit(1)
+    except MemoryError:
+        click.echo("ossature: not enough memory for this file", err=True)
+        sys.exit(1)

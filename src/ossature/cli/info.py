@@ -1,0 +1,82 @@
+"""ossature info"""
+
+import platform
+from importlib.metadata import PackageNotFoundError, metadata, requires, version
+
+import click
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print facts as JSON.")
+def info(*, as_json: bool) -> None:
+    """Versions, formats, and which optional parts are installed.
+
+    Example: ossature info
+    """
+    import msgspec
+
+    facts = {
+        "ossature": version("ossature"),
+        "python": platform.python_version(),
+        "packages": {name: _installed(name) for name in _core()},
+        "extras": {
+            extra: {name: _installed(name) for name in _extra(extra)} for extra in _extras()
+        },
+        "formats": _formats(),
+    }
+    if as_json:
+        click.echo(msgspec.json.encode(facts).decode())
+        return
+    click.echo(f"ossature {facts['ossature']}, Python {facts['python']}")
+    for name, found in facts["packages"].items():
+        click.echo(f"  {name:14} {found}")
+    for extra, packages in facts["extras"].items():
+        missing = [name for name, found in packages.items() if found is None]
+        state = (
+            f"missing {', '.join(missing)}: pip install 'ossature[{extra}]'" if missing else "ok"
+        )
+        click.echo(f"extra {extra:10} {state}")
+    for name, able in facts["formats"].items():
+        click.echo(f"format {name:14} {able}")
+
+
+def _core() -> list[str]:
+    return [_package(line) for line in requires("ossature") or () if "extra ==" not in line]
+
+
+def _extras() -> list[str]:
+    return metadata("ossature").get_all("Provides-Extra") or []
+
+
+def _extra(extra: str) -> list[str]:
+    ours = [
+        line
+        for line in requires("ossature") or ()
+        if f"extra == '{extra}'" in line.replace('"', "'")
+    ]
+    return [_package(line) for line in ours]
+
+
+def _package(requirement: str) -> str:
+    for mark in "<>=!~;[ ":
+        requirement = requirement.split(mark)[0]
+    return requirement
+
+
+def _installed(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _formats() -> dict[str, str]:
+    from ossature.formats import FORMATS
+
+    def able(form) -> str:
+        verbs = [
+            verb for verb, function in (("reads", form.read), ("writes", form.write)) if function
+        ]
+        return f"{' and '.join(verbs)} {', '.join(sorted(form.holds))} ({', '.join(form.suffixes)})"
+
+    return {form.name: able(form) for form in FORMATS}

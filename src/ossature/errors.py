@@ -1,0 +1,81 @@
+"""Every error ossature raises on purpose.
+
+OssatureError
+├── FormatError          a file's syntax: names file, place, what was expected
+│   ├── UnknownFormat    nobody recognises it
+│   └── WrongContent     read, but it does not hold what was asked for
+├── ShapeError           an array of the wrong shape            (also ValueError)
+├── UnknownName          no such marker, body, joint, subject   (also KeyError)
+├── BadValue             an argument or a value out of range    (also ValueError)
+├── NotEnoughData        the recording does not carry the answer
+└── MissingExtra         an optional package is not installed   (also ImportError)
+
+Messages are one line: lower case, no full stop, numbers with units, and what to do next.
+"""
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class OssatureError(Exception):
+    """Base of all errors that ossature raises on purpose."""
+
+
+class FormatError(OssatureError):
+    """A file that cannot be read as what it claims to be."""
+
+    def __init__(self, path: str | Path, problem: str, place: str = "") -> None:
+        self.path, self.problem, self.place = Path(path), problem, place
+        where = f"{self.path.name}, {place}" if place else self.path.name
+        super().__init__(f"{where}: {problem}")
+
+
+class UnknownFormat(FormatError):
+    """No reader recognises the file's content."""
+
+
+class WrongContent(FormatError):
+    """The file is readable but does not hold what was asked for."""
+
+
+class ShapeError(OssatureError, ValueError):
+    """An array whose shape does not fit its meaning."""
+
+
+class BadValue(OssatureError, ValueError):
+    """A value outside what is meaningful."""
+
+
+class NotEnoughData(OssatureError):
+    """The recording does not carry the answer that was asked of it."""
+
+
+class MissingExtra(OssatureError, ImportError):
+    """An optional package is needed and not installed."""
+
+    def __init__(self, package: str, purpose: str, extra: str) -> None:
+        self.package, self.purpose, self.extra = package, purpose, extra
+        super().__init__(
+            f"{purpose} needs the package {package!r}; install it with: "
+            f"pip install 'ossature[{extra}]'"
+        )
+
+
+class UnknownName(OssatureError, KeyError):
+    """A marker, joint, body or subject was asked for that is not there."""
+
+    def __init__(self, kind: str, name: str, available: Sequence[str]) -> None:
+        self.kind, self.name, self.available = kind, name, tuple(available)
+        near = difflib.get_close_matches(name, self.available, n=3, cutoff=0.5)
+        if near:
+            hint = f"did you mean {' or '.join(map(repr, near))}?"
+        else:
+            shown = ", ".join(self.available[:8]) + (", …" if len(self.available) > 8 else "")
+            hint = (
+                f"there are {len(self.available)}: {shown}" if self.available else "there are none"
+            )
+        super().__init__(f"no {kind} named {name!r}; {hint}")
+
+    def __str__(self) -> str:  # KeyError alone would print the repr
+        return str(self.args[0])

@@ -1,0 +1,65 @@
+"""File syntax and nothing else: one file per format, reader and writer side by side."""
+
+from pathlib import Path
+
+from ossature.errors import FormatError, WrongContent
+from ossature.formats.plain_csv import PLAIN_CSV
+from ossature.formats.registry import (
+    Format,
+    WriteOptions,
+    as_take,
+    check_holds,
+    find_format,
+    format_for_writing,
+    whole_file,
+)
+from ossature.values import Bodies, Motion, Recording, Skeleton, Take
+
+FORMATS: tuple[Format, ...] = (PLAIN_CSV,)
+"""Every format, asked in this order; the first whose ``sniff`` says yes reads the file."""
+
+
+def read(path: str | Path) -> Take:
+    """Read any supported file, recognised by its content.
+
+    Returns
+    -------
+    Take
+        All that the file holds; ``take.recording()``, ``take.body_poses()``, ``take.motion()``
+        pick the single thing most files hold.
+    """
+    path = Path(path)
+    form = find_format(path, FORMATS)
+    if form.read is None:
+        raise WrongContent(path, f"ossature writes {form.name} but does not read it")
+    return form.read(path)
+
+
+def write(
+    value: Take | Recording | Bodies | Motion | Skeleton,
+    path: str | Path,
+    *,
+    unit: str | None = None,
+    up: str | None = None,
+) -> None:
+    """Write a value in the format that the file name's ending asks for.
+
+    Parameters
+    ----------
+    unit, up
+        Unit of length and upward axis of the file; by default those of the file the value came
+        from where the format allows it, else the format's own.
+    """
+    path = Path(path)
+    take = as_take(value)
+    form = format_for_writing(path, FORMATS)
+    check_holds(form, take, path)
+    assert form.write is not None
+    try:
+        with whole_file(path) as partial:
+            form.write(partial, take, WriteOptions(unit, up))
+    except OSError as error:
+        raise FormatError(path, f"cannot be written: {error.strerror or error}") from error
+
+
+__all__ = ["FORMATS", "Format", "WriteOptions", "find_format", "read", "write"]

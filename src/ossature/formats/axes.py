@@ -1,0 +1,46 @@
+"""Files whose up axis is not z, and lengths that are not metres: turned here, turned back here."""
+
+import numpy as np
+
+from ossature.errors import BadValue
+from ossature.maths import quat
+from ossature.maths.quat import Array
+
+METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "in": 0.0254, "ft": 0.3048}
+"""Length of a unit in metres."""
+
+_HALF = np.sqrt(0.5)
+TO_Z_UP = {
+    "z": np.array([1.0, 0.0, 0.0, 0.0]),
+    # (x, y, z) → (x, −z, y): what Blender does with y-up files
+    "y": np.array([_HALF, _HALF, 0.0, 0.0]),
+    # (x, y, z) → (−z, y, x)
+    "x": np.array([_HALF, 0.0, -_HALF, 0.0]),
+}
+"""Rotation to our world (z up) from a file's."""
+
+
+def metres_per(unit: str) -> float:
+    """Length of a unit in metres."""
+    if unit not in METRES:
+        raise BadValue(f"unknown unit {unit!r}; known: {', '.join(METRES)}")
+    return METRES[unit]
+
+
+def turn_points(points: Array, q: Array) -> Array:
+    """Points in another world. The turns above only exchange axes, so no digit is lost."""
+    matrix = np.rint(quat.to_matrix(q))
+    columns = np.argmax(np.abs(matrix), axis=1)
+    return points[..., columns] * matrix[np.arange(3), columns]
+
+
+def turn_rotations(rotations: Array, q: Array) -> Array:
+    """World rotations (..., 4) of bodies, in another world."""
+    return quat.multiply(q, rotations)
+
+
+def to_z_up(up: str) -> Array:
+    """Rotation to our world from one whose ``up`` axis points up."""
+    if up not in TO_Z_UP:
+        raise BadValue(f"the up axis must be x, y or z, got {up!r}")
+    return TO_Z_UP[up]

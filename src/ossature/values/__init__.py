@@ -1,0 +1,34 @@
+"""What flows between the stages: Recording → Bodies → Joints → Skeleton → Motion.
+
+Values are frozen, their arrays read-only, and they check themselves when made: a value that exists
+is consistent. Time first, xyz last; metres, seconds, radians; z up; quaternions w, x, y, z; a
+missing sample is NaN. ``history`` says what has been done, oldest first.
+"""
+
+from ossature.values.bodies import Bodies
+from ossature.values.events import Attachment, Event, Mark, Slip, Swap
+from ossature.values.motion import Motion
+from ossature.values.recording import Analog, Recording
+from ossature.values.skeleton import Body, Joint, Limits, Loop, Marker, Skeleton
+from ossature.values.source import Source
+from ossature.values.take import Take
+
+__all__ = [
+    "Analog",
+    "Attachment",
+    "Bodies",
+    "Body",
+    "Event",
+    "Joint",
+    "Limits",
+    "Loop",
+    "Mark",
+    "Marker",
+    "Motion",
+    "Recording",
+    "Skeleton",
+    "Slip",
+    "Source",
+    "Swap",
+    "Take",
+]

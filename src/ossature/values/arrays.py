@@ -1,0 +1,49 @@
+"""Checks that every value makes of its arrays."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ossature.errors import BadValue, ShapeError
+
+Array = NDArray[np.floating[Any]]
+
+
+def frozen(values: ArrayLike, shape: Sequence[int | str], name: str) -> Array:
+    """A read-only float64 copy of ``values``; a word in ``shape`` stands for any size."""
+    array = np.array(values, dtype=np.float64)
+    fits = array.ndim == len(shape) and all(
+        isinstance(want, str) or want == got for want, got in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        wanted = "(" + ", ".join(str(size) for size in shape) + ")"
+        raise ShapeError(f"{name} must have shape {wanted}, got {array.shape}")
+    array.flags.writeable = False
+    return array
+
+
+def whole_rows(array: Array) -> Array:
+    """The array with rows (last axis) that are partly NaN made wholly NaN: half a point is none."""
+    broken = ~np.isfinite(array).all(axis=-1)
+    if broken.any():
+        array = array.copy()
+        array[broken] = np.nan
+        array.flags.writeable = False
+    return array
+
+
+def unique_names(names: Sequence[str], kind: str) -> tuple[str, ...]:
+    names = tuple(str(name) for name in names)
+    if len(set(names)) != len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise BadValue(f"{kind} names must be unique, these appear twice: {', '.join(twice[:8])}")
+    return names
+
+
+def positive_rate(rate: float) -> float:
+    rate = float(rate)
+    if not (np.isfinite(rate) and rate > 0.0):
+        raise BadValue(f"rate must be a positive number of frames per second, got {rate}")
+    return rate

@@ -1,0 +1,164 @@
+"""A rig: bodies, the joints between them, and the markers they carry."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ossature.errors import BadValue, UnknownName
+from ossature.values.arrays import Array, frozen, unique_names
+from ossature.values.events import Event
+
+KINDS = ("fixed", "hinge", "universal", "ball", "free")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Limits:
+    """How far a joint goes, in one or several descriptions of the same thing. Radians."""
+
+    hinge: tuple[float, float] | None = None
+    """Angle about the joint's single axis."""
+    euler: tuple[tuple[str, float, float], ...] = ()
+    """Ranges of angles about successive axes, as files give them: (axis, low, high)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joint:
+    """How a body hangs on its parent: one point that both share."""
+
+    kind: str = "ball"
+    """``fixed``, ``hinge``, ``universal``, ``ball`` or ``free``."""
+    in_parent: Array = (0.0, 0.0, 0.0)  # type: ignore[assignment]
+    """(3,) the joint in the parent's frame (``l`` of paper 000)."""
+    in_body: Array = (0.0, 0.0, 0.0)  # type: ignore[assignment]
+    """(3,) the joint in the body's own frame (``c`` of paper 000)."""
+    axes: Array = ()  # type: ignore[assignment]
+    """(n_axes, 3) unit axes in the parent's frame: one for a hinge, two for a universal joint."""
+    limits: Limits | None = None
+    rms: float | None = None
+    """How far the two bodies' ideas of the joint lie apart over the take, metres."""
+    covariance: Array | None = None
+    """(3, 3) of the joint centre in the parent's frame, square metres."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise BadValue(f"joint kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        object.__setattr__(self, "in_parent", frozen(self.in_parent, (3,), "in_parent"))
+        object.__setattr__(self, "in_body", frozen(self.in_body, (3,), "in_body"))
+        axes = np.asarray(self.axes, dtype=float).reshape(-1, 3)
+        object.__setattr__(self, "axes", frozen(axes, ("n_axes", 3), "axes"))
+        if self.covariance is not None:
+            object.__setattr__(self, "covariance", frozen(self.covariance, (3, 3), "covariance"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Marker:
+    """A marker's place on its body."""
+
+    name: str
+    position: Array
+    """(3,) in the body's frame."""
+    rms: float | None = None
+    """Distance between model and recording over the take, metres."""
+    covariance: Array | None = None
+    """(3, 3) of the place, square metres."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "position", frozen(self.position, (3,), "marker position"))
+        if self.covariance is not None:
+            object.__setattr__(self, "covariance", frozen(self.covariance, (3, 3), "covariance"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """One rigid part. Its frame is its own; the joint says where it meets its parent."""
+
+    name: str
+    parent: str | None
+    """Name of the parent; None for the root."""
+    joint: Joint = Joint()
+    length: float | None = None
+    """From the body's joint to the joint of the child that continues the bone; None if none."""
+    markers: tuple[Marker, ...] = ()
+    tip: Array | None = None
+    """(3,) end of a bone that has no child, in the body's frame."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "markers", tuple(self.markers))
+        if self.tip is not None:
+            object.__setattr__(self, "tip", frozen(self.tip, (3,), "tip"))
+        if self.parent is None and np.any(self.joint.in_body):
+            raise BadValue(f"root {self.name!r} must have its joint at its own origin")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """Two bodies that meet without being parent and child, as clasped hands."""
+
+    bodies: tuple[str, str]
+    in_first: Array
+    in_second: Array
+    rms: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "in_first", frozen(self.in_first, (3,), "in_first"))
+        object.__setattr__(self, "in_second", frozen(self.in_second, (3,), "in_second"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Skeleton:
+    """Bodies in tree order: every parent stands before its children."""
+
+    bodies: tuple[Body, ...]
+    subject: str = ""
+    loops: tuple[Loop, ...] = ()
+    events: tuple[Event, ...] = ()
+    history: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bodies", tuple(self.bodies))
+        names = unique_names([body.name for body in self.bodies], "body")
+        for index, body in enumerate(self.bodies):
+            if body.parent is not None and body.parent not in names:
+                raise UnknownName("parent body", body.parent, names)
+            if body.parent is not None and names.index(body.parent) >= index:
+                raise BadValue(f"body {body.name!r} stands before its parent {body.parent!r}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(body.name for body in self.bodies)
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        """Index of each body's parent, −1 for a root; ``parents[j] < j``."""
+        place = {body.name: index for index, body in enumerate(self.bodies)}
+        return tuple(-1 if body.parent is None else place[body.parent] for body in self.bodies)
+
+    @property
+    def offsets(self) -> Array:
+        """(n_bodies, 3) each joint from its parent's joint, in the parent's frame; root zero.
+
+        These are BVH's OFFSETs and glTF's rest translations: a node sits at the body's joint and
+        is turned like the body.
+        """
+        offsets = np.zeros((len(self.bodies), 3))
+        for index, parent in enumerate(self.parents):
+            if parent >= 0:
+                joint = self.bodies[index].joint
+                offsets[index] = joint.in_parent - self.bodies[parent].joint.in_body
+        return offsets
+
+    def index(self, name: str) -> int:
+        if name not in self.names:
+            raise UnknownName("body", name, self.names)
+        return self.names.index(name)
+
+    def body(self, name: str) -> Body:
+        return self.bodies[self.index(name)]
+
+    def children(self, name: str) -> tuple[str, ...]:
+        return tuple(body.name for body in self.bodies if body.parent == name)
+
+    def with_bodies(self, bodies: Sequence[Body], did: str, **changes: Any) -> "Skeleton":
+        return replace(self, bodies=tuple(bodies), history=(*self.history, did), **changes)

@@ -1,0 +1,35 @@
+"""Fixtures and comparisons shared by all tests."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+DATA = Path(os.environ.get("OSSATURE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20260101)
+
+
+def real(name: str) -> Path:
+    """A real recording by its path below the data folder; skips where it is absent."""
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"{name} is not here: set OSSATURE_DATA to the folder of real recordings")
+    return path
+
+
+def assert_close(actual, expected, tolerance: float = 1e-12) -> None:
+    """Equal to rounding; NaN only where both are."""
+    np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance)
+
+
+def assert_rotations_close(actual, expected, tolerance: float = 1e-12) -> None:
+    """Same rotations: a quaternion equals its negative; NaN is refused."""
+    actual, expected = np.broadcast_arrays(actual, expected)
+    assert np.isfinite(actual).all() and np.isfinite(expected).all()
+    sign = np.where(np.sum(actual * expected, axis=-1, keepdims=True) < 0, -1.0, 1.0)
+    np.testing.assert_allclose(actual, sign * expected, atol=tolerance)
