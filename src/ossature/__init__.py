@@ -9,7 +9,9 @@
 Values are frozen; time first, xyz last; metres, radians, seconds, z up, quaternions w x y z.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -56,3 +58,19 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
+
+
+class _Package(ModuleType):
+    """Keeps the verbs in place where a stage's folder has the same name.
+
+    Importing ``ossature.clean.gaps`` would set ``ossature.clean`` to the folder; users call it.
+    Inside the library a stage is reached as ``from ossature.clean import gaps``.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _HOMES and isinstance(value, ModuleType):
+            return
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
