@@ -1,0 +1,272 @@
+"""The fit itself: joints, marker places and poses together, by Gauss–Newton (METHODS §4).
+
+Unknown are the shared numbers of a ``Rig`` and, for every frame, the root's place and every
+body's orientation. Orientations are absolute (world from body), so a marker's derivative with
+respect to a body on its path is one cross product with the arm that this body carries. Frames
+couple only through the shared numbers: each frame is eliminated on its own and what remains is
+one small dense system (Schur complement). A step costs O(frames).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ossature.calibrate.rig import Rig
+from ossature.maths import quat
+from ossature.maths.quat import Array
+
+MARKER_SIGMA = 0.010
+"""Metres. What a marker's skin may do; the noise of a camera is far smaller."""
+REST_SIGMA = 1.0
+"""Radians. How far bodies are from the rest pose relative to their parents: decides only where
+markers are silent."""
+OUTLIER = 4.0
+"""Residuals beyond this many standard deviations lose weight."""
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """What is held true about the shared unknowns before any frame is seen: ``matrix @ shared``
+    is ``target``, give or take ``sigma``."""
+
+    matrix: Array
+    target: Array
+    sigma: Array
+
+    def normal(self, shared: Array) -> tuple[Array, Array, float]:
+        """Normal matrix, gradient and cost of the beliefs at ``shared``."""
+        weighted = self.matrix / self.sigma[:, None]
+        residual = (self.matrix @ shared - self.target) / self.sigma
+        return weighted.T @ weighted, weighted.T @ residual, 0.5 * float(residual @ residual)
+
+
+@dataclass(frozen=True)
+class Poses:
+    """World orientation of every body and the root's place, per frame."""
+
+    rotations: Array
+    """(n_frames, n_bodies, 3, 3)"""
+    root: Array
+    """(n_frames, 3)"""
+
+    def moved(self, step: Array) -> "Poses":
+        """After a tangent step (n_frames, 3 + 3 n_bodies)."""
+        turn = quat.to_matrix(quat.exp(step[:, 3:].reshape(len(step), -1, 3)))
+        return Poses(turn @ self.rotations, self.root + step[:, :3])
+
+
+@dataclass(frozen=True)
+class Adjustment:
+    """Where the fit ended."""
+
+    rig: Rig
+    poses: Poses
+    residuals: Array
+    """(n_frames, n_markers, 3) model minus recording; 0 where not seen."""
+    information: Array
+    """(n_shared, n_shared) inverse covariance of the shared unknowns at the assumed noise."""
+    iterations: int
+    converged: bool
+
+
+def adjust(
+    rig: Rig,
+    observed: Array,
+    poses: Poses,
+    beliefs: Beliefs,
+    *,
+    max_iterations: int = 30,
+    tolerance: float = 1e-4,
+) -> Adjustment:
+    """Fit everything to the frames given.
+
+    Parameters
+    ----------
+    observed : (n_frames, n_markers, 3)
+        Metres; NaN where not seen.
+    tolerance
+        Stop when an accepted step lowers the cost by less than this share.
+    """
+    damping = 1e-3
+    state = _evaluate(rig, observed, poses, beliefs)
+    information = np.zeros((rig.n_shared, rig.n_shared))
+    converged = False
+    iteration = 0
+    for iteration in range(1, max_iterations + 1):
+        system = _linearise(state, beliefs)
+        while True:
+            shared_step, pose_step, information = _solve(system, damping)
+            candidate = _evaluate(
+                state.rig.with_shared(state.rig.shared + shared_step),
+                observed,
+                state.poses.moved(pose_step),
+                beliefs,
+            )
+            if candidate.cost <= state.cost or damping > 1e6:
+                break
+            damping *= 8.0
+        gain = (state.cost - candidate.cost) / max(state.cost, 1e-300)
+        if gain < 0.0:
+            break
+        state, damping = candidate, max(damping / 8.0, 1e-9)
+        if gain < tolerance:
+            converged = True
+            break
+    return Adjustment(
+        state.rig, state.poses, state.residuals, information, iteration, converged
+    )
+
+
+@dataclass(frozen=True)
+class _State:
+    rig: Rig
+    poses: Poses
+    seen: np.ndarray
+    residuals: Array
+    weights: Array
+    """(n_frames, n_markers) of the squared residual, robust weight included."""
+    lean: Array
+    """(n_frames, n_bodies − 1, 3) rotation vectors from the parent, in the parent's frame."""
+    cost: float
+
+
+def _evaluate(rig: Rig, observed: Array, poses: Poses, beliefs: Beliefs) -> _State:
+    joints = joint_places(rig, poses)
+    carriers = rig.marker_bodies
+    model = joints[:, carriers] + np.einsum(
+        "fmij,mj->fmi", poses.rotations[:, carriers], rig.places
+    )
+    seen = np.isfinite(observed[..., 0])
+    residuals = np.where(seen[..., None], model - observed, 0.0)
+    squared = np.einsum("fmi,fmi->fm", residuals, residuals) / MARKER_SIGMA**2
+    # Geman–McClure: quadratic for honest markers, flat for impossible ones
+    soft = 1.0 + squared / OUTLIER**2
+    weights = np.where(seen, 1.0 / (soft**2 * MARKER_SIGMA**2), 0.0)
+    parents = np.array(rig.parents[1:], dtype=int)
+    relative = np.swapaxes(poses.rotations[:, parents], -1, -2) @ poses.rotations[:, 1:]
+    lean = quat.log(quat.from_matrix(relative))
+    cost = 0.5 * float(np.sum(np.where(seen, squared / soft, 0.0)))
+    cost += 0.5 * float(np.sum(lean**2)) / REST_SIGMA**2
+    cost += beliefs.normal(rig.shared)[2]
+    return _State(rig, poses, seen, residuals, weights, lean, cost)
+
+
+def joint_places(rig: Rig, poses: Poses) -> Array:
+    """(n_frames, n_bodies, 3) joints in the world."""
+    joints = np.zeros((len(poses.root), rig.n_bodies, 3))
+    joints[:, 0] = poses.root
+    for body, parent in enumerate(rig.parents):
+        if parent >= 0:
+            joints[:, body] = joints[:, parent] + poses.rotations[:, parent] @ rig.offsets[body]
+    return joints
+
+
+@dataclass(frozen=True)
+class _System:
+    pose: Array
+    """(n_frames, d, d)"""
+    cross: Array
+    """(n_frames, d, n_shared)"""
+    shared: Array
+    pose_gradient: Array
+    shared_gradient: Array
+
+
+def _linearise(state: _State, beliefs: Beliefs) -> _System:
+    pose_jacobian, shared_jacobian = _jacobians(state.rig, state.poses)
+    n_frames = len(state.residuals)
+    root_weight = np.sqrt(state.weights)[..., None]
+    residual = (root_weight * state.residuals).reshape(n_frames, -1, 1)
+    pose_jacobian = (root_weight[..., None] * pose_jacobian).reshape(n_frames, residual.shape[1], -1)
+    shared_jacobian = (root_weight[..., None] * shared_jacobian).reshape(
+        n_frames, residual.shape[1], -1
+    )
+    pose_t = np.swapaxes(pose_jacobian, -1, -2)
+    pose = pose_t @ pose_jacobian
+    pose_gradient = (pose_t @ residual)[..., 0]
+    _add_rest(state, pose, pose_gradient)
+    flat = shared_jacobian.reshape(-1, shared_jacobian.shape[-1])
+    normal, gradient, _ = beliefs.normal(state.rig.shared)
+    return _System(
+        pose=pose,
+        cross=pose_t @ shared_jacobian,
+        shared=flat.T @ flat + normal,
+        pose_gradient=pose_gradient,
+        shared_gradient=flat.T @ residual.reshape(-1) + gradient,
+    )
+
+
+def _jacobians(rig: Rig, poses: Poses) -> tuple[Array, Array]:
+    """Markers' derivatives by pose (n_frames, n_markers, 3, 3 + 3 n_bodies) and by shared unknown."""
+    n_frames, n_markers = len(poses.root), rig.n_markers
+    by_pose = np.zeros((n_frames, n_markers, 3, 3 + 3 * rig.n_bodies))
+    by_shared = np.zeros((n_frames, n_markers, 3, rig.n_shared))
+    by_pose[..., :3] = np.eye(3)
+    paths = rig.paths()
+    for body in range(rig.n_bodies):
+        markers = rig.markers_below(body)
+        arms = np.empty((len(markers), 3))
+        for row, marker in enumerate(markers):
+            path = paths[rig.marker_bodies[marker]]
+            below = path[path.index(body) + 1 :]
+            arms[row] = rig.offsets[below[0]] if below else rig.places[marker]
+        world = np.einsum("fij,mj->fmi", poses.rotations[:, body], arms)
+        by_pose[:, markers, :, 3 + 3 * body : 6 + 3 * body] = -_cross_matrix(world)
+        if body > 0:
+            parent = poses.rotations[:, rig.parents[body]]
+            by_shared[:, markers, :, rig.joint_columns(body)] = parent[:, None]
+    for marker, body in enumerate(rig.marker_bodies):
+        by_shared[:, marker, :, rig.marker_columns(marker)] = poses.rotations[:, body]
+    return by_pose, by_shared
+
+
+def _add_rest(state: _State, normal: Array, gradient: Array) -> None:
+    """The pull towards the rest pose, as a spring between each body and its parent."""
+    weight = 1.0 / REST_SIGMA**2
+    for body, parent in enumerate(state.rig.parents):
+        if parent < 0:
+            continue
+        pull = weight * np.einsum(
+            "fij,fj->fi", state.poses.rotations[:, parent], state.lean[:, body - 1]
+        )
+        own, other = slice(3 + 3 * body, 6 + 3 * body), slice(3 + 3 * parent, 6 + 3 * parent)
+        gradient[:, own] += pull
+        gradient[:, other] -= pull
+        diagonal = weight * np.eye(3)
+        normal[:, own, own] += diagonal
+        normal[:, other, other] += diagonal
+        normal[:, own, other] -= diagonal
+        normal[:, other, own] -= diagonal
+
+
+def _solve(system: _System, damping: float) -> tuple[Array, Array, Array]:
+    """Shared step, pose steps, and the information left for the shared unknowns."""
+    size = system.pose.shape[-1]
+    diagonal = np.einsum("fii->fi", system.pose)
+    floor = 1e-9 * diagonal.max()
+    damped = system.pose + np.eye(size) * (damping * diagonal + floor)[:, None, :]
+    right = np.concatenate([system.cross, system.pose_gradient[..., None]], axis=-1)
+    eliminated = np.linalg.solve(damped, right)
+    by_shared, by_gradient = eliminated[..., :-1], eliminated[..., -1]
+    n_shared = system.shared.shape[0]
+    flat = system.cross.reshape(-1, n_shared)
+    information = system.shared - flat.T @ by_shared.reshape(-1, n_shared)
+    gradient = system.shared_gradient - flat.T @ by_gradient.reshape(-1)
+    lifted = information + damping * np.diag(np.diag(system.shared))
+    shared_step = -np.linalg.solve(lifted, gradient)
+    pose_step = -(by_gradient + by_shared @ shared_step)
+    return shared_step, pose_step, information
+
+
+def _cross_matrix(v: Array) -> Array:
+    """(..., 3, 3) matrices that cross with ``v`` (..., 3)."""
+    zero = np.zeros(v.shape[:-1])
+    x, y, z = np.moveaxis(v, -1, 0)
+    return np.stack(
+        [
+            np.stack([zero, -z, y], axis=-1),
+            np.stack([z, zero, -x], axis=-1),
+            np.stack([-y, x, zero], axis=-1),
+        ],
+        axis=-2,
+    )

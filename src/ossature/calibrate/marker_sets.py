@@ -1,0 +1,189 @@
+"""Marker sets as data: which label sits on which landmark of which body.
+
+``sets/human.toml`` is the one template: bodies, rest joints and landmarks. Every other file there
+names a set's labels by those landmarks. A user's own set is a file of the same form; a label may
+name a landmark, or a body alone where its place on the body is for the data to find.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ossature.errors import FormatError, UnknownName
+
+ENOUGH_OF_SET = 0.6
+"""Share of a set's labels, of the bodies it instruments, that a recording must have."""
+ENOUGH_LABELS = 8
+"""Fewer matching labels than this are chance, not a marker set."""
+
+
+@dataclass(frozen=True)
+class TemplateBody:
+    """A body of the average human."""
+
+    name: str
+    parent: str | None
+    at: np.ndarray
+    """(3,) the joint to the parent in the rest pose, metres."""
+    sigma: float
+    """How sure the template is of the joint, metres."""
+    optional: bool
+    """Whether a set may do without it: its children then hang on its parent."""
+
+
+@dataclass(frozen=True)
+class Landmark:
+    """A place on the skin. ``at`` is None where only the body is known."""
+
+    body: str
+    at: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Human:
+    """The template: bodies in tree order, bone tips and landmarks."""
+
+    height: float
+    bodies: dict[str, TemplateBody]
+    tips: dict[str, np.ndarray]
+    landmarks: dict[str, Landmark]
+
+
+@dataclass(frozen=True)
+class MarkerSet:
+    """A set's labels on the template."""
+
+    name: str
+    markers: dict[str, Landmark]
+    """By label as the set writes it."""
+
+    def match(self, labels: Iterable[str]) -> dict[str, Landmark]:
+        """The recording's labels that belong to the set, under the recording's own spelling."""
+        known = {plain(label): landmark for label, landmark in self.markers.items()}
+        return {label: known[plain(label)] for label in labels if plain(label) in known}
+
+
+def plain(label: str) -> str:
+    """A label without subject prefix, case and punctuation: ``Take:L.Asis`` → ``LASIS``."""
+    return re.sub(r"[^A-Z0-9]", "", label.rsplit(":", 1)[-1].upper())
+
+
+@cache
+def human() -> Human:
+    """The average human of ``sets/human.toml``, both sides."""
+    table = tomllib.loads((_folder() / "human.toml").read_text(encoding="utf-8"))
+    bodies = {
+        name: TemplateBody(
+            name,
+            entry.get("parent"),
+            np.array(entry["at"], dtype=float),
+            entry.get("sigma", 0.0),
+            entry.get("optional", False),
+        )
+        for name, entry in _both_sides(table["bodies"]).items()
+    }
+    tips = {name: np.array(at, dtype=float) for name, at in _both_sides(table["tips"]).items()}
+    landmarks = {
+        name: Landmark(entry["body"], np.array(entry["at"], dtype=float))
+        for name, entry in _both_sides(table["landmarks"]).items()
+    }
+    return Human(table["height"], bodies, tips, landmarks)
+
+
+@cache
+def known_sets() -> tuple[MarkerSet, ...]:
+    """Every set that ossature ships."""
+    files = sorted(entry.name for entry in _folder().iterdir() if entry.name.endswith(".toml"))
+    return tuple(
+        parse_set((_folder() / name).read_text(encoding="utf-8"), name)
+        for name in files
+        if name != "human.toml"
+    )
+
+
+def load_set(path: str | Path) -> MarkerSet:
+    """A user's own set."""
+    path = Path(path)
+    return parse_set(path.read_text(encoding="utf-8"), path.name)
+
+
+def parse_set(text: str, file: str) -> MarkerSet:
+    """A set from its TOML text."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise FormatError(file, f"not valid TOML: {error}") from None
+    if not isinstance(table.get("markers"), dict):
+        raise FormatError(file, 'a marker set needs a [markers] table such as LASI = "left_asis"')
+    given = {label: _landmark(word) for label, word in table["markers"].items()}
+    mirrored = {
+        "R" + label[1:]: _landmark("right_" + table["markers"][label][5:])
+        for label in given
+        if label[0] == "L" and table["markers"][label].startswith("left_")
+    }
+    return MarkerSet(str(table.get("name", file)), {**mirrored, **given})
+
+
+def recognise(
+    labels: Iterable[str], sets: tuple[MarkerSet, ...] | None = None
+) -> tuple[MarkerSet, dict[str, Landmark]] | None:
+    """The set that explains most of a recording's labels, or None when none does."""
+    labels = tuple(labels)
+    best: tuple[int, float, MarkerSet, dict[str, Landmark]] | None = None
+    for candidate in known_sets() if sets is None else sets:
+        found = candidate.match(labels)
+        share = _share_of_touched_bodies(candidate, found)
+        if len(found) >= ENOUGH_LABELS and share >= ENOUGH_OF_SET:
+            rank = (len(found), share, candidate, found)
+            best = rank if best is None or rank[:2] > best[:2] else best
+    return None if best is None else best[2:]
+
+
+def _share_of_touched_bodies(candidate: MarkerSet, found: dict[str, Landmark]) -> float:
+    """How complete the set is on the bodies it shares with the recording: a lower body is whole."""
+    touched = {landmark.body for landmark in found.values()}
+    asked = sum(landmark.body in touched for landmark in candidate.markers.values())
+    return len(found) / max(asked, 1)
+
+
+def _landmark(word: str) -> Landmark:
+    figure = human()
+    if word in figure.landmarks:
+        return figure.landmarks[word]
+    if word in figure.bodies:
+        return Landmark(word, None)
+    raise UnknownName("landmark or body", word, [*figure.landmarks, *figure.bodies])
+
+
+def _both_sides(table: dict[str, Any]) -> dict[str, Any]:
+    """Left entries and their mirror images, in the order written."""
+    both: dict[str, Any] = dict(table)
+    both.update({_right(name): _mirror(entry) for name, entry in table.items() if _is_left(name)})
+    return both
+
+
+def _mirror(entry: Any) -> Any:
+    if isinstance(entry, dict):
+        return {key: _mirror(value) for key, value in entry.items()}
+    if isinstance(entry, str):
+        return _right(entry) if _is_left(entry) else entry
+    return [entry[0], -entry[1], entry[2]] if isinstance(entry, list) else entry
+
+
+def _is_left(name: str) -> bool:
+    return name.startswith("left_")
+
+
+def _right(name: str) -> str:
+    return "right_" + name.removeprefix("left_")
+
+
+def _folder():
+    return resources.files("ossature.calibrate") / "sets"
