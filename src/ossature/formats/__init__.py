@@ -3,7 +3,12 @@
 from pathlib import Path
 
 from ossature.errors import FormatError, WrongContent
+from ossature.formats.motive_csv import MOTIVE_CSV
+from ossature.formats.oss import OSS
 from ossature.formats.plain_csv import PLAIN_CSV
+from ossature.formats.polhemus import POLHEMUS
+from ossature.formats.qtm_mat import QTM_MAT
+from ossature.formats.qtm_tsv import QTM_TSV
 from ossature.formats.registry import (
     Format,
     WriteOptions,
@@ -13,9 +18,20 @@ from ossature.formats.registry import (
     format_for_writing,
     whole_file,
 )
+from ossature.formats.skeleton_json import SKELETON_JSON
+from ossature.formats.trc import TRC
 from ossature.values import Bodies, Motion, Recording, Skeleton, Take
 
-FORMATS: tuple[Format, ...] = (PLAIN_CSV,)
+FORMATS: tuple[Format, ...] = (
+    PLAIN_CSV,
+    OSS,
+    SKELETON_JSON,
+    TRC,
+    MOTIVE_CSV,
+    QTM_TSV,
+    QTM_MAT,
+    POLHEMUS,
+)
 """Every format, asked in this order; the first whose ``sniff`` says yes reads the file."""
 
 

@@ -12,11 +12,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ossature.errors import FormatError, UnknownFormat, WrongContent
+import numpy as np
+
+from ossature.errors import FormatError, NotEnoughData, UnknownFormat, WrongContent
+from ossature.formats.refused import REFUSED
 from ossature.values import Bodies, Motion, Recording, Skeleton, Take
 
 HEAD = 4096
 """How many of a file's first bytes ``sniff`` is shown."""
+FOLDER_INDEX = "take.json"
+"""The file that speaks for a folder: a store may be unpacked."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +50,9 @@ class Format:
 
 
 def find_format(path: Path, formats: tuple[Format, ...]) -> Format:
-    """Recognise a file by its first bytes."""
+    """Recognise a file, or a folder that stands for one, by its first bytes."""
     try:
-        with path.open("rb") as file:
+        with (path / FOLDER_INDEX if path.is_dir() else path).open("rb") as file:
             head = file.read(HEAD)
     except OSError as error:
         raise FormatError(path, f"cannot be opened: {error.strerror or error}") from error
@@ -56,6 +61,9 @@ def find_format(path: Path, formats: tuple[Format, ...]) -> Format:
     for form in formats:
         if form.sniff(head):
             return form
+    for kind in REFUSED:
+        if kind.sniff(head):
+            raise WrongContent(path, f"{kind.name}: {kind.reason}; {kind.advice}")
     raise UnknownFormat(
         path,
         f"not a format ossature reads (it starts with {head[:16]!r}); readable: "
@@ -96,6 +104,18 @@ def check_holds(form: Format, take: Take, path: Path) -> None:
     raise WrongContent(
         path, f"{form.name} stores {' or '.join(sorted(form.holds))}, but there is {has} to write"
     )
+
+
+def one_recording(take: Take) -> Recording:
+    """All markers of a take, for formats that know no subjects: names get them as a prefix."""
+    first = take.recordings[0]
+    if len(take.recordings) == 1:
+        return first
+    if any((r.n_frames, r.rate) != (first.n_frames, first.rate) for r in take.recordings):
+        raise NotEnoughData("the subjects differ in length or rate; write them one by one")
+    names = [f"{r.subject}:{name}" for r in take.recordings for name in r.names]
+    positions = np.concatenate([r.positions for r in take.recordings], axis=1)
+    return Recording(positions, tuple(names), first.rate, marks=first.marks, source=first.source)
 
 
 @contextmanager

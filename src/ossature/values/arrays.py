@@ -34,6 +34,18 @@ def whole_rows(array: Array) -> Array:
     return array
 
 
+def unit_quaternions(rotations: Array) -> Array:
+    """Quaternions (..., 4) scaled to length 1.
+
+    Those that are so already, to rounding, keep every bit: what was stored reads back the same.
+    """
+    length = np.linalg.norm(rotations, axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        unit = np.where(np.abs(length - 1.0) < 1e-15, rotations, rotations / length)
+    unit.flags.writeable = False
+    return unit
+
+
 def unique_names(names: Sequence[str], kind: str) -> tuple[str, ...]:
     names = tuple(str(name) for name in names)
     if len(set(names)) != len(names):

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ossature.errors import UnknownName
-from ossature.maths import quat
-from ossature.values.arrays import Array, frozen, positive_rate, unique_names
+from ossature.values.arrays import Array, frozen, positive_rate, unique_names, unit_quaternions
 from ossature.values.events import Mark
 from ossature.values.source import Source
 
@@ -31,7 +30,7 @@ class Bodies:
         names = unique_names(self.names, "body")
         positions = frozen(self.positions, ("n_frames", len(names), 3), "positions")
         rotations = frozen(self.rotations, (*positions.shape[:2], 4), "rotations")
-        rotations = quat.normalise(rotations)
+        rotations = unit_quaternions(rotations)
         # half a pose is none: both parts are there or neither is
         seen = np.isfinite(np.concatenate([positions, rotations], axis=-1)).all(-1, keepdims=True)
         positions, rotations = np.where(seen, positions, np.nan), np.where(seen, rotations, np.nan)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ossature.maths import chain, quat
-from ossature.values.arrays import Array, frozen, positive_rate
+from ossature.maths import chain
+from ossature.values.arrays import Array, frozen, positive_rate, unit_quaternions
 from ossature.values.events import Mark
 from ossature.values.skeleton import Skeleton
 from ossature.values.source import Source
@@ -33,8 +33,7 @@ class Motion:
     def __post_init__(self) -> None:
         n_bodies = len(self.skeleton.bodies)
         rotations = frozen(self.rotations, ("n_frames", n_bodies, 4), "rotations")
-        rotations = quat.normalise(rotations)
-        rotations.flags.writeable = False
+        rotations = unit_quaternions(rotations)
         object.__setattr__(self, "rotations", rotations)
         object.__setattr__(self, "root", frozen(self.root, (len(rotations), 3), "root"))
         object.__setattr__(self, "rate", positive_rate(self.rate))
