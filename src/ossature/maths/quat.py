@@ -1,6 +1,8 @@
 """Unit quaternions, stored (..., 4) as w, x, y, z. Every function broadcasts over leading axes.
 
 A quaternion and its negative are the same rotation; functions that need one of the two say which.
+The answer has the widest dtype among the inputs: float32 stays float32, with float32's precision;
+a Python number counts as float64.
 """
 
 from typing import Any
@@ -51,7 +53,7 @@ def rotate(q: Array, v: Array) -> Array:
 
 
 def normalise(q: Array) -> Array:
-    """Scale to unit length. A zero quaternion becomes NaN: it names no rotation."""
+    """Scale quaternions (or vectors) to unit length. Zero becomes NaN: it names no rotation."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return q / np.linalg.norm(q, axis=-1, keepdims=True)
 
@@ -67,7 +69,8 @@ def log(q: Array) -> Array:
     q = np.where(q[..., :1] < 0.0, -q, q)
     sin_half = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
     angle = 2.0 * np.arctan2(sin_half, q[..., :1])
-    return q[..., 1:] * angle / np.where(sin_half > 0.0, sin_half, 1.0)
+    # the ratio first, and its limit at zero: tiny rotations must not underflow
+    return q[..., 1:] * np.where(sin_half > 0.0, angle / np.where(sin_half > 0.0, sin_half, 1), 2)
 
 
 def angle(q: Array) -> Array:
@@ -131,31 +134,31 @@ def from_matrix(m: Array) -> Array:
 def shortest(a: Array, b: Array) -> Array:
     """The smallest rotation turning vectors ``a`` (..., 3) to the direction of ``b``.
 
-    Exact at 0; at π, where every perpendicular axis serves, one is chosen. METHODS §6.
+    Exact at 0 and near π; at π, where every perpendicular axis serves, one is chosen. A vector of
+    length zero has no direction: NaN. METHODS §6.
     """
-    a, b = np.broadcast_arrays(np.asarray(a, dtype=float), np.asarray(b, dtype=float))
-    a = a / np.linalg.norm(a, axis=-1, keepdims=True)
-    b = b / np.linalg.norm(b, axis=-1, keepdims=True)
+    a, b = np.broadcast_arrays(normalise(a), normalise(b))
+    along = normalise(a - b)
+    along = np.where(np.isfinite(along), along, 0.0)
     half = a + b
-    opposed = np.linalg.norm(half, axis=-1, keepdims=True) < 1e-9
-    least = np.eye(3)[np.argmin(np.abs(a), axis=-1)]
-    perpendicular = np.cross(a, least)
-    perpendicular /= np.linalg.norm(perpendicular, axis=-1, keepdims=True)
-    half = np.where(opposed, perpendicular, half)
-    half = half / np.linalg.norm(half, axis=-1, keepdims=True)
+    least = np.eye(3, dtype=a.dtype)[np.argmin(np.abs(a), axis=-1)]
+    opposed = np.linalg.norm(half, axis=-1, keepdims=True) < 8.0 * np.finfo(a.dtype).eps
+    half = np.where(opposed, np.cross(a, least), half)
+    # near π the sum is mostly rounding: only its part across a − b means anything
+    half = half - np.sum(half * along, axis=-1, keepdims=True) * along
+    half = normalise(half)
     return np.concatenate([np.sum(a * half, axis=-1, keepdims=True), np.cross(a, half)], axis=-1)
 
 
 def unroll(q: Array, axis: int = 0) -> Array:
     """Choose signs so that neighbours along ``axis`` lie in one hemisphere; NaN is passed over."""
-    q = np.moveaxis(np.array(q, dtype=float), axis, 0)
+    q = np.moveaxis(np.array(q), axis, 0)
     if len(q) < 2:
         return np.moveaxis(q, 0, axis)
     filled = _hold(q)
     flips = np.sum(filled[1:] * filled[:-1], axis=-1) < 0.0
-    sign = np.concatenate(
-        [np.ones((1, *flips.shape[1:])), np.cumprod(np.where(flips, -1.0, 1.0), axis=0)]
-    )
+    sign = np.ones(q.shape[:-1], dtype=q.dtype)
+    sign[1:] = np.cumprod(np.where(flips, -1.0, 1.0), axis=0)
     return np.moveaxis(q * sign[..., None], 0, axis)
 
 
@@ -168,7 +171,7 @@ def slerp(a: Array, b: Array, t: Array) -> Array:
 def _hold(q: Array) -> Array:
     """Carry the last seen rotation over missing ones along the first axis."""
     seen = np.isfinite(q).all(axis=-1)
-    index = np.where(seen, np.arange(len(q)).reshape(-1, *([1] * (q.ndim - 2))), 0)
+    index = np.where(seen, np.arange(len(q)).reshape(-1, *[1] * (q.ndim - 2)), 0)
     index = np.maximum.accumulate(index, axis=0)
     held = np.take_along_axis(q, index[..., None], axis=0)
     return np.where(np.isfinite(held), held, 0.0)
