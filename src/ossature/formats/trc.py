@@ -1,0 +1,190 @@
+"""TRC: marker trajectories as text between tabs.
+
+Written in the strict form that OpenSim demands: eight header entries, tabs only, exact counts,
+columns X1 Y1 Z1 X2 … in order, NaN for a missing sample, frames from 1. Read more freely.
+
+A TRC file does not say which axis is up. OpenSim takes y, so y is assumed and is written; the
+assumption is recorded in ``source.problems``.
+"""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from ossature.errors import BadValue, FormatError
+from ossature.formats.axes import METRES, metres_per, to_z_up, turn_points
+from ossature.formats.registry import Format, WriteOptions, one_recording
+from ossature.formats.text_table import (
+    check_frames,
+    number_rows,
+    positive_number,
+    read_lines,
+    split_cells,
+    unique_labels,
+    whole_number,
+)
+from ossature.maths import quat
+from ossature.maths.quat import Array
+from ossature.values import Recording, Source, Take
+
+KEYS = (
+    "DataRate",
+    "CameraRate",
+    "NumFrames",
+    "NumMarkers",
+    "Units",
+    "OrigDataRate",
+    "OrigDataStartFrame",
+    "OrigNumFrames",
+)
+UNITS = ("mm", "cm", "m")
+"""Units that OpenSim knows."""
+SPELLINGS = {"meters": "m", "metres": "m", "millimeters": "mm", "millimetres": "mm", "inches": "in"}
+COORDINATE = re.compile(r"[XYZxyz]\d*$")
+
+
+def sniff(head: bytes) -> bool:
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"PathFileType")
+
+
+def read_trc(path: Path) -> Take:
+    lines = read_lines(path)
+    header = _header(path, lines)
+    n_markers = whole_number(path, header["NumMarkers"], "NumMarkers", "line 3")
+    names, renamed = _names(path, lines, n_markers)
+    promised = whole_number(path, header["NumFrames"], "NumFrames", "line 3")
+    first = _first_row(path, lines)
+    table = number_rows(path, lines, first, "\t", 2 + 3 * n_markers, promised)
+    counts = check_frames(path, promised, len(table))
+    rate = positive_number(path, header["DataRate"], "DataRate", "line 3")
+    unit = _unit(path, header["Units"])
+    points = table[:, 2:].reshape(len(table), n_markers, 3)
+    points, zeros = _without_zeros(points)
+    source = Source(
+        file=path.name,
+        format="TRC",
+        unit=unit,
+        up="y",
+        first_frame=_whole(table[0, 0]),
+        problems=(
+            "TRC does not say which axis is up; y assumed, as OpenSim does",
+            *counts,
+            *renamed,
+            *zeros,
+            *_odd_times(table[:, 0], table[:, 1], rate),
+        ),
+    )
+    positions = turn_points(points * metres_per(unit), to_z_up("y"))
+    return Take(recordings=(Recording(positions, names, rate, source=source),))
+
+
+def _header(path: Path, lines: list[str]) -> dict[str, str]:
+    if len(lines) < 4:
+        raise FormatError(path, f"the header has five lines, found {len(lines)}: cut short?")
+    keys, values = lines[1].split(), lines[2].split()
+    header = dict(zip(keys, values, strict=False))
+    missing = [key for key in ("DataRate", "NumFrames", "NumMarkers", "Units") if key not in header]
+    if missing:
+        raise FormatError(path, f"the header lacks {', '.join(missing)}", "lines 2 and 3")
+    return header
+
+
+def _names(path: Path, lines: list[str], n_markers: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    cells = [cell.strip() for cell in split_cells(lines[3], "\t")]
+    names = [cell for cell in cells[2:] if cell]
+    if len(names) != n_markers:
+        raise FormatError(
+            path, f"the header promises {n_markers} markers, found {len(names)} names", "line 4"
+        )
+    return unique_labels(names)
+
+
+def _first_row(path: Path, lines: list[str]) -> int:
+    """Where the numbers begin: behind the names, the row X1 Y1 Z1 … and blank lines."""
+    for place in range(4, len(lines)):
+        cells = lines[place].split()
+        if cells and not COORDINATE.match(cells[0]):
+            return place
+    raise FormatError(path, "the header is there but no frames")
+
+
+def _unit(path: Path, text: str) -> str:
+    unit = SPELLINGS.get(text.lower(), text.lower())
+    if unit not in METRES:
+        raise FormatError(path, f"unknown unit {text[:40]!r}; known: {', '.join(METRES)}", "line 3")
+    return unit
+
+
+def _without_zeros(points: Array) -> tuple[Array, tuple[str, ...]]:
+    """Points at exactly 0, 0, 0 of markers that are elsewhere at other times are gaps."""
+    zero = (points == 0.0).all(axis=-1)
+    zero &= ~zero.all(axis=0)
+    if not zero.any():
+        return points, ()
+    points = np.where(zero[..., None], np.nan, points)
+    return points, (f"{int(zero.sum())} points at exactly 0, 0, 0 were read as missing",)
+
+
+def _odd_times(frames: Array, times: Array, rate: float) -> tuple[str, ...]:
+    problems = []
+    if np.any(np.diff(frames) != 1.0):
+        problems.append("frame numbers do not count up by one; rows were read as successive frames")
+    step = (times[-1] - times[0]) / max(len(times) - 1, 1)
+    # 0.1 %: times are often rounded to milliseconds, which shifts the mean step far less
+    if len(times) > 10 and not abs(step * rate - 1.0) < 1e-3:
+        problems.append(
+            f"times step by {step:.6g} s, which is not the {rate:g} Hz of DataRate; DataRate used"
+        )
+    return tuple(problems)
+
+
+def _whole(number: float) -> int:
+    return int(number) if abs(number) < 2**53 else 1
+
+
+def write_trc(path: Path, take: Take, options: WriteOptions) -> None:
+    recording = one_recording(take)
+    unit = _unit_to_write(recording.source, options)
+    scale = metres_per(unit)
+    points = turn_points(recording.positions, quat.inverse(to_z_up(options.up or "y")))
+    # a billionth of a millimetre: below what any reader keeps, and 12.3 stays 12.3
+    points = np.round(points / scale, 12 + round(np.log10(scale)))
+    n_frames, rate = recording.n_frames, f"{recording.rate:.12g}"
+    values = (rate, rate, n_frames, recording.n_markers, unit, rate, 1, n_frames)
+    names = "\t\t\t".join(_writable(name) for name in recording.names)
+    labels = "\t".join(f"X{i}\tY{i}\tZ{i}" for i in range(1, recording.n_markers + 1))
+    times = np.round(np.arange(n_frames) / recording.rate, 9).tolist()
+    title = f"{Path(recording.source.file or 'recording').stem}.trc"
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(f"PathFileType\t4\t(X/Y/Z)\t{title}\n")
+        file.write("\t".join(KEYS) + "\n" + "\t".join(map(str, values)) + "\n")
+        file.write(f"Frame#\tTime\t{names}\t\t\n\t\t{labels}\n\n")
+        rows = points.reshape(n_frames, -1).tolist()
+        for frame, (time, row) in enumerate(zip(times, rows, strict=True), 1):
+            text = "\t".join(map(repr, row)).replace("nan", "NaN")
+            file.write(f"{frame}\t{time!r}\t{text}\n")
+
+
+def _unit_to_write(source: Source, options: WriteOptions) -> str:
+    if options.unit is None:
+        return source.unit if source.file and source.unit in UNITS else "mm"
+    if options.unit not in UNITS:
+        raise BadValue(f"a TRC file is in {', '.join(UNITS)}, not {options.unit!r}")
+    return options.unit
+
+
+def _writable(name: str) -> str:
+    if not name.strip() or any(mark in name for mark in "\t\n\r"):
+        raise BadValue(f"marker name {name!r} cannot be written to TRC: tabs part its columns")
+    return name
+
+
+TRC = Format(
+    name="TRC",
+    suffixes=(".trc",),
+    sniff=sniff,
+    read=read_trc,
+    write=write_trc,
+    holds=frozenset({"markers"}),
+)
