@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from ossature.errors import FormatError, WrongContent
+from ossature.formats.bvh import BVH
 from ossature.formats.motive_csv import MOTIVE_CSV
 from ossature.formats.oss import OSS
 from ossature.formats.plain_csv import PLAIN_CSV
@@ -31,6 +32,7 @@ FORMATS: tuple[Format, ...] = (
     QTM_TSV,
     QTM_MAT,
     POLHEMUS,
+    BVH,
 )
 """Every format, asked in this order; the first whose ``sniff`` says yes reads the file."""
 

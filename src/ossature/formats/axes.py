@@ -19,12 +19,19 @@ TO_Z_UP = {
 }
 """Rotation to our world (z up) from a file's."""
 
+CYCLIC_TO_Z_UP = np.array([0.5, 0.5, 0.5, 0.5])
+"""(x, y, z) → (z, x, y): y up as the CMU archive's ASF/AMC files lie beside its C3D files."""
+
 
 def metres_per(unit: str) -> float:
-    """Length of a unit in metres."""
-    if unit not in METRES:
+    """Length of a unit in metres; ``in/0.45`` is an inch divided by 0.45, as ASF files count."""
+    name, _, divisor = unit.partition("/")
+    if name not in METRES:
         raise BadValue(f"unknown unit {unit!r}; known: {', '.join(METRES)}")
-    return METRES[unit]
+    try:
+        return METRES[name] / float(divisor or 1.0)
+    except (ValueError, ZeroDivisionError):
+        raise BadValue(f"unit {unit!r} must be divided by a number such as in 'in/0.45'") from None
 
 
 def turn_points(points: Array, q: Array) -> Array:
@@ -37,6 +44,11 @@ def turn_points(points: Array, q: Array) -> Array:
 def turn_rotations(rotations: Array, q: Array) -> Array:
     """World rotations (..., 4) of bodies, in another world."""
     return quat.multiply(q, rotations)
+
+
+def turn_local(rotations: Array, q: Array) -> Array:
+    """Rotations (..., 4) between bodies whose frames turn along with the world."""
+    return np.concatenate([rotations[..., :1], turn_points(rotations[..., 1:], q)], axis=-1)
 
 
 def to_z_up(up: str) -> Array:

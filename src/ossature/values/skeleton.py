@@ -119,10 +119,11 @@ class Skeleton:
     def __post_init__(self) -> None:
         object.__setattr__(self, "bodies", tuple(self.bodies))
         names = unique_names([body.name for body in self.bodies], "body")
+        place = {name: index for index, name in enumerate(names)}
         for index, body in enumerate(self.bodies):
-            if body.parent is not None and body.parent not in names:
+            if body.parent is not None and body.parent not in place:
                 raise UnknownName("parent body", body.parent, names)
-            if body.parent is not None and names.index(body.parent) >= index:
+            if body.parent is not None and place[body.parent] >= index:
                 raise BadValue(f"body {body.name!r} stands before its parent {body.parent!r}")
 
     @property

@@ -1,0 +1,147 @@
+"""Writing BVH: one root with six channels, three rotations for every other joint.
+
+A node sits at the body's joint and is turned like the body's frame; with all rotations zero the
+figure stands in the skeleton's rest pose.
+"""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from ossature.errors import NotEnoughData, WrongContent
+from ossature.formats.axes import metres_per, to_z_up, turn_local, turn_points
+from ossature.formats.registry import WriteOptions
+from ossature.maths import euler, quat
+from ossature.maths.quat import Array
+from ossature.values import Motion, Skeleton, Source, Take
+
+ORDER = "zxy"
+POSITION = "Xposition Yposition Zposition"
+ROTATION = "Zrotation Xrotation Yrotation"
+ANGLE_DECIMALS = 7
+LENGTH_DECIMALS = {"m": 8, "cm": 6, "mm": 5}
+"""Ten nanometres: rounding stays far below anything a camera sees."""
+UNSAFE = re.compile(r"[\s{}]+")
+
+
+def write_bvh(path: Path, take: Take, options: WriteOptions) -> None:
+    """Write the take's only motion; metres and z up, or as the BVH file it came from had them."""
+    if len(take.motions) != 1:
+        raise WrongContent(
+            path, f"a BVH file holds one skeleton, there are {len(take.motions)}; write them apart"
+        )
+    motion = take.motions[0]
+    _check(path, motion)
+    own = motion.source if motion.source.format == "BVH" else Source()
+    unit = options.unit or own.unit
+    scale = 1.0 / metres_per(unit)
+    turn = quat.inverse(to_z_up(options.up or own.up))
+    decimals = LENGTH_DECIMALS.get(unit, 7)
+    order = _depth_first(motion.skeleton)
+    header = _hierarchy(motion, order, scale, turn, decimals)
+    table, formats = _table(motion, order, scale, turn, decimals)
+    row = " ".join(formats) + "\n"
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(header)
+        file.write(f"MOTION\nFrames: {motion.n_frames}\nFrame Time: {1.0 / motion.rate:.12g}\n")
+        file.writelines(row % tuple(values) for values in table.tolist())
+
+
+def _check(path: Path, motion: Motion) -> None:
+    if motion.skeleton.parents.count(-1) != 1:
+        raise WrongContent(path, "a BVH file needs a skeleton with exactly one root")
+    posed = np.isfinite(motion.rotations).all(axis=(1, 2)) & np.isfinite(motion.root).all(axis=1)
+    if motion.offsets is not None:
+        posed &= np.isfinite(motion.offsets[:, 1:]).all(axis=(1, 2))
+    if not posed.all():
+        frame = int(np.argmin(posed))
+        raise NotEnoughData(
+            f"frame {frame} has no pose, which BVH cannot say; hold or fill it before writing"
+        )
+
+
+def _depth_first(skeleton: Skeleton) -> list[int]:
+    """Bodies in the order in which a BVH file nests them."""
+    children: dict[int, list[int]] = {}
+    for index, parent in enumerate(skeleton.parents):
+        children.setdefault(parent, []).append(index)
+    order, todo = [], children[-1]
+    while todo:
+        order.append(index := todo.pop())
+        todo.extend(reversed(children.get(index, [])))
+    return order
+
+
+def _hierarchy(motion: Motion, order: list[int], scale: float, turn: Array, decimals: int) -> str:
+    skeleton = motion.skeleton
+    parents, bodies = skeleton.parents, skeleton.bodies
+    offsets = turn_points(skeleton.offsets * scale, turn)
+    names = _safe_names(skeleton)
+    leaves = set(range(len(bodies))) - set(parents)
+    lines, nest = ["HIERARCHY"], []
+
+    def vector(values: Array) -> str:
+        return " ".join(f"{value:.{decimals}f}" for value in values + 0.0)
+
+    def close(until: int) -> None:
+        while nest and nest[-1] != until:
+            nest.pop()
+            lines.append("\t" * len(nest) + "}")
+
+    for index in order:
+        close(parents[index])
+        pad = "\t" * len(nest)
+        channels = f"6 {POSITION} {ROTATION}" if _slides(motion, index) else f"3 {ROTATION}"
+        lines += [
+            f"{pad}{'JOINT' if nest else 'ROOT'} {names[index]}",
+            f"{pad}{{",
+            f"{pad}\tOFFSET {vector(offsets[index])}",
+            f"{pad}\tCHANNELS {channels}",
+        ]
+        nest.append(index)
+        body = bodies[index]
+        if index in leaves or body.tip is not None:
+            tip = np.zeros(3) if body.tip is None else (body.tip - body.joint.in_body) * scale
+            lines += [f"{pad}\tEnd Site", f"{pad}\t{{"]
+            lines += [f"{pad}\t\tOFFSET {vector(turn_points(tip, turn))}", f"{pad}\t}}"]
+    close(-1)
+    return "\n".join(lines) + "\n"
+
+
+def _safe_names(skeleton: Skeleton) -> list[str]:
+    """Names without blanks and brackets, which most readers stumble over; still unique."""
+    names: dict[str, None] = {}
+    for name in skeleton.names:
+        safe = UNSAFE.sub("_", name) or "joint"
+        while safe in names:
+            safe += "_"
+        names[safe] = None
+    return list(names)
+
+
+def _slides(motion: Motion, index: int) -> bool:
+    """Whether a joint needs position channels: the root, and where bones change their length."""
+    if motion.skeleton.parents[index] < 0:
+        return True
+    if motion.offsets is None:
+        return False
+    return bool(np.any(motion.offsets[:, index] != motion.skeleton.offsets[index]))
+
+
+def _table(
+    motion: Motion, order: list[int], scale: float, turn: Array, decimals: int
+) -> tuple[Array, list[str]]:
+    """Values (n_frames, n_channels) and how each column is printed."""
+    angles = np.degrees(euler.from_quat(turn_local(motion.rotations, turn), ORDER))
+    columns, formats = [], []
+    for index in order:
+        if _slides(motion, index):
+            root = motion.skeleton.parents[index] < 0
+            places = motion.root if root or motion.offsets is None else motion.offsets[:, index]
+            columns.append(np.round(turn_points(places * scale, turn), decimals))
+            formats += [f"%.{decimals}f"] * 3
+        columns.append(np.round(angles[:, index], ANGLE_DECIMALS))
+        formats += [f"%.{ANGLE_DECIMALS}f"] * 3
+    # adding zero turns −0 into 0
+    return np.concatenate(columns, axis=1) + 0.0, formats

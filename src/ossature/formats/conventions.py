@@ -1,0 +1,71 @@
+"""Unit and up axis of a file that names neither, judged from the figure it holds.
+
+The rule is careful: without evidence a file is y up, as nearly all BVH files are.
+
+Unit, from the longest chain of bones between the root and a tip (about 1.3 m in a human):
+below 10 metres; below 500 centimetres; else millimetres. The CMU archive's own unit (an inch
+divided by 0.45) is recognised by both its bone names and its size.
+
+Up, over frames spread through the take: the axis along which the head stands above the feet,
+where bones are named so; else z if the lowest point of a figure that travels along y keeps its z.
+"""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from ossature.maths.quat import Array
+
+CMU_UNIT = "in/0.45"
+CMU_NAMES = {"lhipjoint", "rhipjoint", "lowerback", "lthumb", "rthumb"}
+CMU_REACH = (14.0, 34.0)
+HEAD, FEET = re.compile(r"head", re.IGNORECASE), re.compile(r"foot|toe|ankle", re.IGNORECASE)
+CLEAR = 0.8
+"""Share of the way from feet to head that must lie along one axis."""
+STEADY, TRAVELS = 0.05, 0.5
+"""Standard deviation of the lowest point, in figure sizes, on a floor and along a path."""
+
+
+def judge_unit(names: Sequence[str], offsets: Array, tips: Array, parents: Sequence[int]) -> str:
+    """Unit of length from bone vectors (n_joints, 3) and (n_joints, 3), NaN without a tip."""
+    to_tip = np.nan_to_num(np.linalg.norm(tips, axis=-1))
+    along = np.zeros(len(names))
+    for joint, parent in enumerate(parents):
+        if parent >= 0:
+            along[joint] = along[parent] + np.linalg.norm(offsets[joint])
+    reach = float(np.max(along + to_tip))
+    known = {name.lower() for name in names}
+    if known >= CMU_NAMES and CMU_REACH[0] < reach < CMU_REACH[1]:
+        return CMU_UNIT
+    return "m" if reach < 10.0 else "cm" if reach < 500.0 else "mm"
+
+
+def judge_up(names: Sequence[str], positions: Array) -> tuple[str, str]:
+    """Up axis and the reason, from joints (n_frames, n_joints, 3) in the file's world."""
+    axis = _from_feet_to_head(names, positions)
+    if axis is not None:
+        return axis, "the head stands above the feet"
+    if _on_floor(positions):
+        return "z", "the lowest point keeps its z"
+    return "y", "as most files of its kind"
+
+
+def _from_feet_to_head(names: Sequence[str], positions: Array) -> str | None:
+    heads = [index for index, name in enumerate(names) if HEAD.search(name)]
+    feet = [index for index, name in enumerate(names) if FEET.search(name)]
+    if not heads or not feet:
+        return None
+    way = positions[:, heads].mean(axis=1) - positions[:, feet].mean(axis=1)
+    length = np.linalg.norm(way, axis=-1, keepdims=True)
+    mean = np.mean(way / np.where(length > 0.0, length, 1.0), axis=0)
+    best = int(np.argmax(mean))
+    return "xyz"[best] if mean[best] > CLEAR else None
+
+
+def _on_floor(positions: Array) -> bool:
+    size = np.median(np.linalg.norm(np.ptp(positions, axis=1), axis=-1))
+    if not size > 0.0:
+        return False
+    _, along_y, along_z = np.std(positions.min(axis=1), axis=0) / size
+    return bool(along_z < STEADY and along_y > TRAVELS)
