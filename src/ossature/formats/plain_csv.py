@@ -4,22 +4,27 @@
     frame,marker,x,y,z              or  frame,body,x,y,z,qw,qx,qy,qz
     0,LASI,0.102,0.331,0.954
 
-Metres, frames from 0; a missing sample is a missing row.
+Metres, frames from 0; a missing sample is a missing row, so a marker never seen is not there.
+Two more entries may stand above the header: ``# up=y`` (else z) and ``# frames=500`` where the
+take is longer than its last sample.
 """
 
+import csv
 import re
 from pathlib import Path
 
 import numpy as np
 
-from ossature.errors import FormatError
-from ossature.formats.axes import to_z_up, turn_points, turn_rotations
-from ossature.formats.registry import Format, WriteOptions
+from ossature.errors import BadValue, FormatError
+from ossature.formats.axes import TO_Z_UP, to_z_up, turn_points, turn_rotations
+from ossature.formats.registry import Format, WriteOptions, one_recording
+from ossature.formats.text_table import positive_number, read_lines, whole_number
 from ossature.maths import quat
+from ossature.maths.quat import Array
 from ossature.values import Bodies, Recording, Source, Take
 
 COLUMNS = {"marker": "frame,marker,x,y,z", "body": "frame,body,x,y,z,qw,qx,qy,qz"}
-RATE = re.compile(r"#\s*rate\s*=\s*([0-9.eE+-]+)")
+ENTRY = re.compile(r"#\s*(\w+)\s*=\s*(\S+)")
 DEFAULT_RATE = 100.0
 MAX_SPARSITY = 1000
 """Most empty cells per row that a table may have before its frame numbers are taken as wrong."""
@@ -32,91 +37,96 @@ def sniff(head: bytes) -> bool:
 
 
 def read_plain_csv(path: Path) -> Take:
-    lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
-    start = next(i for i, line in enumerate(lines) if line.strip() and not line.startswith("#"))
-    rate, problems = _rate(path, lines[:start])
+    lines = read_lines(path)
+    start = next(
+        (i for i, line in enumerate(lines) if line.replace(" ", "") in COLUMNS.values()), None
+    )
+    if start is None:
+        raise FormatError(path, "the header is not among the first lines")
+    matches = [match for match in map(ENTRY.match, lines[:start]) if match]
+    entries: dict[str, str] = {match[1]: match[2] for match in matches}
+    rate = positive_number(path, entries.get("rate", str(DEFAULT_RATE)), "rate")
+    up = entries.get("up", "z")
+    if up not in TO_Z_UP:
+        raise FormatError(path, f"up must be x, y or z, got {up!r}")
     kind = lines[start].replace(" ", "").split(",")[1]
-    n_values = 3 if kind == "marker" else 7
-    frames, names, values = _rows(path, lines, start + 1, n_values)
-    table = _table(path, frames, names, values)
-    source = Source(file=path.name, format="CSV", detail=f"{kind}s", problems=problems)
-    order = tuple(dict.fromkeys(names))
+    frames, names, values = _rows(path, lines, start + 1, 3 if kind == "marker" else 7)
+    least = whole_number(path, entries.get("frames", "0"), "frames")
+    table = _table(path, frames, names, values, max(max(frames) + 1, least))
+    source = Source(
+        file=path.name,
+        format="CSV",
+        detail=f"{kind}s",
+        up=up,
+        up_known="up" in entries,
+        problems=()
+        if "rate" in entries
+        else (f"no '# rate=' line; {DEFAULT_RATE:g} frames per second assumed",),
+    )
+    order, turn = tuple(dict.fromkeys(names)), to_z_up(up)
+    positions = turn_points(table[..., :3], turn)
     if kind == "marker":
-        return Take(recordings=(Recording(table, order, rate, source=source),))
-    bodies = Bodies(table[..., :3], table[..., 3:], order, rate, source=source)
-    return Take(bodies=(bodies,))
-
-
-def write_plain_csv(path: Path, take: Take, options: WriteOptions) -> None:
-    """Markers where there are any, else bodies; coordinates as the source file had them."""
-    value = (take.recordings or take.bodies)[0]
-    turn = quat.inverse(to_z_up(options.up or value.source.up))
-    columns = [turn_points(value.positions, turn)]
-    if isinstance(value, Bodies):
-        columns.append(turn_rotations(value.rotations, turn))
-    kind = "body" if isinstance(value, Bodies) else "marker"
-    table = np.concatenate(columns, axis=-1)
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(f"# rate={value.rate:.12g}\n{COLUMNS[kind]}\n")
-        for frame, (row, seen) in enumerate(zip(table.tolist(), value.seen.tolist(), strict=True)):
-            file.writelines(
-                f"{frame},{name},{','.join(map(repr, numbers))}\n"
-                for name, numbers, there in zip(value.names, row, seen, strict=True)
-                if there
-            )
-
-
-def _rate(path: Path, comments: list[str]) -> tuple[float, tuple[str, ...]]:
-    match = next((m for m in map(RATE.match, comments) if m), None)
-    if match is None:
-        return DEFAULT_RATE, (f"no '# rate=' line; {DEFAULT_RATE:g} frames per second assumed",)
-    try:
-        rate = float(match[1])
-    except ValueError:
-        rate = float("nan")
-    if not (np.isfinite(rate) and rate > 0):
-        raise FormatError(path, f"rate must be a positive number, got {match[1]!r}", "line 1")
-    return rate, ()
+        return Take(recordings=(Recording(positions, order, rate, source=source),))
+    rotations = turn_rotations(table[..., 3:], turn)
+    return Take(bodies=(Bodies(positions, rotations, order, rate, source=source),))
 
 
 def _rows(
     path: Path, lines: list[str], start: int, n_values: int
-) -> tuple[np.ndarray, list[str], np.ndarray]:
+) -> tuple[list[int], list[str], Array]:
     """Frame, name and values of every row."""
-    frames, names, values = [], [], []
-    for number, line in enumerate(lines[start:], start + 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        cells = line.split(",")
-        try:
-            if len(cells) != n_values + 2:
-                raise ValueError
-            frames.append(int(cells[0]))
-            names.append(cells[1].strip())
-            values.append([float(cell) for cell in cells[2:]])
-        except ValueError:
-            raise FormatError(
-                path,
-                f"expected frame, name and {n_values} numbers, got {line[:60]!r}",
-                f"line {number}",
-            ) from None
-    if not frames:
+    places = [i for i in range(start, len(lines)) if lines[i].strip() and lines[i][0] != "#"]
+    if not places:
         raise FormatError(path, "holds a header but no samples")
-    return np.array(frames), names, np.array(values)
+    width = n_values + 2
+    try:
+        cells = _cells([lines[place] for place in places], width)
+        frames = list(map(int, cells[::width]))
+        columns = [list(map(float, cells[i::width])) for i in range(2, width)]
+    except (ValueError, csv.Error):
+        raise _bad_row(path, lines, places, width) from None
+    if min(frames) < 0:
+        raise FormatError(path, f"frames are numbered from 0, got {min(frames)}")
+    return frames, list(map(str.strip, cells[1::width])), np.array(columns).T
 
 
-def _table(path: Path, frames: np.ndarray, names: list[str], values: np.ndarray) -> np.ndarray:
+def _cells(rows: list[str], width: int) -> list[str]:
+    """The cells of all rows in one list: a loop over rows would take most of the reader's time."""
+    if any('"' in row for row in rows):
+        rows_of_cells = [next(csv.reader([row])) for row in rows]
+        if any(len(cells) != width for cells in rows_of_cells):
+            raise ValueError
+        return [cell for cells in rows_of_cells for cell in cells]
+    if any(row.count(",") != width - 1 for row in rows):
+        raise ValueError
+    return ",".join(rows).split(",")
+
+
+def _bad_row(path: Path, lines: list[str], places: list[int], width: int) -> FormatError:
+    """The complaint about the first row that is wrong."""
+    place = next((place for place in places if not _is_good(lines[place], width)), places[-1])
+    problem = f"expected frame, name and {width - 2} numbers, got {lines[place][:60]!r}"
+    return FormatError(path, problem, f"line {place + 1}")
+
+
+def _is_good(row: str, width: int) -> bool:
+    try:
+        frame, _, *values = _cells([row], width)
+        return len([int(frame), *map(float, values)]) == width - 1
+    except (ValueError, csv.Error):
+        return False
+
+
+def _table(
+    path: Path, frames: list[int], names: list[str], values: Array, n_frames: int
+) -> np.ndarray:
     """Rows as (n_frames, n_names, n_values), NaN where there was no row."""
     order = {name: column for column, name in enumerate(dict.fromkeys(names))}
-    columns = np.array([order[name] for name in names])
-    if frames.min() < 0:
-        raise FormatError(path, f"frames are numbered from 0, got {frames.min()}")
-    n_frames = int(frames.max()) + 1
     if n_frames * len(order) > MAX_SPARSITY * len(frames):
         raise FormatError(
             path, f"frame {n_frames - 1} is far beyond what {len(frames)} rows can fill"
         )
-    cells = frames * len(order) + columns
+    cells = np.array(frames) * len(order) + np.array([order[name] for name in names])
     if len(np.unique(cells)) != len(cells):
         first = _first_repeat(cells)
         raise FormatError(path, f"frame {frames[first]} has two rows for {names[first]!r}")
@@ -128,6 +138,40 @@ def _table(path: Path, frames: np.ndarray, names: list[str], values: np.ndarray)
 def _first_repeat(cells: np.ndarray) -> int:
     _, first = np.unique(cells, return_index=True)
     return int(np.setdiff1d(np.arange(len(cells)), first)[0])
+
+
+def write_plain_csv(path: Path, take: Take, options: WriteOptions) -> None:
+    """Markers where there are any, else bodies; coordinates as the source file had them."""
+    if options.unit not in (None, "m"):
+        raise BadValue(f"plain CSV is in metres, not {options.unit!r}")
+    value = one_recording(take) if take.recordings else take.body_poses()
+    up = options.up or value.source.up
+    turn = quat.inverse(to_z_up(up))
+    columns = [turn_points(value.positions, turn)]
+    if isinstance(value, Bodies):
+        columns.append(turn_rotations(value.rotations, turn))
+    seen = value.seen
+    if not seen.any():
+        raise BadValue("plain CSV cannot store a take in which nothing is ever seen")
+    names = [_quoted(name) for name in value.names]
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(f"# rate={value.rate:.17g}\n")
+        file.write(f"# up={up}\n" if up != "z" else "")
+        file.write(f"# frames={value.n_frames}\n" if not seen[-1].any() else "")
+        file.write(COLUMNS["body" if isinstance(value, Bodies) else "marker"] + "\n")
+        table = np.concatenate(columns, axis=-1).tolist()
+        for frame, (row, there) in enumerate(zip(table, seen.tolist(), strict=True)):
+            file.writelines(
+                f"{frame},{name},{','.join(map(repr, numbers))}\n"
+                for name, numbers, known in zip(names, row, there, strict=True)
+                if known
+            )
+
+
+def _quoted(name: str) -> str:
+    if "\n" in name or "\r" in name:
+        raise BadValue(f"name {name!r} cannot be written to CSV: it has more than one line")
+    return '"' + name.replace('"', '""') + '"' if '"' in name or "," in name else name
 
 
 PLAIN_CSV = Format(

@@ -34,7 +34,10 @@ def _is_bare_numbers(head: bytes) -> bool:
 
 def _is_table(head: bytes) -> bool:
     lines = head.strip().split(b"\n")[:2]
-    return lines[0].count(b",") >= 2 and lines[0].count(b",") == lines[-1].count(b",")
+    commas = [line.count(b",") for line in lines]
+    return (
+        commas[0] >= 2 and commas[0] == commas[-1] and re.search(rb",-?\d", lines[-1]) is not None
+    )
 
 
 REFUSED = (
