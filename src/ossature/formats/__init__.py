@@ -4,6 +4,7 @@ from pathlib import Path
 
 from ossature.errors import FormatError, WrongContent
 from ossature.formats.bvh import BVH
+from ossature.formats.c3d import C3D
 from ossature.formats.motive_csv import MOTIVE_CSV
 from ossature.formats.oss import OSS
 from ossature.formats.plain_csv import PLAIN_CSV
@@ -24,6 +25,7 @@ from ossature.formats.trc import TRC
 from ossature.values import Bodies, Motion, Recording, Skeleton, Take
 
 FORMATS: tuple[Format, ...] = (
+    C3D,
     PLAIN_CSV,
     OSS,
     SKELETON_JSON,

@@ -1,0 +1,130 @@
+"""Whose point is it, what is it called, and is it a marker at all."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ossature.formats.c3d.parameters import Parameters
+
+OUTPUT_LISTS = (
+    *("ANGLES", "FORCES", "MOMENTS", "POWERS", "REACTIONS", "SCALARS"),
+    *("MODELED_MARKERS", "SYMBOLICS", "OUTPUTS"),
+)
+"""Parameters of POINT that list the labels of results of other software."""
+NOBODY = re.compile(r"un-?label|unnamed|uname|\*", re.IGNORECASE)
+"""Prefixes that mean "nobody's", not a subject."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The points of one subject: their columns in the file and their names there."""
+
+    name: str
+    columns: tuple[int, ...]
+    names: tuple[str, ...]
+    outputs: frozenset[str]
+
+
+def split_subjects(parameters: Parameters, n_points: int, problems: list[str]) -> list[Subject]:
+    """One subject per label prefix; all points in one where there are not several."""
+    labels = _labels(parameters, "POINT", "LABELS", n_points)
+    outputs = _outputs(parameters)
+    known = _prefixes(parameters, labels)
+    owners = [_owner(label, known) for label in labels]
+    present = [name for name in dict.fromkeys(known.values()) if name in owners]
+    if len(present) <= 1:
+        name = present[0] if present else parameters.text("SUBJECTS", "NAMES")
+        owners = [name] * n_points
+        present = [name]
+    elif "" in owners:
+        present.append("")
+    return [_subject(name, labels, owners, known, outputs, problems) for name in present]
+
+
+def body_names(parameters: Parameters, n_bodies: int) -> dict[str, list[tuple[int, str]]]:
+    """Columns and names of the ROTATION group's bodies, by subject."""
+    labels = _labels(parameters, "ROTATION", "LABELS", n_bodies)
+    known = _prefixes(parameters, labels)
+    owners = [_owner(label, known) for label in labels]
+    bare = [re.sub(r"_4x4$", "", _bare(label, known), flags=re.IGNORECASE) for label in labels]
+    if len(set(owners)) <= 1 or len({name for name in owners if name}) == 1:
+        one = next((name for name in owners if name), parameters.text("SUBJECTS", "NAMES"))
+        owners = [one] * n_bodies
+    found: dict[str, list[tuple[int, str]]] = {}
+    for column, (owner, name) in enumerate(zip(owners, bare, strict=True)):
+        found.setdefault(owner, []).append((column, name))
+    return found
+
+
+def make_unique(names: Sequence[str], problems: list[str]) -> tuple[str, ...]:
+    """Names of which no two are the same: the second ``T8`` becomes ``T8_2``."""
+    taken, found, renamed = set(names), [], []
+    used: set[str] = set()
+    for name in names:
+        new, number = name, 2
+        while new in used or (new != name and new in taken):
+            new, number = f"{name}_{number}", number + 1
+        if new != name:
+            renamed.append(name)
+        used.add(new)
+        found.append(new)
+    if renamed:
+        twice = ", ".join(sorted(set(renamed))[:8])
+        problems.append(f"labels used more than once, told apart by a number: {twice}")
+    return tuple(found)
+
+
+def _labels(parameters: Parameters, group: str, name: str, count: int) -> list[str]:
+    labels = parameters.texts(group, name)[:count]
+    labels += [""] * (count - len(labels))
+    return [label or f"unlabelled_{column + 1}" for column, label in enumerate(labels)]
+
+
+def _prefixes(parameters: Parameters, labels: Sequence[str]) -> dict[str, str]:
+    """Subject by label prefix. Without a list of subjects, the labels' own colons tell."""
+    names = parameters.texts("SUBJECTS", "NAMES")
+    prefixes = parameters.texts("SUBJECTS", "LABEL_PREFIXES")
+    prefixes += [""] * (len(names) - len(prefixes))
+    pairs = zip(prefixes, names, strict=False)
+    known = {prefix or f"{name}:": name or prefix.rstrip(":") for prefix, name in pairs if name}
+    if any(label.startswith(tuple(known)) for label in labels if known):
+        return known
+    found = [label.partition(":")[0] for label in labels if ":" in label[1:]]
+    return {f"{name}:": name for name in dict.fromkeys(found) if not NOBODY.match(name)}
+
+
+def _owner(label: str, known: dict[str, str]) -> str:
+    fitting = [prefix for prefix in known if label.startswith(prefix)]
+    return known[max(fitting, key=len)] if fitting else ""
+
+
+def _bare(label: str, known: dict[str, str]) -> str:
+    fitting = [prefix for prefix in known if label.startswith(prefix)]
+    return (label[len(max(fitting, key=len)) :].strip() if fitting else label) or label
+
+
+def _outputs(parameters: Parameters) -> set[str]:
+    lists = dict.fromkeys((*OUTPUT_LISTS, *parameters.texts("POINT", "TYPE_GROUPS")))
+    markers = {"", "LABELS", "DESCRIPTIONS", "UNITS", "TYPE_GROUPS", "X_SCREEN", "Y_SCREEN"}
+    return {
+        label for name in lists if name not in markers for label in parameters.texts("POINT", name)
+    } - {""}
+
+
+def _subject(
+    subject: str,
+    labels: Sequence[str],
+    owners: Sequence[str],
+    known: dict[str, str],
+    outputs: set[str],
+    problems: list[str],
+) -> Subject:
+    columns = tuple(column for column, owner in enumerate(owners) if owner == subject)
+    bare = [_bare(labels[column], known) for column in columns]
+    names = make_unique(bare, problems)
+    listed = {
+        name
+        for name, short, column in zip(names, bare, columns, strict=True)
+        if labels[column] in outputs or short in outputs
+    }
+    return Subject(subject, columns, names, frozenset(listed))
