@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ossature.calibrate.beliefs import Beliefs
 from ossature.calibrate.rig import Rig
 from ossature.maths import quat
 from ossature.maths.quat import Array
@@ -22,22 +23,6 @@ REST_SIGMA = 1.0
 markers are silent."""
 OUTLIER = 4.0
 """Residuals beyond this many standard deviations lose weight."""
-
-
-@dataclass(frozen=True)
-class Beliefs:
-    """What is held true about the shared unknowns before any frame is seen: ``matrix @ shared``
-    is ``target``, give or take ``sigma``."""
-
-    matrix: Array
-    target: Array
-    sigma: Array
-
-    def normal(self, shared: Array) -> tuple[Array, Array, float]:
-        """Normal matrix, gradient and cost of the beliefs at ``shared``."""
-        weighted = self.matrix / self.sigma[:, None]
-        residual = (self.matrix @ shared - self.target) / self.sigma
-        return weighted.T @ weighted, weighted.T @ residual, 0.5 * float(residual @ residual)
 
 
 @dataclass(frozen=True)
@@ -112,9 +97,7 @@ def adjust(
         if gain < tolerance:
             converged = True
             break
-    return Adjustment(
-        state.rig, state.poses, state.residuals, information, iteration, converged
-    )
+    return Adjustment(state.rig, state.poses, state.residuals, information, iteration, converged)
 
 
 @dataclass(frozen=True)
@@ -177,7 +160,9 @@ def _linearise(state: _State, beliefs: Beliefs) -> _System:
     n_frames = len(state.residuals)
     root_weight = np.sqrt(state.weights)[..., None]
     residual = (root_weight * state.residuals).reshape(n_frames, -1, 1)
-    pose_jacobian = (root_weight[..., None] * pose_jacobian).reshape(n_frames, residual.shape[1], -1)
+    pose_jacobian = (root_weight[..., None] * pose_jacobian).reshape(
+        n_frames, residual.shape[1], -1
+    )
     shared_jacobian = (root_weight[..., None] * shared_jacobian).reshape(
         n_frames, residual.shape[1], -1
     )

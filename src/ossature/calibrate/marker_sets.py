@@ -32,10 +32,14 @@ class TemplateBody:
     parent: str | None
     at: np.ndarray
     """(3,) the joint to the parent in the rest pose, metres."""
+    alone: np.ndarray
+    """(3,) the same where the parent was left out."""
     sigma: float
     """How sure the template is of the joint, metres."""
-    optional: bool
-    """Whether a set may do without it: its children then hang on its parent."""
+    needs: int
+    """Markers without which the body is left out; its children then hang on its parent."""
+    instead: str | None
+    """The body that takes the markers of one left out; None: it is never left out."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +88,10 @@ def human() -> Human:
             name,
             entry.get("parent"),
             np.array(entry["at"], dtype=float),
+            np.array(entry.get("alone", entry["at"]), dtype=float),
             entry.get("sigma", 0.0),
-            entry.get("optional", False),
+            entry.get("needs", 0),
+            entry.get("instead"),
         )
         for name, entry in _both_sides(table["bodies"]).items()
     }

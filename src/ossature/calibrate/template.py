@@ -1,14 +1,19 @@
 """A recognised marker set → a first guess of the subject, and what to believe about it."""
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ossature.calibrate.adjust import Beliefs
+from ossature.calibrate.beliefs import BeliefRows, Beliefs, Near
+from ossature.calibrate.hips import hip_centres
 from ossature.calibrate.marker_sets import Human, Landmark, human
 from ossature.calibrate.rig import Rig, mirror_pairs
 from ossature.errors import NotEnoughData
+from ossature.maths import quat
+from ossature.maths.procrustes import generalised_procrustes
 from ossature.maths.quat import Array
+from ossature.maths.rigid import fit_rigid
 
 PLACE_SIGMA = 0.10
 """Metres. A marker's place on its body, template against subject."""
@@ -20,6 +25,8 @@ TWIN_SIGMA = 0.01
 """Metres. How alike left and right are."""
 STEADY = 0.06
 """Pairs of markers whose distance varies by less than this share measure the subject's size."""
+SIZE_FRAMES = 500
+"""Frames that the subject's size and the shapes of clusters are taken from, evenly spread."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +35,15 @@ class Guess:
 
     rig: Rig
     beliefs: Beliefs
+    rest: Array
+    """(n_bodies, 3) joint offsets whose directions the rest pose shall have; zero: any."""
     tips: dict[str, Array]
-    scale: float
-    """The subject's size against the template's."""
+    """Ends of bones without a child, in the body's frame."""
 
 
-def guess_from_template(found: dict[str, Landmark], observed: dict[str, Array]) -> Guess:
+def guess_from_template(
+    found: dict[str, Landmark], observed: dict[str, Array], hips: str = "harrington"
+) -> Guess:
     """Scale the average human to a recording.
 
     Parameters
@@ -42,25 +52,41 @@ def guess_from_template(found: dict[str, Landmark], observed: dict[str, Array]) 
         The recording's labels on the template's landmarks.
     observed : label → (n_frames, 3)
         Metres; NaN where not seen.
+    hips
+        Regression for the hip centres: ``harrington``, ``davis`` or ``seidel``.
     """
     figure = human()
+    found = _settled(figure, found)
     bodies = _supported(figure, {landmark.body for landmark in found.values()})
-    labels = tuple(label for label in found if found[label].body in bodies)
-    scale = _scale(figure, {label: found[label] for label in labels}, observed)
-    rig = _scaled_rig(figure, bodies, labels, found, scale)
+    stride = max(1, len(next(iter(observed.values()))) // SIZE_FRAMES)
+    sampled = {label: observed[label][::stride] for label in found}
+    scale = _scale(found, sampled)
+    rest = _scaled_rig(figure, bodies, found, scale)
+    rig = _with_measured_shapes(rest, sampled)
+    beliefs = _beliefs(figure, rest, rig, found, hips)
     tips = {
         name: scale * (figure.tips[name] - figure.bodies[name].at)
         for name in bodies
         if name in figure.tips
     }
-    return Guess(rig, _beliefs(figure, rig, found), tips, scale)
+    return Guess(rig, beliefs, rest.offsets, tips)
+
+
+def _settled(figure: Human, found: dict[str, Landmark]) -> dict[str, Landmark]:
+    """Markers of bodies that have too few of them go to the body that stands in."""
+    for name in reversed(list(figure.bodies)):
+        body = figure.bodies[name]
+        count = Counter(landmark.body for landmark in found.values())
+        if body.instead is not None and count[name] < body.needs:
+            found = {
+                label: Landmark(body.instead, landmark.at) if landmark.body == name else landmark
+                for label, landmark in found.items()
+            }
+    return found
 
 
 def _supported(figure: Human, touched: set[str]) -> dict[str, str | None]:
-    """The bodies that a set can move, each with its parent among them.
-
-    A body without markers stays when it is no option and something below it has markers.
-    """
+    """The bodies that the markers can move, each with its parent among them."""
     carries = set(touched)
     for name in reversed(list(figure.bodies)):
         parent = figure.bodies[name].parent
@@ -68,152 +94,150 @@ def _supported(figure: Human, touched: set[str]) -> dict[str, str | None]:
             carries.add(parent)
     kept: dict[str, str | None] = {}
     for name, body in figure.bodies.items():
-        if name in touched or (name in carries and not body.optional):
+        if name in touched or (name in carries and body.instead is None):
             parent = body.parent
             while parent is not None and parent not in kept:
                 parent = figure.bodies[parent].parent
             kept[name] = parent
-    roots = [name for name, parent in kept.items() if parent is None]
-    while len(roots) == 1 and roots[0] not in touched:  # a root that nothing shows moves nothing
+    return _without_silent_root(kept, touched)
+
+
+def _without_silent_root(kept: dict[str, str | None], touched: set[str]) -> dict[str, str | None]:
+    """Drop roots that carry nothing and hold one child only, as a pelvis without markers."""
+    while True:
+        roots = [name for name, parent in kept.items() if parent is None]
+        if len(roots) != 1:
+            raise NotEnoughData("the markers found do not share a trunk to hang the limbs on")
         below = [name for name, parent in kept.items() if parent == roots[0]]
-        if len(below) != 1:
-            break
-        del kept[roots[0]]
-        kept[below[0]] = None
-        roots = below
-    if len(roots) != 1:
-        raise NotEnoughData("the markers found do not share a trunk to hang the limbs on")
-    return kept
+        if roots[0] in touched or len(below) != 1:
+            return kept
+        kept = {
+            name: None if name == below[0] else parent
+            for name, parent in kept.items()
+            if name != roots[0]
+        }
 
 
-def _scale(figure: Human, found: dict[str, Landmark], observed: dict[str, Array]) -> float:
+def _scale(found: dict[str, Landmark], observed: dict[str, Array]) -> float:
     """The subject's size: distances that hardly vary, against the template's."""
     labels = [label for label, landmark in found.items() if landmark.at is not None]
-    template = np.array([found[label].at for label in labels])
     if len(labels) < 2:
         return 1.0
-    stride = max(1, len(observed[labels[0]]) // 500)
-    points = np.stack([observed[label][::stride] for label in labels], axis=1)
-    ratios, weights = [], []
-    for first in range(len(labels)):
-        gaps = np.linalg.norm(points[:, first + 1 :] - points[:, first : first + 1], axis=-1)
-        wanted = np.linalg.norm(template[first + 1 :] - template[first], axis=-1)
-        enough = np.isfinite(gaps).sum(axis=0) > 10
-        for gap, want in zip(gaps.T[enough], wanted[enough], strict=True):
-            mean, spread = np.nanmean(gap), np.nanstd(gap)
-            if spread < STEADY * mean and want > 0.08:
-                ratios.append(mean / want)
-                weights.append(want)
-    if not ratios:
+    template = np.stack([np.asarray(found[label].at) for label in labels])
+    points = np.stack([observed[label] for label in labels], axis=1)
+    first, second = np.triu_indices(len(labels), 1)
+    wanted = np.linalg.norm(template[first] - template[second], axis=-1)
+    gaps = np.linalg.norm(points[:, first] - points[:, second], axis=-1)
+    count = np.isfinite(gaps).sum(axis=0)
+    total = np.where(np.isfinite(gaps), gaps, 0.0).sum(axis=0)
+    mean = total / np.maximum(count, 1)
+    off = np.where(np.isfinite(gaps), gaps - mean, 0.0)
+    spread = np.sqrt((off**2).sum(axis=0) / np.maximum(count, 1))
+    steady = (count > 10) & (spread < STEADY * mean) & (wanted > 0.08)
+    if not steady.any():
         return 1.0
-    order = np.argsort(ratios)
-    middle = np.searchsorted(np.cumsum(np.array(weights)[order]), 0.5 * np.sum(weights))
-    return float(np.array(ratios)[order][middle])
+    return _weighted_median(mean[steady] / wanted[steady], wanted[steady])
+
+
+def _weighted_median(values: Array, weights: Array) -> float:
+    order = np.argsort(values)
+    share = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(share, 0.5 * share[-1])])
 
 
 def _scaled_rig(
-    figure: Human,
-    bodies: dict[str, str | None],
-    labels: tuple[str, ...],
-    found: dict[str, Landmark],
-    scale: float,
+    figure: Human, bodies: dict[str, str | None], found: dict[str, Landmark], scale: float
 ) -> Rig:
+    """The template at the subject's size."""
     names = tuple(bodies)
     parents = tuple(-1 if parent is None else names.index(parent) for parent in bodies.values())
-    joints = np.array([figure.bodies[name].at for name in names])
+    joints = np.stack([_rest_joint(figure, name, parent) for name, parent in bodies.items()])
     offsets = np.array(
         [joints[b] - joints[p] if p >= 0 else np.zeros(3) for b, p in enumerate(parents)]
     )
+    labels = tuple(label for label, landmark in found.items() if landmark.body in bodies)
     carriers = np.array([names.index(found[label].body) for label in labels], dtype=int)
-    places = np.array(
-        [
-            np.zeros(3) if found[label].at is None else found[label].at - joints[carrier]
-            for label, carrier in zip(labels, carriers, strict=True)
-        ]
-    ).reshape(-1, 3)
+    places = np.zeros((len(labels), 3))
+    for row, (label, carrier) in enumerate(zip(labels, carriers, strict=True)):
+        at = found[label].at
+        places[row] = 0.0 if at is None else at - joints[carrier]
     return Rig(names, parents, scale * offsets, labels, carriers, scale * places)
 
 
-def _beliefs(figure: Human, rig: Rig, found: dict[str, Landmark]) -> Beliefs:
-    rows = _Rows(rig)
+def _rest_joint(figure: Human, name: str, parent: str | None) -> Array:
+    body = figure.bodies[name]
+    return body.at if parent == body.parent else body.alone
+
+
+def _with_measured_shapes(rig: Rig, observed: dict[str, Array]) -> Rig:
+    """Clusters of three and more markers take their measured shape, laid on the template's."""
+    places = rig.places.copy()
+    for body in range(rig.n_bodies):
+        markers = np.flatnonzero(rig.marker_bodies == body)
+        if len(markers) < 3:
+            continue
+        points = np.stack([observed[rig.marker_names[m]] for m in markers], axis=1)
+        try:
+            shape = generalised_procrustes(points).template
+        except NotEnoughData:
+            continue
+        fit = fit_rigid(shape, rig.places[markers][None])
+        if np.isfinite(fit.positions).all():
+            places[markers] = fit.positions[0] + quat.rotate(fit.rotations[0], shape)
+    return replace(rig, places=places)
+
+
+def _beliefs(figure: Human, rest: Rig, rig: Rig, found: dict[str, Landmark], hips: str) -> Beliefs:
+    rows = BeliefRows(rig)
     placed = np.array([found[label].at is not None for label in rig.marker_names], dtype=bool)
     for marker in range(rig.n_markers):
-        sigma = PLACE_SIGMA if placed[marker] else 3 * PLACE_SIGMA
-        rows.add({("marker", marker): 1.0}, rig.places[marker], sigma)
+        rows.marker_at(marker, rig.places[marker], PLACE_SIGMA if placed[marker] else 0.3)
+    regressed = _hips(rest, rig, found, hips)
     for body in range(1, rig.n_bodies):
-        sigma = figure.bodies[rig.names[body]].sigma
-        parent = rig.parents[body]
-        _near_markers(rows, rig, placed, parent, rig.offsets[body], body, sigma)
-        _near_markers(rows, rig, placed, body, np.zeros(3), None, sigma)
-        rows.add({("joint", body): 1.0}, rig.offsets[body], 4 * sigma)
+        sigma, parent = figure.bodies[rig.names[body]].sigma, rig.parents[body]
+        if body in regressed:
+            rows.joint_at(body, regressed[body], sigma)
+        elif near := _near(rest, placed, parent, rest.offsets[body]):
+            rows.joint_beside(body, near, sigma + DRIFT * near.distance)
+        if near := _near(rest, placed, body, np.zeros(3)):
+            rows.origin_beside(near, sigma + DRIFT * near.distance)
+        rows.joint_at(body, rest.offsets[body], 4 * sigma)
     for left, right in mirror_pairs(rig.names):
         if min(left, right) > 0:
-            rows.add_twins(left, right, TWIN_SIGMA)
+            rows.twins(left, right, TWIN_SIGMA)
     return rows.beliefs()
 
 
-def _near_markers(
-    rows: "_Rows",
-    rig: Rig,
-    placed: np.ndarray,
-    body: int,
-    joint: Array,
-    unknown: int | None,
-    sigma: float,
-) -> None:
-    """A joint lies beside the markers near it as it does on the template.
+def _near(rest: Rig, placed: np.ndarray, body: int, joint: Array) -> Near | None:
+    """The markers of ``body`` around a joint, nearer ones counting more."""
+    markers = np.flatnonzero((rest.marker_bodies == body) & placed)
+    away = np.linalg.norm(rest.places[markers] - joint, axis=-1)
+    shares = np.exp(-0.5 * (away / REACH) ** 2)
+    if shares.sum() < 1e-6:
+        return None
+    shares /= shares.sum()
+    return Near(markers, shares, joint - shares @ rest.places[markers], float(shares @ away))
 
-    ``unknown`` is the body whose joint it is, or None where it is the origin of ``body`` itself.
-    """
-    near = np.flatnonzero((rig.marker_bodies == body) & placed)
-    if not len(near):
-        return
-    away = np.linalg.norm(rig.places[near] - joint, axis=-1)
-    share = np.exp(-0.5 * (away / REACH) ** 2)
-    if share.sum() < 1e-6:
-        return
-    share /= share.sum()
-    terms: dict[tuple[str, int], float] = {
-        ("marker", int(marker)): -float(part) for marker, part in zip(near, share, strict=True)
+
+def _hips(rest: Rig, rig: Rig, found: dict[str, Landmark], method: str) -> dict[int, Array]:
+    """Hip joints by regression, where the pelvis's bony points are marked."""
+    figure = human()
+    spots = {
+        name: rig.places[m]
+        for m, label in enumerate(rig.marker_names)
+        for name in ("left_asis", "right_asis", "left_psis", "right_psis", "sacrum")
+        if found[label].at is figure.landmarks[name].at
     }
-    if unknown is not None:
-        terms["joint", unknown] = 1.0
-    rows.add(terms, joint - share @ rig.places[near], sigma + DRIFT * float(share @ away))
-
-
-class _Rows:
-    """Collects beliefs, three rows at a time."""
-
-    def __init__(self, rig: Rig) -> None:
-        self.rig = rig
-        self.matrix: list[Array] = []
-        self.target: list[Array] = []
-        self.sigma: list[Array] = []
-
-    def add(self, terms: dict[tuple[str, int], float], target: Array, sigma: float) -> None:
-        block = np.zeros((3, self.rig.n_shared))
-        for (kind, index), factor in terms.items():
-            columns = self._columns(kind, index)
-            block[:, columns] += factor * np.eye(3)
-        self._append(block, target, sigma)
-
-    def add_twins(self, left: int, right: int, sigma: float) -> None:
-        """Left and right joints mirror each other."""
-        block = np.zeros((3, self.rig.n_shared))
-        block[:, self.rig.joint_columns(left)] = np.eye(3)
-        block[:, self.rig.joint_columns(right)] = -np.diag([1.0, -1.0, 1.0])
-        self._append(block, np.zeros(3), sigma)
-
-    def beliefs(self) -> Beliefs:
-        return Beliefs(
-            np.concatenate(self.matrix), np.concatenate(self.target), np.concatenate(self.sigma)
-        )
-
-    def _columns(self, kind: str, index: int) -> slice:
-        rig = self.rig
-        return rig.joint_columns(index) if kind == "joint" else rig.marker_columns(index)
-
-    def _append(self, block: Array, target: Array, sigma: float) -> None:
-        self.matrix.append(block)
-        self.target.append(target)
-        self.sigma.append(np.full(3, sigma))
+    back = [spots[name] for name in ("left_psis", "right_psis", "sacrum") if name in spots]
+    legs = [rig.names.index(n) for n in ("left_thigh", "right_thigh") if n in rig.names]
+    if not {"left_asis", "right_asis"} <= spots.keys() or not back or len(legs) < 2:
+        return {}
+    if "pelvis" not in rig.names or rig.parents[legs[0]] != rig.names.index("pelvis"):
+        return {}
+    scale = float(np.linalg.norm(rest.offsets[legs[0]])) / 0.085
+    back_middle = np.mean(back[:2] if len(back) > 1 else back, axis=0)
+    asis = figure.landmarks["left_asis"].at
+    assert asis is not None
+    leg = scale * float(asis[2] - figure.bodies["left_foot"].at[2])
+    centres = hip_centres(spots["left_asis"], spots["right_asis"], back_middle, leg, method)
+    return dict(zip(legs, centres, strict=True))

@@ -1,0 +1,214 @@
+"""Recordings of one subject → the subject's skeleton."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ossature.calibrate.adjust import MARKER_SIGMA, Adjustment, Poses, adjust
+from ossature.calibrate.beliefs import Beliefs
+from ossature.calibrate.marker_sets import Landmark
+from ossature.calibrate.rig import Rig
+from ossature.calibrate.start import start_poses
+from ossature.calibrate.template import Guess, guess_from_template
+from ossature.errors import NotEnoughData
+from ossature.maths import quat
+from ossature.maths.quat import Array
+from ossature.values import Body, Joint, Marker, Recording, Skeleton
+
+FRAMES = 80
+"""Frames that the fit looks at, spread evenly over all takes."""
+INDEPENDENT_FRAMES = 25
+"""Skin moves alike in alike poses: however many frames there are, they say no more about the
+skeleton than about this many independent ones would."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A subject, and how well the frames looked at agree with it."""
+
+    skeleton: Skeleton
+    frames: int
+    """How many frames were looked at."""
+    rms: float
+    """Marker distance over those frames, metres."""
+    converged: bool
+
+
+def calibrate(
+    recordings: Sequence[Recording],
+    found: dict[str, Landmark],
+    *,
+    hips: str = "harrington",
+    subject: str = "",
+) -> Calibration:
+    """Fit joints and marker places of a subject whose marker set is known.
+
+    Parameters
+    ----------
+    recordings
+        Takes of the same person with the same markers on.
+    found
+        Labels on the template's landmarks.
+    """
+    labels = [label for label in found if any(_shows(take, label) for take in recordings)]
+    observed = _stacked(recordings, labels)
+    guess = guess_from_template(
+        {label: found[label] for label in labels},
+        dict(zip(labels, np.moveaxis(observed, 1, 0), strict=True)),
+        hips,
+    )
+    order = [labels.index(name) for name in guess.rig.marker_names]
+    return fit_guess(guess, observed[:, order], subject=subject)
+
+
+def fit_guess(guess: Guess, observed: Array, *, subject: str = "") -> Calibration:
+    """Fit a first guess, from a template or from motion alone, to the frames of a subject.
+
+    Parameters
+    ----------
+    observed : (n_frames, n_markers, 3)
+        The guess's markers over all takes, metres; NaN where not seen.
+    """
+    candidates = _spread_frames(np.isfinite(observed[..., 0]), 4 * FRAMES)
+    poses = start_poses(guess.rig, observed[candidates])
+    fixed = np.isfinite(poses.root[:, 0])
+    if not fixed.any():
+        raise NotEnoughData(
+            f"no frame shows three markers of {guess.rig.names[0]!r} at once; "
+            "the root's pose cannot be found"
+        )
+    chosen = np.flatnonzero(fixed)
+    chosen = chosen[np.linspace(0, len(chosen) - 1, min(FRAMES, len(chosen))).astype(int)]
+    frames = observed[candidates[chosen]]
+    start = Poses(poses.rotations[chosen], poses.root[chosen])
+    fit = adjust(guess.rig, frames, start, _weighed(guess.beliefs, len(frames)))
+    covariances = _joint_covariances(fit, len(frames))
+    fit, turns = _aligned(fit, guess.rest)
+    seen = np.isfinite(frames[..., 0])
+    squared = np.sum(fit.residuals**2, axis=-1)
+    per_marker = np.sqrt(squared.sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
+    skeleton = _skeleton(fit.rig, guess, turns, per_marker, covariances, subject)
+    return Calibration(
+        skeleton, len(frames), float(np.sqrt(squared.sum() / max(seen.sum(), 1))), fit.converged
+    )
+
+
+def _shows(take: Recording, label: str) -> bool:
+    return label in take.names and bool(take.measured[:, take.index(label)].any())
+
+
+def _stacked(recordings: Sequence[Recording], labels: Sequence[str]) -> Array:
+    """(n_frames, n_labels, 3) all takes after each other; only what cameras saw counts."""
+    if not labels:
+        raise NotEnoughData("none of the marker set's markers is ever seen")
+    parts = []
+    for take in recordings:
+        part = np.full((take.n_frames, len(labels), 3), np.nan)
+        for column, label in enumerate(labels):
+            if label in take.names:
+                index = take.index(label)
+                shown = take.measured[:, index]
+                part[shown, column] = take.positions[shown, index]
+        parts.append(part)
+    return np.concatenate(parts)
+
+
+def _spread_frames(seen: np.ndarray, n: int) -> np.ndarray:
+    """Up to ``n`` frames, one from each stretch of the takes: the one that shows most markers."""
+    count = seen.sum(axis=1)
+    stretches = np.array_split(np.arange(len(seen)), min(n, len(seen)))
+    return np.array([stretch[np.argmax(count[stretch])] for stretch in stretches])
+
+
+def _weighed(beliefs: Beliefs, n_frames: int) -> Beliefs:
+    """Beliefs as strong against ``n_frames`` as they should be against independent ones."""
+    share = np.sqrt(INDEPENDENT_FRAMES / max(n_frames, INDEPENDENT_FRAMES))
+    return replace(beliefs, sigma=share * beliefs.sigma)
+
+
+def _joint_covariances(fit: Adjustment, n_frames: int) -> Array:
+    """(n_bodies, 3, 3) of each joint as seen from its parent's markers; root zero.
+
+    The parent's frame is only a convention; its markers are what can be touched. So they are held
+    while the joint and all else vary.
+    """
+    rig = fit.rig
+    inflate = max(n_frames, INDEPENDENT_FRAMES) / INDEPENDENT_FRAMES
+    covariances = np.zeros((rig.n_bodies, 3, 3))
+    seen = fit.residuals[np.any(fit.residuals, axis=-1)]
+    noise = float(np.mean(seen**2)) / MARKER_SIGMA**2 if len(seen) else 1.0
+    for body in range(1, rig.n_bodies):
+        held = np.flatnonzero(rig.marker_bodies == rig.parents[body])
+        free = np.ones(rig.n_shared, dtype=bool)
+        for marker in held:
+            free[rig.marker_columns(int(marker))] = False
+        place = np.cumsum(free)[rig.joint_columns(body)] - 1
+        inverse = np.linalg.inv(fit.information[np.ix_(free, free)])
+        covariances[body] = max(noise, 0.1) * inflate * inverse[np.ix_(place, place)]
+    return covariances
+
+
+def _aligned(fit: Adjustment, rest: Array) -> tuple[Adjustment, Array]:
+    """Turn body frames so that bones point in the rest pose as they do on the template.
+
+    Returns the fit in the new frames and the turns (n_bodies, 4) to the new frame from the old.
+    """
+    rig = fit.rig
+    turns = quat.identity((rig.n_bodies,))
+    for body in range(rig.n_bodies):
+        child = bone_child(rig.names, rig.parents, body)
+        if child is not None and np.linalg.norm(rest[child]) > 0.0:
+            turns[body] = quat.shortest(rig.offsets[child], rest[child])
+    offsets = rig.offsets.copy()
+    for body, parent in enumerate(rig.parents):
+        if parent >= 0:
+            offsets[body] = quat.rotate(turns[parent], rig.offsets[body])
+    places = quat.rotate(turns[rig.marker_bodies], rig.places)
+    rotations = fit.poses.rotations @ quat.to_matrix(quat.inverse(turns))
+    turned = replace(
+        fit,
+        rig=replace(rig, offsets=offsets, places=places),
+        poses=Poses(rotations, fit.poses.root),
+    )
+    return turned, turns
+
+
+def bone_child(names: Sequence[str], parents: Sequence[int], body: int) -> int | None:
+    """The child that continues a body's bone: its only one, or the next of the trunk."""
+    children = [index for index, parent in enumerate(parents) if parent == body]
+    if len(children) == 1:
+        return children[0]
+    trunk = [child for child in children if names[child] in ("spine", "chest", "neck", "head")]
+    return trunk[0] if trunk else None
+
+
+def _skeleton(
+    rig: Rig, guess: Guess, turns: Array, per_marker: Array, covariances: Array, subject: str
+) -> Skeleton:
+    bodies = []
+    for body, (name, parent) in enumerate(zip(rig.names, rig.parents, strict=True)):
+        child = bone_child(rig.names, rig.parents, body)
+        own = np.flatnonzero(rig.marker_bodies == body)
+        markers = tuple(
+            Marker(rig.marker_names[m], rig.places[m], rms=float(per_marker[m])) for m in own
+        )
+        leaf = body not in rig.parents
+        tip = quat.rotate(turns[body], guess.tips[name]) if leaf and name in guess.tips else None
+        frame = quat.to_matrix(turns[parent])
+        joint = Joint(
+            kind="free" if parent < 0 else "ball",
+            in_parent=rig.offsets[body],
+            covariance=None if parent < 0 else frame @ covariances[body] @ frame.T,
+        )
+        bodies.append(
+            Body(
+                name=name,
+                parent=None if parent < 0 else rig.names[parent],
+                joint=joint,
+                length=None if child is None else float(np.linalg.norm(rig.offsets[child])),
+                markers=markers,
+                tip=tip,
+            )
+        )
+    return Skeleton(tuple(bodies), subject=subject)
