@@ -75,9 +75,9 @@ def adjust(
     damping = 1e-3
     state = _evaluate(rig, observed, poses, beliefs)
     information = np.zeros((rig.n_shared, rig.n_shared))
-    converged = False
-    iteration = 0
-    for iteration in range(1, max_iterations + 1):
+    converged, iterations = False, 0
+    while not converged and iterations < max_iterations:
+        iterations += 1
         system = _linearise(state, beliefs)
         while True:
             shared_step, pose_step, information = _solve(system, damping)
@@ -91,13 +91,10 @@ def adjust(
                 break
             damping *= 8.0
         gain = (state.cost - candidate.cost) / max(state.cost, 1e-300)
-        if gain < 0.0:
-            break
-        state, damping = candidate, max(damping / 8.0, 1e-9)
-        if gain < tolerance:
-            converged = True
-            break
-    return Adjustment(state.rig, state.poses, state.residuals, information, iteration, converged)
+        converged = gain < tolerance
+        if gain >= 0.0:
+            state, damping = candidate, max(damping / 8.0, 1e-9)
+    return Adjustment(state.rig, state.poses, state.residuals, information, iterations, converged)
 
 
 @dataclass(frozen=True)
@@ -182,7 +179,7 @@ def _linearise(state: _State, beliefs: Beliefs) -> _System:
 
 
 def _jacobians(rig: Rig, poses: Poses) -> tuple[Array, Array]:
-    """Markers' derivatives by pose (n_frames, n_markers, 3, 3 + 3 n_bodies) and by shared unknown."""
+    """Derivatives of markers (n_frames, n_markers, 3, …) by pose and by shared unknown."""
     n_frames, n_markers = len(poses.root), rig.n_markers
     by_pose = np.zeros((n_frames, n_markers, 3, 3 + 3 * rig.n_bodies))
     by_shared = np.zeros((n_frames, n_markers, 3, rig.n_shared))

@@ -37,7 +37,7 @@ def start_poses(rig: Rig, observed: Array) -> Poses:
 
 
 def _turn(rig: Rig, observed: Array, body: int, joint: Array, above: Array) -> Array:
-    """The rotation of a body about its joint that suits its markers best, and its parent a little."""
+    """The rotation about its joint that suits a body's markers best, and its parent a little."""
     own = np.flatnonzero(rig.marker_bodies == body)
     arms = observed[:, own] - joint[:, None]
     arms = np.where(np.isfinite(arms), arms, 0.0)

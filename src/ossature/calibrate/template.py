@@ -1,6 +1,7 @@
 """A recognised marker set → a first guess of the subject, and what to believe about it."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,7 +38,7 @@ class Guess:
     beliefs: Beliefs
     rest: Array
     """(n_bodies, 3) joint offsets whose directions the rest pose shall have; zero: any."""
-    tips: dict[str, Array]
+    tips: Mapping[str, Array]
     """Ends of bones without a child, in the body's frame."""
 
 
