@@ -1,0 +1,273 @@
+"""A skeleton and its motion from any glTF file."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+import numpy as np
+
+from ossature.errors import BadValue, FormatError
+from ossature.formats.axes import to_z_up, turn_points, turn_rotations
+from ossature.formats.glb.curves import LONE_RATE, Clock, Curve, find_clock, read_curves, sample
+from ossature.formats.glb.schema import File, Node, TakeExtras
+from ossature.formats.glb.tree import NodeTree, choose_bodies, unique_node_names
+from ossature.formats.skeleton_json import BodyRecord, to_body, to_skeleton
+from ossature.maths import quat
+from ossature.maths.chain import forward_kinematics
+from ossature.maths.quat import Array
+from ossature.values import Body, Joint, Motion, Skeleton, Source, Take
+
+T = TypeVar("T")
+
+FARTHEST = 1e9
+"""Larger lengths are no lengths, metres."""
+LEAST_SCALE, MOST_SCALE = 1e-6, 1e6
+SAME = 1e-6
+"""Offsets that differ less are the same, metres: float32 leaves that much."""
+SPARE_CELLS = 1_000_000
+"""Frames times bodies that any file may have; larger ones need bytes to show for them."""
+
+
+class Pose(NamedTuple):
+    """Nodes in their parents' frames."""
+
+    rotations: Array
+    """(n_frames, n_nodes, 4) w x y z"""
+    places: Array
+    """(n_frames, n_nodes, 3) metres, scales of the nodes above applied."""
+    rest: Array
+    """(n_nodes, 3) the same where no animation drives them."""
+
+
+def read_glb(path: Path) -> Take:
+    file = File(path)
+    tree = NodeTree(path, file.gltf.nodes)
+    chosen, problems = choose_bodies(path, file.gltf, tree)
+    used = _with_ancestors(tree, chosen)
+    extras = _extras(file.gltf.asset.extras, TakeExtras)
+    curves, clock = _curves(file, set(used), extras)
+    if len(file.gltf.animations) > 1:
+        problems.append(f"{len(file.gltf.animations)} animations; the first one is read")
+    if clock is not None and len(clock.times) * len(used) > SPARE_CELLS + file.size:
+        size = f"{len(clock.times)} frames of {len(used)} nodes"
+        raise FormatError(path, f"{size} are more than {file.size} bytes can fill")
+    pose = _pose(file, tree, used, curves, np.zeros(1) if clock is None else clock.times)
+    pose, parents = _bodies_only(tree, used, chosen, pose)
+    names, odd = unique_node_names(file.gltf.nodes, chosen)
+    skeleton, more = _skeleton(file, chosen, names, parents, pose, extras)
+    problems = [*problems, *odd, *more, *(clock.problems if clock else ())]
+    return _take(file, skeleton, pose, clock, extras, tuple(problems))
+
+
+def _take(
+    file: File,
+    skeleton: Skeleton,
+    pose: Pose,
+    clock: Clock | None,
+    extras: TakeExtras | None,
+    problems: tuple[str, ...],
+) -> Take:
+    """A motion; a skeleton alone where nothing moves or is turned."""
+    about = extras.motion if extras else None
+    if clock is None and about is not None:  # one of ours, of no frames
+        pose = Pose(pose.rotations[:0], pose.places[:0], pose.rest)
+        clock = Clock(np.zeros(0), about.rate, ())
+    if clock is None:
+        if max(np.abs(pose.rotations[..., 1:]).max(), np.abs(pose.places[0, 0]).max()) < SAME:
+            return Take(skeletons=(skeleton,))
+        clock = Clock(np.zeros(1), LONE_RATE, ())
+        problems = (*problems, "no animation; the rest pose is given as one frame")
+    offsets = skeleton.offsets
+    roots = np.array(skeleton.parents) < 0
+    moves = np.abs(pose.places - offsets) > SAME
+    moves[:, 0] = False
+    source = Source(
+        file.path.name,
+        "GLB",
+        f"glTF {file.gltf.asset.version}",
+        file.gltf.asset.generator or "",
+        up="y",
+        up_known=True,
+        first_frame=round(float(clock.times[0]) * clock.rate) if len(clock.times) else 0,
+        problems=problems,
+    )
+    motion = Motion(
+        skeleton,
+        pose.rotations,
+        pose.places[:, 0],
+        clock.rate,
+        offsets=pose.places if moves.any() or roots[1:].any() else None,
+        marks=about.marks if about else (),
+        held=about.held if about else (),
+        history=about.history if about else (),
+        source=source,
+    )
+    return Take(motions=(motion,))
+
+
+def _with_ancestors(tree: NodeTree, chosen: list[int]) -> list[int]:
+    """The chosen nodes and all above them, parents first."""
+    used = set(chosen)
+    for index in reversed(tree.order):
+        if index in used and tree.parents[index] >= 0:
+            used.add(tree.parents[index])
+    return [index for index in tree.order if index in used]
+
+
+def _curves(
+    file: File, nodes: set[int], extras: TakeExtras | None
+) -> tuple[dict[tuple[int, str], Curve], Clock | None]:
+    if not file.gltf.animations:
+        return {}, None
+    curves = read_curves(file, file.gltf.animations[0], nodes)
+    if not curves:
+        return {}, None
+    rate = extras.motion.rate if extras and extras.motion else None
+    return curves, find_clock(file.path, curves, rate if rate and rate > 0 else None)
+
+
+def _pose(
+    file: File,
+    tree: NodeTree,
+    used: list[int],
+    curves: dict[tuple[int, str], Curve],
+    times: Array,
+) -> Pose:
+    rotations = np.zeros((len(times), len(used), 4))
+    places = np.zeros((len(times), len(used), 3))
+    rest = np.zeros((len(used), 3))
+    scales = {-1: 1.0}
+    for column, index in enumerate(used):
+        place = f"$.nodes[{index}]"
+        q, p, s = _rest(file.path, file.gltf.nodes[index], place)
+        above = scales[tree.parents[index]]
+        rest[column] = above * p
+        if (index, "rotation") in curves:
+            q = sample(curves[index, "rotation"], times, rotation=True)
+        if (index, "translation") in curves:
+            p = sample(curves[index, "translation"], times, rotation=False)
+        if (index, "scale") in curves:
+            s = sample(curves[index, "scale"], times, rotation=False)
+        scales[index] = above * _uniform(file.path, s, place)
+        rotations[:, column], places[:, column] = q, above * p
+        if not (LEAST_SCALE < scales[index] < MOST_SCALE and np.abs(p).max() < FARTHEST):
+            raise FormatError(file.path, "is scaled or moved out of all measure", place)
+    if not np.isfinite(rotations).all():
+        raise FormatError(file.path, "a rotation is all zeros and names no turn")
+    return Pose(rotations, places, rest)
+
+
+def _rest(path: Path, node: Node, place: str) -> tuple[Array, Array, Array]:
+    """Rotation w x y z, place and scale of a node that nothing drives."""
+    if node.matrix is None:
+        x, y, z, w = node.rotation or (0.0, 0.0, 0.0, 1.0)
+        q = np.array([w, x, y, z])
+        if not 1e-6 < np.abs(q).max() < 1e6:
+            raise FormatError(path, f"is no rotation: {node.rotation}", f"{place}.rotation")
+        p, s = node.translation or (0.0, 0.0, 0.0), node.scale or (1.0, 1.0, 1.0)
+        return quat.normalise(q), np.array(p), np.array(s)
+    matrix = np.array(node.matrix).reshape(4, 4).T
+    if np.abs(matrix).max() > FARTHEST:
+        raise FormatError(path, "is moved out of all measure", f"{place}.matrix")
+    scale = np.linalg.norm(matrix[:3, :3], axis=0)
+    turn = matrix[:3, :3] / np.where(scale > 0.0, scale, 1.0)
+    if not np.allclose(turn.T @ turn, np.eye(3), atol=1e-3) or np.linalg.det(turn) < 0.0:
+        raise FormatError(path, "shears, mirrors or flattens; bones are rigid", f"{place}.matrix")
+    return quat.from_matrix(turn), matrix[:3, 3], scale
+
+
+def _uniform(path: Path, scale: Array, place: str) -> float:
+    """The one number by which a node scales what is below it."""
+    low, high = float(scale.min()), float(scale.max())
+    if not (low > 0.0 and high - low <= 1e-3 * high):
+        raise FormatError(
+            path,
+            f"scale runs from {low:g} to {high:g}; bones are rigid: "
+            "apply the scale before exporting",
+            place,
+        )
+    return 0.5 * (low + high) if high > low else high
+
+
+def _bodies_only(
+    tree: NodeTree, used: list[int], chosen: list[int], pose: Pose
+) -> tuple[Pose, list[int]]:
+    """Bodies with roots in our world, and parents (−1 for a root): nodes above are folded in."""
+    column = {node: index for index, node in enumerate(used)}
+    members = {node: index for index, node in enumerate(chosen)}
+    parents = [members.get(tree.parents[node], -1) for node in chosen]
+    columns = [column[node] for node in chosen]
+    rotations, places = pose.rotations[:, columns], pose.places[:, columns]
+    roots = [index for index, parent in enumerate(parents) if parent < 0]
+    # the chain down to the roots only: the bodies below keep their parents
+    down = [node for node in used if node not in members or parents[members[node]] < 0]
+    order = {node: index for index, node in enumerate(down)}
+    lines = [column[node] for node in down]
+    q, p = forward_kinematics(
+        pose.rotations[:, lines],
+        pose.places[:, lines],
+        [order.get(tree.parents[node], -1) for node in down],
+    )
+    ends = [order[chosen[root]] for root in roots]
+    up = to_z_up("y")
+    rotations[:, roots] = turn_rotations(q[:, ends], up)
+    places[:, roots] = turn_points(p[:, ends], up)
+    return Pose(rotations, places, pose.rest[columns]), parents
+
+
+def _skeleton(
+    file: File,
+    chosen: list[int],
+    names: list[str],
+    parents: list[int],
+    pose: Pose,
+    extras: TakeExtras | None,
+) -> tuple[Skeleton, list[str]]:
+    """Bodies from the nodes, with what our own files say beyond glTF."""
+    bodies: list[Body] = []
+    lost = 0
+    for index, (node, name, parent) in enumerate(zip(chosen, names, parents, strict=True)):
+        base = bodies[parent].joint.in_body if parent >= 0 else np.zeros(3)
+        in_parent = base + (_offset(pose, index) if parent >= 0 else 0.0)
+        plain = Body(
+            name,
+            None if parent < 0 else names[parent],
+            Joint("free" if parent < 0 else "ball", in_parent),
+        )
+        record = _extras(file.gltf.nodes[node].extras, BodyRecord)
+        told = None if record is None else _told(record, plain)
+        lost += record is not None and told is None
+        bodies.append(told or plain)
+    problems = [f"{lost} nodes were changed after ossature wrote them"] if lost else []
+    if extras is None:
+        return Skeleton(tuple(bodies)), problems
+    return replace(to_skeleton(extras.skeleton), bodies=tuple(bodies)), problems
+
+
+def _told(record: BodyRecord, plain: Body) -> Body | None:
+    """The body as ``extras`` tell it, if its node still sits where they say."""
+    try:
+        body = replace(to_body(record), name=plain.name, parent=plain.parent)
+    except BadValue:
+        return None
+    moved = np.abs(body.joint.in_parent - plain.joint.in_parent).max() > 2 * SAME
+    return None if moved and plain.parent is not None else body
+
+
+def _offset(pose: Pose, index: int) -> Array:
+    """(3,) where a joint sits: at rest, or where an animation puts it throughout."""
+    places, rest = pose.places[:, index], pose.rest[index]
+    stays = len(places) > 0 and np.ptp(places, axis=0).max() < SAME
+    return places[0] if stays and np.abs(places[0] - rest).max() > SAME else rest
+
+
+def _extras(extras: Any, kind: type[T]) -> T | None:
+    """What ossature wrote into ``extras``; None where somebody else did."""
+    ours = extras.get("ossature") if isinstance(extras, dict) else None
+    if ours is None:
+        return None
+    try:
+        return msgspec.convert(ours, kind)
+    except (msgspec.ValidationError, RecursionError):
+        return None

@@ -1,0 +1,247 @@
+"""The parts of glTF that carry motion, and the container they travel in."""
+
+import base64
+import binascii
+import struct
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+
+from ossature.errors import BadValue, FormatError
+from ossature.formats.json_text import decode
+from ossature.formats.skeleton_json import SkeletonRecord
+from ossature.maths.quat import Array
+from ossature.values import Mark
+
+MAGIC = b"glTF"
+JSON_CHUNK, BIN_CHUNK = 0x4E4F534A, 0x004E4942
+MAX_BYTES = 2**32 - 1
+COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
+
+Index = Annotated[int, msgspec.Meta(ge=0, le=2**32)]
+Vector = tuple[float, float, float]
+Vector4 = tuple[float, float, float, float]
+Matrix = Annotated[tuple[float, ...], msgspec.Meta(min_length=16, max_length=16)]
+
+
+class Part(msgspec.Struct, omit_defaults=True, rename="camel"):
+    """A glTF object; what it does not name is not written, and passed over in reading."""
+
+
+class Asset(Part):
+    version: str
+    generator: str | None = None
+    extras: Any = None
+
+
+class Node(Part):
+    name: str | None = None
+    children: tuple[Index, ...] = ()
+    translation: Vector | None = None
+    rotation: Vector4 | None = None
+    scale: Vector | None = None
+    matrix: Matrix | None = None
+    mesh: Index | None = None
+    skin: Index | None = None
+    extras: Any = None
+
+
+class Skin(Part):
+    joints: Annotated[tuple[Index, ...], msgspec.Meta(min_length=1)]
+    inverse_bind_matrices: Index | None = None
+    skeleton: Index | None = None
+    name: str | None = None
+
+
+class Sampler(Part):
+    input: Index
+    output: Index
+    interpolation: Literal["LINEAR", "STEP", "CUBICSPLINE"] = "LINEAR"
+
+
+class Target(Part):
+    path: str
+    node: Index | None = None
+
+
+class Channel(Part):
+    sampler: Index
+    target: Target
+
+
+class Animation(Part):
+    channels: tuple[Channel, ...]
+    samplers: tuple[Sampler, ...]
+    name: str | None = None
+
+
+class Accessor(Part):
+    component_type: int
+    count: Index
+    type: str
+    buffer_view: Index | None = None
+    byte_offset: Index = 0
+    normalized: bool = False
+    min: tuple[float, ...] | None = None
+    max: tuple[float, ...] | None = None
+    sparse: Any = None
+
+
+class BufferView(Part):
+    buffer: Index
+    byte_length: Index
+    byte_offset: Index = 0
+    byte_stride: Index | None = None
+    target: int | None = None
+
+
+class Buffer(Part):
+    byte_length: Index
+    uri: str | None = None
+
+
+class Gltf(Part):
+    asset: Asset
+    scene: Index | None = None
+    scenes: tuple[Any, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    meshes: tuple[Any, ...] = ()
+    materials: tuple[Any, ...] = ()
+    skins: tuple[Skin, ...] = ()
+    animations: tuple[Animation, ...] = ()
+    accessors: tuple[Accessor, ...] = ()
+    buffer_views: tuple[BufferView, ...] = ()
+    buffers: tuple[Buffer, ...] = ()
+    extensions_required: tuple[str, ...] = ()
+
+
+class MotionExtras(msgspec.Struct):
+    """What a motion has beside its numbers."""
+
+    rate: float
+    marks: tuple[Mark, ...] = ()
+    held: tuple[int, ...] = ()
+    history: tuple[str, ...] = ()
+
+
+class TakeExtras(msgspec.Struct):
+    """``asset.extras.ossature``; each node's own ``extras.ossature`` is its body."""
+
+    skeleton: SkeletonRecord
+    """Without its bodies."""
+    motion: MotionExtras | None = None
+
+
+def sniff(head: bytes) -> bool:
+    return head.startswith(MAGIC) or (head.lstrip().startswith(b"{") and b'"asset"' in head)
+
+
+def pack(gltf: Gltf, binary: bytes) -> bytes:
+    """The bytes of a GLB file."""
+    text = msgspec.json.encode(gltf)
+    text += b" " * (-len(text) % 4)
+    binary += bytes(-len(binary) % 4)
+    if len(text) + len(binary) + 28 > MAX_BYTES:
+        raise BadValue(
+            f"GLB holds up to 4 GiB, this motion needs {len(binary)} bytes; cut it first"
+        )
+    chunks = struct.pack("<II", len(text), JSON_CHUNK) + text
+    if binary:
+        chunks += struct.pack("<II", len(binary), BIN_CHUNK) + binary
+    return MAGIC + struct.pack("<II", 2, 12 + len(chunks)) + chunks
+
+
+class File:
+    """A glTF file at hand: its document, and its accessors as arrays."""
+
+    def __init__(self, path: Path) -> None:
+        data = path.read_bytes()
+        text, self.binary = _chunks(path, data) if data.startswith(MAGIC) else (data, b"")
+        self.path, self.size = path, len(data)
+        self.gltf = decode(path, text, Gltf)
+        if not self.gltf.asset.version.startswith("2."):
+            version = self.gltf.asset.version
+            raise FormatError(path, f"glTF version must be 2, got {version!r}", "$.asset.version")
+        packed = [name for name in self.gltf.extensions_required if "meshopt" in name]
+        if packed:
+            raise FormatError(path, f"is compressed with {packed[0]}; save it without compression")
+
+    def array(self, index: int, kind: str) -> Array:
+        """Accessor as float64 (count, width); ``kind`` is the type it must have."""
+        place = f"$.accessors[{index}]"
+        accessor = self._get(self.gltf.accessors, index, "accessors")
+        if accessor.type != kind or accessor.component_type not in COMPONENTS:
+            found = f"{accessor.type} of {accessor.component_type}"
+            raise FormatError(self.path, f"expected {kind} of a known type, got {found}", place)
+        if accessor.buffer_view is None or accessor.sparse is not None:
+            raise FormatError(self.path, "sparse accessors are not read; save it without", place)
+        view = self._get(self.gltf.buffer_views, accessor.buffer_view, "bufferViews")
+        dtype, width = np.dtype(COMPONENTS[accessor.component_type]), WIDTHS[kind]
+        stride = view.byte_stride or dtype.itemsize * width
+        start = view.byte_offset + accessor.byte_offset
+        needed = max(accessor.count - 1, 0) * stride + (dtype.itemsize * width) * (
+            accessor.count > 0
+        )
+        buffer = self._buffer(view.buffer)
+        if accessor.byte_offset + needed > view.byte_length or start + needed > len(buffer):
+            raise FormatError(
+                self.path,
+                f"promises {accessor.count} entries, {needed} bytes from byte {start} on; "
+                f"its view has {view.byte_length} bytes and the buffer {len(buffer)}",
+                place,
+            )
+        values = np.ndarray(
+            (accessor.count, width), dtype, buffer, start, (stride, dtype.itemsize)
+        ).astype(np.float64)
+        if not np.isfinite(values).all():
+            raise FormatError(self.path, "holds numbers that are not finite", place)
+        if dtype.kind != "f":
+            values = np.maximum(values / np.iinfo(dtype).max, -1.0)
+        return values
+
+    def _get(self, members: tuple, index: int, name: str) -> Any:
+        if index >= len(members):
+            raise FormatError(
+                self.path, f"there are {len(members)}, not one of {index}", f"$.{name}"
+            )
+        return members[index]
+
+    def _buffer(self, index: int) -> bytes:
+        uri = self._get(self.gltf.buffers, index, "buffers").uri
+        if uri is None:
+            return self.binary
+        head, _, content = uri.partition(",")
+        if not (head.startswith("data:") and head.endswith(";base64")):
+            raise FormatError(
+                self.path,
+                f"its numbers are in another file, {uri[:40]!r}; save it as one .glb",
+                f"$.buffers[{index}]",
+            )
+        try:
+            return base64.b64decode(content, validate=True)
+        except (binascii.Error, ValueError):
+            raise FormatError(self.path, "is not base64", f"$.buffers[{index}].uri") from None
+
+
+def _chunks(path: Path, data: bytes) -> tuple[bytes, bytes]:
+    """JSON text and binary of a GLB file."""
+    if len(data) < 20:
+        raise FormatError(path, f"is cut short: a GLB has at least 20 bytes, here are {len(data)}")
+    version, length = struct.unpack_from("<II", data, 4)
+    if version != 2:
+        raise FormatError(path, f"GLB version must be 2, got {version}", "byte 4")
+    if length > len(data):
+        raise FormatError(path, f"is cut short: {len(data)} of {length} bytes are there", "byte 8")
+    found, at = {}, 12
+    while at + 8 <= length:
+        size, kind = struct.unpack_from("<II", data, at)
+        if at + 8 + size > length:
+            raise FormatError(path, f"a chunk of {size} bytes runs over the end", f"byte {at}")
+        found.setdefault(kind, data[at + 8 : at + 8 + size])
+        at += 8 + size
+    if JSON_CHUNK not in found:
+        raise FormatError(path, "has no JSON chunk", "byte 12")
+    return found[JSON_CHUNK], found.get(BIN_CHUNK, b"")

@@ -1,0 +1,209 @@
+"""A motion as a skinned, animated glTF scene."""
+
+from pathlib import Path
+
+import numpy as np
+
+from ossature.errors import BadValue
+from ossature.formats.axes import to_z_up, turn_points
+from ossature.formats.glb.bone_mesh import Mesh, bone_mesh
+from ossature.formats.glb.schema import (
+    Accessor,
+    Animation,
+    Asset,
+    Buffer,
+    BufferView,
+    Channel,
+    Gltf,
+    MotionExtras,
+    Node,
+    Sampler,
+    Skin,
+    TakeExtras,
+    Target,
+    Vector,
+    pack,
+)
+from ossature.formats.registry import WriteOptions
+from ossature.formats.skeleton_json import check_finite, from_body, from_skeleton
+from ossature.maths import quat
+from ossature.maths.chain import forward_kinematics
+from ossature.maths.quat import Array
+from ossature.values import Motion, Skeleton, Take
+
+GENERATOR = "Ossature"
+VERTICES = 34962
+"""glTF's name for a buffer view of vertex attributes."""
+U1, U2, F4 = 5121, 5123, 5126
+MATERIAL = {
+    "name": "bone",
+    "pbrMetallicRoughness": {
+        "baseColorFactor": [0.86, 0.80, 0.68, 1.0],
+        "metallicFactor": 0.0,
+        "roughnessFactor": 0.7,
+    },
+}
+
+
+def write_glb(path: Path, take: Take, options: WriteOptions) -> None:
+    """The only motion, or the only skeleton, of a take."""
+    if options.unit not in (None, "m") or options.up not in (None, "y"):
+        raise BadValue("GLB is in metres with y up, always; leave unit and up out")
+    motion = take.motion() if take.motions else None
+    skeleton = motion.skeleton if motion else take.skeleton()
+    if not skeleton.bodies:
+        raise BadValue("GLB needs a skeleton of one body or more, this one has none")
+    path.write_bytes(glb_bytes(skeleton, motion))
+
+
+def glb_bytes(skeleton: Skeleton, motion: Motion | None) -> bytes:
+    """Node 0 turns z up to y up, nodes 1 … n are the bodies, the last one carries the mesh."""
+    n_bodies = len(skeleton.bodies)
+    block = _Block()
+    rest = np.array(skeleton.offsets)
+    _, places = forward_kinematics(quat.identity((n_bodies,)), rest, skeleton.parents)
+    mesh = _add_mesh(block, bone_mesh(skeleton, places), n_bodies)
+    inverse_bind = block.add(_inverse_bind(places), F4, "MAT4")
+    animations = () if motion is None or motion.n_frames == 0 else (_animation(block, motion),)
+    gltf = Gltf(
+        asset=Asset("2.0", GENERATOR, {"ossature": _extras(skeleton, motion)}),
+        scene=0,
+        scenes=({"nodes": [0, n_bodies + 1]},),
+        nodes=_nodes(skeleton),
+        meshes=(mesh,),
+        materials=(MATERIAL,),
+        skins=(Skin(tuple(range(1, n_bodies + 1)), inverse_bind, 0, "skeleton"),),
+        animations=animations,
+        accessors=tuple(block.accessors),
+        buffer_views=tuple(block.views),
+        buffers=(Buffer(len(block.data)),),
+    )
+    return pack(gltf, bytes(block.data))
+
+
+class _Block:
+    """The binary part, filled array by array."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.views: list[BufferView] = []
+        self.accessors: list[Accessor] = []
+
+    def add(self, values: np.ndarray, component: int, kind: str, target: int | None = None) -> int:
+        """Append (count, width) values; returns their accessor.
+
+        Smallest and largest values are given where glTF demands them: places and times.
+        """
+        dtype = {U1: "<u1", U2: "<u2", F4: "<f4"}[component]
+        with np.errstate(over="ignore"):
+            values = np.ascontiguousarray(values.reshape(len(values), -1), dtype=dtype)
+        if not np.isfinite(values).all():
+            frame = int(np.argmin(np.isfinite(values).all(axis=-1)))
+            raise BadValue(f"GLB cannot hold missing numbers, row {frame} has one; fill it first")
+        self.data += bytes(-len(self.data) % 4)
+        self.views.append(BufferView(0, values.nbytes, len(self.data), target=target))
+        ranged = kind == "SCALAR" or (kind == "VEC3" and target is not None)
+        self.accessors.append(
+            Accessor(
+                component,
+                len(values),
+                kind,
+                len(self.views) - 1,
+                min=tuple(values.min(axis=0).tolist()) if ranged else None,
+                max=tuple(values.max(axis=0).tolist()) if ranged else None,
+            )
+        )
+        self.data += values.tobytes()
+        return len(self.accessors) - 1
+
+
+def _add_mesh(block: _Block, mesh: Mesh, n_bodies: int) -> dict:
+    """The bones in the rest pose, each vertex bound to one body."""
+    up = quat.inverse(to_z_up("y"))
+    joints = np.zeros((len(mesh.bodies), 4), dtype=int)
+    joints[:, 0] = mesh.bodies
+    attributes = {
+        "POSITION": block.add(turn_points(mesh.vertices, up), F4, "VEC3", VERTICES),
+        "NORMAL": block.add(turn_points(mesh.normals, up), F4, "VEC3", VERTICES),
+        "JOINTS_0": block.add(joints, U1 if n_bodies <= 256 else U2, "VEC4", VERTICES),
+        "WEIGHTS_0": block.add(np.eye(4)[np.zeros(len(joints), int)], F4, "VEC4", VERTICES),
+    }
+    return {"name": "bones", "primitives": [{"attributes": attributes, "material": 0}]}
+
+
+def _inverse_bind(places: Array) -> Array:
+    """(n_bodies, 4, 4) to each joint's frame from the mesh's, stored column by column."""
+    matrices = np.tile(np.eye(4), (len(places), 1, 1))
+    matrices[:, :3, :3] = np.rint(quat.to_matrix(to_z_up("y")))
+    matrices[:, :3, 3] = -places
+    return np.swapaxes(matrices, 1, 2)
+
+
+def _nodes(skeleton: Skeleton) -> tuple[Node, ...]:
+    children: list[list[int]] = [[] for _ in range(len(skeleton.bodies) + 1)]
+    for index, parent in enumerate(skeleton.parents):
+        children[parent + 1].append(index + 1)
+    w, x, y, z = quat.inverse(to_z_up("y")).tolist()
+    turn = Node(
+        name=_free_name("armature", skeleton.names),
+        children=tuple(children[0]),
+        rotation=(x, y, z, w),
+    )
+    bodies = [
+        Node(
+            name=body.name,
+            children=tuple(children[index + 1]),
+            translation=_vector(offset),
+            extras={"ossature": from_body(body)},
+        )
+        for index, (body, offset) in enumerate(zip(skeleton.bodies, skeleton.offsets, strict=True))
+    ]
+    return (turn, *bodies, Node(name=_free_name("bones", skeleton.names), mesh=0, skin=0))
+
+
+def _free_name(name: str, taken: tuple[str, ...]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _vector(values: Array) -> Vector:
+    x, y, z = values.tolist()
+    return x, y, z
+
+
+def _animation(block: _Block, motion: Motion) -> Animation:
+    """Rotations of all bodies, places of the root and of bodies whose bones stretch."""
+    times = (np.arange(motion.n_frames) / motion.rate).astype(np.float32)
+    if not (np.diff(times) > 0).all():
+        raise BadValue(
+            f"GLB counts time in single precision, too coarse for {motion.n_frames} frames at "
+            f"{motion.rate:g} per second; cut the motion first"
+        )
+    clock = block.add(times, F4, "SCALAR")
+    rotations = quat.unroll(motion.rotations, axis=0)[..., [1, 2, 3, 0]]
+    samplers, channels = [], []
+
+    def drive(body: int, path: str, values: Array, kind: str) -> None:
+        samplers.append(Sampler(clock, block.add(values, F4, kind)))
+        channels.append(Channel(len(samplers) - 1, Target(path, body + 1)))
+
+    for body in range(len(motion.skeleton.bodies)):
+        drive(body, "rotation", rotations[:, body], "VEC4")
+        if body == 0:
+            drive(body, "translation", motion.root, "VEC3")
+        elif motion.offsets is not None:
+            drive(body, "translation", motion.offsets[:, body], "VEC3")
+    return Animation(tuple(channels), tuple(samplers), "motion")
+
+
+def _extras(skeleton: Skeleton, motion: Motion | None) -> TakeExtras:
+    record = from_skeleton(skeleton)
+    check_finite(record)
+    record.bodies = ()
+    if motion is None:
+        return TakeExtras(record)
+    about = MotionExtras(motion.rate, motion.marks, motion.held, motion.history)
+    extras = TakeExtras(record, about)
+    check_finite(extras)
+    return extras
