@@ -1,0 +1,194 @@
+"""Motions: what a performer does. A script turns a performer into a motion whose truth is known."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ossature.errors import BadValue
+from ossature.maths import quat
+from ossature.maths.quat import Array
+from ossature.synth.angles import blend, dofs, to_rotations
+from ossature.synth.curves import Mask, ease, through, waves
+from ossature.synth.performers import standing_height
+from ossature.values import Attachment, Motion, Skeleton
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A foot that stands still on the ground."""
+
+    body: str
+    frames: tuple[int, int]
+    """First and last frame."""
+
+
+@dataclass(frozen=True)
+class Act:
+    """A motion and what is true of it beyond its angles."""
+
+    motion: Motion
+    contacts: tuple[Contact, ...] = ()
+    clasps: tuple[Attachment, ...] = ()
+
+
+Script = Callable[[Skeleton, np.random.Generator], Act]
+"""What a motion function returns: give it a performer and random numbers, and it acts."""
+
+STILL = 0.02
+"""Nobody stands still: how far every joint wanders about its place, radians."""
+
+
+def exercise(seconds: float = 60.0, *, rate: float = 120.0, together: bool = False) -> Script:
+    """Each joint in turn through the range of each of its axes; or all of them at once.
+
+    Parameters
+    ----------
+    together : bool
+        All joints move all the time, smoothly and at random, within their ranges.
+    """
+
+    def act(skeleton: Skeleton, rng: np.random.Generator) -> Act:
+        times = clock(seconds, rate)
+        angles = (_all_at_once if together else _one_by_one)(skeleton, times, rng)
+        rotations = to_rotations(skeleton, angles)
+        sway = waves(rng, times, 6, 0.05, 0.4)
+        rotations[:, 0] = quat.exp(sway[:, :3] * [0.15, 0.15, 0.6])
+        root = sway[:, 3:] * [0.15, 0.15, 0.03] + [0.0, 0.0, standing_height(skeleton)]
+        return Act(Motion(skeleton, rotations, root, rate, history=("exercise",)))
+
+    return act
+
+
+def swing_walk(seconds: float = 10.0, *, off_axis: float, rate: float = 120.0) -> Script:
+    """Walking without ground: all joints swing in one plane but for ``off_axis``.
+
+    The motion that makes hierarchies ambiguous (paper 000, §4): what a hip shows of its place is
+    what it turns about the other two axes.
+
+    Parameters
+    ----------
+    off_axis : float
+        Amplitude of every joint's turns about y and z, radians; of universal joints a third.
+    """
+
+    def act(skeleton: Skeleton, rng: np.random.Generator) -> Act:
+        times = clock(seconds, rate)
+        swing = np.stack(
+            [_swing(dof.body, dof.label, times, off_axis, skeleton, rng) for dof in dofs(skeleton)],
+            axis=-1,
+        )
+        rotations = to_rotations(skeleton, swing)
+        turn = np.stack([np.sin(5.6 * times), np.sin(11.3 * times), np.sin(5.65 * times + 2)], -1)
+        rotations[:, 0] = quat.exp(turn * [0.07, 0.05, 0.10])
+        root = np.stack(
+            [0.02 * np.sin(5.6 * times), 1.2 * times, 0.02 * np.sin(11.3 * times)], axis=-1
+        )
+        root[:, 2] += standing_height(skeleton)
+        return Act(Motion(skeleton, rotations, root, rate, history=("walk without ground",)))
+
+    return act
+
+
+def sequence(*scripts: Script, seconds: float = 0.7) -> Script:
+    """One script after another, each beginning where the last ended, with ``seconds`` between.
+
+    In between the performer passes smoothly from pose to pose; feet may slide there.
+    """
+
+    def act(skeleton: Skeleton, rng: np.random.Generator) -> Act:
+        whole = scripts[0](skeleton, rng)
+        for script in scripts[1:]:
+            whole = _joined(whole, script(skeleton, rng), seconds)
+        return whole
+
+    return act
+
+
+def clock(seconds: float, rate: float) -> Array:
+    """Times (n_frames,) of the frames, seconds."""
+    n_frames = round(seconds * rate)
+    if n_frames < 2:
+        raise BadValue(f"{seconds} s at {rate} frames per second are fewer than two frames")
+    return np.arange(n_frames) / rate
+
+
+def _one_by_one(skeleton: Skeleton, times: Array, rng: np.random.Generator) -> Array:
+    ways = dofs(skeleton)
+    wander = waves(rng, times, len(ways), 0.1, 0.6)
+    share = times / times[-1] * len(ways)
+    for column, dof in enumerate(ways):
+        still = min(STILL, (dof.high - dof.low) / 10.0)
+        low, high = dof.low + still, dof.high - still
+        start = np.clip(0.0, low, high)
+        path = through(share - column, np.array([start, high, low, start]))
+        wander[:, column] = path + still * wander[:, column]
+    return wander
+
+
+def _all_at_once(skeleton: Skeleton, times: Array, rng: np.random.Generator) -> Array:
+    ways = dofs(skeleton)
+    low, high = np.array([dof.low for dof in ways]), np.array([dof.high for dof in ways])
+    return (low + high) / 2 + (high - low) / 2 * waves(rng, times, len(ways), 0.15, 0.9)
+
+
+SWING = {
+    "chest": (0.0, 0.09, 0.0),
+    "head": (0.0, 0.14, 0.0),
+    "upper_arm": (0.0, 0.44, 0.0),
+    "forearm": (0.5, 0.35, 0.0),
+    "hand": (0.0, 0.10, 0.0),
+    "thigh": (0.2, 0.52, 0.0),
+    "shin": (-0.65, 0.60, 0.9),
+    "foot": (0.0, 0.35, 1.5),
+}
+"""Part of the body → middle, amplitude and phase of its swing, radians."""
+
+
+def _swing(
+    name: str,
+    axis: str,
+    times: Array,
+    off_axis: float,
+    skeleton: Skeleton,
+    rng: np.random.Generator,
+) -> Array:
+    frequency, phase = rng.uniform(0.3, 1.3), rng.uniform(0.0, 2.0 * np.pi)
+    if axis in ("x", "hinge"):
+        part = name.removeprefix("left_").removeprefix("right_")
+        middle, amplitude, lag = SWING.get(part, (0.0, 0.1, 0.0))
+        side = np.pi if name.startswith("right_") else 0.0
+        return middle + amplitude * np.sin(2.0 * np.pi * 0.9 * times + side + lag)
+    share = 1.0 if skeleton.body(name).joint.kind == "ball" else 1.0 / 3.0
+    return off_axis * share * np.sin(2.0 * np.pi * frequency * times + phase)
+
+
+def _joined(first: Act, second: Act, seconds: float) -> Act:
+    one, two = first.motion, second.motion
+    if one.rate != two.rate:
+        raise BadValue(f"scripts in sequence need one rate, got {one.rate} and {two.rate}")
+    n_between = max(round(seconds * one.rate), 1)
+    share = ease(np.arange(1, n_between + 1) / (n_between + 1))
+    there = two.root + (one.root[-1] - two.root[0]) * [1.0, 1.0, 0.0]
+    start = np.repeat(one.rotations[-1:], n_between, axis=0)
+    end = np.repeat(two.rotations[:1], n_between, axis=0)
+    between = blend(one.skeleton, start, end, share)
+    path = one.root[-1] + share[:, None] * (there[0] - one.root[-1])
+    motion = replace(
+        one,
+        rotations=np.concatenate([one.rotations, between, two.rotations]),
+        root=np.concatenate([one.root, path, there]),
+        history=(*one.history, *two.history),
+    )
+    later = [_later(contact, one.n_frames + n_between) for contact in second.contacts]
+    return Act(motion, (*first.contacts, *later))
+
+
+def _later(contact: Contact, frames: int) -> Contact:
+    return replace(contact, frames=(contact.frames[0] + frames, contact.frames[1] + frames))
+
+
+def intervals(held: Mask) -> Sequence[tuple[int, int]]:
+    """First and last frame of every run of true values."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], held, [False]]).astype(int)))
+    return [(int(start), int(end) - 1) for start, end in edges.reshape(-1, 2)]
