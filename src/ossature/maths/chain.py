@@ -74,8 +74,8 @@ def point_jacobian(
     for j, points in enumerate(carried):
         arm = placed[..., points, :] - p_world[..., None, j, :]
         for k in range(3):
-            axis = axes[..., j, :, k]
-            jacobian[..., points, :, 3 + 3 * j + k] = np.cross(axis[..., None, :], arm)
+            column = jacobian[..., 3 + 3 * j + k]
+            column[..., points, :] = np.cross(axes[..., None, j, :, k], arm)
     return jacobian
 
 

@@ -83,4 +83,4 @@ def _resultant(angles: Array, weights: Array | None, axis: int | None) -> Array:
     total = weights.sum(axis=axis)
     vector = (weights * np.exp(1j * np.where(seen, angles, 0.0))).sum(axis=axis)
     # no samples: NaN rather than the direction of nothing
-    return vector / np.where(total > 0.0, total, np.nan)
+    return np.where(total > 0.0, vector / np.where(total > 0.0, total, 1.0), np.nan)

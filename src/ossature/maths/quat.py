@@ -54,8 +54,8 @@ def rotate(q: Array, v: Array) -> Array:
 
 def normalise(q: Array) -> Array:
     """Scale quaternions (or vectors) to unit length. Zero becomes NaN: it names no rotation."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return q / np.linalg.norm(q, axis=-1, keepdims=True)
+    length = np.linalg.norm(q, axis=-1, keepdims=True)
+    return q / np.where(length > 0.0, length, np.nan)
 
 
 def exp(rotvec: Array) -> Array:
@@ -138,9 +138,9 @@ def shortest(a: Array, b: Array) -> Array:
     length zero has no direction: NaN. METHODS §6.
     """
     a, b = np.broadcast_arrays(normalise(a), normalise(b))
-    along = normalise(a - b)
-    along = np.where(np.isfinite(along), along, 0.0)
     half = a + b
+    along = normalise(np.where(np.sum(a * b, axis=-1, keepdims=True) < 0.0, a - b, 0.0))
+    along = np.where(np.isfinite(along), along, 0.0)
     least = np.eye(3, dtype=a.dtype)[np.argmin(np.abs(a), axis=-1)]
     opposed = np.linalg.norm(half, axis=-1, keepdims=True) < 8.0 * np.finfo(a.dtype).eps
     half = np.where(opposed, np.cross(a, least), half)

@@ -41,7 +41,8 @@ class Recording:
     subject: str = ""
     residuals: Array | None = None
     """(n_frames, n_markers), metres: the capture system's own doubt. 0 = filled in or processed,
-    > 0 = measured, NaN = not seen. None where the file carries none."""
+    > 0 = measured, NaN = not seen, or measured with an error that nobody stated. None where the
+    file carries none."""
     outputs: frozenset[str] = frozenset()
     """Names among ``names`` that are no markers but results of other software: joint angles,
     forces, powers. They keep the file's numbers, scaled like the markers."""
@@ -81,9 +82,10 @@ class Recording:
         A file whose residuals are zero throughout (many exporters write nothing else) does not
         tell the two apart; there everything seen counts as measured.
         """
-        if self.residuals is None or not np.any(self.residuals > 0.0):
+        if self.residuals is None:
             return self.seen
-        return self.seen & ~(self.residuals == 0.0)
+        evidence = self.seen & ~(self.residuals == 0.0)
+        return evidence if evidence.any() else self.seen
 
     def index(self, name: str) -> int:
         if name not in self.names:
@@ -115,3 +117,14 @@ class Recording:
         """New coordinates for the same markers, and what was done in one phrase."""
         residuals = self.residuals if residuals is None else residuals
         return replace(self, positions=positions, residuals=residuals, history=(*self.history, did))
+
+    def with_filled(self, positions: Array, filled: np.ndarray, did: str) -> "Recording":
+        """New coordinates of which those under ``filled`` (n_frames, n_markers) are no evidence.
+
+        They get the residual 0; what was measured keeps its residual, or NaN where none is known.
+        """
+        known = np.nan if self.residuals is None else self.residuals
+        residuals = np.where(self.measured, np.where(known == 0.0, np.nan, known), 0.0)
+        residuals[filled] = 0.0
+        residuals[~np.isfinite(positions[..., 0])] = np.nan
+        return self.with_positions(positions, did, residuals)
