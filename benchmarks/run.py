@@ -1,0 +1,77 @@
+"""Run every benchmark in this folder, print the ratios, write them to docs/benchmarks.md.
+
+    python benchmarks/run.py [name …]
+
+Each ``bench_*.py`` has ``run() -> list[dict]`` with the keys name, ours, peer, ratio, unit. A ratio
+above 1 means ours is better. With names, only those are run and nothing is written.
+"""
+
+import importlib
+import os
+import platform
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "benchmarks.md"
+
+
+def main(wanted: list[str]) -> None:
+    sys.path.insert(0, str(HERE))
+    names = sorted(path.stem for path in HERE.glob("bench_*.py"))
+    chosen = [name for name in names if not wanted or name.removeprefix("bench_") in wanted]
+    rows: list[dict] = []
+    for name in chosen:
+        for row in importlib.import_module(name).run():
+            print(line(row), flush=True)
+            rows.append(row)
+    if not wanted:
+        PAGE.write_text(page(rows), encoding="utf-8")
+        print(f"written to {PAGE.relative_to(HERE.parent)}")
+
+
+def line(row: dict) -> str:
+    ours, peer = (f"{number(row[key])} {row['unit']}" for key in ("ours", "peer"))
+    return f"| {row['name']} | {ours} | {peer} | {row['ratio']:.3g} |"
+
+
+def number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def page(rows: list[dict]) -> str:
+    versions = ", ".join(f"{p} {version(p)}" for p in ("ossature", "numpy", "scipy", "numba"))
+    return "\n".join(
+        [
+            "# Benchmarks",
+            "",
+            "Written by `python benchmarks/run.py`: everything below was measured in one run on one",
+            "machine, so the ratios mean more than the figures. A ratio above 1: ours is better.",
+            "",
+            f"- date: {datetime.now(UTC):%Y-%m-%d}",
+            f"- machine: {processor()}, {os.cpu_count()} cores, {platform.system()}",
+            f"- versions: Python {platform.python_version()}, {versions}",
+            "",
+            "| what | ours | peer | ratio |",
+            "|---|--:|--:|--:|",
+            *map(line, rows),
+            "",
+        ]
+    )
+
+
+def processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for entry in cpuinfo.read_text(encoding="utf-8").splitlines():
+            if entry.startswith("model name"):
+                return entry.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
