@@ -49,7 +49,7 @@ def page(rows: list[dict]) -> str:
         [
             "# Benchmarks",
             "",
-            "Written by `python benchmarks/run.py`: everything below was measured in one run on one",
+            "Written by `python benchmarks/run.py`: all of it was measured in one run on one",
             "machine, so the ratios mean more than the figures. A ratio above 1: ours is better.",
             "",
             f"- date: {datetime.now(UTC):%Y-%m-%d}",
