@@ -1,11 +1,15 @@
 """File syntax and nothing else: one file per format, reader and writer side by side."""
 
+from contextlib import ExitStack
 from pathlib import Path
 
-from ossature.errors import FormatError, WrongContent
+from ossature.errors import BadValue, FormatError, ShapeError, WrongContent
+from ossature.formats.asf_amc import AMC, ASF
 from ossature.formats.bvh import BVH
 from ossature.formats.c3d import C3D
+from ossature.formats.glb import GLB
 from ossature.formats.motive_csv import MOTIVE_CSV
+from ossature.formats.mvnx import MVNX
 from ossature.formats.oss import OSS
 from ossature.formats.plain_csv import PLAIN_CSV
 from ossature.formats.polhemus import POLHEMUS
@@ -29,12 +33,16 @@ FORMATS: tuple[Format, ...] = (
     PLAIN_CSV,
     OSS,
     SKELETON_JSON,
+    GLB,
     TRC,
     MOTIVE_CSV,
     QTM_TSV,
     QTM_MAT,
     POLHEMUS,
     BVH,
+    AMC,
+    ASF,
+    MVNX,
 )
 """Every format, asked in this order; the first whose ``sniff`` says yes reads the file."""
 
@@ -52,7 +60,12 @@ def read(path: str | Path) -> Take:
     form = find_format(path, FORMATS)
     if form.read is None:
         raise WrongContent(path, f"ossature writes {form.name} but does not read it")
-    return form.read(path)
+    try:
+        return form.read(path)
+    except OSError as error:
+        raise FormatError(path, f"cannot be read: {error.strerror or error}") from error
+    except (BadValue, ShapeError) as error:  # a value refused what the file holds
+        raise FormatError(path, str(error)) from error
 
 
 def write(
@@ -76,8 +89,11 @@ def write(
     check_holds(form, take, path)
     assert form.write is not None
     try:
-        with whole_file(path) as partial:
-            form.write(partial, take, WriteOptions(unit, up))
+        with ExitStack() as whole:
+            for suffix, writer in form.beside.items():
+                beside = whole.enter_context(whole_file(path.with_suffix(suffix)))
+                writer(beside, take, WriteOptions(unit, up))
+            form.write(whole.enter_context(whole_file(path)), take, WriteOptions(unit, up))
     except OSError as error:
         raise FormatError(path, f"cannot be written: {error.strerror or error}") from error
 

@@ -7,15 +7,16 @@ way out. Units and axes are converted here and nowhere else.
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from ossature.errors import FormatError, NotEnoughData, UnknownFormat, WrongContent
 from ossature.formats.refused import REFUSED
+from ossature.maths.quat import Array
 from ossature.values import Bodies, Motion, Recording, Skeleton, Take
 
 HEAD = 4096
@@ -34,6 +35,9 @@ class WriteOptions:
     """Axis that points up: ``y`` or ``z``."""
 
 
+Writer = Callable[[Path, Take, WriteOptions], None]
+
+
 @dataclass(frozen=True)
 class Format:
     """A file format and what ossature can do with it."""
@@ -44,9 +48,11 @@ class Format:
     sniff: Callable[[bytes], bool]
     """Whether a file that starts with these bytes is of this format."""
     read: Callable[[Path], Take] | None = None
-    write: Callable[[Path, Take, WriteOptions], None] | None = None
+    write: Writer | None = None
     holds: frozenset[str] = frozenset()
     """What it can store: ``markers``, ``bodies``, ``motion``, ``skeleton``."""
+    beside: Mapping[str, Writer] = field(default_factory=dict)
+    """Endings of further files that belong to it, and what writes them."""
 
 
 def find_format(path: Path, formats: tuple[Format, ...]) -> Format:
@@ -96,6 +102,16 @@ def as_take(value: Take | Recording | Bodies | Motion | Skeleton) -> Take:
     return value
 
 
+def keep_only(take: Take, kind: str) -> Take:
+    """One kind of what a take holds: ``markers``, ``bodies``, ``motion`` or ``skeleton``."""
+    if kind not in take.kinds:
+        has = " and ".join(take.kinds) or "nothing"
+        raise NotEnoughData(f"there is no {kind} to keep, the file holds {has}")
+    fields = {"markers": "recordings", "bodies": "bodies", "motion": "motions"}
+    field = fields.get(kind, "skeletons")
+    return Take(**{field: getattr(take, field)})
+
+
 def check_holds(form: Format, take: Take, path: Path) -> None:
     """Refuse to write what the format cannot store, rather than lose it without a word."""
     if form.holds & set(take.kinds):
@@ -111,11 +127,27 @@ def one_recording(take: Take) -> Recording:
     first = take.recordings[0]
     if len(take.recordings) == 1:
         return first
-    if any((r.n_frames, r.rate) != (first.n_frames, first.rate) for r in take.recordings):
+    names, positions = _side_by_side(take.recordings)
+    return replace(
+        first, positions=positions, names=names, subject="", residuals=None, outputs=frozenset()
+    )
+
+
+def one_set_of_bodies(take: Take) -> Bodies:
+    """All bodies of a take, for formats that know no subjects: names get them as a prefix."""
+    first = take.bodies[0]
+    if len(take.bodies) == 1:
+        return first
+    names, positions = _side_by_side(take.bodies)
+    rotations = np.concatenate([bodies.rotations for bodies in take.bodies], axis=1)
+    return replace(first, positions=positions, rotations=rotations, names=names, subject="")
+
+
+def _side_by_side(values: Sequence[Recording | Bodies]) -> tuple[tuple[str, ...], Array]:
+    if len({(value.n_frames, value.rate) for value in values}) > 1:
         raise NotEnoughData("the subjects differ in length or rate; write them one by one")
-    names = [f"{r.subject}:{name}" for r in take.recordings for name in r.names]
-    positions = np.concatenate([r.positions for r in take.recordings], axis=1)
-    return Recording(positions, tuple(names), first.rate, marks=first.marks, source=first.source)
+    names = tuple(f"{value.subject}:{name}" for value in values for name in value.names)
+    return names, np.concatenate([value.positions for value in values], axis=1)
 
 
 @contextmanager

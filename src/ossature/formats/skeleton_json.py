@@ -35,6 +35,7 @@ class EulerRecord(msgspec.Struct):
 class LimitsRecord(msgspec.Struct, omit_defaults=True):
     hinge: tuple[float | None, float | None] | None = None
     euler: tuple[EulerRecord, ...] = ()
+    frame: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
 
 
 class JointRecord(msgspec.Struct):
@@ -199,14 +200,15 @@ def _from_limits(limits: Limits | None) -> LimitsRecord | None:
         return None
     hinge = limits.hinge and (_known(limits.hinge[0]), _known(limits.hinge[1]))
     euler = [EulerRecord(axis, _known(low), _known(high)) for axis, low, high in limits.euler]
-    return LimitsRecord(hinge, tuple(euler))
+    return LimitsRecord(hinge, tuple(euler), limits.frame)
 
 
 def _to_limits(record: LimitsRecord | None) -> Limits | None:
     if record is None:
         return None
     hinge = record.hinge and _range(*record.hinge)
-    return Limits(hinge, tuple((e.axis, *_range(e.low, e.high)) for e in record.euler))
+    euler = tuple((e.axis, *_range(e.low, e.high)) for e in record.euler)
+    return Limits(hinge, euler, record.frame)
 
 
 def _range(low: float | None, high: float | None) -> tuple[float, float]:

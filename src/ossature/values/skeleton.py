@@ -20,7 +20,10 @@ class Limits:
     hinge: tuple[float, float] | None = None
     """Angle about the joint's single axis."""
     euler: tuple[tuple[str, float, float], ...] = ()
-    """Ranges of angles about successive axes, as files give them: (axis, low, high)."""
+    """Ranges of angles about successive axes, as files give them: (axis, low, high). The joint's
+    rotation is R(first)·R(second)·R(third)."""
+    frame: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+    """Rotation to the parent's frame at rest from the frame whose x, y, z ``euler`` names."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
