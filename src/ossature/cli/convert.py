@@ -6,18 +6,34 @@ import click
 
 
 @click.command()
-@click.argument("source", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.argument("target", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("target", type=click.Path(path_type=Path))
 @click.option("--unit", type=click.Choice(["m", "cm", "mm", "in"]), help="Unit in TARGET.")
 @click.option("--up", type=click.Choice(["y", "z"]), help="Axis that points up in TARGET.")
-def convert(source: Path, target: Path, unit: str | None, up: str | None) -> None:
+@click.option(
+    "--only",
+    type=click.Choice(["markers", "bodies", "motion", "skeleton"]),
+    help="Write this alone where SOURCE holds several things.",
+)
+def convert(source: Path, target: Path, unit: str | None, up: str | None, only: str | None) -> None:
     """Turn SOURCE into TARGET; the ending of TARGET picks the format.
 
     Coordinates stay as they are in SOURCE unless the format or an option asks otherwise.
 
     Example: ossature convert walk.c3d walk.trc
     """
-    from ossature.formats import read, write
+    from ossature.formats import FORMATS, read, write
+    from ossature.formats.registry import format_for_writing, keep_only
+    from ossature.formats.summary import describe
 
-    write(read(source), target, unit=unit, up=up)
+    form = format_for_writing(target, FORMATS)
+    take = read(source)
+    for problem in describe(take, source)["problems"]:
+        click.echo(f"{source.name}: {problem}", err=True)
+    if only is not None:
+        take = keep_only(take, only)
+    write(take, target, unit=unit, up=up)
+    left_out = [kind for kind in take.kinds if kind not in form.holds]
+    if left_out:
+        click.echo(f"{form.name} cannot hold {' or '.join(left_out)}: left out", err=True)
     click.echo(target)

@@ -108,8 +108,8 @@ def keep_only(take: Take, kind: str) -> Take:
         has = " and ".join(take.kinds) or "nothing"
         raise NotEnoughData(f"there is no {kind} to keep, the file holds {has}")
     fields = {"markers": "recordings", "bodies": "bodies", "motion": "motions"}
-    field = fields.get(kind, "skeletons")
-    return Take(**{field: getattr(take, field)})
+    name = fields.get(kind, "skeletons")
+    return Take(**{name: getattr(take, name)})
 
 
 def check_holds(form: Format, take: Take, path: Path) -> None:
