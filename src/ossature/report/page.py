@@ -1,0 +1,52 @@
+"""One HTML file with script, style and data inside."""
+
+import html
+from importlib import resources
+from pathlib import Path
+
+import msgspec
+
+from ossature.errors import OssatureError
+from ossature.formats.registry import whole_file
+from ossature.report.data import ReportData
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<header><h1>{title}</h1></header>
+<main></main>
+<script type="application/json" id="ossature-data">{data}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def write_report(path: Path, data: ReportData) -> None:
+    """Write the page; it appears whole or not at all."""
+    page = PAGE.format(
+        title=html.escape(data.title),
+        style=_bundled("report.css"),
+        script=_bundled("report.js").replace("</script", "<\\/script"),
+        # "<" never stands in the data as such, so no text in it can end the element
+        data=msgspec.json.encode(data).decode().replace("<", "\\u003c"),
+    )
+    with whole_file(path) as partial:
+        partial.write_text(page, encoding="utf-8")
+
+
+def _bundled(name: str) -> str:
+    file = resources.files("ossature.report") / "bundle" / name
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise OssatureError(
+            f"the front end ({name}) is missing from this installation; "
+            "reinstall ossature so that its build step runs"
+        ) from None
