@@ -1,0 +1,133 @@
+"""The command line: exit codes, one line per error, JSON, and a quick start."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from ossature.cli import VERBS, main, ossature
+from ossature.formats import read, write
+from ossature.values import Take
+from samples import some_bodies, some_markers, some_motion
+
+
+def run(*args, monkeypatch, capsys) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of the whole program."""
+    monkeypatch.setattr(sys, "argv", ["ossature", *map(str, args)])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    captured = capsys.readouterr()
+    return int(stop.value.code or 0), captured.out, captured.err
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    return lambda *args: run(*args, monkeypatch=monkeypatch, capsys=capsys)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_an_example(verb):
+    result = CliRunner().invoke(ossature, [verb, "--help"])
+    assert result.exit_code == 0
+    assert f"Example: ossature {verb}" in result.output
+
+
+def test_help_lists_every_verb_and_loads_no_arrays():
+    code = (
+        "import sys; sys.argv = ['ossature', '--help']\n"
+        "from ossature.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'numpy', 'numba', 'scipy', 'rich'} & set(sys.modules)))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.splitlines()[-1] == "[]"
+    assert all(verb in shown.stdout for verb in VERBS)
+
+
+def test_inspect_says_what_is_in_a_file(command, tmp_path, rng):
+    path = tmp_path / "walk.csv"
+    write(some_markers(rng), path)
+    code, out, err = command("inspect", path)
+    assert (code, err) == (0, "")
+    assert "4 markers, 12 frames at 120 Hz (0.10 s), 4.2 % missing" in out
+    assert "RASI" in out.split("gaps of")[1] and "LASI" not in out.split("gaps of")[1]
+
+
+def test_inspect_as_json(command, tmp_path, rng):
+    path = tmp_path / "walk.csv"
+    write(some_markers(rng), path)
+    code, out, _ = command("inspect", path, "--json")
+    facts = json.loads(out)
+    assert code == 0
+    assert facts["kinds"] == ["markers"] and facts["unit"] == "m" and facts["up"] == "z"
+    (markers,) = facts["markers"]
+    assert (markers["count"], markers["frames"], markers["rate"]) == (4, 12, 120.0)
+    assert markers["gaps"]["RASI"] == {"missing": 2, "gaps": 1, "longest": 2}
+    assert markers["missing"] == pytest.approx(2 / 48, abs=1e-6)
+
+
+def test_inspect_a_moving_skeleton(command, tmp_path, rng):
+    path = tmp_path / "walk.bvh"
+    write(some_motion(rng), path)
+    code, out, _ = command("inspect", path, "--json")
+    (motion,) = json.loads(out)["motion"]
+    assert code == 0 and motion["count"] == 5 and motion["parents"]["spine"] == "hips"
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\0\1\2", b"PathFileType\t4\n", b"Hello, world"])
+def test_bad_files_are_one_line_and_exit_1(command, content, tmp_path):
+    path = tmp_path / "bad.trc"
+    if content is not None:
+        path.write_bytes(content)
+    for args in (("inspect", path), ("convert", path, tmp_path / "out.csv")):
+        code, out, err = command(*args)
+        assert code == 1 and out == ""
+        assert err.startswith("ossature: bad.trc") and err.count("\n") == 1
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_wrong_usage_is_exit_2(command):
+    assert command("inspect")[0] == 2
+    assert command("convert", "a.c3d")[0] == 2
+    assert command("no-such-verb")[0] == 2
+
+
+def test_convert_writes_and_names_the_file(command, tmp_path, rng):
+    source, target = tmp_path / "a.csv", tmp_path / "out" / "b.trc"
+    write(some_markers(rng), source)
+    code, out, err = command("convert", source, target)
+    assert (code, out.strip(), err) == (0, str(target), "")
+    assert read(target).recording().names == read(source).recording().names
+
+
+def test_convert_says_what_is_left_out(command, tmp_path, rng):
+    source = tmp_path / "a.oss"
+    write(Take(recordings=(some_markers(rng),), bodies=(some_bodies(rng),)), source)
+    code, _, err = command("convert", source, tmp_path / "a.trc")
+    assert code == 0 and "TRC cannot hold bodies: left out" in err
+    code, _, err = command("convert", source, tmp_path / "a.csv")
+    assert code == 1 and "--only" in err and not (tmp_path / "a.csv").exists()
+    assert command("convert", source, tmp_path / "a.csv", "--only", "bodies")[0] == 0
+    assert read(tmp_path / "a.csv").kinds == ("bodies",)
+    code, _, err = command("convert", source, tmp_path / "b.csv", "--only", "motion")
+    assert code == 1 and "the file holds markers and bodies" in err
+
+
+def test_convert_refuses_endings_and_kinds(command, tmp_path, rng):
+    source = tmp_path / "a.csv"
+    write(some_markers(rng), source)
+    for target, message in (("a.xyz", "no format is written"), ("a.bvh", "BVH stores")):
+        code, out, err = command("convert", source, tmp_path / target)
+        assert (code, out) == (1, "") and message in err and err.count("\n") == 1
+        assert not (tmp_path / target).exists()
+
+
+def test_info_knows_the_formats(command):
+    code, out, _ = command("info", "--json")
+    facts = json.loads(out)
+    assert code == 0 and facts["ossature"] and "numpy" in facts["packages"]
+    assert "reads and writes markers" in facts["formats"]["TRC"]
+    assert "TRC" in command("info")[1]
