@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ossature.errors import OssatureError as OssatureError
     from ossature.formats import read as read
     from ossature.formats import write as write
+    from ossature.joints import JointStatistics as JointStatistics
+    from ossature.joints import joints as joints
     from ossature.values import Bodies as Bodies
     from ossature.values import Motion as Motion
     from ossature.values import Recording as Recording
@@ -31,6 +33,8 @@ _HOMES = {
     "OssatureError": "ossature.errors",
     "read": "ossature.formats",
     "write": "ossature.formats",
+    "JointStatistics": "ossature.joints",
+    "joints": "ossature.joints",
     "Bodies": "ossature.values",
     "Motion": "ossature.values",
     "Recording": "ossature.values",
@@ -40,11 +44,13 @@ _HOMES = {
 
 __all__ = [
     "Bodies",
+    "JointStatistics",
     "Motion",
     "OssatureError",
     "Recording",
     "Skeleton",
     "Take",
+    "joints",
     "read",
     "write",
 ]

@@ -9,6 +9,7 @@ VERBS = {
     "convert": "Turn one file format into another.",
     "info": "Versions, formats, and which optional parts are installed.",
     "inspect": "Say what is in a file.",
+    "joints": "Find joints and hierarchy from moving bodies.",
 }
 
 

@@ -7,6 +7,7 @@ missing sample is NaN. ``history`` says what has been done, oldest first.
 
 from ossature.values.bodies import Bodies
 from ossature.values.events import Attachment, Event, Mark, Slip, Swap
+from ossature.values.joints import Advice, Connection, Joints
 from ossature.values.motion import Motion
 from ossature.values.recording import Analog, Recording
 from ossature.values.skeleton import Body, Joint, Limits, Loop, Marker, Skeleton
@@ -14,12 +15,15 @@ from ossature.values.source import Source
 from ossature.values.take import Take
 
 __all__ = [
+    "Advice",
     "Analog",
     "Attachment",
     "Bodies",
     "Body",
+    "Connection",
     "Event",
     "Joint",
+    "Joints",
     "Limits",
     "Loop",
     "Mark",

@@ -1,0 +1,87 @@
+"""What a take must have before joints can be looked for: a sentence for each thing it lacks."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ossature.errors import NotEnoughData
+from ossature.joints.centre import PairFits
+from ossature.values import Bodies
+
+MIN_FRAMES = 10
+
+
+def check_bodies(bodies: Bodies) -> tuple[Bodies, list[str]]:
+    """The bodies that can be used, and a warning for each that cannot."""
+    if bodies.n_bodies < 2:
+        held = bodies.names[0] if bodies.names else "none"
+        raise NotEnoughData(f"joints lie between bodies: at least two are needed, got {held}")
+    never = [
+        name
+        for name, seen in zip(bodies.names, bodies.seen.sum(0), strict=True)
+        if seen < MIN_FRAMES
+    ]
+    if bodies.n_bodies - len(never) < 2:
+        raise NotEnoughData(
+            f"fewer than two bodies are seen in {MIN_FRAMES} frames or more; "
+            f"never or hardly seen: {', '.join(never[:8])}"
+        )
+    if never:
+        bodies = bodies.select([name for name in bodies.names if name not in never])
+    _check_places(bodies)
+    _check_twins(bodies)
+    _check_together(bodies)
+    return bodies, [f"{name} is hardly ever seen and was left out" for name in never]
+
+
+def check_motion(bodies: Bodies, fits: PairFits) -> None:
+    if fits.silent.all():
+        turn = np.degrees(np.sqrt(2.0 * np.nanmax(fits.motion)))
+        raise NotEnoughData(
+            f"nothing moves: the {bodies.n_bodies} bodies turn by {turn:.1f}° at most against each "
+            "other, no more than their noise; record a motion that bends the joints"
+        )
+
+
+def _check_places(bodies: Bodies) -> None:
+    span = np.nanmax(bodies.positions, axis=(0, 1)) - np.nanmin(bodies.positions, axis=(0, 1))
+    if span.max() < 1e-9:
+        raise NotEnoughData(
+            "the take has orientations but no positions (all bodies stay at one point): joints "
+            "cannot be placed from orientations alone"
+        )
+
+
+def _check_twins(bodies: Bodies) -> None:
+    for i in range(bodies.n_bodies):
+        apart = np.abs(bodies.positions[:, i + 1 :] - bodies.positions[:, i : i + 1])
+        worst = np.nanmax(np.where(np.isfinite(apart), apart, 0.0), axis=(0, 2), initial=0.0)
+        both = (bodies.seen[:, i + 1 :] & bodies.seen[:, i : i + 1]).any(axis=0)
+        twins = np.flatnonzero(both & (worst < 1e-9))
+        if len(twins):
+            other = bodies.names[i + 1 + twins[0]]
+            raise NotEnoughData(
+                f"{bodies.names[i]!r} and {other!r} are the same sensor twice: "
+                "their positions never differ; leave one out"
+            )
+
+
+def _check_together(bodies: Bodies) -> None:
+    """Every body must be seen together with others, directly or through a chain of them."""
+    together = bodies.seen.T.astype(float) @ bodies.seen >= MIN_FRAMES
+    reached = together[0]
+    for _ in range(bodies.n_bodies):
+        reached = reached | together[reached].any(axis=0)
+    if not reached.all():
+        alone = [name for name, there in zip(bodies.names, reached, strict=True) if not there]
+        raise NotEnoughData(
+            f"{', '.join(alone[:8])} and {bodies.names[0]} are never seen in the same frames, "
+            "so no joint between them can be found"
+        )
+
+
+def without_frames(bodies: Bodies, hidden: np.ndarray, did: str) -> Bodies:
+    """The bodies with some poses (n_frames, n_bodies) taken as not seen."""
+    positions = np.where(hidden[..., None], np.nan, bodies.positions)
+    rotations = np.where(hidden[..., None], np.nan, bodies.rotations)
+    return replace(bodies, positions=positions, rotations=rotations, history=(*bodies.history, did))

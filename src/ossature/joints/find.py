@@ -1,0 +1,227 @@
+"""Joints, hierarchy and trust from moving bodies: the stage as one function."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ossature.errors import BadValue, UnknownName
+from ossature.joints import hierarchy
+from ossature.joints.centre import PairFits, fit_pairs
+from ossature.joints.checks import check_bodies, check_motion
+from ossature.joints.noise import PoseNoise, estimate_noise
+from ossature.joints.refine import refine_joint
+from ossature.joints.residuals import products_of_frames, residual_vectors
+from ossature.joints.statistics import JointStatistics
+from ossature.maths import quat
+from ossature.values import Bodies, Connection, Joints
+from ossature.values.arrays import Array
+
+LOOSE_JOINT = 0.05
+"""Metres: two bodies that miss each other by more than this share no joint."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """A hierarchy and the evidence for it."""
+
+    bodies: Bodies
+    noise: PoseNoise
+    fits: PairFits
+    products: Array
+    tree: hierarchy.Tree
+    order: list[tuple[int, int, int]]
+    """(parent, child, row of fits), from the root outwards."""
+    root: int
+
+
+def joints(
+    bodies: Bodies,
+    *,
+    root: str | None = None,
+    parents: Mapping[str, str] | None = None,
+    noise: PoseNoise | None = None,
+    robust: bool = False,
+) -> Joints:
+    """Find the joints between moving bodies, and which bodies they join.
+
+    Parameters
+    ----------
+    root
+        Body to start from; by default the most central one.
+    parents
+        Known hierarchy, ``{child: parent}``; by default it is found.
+    noise
+        White noise of the poses; by default judged from the trajectories.
+    robust
+        Weigh frames by Huber's rule in the last step.
+    """
+    bodies, warnings = check_bodies(bodies)
+    if root is not None and root not in bodies.names:
+        raise UnknownName("body", root, bodies.names)
+    solution = solve(bodies, root=root, parents=parents, noise=noise)
+    connections = [_connection(solution, *link, robust=robust) for link in solution.order]
+    warnings += _warnings(connections)
+    spread = hierarchy.body_noise(
+        solution.products,
+        solution.fits.first,
+        solution.fits.second,
+        solution.tree.edges,
+        bodies.n_bodies,
+    )
+    return Joints(
+        root=bodies.names[solution.root],
+        connections=tuple(connections),
+        looseness=dict(zip(bodies.names, np.sqrt(spread).tolist(), strict=True)),
+        residuals=_distances(bodies, connections),
+        rate=bodies.rate,
+        warnings=tuple(warnings),
+        subject=bodies.subject,
+        history=(*bodies.history, "joints from motion"),
+    )
+
+
+def solve(
+    bodies: Bodies,
+    *,
+    root: str | None = None,
+    parents: Mapping[str, str] | None = None,
+    noise: PoseNoise | None = None,
+) -> Solution:
+    """Fit every pair and choose the tree."""
+    noise = estimate_noise(bodies) if noise is None else noise
+    statistics = JointStatistics.of(bodies)
+    fits = fit_pairs(statistics, noise)
+    check_motion(bodies, fits)
+    if bodies.seen.all():
+        products = hierarchy.residual_products(statistics, fits)
+    else:
+        products = products_of_frames(bodies, fits)
+    never = ~np.isfinite(fits.mean_square)
+    products[never] = products[:, never] = 0.0
+    products[never, never] = 1e6
+    tree = (
+        hierarchy.best_tree(products, fits.first, fits.second, bodies.n_bodies)
+        if parents is None
+        else _given_tree(bodies, fits, parents)
+    )
+    start = _root(bodies, fits, tree, root, parents)
+    order = hierarchy.parents_from(fits.first, fits.second, tree.edges, start)
+    return Solution(bodies, noise, fits, products, tree, order, start)
+
+
+def _given_tree(bodies: Bodies, fits: PairFits, parents: Mapping[str, str]) -> hierarchy.Tree:
+    rows = {
+        frozenset((int(i), int(j))): row
+        for row, (i, j) in enumerate(zip(fits.first, fits.second, strict=True))
+    }
+    edges = [
+        rows[frozenset((bodies.index(child), bodies.index(parent)))]
+        for child, parent in parents.items()
+    ]
+    if len(set(edges)) != bodies.n_bodies - 1:
+        raise BadValue(
+            f"a hierarchy of {bodies.n_bodies} bodies has {bodies.n_bodies - 1} joints, "
+            f"got {len(set(edges))}: name one parent for every body but the root"
+        )
+    return hierarchy.Tree(tuple(edges), np.full(len(edges), np.inf), (-1,) * len(edges))
+
+
+def _root(
+    bodies: Bodies,
+    fits: PairFits,
+    tree: hierarchy.Tree,
+    root: str | None,
+    parents: Mapping[str, str] | None,
+) -> int:
+    if root is not None:
+        return bodies.index(root)
+    if parents is not None:
+        return next(i for i, name in enumerate(bodies.names) if name not in parents)
+    steps = quat.angle(quat.between(bodies.rotations[:-1], bodies.rotations[1:]))
+    travel = np.nanmean(np.where(np.isfinite(steps), steps, np.nan), axis=0)
+    return hierarchy.central_body(fits.first, fits.second, tree.edges, bodies.n_bodies, travel)
+
+
+def _connection(
+    solution: Solution, parent: int, child: int, row: int, *, robust: bool
+) -> Connection:
+    """The joint of one edge, finished on the frames themselves; ``c`` first, then ``l``."""
+    bodies, fits = solution.bodies, solution.fits
+    swap = int(fits.first[row]) != child
+    turn = np.r_[3:6, 0:3] if swap else np.arange(6)
+    centres, covariance = fits.centres[row][turn], fits.covariance[row][np.ix_(turn, turn)]
+    kind = _kind(fits, row)
+    if kind != "fixed":
+        free = _free_directions(fits, row)[turn]
+        refined = refine_joint(
+            bodies, (child, parent), centres, solution.noise, free=free, robust=robust
+        )
+        if refined is not None:
+            centres, covariance = refined.centres, refined.covariance
+    misfit = residual_vectors(bodies, (child, parent), centres)
+    rms = float(np.sqrt(np.nanmean(np.sum(misfit**2, axis=-1))))
+    axes = fits.axes[row][::-1] if swap else fits.axes[row]
+    place = solution.tree.edges.index(row)
+    margin, rival = solution.tree.margins[place], solution.tree.rivals[place]
+    names = bodies.names
+    return Connection(
+        parent=names[parent],
+        child=names[child],
+        in_parent=centres[3:],
+        in_child=centres[:3],
+        covariance=covariance,
+        rms=rms,
+        kind="free" if rms > LOOSE_JOINT else kind,
+        axis_in_parent=axes[1] if kind == "hinge" else None,
+        axis_in_child=axes[0] if kind == "hinge" else None,
+        margin=float(margin),
+        rival=None if rival < 0 else (names[fits.first[rival]], names[fits.second[rival]]),
+        ambiguous=bool(margin < hierarchy.CLEAR),
+    )
+
+
+def _kind(fits: PairFits, row: int) -> str:
+    if fits.silent[row, 1:].any():
+        return "fixed"
+    return "hinge" if fits.silent[row, 0] else "ball"
+
+
+def _free_directions(fits: PairFits, row: int) -> Array:
+    """(6, n_free) what the motion determines: all but the slide along a hinge's axis."""
+    if not fits.silent[row, 0]:
+        return np.eye(6)
+    slide = fits.axes[row].reshape(6) / np.sqrt(2.0)
+    complement, _ = np.linalg.qr(np.column_stack([slide, np.eye(6)]))
+    return complement[:, 1:6]
+
+
+def _distances(bodies: Bodies, connections: list[Connection]) -> Array:
+    columns = [
+        np.linalg.norm(
+            residual_vectors(
+                bodies,
+                (bodies.index(link.child), bodies.index(link.parent)),
+                np.concatenate([link.in_child, link.in_parent]),
+            ),
+            axis=-1,
+        )
+        for link in connections
+    ]
+    return np.stack(columns, axis=-1)
+
+
+def _warnings(connections: list[Connection]) -> list[str]:
+    found = []
+    for link in connections:
+        if link.ambiguous and link.rival is not None:
+            found.append(
+                f"ambiguous: the motion does not settle whether {link.child} hangs on "
+                f"{link.parent}, or {link.rival[0]} on {link.rival[1]} instead"
+            )
+        if link.kind == "free":
+            found.append(
+                f"{link.child} shares no joint with {link.parent}: they miss each other by "
+                f"{100 * link.rms:.1f} cm; the nearest body was taken"
+            )
+    return found

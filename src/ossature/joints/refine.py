@@ -1,0 +1,168 @@
+"""One joint, to the last millimetre: the fit that lets both noisy poses give way.
+
+The plain fit takes the measured rotations as true. Here every pose may move within its noise so
+that the joint closes; eliminating the poses leaves ``Σ rᵀ V(c, l)⁻¹ r``, where ``V`` is the
+covariance that pose noise gives the residual at the present joint. Only the ratio of turning to
+shifting noise enters, and for a cluster of markers that is its shape: then this is the fit to the
+markers themselves. METHODS §1, ERRATA 1.3.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ossature.joints.centre import PRIOR
+from ossature.joints.noise import PoseNoise
+from ossature.maths import quat
+from ossature.values import Bodies
+from ossature.values.arrays import Array
+
+MAX_FRAMES = 20_000
+"""A longer take is thinned to this for the last step."""
+STEP = 1e-6
+MAX_ITERATIONS = 12
+HUBER = 2.5
+"""Residuals beyond this many standard deviations count less, where asked."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RefinedJoint:
+    """A joint between two bodies and how well it is known."""
+
+    centres: Array
+    """(6,) the joint in the first body's frame and in the second's."""
+    covariance: Array
+    """(6, 6) square metres."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Problem:
+    turns: Array
+    gaps: Array
+    place: float
+    first: Array
+    second: Array
+
+    def residuals(self, centres: Array) -> Array:
+        """(n_frames, 3) in units of noise."""
+        from ossature.maths.whitening import whitened_residuals
+
+        out = np.zeros_like(self.gaps)
+        whitened_residuals(self.turns, self.gaps, centres, self.place, self.first, self.second, out)
+        return out
+
+    def slopes(self, centres: Array, basis: Array) -> Array:
+        """(n_frames, 3, n_free) derivative along the columns of ``basis``."""
+        columns = [
+            (self.residuals(centres + STEP * way) - self.residuals(centres - STEP * way))
+            / (2 * STEP)
+            for way in basis.T
+        ]
+        return np.stack(columns, axis=-1)
+
+
+def refine_joint(
+    bodies: Bodies,
+    pair: tuple[int, int],
+    centres: Array,
+    noise: PoseNoise,
+    *,
+    free: Array | None = None,
+    prior: float = PRIOR,
+    robust: bool = False,
+) -> RefinedJoint | None:
+    """Improve ``centres`` (6,) of a pair of bodies; None where too few frames show both.
+
+    Parameters
+    ----------
+    free : (6, n_free)
+        Directions of the six coordinates that the motion determines; the others stay as they are
+        and keep the prior's uncertainty. All six by default.
+    robust
+        Weigh residuals by Huber's rule, so that outliers count less.
+    """
+    problem = _problem(bodies, pair, noise)
+    if len(problem.gaps) < 10:
+        return None
+    basis = np.eye(6) if free is None else free
+    centres = np.array(centres, dtype=float)
+    ridge = np.zeros((basis.shape[1], basis.shape[1]))
+    for _ in range(MAX_ITERATIONS):
+        residuals = problem.residuals(centres)
+        slopes = problem.slopes(centres, basis)
+        weights = _huber(residuals) if robust else np.ones(len(residuals))
+        ridge = _variance(residuals, weights) / prior**2 * np.eye(basis.shape[1])
+        hessian = np.einsum("kia,k,kib->ab", slopes, weights, slopes) + ridge
+        gradient = np.einsum("kia,k,ki->a", slopes, weights, residuals)
+        gradient += ridge @ (basis.T @ centres)
+        step = basis @ np.linalg.solve(hessian, gradient)
+        centres = centres - step
+        if np.abs(step).max() < 1e-7 * prior:
+            break
+    residuals, slopes = problem.residuals(centres), problem.slopes(centres, basis)
+    weights = _huber(residuals) if robust else np.ones(len(residuals))
+    covariance = _covariance(residuals, slopes, weights, ridge)
+    silent = np.eye(6) - basis @ basis.T
+    return RefinedJoint(centres, basis @ covariance @ basis.T + prior**2 * silent)
+
+
+def _problem(bodies: Bodies, pair: tuple[int, int], noise: PoseNoise) -> _Problem:
+    i, j = pair
+    both = np.flatnonzero(bodies.seen[:, i] & bodies.seen[:, j])
+    both = both[:: -(-len(both) // MAX_FRAMES) or 1]
+    q_first, q_second = bodies.rotations[both, i], bodies.rotations[both, j]
+    apart = bodies.positions[both, i] - bodies.positions[both, j]
+    place = noise.position[i] ** 2 + noise.position[j] ** 2
+    swept = np.trace(noise.rotation[i] + noise.rotation[j]) * 0.01
+    return _Problem(
+        turns=quat.to_matrix(quat.between(q_first, q_second)),
+        gaps=quat.rotate(quat.inverse(q_first), apart),
+        # data without noise still needs a scale, whatever it is
+        place=float(max(place, 1e-4 * swept, 1e-18)),
+        first=np.ascontiguousarray(noise.rotation[i]),
+        second=np.ascontiguousarray(noise.rotation[j]),
+    )
+
+
+def _huber(residuals: Array) -> Array:
+    """Weight of each frame; the scale is the median's, so that outliers do not set it."""
+    size = np.linalg.norm(residuals, axis=-1)
+    # the median length of a 3-D normal vector is 1.538 standard deviations
+    limit = HUBER * np.median(size) / 1.538 + 1e-300
+    return np.minimum(1.0, limit / np.maximum(size, limit))
+
+
+def _variance(residuals: Array, weights: Array) -> float:
+    """Mean square per coordinate: 1 when the noise is as stated."""
+    freedom = max(3.0 * weights.sum() - 6.0, 1.0)
+    return float(np.sum(weights[:, None] * residuals**2) / freedom)
+
+
+def _covariance(residuals: Array, slopes: Array, weights: Array, ridge: Array) -> Array:
+    """Covariance of the estimate from the scatter of its own equations.
+
+    Frames whose errors go together, as those of skin and loose straps do, count as fewer: the
+    scatter is summed over lags up to where the residuals forget each other.
+    """
+    hessian = np.einsum("kia,k,kib->ab", slopes, weights, slopes) + ridge
+    scores = np.einsum("kia,k,ki->ka", slopes, weights, residuals)
+    n_lags = _memory(residuals)
+    scatter = scores.T @ scores
+    for lag in range(1, n_lags + 1):
+        share = scores[lag:].T @ scores[:-lag]
+        scatter += (1.0 - lag / (n_lags + 1)) * (share + share.T)
+    # where the prior decides, the data's scatter is zero and the prior's own spread remains
+    scatter += ridge
+    inverse = np.linalg.inv(hessian)
+    return inverse @ scatter @ inverse
+
+
+def _memory(residuals: Array) -> int:
+    """Frames after which residuals are no longer alike; 0 for white noise."""
+    centred = residuals - residuals.mean(axis=0)
+    power = np.sum(centred**2)
+    limit = max(0.1, 3.0 / np.sqrt(centred.size))
+    for lag in range(1, len(centred) // 10):
+        if np.sum(centred[lag:] * centred[:-lag]) < limit * power:
+            return 2 * (lag - 1)
+    return len(centred) // 10

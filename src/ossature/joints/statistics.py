@@ -1,0 +1,149 @@
+"""The sufficient statistic of all pairs of bodies: one Gram matrix that adds.
+
+With ``A`` the rows ``[R_1 t_1 | R_2 t_2 | …]`` of all frames, ``AᵀA`` holds for every pair what its
+joint fit needs. It adds: over takes, over machines, and over the frames of a live stream.
+METHODS §1.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ossature.errors import BadValue, FormatError, ShapeError
+from ossature.values import Bodies
+from ossature.values.arrays import Array
+
+BLOCK_BYTES = 4_000_000
+"""Size of the packed block that is multiplied at once: it stays in the processor's cache."""
+
+
+@dataclass(slots=True, eq=False)
+class JointStatistics:
+    """Sums over frames from which every joint fit follows; memory does not grow with frames."""
+
+    names: tuple[str, ...]
+    gram: Array
+    """(4 n_bodies, 4 n_bodies) products of ``[R_i t_i]`` with ``[R_j t_j]``."""
+    own: Array
+    """(n_bodies, n_bodies, 4, 4) ``[i, j]``: pose i with itself, over frames that also show j."""
+    count: Array
+    """(n_bodies, n_bodies) frames, or their weight, in which both bodies were seen."""
+
+    @classmethod
+    def empty(cls, names: tuple[str, ...]) -> "JointStatistics":
+        """Nothing seen yet, for a live stream."""
+        m = len(names)
+        return cls(tuple(names), np.zeros((4 * m, 4 * m)), np.zeros((m, m, 4, 4)), np.zeros((m, m)))
+
+    @classmethod
+    def of(cls, bodies: Bodies) -> "JointStatistics":
+        """The statistic of a take."""
+        statistics = cls.empty(bodies.names)
+        statistics.accumulate(bodies.positions, bodies.rotations)
+        return statistics
+
+    @classmethod
+    def of_matrices(
+        cls, names: tuple[str, ...], matrices: Array, positions: Array
+    ) -> "JointStatistics":
+        """The statistic of general transformations, Eq. (1) of paper 000.
+
+        Parameters
+        ----------
+        matrices : (n_frames, n_bodies, 3, 3)
+            Any invertible matrices to the world from the body; NaN where not seen.
+        positions : (n_frames, n_bodies, 3)
+        """
+        poses = np.concatenate([matrices, np.asarray(positions)[..., None]], axis=-1)
+        seen = np.asarray(np.isfinite(poses).all(axis=(-1, -2)))
+        poses = np.where(seen[..., None, None], poses, 0.0)
+        n_seen = np.maximum(seen.sum(axis=1), 1)[:, None]
+        poses[..., 3] -= (poses[..., 3].sum(axis=1) / n_seen)[:, None] * seen[..., None]
+        rows = np.ascontiguousarray(poses.transpose(0, 2, 1, 3)).reshape(3 * len(poses), -1)
+        statistics = cls.empty(names)
+        statistics._add_rows(rows, seen.astype(float))
+        return statistics
+
+    def accumulate(self, positions: Array, rotations: Array) -> None:
+        """Add frames: positions (n_frames, n_bodies, 3), rotations (n_frames, n_bodies, 4)."""
+        from ossature.maths.gram import pack
+
+        m = len(self.names)
+        _check_frames(positions, rotations, m)
+        block = max(1, BLOCK_BYTES // (3 * 4 * m * 8))
+        rows, seen = np.zeros((3 * block, 4 * m)), np.zeros((block, m))
+        for start in range(0, len(positions), block):
+            stop = min(start + block, len(positions))
+            n = stop - start
+            pack(positions[start:stop], rotations[start:stop], rows[: 3 * n], seen[:n])
+            self._add_rows(rows[: 3 * n], seen[:n])
+
+    def update(self, positions: Array, rotations: Array) -> None:
+        """Add one live frame: positions (n_bodies, 3), rotations (n_bodies, 4); NaN if not seen."""
+        from ossature.maths.gram import add_frame, pack
+
+        m = len(self.names)
+        rows, seen = np.zeros((3, 4 * m)), np.zeros((1, m))
+        pack(positions[None], rotations[None], rows, seen)
+        add_frame(self.gram, self.own, self.count, rows, seen)
+
+    def __add__(self, other: "JointStatistics") -> "JointStatistics":
+        if self.names != other.names:
+            raise BadValue(
+                "statistics add only when they are of the same bodies in the same order; got "
+                f"{', '.join(self.names[:8])} and {', '.join(other.names[:8])}"
+            )
+        return JointStatistics(
+            self.names, self.gram + other.gram, self.own + other.own, self.count + other.count
+        )
+
+    def scaled(self, factor: float) -> "JointStatistics":
+        """All frames count ``factor`` as much; 0.99 each second halves the past in 69 s."""
+        return JointStatistics(
+            self.names, factor * self.gram, factor * self.own, factor * self.count
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write as one .npz file."""
+        np.savez(
+            Path(path),
+            names=np.array(self.names),
+            gram=self.gram,
+            own=self.own,
+            count=self.count,
+        )
+
+    @classmethod
+    def load(cls, path: str | Path) -> "JointStatistics":
+        try:
+            with np.load(Path(path)) as file:
+                names = tuple(str(name) for name in file["names"])
+                return cls(names, file["gram"], file["own"], file["count"])
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            raise FormatError(path, "not a saved joint statistic (.npz)") from error
+
+    def _add_rows(self, rows: Array, seen: Array) -> None:
+        from ossature.maths.gram import self_products
+
+        m = len(self.names)
+        product = rows.T @ rows
+        self.gram += product
+        if seen.all():
+            # everybody is there: the self terms stand on the diagonal already
+            diagonal = product.reshape(m, 4, m, 4)[np.arange(m), :, np.arange(m)]
+            self.own += diagonal[:, None]
+            self.count += float(len(seen))
+            return
+        products = np.zeros((len(seen), 16 * m))
+        self_products(rows, products)
+        self.own += (products.T @ seen).reshape(m, 4, 4, m).transpose(0, 3, 1, 2)
+        self.count += seen.T @ seen
+
+
+def _check_frames(positions: Array, rotations: Array, n_bodies: int) -> None:
+    if positions.shape[1:] != (n_bodies, 3) or rotations.shape != (len(positions), n_bodies, 4):
+        raise ShapeError(
+            f"poses of {n_bodies} bodies must be (n_frames, {n_bodies}, 3) and (n_frames, "
+            f"{n_bodies}, 4), got {positions.shape} and {rotations.shape}"
+        )
