@@ -118,11 +118,67 @@ def _polhemus(path: Path, rng: np.random.Generator) -> None:
     path.write_text("\n\n".join(blocks) + "\n")
 
 
+def mvnx_text(positions: np.ndarray, rotations: np.ndarray, names=NAMES, skip=()) -> str:
+    """An MVNX file as MVN writes it, calibration poses first; ``skip`` names parts to leave out."""
+
+    def frame(index: int, kind: str, q: np.ndarray, p: np.ndarray) -> str:
+        parts = {"orientation": q, "position": p, "velocity": np.zeros_like(p)}
+        inner = "".join(
+            f"<{part}>{' '.join(f'{x:.9f}' for x in values.ravel())}</{part}>\n"
+            for part, values in parts.items()
+            if part not in skip
+        )
+        return f'<frame time="{index * 16}" index="{index}" type="{kind}">\n{inner}</frame>\n'
+
+    still = quat.identity((len(names),)), np.zeros((len(names), 3))
+    segments = "".join(
+        f'<segment label="{name}" id="{i}"><points><point label="p"><pos_b>0 0 0</pos_b></point>'
+        f"</points></segment>\n"
+        for i, name in enumerate(names, 1)
+    )
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        '<mvnx version="4" xmlns="http://www.xsens.com/mvn/mvnx">\n<mvn version="2021.2"/>\n'
+        f'<subject label="Ann" frameRate="60" segmentCount="{len(names)}">\n'
+        f"<segments>\n{segments}</segments>\n<frames>\n"
+        + "".join(frame(0, kind, *still) for kind in ("identity", "tpose", "tpose-isb", "npose"))
+        + "".join(
+            frame(i, "normal", q, p)
+            for i, (q, p) in enumerate(zip(rotations, positions, strict=True))
+        )
+        + "</frames>\n</subject>\n</mvnx>\n"
+    )
+
+
+def _mvnx(path: Path, rng: np.random.Generator) -> None:
+    path.write_text(mvnx_text(rng.normal(size=(5, 4, 3)), random_rotations(rng, 5, 4)), "utf-8")
+
+
+def _mvnx(path: Path, rng: np.random.Generator) -> None:
+    def frame(kind: str) -> str:
+        turns, places = random_rotations(rng, 2), rng.normal(size=(2, 3))
+        parts = {"orientation": turns, "position": places}
+        inner = "".join(
+            f"<{key}>{' '.join(f'{x:.6f}' for x in array.ravel())}</{key}>"
+            for key, array in parts.items()
+        )
+        return f'<frame type="{kind}">{inner}</frame>'
+
+    frames = "".join(map(frame, ["identity", "tpose", *["normal"] * 4]))
+    path.write_text(
+        '<?xml version="1.0" encoding="UTF-8"?><mvnx version="4"><subject label="Ann" '
+        'frameRate="60"><segments><segment label="Pelvis" id="1"/><segment label="L5" id="2"/>'
+        f"</segments><frames>{frames}</frames></subject></mvnx>"
+    )
+
+
 SEEDS: dict[str, Callable[[Path, np.random.Generator], None]] = {
     "Motive CSV": _motive,
     "QTM TSV": _qtm_tsv,
     "QTM MAT": _qtm_mat,
     "Polhemus matrices": _polhemus,
+    "MVNX": _mvnx,
+    "MVNX": _mvnx,
 }
 """How to make a file of a format that ossature reads and does not write."""
 

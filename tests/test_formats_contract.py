@@ -12,7 +12,7 @@ import pytest
 from conftest import assert_rotations_close
 from ossature.errors import BadValue, FormatError, OssatureError, UnknownFormat, WrongContent
 from ossature.formats import FORMATS, find_format, read, write
-from ossature.formats.axes import METRES, TO_Z_UP, turn_points
+from ossature.formats.axes import TO_Z_UP, metres_per, turn_points
 from ossature.maths import quat
 from ossature.values import Bodies, Motion, Recording, Skeleton, Take
 from samples import READABLE, SEEDS, WRITABLE, make_seed, some_markers, some_motion, some_value
@@ -130,7 +130,7 @@ class TestWriter:
             return
         found = only(read(path), kind)
         read_as = unit if isinstance(found, Skeleton) else found.source.unit
-        assert_same(found, value, scale=METRES[read_as] / METRES[unit])
+        assert_same(found, value, scale=metres_per(read_as) / metres_per(unit))
 
     @pytest.mark.parametrize("up", ["y", "z"])
     def test_up_axis(self, form, kind, up, tmp_path, rng):

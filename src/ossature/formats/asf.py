@@ -4,6 +4,9 @@ A bone starts where its parent ends; the root has no length. The ``axis`` of a b
 given by angles in the world at rest; its rotation against its parent is C·M·C⁻¹, where M turns
 about the axes of ``dof`` one after the other, the first one first. Lengths are inches divided by
 ``:units length``. Commas and parentheses count as blanks, ``#`` starts a comment.
+
+Lines ``ossature root …`` and ``ossature link …`` in the documentation are our writer's: the name
+of the root, and rigid bones laid between joints that lie apart, which are left out again.
 """
 
 import re
@@ -64,10 +67,25 @@ class Asf:
     orientation: Bone = field(default_factory=lambda: Bone("root", 0))
     bones: dict[str, Bone] = field(default_factory=dict)
     """Parents stand before their children."""
+    root_name: str = "root"
+    links: frozenset[str] = frozenset()
+    """Rigid bones that stand for no body."""
 
     @property
     def unit(self) -> str:
         return f"in/{self.length!r}"
+
+    @property
+    def moving(self) -> list[Bone]:
+        """Bones that are bodies."""
+        return [bone for bone in self.bones.values() if bone.name not in self.links]
+
+    def start(self, bone: Bone) -> tuple[str, Array]:
+        """The body that a bone hangs on, and where on it."""
+        start, name = np.zeros(3), bone.parent
+        if name in self.links:
+            start, name = self.bones[name].end, self.bones[name].parent
+        return (self.root_name, start) if name == "root" else (name, start + self.bones[name].end)
 
 
 def turn_in_order(angles: Array, order: str) -> Array:
@@ -107,7 +125,21 @@ class AsfReader:
         self.root()
         bones = self.bones()
         self.hierarchy(bones)
+        self.notes()
         return self.asf
+
+    def notes(self) -> None:
+        links = set()
+        for _, words in self.sections.get(":documentation", []):
+            if words[:2] == ["ossature", "root"] and words[2:] and words[2] not in self.asf.bones:
+                self.asf.root_name = words[2]
+            elif words[:2] == ["ossature", "link"]:
+                links |= {name for name in words[2:] if name in self.asf.bones}
+        ends = set(self.asf.bones) - {bone.parent for bone in self.asf.bones.values()}
+        bones = {name: self.asf.bones[name] for name in links - ends}
+        self.asf.links = frozenset(
+            name for name, bone in bones.items() if not bone.dofs and bone.parent not in links
+        )
 
     def units(self) -> None:
         for number, words in self.sections.get(":units", []):
@@ -253,14 +285,14 @@ def to_skeleton(asf: Asf) -> Skeleton:
     """Bodies at the start of their bones, all frames along our world's axes at rest."""
     scale = metres_per(asf.unit)
     parents = {bone.parent for bone in asf.bones.values()}
-    bodies = [Body("root", None, Joint("free"))]
-    for bone in asf.bones.values():
-        start = asf.bones[bone.parent].end if bone.parent in asf.bones else np.zeros(3)
+    bodies = [Body(asf.root_name, None, Joint("free"))]
+    for bone in asf.moving:
+        parent, start = asf.start(bone)
         end = turn_points(bone.end * scale, CYCLIC_TO_Z_UP)
         bodies.append(
             Body(
                 bone.name,
-                bone.parent,
+                parent,
                 _joint(bone, turn_points(start * scale, CYCLIC_TO_Z_UP)),
                 length=float(np.linalg.norm(end)),
                 tip=None if bone.name in parents else end,

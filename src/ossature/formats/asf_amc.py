@@ -57,9 +57,9 @@ def read_amc(path: Path) -> Take:
     if n_frames * len(asf.bones) > MAX_EMPTY * numbers + 1_000_000:
         raise FormatError(path, f"most of the {len(asf.bones)} bones in {skeleton_path.name} rest")
     root, turned = _root(asf, np.array(tracks["root"]), degrees=amc.degrees)
-    rotations = quat.identity((n_frames, 1 + len(asf.bones)))
+    rotations = quat.identity((n_frames, 1 + len(asf.moving)))
     rotations[:, 0] = turned
-    for column, bone in enumerate(asf.bones.values(), 1):
+    for column, bone in enumerate(asf.moving, 1):
         if tracks.get(bone.name):
             angles = np.array(tracks[bone.name])
             moved = turn_in_order(np.radians(angles) if amc.degrees else angles, "".join(bone.dofs))
@@ -213,7 +213,7 @@ ASF = Format(
     sniff=sniff_asf,
     read=read_asf,
     write=write_asf,
-    holds=frozenset({"skeleton", "motion"}),
+    holds=frozenset({"skeleton"}),
 )
 AMC = Format(
     name="ASF/AMC",

@@ -39,6 +39,8 @@ class Row:
     limits: tuple[tuple[float, float], ...] = ()
     angles: Array | None = None
     """(n_frames, n_dofs)."""
+    link: bool = False
+    """Whether it only bridges the way to a joint."""
 
 
 def write_asf(path: Path, take: Take, options: WriteOptions) -> None:
@@ -56,6 +58,8 @@ def write_asf(path: Path, take: Take, options: WriteOptions) -> None:
         "  angle deg",
         ":documentation",
         "   lengths are inches divided by the length above",
+        f"   ossature root {_safe(skeleton.names[0])}",
+        *(f"   ossature link {row.name}" for row in rows if row.link),
         ":root",
         "   order TX TY TZ RX RY RZ",
         "   axis XYZ",
@@ -135,7 +139,7 @@ def _rows(path: Path, skeleton: Skeleton, motion: Motion | None) -> list[Row]:
         if np.linalg.norm(gap) > SAME_PLACE:
             hook = _unused(f"{names[parent]}_to_{names[index]}", names)
             names.append(hook)
-            rows.append(Row(hook, names[parent], gap, quat.identity()))
+            rows.append(Row(hook, names[parent], gap, quat.identity(), link=True))
         rotations = None if motion is None else motion.rotations[:, index]
         rows.append(_moving(Row(names[index], hook, ends[index], quat.identity()), body, rotations))
     return rows
@@ -214,9 +218,12 @@ def _safe_names(skeleton: Skeleton) -> list[str]:
     """Names that ASF can hold, unique; the root is always ``root``."""
     names: list[str] = []
     for body in skeleton.bodies:
-        name = "root" if body.parent is None else UNSAFE.sub("_", body.name) or "bone"
-        names.append(_unused(name, names))
+        names.append(_unused("root" if body.parent is None else _safe(body.name), names))
     return names
+
+
+def _safe(name: str) -> str:
+    return UNSAFE.sub("_", name) or "bone"
 
 
 def _unused(name: str, names: list[str]) -> str:
