@@ -154,30 +154,11 @@ def _mvnx(path: Path, rng: np.random.Generator) -> None:
     path.write_text(mvnx_text(rng.normal(size=(5, 4, 3)), random_rotations(rng, 5, 4)), "utf-8")
 
 
-def _mvnx(path: Path, rng: np.random.Generator) -> None:
-    def frame(kind: str) -> str:
-        turns, places = random_rotations(rng, 2), rng.normal(size=(2, 3))
-        parts = {"orientation": turns, "position": places}
-        inner = "".join(
-            f"<{key}>{' '.join(f'{x:.6f}' for x in array.ravel())}</{key}>"
-            for key, array in parts.items()
-        )
-        return f'<frame type="{kind}">{inner}</frame>'
-
-    frames = "".join(map(frame, ["identity", "tpose", *["normal"] * 4]))
-    path.write_text(
-        '<?xml version="1.0" encoding="UTF-8"?><mvnx version="4"><subject label="Ann" '
-        'frameRate="60"><segments><segment label="Pelvis" id="1"/><segment label="L5" id="2"/>'
-        f"</segments><frames>{frames}</frames></subject></mvnx>"
-    )
-
-
 SEEDS: dict[str, Callable[[Path, np.random.Generator], None]] = {
     "Motive CSV": _motive,
     "QTM TSV": _qtm_tsv,
     "QTM MAT": _qtm_mat,
     "Polhemus matrices": _polhemus,
-    "MVNX": _mvnx,
     "MVNX": _mvnx,
 }
 """How to make a file of a format that ossature reads and does not write."""
