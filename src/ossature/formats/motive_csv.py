@@ -57,7 +57,7 @@ def read_motive_csv(path: Path) -> Take:
     source = Source(
         file=path.name,
         format="Motive CSV",
-        detail=f"version {header['Format Version']}",
+        detail=f"version {header.get('Format Version', '?')}",
         software="OptiTrack Motive",
         unit=_unit(path, header),
         up="y",
