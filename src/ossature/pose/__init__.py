@@ -1,0 +1,1 @@
+"""Recording + Skeleton → Motion: the pose of a known rig in every frame."""

@@ -1,0 +1,141 @@
+"""A first pose for each frame from its own markers, without help from its neighbours.
+
+From the root outwards every body is turned, in closed form, so that its markers lie best (Wahba's
+problem) while its joint stays where the parent puts it. Markers further out take part as if their
+joints were at rest, with little weight; the rest pose itself takes part with very little. So one
+formula serves bodies with three markers, two, one (the shortest turn from rest) and none.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ossature.maths import chain, quat
+from ossature.pose.tree import IN_BODY, Rig, Tree
+from ossature.values.arrays import Array
+
+OUTWARD = 0.01
+"""Weight of a marker one joint further out."""
+REST = 1e-6
+"""Weight of the rest pose, square metres."""
+
+
+def has_evidence(rig: Rig, observed: Array, weights: Array) -> NDArray[np.bool_]:
+    """(n_frames,) whether a frame shows three markers that are not all in a line."""
+    seen = np.isfinite(observed[..., 0]) & (weights > 0.0)
+    count = seen.sum(axis=-1)
+    enough = count >= 3
+    few = np.flatnonzero(enough & (count < 8))  # with more, a line is not to be feared
+    if len(few):
+        points = np.where(seen[few, :, None], observed[few], 0.0)
+        points -= (points.sum(axis=1) / count[few, None])[:, None]
+        points *= seen[few, :, None]
+        spread = np.linalg.eigvalsh(np.einsum("fmi,fmj->fij", points, points))
+        enough[few] = spread[:, 1] > 1e-4 * spread[:, 2]
+    return enough
+
+
+def start_frames(rig: Rig, observed: Array, *, weights: Array, rest: Array) -> tuple[Array, Array]:
+    """Rotations (n_frames, n_bodies, 4) and root places (n_frames, 3) to start a fit from.
+
+    Parameters
+    ----------
+    observed : (n_frames, n_markers, 3)
+    weights : (n_frames or 1, n_markers)
+    rest : (n_frames or 1, n_bodies, 4)
+    """
+    tree, n_frames = rig.tree, len(observed)
+    seen = np.isfinite(observed[..., 0])
+    trust = np.where(seen, weights, 0.0)
+    observed = np.where(seen[..., None], observed, 0.0)
+    rest = np.broadcast_to(rest, (n_frames, tree.n_bodies, 4))
+    distance = _joints_between(tree)
+    local = np.array(rest)
+    turned, places = np.empty((n_frames, tree.n_bodies, 4)), np.empty((n_frames, tree.n_bodies, 3))
+    for body, parent in enumerate(tree.parents):
+        reach = np.where(distance[body] >= 0, OUTWARD ** distance[body].clip(0), 0.0) * trust
+        at_rest = _markers_at_rest(rig, rest, body)
+        if parent < 0:
+            turned[:, 0], places[:, 0] = _fit_root(at_rest, observed, reach)
+            local[:, 0] = turned[:, 0]
+            continue
+        above = turned[:, parent]
+        places[:, body] = places[:, parent] + quat.rotate(above, rig.offsets[body])
+        expected = quat.multiply(above, rest[:, body])
+        arms = observed - places[:, body, None]
+        fitted = _turn_onto(at_rest, arms, reach, expected)
+        local[:, body] = _on_joint(tree, body, quat.between(above, fitted))
+        turned[:, body] = quat.multiply(above, local[:, body])
+    return local, places[:, 0]
+
+
+def on_joints(tree: Tree, rotations: Array) -> Array:
+    """Local rotations (..., n_bodies, 4) with what their joints do not allow taken out."""
+    rotations = np.array(rotations, dtype=np.float64)
+    for body in range(tree.n_bodies):
+        rotations[..., body, :] = _on_joint(tree, body, rotations[..., body, :])
+    return rotations
+
+
+def _on_joint(tree: Tree, body: int, q: Array) -> Array:
+    dofs = [d for d in np.flatnonzero(tree.dof_body == body) if d >= 3]
+    if len(dofs) == 3:
+        return q
+    if not dofs:
+        return quat.identity(q.shape[:-1])
+    first, last = tree.dof_axis[dofs[0]], tree.dof_axis[dofs[-1]]
+    if tree.dof_kind[dofs[-1]] != IN_BODY:
+        return _twist(q, first)
+    # the first turn carries the second axis: read it off there
+    flat = last - (last @ first) * first
+    carried = quat.rotate(q, last)
+    angle = np.arctan2(carried @ np.cross(first, flat), carried @ flat)
+    lead = quat.from_axis_angle(first, angle)
+    return quat.multiply(lead, _twist(quat.between(lead, q), last))
+
+
+def _twist(q: Array, axis: Array) -> Array:
+    """The part of a rotation that turns about ``axis``."""
+    along = q[..., 1:] @ axis
+    angle = 2.0 * np.arctan2(along, q[..., 0])
+    return quat.from_axis_angle(axis, angle)
+
+
+def _joints_between(tree: Tree) -> NDArray[np.int64]:
+    """(n_bodies, n_markers) joints from a body out to a marker; −1 where it is not further out."""
+    distance = np.full((tree.n_bodies, tree.n_markers), -1)
+    for marker, carrier in enumerate(tree.marker_bodies):
+        body, steps = carrier, 0
+        while body >= 0:
+            distance[body, marker] = steps
+            body, steps = tree.parents[body], steps + 1
+    return distance
+
+
+def _markers_at_rest(rig: Rig, rest: Array, body: int) -> Array:
+    """(n_frames, n_markers, 3) from the body's joint, in its frame, all joints below at rest."""
+    rotations, offsets = np.array(rest), np.broadcast_to(rig.offsets, (*rest.shape[:-1], 3)).copy()
+    rotations[:, body], offsets[:, body] = quat.identity(), 0.0
+    parents = np.where(np.arange(rig.tree.n_bodies) == body, -1, rig.tree.parents)
+    turned, places = chain.forward_kinematics(rotations, offsets, parents.tolist())
+    carriers = rig.tree.marker_bodies
+    return places[:, carriers] + quat.rotate(turned[:, carriers], rig.places)
+
+
+def _fit_root(at_rest: Array, observed: Array, reach: Array) -> tuple[Array, Array]:
+    total = np.maximum(reach.sum(axis=1), 1e-300)[:, None]
+    middle = np.einsum("fm,fmi->fi", reach, at_rest) / total
+    target = np.einsum("fm,fmi->fi", reach, observed) / total
+    q = _turn_onto(
+        at_rest - middle[:, None], observed - target[:, None], reach, quat.identity((len(reach),))
+    )
+    return q, target - quat.rotate(q, middle)
+
+
+def _turn_onto(arms: Array, targets: Array, weights: Array, expected: Array) -> Array:
+    """Rotations that turn ``arms`` best onto ``targets``, and where free stay as ``expected``."""
+    match = np.einsum("fm,fmi,fmj->fij", weights, targets, arms)
+    size = np.einsum("fm,fmi,fmi->f", weights, arms, arms)
+    match += (REST * np.minimum(1.0, size + 1e-6))[:, None, None] * quat.to_matrix(expected)
+    u, _, vt = np.linalg.svd(match)
+    u[..., -1] *= np.linalg.det(u @ vt)[..., None]
+    return quat.from_matrix(u @ vt)
