@@ -57,7 +57,8 @@ def read_trc(path: Path) -> Take:
     first = _first_row(path, lines)
     table = number_rows(path, lines, first, "\t", 2 + 3 * n_markers, promised)
     counts = check_frames(path, promised, len(table))
-    rate = positive_number(path, header["DataRate"], "DataRate", "line 3")
+    said = positive_number(path, header["DataRate"], "DataRate", "line 3")
+    rate, odd_times = _rate(said, table[:, 1])
     unit = _unit(path, header["Units"])
     points = table[:, 2:].reshape(len(table), n_markers, 3)
     points, zeros = _without_zeros(points)
@@ -72,7 +73,8 @@ def read_trc(path: Path) -> Take:
             *counts,
             *renamed,
             *zeros,
-            *_odd_times(table[:, 0], table[:, 1], rate),
+            *_odd_frames(table[:, 0]),
+            *odd_times,
         ),
     )
     positions = turn_points(points * metres_per(unit), to_z_up("y"))
@@ -126,17 +128,26 @@ def _without_zeros(points: Array) -> tuple[Array, tuple[str, ...]]:
     return points, (f"{int(zero.sum())} points at exactly 0, 0, 0 were read as missing",)
 
 
-def _odd_times(frames: Array, times: Array, rate: float) -> tuple[str, ...]:
-    problems = []
-    if np.any(np.diff(frames) != 1.0):
-        problems.append("frame numbers do not count up by one; rows were read as successive frames")
-    step = (times[-1] - times[0]) / max(len(times) - 1, 1)
-    # 0.1 %: times are often rounded to milliseconds, which shifts the mean step far less
-    if len(times) > 10 and not abs(step * rate - 1.0) < 1e-3:
-        problems.append(
-            f"times step by {step:.6g} s, which is not the {rate:g} Hz of DataRate; DataRate used"
-        )
-    return tuple(problems)
+def _rate(said: float, times: Array) -> tuple[float, tuple[str, ...]]:
+    """Frames per second: as the header says, unless the times tell of quite another rate."""
+    if len(times) < 3:
+        return said, ()
+    step = float(np.median(np.diff(times)))
+    if not 0.0 < step < np.inf:
+        return said, (f"the times do not increase; {said:g} Hz of DataRate used",)
+    # times rounded to milliseconds may be this far off, not further
+    if abs(step * said - 1.0) < 0.2:
+        return said, ()
+    rate = round(1.0 / step, 6)
+    if not 0.0 < rate < np.inf:
+        return said, (f"the times step by {step:.3g} s; {said:g} Hz of DataRate used",)
+    return rate, (f"times step by {step:.6g} s, DataRate says {said:g} Hz: {rate:g} Hz used",)
+
+
+def _odd_frames(frames: Array) -> tuple[str, ...]:
+    if np.all(np.diff(frames) == 1.0):
+        return ()
+    return ("frame numbers do not count up by one; rows were read as successive frames",)
 
 
 def _whole(number: float) -> int:
