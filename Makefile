@@ -23,14 +23,18 @@ check: setup
 	.venv/bin/ruff format --check .
 	.venv/bin/pyright
 
-test: check
+test: check tests/node/node_modules
 	.venv/bin/pytest
 
-slow: setup
+# second opinions from npm; tests that ask them skip where there is no npm
+tests/node/node_modules: tests/node/package.json tests/node/package-lock.json
+	@if command -v npm >/dev/null; then cd tests/node && npm ci --no-audit --no-fund && touch node_modules; fi
+
+slow: setup tests/node/node_modules
 	.venv/bin/pytest -m slow
 
 bench: setup
 	.venv/bin/python benchmarks/run.py
 
 clean:
-	rm -rf .venv .uv demo
+	rm -rf .venv .uv demo tests/node/node_modules

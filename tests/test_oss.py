@@ -220,7 +220,7 @@ def test_a_folder_does_not_reach_outside(stored, tmp_path):
         read(folder)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_a_damaged_archive_is_refused_or_read(stored, data):
     """Only our own errors leave the reader, whatever bytes were changed, cut or repeated."""
@@ -239,7 +239,7 @@ def test_a_damaged_archive_is_refused_or_read(stored, data):
         assert "\n" not in str(error)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_a_damaged_document_is_refused_or_read(stored, data):
     """The checksums of zip hide the JSON from the test above: here it is damaged alone."""

@@ -107,7 +107,7 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path, skeleton, old, new, mes
         read(tmp_path / "s.json")
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_a_damaged_file_is_refused_or_read(tmp_path, skeleton, data):
     content = bytearray(skeleton_text(skeleton))

@@ -98,8 +98,7 @@ class _Block:
         with np.errstate(over="ignore"):
             values = np.ascontiguousarray(values.reshape(len(values), -1), dtype=dtype)
         if not np.isfinite(values).all():
-            frame = int(np.argmin(np.isfinite(values).all(axis=-1)))
-            raise BadValue(f"GLB cannot hold missing numbers, row {frame} has one; fill it first")
+            raise BadValue("GLB counts in single precision, too narrow for a length here")
         self.data += bytes(-len(self.data) % 4)
         self.views.append(BufferView(0, values.nbytes, len(self.data), target=target))
         ranged = kind == "SCALAR" or (kind == "VEC3" and target is not None)
@@ -180,6 +179,7 @@ def _animation(block: _Block, motion: Motion) -> Animation:
             f"GLB counts time in single precision, too coarse for {motion.n_frames} frames at "
             f"{motion.rate:g} per second; cut the motion first"
         )
+    _check_whole(motion)
     clock = block.add(times, F4, "SCALAR")
     rotations = quat.unroll(motion.rotations, axis=0)[..., [1, 2, 3, 0]]
     samplers, channels = [], []
@@ -195,6 +195,20 @@ def _animation(block: _Block, motion: Motion) -> Animation:
         elif motion.offsets is not None:
             drive(body, "translation", motion.offsets[:, body], "VEC3")
     return Animation(tuple(channels), tuple(samplers), "motion")
+
+
+def _check_whole(motion: Motion) -> None:
+    """glTF has no word for missing."""
+    shape = (*motion.rotations.shape[:2], 3)
+    places = np.zeros(shape) if motion.offsets is None else motion.offsets.copy()
+    places[:, 0] = motion.root
+    whole = np.isfinite(np.concatenate([motion.rotations, places], axis=-1)).all(axis=-1)
+    if not whole.all():
+        frame, body = np.argwhere(~whole)[0]
+        name = motion.skeleton.names[body]
+        raise BadValue(
+            f"frame {frame} of body {name!r} is missing, which GLB cannot hold; fill it first"
+        )
 
 
 def _extras(skeleton: Skeleton, motion: Motion | None) -> TakeExtras:
