@@ -3,8 +3,8 @@
 Written in the strict form that OpenSim demands: eight header entries, tabs only, exact counts,
 columns X1 Y1 Z1 X2 … in order, NaN for a missing sample, frames from 1. Read more freely.
 
-A TRC file does not say which axis is up. OpenSim takes y, so y is assumed and is written; the
-assumption is recorded in ``source.problems``.
+A TRC file does not say which axis is up. OpenSim takes y, so y is written, and read unless the
+markers clearly stand along another axis; ``source.problems`` says which it was and why.
 """
 
 import re
@@ -15,6 +15,7 @@ import numpy as np
 from ossature.errors import BadValue, FormatError
 from ossature.formats.axes import METRES, metres_per, to_z_up, turn_points
 from ossature.formats.registry import Format, WriteOptions, one_recording
+from ossature.formats.stance import stance_of
 from ossature.formats.text_table import (
     check_frames,
     number_rows,
@@ -61,15 +62,16 @@ def read_trc(path: Path) -> Take:
     rate, odd_times = _rate(said, table[:, 1])
     unit = _unit(path, header["Units"])
     points = table[:, 2:].reshape(len(table), n_markers, 3)
-    points, zeros = _without_zeros(points)
+    points, zeros = _without_zeros(points * metres_per(unit))
+    up, why = _up(points)
     source = Source(
         file=path.name,
         format="TRC",
         unit=unit,
-        up="y",
+        up=up,
         first_frame=_whole(table[0, 0]),
         problems=(
-            "TRC does not say which axis is up; y assumed, as OpenSim does",
+            why,
             *counts,
             *renamed,
             *zeros,
@@ -77,7 +79,7 @@ def read_trc(path: Path) -> Take:
             *odd_times,
         ),
     )
-    positions = turn_points(points * metres_per(unit), to_z_up("y"))
+    positions = turn_points(points, to_z_up(up))
     return Take(recordings=(Recording(positions, names, rate, source=source),))
 
 
@@ -128,6 +130,15 @@ def _without_zeros(points: Array) -> tuple[Array, tuple[str, ...]]:
     return points, (f"{int(zero.sum())} points at exactly 0, 0, 0 were read as missing",)
 
 
+def _up(points: Array) -> tuple[str, str]:
+    """Upward axis and a sentence about it, from points in the file's own world."""
+    stance = stance_of(points)
+    judged = None if stance is None else stance.up()
+    if judged in (None, "y"):
+        return "y", "TRC does not say which axis is up; y assumed, as OpenSim does"
+    return judged, f"TRC does not say which axis is up; {judged} judged from how the markers stand"
+
+
 def _rate(said: float, times: Array) -> tuple[float, tuple[str, ...]]:
     """Frames per second: as the header says, unless the times tell of quite another rate."""
     if len(times) < 3:
@@ -158,7 +169,9 @@ def write_trc(path: Path, take: Take, options: WriteOptions) -> None:
     recording = one_recording(take)
     unit = _unit_to_write(recording.source, options)
     scale = metres_per(unit)
-    points = turn_points(recording.positions, quat.inverse(to_z_up(options.up or "y")))
+    # from another format the file becomes what OpenSim expects; a TRC file keeps its axes
+    up = options.up or (recording.source.up if recording.source.format == "TRC" else "y")
+    points = turn_points(recording.positions, quat.inverse(to_z_up(up)))
     # a billionth of a millimetre: below what any reader keeps, and 12.3 stays 12.3
     points = np.round(points / scale, 12 + round(np.log10(scale)))
     n_frames, rate = recording.n_frames, f"{recording.rate:.12g}"

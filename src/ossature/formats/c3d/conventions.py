@@ -1,13 +1,13 @@
 """A file's unit, rate and upward axis, as it states them or as its numbers show them."""
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from ossature.formats.c3d.data import Points
 from ossature.formats.c3d.header import Header
 from ossature.formats.c3d.parameters import Parameters
+from ossature.formats.stance import LOOKS, stance_of
 
 UNITS = (
     ("mm", re.compile(r"mm|milli", re.IGNORECASE)),
@@ -19,12 +19,6 @@ UNITS = (
 METRES_BELOW = 10.0
 """Coordinates of a person are of order 1 in metres and of order 1000 in millimetres."""
 DEFAULT_RATE = 100.0
-LOOKS = 200
-"""Frames that are looked at to judge an axis or a unit."""
-FEWEST = 4
-"""Markers a frame must show to say anything about a stance."""
-TALL = 1.3
-"""How many times taller than wide markers must be before they tell which way is up."""
 
 
 def find_rate(header: Header, parameters: Parameters, problems: list[str]) -> float:
@@ -61,7 +55,7 @@ def find_up(
     said = parameters.text("POINT", "Y_SCREEN").strip("+- ").lower()[:1]
     if said == "z":
         return "z", True
-    stance = _stance(points, metres)
+    stance = stance_of(_sample(points)[0] * metres)
     judged = stance.up() if stance else None
     if said in ("x", "y"):
         if stance is None or not (judged == "z" or stance.contradicts("xy".index(said))):
@@ -74,32 +68,6 @@ def find_up(
     return judged, False
 
 
-@dataclass(frozen=True)
-class Stance:
-    """How markers are spread along each of the file's axes, metres."""
-
-    height: np.ndarray
-    """(3,) extent of the markers in a typical frame."""
-    floor: np.ndarray
-    """(3,) typical place of the lowest markers."""
-    unrest: np.ndarray
-    """(3,) how much that place changes. Above a floor it does not, while people move about."""
-
-    def up(self) -> str | None:
-        """The axis along which the markers stand on a floor near zero, where one stands out."""
-        score = self.height - 2.0 * self.unrest
-        best = int(np.argmax(score))
-        widest = np.delete(self.height, best).max()
-        on_floor = -0.2 < self.floor[best] < 0.6
-        tall = self.height[best] > 0.6 and score[best] > TALL * widest
-        return "xyz"[best] if on_floor and tall else None
-
-    def contradicts(self, axis: int) -> bool:
-        """Whether z is both taller and far steadier at its lower end than this axis."""
-        steadier = 3.0 * self.unrest[2] < self.unrest[axis]
-        return bool(steadier and self.height[2] > self.height[axis])
-
-
 def _sample(points: Points) -> tuple[np.ndarray, np.ndarray]:
     step = max(1, len(points.seen) // LOOKS)
     seen = points.seen[::step]
@@ -109,16 +77,3 @@ def _sample(points: Points) -> tuple[np.ndarray, np.ndarray]:
 def _typical_size(points: Points) -> float:
     sample, seen = _sample(points)
     return float(np.median(np.abs(sample[seen]).max(axis=-1))) if seen.any() else 0.0
-
-
-def _stance(points: Points, metres: float) -> Stance | None:
-    sample, seen = _sample(points)
-    count = seen.sum(axis=1)
-    sample, count = sample[count >= FEWEST], count[count >= FEWEST]
-    if not len(sample):
-        return None
-    # without the lowest and highest twentieth: stray points are often far away
-    ordered = np.sort(sample, axis=1) * metres
-    rows, skipped = np.arange(len(ordered)), count // 20
-    low, high = ordered[rows, skipped], ordered[rows, count - 1 - skipped]
-    return Stance(np.median(high - low, axis=0), np.median(low, axis=0), np.std(low, axis=0))
