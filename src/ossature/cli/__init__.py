@@ -7,9 +7,11 @@ import click
 
 VERBS = {
     "convert": "Turn one file format into another.",
+    "demo": "Generate a performance whose truth is known.",
     "info": "Versions, formats, and which optional parts are installed.",
     "inspect": "Say what is in a file.",
     "joints": "Find joints and hierarchy from moving bodies.",
+    "solve": "Turn recordings into a rig with clean motion.",
 }
 
 

@@ -1,0 +1,96 @@
+"""ossature solve"""
+
+from pathlib import Path
+
+import click
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=FILE)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the results.",
+)
+@click.option(
+    "--template",
+    default="auto",
+    show_default=True,
+    metavar="SET",
+    help="Marker set: auto, none (by motion alone), or a name.",
+)
+@click.option("--own-set", type=FILE, help="Your own marker set, a TOML file.")
+@click.option(
+    "--hips",
+    type=click.Choice(["harrington", "davis", "seidel"]),
+    default="harrington",
+    show_default=True,
+    help="Regression for the hip centres.",
+)
+@click.option("--skeleton", type=FILE, help="A subject calibrated before: skeleton.json.")
+@click.option("--formats", default="", metavar="LIST", help="More motion files, such as amc,oss.")
+@click.option("--unit", type=click.Choice(["m", "cm", "mm", "in"]), help="Unit of motion.bvh. [m]")
+@click.option("--up", type=click.Choice(["y", "z"]), help="Upward axis of motion.bvh. [z]")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+def solve(
+    files: tuple[Path, ...],
+    output: Path,
+    template: str,
+    own_set: Path | None,
+    hips: str,
+    skeleton: Path | None,
+    formats: str,
+    unit: str | None,
+    up: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Turn the recordings in FILES into a rig with clean motion.
+
+    Several files of one subject calibrate together. Writes skeleton.json, motion.bvh, motion.glb,
+    summary.json and report.html.
+
+    Example: ossature solve walk.c3d -o walk
+    """
+    from ossature import pipeline
+    from ossature.formats import read
+
+    solved = pipeline.solve(
+        *files,
+        template=template,
+        own_set=own_set,
+        hips=hips,
+        skeleton=None if skeleton is None else read(skeleton).skeleton(),
+        progress=lambda saying: click.echo(saying, err=True),
+    )
+    names = [one.recording.subject or Path(one.recording.source.file).stem for one in solved]
+    for one, name in zip(solved, names, strict=True):
+        folder = output if len(solved) == 1 else output / name
+        pipeline.deliver(
+            one, folder, formats=[word for word in formats.split(",") if word], unit=unit, up=up
+        )
+        if as_json:
+            import msgspec
+
+            click.echo(msgspec.json.encode(pipeline.summary_of(one)).decode())
+        else:
+            click.echo(_told(one))
+            click.echo(folder)
+
+
+def _told(solved) -> str:
+    """A few lines a person understands."""
+    worst = list(solved.rms_per_marker().items())[:3]
+    lines = [
+        f"{solved.recording.subject or solved.recording.source.file}: "
+        f"{len(solved.skeleton.bodies)} bodies, {solved.recording.n_frames} frames, "
+        f"markers {1e3 * solved.rms:.2f} mm rms from the model",
+        "worst: " + ", ".join(f"{name} {1e3 * rms:.1f} mm" for name, rms in worst),
+    ]
+    if solved.motion.held:
+        lines.append(f"{len(solved.motion.held)} frames held for want of markers")
+    return "\n".join([*lines, *(f"note: {warning}" for warning in solved.warnings)])

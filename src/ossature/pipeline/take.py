@@ -1,0 +1,228 @@
+"""The order of the stages: the only place that knows it."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from ossature.calibrate.calibration import calibrate
+from ossature.calibrate.marker_sets import Landmark, MarkerSet, known_sets, load_set, recognise
+from ossature.calibrate.passengers import with_passengers
+from ossature.calibrate.upright import upright
+from ossature.errors import NotEnoughData, UnknownName
+from ossature.formats import read
+from ossature.maths.quat import Array
+from ossature.pose.frames import PoseOptions, solve_frames
+from ossature.pose.tree import compile_rig
+from ossature.values import Event, Motion, Recording, Skeleton, Take
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """One subject of one take, solved."""
+
+    recording: Recording
+    """The markers as they were solved: cleaned, z up."""
+    motion: Motion
+    marker_error: Array
+    """(n_frames, n_markers) distance from model to data in the recording's order, metres; NaN
+    where not seen or not on the skeleton."""
+    marker_set: str
+    """Name of the set that was recognised; empty where there was none."""
+    warnings: tuple[str, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def skeleton(self) -> Skeleton:
+        return self.motion.skeleton
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        return self.skeleton.events
+
+    @property
+    def rms(self) -> float:
+        """Over all markers and frames, metres."""
+        return float(np.sqrt(np.nanmean(self.marker_error**2)))
+
+    def rms_per_marker(self) -> dict[str, float]:
+        """Metres, worst first."""
+        seen = np.isfinite(self.marker_error)
+        squares = np.where(seen, self.marker_error, 0.0) ** 2
+        with np.errstate(invalid="ignore"):
+            rms = np.sqrt(squares.sum(axis=0) / seen.sum(axis=0))
+        named = zip(self.recording.names, rms.tolist(), strict=True)
+        known = [(name, value) for name, value in named if np.isfinite(value)]
+        return dict(sorted(known, key=lambda pair: -pair[1]))
+
+
+class Stopwatch:
+    """Seconds by stage, and a word to whoever watches."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.seconds: dict[str, float] = {}
+        self._progress = progress
+
+    @contextmanager
+    def stage(self, name: str, saying: str) -> Iterator[None]:
+        self._progress(saying)
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+def solve(
+    *sources: str | Path | Take,
+    template: str = "auto",
+    own_set: str | Path | None = None,
+    hips: str = "harrington",
+    skeleton: Skeleton | None = None,
+    progress: Progress = lambda saying: None,
+) -> tuple[Solved, ...]:
+    """The whole job: recordings in, a rig with motion out for every subject and take.
+
+    Parameters
+    ----------
+    sources
+        Files or takes; those of one subject calibrate together.
+    template
+        ``auto`` recognises the marker set by its labels, ``none`` goes by motion alone, else the
+        name of a set.
+    own_set
+        A TOML file with the user's own marker set.
+    hips
+        Regression for the hip centres: ``harrington``, ``davis`` or ``seidel``.
+    skeleton
+        A subject calibrated before; then only the poses are solved.
+    """
+    watch = Stopwatch(progress)
+    with watch.stage("read", "reading"):
+        takes = [source if isinstance(source, Take) else read(source) for source in sources]
+    subjects: dict[str, list[Recording]] = {}
+    for take in takes:
+        for recording in take.recordings:
+            subjects.setdefault(recording.subject, []).append(recording.markers())
+    if not subjects:
+        held = " and ".join(dict.fromkeys(kind for take in takes for kind in take.kinds))
+        raise NotEnoughData(f"there are no markers to solve, only {held or 'nothing'}")
+    solved = []
+    for name, recordings in subjects.items():
+        solved += _solve_subject(name, recordings, template, own_set, hips, skeleton, watch)
+    return tuple(solved)
+
+
+def _solve_subject(
+    name: str,
+    recordings: Sequence[Recording],
+    template: str,
+    own_set: str | Path | None,
+    hips: str,
+    skeleton: Skeleton | None,
+    watch: Stopwatch,
+) -> list[Solved]:
+    _check_solvable(recordings)
+    labels = tuple(dict.fromkeys(label for take in recordings for label in take.names))
+    chosen = _marker_set(labels, template, own_set)
+    recordings = [upright(take, chosen[1] if chosen else {}) for take in recordings]
+    warnings: tuple[str, ...] = ()
+    if skeleton is None:
+        with watch.stage("calibrate", f"calibrating {name or 'the subject'}"):
+            if chosen is None:
+                raise NotEnoughData("blind calibration is not there yet")
+            calibration = calibrate(recordings, chosen[1], hips=hips, subject=name)
+            skeleton = calibration.skeleton
+            if not calibration.converged:
+                warnings += ("the calibration had not settled when its iterations ran out",)
+    set_name = chosen[0].name if chosen else ""
+    return [_solve_take(take, skeleton, set_name, warnings, watch) for take in recordings]
+
+
+def _solve_take(
+    recording: Recording,
+    skeleton: Skeleton,
+    set_name: str,
+    warnings: tuple[str, ...],
+    watch: Stopwatch,
+) -> Solved:
+    carried = {marker.name for body in skeleton.bodies for marker in body.markers}
+    used = [name for name in recording.names if name in carried]
+    if not used:
+        raise NotEnoughData(
+            "skeleton and recording share no marker; the skeleton carries "
+            f"{', '.join(sorted(carried)[:6])}, the recording {', '.join(recording.names[:6])}"
+        )
+    with watch.stage("solve", f"solving {recording.n_frames} frames"):
+        columns = [recording.index(name) for name in used]
+        rig = compile_rig(skeleton, used)
+        result = solve_frames(
+            rig, recording.positions[:, columns], options=PoseOptions(loss="geman-mcclure")
+        )
+    motion = Motion(
+        skeleton,
+        result.rotations,
+        result.root,
+        recording.rate,
+        marks=recording.marks,
+        held=result.held,
+        history=recording.history,
+        source=recording.source,
+    )
+    errors = np.full((recording.n_frames, recording.n_markers), np.nan)
+    errors[:, columns] = result.marker_error
+    motion, errors = with_passengers(recording, motion, errors)
+    motion = _with_marker_rms(motion, recording.names, errors)
+    return Solved(recording, motion, errors, set_name, warnings, dict(watch.seconds))
+
+
+def _with_marker_rms(motion: Motion, names: Sequence[str], errors: Array) -> Motion:
+    """The skeleton's markers with their distance over this take."""
+    bodies = []
+    for body in motion.skeleton.bodies:
+        markers = tuple(
+            replace(marker, rms=_rms(errors[:, names.index(marker.name)]))
+            if marker.name in names
+            else marker
+            for marker in body.markers
+        )
+        bodies.append(replace(body, markers=markers))
+    return replace(motion, skeleton=replace(motion.skeleton, bodies=tuple(bodies)))
+
+
+def _rms(errors: Array) -> float | None:
+    seen = errors[np.isfinite(errors)]
+    return float(np.sqrt(np.mean(seen**2))) if len(seen) else None
+
+
+def _marker_set(
+    labels: Sequence[str], template: str, own_set: str | Path | None
+) -> tuple[MarkerSet, dict[str, Landmark]] | None:
+    """The set to use and the labels found of it; None: by motion alone."""
+    if own_set is not None:
+        chosen = load_set(own_set)
+        found = chosen.match(labels)
+        if not found:
+            raise UnknownName("marker of the own set", next(iter(chosen.markers), ""), labels)
+        return chosen, found
+    if template == "auto":
+        return recognise(labels)
+    if template == "none":
+        return None
+    by_name = {each.name.lower(): each for each in known_sets()}
+    if template.lower() not in by_name:
+        raise UnknownName("marker set", template, [each.name for each in known_sets()])
+    return by_name[template.lower()], by_name[template.lower()].match(labels)
+
+
+def _check_solvable(recordings: Sequence[Recording]) -> None:
+    n_markers = max(take.n_markers for take in recordings)
+    if n_markers < 2:
+        raise NotEnoughData(f"{n_markers} marker shows no body; a rig needs several per body")
+    if not any(take.seen.any() for take in recordings):
+        raise NotEnoughData(f"none of the {n_markers} markers is ever seen")
