@@ -41,10 +41,14 @@ def through(s: Array, keys: Array) -> Array:
 
 
 def waves(rng: np.random.Generator, times: Array, n: int, slowest: float, fastest: float) -> Array:
-    """(n_times, n) sums of four sines between two frequencies (Hz), never beyond ±1."""
+    """(n_times, n) sums of four sines between two frequencies (Hz), never beyond ±1.
+
+    Each sine has a quarter of the band, so that no two can cancel for long.
+    """
     total = np.zeros((len(times), n))
-    for weight in (0.4, 0.3, 0.2, 0.1):
-        frequency, phase = rng.uniform(slowest, fastest, n), rng.uniform(0.0, 2.0 * np.pi, n)
+    edges = np.linspace(slowest, fastest, 5)
+    for weight, low, high in zip((0.4, 0.3, 0.2, 0.1), edges[:-1], edges[1:], strict=True):
+        frequency, phase = rng.uniform(low, high, n), rng.uniform(0.0, 2.0 * np.pi, n)
         total += weight * np.sin(2.0 * np.pi * frequency * times[:, None] + phase)
     return total
 

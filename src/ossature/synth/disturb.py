@@ -14,6 +14,8 @@ from ossature.values import Motion, Swap
 
 SOFT_LEVER = 0.1
 """Flesh that moves a sensor by this much turns it by one radian, metres."""
+PATIENCE = 500
+"""Places tried in a row for one more swap before the take counts as full."""
 
 
 @dataclass(frozen=True)
@@ -114,20 +116,23 @@ def choose_swaps(
     taken = np.zeros((n_frames, n_markers), dtype=bool)
     longest = min(60, n_frames // 4)
     swaps: list[Swap] = []
-    for _ in range(200 * n_swaps):
-        if len(swaps) == n_swaps:
-            break
+    failed = 0
+    while len(swaps) < n_swaps:
+        if failed > PATIENCE:
+            raise BadValue(
+                f"{n_swaps} swaps do not fit in {n_frames} frames of {n_markers} markers"
+            )
         length = int(rng.integers(min(5, longest), longest + 1))
         start = int(rng.integers(1, max(n_frames - length, 2)))
         first = int(rng.integers(n_markers))
         pair = [first, int(rng.choice(partners[first]))]
         if taken[max(start - 10, 0) : start + length + 10, pair].any():
+            failed += 1
             continue
+        failed = 0
         taken[start : start + length, pair] = True
         labels = (names[pair[0]], names[pair[1]])
         swaps.append(Swap(labels, (start, start + length - 1), repaired=False))
-    if len(swaps) < n_swaps:
-        raise BadValue(f"{n_swaps} swaps do not fit in {n_frames} frames of {n_markers} markers")
     return tuple(swaps)
 
 

@@ -91,9 +91,10 @@ def swing_walk(seconds: float = 10.0, *, off_axis: float, rate: float = 120.0) -
 
 
 def sequence(*scripts: Script, seconds: float = 0.7) -> Script:
-    """One script after another, each beginning where the last ended, with ``seconds`` between.
+    """One script after another, each beginning where the last ended.
 
-    In between the performer passes smoothly from pose to pose; feet may slide there.
+    For ``seconds`` at each seam one passes smoothly into the next; feet may slide there, and no
+    contacts are claimed.
     """
 
     def act(skeleton: Skeleton, rng: np.random.Generator) -> Act:
@@ -116,12 +117,15 @@ def clock(seconds: float, rate: float) -> Array:
 def _one_by_one(skeleton: Skeleton, times: Array, rng: np.random.Generator) -> Array:
     ways = dofs(skeleton)
     wander = waves(rng, times, len(ways), 0.1, 0.6)
-    share = times / times[-1] * len(ways)
+    # wide ranges take longer: no joint is flung about
+    effort = np.cumsum([0.0, *(dof.high - dof.low + 0.5 for dof in ways)])
+    done = times / times[-1] * effort[-1]
     for column, dof in enumerate(ways):
         still = min(STILL, (dof.high - dof.low) / 10.0)
         low, high = dof.low + still, dof.high - still
         start = np.clip(0.0, low, high)
-        path = through(share - column, np.array([start, high, low, start]))
+        share = (done - effort[column]) / (effort[column + 1] - effort[column])
+        path = through(share, np.array([start, high, low, start]))
         wander[:, column] = path + still * wander[:, column]
     return wander
 
@@ -167,21 +171,30 @@ def _joined(first: Act, second: Act, seconds: float) -> Act:
     one, two = first.motion, second.motion
     if one.rate != two.rate:
         raise BadValue(f"scripts in sequence need one rate, got {one.rate} and {two.rate}")
-    n_between = max(round(seconds * one.rate), 1)
-    share = ease(np.arange(1, n_between + 1) / (n_between + 1))
+    n_shared = min(max(round(seconds * one.rate), 1), one.n_frames, two.n_frames)
+    start = one.n_frames - n_shared
+    share = ease(np.arange(1, n_shared + 1) / (n_shared + 1))
     there = two.root + (one.root[-1] - two.root[0]) * [1.0, 1.0, 0.0]
-    start = np.repeat(one.rotations[-1:], n_between, axis=0)
-    end = np.repeat(two.rotations[:1], n_between, axis=0)
-    between = blend(one.skeleton, start, end, share)
-    path = one.root[-1] + share[:, None] * (there[0] - one.root[-1])
+    path = one.root[start:] + share[:, None] * (there[:n_shared] - one.root[start:])
+    turns = blend(one.skeleton, one.rotations[start:], two.rotations[:n_shared], share)
     motion = replace(
         one,
-        rotations=np.concatenate([one.rotations, between, two.rotations]),
-        root=np.concatenate([one.root, path, there]),
+        rotations=np.concatenate([one.rotations[:start], turns, two.rotations[n_shared:]]),
+        root=np.concatenate([one.root[:start], path, there[n_shared:]]),
         history=(*one.history, *two.history),
     )
-    later = [_later(contact, one.n_frames + n_between) for contact in second.contacts]
-    return Act(motion, (*first.contacts, *later))
+    before = _between(first.contacts, 0, start - 1)
+    after = _between(second.contacts, n_shared, two.n_frames - 1)
+    return Act(motion, (*before, *(_later(contact, start) for contact in after)))
+
+
+def _between(contacts: Sequence[Contact], first: int, last: int) -> list[Contact]:
+    """What is left of contacts from frame ``first`` to frame ``last``."""
+    cut = [
+        replace(contact, frames=(max(contact.frames[0], first), min(contact.frames[1], last)))
+        for contact in contacts
+    ]
+    return [contact for contact in cut if contact.frames[0] <= contact.frames[1]]
 
 
 def _later(contact: Contact, frames: int) -> Contact:
