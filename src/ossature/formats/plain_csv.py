@@ -17,7 +17,13 @@ import numpy as np
 
 from ossature.errors import BadValue, FormatError
 from ossature.formats.axes import TO_Z_UP, to_z_up, turn_points, turn_rotations
-from ossature.formats.registry import Format, WriteOptions, one_recording, one_set_of_bodies
+from ossature.formats.registry import (
+    Format,
+    WriteOptions,
+    one_recording,
+    one_set_of_bodies,
+    without_restated,
+)
 from ossature.formats.text_table import positive_number, read_lines, whole_number
 from ossature.maths import quat
 from ossature.maths.quat import Array
@@ -144,6 +150,7 @@ def write_plain_csv(path: Path, take: Take, options: WriteOptions) -> None:
     """Coordinates stay as the source file had them, and the file says which axis is up."""
     if options.unit not in (None, "m"):
         raise BadValue(f"plain CSV is in metres, not {options.unit!r}")
+    take = without_restated(take)
     if take.recordings and take.bodies:
         raise BadValue("plain CSV stores markers or bodies, not both; keep one (--only)")
     value = one_recording(take) if take.recordings else one_set_of_bodies(take)

@@ -24,6 +24,9 @@ HEAD = 4096
 FOLDER_INDEX = "take.json"
 """The file that speaks for a folder: a store may be unpacked."""
 
+FROM_POINTS = "made of points that span their axes"
+"""In the history of bodies that a reader worked out from markers of the same file."""
+
 
 @dataclass(frozen=True)
 class WriteOptions:
@@ -110,6 +113,14 @@ def keep_only(take: Take, kind: str) -> Take:
     fields = {"markers": "recordings", "bodies": "bodies", "motion": "motions"}
     name = fields.get(kind, "skeletons")
     return Take(**{name: getattr(take, name)})
+
+
+def without_restated(take: Take) -> Take:
+    """Without bodies that were made of points which the take holds: writing both says it twice."""
+    if not take.recordings:
+        return take
+    kept = tuple(bodies for bodies in take.bodies if FROM_POINTS not in bodies.history)
+    return replace(take, bodies=kept)
 
 
 def check_holds(form: Format, take: Take, path: Path) -> None:

@@ -1,6 +1,7 @@
 """C3D, the biomechanics laboratory's format: binary, from 1987, with many dialects."""
 
 from ossature.formats.c3d.reader import read_c3d, sniff
+from ossature.formats.c3d.writer import write_c3d
 from ossature.formats.registry import Format
 
 C3D = Format(
@@ -8,6 +9,7 @@ C3D = Format(
     suffixes=(".c3d",),
     sniff=sniff,
     read=read_c3d,
+    write=write_c3d,
     holds=frozenset({"markers", "bodies"}),
 )
 

@@ -9,6 +9,7 @@ import numpy as np
 from ossature.errors import FormatError
 from ossature.formats.c3d.encoding import BLOCK, Processor
 from ossature.formats.c3d.parameters import Parameters
+from ossature.formats.registry import FROM_POINTS
 from ossature.maths import quat
 from ossature.maths.quat import Array
 from ossature.values import Bodies, Recording
@@ -86,7 +87,7 @@ def bodies_from_axes(recording: Recording) -> Bodies | None:
         recording.rate,
         recording.subject,
         recording.marks,
-        ("bodies from points named origin, +Y, +Z",),
+        (FROM_POINTS,),
         recording.source,
     )
 

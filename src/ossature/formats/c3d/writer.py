@@ -1,0 +1,318 @@
+"""Values to C3D: Intel floats, the dialect that every program reads."""
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ossature.errors import BadValue, NotEnoughData
+from ossature.formats.axes import metres_per, to_z_up, turn_points, turn_rotations
+from ossature.formats.c3d.encoding import BLOCK
+from ossature.formats.c3d.header import EVENT_KEY
+from ossature.formats.c3d.layout import CAP
+from ossature.formats.c3d.poses import WIDTH
+from ossature.formats.c3d.section import Section
+from ossature.formats.registry import WriteOptions, without_restated
+from ossature.maths import quat
+from ossature.maths.quat import Array
+from ossature.values import Analog, Bodies, Mark, Recording, Source, Take
+
+SCREEN = {"z": ("+X", "+Z"), "y": ("+X", "+Y"), "x": ("+Y", "+X")}
+"""Axes drawn to the right and upwards, by the upward axis."""
+LARGEST = 32_000
+"""Integer that the farthest coordinate would become at this file's scale."""
+MOST_CODES = 255
+"""A residual is a whole number of scale steps in one byte."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that the sections of the file have in common."""
+
+    recordings: tuple[Recording, ...]
+    bodies: tuple[Bodies, ...]
+    n_frames: int
+    rate: float
+    first_frame: int
+    unit: str
+    up: str
+    tell_up: bool
+    scale: float
+    analog: Analog | None
+    analog_ratio: int
+    body_ratio: int
+
+    @property
+    def metres(self) -> float:
+        return metres_per(self.unit)
+
+    @property
+    def turn(self) -> Array:
+        return quat.inverse(to_z_up(self.up))
+
+    @property
+    def n_points(self) -> int:
+        return sum(recording.n_markers for recording in self.recordings)
+
+    @property
+    def n_analog(self) -> int:
+        return len(self.analog.names) * self.analog_ratio if self.analog else 0
+
+    @property
+    def prefixed(self) -> bool:
+        """Whether labels carry their subject: where there are several, or names have colons."""
+        values = (*self.recordings, *self.bodies)
+        several = len({value.subject for value in values}) > 1
+        return several or any(":" in name for value in values for name in value.names)
+
+
+def write_c3d(path: Path, take: Take, options: WriteOptions) -> None:
+    """Points of every subject, analog channels and marks; bodies as a ROTATION group."""
+    plan = _plan(without_restated(take), options)
+    section = _parameters(plan, data_block=0, body_block=0)
+    data_block = 2 + section.blocks()
+    frame_bytes = 4 * (4 * plan.n_points + plan.n_analog)
+    body_block = data_block + max(1, -(-plan.n_frames * frame_bytes // BLOCK))
+    if plan.bodies and body_block > CAP:
+        raise BadValue("C3D holds bodies only within its first 32 MB; write the markers without")
+    section = _parameters(plan, data_block, body_block)
+    with path.open("wb") as file:
+        file.write(_header(plan, data_block))
+        file.write(section.packed())
+        _frames(plan).tofile(file)
+        file.write(bytes(-file.tell() % BLOCK))
+        if plan.bodies:
+            file.write(bytes(max(0, (body_block - 1) * BLOCK - file.tell())))
+            _rotations(plan).tofile(file)
+            file.write(bytes(-file.tell() % BLOCK))
+
+
+def _plan(take: Take, options: WriteOptions) -> Plan:
+    recordings, bodies = take.recordings, take.bodies
+    first = (*recordings, *bodies)[0]
+    source = first.source
+    analog = next((r.analog for r in recordings if r.analog is not None), None)
+    unit = options.unit or (source.unit if source.format else "mm")
+    plan = Plan(
+        recordings,
+        bodies,
+        first.n_frames,
+        first.rate,
+        first_frame=max(1, source.first_frame),
+        unit=unit,
+        up=options.up or source.up,
+        tell_up=_tells_up(source, options),
+        scale=_scale(recordings, metres_per(unit)),
+        analog=analog,
+        analog_ratio=max(1, round(analog.rate / first.rate)) if analog else 1,
+        body_ratio=max(1, round(bodies[0].rate / first.rate)) if bodies else 1,
+    )
+    _check_fit(plan)
+    return plan
+
+
+def _tells_up(source: Source, options: WriteOptions) -> bool:
+    return options.up is not None or source.up_known or source.format != "C3D"
+
+
+def _check_fit(plan: Plan) -> None:
+    n, rate = plan.n_frames, plan.rate
+    if any((r.n_frames, r.rate) != (n, rate) for r in plan.recordings):
+        raise NotEnoughData("the subjects differ in length or rate; write them one by one")
+    for body in plan.bodies:
+        fits = body.n_frames == n * plan.body_ratio
+        if not fits or not np.isclose(body.rate, rate * plan.body_ratio, rtol=1e-6):
+            raise NotEnoughData("markers and bodies differ in length or rate; write one of them")
+    if plan.analog and len(plan.analog.values) != n * plan.analog_ratio:
+        raise NotEnoughData(
+            f"{len(plan.analog.values)} analog samples do not fit {n} frames; leave them out"
+        )
+    if max(plan.n_points, plan.n_analog) > CAP:
+        raise BadValue(f"C3D counts points and analog samples per frame to {CAP}")
+
+
+def _scale(recordings: Sequence[Recording], metres: float) -> float:
+    """Size of a residual's step, in the file's unit: the source's where it can be told."""
+    farthest, steps = 0.0, []
+    for recording in recordings:
+        kept = [i for i, name in enumerate(recording.names) if name not in recording.outputs]
+        if recording.seen[:, kept].any():
+            farthest = max(farthest, float(np.nanmax(np.abs(recording.positions[:, kept]))))
+        if recording.residuals is not None:
+            steps.append(recording.residuals[recording.residuals > 0.0])
+    least = max(farthest / metres, 1e-6) / LARGEST
+    step = _common_step(np.unique(np.concatenate(steps)) / metres) if steps else None
+    # a little finer than LARGEST asks is how most writers choose it
+    return step if step is not None and step >= 0.95 * least else least
+
+
+def _common_step(values: Array) -> float | None:
+    """The step of which all residuals are multiples, where there is one."""
+    if not 0 < len(values) <= MOST_CODES:
+        return None
+    step = float(np.diff(values, prepend=0.0).min())
+    codes = values / step
+    whole = np.abs(codes - np.rint(codes)).max() < 1e-3
+    return step if whole and codes[-1] <= MOST_CODES else None
+
+
+def _header(plan: Plan, data_block: int) -> bytes:
+    last = min(plan.first_frame + plan.n_frames - 1, CAP)
+    first = min(plan.first_frame, CAP)
+    head = struct.pack(
+        "<BBHHHHHfHHf",
+        *(2, 0x50, plan.n_points, plan.n_analog, first, last, 0),
+        *(-plan.scale, data_block, plan.analog_ratio, plan.rate),
+    )
+    return head.ljust(298, b"\0") + struct.pack("<H", EVENT_KEY).ljust(BLOCK - 298, b"\0")
+
+
+def _parameters(plan: Plan, data_block: int, body_block: int) -> Section:
+    section = Section()
+    _point_group(section, plan, data_block)
+    _analog_group(section, plan)
+    section.integer("FORCE_PLATFORM", "USED", 0)
+    last = plan.first_frame + plan.n_frames - 1
+    for name, frame in (("ACTUAL_START_FIELD", plan.first_frame), ("ACTUAL_END_FIELD", last)):
+        section.numbers("TRIAL", name, np.array([frame & CAP, frame >> 16]))
+    section.real("TRIAL", "CAMERA_RATE", plan.rate)
+    _subjects_group(section, plan)
+    _event_group(section, plan)
+    if plan.bodies:
+        _rotation_group(section, plan, body_block)
+    section.text("MANUFACTURER", "SOFTWARE", "ossature")
+    return section
+
+
+def _point_group(section: Section, plan: Plan, data_block: int) -> None:
+    labels = _labels(plan, plan.recordings)
+    names = [name for recording in plan.recordings for name in recording.names]
+    listed = [name in r.outputs for r in plan.recordings for name in r.names]
+    section.integer("POINT", "USED", plan.n_points)
+    section.real("POINT", "SCALE", -plan.scale)
+    section.real("POINT", "RATE", plan.rate)
+    section.integer("POINT", "DATA_START", data_block)
+    section.integer("POINT", "FRAMES", min(plan.n_frames, CAP))
+    if plan.n_frames >= CAP:
+        section.real("POINT", "LONG_FRAMES", plan.n_frames)
+    section.texts("POINT", "LABELS", labels)
+    section.texts("POINT", "DESCRIPTIONS", [""] * len(names))
+    section.texts("POINT", "UNITS", [plan.unit])
+    if any(listed):
+        outputs = [label for label, is_output in zip(labels, listed, strict=True) if is_output]
+        section.texts("POINT", "OUTPUTS", outputs)
+    if plan.tell_up:
+        section.text("POINT", "X_SCREEN", SCREEN[plan.up][0])
+        section.text("POINT", "Y_SCREEN", SCREEN[plan.up][1])
+
+
+def _analog_group(section: Section, plan: Plan) -> None:
+    names = plan.analog.names if plan.analog else ()
+    section.integer("ANALOG", "USED", len(names))
+    section.real("ANALOG", "RATE", plan.rate * plan.analog_ratio)
+    section.real("ANALOG", "GEN_SCALE", 1.0)
+    section.texts("ANALOG", "LABELS", names)
+    section.texts("ANALOG", "DESCRIPTIONS", [""] * len(names))
+    section.texts("ANALOG", "UNITS", plan.analog.units if plan.analog else ())
+    section.numbers("ANALOG", "SCALE", np.ones(len(names)))
+    section.numbers("ANALOG", "OFFSET", np.zeros(len(names), int))
+
+
+def _subjects_group(section: Section, plan: Plan) -> None:
+    subjects = _subjects(plan)
+    if subjects:
+        section.integer("SUBJECTS", "USED", len(subjects))
+        section.texts("SUBJECTS", "NAMES", subjects)
+        prefixes = [f"{name}:" if plan.prefixed else "" for name in subjects]
+        section.texts("SUBJECTS", "LABEL_PREFIXES", prefixes)
+        section.integer("SUBJECTS", "USES_PREFIXES", int(plan.prefixed))
+
+
+def _event_group(section: Section, plan: Plan) -> None:
+    found = _marks(plan)
+    start = (plan.first_frame - 1) / plan.rate
+    times = np.array([mark.time + start for _, mark in found])
+    section.integer("EVENT", "USED", len(found))
+    if found:
+        section.texts("EVENT", "LABELS", [mark.label for _, mark in found])
+        section.texts("EVENT", "CONTEXTS", [mark.context for _, mark in found])
+        section.texts("EVENT", "SUBJECTS", [subject for subject, _ in found])
+        section.numbers("EVENT", "TIMES", np.stack([times // 60, times % 60], axis=-1))
+
+
+def _rotation_group(section: Section, plan: Plan, body_block: int) -> None:
+    labels = [f"{label}_4X4" for label in _labels(plan, plan.bodies)]
+    section.integer("ROTATION", "USED", len(labels))
+    section.integer("ROTATION", "DATA_START", body_block)
+    section.real("ROTATION", "RATE", plan.rate * plan.body_ratio)
+    section.integer("ROTATION", "RATIO", plan.body_ratio)
+    section.texts("ROTATION", "LABELS", labels)
+
+
+def _subjects(plan: Plan) -> list[str]:
+    named = [value.subject for value in (*plan.recordings, *plan.bodies) if value.subject]
+    return list(dict.fromkeys(named))
+
+
+def _labels(plan: Plan, values: Sequence[Recording] | Sequence[Bodies]) -> list[str]:
+    return [
+        f"{value.subject}:{name}" if plan.prefixed and value.subject else name
+        for value in values
+        for name in value.names
+    ]
+
+
+def _marks(plan: Plan) -> list[tuple[str, Mark]]:
+    """Every mark once, with its subject unless all have it."""
+    values = plan.recordings or plan.bodies
+    shared = [mark for mark in values[0].marks if all(mark in value.marks for value in values)]
+    own = [(v.subject, mark) for v in values for mark in v.marks if mark not in shared]
+    return [("", mark) for mark in shared] + own
+
+
+def _frames(plan: Plan) -> np.ndarray:
+    """(n_frames, 4 · points + analog) as stored."""
+    table = np.zeros((plan.n_frames, 4 * plan.n_points + plan.n_analog), "<f4")
+    column = 0
+    for recording in plan.recordings:
+        width = 4 * recording.n_markers
+        shape = (plan.n_frames, recording.n_markers, 4)
+        part = table[:, column : column + width].reshape(shape)
+        positions = recording.positions
+        if plan.up != "z":
+            positions = turn_points(positions, plan.turn)
+        part[..., :3] = positions / plan.metres
+        part[..., 3] = _codes(recording, plan)
+        part[~recording.seen] = (0.0, 0.0, 0.0, -1.0)
+        table[:, column : column + width] = part.reshape(plan.n_frames, width)
+        column += width
+    if plan.analog:
+        table[:, column:] = plan.analog.values.reshape(plan.n_frames, plan.n_analog)
+    return table
+
+
+def _codes(recording: Recording, plan: Plan) -> Array | float:
+    """Residuals in steps of the scale: 0 stays 0, what was measured is at least one."""
+    if recording.residuals is None:
+        return 0.0
+    steps = np.nan_to_num(recording.residuals) / (float(np.float32(plan.scale)) * plan.metres)
+    return np.where(steps > 0.0, np.clip(np.rint(steps), 1.0, MOST_CODES), 0.0)
+
+
+def _rotations(plan: Plan) -> np.ndarray:
+    """(n_samples, bodies · 17) as stored: matrices column after column, and 0 or −1."""
+    positions = np.concatenate([body.positions for body in plan.bodies], axis=1)
+    rotations = np.concatenate([body.rotations for body in plan.bodies], axis=1)
+    seen = np.isfinite(positions[..., 0])
+    table = np.zeros((*seen.shape, WIDTH), "<f4")
+    matrices = table[..., :16].reshape(*seen.shape, 4, 4)
+    turns = quat.to_matrix(turn_rotations(rotations, plan.turn))
+    matrices[..., :3, :3] = turns.swapaxes(-1, -2)
+    matrices[..., 3, :3] = turn_points(positions, plan.turn) / plan.metres
+    matrices[..., 3, 3] = 1.0
+    table[..., :16] = matrices.reshape(*seen.shape, 16)
+    table[~seen] = 0.0
+    table[~seen, 16] = -1.0
+    return table.reshape(len(table), -1)
