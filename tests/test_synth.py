@@ -516,8 +516,31 @@ def test_clasping_needs_hands():
 
 
 def test_a_long_human_take_with_everything_is_quick():
-    start = time.perf_counter()
+    start = time.process_time()
     take = synth.perform(synth.human(), synth.walk(20.0), seed=1, **TROUBLES)
     assert take.recording.n_frames == 2400
-    # 0.25 s on an idle core; a busy machine may need more
-    assert time.perf_counter() - start < 2.0
+    # 0.25 s; measured as the processor's time, since a busy machine takes longer
+    assert time.process_time() - start < 1.0
+
+
+@pytest.mark.parametrize("name", ["human", "linkage", "quadruped"])
+def test_every_joint_can_be_found_from_an_exercise(name):
+    """No joint is a line of centres: paper 000's Eq. (2) has one answer, and it is the truth."""
+    take = synth.sense(PERFORMERS[name], synth.exercise(30.0, rate=30.0), seed=1)
+    turns, places = quat.to_matrix(take.bodies.rotations), take.bodies.positions
+    worn = take.truth.placement
+    for child, parent in enumerate(take.truth.skeleton.parents):
+        if parent < 0:
+            continue
+        both = np.concatenate([turns[:, child], -turns[:, parent]], axis=-1).reshape(-1, 6)
+        apart = (places[:, parent] - places[:, child]).reshape(-1)
+        found = np.linalg.lstsq(both, apart, rcond=None)[0]
+        true = quat.rotate(quat.inverse(worn.rotations[child]), -worn.positions[child])
+        assert_close(found[:3], true, 1e-10)
+
+
+def test_truth_cannot_be_changed():
+    take = synth.perform(synth.hinge(), synth.exercise(2.0), gaps=0.1)
+    for array in (take.truth.displaced, take.truth.missing, take.truth.outliers):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1

@@ -29,9 +29,10 @@ def clasp_hands(act: Act, frames: tuple[int, int], seed: int = 0) -> Act:
     if not 0 <= first <= last < motion.n_frames:
         raise BadValue(f"clasp frames must lie in 0–{motion.n_frames - 1}, got {first}–{last}")
     closed = motion.rotations.copy()
-    meeting = _meeting_point(motion, seed)
+    world = motion.world()
+    meeting = _meeting_point(motion, world, seed)
     for side in ("left", "right"):
-        _bend_arm(motion, closed, side, meeting)
+        _bend_arm(motion.skeleton, world, closed, side, meeting)
     index = np.arange(motion.n_frames)
     away = np.maximum(np.maximum(first - index, index - last), 0) / (APPROACH * motion.rate)
     rotations = blend(motion.skeleton, motion.rotations, closed, 1.0 - ease(away))
@@ -43,10 +44,10 @@ def clasp_hands(act: Act, frames: tuple[int, int], seed: int = 0) -> Act:
     return replace(act, motion=replace(motion, rotations=rotations), clasps=(*act.clasps, held))
 
 
-def _meeting_point(motion: Motion, seed: int) -> Array:
+def _meeting_point(motion: Motion, world: tuple[Array, Array], seed: int) -> Array:
     """(n_frames, 3) in the world, moving about a place in front of the shoulders."""
     skeleton = motion.skeleton
-    q_world, p_world = motion.world()
+    q_world, p_world = world
     arms = [skeleton.index(f"{side}_upper_arm") for side in ("left", "right")]
     chest = skeleton.index("chest")
     size = float(np.linalg.norm(skeleton.offsets[skeleton.index("left_forearm")]))
@@ -56,13 +57,18 @@ def _meeting_point(motion: Motion, seed: int) -> Array:
     return p_world[:, arms].mean(axis=1) + quat.rotate(q_world[:, chest], ahead)
 
 
-def _bend_arm(motion: Motion, rotations: Array, side: str, meeting: Array) -> None:
+def _bend_arm(
+    skeleton: Skeleton,
+    world: tuple[Array, Array],
+    rotations: Array,
+    side: str,
+    meeting: Array,
+) -> None:
     """Straight wrist, elbow bent so that the palm is at the meeting point; written in place."""
-    skeleton = motion.skeleton
     clavicle, upper, lower, hand = (
         skeleton.index(f"{side}_{part}") for part in ("clavicle", "upper_arm", "forearm", "hand")
     )
-    q_world, p_world = motion.world()
+    q_world, p_world = world
     lengths = np.linalg.norm(skeleton.offsets[[lower, hand]], axis=-1)
     to_palm = float(lengths[1] + np.linalg.norm(_palm(skeleton, side)))
     outward = 0.6 if side == "left" else -0.6
