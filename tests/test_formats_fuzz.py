@@ -24,7 +24,8 @@ def fuzz(paths: list[Path], folder: Path, count: int, seed: int = 1) -> None:
     last = jobs.with_suffix(".progress").read_text()
     assert done.returncode == 0, f"died at {last}: {done.stderr[-2000:]}"
     failures = [json.loads(line) for line in done.stdout.splitlines()]
-    shown = "\n\n".join(f"{path} case {case}\n{what}" for path, case, what in failures[:5])
+    distinct = {what[-300:]: f"{path} case {case}\n{what}" for path, case, what in failures}
+    shown = "\n\n".join(list(distinct.values())[:8])
     assert not failures, f"{len(failures)} escaped, among them:\n{shown}"
 
 

@@ -3,6 +3,8 @@
 from contextlib import ExitStack
 from pathlib import Path
 
+import numpy as np
+
 from ossature.errors import BadValue, FormatError, ShapeError, WrongContent
 from ossature.formats.asf_amc import AMC, ASF
 from ossature.formats.bvh import BVH
@@ -61,7 +63,9 @@ def read(path: str | Path) -> Take:
     if form.read is None:
         raise WrongContent(path, f"ossature writes {form.name} but does not read it")
     try:
-        return form.read(path)
+        # a damaged file may hold numbers that overflow; they become inf, which counts as missing
+        with np.errstate(over="ignore", invalid="ignore"):
+            return form.read(path)
     except OSError as error:
         raise FormatError(path, f"cannot be read: {error.strerror or error}") from error
     except (BadValue, ShapeError) as error:  # a value refused what the file holds
