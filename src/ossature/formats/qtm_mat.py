@@ -66,14 +66,11 @@ def _residuals(residuals: np.ndarray, labelled: Any) -> np.ndarray:
 
 
 def _variables(path: Path) -> dict[str, Any]:
-    # SciPy's reader raises whatever a broken file leads it to
     from scipy.io import loadmat
 
     try:
         return loadmat(path)
-    except MemoryError:
-        raise
-    except Exception as error:
+    except Exception as error:  # whatever a broken file leads SciPy to, MemoryError too
         raise FormatError(path, f"is a broken MATLAB file ({_first_line(error)})") from error
 
 
