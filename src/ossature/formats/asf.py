@@ -17,6 +17,7 @@ import numpy as np
 
 from ossature.errors import FormatError
 from ossature.formats.axes import CYCLIC_TO_Z_UP, metres_per, turn_points
+from ossature.formats.numbers import is_sane
 from ossature.maths import euler, quat
 from ossature.maths.quat import Array
 from ossature.values import Body, Joint, Limits, Skeleton
@@ -272,7 +273,8 @@ class AsfReader:
             values = [float(word) for word in words]
         except ValueError:
             values = []
-        if len(values) != count or np.isnan(values).any() or (finite and np.isinf(values).any()):
+        bounded = values if finite else [value for value in values if not np.isinf(value)]
+        if len(values) != count or not is_sane(bounded):
             shown = " ".join(words)[:40]
             raise self.error(number, f"expected {count} numbers, got {shown!r}")
         return values

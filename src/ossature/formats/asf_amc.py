@@ -13,6 +13,7 @@ from ossature.errors import FormatError
 from ossature.formats.asf import Asf, read_asf_file, to_skeleton, turn_in_order
 from ossature.formats.asf_amc_write import write_amc, write_asf
 from ossature.formats.axes import CYCLIC_TO_Z_UP, metres_per, turn_local, turn_points
+from ossature.formats.numbers import LARGEST
 from ossature.formats.registry import Format
 from ossature.maths import quat
 from ossature.maths.quat import Array
@@ -186,7 +187,7 @@ class AmcReader:
             values = [float(word) for word in words[1:]]
         except ValueError:
             values = []
-        if len(values) != self.widths[name] or not np.isfinite(sum(values)):
+        if len(values) != self.widths[name] or not all(abs(value) <= LARGEST for value in values):
             raise self.error(
                 number, f"{name} has {self.widths[name]} degrees of freedom, got {words[1:][:7]}"
             )

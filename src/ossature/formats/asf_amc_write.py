@@ -182,7 +182,7 @@ def _moving(row: Row, body: Body, rotations: Array | None) -> Row:
     angles = None
     if rotations is not None:
         inner = quat.multiply(quat.multiply(quat.inverse(frame), rotations), frame)
-        angles = euler.from_quat(inner, order)
+        angles = _within(euler.from_quat(inner, order), len(declared))
         kept = [k or bool(np.any(np.abs(angles[:, i]) > STILL)) for i, k in enumerate(kept)]
     # the file's first dof turns first, ours stands next to the parent: the order is reversed
     places = [i for i in (2, 1, 0) if kept[i]]
@@ -192,6 +192,20 @@ def _moving(row: Row, body: Body, rotations: Array | None) -> Row:
     if ranges:
         row.limits = tuple(ranges.get(axis, (-np.inf, np.inf)) for axis in row.dofs)
     return row
+
+
+def _within(angles: Array, n_declared: int) -> Array:
+    """In each frame that of the two sets which leaves the axes beyond the declared ones at rest."""
+    other = euler.second_set(angles)
+    rest, other_rest = (
+        np.sum(np.sin(0.5 * some[:, n_declared:]) ** 2, axis=1) for some in (angles, other)
+    )
+    better = other_rest < rest - STILL
+    if better.any():
+        angles = np.unwrap(np.where(better[:, None], other, angles), axis=0)
+    turns = np.rint(angles / (2.0 * np.pi))
+    turns[:, :n_declared] = 0.0
+    return angles - 2.0 * np.pi * turns
 
 
 def _axes(joint: Joint) -> tuple[Array, str, dict[str, tuple[float, float]]]:

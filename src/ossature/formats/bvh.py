@@ -17,7 +17,7 @@ from ossature.errors import FormatError
 from ossature.formats.axes import metres_per, to_z_up, turn_local, turn_points
 from ossature.formats.bvh_write import write_bvh
 from ossature.formats.conventions import judge_unit, judge_up
-from ossature.formats.numbers import parse_numbers
+from ossature.formats.numbers import is_sane, parse_numbers
 from ossature.formats.registry import Format
 from ossature.maths import chain, euler
 from ossature.maths.quat import Array
@@ -177,7 +177,7 @@ class Hierarchy:
             value = float(word)
         except ValueError:
             value = np.nan
-        if not np.isfinite(value):
+        if not is_sane(value):
             raise self.error(f"expected a number, got {word[:24]!r}")
         return value
 

@@ -15,6 +15,7 @@ from xml.parsers import expat
 import numpy as np
 
 from ossature.errors import FormatError
+from ossature.formats.numbers import is_sane
 from ossature.formats.registry import Format
 from ossature.maths import quat
 from ossature.maths.quat import Array
@@ -140,6 +141,9 @@ class MvnxReader:
                 f"<{name}> has {len(values)} numbers, expected {wanted} for "
                 f"{len(self.subjects[-1].segments)} segments"
             )
+        # NaN stays: MVN writes it for a segment it lost
+        if not is_sane(np.nan_to_num(values, posinf=np.inf, neginf=np.inf)):
+            raise self.error(f"<{name}> holds a number beyond all measure")
         return values
 
     def keep(self, subject: Subject, frame: dict[str, Array]) -> None:

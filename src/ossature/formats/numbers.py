@@ -4,12 +4,15 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ossature.errors import FormatError
 from ossature.maths.quat import Array
 
 LARGE = 4 << 20
 """From this many bytes a compiled scanner earns the time of loading it."""
+LARGEST = 1e12
+"""No length or angle in any unit is larger; beyond, a number is a damaged one."""
 
 
 def parse_numbers(path: Path, block: bytes, first_line: int) -> Array:
@@ -23,9 +26,14 @@ def parse_numbers(path: Path, block: bytes, first_line: int) -> Array:
     values = _parse_fast(block) if len(block) >= LARGE else None
     if values is None:
         values = _parse_any(block)
-    if values is None or not np.isfinite(values).all():
+    if values is None or not is_sane(values):
         raise _bad_number(path, block, first_line)
     return values
+
+
+def is_sane(values: ArrayLike) -> bool:
+    """Whether all are finite and of a size that a measure can have."""
+    return bool(np.all(np.abs(values) <= LARGEST))
 
 
 def _parse_fast(block: bytes) -> Array | None:
@@ -51,7 +59,7 @@ def _bad_number(path: Path, block: bytes, first_line: int) -> FormatError:
     for number, line in enumerate(block.split(b"\n"), first_line):
         for word in line.split():
             try:
-                good = np.isfinite(float(word))
+                good = is_sane(float(word))
             except ValueError:
                 good = False
             if not good:

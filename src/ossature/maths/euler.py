@@ -70,7 +70,7 @@ def _polar(x: Array, y: Array) -> tuple[Array, Array]:
     return np.where(known.any(axis=0), held, 0.0), size
 
 
-def _other(angles: Array) -> Array:
+def second_set(angles: Array) -> Array:
     """The second set of three angles that gives the same rotation."""
     return np.stack(
         [angles[..., 0] + np.pi, np.pi - angles[..., 1], angles[..., 2] + np.pi], axis=-1
@@ -79,7 +79,7 @@ def _other(angles: Array) -> Array:
 
 def _continuous(principal: Array) -> Array:
     """Choose between the two sets frame by frame so that none jumps, then undo full turns."""
-    other = _other(principal)
+    other = second_set(principal)
     stay = _gap(principal[1:], principal[:-1])
     change = _gap(other[1:], principal[:-1])
     # taking the other set twice is no change, so choices add up without regard to the start
