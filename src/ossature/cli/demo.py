@@ -23,15 +23,14 @@ def demo(output: Path, seed: int) -> None:
     Example: ossature demo -o demo
     """
     from ossature import synth
-    from ossature.formats import FORMATS, write
+    from ossature.formats import write
 
     script = synth.sequence(synth.walk(seconds=8), synth.exercise(seconds=40))
     take = synth.perform(
         synth.human(), script, noise=0.001, soft_tissue=0.010, gaps=0.03, swaps=5, seed=seed
     )
-    written = {form.suffixes[0] for form in FORMATS if form.write}
     files = {
-        "take.c3d" if ".c3d" in written else "take.csv": take.recording,
+        "take.c3d": take.recording,
         "truth.bvh": take.truth.motion,
         "truth.glb": take.truth.motion,
     }

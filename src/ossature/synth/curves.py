@@ -1,11 +1,9 @@
 """Smooth curves over time, and random streams that do not disturb one another."""
 
 import zlib
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.ndimage import gaussian_filter1d
 
 from ossature.maths.quat import Array
 
@@ -57,6 +55,9 @@ def smooth_noise(
     rng: np.random.Generator, shape: tuple[int, ...], rate: float, seconds: float = 0.07
 ) -> Array:
     """Noise of unit variance, correlated along the first axis over about ``seconds``."""
-    width = max(seconds * rate, 0.5)
-    noise: Any = gaussian_filter1d(rng.standard_normal(shape), width, axis=0, mode="wrap")
-    return noise * np.sqrt(2.0 * np.sqrt(np.pi) * width)
+    white = rng.standard_normal(shape)
+    frequency = np.fft.fftfreq(shape[0], 1.0 / rate)
+    gain = np.exp(-2.0 * (np.pi * seconds * frequency) ** 2)  # a Gaussian window over time
+    gain /= np.sqrt(np.mean(gain**2))
+    spectrum = np.fft.fft(white, axis=0) * gain.reshape(-1, *([1] * (len(shape) - 1)))
+    return np.fft.ifft(spectrum, axis=0).real
