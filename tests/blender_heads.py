@@ -1,7 +1,8 @@
 """Run by Blender's Python: imports a file and prints where its bones' heads are, frame by frame.
 
-    python blender_heads.py motion.glb 120 0,17,49
+    python blender_heads.py motion.glb 120 0,17,49 [again.glb]
 
+With a second file, Blender also exports what it imported, frames 0 to the last one named.
 Prints JSON, one object per frame: bone name → [x, y, z] in Blender's world (z up), metres.
 """
 
@@ -11,7 +12,7 @@ import sys
 import bpy
 
 
-def main(path: str, rate: float, frames: list[int]) -> None:
+def main(path: str, rate: float, frames: list[int], export: str | None) -> None:
     bpy.ops.wm.read_factory_settings(use_empty=True)
     scene = bpy.context.scene
     scene.render.fps, scene.render.fps_base = round(rate), round(rate) / rate
@@ -32,8 +33,12 @@ def main(path: str, rate: float, frames: list[int]) -> None:
         heads.append(
             {bone.name: list(armature.matrix_world @ bone.head) for bone in armature.pose.bones}
         )
+    if export is not None:
+        scene.frame_start, scene.frame_end = 0, frames[-1]
+        bpy.ops.export_scene.gltf(filepath=export, export_format="GLB")
     print("HEADS " + json.dumps(heads))  # noqa: T201
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], float(sys.argv[2]), [int(frame) for frame in sys.argv[3].split(",")])
+    path, rate, frames, *export = sys.argv[1:]
+    main(path, float(rate), [int(frame) for frame in frames.split(",")], *export or (None,))

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ossature.formats import write
+from ossature.formats import read, write
 from rigs import hinge_chain, human, move
 
 FRAMES = (0, 1, 17, 59)
@@ -32,11 +32,13 @@ def blender() -> str:
     return python
 
 
-def bone_heads(blender: str, path: Path, rate: float) -> list[dict[str, list[float]]]:
+def bone_heads(
+    blender: str, path: Path, rate: float, *export: Path
+) -> list[dict[str, list[float]]]:
     script = Path(__file__).with_name("blender_heads.py")
     frames = ",".join(map(str, FRAMES))
     run = subprocess.run(
-        [blender, str(script), str(path), str(rate), frames],
+        [blender, str(script), str(path), str(rate), frames, *map(str, export)],
         capture_output=True,
         text=True,
         timeout=300,
@@ -59,4 +61,16 @@ def test_bones_stand_where_ours_do(blender, tmp_path, skeleton, suffix):
     theirs = np.array([[frame[name] for name in skeleton.names] for frame in heads])
     worst = np.linalg.norm(theirs - places[list(FRAMES)], axis=-1).max()
     print(f"{suffix}, {len(skeleton.bodies)} bones: worst distance {1e3 * worst:.5f} mm")  # noqa: T201
+    assert worst < TOLERANCE
+
+
+def test_what_blender_exports_reads_back(blender, tmp_path):
+    """A file by another program, with bones turned to Blender's taste and constant scales."""
+    motion = move(human(), FRAMES[-1] + 1)
+    write(motion, tmp_path / "ours.glb")
+    bone_heads(blender, tmp_path / "ours.glb", motion.rate, tmp_path / "theirs.glb")
+    back = read(tmp_path / "theirs.glb").motion()
+    assert (back.rate, back.n_frames) == (motion.rate, motion.n_frames)
+    order = [back.skeleton.index(name) for name in motion.skeleton.names]
+    worst = np.linalg.norm(back.world()[1][:, order] - motion.world()[1], axis=-1).max()
     assert worst < TOLERANCE

@@ -18,7 +18,8 @@ from test_oss import assert_same, full_skeleton
 def skeleton() -> Skeleton:
     knee = Joint(
         "hinge", (0.0, 0.1, -0.42), (0.01, 1 / 3, 0.2), [(0, 1, 0)],
-        Limits((-0.1, 2.4), (("x", -0.1, 2.4), ("y", 0.0, 0.1))), 0.0031, np.eye(3) / 3e6,
+        Limits((-0.1, 2.4), (("x", -0.1, 2.4), ("y", 0.0, 0.1)), (0.6, 0.0, 0.8, 0.0)),
+        0.0031, np.eye(3) / 3e6,
     )  # fmt: skip
     bodies = (
         Body("pelvis", None, Joint("free"), 0.2, (Marker("LASI", (0.1, 0.2, 0.3), 0.0029),)),

@@ -78,11 +78,24 @@ def _take(
             return Take(skeletons=(skeleton,))
         clock = Clock(np.zeros(1), LONE_RATE, ())
         problems = (*problems, "no animation; the rest pose is given as one frame")
-    offsets = skeleton.offsets
-    roots = np.array(skeleton.parents) < 0
-    moves = np.abs(pose.places - offsets) > SAME
-    moves[:, 0] = False
-    source = Source(
+    moves = np.abs(pose.places - skeleton.offsets)[:, 1:] > SAME
+    motion = Motion(
+        skeleton,
+        pose.rotations,
+        pose.places[:, 0],
+        clock.rate,
+        # roots beyond the first stand at their offsets, so those are always kept
+        offsets=pose.places if moves.any() or skeleton.parents.count(-1) > 1 else None,
+        marks=about.marks if about else (),
+        held=about.held if about else (),
+        history=about.history if about else (),
+        source=_source(file, clock, problems),
+    )
+    return Take(motions=(motion,))
+
+
+def _source(file: File, clock: Clock, problems: tuple[str, ...]) -> Source:
+    return Source(
         file.path.name,
         "GLB",
         f"glTF {file.gltf.asset.version}",
@@ -92,18 +105,6 @@ def _take(
         first_frame=round(float(clock.times[0]) * clock.rate) if len(clock.times) else 0,
         problems=problems,
     )
-    motion = Motion(
-        skeleton,
-        pose.rotations,
-        pose.places[:, 0],
-        clock.rate,
-        offsets=pose.places if moves.any() or roots[1:].any() else None,
-        marks=about.marks if about else (),
-        held=about.held if about else (),
-        history=about.history if about else (),
-        source=source,
-    )
-    return Take(motions=(motion,))
 
 
 def _with_ancestors(tree: NodeTree, chosen: list[int]) -> list[int]:

@@ -179,13 +179,21 @@ class File:
         if accessor.buffer_view is None or accessor.sparse is not None:
             raise FormatError(self.path, "sparse accessors are not read; save it without", place)
         view = self._get(self.gltf.buffer_views, accessor.buffer_view, "bufferViews")
-        dtype, width = np.dtype(COMPONENTS[accessor.component_type]), WIDTHS[kind]
-        stride = view.byte_stride or dtype.itemsize * width
-        start = view.byte_offset + accessor.byte_offset
-        needed = max(accessor.count - 1, 0) * stride + (dtype.itemsize * width) * (
-            accessor.count > 0
-        )
+        values = self._numbers(accessor, view, place)
+        if not np.isfinite(values).all():
+            raise FormatError(self.path, "holds numbers that are not finite", place)
+        if values.dtype.kind != "f":
+            return np.maximum(values / float(np.iinfo(values.dtype).max), -1.0)
+        return values.astype(np.float64)
+
+    def _numbers(self, accessor: Accessor, view: BufferView, place: str) -> np.ndarray:
+        """The buffer's own numbers (count, width), seen in place."""
         buffer = self._buffer(view.buffer)
+        dtype, width = np.dtype(COMPONENTS[accessor.component_type]), WIDTHS[accessor.type]
+        entry = dtype.itemsize * width
+        stride = view.byte_stride or entry
+        start = view.byte_offset + accessor.byte_offset
+        needed = (accessor.count - 1) * stride + entry if accessor.count else 0
         if accessor.byte_offset + needed > view.byte_length or start + needed > len(buffer):
             raise FormatError(
                 self.path,
@@ -193,14 +201,10 @@ class File:
                 f"its view has {view.byte_length} bytes and the buffer {len(buffer)}",
                 place,
             )
-        values = np.ndarray(
-            (accessor.count, width), dtype, buffer, start, (stride, dtype.itemsize)
-        ).astype(np.float64)
-        if not np.isfinite(values).all():
-            raise FormatError(self.path, "holds numbers that are not finite", place)
-        if dtype.kind != "f":
-            values = np.maximum(values / np.iinfo(dtype).max, -1.0)
-        return values
+        if not accessor.count:
+            return np.zeros((0, width), dtype)
+        shape, strides = (accessor.count, width), (stride, dtype.itemsize)
+        return np.ndarray(shape, dtype, buffer, start, strides)
 
     def _get(self, members: tuple, index: int, name: str) -> Any:
         if index >= len(members):
