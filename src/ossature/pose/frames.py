@@ -26,7 +26,7 @@ BLOCK = 64 * lanes.LANES
 """Frames that one call of the kernel takes: enough to track along, few enough to share out."""
 
 FAR_OFF = 9.0
-"""Cost, in medians over the take, that makes a frame doubtful: three times the usual error."""
+"""Cost, in lower quartiles of the take, that makes a frame doubtful: three times their error."""
 
 
 class Status(enum.IntEnum):
@@ -176,7 +176,8 @@ def _track(rig: Rig, model: lanes.Model, task: damping.Task, options: PoseOption
     """Start the frames that have no start, go along the take, and try again where it went wrong."""
     _start_heads(rig, task)
     _run(model, task, options)
-    for other_start in (_own_start, _start_before, _start_after):
+    # their own start twice: what is usual for the take may show only after the first repair
+    for other_start in (_own_start, _own_start, _start_before, _start_after):
         doubtful = _doubtful(task)
         if len(doubtful) == 0:
             return
@@ -220,7 +221,7 @@ def _doubtful(task: damping.Task) -> Indices:
         return np.zeros(0, dtype=np.int64)
     seen = np.maximum(np.isfinite(task.marker_error).sum(axis=1), 1)
     mean = task.cost / seen
-    far = mean > FAR_OFF * np.median(mean[solved]) + 1e-8
+    far = mean > FAR_OFF * np.quantile(mean[solved], 0.25) + 1e-8
     return np.flatnonzero(solved & (far | (task.status != damping.CONVERGED)))
 
 

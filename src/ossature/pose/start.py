@@ -13,10 +13,10 @@ from ossature.maths import chain, quat
 from ossature.pose.tree import IN_BODY, Rig, Tree
 from ossature.values.arrays import Array
 
-OUTWARD = 0.01
+OUTWARD = 1e-4
 """Weight of a marker one joint further out."""
 REST = 1e-6
-"""Weight of the rest pose, square metres."""
+"""Weight of the rest pose beside all markers of the body together."""
 
 
 def has_evidence(rig: Rig, observed: Array, weights: Array) -> NDArray[np.bool_]:
@@ -60,10 +60,8 @@ def start_frames(rig: Rig, observed: Array, *, weights: Array, rest: Array) -> t
             continue
         above = turned[:, parent]
         places[:, body] = places[:, parent] + quat.rotate(above, rig.offsets[body])
-        expected = quat.multiply(above, rest[:, body])
-        arms = observed - places[:, body, None]
-        fitted = _turn_onto(at_rest, arms, reach, expected)
-        local[:, body] = _on_joint(tree, body, quat.between(above, fitted))
+        arms = quat.rotate(quat.inverse(above)[:, None], observed - places[:, body, None])
+        local[:, body] = _best_turn(tree, body, _match(at_rest, arms, reach, rest[:, body]))
         turned[:, body] = quat.multiply(above, local[:, body])
     return local, places[:, 0]
 
@@ -85,12 +83,16 @@ def _on_joint(tree: Tree, body: int, q: Array) -> Array:
     first, last = tree.dof_axis[dofs[0]], tree.dof_axis[dofs[-1]]
     if tree.dof_kind[dofs[-1]] != IN_BODY:
         return _twist(q, first)
-    # the first turn carries the second axis: read it off there
+    lead = _twist_before(q, first, last)
+    return quat.multiply(lead, _twist(quat.between(lead, q), last))
+
+
+def _twist_before(q: Array, first: Array, last: Array) -> Array:
+    """The first turn of a universal joint: it alone moves the second axis."""
     flat = last - (last @ first) * first
     carried = quat.rotate(q, last)
     angle = np.arctan2(carried @ np.cross(first, flat), carried @ flat)
-    lead = quat.from_axis_angle(first, angle)
-    return quat.multiply(lead, _twist(quat.between(lead, q), last))
+    return quat.from_axis_angle(first, angle)
 
 
 def _twist(q: Array, axis: Array) -> Array:
@@ -125,17 +127,48 @@ def _fit_root(at_rest: Array, observed: Array, reach: Array) -> tuple[Array, Arr
     total = np.maximum(reach.sum(axis=1), 1e-300)[:, None]
     middle = np.einsum("fm,fmi->fi", reach, at_rest) / total
     target = np.einsum("fm,fmi->fi", reach, observed) / total
-    q = _turn_onto(
-        at_rest - middle[:, None], observed - target[:, None], reach, quat.identity((len(reach),))
-    )
+    arms, targets = at_rest - middle[:, None], observed - target[:, None]
+    q = _nearest_rotation(_match(arms, targets, reach, quat.identity((len(reach),))))
     return q, target - quat.rotate(q, middle)
 
 
-def _turn_onto(arms: Array, targets: Array, weights: Array, expected: Array) -> Array:
-    """Rotations that turn ``arms`` best onto ``targets``, and where free stay as ``expected``."""
+def _match(arms: Array, targets: Array, weights: Array, expected: Array) -> Array:
+    """(n_frames, 3, 3) matrix M: the best rotation R of ``arms`` onto ``targets`` maximises
+    tr(RᵀM). Where markers leave it free it stays as ``expected``."""
     match = np.einsum("fm,fmi,fmj->fij", weights, targets, arms)
-    size = np.einsum("fm,fmi,fmi->f", weights, arms, arms)
-    match += (REST * np.minimum(1.0, size + 1e-6))[:, None, None] * quat.to_matrix(expected)
+    size = np.einsum("fm,fmi,fmi->f", weights, arms, arms) + 1e-12
+    return match + (REST * size)[:, None, None] * quat.to_matrix(expected)
+
+
+def _best_turn(tree: Tree, body: int, match: Array) -> Array:
+    """The rotation (n_frames, 4) within a joint's freedom that maximises tr(Rᵀ match)."""
+    dofs = [d for d in np.flatnonzero(tree.dof_body == body) if d >= 3]
+    q = _on_joint(tree, body, _nearest_rotation(match))
+    if not dofs or len(dofs) == 3:
+        return q
+    first, last = tree.dof_axis[dofs[0]], tree.dof_axis[dofs[-1]]
+    if len(dofs) == 1:
+        return _best_turn_about(first, match)
+    lead = _twist_before(q, first, last)
+    follow = quat.between(lead, q)
+    for _ in range(8):  # one angle at a time; each is closed form
+        lead = _best_turn_about(first, match @ quat.to_matrix(quat.inverse(follow)))
+        follow = _best_turn_about(last, quat.to_matrix(quat.inverse(lead)) @ match)
+    return quat.multiply(lead, follow)
+
+
+def _best_turn_about(axis: Array, match: Array) -> Array:
+    x, y, z = axis
+    sine = (
+        x * (match[:, 2, 1] - match[:, 1, 2])
+        + y * (match[:, 0, 2] - match[:, 2, 0])
+        + z * (match[:, 1, 0] - match[:, 0, 1])
+    )
+    cosine = np.trace(match, axis1=1, axis2=2) - np.einsum("i,fij,j->f", axis, match, axis)
+    return quat.from_axis_angle(axis, np.arctan2(sine, cosine))
+
+
+def _nearest_rotation(match: Array) -> Array:
     u, _, vt = np.linalg.svd(match)
     u[..., -1] *= np.linalg.det(u @ vt)[..., None]
     return quat.from_matrix(u @ vt)

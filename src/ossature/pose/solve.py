@@ -1,0 +1,93 @@
+"""Recording + Skeleton → Motion, with the evidence."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ossature.errors import NotEnoughData
+from ossature.pose.frames import PoseOptions, PoseResult, Status, solve_frames
+from ossature.pose.tree import Indices, compile_rig
+from ossature.values import Motion, Recording, Skeleton
+from ossature.values.arrays import Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SolveResult:
+    """The motion found, and how well it explains the recording."""
+
+    motion: Motion
+    marker_error: Array
+    """(n_frames, n_markers) distance from model to data, metres; NaN = not seen."""
+    marker_names: tuple[str, ...]
+    status: Indices
+    """(n_frames,) a Status each."""
+    iterations: Indices
+    """(n_frames,)"""
+
+    @property
+    def rms(self) -> float:
+        """Over all markers and frames, metres."""
+        return float(np.sqrt(np.nanmean(self.marker_error**2)))
+
+    def rms_per_marker(self) -> dict[str, float]:
+        """RMS error of each marker that was seen, metres, worst first."""
+        seen = np.isfinite(self.marker_error)
+        squares = np.where(seen, self.marker_error, 0.0) ** 2
+        rms = np.sqrt(squares.sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
+        order = [i for i in np.argsort(-rms) if seen[:, i].any()]
+        return {self.marker_names[i]: float(rms[i]) for i in order}
+
+    def __str__(self) -> str:
+        worst, error = next(iter(self.rms_per_marker().items()))
+        counts = ", ".join(
+            f"{count} frames: {Status(code).text}"
+            for code, count in enumerate(np.bincount(self.status))
+            if count
+        )
+        return f"RMS {1e3 * self.rms:.1f} mm, worst marker {worst} {1e3 * error:.1f} mm; {counts}"
+
+
+def solve(
+    recording: Recording,
+    skeleton: Skeleton,
+    *,
+    weights: ArrayLike | None = None,
+    options: PoseOptions | None = None,
+) -> SolveResult:
+    """Fit a skeleton whose lengths and marker places are known to every frame of a recording.
+
+    Markers that the skeleton does not carry are left out. Frames with too little evidence repeat
+    the nearest frame that has it and are listed in ``motion.held``.
+
+    Parameters
+    ----------
+    weights : (n_markers,) or (n_frames, n_markers)
+        Trust in each of the recording's markers that the skeleton carries, in their order.
+    """
+    carried = {marker.name for body in skeleton.bodies for marker in body.markers}
+    names = tuple(name for name in recording.names if name in carried)
+    if len(names) < 3:
+        raise NotEnoughData(
+            f"recording and skeleton share {len(names)} markers; a pose needs 3 or more"
+        )
+    rig = compile_rig(skeleton, names)
+    observed = recording.select(names).positions
+    result = solve_frames(rig, observed, weights=weights, options=options)
+    if len(result.held) == len(observed):
+        raise NotEnoughData("no frame shows three markers off a line; there is no pose to find")
+    motion = _as_motion(recording, skeleton, result)
+    return SolveResult(motion, result.marker_error, names, result.status, result.iterations)
+
+
+def _as_motion(recording: Recording, skeleton: Skeleton, result: PoseResult) -> Motion:
+    return Motion(
+        skeleton,
+        result.rotations,
+        result.root,
+        recording.rate,
+        marks=recording.marks,
+        held=result.held,
+        history=(*recording.history, "solved frame by frame"),
+        source=recording.source,
+    )

@@ -1,0 +1,64 @@
+"""Rigs and motions for the tests and benchmarks of poses: every kind of joint, 37 freedoms."""
+
+import numpy as np
+
+from ossature.maths import quat
+from ossature.pose.reference import pose_markers
+from ossature.pose.tree import Rig, build_tree
+
+# name, parent, kind, axes, joint seen from the parent's, markers
+FIGURE = (
+    ("pelvis", -1, "free", (), (0, 0, 0), 4),
+    ("chest", 0, "ball", (), (0, 0, 0.25), 4),
+    ("head", 1, "ball", (), (0, 0, 0.3), 4),
+    ("left_upper_arm", 1, "ball", (), (0, 0.2, 0.2), 3),
+    ("left_forearm", 3, "universal", ((0, 1, 0), (0, 0, 1)), (0, 0, -0.3), 2),
+    ("left_hand", 4, "universal", ((1, 0, 0), (0, 1, 0)), (0, 0, -0.26), 2),
+    ("right_upper_arm", 1, "ball", (), (0, -0.2, 0.2), 3),
+    ("right_forearm", 6, "universal", ((0, 1, 0), (0, 0, 1)), (0, 0, -0.3), 2),
+    ("right_hand", 7, "universal", ((1, 0, 0), (0, 1, 0)), (0, 0, -0.26), 2),
+    ("left_thigh", 0, "ball", (), (0, 0.1, -0.05), 3),
+    ("left_shin", 9, "hinge", ((0, 1, 0),), (0, 0, -0.43), 2),
+    ("left_foot", 10, "universal", ((0, 1, 0), (1, 0, 0)), (0, 0, -0.41), 2),
+    ("right_thigh", 0, "ball", (), (0, -0.1, -0.05), 3),
+    ("right_shin", 12, "hinge", ((0, 1, 0),), (0, 0, -0.43), 2),
+    ("right_foot", 13, "hinge", ((0, 1, 0),), (0, 0, -0.41), 2),
+)
+
+
+def figure() -> Rig:
+    """37 degrees of freedom, 40 markers; no body has fewer than two."""
+    rng = np.random.default_rng(40)
+    bodies = [i for i, row in enumerate(FIGURE) for _ in range(row[5])]
+    _, parents, kinds, axes, offsets, _ = zip(*FIGURE, strict=True)
+    places = rng.normal(scale=(0.06, 0.06, 0.06), size=(len(bodies), 3))
+    places[:, 2] -= np.array([0.1 if kinds[b] != "free" else 0.0 for b in bodies])
+    return Rig(build_tree(parents, kinds, axes, bodies), np.array(offsets, float), places)
+
+
+def wave(rng, n_frames: int, n: int, size: float, rate: float = 120.0) -> np.ndarray:
+    """(n_frames, n) smooth curves, three sines of up to 1.5 Hz."""
+    t = np.arange(n_frames)[:, None] / rate
+    return sum(
+        rng.normal(size=n) * size / k * np.sin(k * np.pi * t + rng.uniform(0, 6, n))
+        for k in (1, 2, 3)
+    )
+
+
+def motion_of(rig: Rig, n_frames: int, rng, size: float = 0.4) -> tuple[np.ndarray, np.ndarray]:
+    """Local rotations and root places that use every degree of freedom."""
+    tree = rig.tree
+    rotations = quat.identity((n_frames, tree.n_bodies))
+    for dof in range(3, tree.n_dofs):
+        body = tree.dof_body[dof]
+        turn = quat.from_axis_angle(tree.dof_axis[dof], wave(rng, n_frames, 1, size)[:, 0])
+        rotations[:, body] = quat.multiply(rotations[:, body], turn)
+    return rotations, wave(rng, n_frames, 3, 0.5)
+
+
+def performance(n_frames: int, rng, noise: float = 0.0, size: float = 0.4):
+    """The figure, its true rotations and root, its true markers and what cameras see."""
+    rig = figure()
+    rotations, root = motion_of(rig, n_frames, rng, size)
+    markers = pose_markers(rig, rotations, root)
+    return rig, rotations, root, markers, markers + rng.normal(scale=noise, size=markers.shape)
