@@ -1,0 +1,94 @@
+"""Reading a BVH file of 10 000 frames × 31 joints: ours and bvhio, one after the other.
+
+bvhio may live in an environment of its own: OSSATURE_BVHIO_PYTHON names its interpreter, otherwise
+this one is tried. Both sides parse the text and turn all channels into quaternions; ours also
+judges unit and up axis and builds the skeleton.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import ossature as oss
+from ossature.maths import quat
+from ossature.values import Body, Joint, Motion, Skeleton
+
+N_FRAMES, N_JOINTS, RATE = 10_000, 31, 120.0
+PEER = """
+import sys, time, bvhio
+seconds = []
+for _ in range(2):
+    start = time.perf_counter()
+    bvhio.readAsBvh(sys.argv[1])
+    seconds.append(time.perf_counter() - start)
+print(min(seconds))
+"""
+
+
+def run() -> list[dict]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "long.bvh"
+        motion = performance()
+        written = best_of(2, lambda: oss.write(motion, path))
+        oss.read(path)  # loads the compiled scanner
+        ours = best_of(5, lambda: oss.read(path))
+        peer = peer_seconds(path)
+    print(f"BVH writing: {N_FRAMES / written:,.0f} frames/s", file=sys.stderr)
+    if peer is None:
+        print(
+            f"BVH reading: {N_FRAMES / ours:,.0f} frames/s; bvhio is not here to compare with: "
+            "pip install bvhio into any environment and name its Python in OSSATURE_BVHIO_PYTHON",
+            file=sys.stderr,
+        )
+        return []
+    return [
+        {
+            "name": f"BVH reading against bvhio, {N_FRAMES} frames × {N_JOINTS} joints",
+            "ours": N_FRAMES / ours,
+            "peer": N_FRAMES / peer,
+            "ratio": peer / ours,
+            "unit": "frames/s",
+        }
+    ]
+
+
+def performance() -> Motion:
+    """Six chains of five bodies on a root, every joint swinging."""
+    rng = np.random.default_rng(1)
+    bodies = [Body("body_00", None, Joint("free"))]
+    for index in range(1, N_JOINTS):
+        parent = 0 if index % 5 == 1 else index - 1
+        joint = Joint(in_parent=rng.normal(scale=0.2, size=3))
+        bodies.append(Body(f"body_{index:02d}", f"body_{parent:02d}", joint))
+    t = np.arange(N_FRAMES)[:, None, None] / RATE
+    swing, phase, pace = rng.uniform(0.0, 1.5, size=(3, N_JOINTS, 3))
+    rotations = quat.exp(swing * np.sin(phase + 4.0 * pace * t))
+    root = np.cumsum(rng.normal(scale=1e-3, size=(N_FRAMES, 3)), axis=0)
+    return Motion(Skeleton(tuple(bodies)), rotations, root, RATE)
+
+
+def peer_seconds(path: Path) -> float | None:
+    python = os.environ.get("OSSATURE_BVHIO_PYTHON", sys.executable)
+    done = subprocess.run([python, "-c", PEER, str(path)], capture_output=True, text=True)
+    return float(done.stdout) if done.returncode == 0 else None
+
+
+def best_of(times: int, work: Callable[[], object]) -> float:
+    """Seconds, the best of several runs."""
+    seconds = []
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+if __name__ == "__main__":
+    for result in run():
+        print("{name}: {ours:.0f} {unit}, {peer:.0f} {unit}, {ratio:.1f}×".format(**result))
