@@ -1,0 +1,1 @@
+"""Recording → Bodies: which markers move together, and where those bodies are."""

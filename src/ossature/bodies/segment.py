@@ -1,0 +1,100 @@
+"""Which markers ride on the same rigid body, and how many bodies there are (METHODS §3).
+
+Two markers on one body keep their distance. A set of n markers taken as one body costs its
+misfit, and saves degrees of freedom: apart, its parts would need their own poses. Parts are
+joined, cheapest first, as long as the misfit per degree of freedom saved stays within what the
+markers' own unrest explains. So the number of bodies comes from the data.
+"""
+
+import numpy as np
+
+from ossature.errors import NotEnoughData
+from ossature.maths.quat import Array
+from ossature.values import Recording
+
+FRAMES = 600
+"""Frames looked at, spread evenly."""
+SHARED = 20
+"""Frames two markers must be seen in together to be compared."""
+STILLEST = 0.001
+"""Metres. Skin is never steadier than this."""
+UNREST = 3.0
+"""Misfit per degree of freedom, in units of the markers' own unrest, up to which parts are one."""
+
+
+def segment(recording: Recording) -> tuple[tuple[str, ...], ...]:
+    """Groups of markers that move together, largest first; markers hardly seen are left out."""
+    stride = max(1, recording.n_frames // FRAMES)
+    positions = np.where(recording.measured[..., None], recording.positions, np.nan)[::stride]
+    spread = distance_spread(positions)
+    usable = np.isfinite(spread).sum(axis=1) > 1
+    if usable.sum() < 2:
+        raise NotEnoughData("no two markers are seen together long enough to compare them")
+    columns = np.flatnonzero(usable)
+    groups = join_groups(spread[np.ix_(columns, columns)])
+    named = [tuple(recording.names[columns[i]] for i in sorted(group)) for group in groups]
+    return tuple(sorted(named, key=lambda group: (-len(group), recording.index(group[0]))))
+
+
+def distance_spread(positions: Array) -> Array:
+    """(n_markers, n_markers) standard deviation over time of each distance, metres.
+
+    Pairs seen together too rarely are infinite: nothing says that they move together.
+    """
+    n_markers = positions.shape[1]
+    spread = np.zeros((n_markers, n_markers))
+    for first in range(n_markers):
+        gaps = np.linalg.norm(positions - positions[:, first : first + 1], axis=-1)
+        seen = np.isfinite(gaps)
+        count = seen.sum(axis=0)
+        mean = np.where(seen, gaps, 0.0).sum(axis=0) / np.maximum(count, 1)
+        squares = np.where(seen, gaps - mean, 0.0) ** 2
+        spread[first] = np.sqrt(squares.sum(axis=0) / np.maximum(count, 1))
+        spread[first, count < SHARED] = np.inf
+    return spread
+
+
+def join_groups(spread: Array) -> list[list[int]]:
+    """Agglomerate markers while joining costs less than the freedom it saves."""
+    nearest = np.min(spread + np.diag(np.full(len(spread), np.inf)), axis=1)
+    unrest = max(float(np.median(nearest[np.isfinite(nearest)])), STILLEST)
+    groups = [[marker] for marker in range(len(spread))]
+    misfit = [0.0] * len(groups)
+    squares = spread**2
+    while len(groups) > 1:
+        price, first, second = _cheapest(groups, misfit, squares)
+        if price > (UNREST * unrest) ** 2:
+            break
+        groups[first] = groups[first] + groups[second]
+        misfit[first] = _misfit(groups[first], squares)
+        del groups[second], misfit[second]
+    return groups
+
+
+def _cheapest(
+    groups: list[list[int]], misfit: list[float], squares: Array
+) -> tuple[float, int, int]:
+    best = (np.inf, 0, 0)
+    for second in range(len(groups)):
+        for first in range(second):
+            both = groups[first] + groups[second]
+            saved = (
+                _freedom(len(groups[first])) + _freedom(len(groups[second])) - _freedom(len(both))
+            )
+            grown = _misfit(both, squares) - misfit[first] - misfit[second]
+            best = min(best, (grown / saved, first, second))
+    return best
+
+
+def _freedom(n_markers: int) -> int:
+    """Degrees of freedom of a body that n markers show."""
+    return (3, 5)[n_markers - 1] if n_markers < 3 else 6
+
+
+def _misfit(group: list[int], squares: Array) -> float:
+    """Sum of squared marker errors of a group taken as rigid, per frame.
+
+    A distance shows one of three directions in which its ends may part, hence the factor.
+    """
+    block = squares[np.ix_(group, group)]
+    return 3.0 * float(block.sum()) / (2.0 * len(group))
