@@ -1,13 +1,18 @@
 """BVH: what files of many hands hold, and what ours hold for others."""
 
+import contextlib
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from conftest import assert_close, assert_rotations_close, real
-from ossature.errors import FormatError, NotEnoughData, WrongContent
+from ossature.errors import FormatError, NotEnoughData, OssatureError, WrongContent
 from ossature.formats import read, write
 from ossature.formats.axes import metres_per, to_z_up, turn_points
 from ossature.formats.conventions import CMU_UNIT, judge_unit, judge_up
+from ossature.formats.numbers import _parse_fast
 from ossature.maths import quat
 from ossature.values import Body, Joint, Motion, Skeleton
 from rigs import hinge_chain, human, move, single_body
@@ -336,3 +341,35 @@ def test_up_is_judged_from_head_and_feet_then_from_the_floor(rng):
     still = walk[:1]
     assert judge_up(other, still) == ("y", "as most files of its kind")
     assert judge_up(names, still)[0] == "z"
+
+
+WORDS = st.sampled_from(
+    [*SMALL.split(), "\n", "End", "Site", "nan", "1e400", "-", "\x00", "ROOT x {"]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(start=st.integers(0, 60), words=st.lists(WORDS, max_size=60), tail=st.booleans())
+def test_words_in_any_order_are_read_or_refused(start, words, tail, tmp_path_factory):
+    """A good beginning, then words of the format as they come."""
+    kept = SMALL.split(" ")
+    text = " ".join([*kept[:start], *words, *(kept[start:] if tail else [])])
+    path = tmp_path_factory.mktemp("words") / "a.bvh"
+    path.write_text("HIERARCHY " + text.removeprefix("HIERARCHY"))
+    with contextlib.suppress(OssatureError):
+        read(path)
+
+
+def test_large_blocks_are_scanned_as_small_ones(rng):
+    """The compiled scanner rounds every plain decimal as ``float`` does, or stands back."""
+    texts = [
+        f"{x:.{d}f}"
+        for x, d in zip(rng.normal(0, 200, 3000), rng.integers(0, 9, 3000), strict=True)
+    ]
+    texts += ["1.", ".5", "+3", "-0", "9007199254740991", "0.1234567890123456", "1e3"]
+    for text in texts:
+        found = _parse_fast(text.encode())
+        assert found is None or found.tolist() == [float(text)]
+    assert _parse_fast(" ".join(texts[:3000]).encode()).tolist() == [float(t) for t in texts[:3000]]
+    for text in ("1e3", "nan", "1..2", "--1", "1,5", "x", "99999999999999999999", "-", "\x00"):
+        assert _parse_fast(text.encode()) is None

@@ -52,20 +52,10 @@ def read_amc(path: Path) -> Take:
     asf = read_asf_file(skeleton_path)
     amc = AmcReader(path, asf, skeleton_path.name)
     amc.read()
-    tracks = amc.tracks
-    n_frames = len(tracks["root"])
-    numbers = sum(len(track) * (1 + len(track[0])) for track in tracks.values() if track)
-    if n_frames * len(asf.bones) > MAX_EMPTY * numbers + 1_000_000:
+    numbers = sum(len(track) * (1 + len(track[0])) for track in amc.tracks.values())
+    if amc.n_frames * len(asf.bones) > MAX_EMPTY * numbers + 1_000_000:
         raise FormatError(path, f"most of the {len(asf.bones)} bones in {skeleton_path.name} rest")
-    root, turned = _root(asf, np.array(tracks["root"]), degrees=amc.degrees)
-    rotations = quat.identity((n_frames, 1 + len(asf.moving)))
-    rotations[:, 0] = turned
-    for column, bone in enumerate(asf.moving, 1):
-        if tracks.get(bone.name):
-            angles = np.array(tracks[bone.name])
-            moved = turn_in_order(np.radians(angles) if amc.degrees else angles, "".join(bone.dofs))
-            frame = bone.frame
-            rotations[:, column] = quat.multiply(quat.multiply(frame, moved), quat.inverse(frame))
+    root, rotations = _poses(asf, amc)
     motion = Motion(
         to_skeleton(asf),
         turn_local(rotations, CYCLIC_TO_Z_UP),
@@ -86,7 +76,7 @@ def read_amc(path: Path) -> Take:
 
 def _find_asf(path: Path) -> Path:
     """The skeleton beside a motion: same stem, the subject's stem, or the only one there."""
-    there = sorted(p for p in path.parent.iterdir() if p.suffix.lower() == ".asf")
+    there = sorted(p for p in path.parent.iterdir() if p.suffix.lower() == ".asf" and p.is_file())
     stems = [path.stem] + ([path.stem.rpartition("_")[0]] if "_" in path.stem else [])
     for stem in stems:
         for candidate in there:
@@ -100,16 +90,29 @@ def _find_asf(path: Path) -> Path:
     )
 
 
-def _root(asf: Asf, values: Array, *, degrees: bool) -> tuple[Array, Array]:
-    """Place (n_frames, 3) in the file's unit, and rotation (n_frames, 4) of the root."""
-    place = np.zeros((len(values), 3)) + asf.position
-    letters = "".join(token[1] for token in asf.order if token[0] == "r")
+def _poses(asf: Asf, amc: "AmcReader") -> tuple[Array, Array]:
+    """The root's place (n_frames, 3) in the file's unit, and local rotations in its world."""
+    tracks = {name: np.array(track) for name, track in amc.tracks.items()}
+    root = tracks["root"]
+    rotations = quat.identity((len(root), 1 + len(asf.moving)))
+    place = np.zeros((len(root), 3)) + asf.position
     for column, token in enumerate(asf.order):
         if token[0] == "t":
-            place[:, "xyz".index(token[1])] += values[:, column]
-    angles = values[:, [i for i, token in enumerate(asf.order) if token[0] == "r"]]
-    turned = turn_in_order(np.radians(angles) if degrees else angles, letters)
-    return place, quat.multiply(turned, asf.orientation.frame)
+            place[:, "xyz".index(token[1])] += root[:, column]
+    turns = [(i, token[1]) for i, token in enumerate(asf.order) if token[0] == "r"]
+    turned = _turned(amc, root[:, [i for i, _ in turns]], "".join(axis for _, axis in turns))
+    rotations[:, 0] = quat.multiply(turned, asf.orientation.frame)
+    for column, bone in enumerate(asf.moving, 1):
+        if bone.name in tracks and bone.dofs:
+            moved = _turned(amc, tracks[bone.name], "".join(bone.dofs))
+            rotations[:, column] = quat.multiply(
+                quat.multiply(bone.frame, moved), quat.inverse(bone.frame)
+            )
+    return place, rotations
+
+
+def _turned(amc: "AmcReader", angles: Array, order: str) -> Array:
+    return turn_in_order(np.radians(angles) if amc.degrees else angles, order)
 
 
 class AmcReader:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ossature.errors import BadValue, NotEnoughData, WrongContent
+from ossature.errors import BadValue, WrongContent
 from ossature.formats.axes import CYCLIC_TO_Z_UP, METRES, metres_per, turn_local, turn_points
-from ossature.formats.registry import WriteOptions
+from ossature.formats.registry import WriteOptions, check_posed
 from ossature.maths import euler, quat
 from ossature.maths.quat import Array
 from ossature.values import Body, Joint, Motion, Skeleton, Source, Take
@@ -147,17 +147,11 @@ def _rows(path: Path, skeleton: Skeleton, motion: Motion | None) -> list[Row]:
 
 def _check(path: Path, skeleton: Skeleton, motion: Motion | None) -> None:
     if skeleton.parents.count(-1) != 1:
-        raise WrongContent(path, "ASF/AMC needs a skeleton with exactly one root")
-    if motion is None:
-        return
-    if motion.offsets is not None:
-        raise WrongContent(path, "bones of this motion change their length, which ASF cannot say")
-    posed = np.isfinite(motion.rotations).all(axis=(1, 2)) & np.isfinite(motion.root).all(axis=1)
-    if not posed.all():
-        frame = int(np.argmin(posed))
-        raise NotEnoughData(
-            f"frame {frame} has no pose, which AMC cannot say; hold or fill it before writing"
-        )
+        raise WrongContent(path, "ASF needs a skeleton with exactly one root")
+    if motion is not None:
+        check_posed(motion, path, "AMC")
+        if motion.offsets is not None:
+            raise WrongContent(path, "bones of this motion change length, which ASF cannot say")
 
 
 def _ends(skeleton: Skeleton, offsets: Array) -> Array:

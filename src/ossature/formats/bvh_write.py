@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ossature.errors import NotEnoughData, WrongContent
+from ossature.errors import WrongContent
 from ossature.formats.axes import metres_per, to_z_up, turn_local, turn_points
-from ossature.formats.registry import WriteOptions
+from ossature.formats.registry import WriteOptions, check_posed
 from ossature.maths import euler, quat
 from ossature.maths.quat import Array
 from ossature.values import Motion, Skeleton, Source, Take
@@ -32,7 +32,7 @@ def write_bvh(path: Path, take: Take, options: WriteOptions) -> None:
             path, f"a BVH file holds one skeleton, there are {len(take.motions)}; write them apart"
         )
     motion = take.motions[0]
-    _check(path, motion)
+    check_posed(motion, path, "BVH")
     own = motion.source if motion.source.format == "BVH" else Source()
     unit = options.unit or own.unit
     scale = 1.0 / metres_per(unit)
@@ -46,19 +46,6 @@ def write_bvh(path: Path, take: Take, options: WriteOptions) -> None:
         file.write(header)
         file.write(f"MOTION\nFrames: {motion.n_frames}\nFrame Time: {1.0 / motion.rate:.12g}\n")
         file.writelines(row % tuple(values) for values in table.tolist())
-
-
-def _check(path: Path, motion: Motion) -> None:
-    if motion.skeleton.parents.count(-1) != 1:
-        raise WrongContent(path, "a BVH file needs a skeleton with exactly one root")
-    posed = np.isfinite(motion.rotations).all(axis=(1, 2)) & np.isfinite(motion.root).all(axis=1)
-    if motion.offsets is not None:
-        posed &= np.isfinite(motion.offsets[:, 1:]).all(axis=(1, 2))
-    if not posed.all():
-        frame = int(np.argmin(posed))
-        raise NotEnoughData(
-            f"frame {frame} has no pose, which BVH cannot say; hold or fill it before writing"
-        )
 
 
 def _depth_first(skeleton: Skeleton) -> list[int]:

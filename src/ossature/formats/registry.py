@@ -133,6 +133,20 @@ def check_holds(form: Format, take: Take, path: Path) -> None:
     )
 
 
+def check_posed(motion: Motion, path: Path, name: str) -> None:
+    """Refuse a motion with several roots, or frames without a pose, which few formats can say."""
+    if motion.skeleton.parents.count(-1) != 1:
+        raise WrongContent(path, f"{name} needs a skeleton with exactly one root")
+    posed = np.isfinite(motion.rotations).all(axis=(1, 2)) & np.isfinite(motion.root).all(axis=1)
+    if motion.offsets is not None:
+        posed &= np.isfinite(motion.offsets[:, 1:]).all(axis=(1, 2))
+    if not posed.all():
+        frame = int(np.argmin(posed))
+        raise NotEnoughData(
+            f"frame {frame} has no pose, which {name} cannot say; hold or fill it before writing"
+        )
+
+
 def one_recording(take: Take) -> Recording:
     """All markers of a take, for formats that know no subjects: names get them as a prefix."""
     first = take.recordings[0]
