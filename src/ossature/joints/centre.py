@@ -64,7 +64,7 @@ def fit_pairs(
         first, second = np.triu_indices(m, 1)
     else:
         first, second = np.array(pairs, dtype=int).reshape(-1, 2).T
-    normal, side, square, count = _normal_equations(statistics, first, second)
+    normal, side, square, count = normal_equations(statistics, first, second)
     if noise is not None:
         normal, side = _without_bias(normal, side, noise.shrinkage[first], noise.shrinkage[second])
     values, vectors = np.linalg.eigh(normal)
@@ -72,7 +72,7 @@ def fit_pairs(
     return _solve(first, second, normal, side, square, count, values, vectors, floor, prior)
 
 
-def _normal_equations(
+def normal_equations(
     statistics: JointStatistics, first: np.ndarray, second: np.ndarray
 ) -> tuple[Array, Array, Array, Array]:
     """Matrix (n, 6, 6), right side (n, 6), Σ‖t_i − t_j‖² and number of frames of every pair."""

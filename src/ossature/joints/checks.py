@@ -80,7 +80,7 @@ def _check_together(bodies: Bodies) -> None:
         )
 
 
-def without_frames(bodies: Bodies, hidden: np.ndarray, did: str) -> Bodies:
+def without_poses(bodies: Bodies, hidden: np.ndarray, did: str) -> Bodies:
     """The bodies with some poses (n_frames, n_bodies) taken as not seen."""
     positions = np.where(hidden[..., None], np.nan, bodies.positions)
     rotations = np.where(hidden[..., None], np.nan, bodies.rotations)

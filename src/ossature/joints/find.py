@@ -8,10 +8,20 @@ import numpy as np
 from ossature.errors import BadValue, UnknownName
 from ossature.joints import hierarchy
 from ossature.joints.centre import PairFits, fit_pairs
-from ossature.joints.checks import check_bodies, check_motion
+from ossature.joints.checks import check_bodies, check_motion, without_poses
+from ossature.joints.loops import (
+    Closure,
+    as_attachment,
+    as_loop,
+    find_attachments,
+    find_loops,
+)
 from ossature.joints.noise import PoseNoise, estimate_noise
+from ossature.joints.outliers import impossible_poses
 from ossature.joints.refine import refine_joint
 from ossature.joints.residuals import products_of_frames, residual_vectors
+from ossature.joints.slips import MOST as MOST_SLIPS
+from ossature.joints.slips import Link, Step, as_event, find_slip, undo_slip
 from ossature.joints.statistics import JointStatistics
 from ossature.maths import quat
 from ossature.values import Bodies, Connection, Joints
@@ -19,6 +29,8 @@ from ossature.values.arrays import Array
 
 LOOSE_JOINT = 0.05
 """Metres: two bodies that miss each other by more than this share no joint."""
+MOST_FLIPS = 3
+"""Rounds of leaving out impossible poses; each lets the next see smaller ones."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,9 +71,8 @@ def joints(
     bodies, warnings = check_bodies(bodies)
     if root is not None and root not in bodies.names:
         raise UnknownName("body", root, bodies.names)
-    solution = solve(bodies, root=root, parents=parents, noise=noise)
+    solution, slips = _settled(bodies, root=root, parents=parents, noise=noise)
     connections = [_connection(solution, *link, robust=robust) for link in solution.order]
-    warnings += _warnings(connections)
     spread = hierarchy.body_noise(
         solution.products,
         solution.fits.first,
@@ -69,16 +80,83 @@ def joints(
         solution.tree.edges,
         bodies.n_bodies,
     )
+    closures, attachments = _closures(solution, connections, spread)
+    bodies = solution.bodies
     return Joints(
         root=bodies.names[solution.root],
         connections=tuple(connections),
         looseness=dict(zip(bodies.names, np.sqrt(spread).tolist(), strict=True)),
         residuals=_distances(bodies, connections),
         rate=bodies.rate,
-        warnings=tuple(warnings),
+        loops=tuple(as_loop(bodies, closure) for closure in closures),
+        events=(
+            *(as_event(bodies, slip) for slip in slips),
+            *(as_attachment(bodies, closure) for closure in attachments),
+        ),
+        warnings=(*warnings, *_warnings(connections)),
         subject=bodies.subject,
         history=(*bodies.history, "joints from motion"),
     )
+
+
+def _settled(
+    bodies: Bodies,
+    *,
+    root: str | None,
+    parents: Mapping[str, str] | None,
+    noise: PoseNoise | None,
+) -> tuple[Solution, list[Step]]:
+    """Solve, leave out impossible poses, undo slips, until nothing is left to do."""
+    slips: list[Step] = []
+    solution = solve(bodies, root=root, parents=parents, noise=noise)
+    for _ in range(MOST_FLIPS):
+        links = _links(solution)
+        ends = np.array([(link.first, link.second) for link in links])
+        hidden = impossible_poses(ends, _apart(solution.bodies, links), bodies.n_bodies)
+        if not hidden.any():
+            break
+        did = f"left out {int(hidden.sum())} impossible poses"
+        bodies = without_poses(solution.bodies, hidden, did)
+        solution = solve(bodies, root=root, parents=parents, noise=noise)
+    while len(slips) < MOST_SLIPS:
+        step = find_slip(solution.bodies, _links(solution))
+        if step is None:
+            break
+        slips.append(step)
+        bodies = undo_slip(solution.bodies, step)
+        solution = solve(bodies, root=root, parents=parents, noise=noise)
+    return solution, sorted(slips, key=lambda step: step.frame)
+
+
+def _links(solution: Solution) -> list[Link]:
+    fits = solution.fits
+    return [
+        Link(int(fits.first[row]), int(fits.second[row]), fits.centres[row])
+        for _, _, row in solution.order
+    ]
+
+
+def _apart(bodies: Bodies, links: list[Link]) -> Array:
+    """(n_frames, n_links) residual of every joint, metres."""
+    vectors = [residual_vectors(bodies, (k.first, k.second), k.centres) for k in links]
+    return np.linalg.norm(np.stack(vectors, axis=1), axis=-1)
+
+
+def _closures(
+    solution: Solution, connections: list[Connection], spread: Array
+) -> tuple[list[Closure], list[Closure]]:
+    """Loop joints of the whole take, and joints of a part of it."""
+    bodies, fits = solution.bodies, solution.fits
+    names = bodies.names
+    joined = {
+        frozenset((names.index(link.child), names.index(link.parent)))
+        for link in connections
+        if link.kind != "free"
+    }
+    tree = _links(solution)
+    loops = find_loops(bodies, fits, tree, spread, joined)
+    known = joined | {frozenset(loop.pair) for loop in loops}
+    return loops, find_attachments(bodies, tree, spread, solution.noise, known)
 
 
 def solve(

@@ -18,7 +18,7 @@ from ossature.values.arrays import Array
 
 FINEST = 1e-4
 """Metres: residuals below this do not compete."""
-CLEAR = 0.35
+CLEAR = 0.4
 """Margin (see ``Tree``) from which an edge counts as certain."""
 
 
