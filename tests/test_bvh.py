@@ -30,7 +30,7 @@ ROOT hip
 {
   OFFSET 9 9 9
   CHANNELS 6 Xposition Yposition Zposition Yrotation Xrotation Zrotation
-  JOINT knee
+  JOINT ankle
   {
     OFFSET 0 -0.4 0
     CHANNELS 2 Zrotation Xrotation
@@ -134,7 +134,7 @@ def test_real_files(name, n_frames, rate, unit, tmp_path):
 def test_orders_positions_and_ends(tmp_path):
     """Every number of this file can be followed by hand; y up, metres."""
     motion = read_text(tmp_path, SMALL).motion()
-    assert motion.skeleton.names == ("hip", "knee", "slider", "plate")
+    assert motion.skeleton.names == ("hip", "ankle", "slider", "plate")
     assert [body.joint.kind for body in motion.skeleton.bodies] == [
         "free",
         "universal",
@@ -144,7 +144,7 @@ def test_orders_positions_and_ends(tmp_path):
     places = in_file(motion)
     # the root's OFFSET gives way to its channels; the slider's too, named in another order
     assert_close(places[0], [[0, 1, 0], [0, 0.6, 0], [0.1, 0.8, 0.3], [0, 1.1, 0]])
-    # hip turned 90° about y: x → −z; knee 90° about z: (x, y) → (y, −x) before that
+    # hip turned 90° about y: x → −z; ankle 90° about z: (x, y) → (y, −x) before that
     assert_close(places[1], [[1, 1, 2], [1, 0.6, 2], [1.5, 1.2, 2.7], [1, 1.1, 2]])
     tips = [body.tip for body in motion.skeleton.bodies]
     assert tips[0] is None and tips[1] is None
@@ -198,12 +198,12 @@ def test_ways_of_writing_the_same(change, tmp_path):
         (" 0.1 0.2\n", " 0.1 x\n", "line 32: expected a number, got 'x'"),
         (" 0.1 0.2\n", " 0.1 nan\n", "line 32: expected a number, got 'nan'"),
         ("0 -0.4 0", "0 down 0", "line 8: expected a number, got 'down'"),
-        ("2 Zrotation Xrotation", "9 Zrotation", "line 9: joint 'knee' declares 9 channels"),
+        ("2 Zrotation Xrotation", "9 Zrotation", "line 9: joint 'ankle' declares 9 channels"),
         ("2 Zrotation Xrotation", "2 Zrotation Xscale", "line 9: expected a channel .*'Xscale'"),
         ("Zposition Xposition", "Xposition Xposition", "same position channel twice"),
         ("JOINT plate", "ROOT plate", "line 20: 'ROOT' does not belong here"),
         ("JOINT plate", "JOINT", "line 20: a joint without a name"),
-        ("    OFFSET 0 -0.4 0\n", "", "line 6: joint 'knee' has no OFFSET"),
+        ("    OFFSET 0 -0.4 0\n", "", "line 6: joint 'ankle' has no OFFSET"),
         ("}\nMOTION", "MOTION", "1 brackets are not closed"),
         ("MOTION", "", "no MOTION section"),
         ("Frame Time:", "Time:", "line 30: expected 'Frames:' and 'Frame Time:'"),
@@ -244,15 +244,15 @@ def test_several_roots_are_several_motions(tmp_path):
 
 
 def test_names_used_twice_get_a_number(tmp_path):
-    text = SMALL.replace("JOINT plate", "JOINT knee").replace("JOINT slider", "JOINT knee_2")
+    text = SMALL.replace("JOINT plate", "JOINT ankle").replace("JOINT slider", "JOINT ankle_2")
     motion = read_text(tmp_path, text).motion()
-    assert motion.skeleton.names == ("hip", "knee", "knee_2", "knee_3")
-    assert any("became knee_3" in problem for problem in motion.source.problems)
+    assert motion.skeleton.names == ("hip", "ankle", "ankle_2", "ankle_3")
+    assert any("became ankle_3" in problem for problem in motion.source.problems)
 
 
 def test_no_frames_is_a_skeleton(tmp_path):
     text = SMALL[: SMALL.index("Frames")] + "Frames: 0\nFrame Time: 0.01\n"
-    assert read_text(tmp_path, text).skeleton().names == ("hip", "knee", "slider", "plate")
+    assert read_text(tmp_path, text).skeleton().names == ("hip", "ankle", "slider", "plate")
 
 
 @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ def test_the_unit_is_judged_from_the_size(reach, unit):
     assert judge_unit(["a", "b"], offsets, tips, [-1, 0]) == unit
 
 
-def test_up_is_judged_from_head_and_feet_then_from_the_floor(rng):
+def test_up_is_judged_from_the_feet_then_from_the_floor(rng):
     n = 80
     names, other = ["Hips", "Head", "LeftFoot"], ["a", "b", "c"]
     figure = np.array([[0, 0, 0.9], [0, 0, 1.6], [0.1, 0, 0.05]])
@@ -336,11 +336,13 @@ def test_up_is_judged_from_head_and_feet_then_from_the_floor(rng):
     )
     walk = walk + rng.normal(scale=0.01, size=walk.shape)
     y_up = turn_points(walk, quat.inverse(to_z_up("y")))
-    assert judge_up(names, walk)[0] == "z" and judge_up(names, y_up)[0] == "y"
-    assert judge_up(other, walk)[0] == "z" and judge_up(other, y_up)[0] == "y"
+    for unit in ("m", "cm"):
+        assert judge_up(names, walk, unit)[0] == "z" and judge_up(names, y_up, unit)[0] == "y"
     still = walk[:1]
-    assert judge_up(other, still) == ("y", "as most files of its kind")
-    assert judge_up(names, still)[0] == "z"
+    assert judge_up(other, walk, "cm") == ("z", "the lowest point keeps its z")
+    assert judge_up(other, still, "cm") == ("y", "as most files in cm")
+    assert judge_up(other, still, "m") == ("z", "as most files in m")
+    assert judge_up(names, still, "cm")[0] == "z"
 
 
 WORDS = st.sampled_from(

@@ -300,7 +300,7 @@ def _motion(
     places = _places(nodes, rest, values)
     tips = np.array([node.tips[0] if node.tips else (np.nan,) * 3 for node in nodes])
     unit = judge_unit(names, places[0] if len(places) else rest, tips, parents)
-    up, reason = _up(names, rotations, places, parents)
+    up, reason = _up(names, rotations, places, parents, unit)
     scale, turn = metres_per(unit), to_z_up(up)
     offsets = turn_points(places * scale, turn)
     fixed = turn_points(rest * scale, turn)
@@ -346,12 +346,14 @@ def _places(nodes: list[Node], rest: Array, values: Array) -> Array:
     return places
 
 
-def _up(names: list[str], rotations: Array, places: Array, parents: list[int]) -> tuple[str, str]:
+def _up(
+    names: list[str], rotations: Array, places: Array, parents: list[int], unit: str
+) -> tuple[str, str]:
     if not len(places):
-        return "y", "as most files of its kind"
+        return judge_up([], np.zeros((1, 1, 3)), unit)
     some = np.unique(np.linspace(0, len(places) - 1, SAMPLES).astype(int))
     _, positions = chain.forward_kinematics(rotations[some], places[some], parents)
-    return judge_up(names, positions)
+    return judge_up(names, positions, unit)
 
 
 def _bodies(

@@ -1,13 +1,12 @@
 """Unit and up axis of a file that names neither, judged from the figure it holds.
 
-The rule is careful: without evidence a file is y up, as nearly all BVH files are.
-
 Unit, from the longest chain of bones between the root and a tip (about 1.3 m in a human):
 below 10 metres; below 500 centimetres; else millimetres. The CMU archive's own unit (an inch
 divided by 0.45) is recognised by both its bone names and its size.
 
-Up, over frames spread through the take: the axis along which the head stands above the feet,
+Up, over frames spread through the take: the axis along which the figure stands above its feet,
 where bones are named so; else z if the lowest point of a figure that travels along y keeps its z.
+Without evidence z for files in metres, as Blender and ossature write them, and y for all others.
 """
 
 import re
@@ -20,9 +19,9 @@ from ossature.maths.quat import Array
 CMU_UNIT = "in/0.45"
 CMU_NAMES = {"lhipjoint", "rhipjoint", "lowerback", "lthumb", "rthumb"}
 CMU_REACH = (14.0, 34.0)
-HEAD, FEET = re.compile(r"head", re.IGNORECASE), re.compile(r"foot|toe|ankle", re.IGNORECASE)
+FEET = re.compile(r"foot|feet|toe|ankle|paw|hoof", re.IGNORECASE)
 CLEAR = 0.8
-"""Share of the way from feet to head that must lie along one axis."""
+"""Share of the way from the feet to the middle that must lie along one axis."""
 STEADY, TRAVELS = 0.05, 0.5
 """Standard deviation of the lowest point, in figure sizes, on a floor and along a path."""
 
@@ -41,22 +40,21 @@ def judge_unit(names: Sequence[str], offsets: Array, tips: Array, parents: Seque
     return "m" if reach < 10.0 else "cm" if reach < 500.0 else "mm"
 
 
-def judge_up(names: Sequence[str], positions: Array) -> tuple[str, str]:
+def judge_up(names: Sequence[str], positions: Array, unit: str) -> tuple[str, str]:
     """Up axis and the reason, from joints (n_frames, n_joints, 3) in the file's world."""
-    axis = _from_feet_to_head(names, positions)
+    axis = _from_feet_up(names, positions)
     if axis is not None:
-        return axis, "the head stands above the feet"
+        return axis, "the figure stands above its feet"
     if _on_floor(positions):
         return "z", "the lowest point keeps its z"
-    return "y", "as most files of its kind"
+    return "z" if unit == "m" else "y", f"as most files in {unit}"
 
 
-def _from_feet_to_head(names: Sequence[str], positions: Array) -> str | None:
-    heads = [index for index, name in enumerate(names) if HEAD.search(name)]
+def _from_feet_up(names: Sequence[str], positions: Array) -> str | None:
     feet = [index for index, name in enumerate(names) if FEET.search(name)]
-    if not heads or not feet:
+    if not feet:
         return None
-    way = positions[:, heads].mean(axis=1) - positions[:, feet].mean(axis=1)
+    way = positions.mean(axis=1) - positions[:, feet].mean(axis=1)
     length = np.linalg.norm(way, axis=-1, keepdims=True)
     mean = np.mean(way / np.where(length > 0.0, length, 1.0), axis=0)
     best = int(np.argmax(mean))
