@@ -1,14 +1,21 @@
 """Damaged files: whatever is done to them, only our own errors escape, soon, in little memory."""
 
+import contextlib
 import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from conftest import DATA
+from ossature.errors import OssatureError
+from ossature.formats import read, write
+from ossature.values import Recording
 from samples import READABLE, SEEDS, make_seed
 
 WORKER = Path(__file__).with_name("fuzz_worker.py")
@@ -64,11 +71,61 @@ def test_damaged_real_files(tmp_path):
 
 
 def _readable(path: Path) -> bool:
-    from ossature.errors import OssatureError
-    from ossature.formats import read
-
     try:
         read(path)
     except OssatureError:
         return False
     return True
+
+
+CELLS = st.one_of(
+    st.sampled_from(["", " ", "nan", "NaN", "inf", "-", "0", "1e400", "Frame", "X1", '"', "#"]),
+    st.integers().map(str),
+    st.floats().map(repr),
+    st.text(max_size=5),
+)
+LINES = st.lists(st.lists(CELLS, max_size=12), max_size=12)
+
+
+@pytest.mark.parametrize("form", READABLE, ids=lambda form: form.name)
+@settings(max_examples=15, deadline=None)
+@given(keep=st.floats(0.0, 1.0), lines=LINES, delimiter=st.sampled_from("\t, "), tail=st.binary())
+def test_files_that_go_on_with_anything(form, keep, lines, delimiter, tail, tmp_path_factory):
+    """The first part of a good file, then whatever comes."""
+    folder = tmp_path_factory.mktemp("any")
+    path = make_seed(form, folder, np.random.default_rng(5))
+    data = path.read_bytes()
+    rest = "\n".join(delimiter.join(cells) for cells in lines).encode("utf-8", "replace")
+    path.write_bytes(data[: int(keep * len(data))] + rest + tail)
+    with contextlib.suppress(OssatureError):
+        read(path)
+
+
+COORDINATES = st.one_of(st.just(np.nan), st.floats(-1e4, 1e4))
+NAMES = st.lists(st.text(min_size=1, max_size=6), min_size=1, max_size=3, unique=True)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".trc"])
+@settings(max_examples=40, deadline=None)
+@given(names=NAMES, data=st.data(), rate=st.floats(1.0, 1e4))
+def test_any_recording_survives_or_is_refused(suffix, names, data, rate, tmp_path_factory):
+    size = 2 * len(names) * 3
+    numbers = data.draw(st.lists(COORDINATES, min_size=size, max_size=size))
+    # away from the origin, where an exact zero may stand for a gap
+    positions = np.reshape(numbers, (2, len(names), 3)) + (0.0, 0.0, 2e4)
+    recording = Recording(positions, tuple(names), rate)
+    path = tmp_path_factory.mktemp("any") / f"a{suffix}"
+    try:
+        write(recording, path)
+    except OssatureError:
+        assert not path.exists()
+        return
+    found = read(path).recording()
+    assert found.rate == pytest.approx(rate, rel=1e-9)
+    kept = [name for name, seen in zip(names, recording.seen.T, strict=True) if seen.any()]
+    if suffix == ".trc":
+        kept = list(names)
+    stripped = {name.strip() for name in kept}
+    assert set(found.names) == stripped
+    if list(found.names) == list(names):
+        np.testing.assert_allclose(found.positions, recording.positions, rtol=1e-12, atol=1e-9)

@@ -112,4 +112,10 @@ def test_a_real_skeleton():
     above = bodies.positions[:, bodies.index("Head"), 2] - bodies.positions[:, 0, 2]
     assert np.all((above > 0.5) & (above < 0.8))
     assert bodies.positions[..., 2].min() > -0.1
+    # the neck turns by some degrees, and the head's place on it does not move: the order of the
+    # quaternions' parts and the turn to z up are right
+    neck, head = bodies.index("Neck"), bodies.index("Head")
+    way = bodies.positions[:, head] - bodies.positions[:, neck]
+    on_neck = quat.rotate(quat.inverse(bodies.rotations[:, neck]), way)
+    assert np.ptp(on_neck, axis=0).max() < 2e-4
     assert any("promises 17263 frames, 32" in problem for problem in bodies.source.problems)

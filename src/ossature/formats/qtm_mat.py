@@ -3,14 +3,17 @@
 Millimetres; z up, which the file does not say; the residual of a gap-filled point is 0.
 """
 
+import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ossature.errors import FormatError, WrongContent
+from ossature.formats.matlab import Matlab
 from ossature.formats.registry import Format
-from ossature.formats.text_table import positive_number, unique_labels
+from ossature.formats.text_table import unique_labels
 from ossature.values import Recording, Source, Take
 
 MILLIMETRE = 1e-3
@@ -24,18 +27,18 @@ def sniff(head: bytes) -> bool:
 
 def read_qtm_mat(path: Path) -> Take:
     measurement = _measurement(path, _variables(path))
-    labelled = _field(path, _field(path, measurement, "Trajectories"), "Labeled")
-    data = np.atleast_3d(np.asarray(_field(path, labelled, "Data"), dtype=float))
-    labels = [str(np.squeeze(label)) for label in np.ravel(_field(path, labelled, "Labels"))]
+    labelled = _field(path, _field(path, measurement, "Trajectories", dict), "Labeled", dict)
+    data = np.atleast_3d(_field(path, labelled, "Data", np.ndarray)).astype(float)
+    labels = labelled.get("Labels")
+    labels = [str(label) for label in (labels if isinstance(labels, list) else [labels])]
     if data.shape[:2] != (len(labels), 4):
         raise FormatError(
             path, f"expected x, y, z, residual of {len(labels)} markers, found shape {data.shape}"
         )
-    promised = int(np.ravel(_field(path, measurement, "Frames"))[0])
+    promised = _number(path, measurement, "Frames")
     if promised != data.shape[2]:
-        raise FormatError(path, f"the file promises {promised} frames, found {data.shape[2]}")
+        raise FormatError(path, f"the file promises {promised:g} frames, found {data.shape[2]}")
     names, renamed = unique_labels(labels)
-    rate = np.ravel(_field(path, measurement, "FrameRate"))[0]
     data = np.moveaxis(data, -1, 0) * MILLIMETRE
     source = Source(
         file=path.name,
@@ -48,58 +51,52 @@ def read_qtm_mat(path: Path) -> Take:
     recording = Recording(
         data[..., :3],
         names,
-        positive_number(path, str(rate), "FrameRate"),
-        residuals=_residuals(data[..., 3], labelled),
+        _number(path, measurement, "FrameRate"),
+        residuals=_residuals(data[..., 3], labelled.get("Type")),
         source=source,
     )
     return Take(recordings=(recording,))
 
 
-def _residuals(residuals: np.ndarray, labelled: Any) -> np.ndarray:
+def _residuals(residuals: np.ndarray, kinds: Any) -> np.ndarray:
     """(n_frames, n_markers), 0 where software filled the point in."""
-    if "Type" not in labelled.dtype.names:
+    if not isinstance(kinds, np.ndarray) or kinds.T.shape != residuals.shape:
         return residuals
-    kinds = np.asarray(labelled["Type"]).T
-    if kinds.shape != residuals.shape:
-        return residuals
-    return np.where((kinds != MEASURED) & np.isfinite(residuals), 0.0, residuals)
+    return np.where((kinds.T != MEASURED) & np.isfinite(residuals), 0.0, residuals)
 
 
 def _variables(path: Path) -> dict[str, Any]:
-    from scipy.io import loadmat
-
     try:
-        return loadmat(path)
-    except Exception as error:  # whatever a broken file leads SciPy to, MemoryError too
-        raise FormatError(path, f"is a broken MATLAB file ({_first_line(error)})") from error
+        return Matlab(path.read_bytes()).variables
+    except (ValueError, struct.error, zlib.error) as error:
+        raise FormatError(path, f"is a broken MATLAB file: {error}") from None
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:80]
-
-
-def _measurement(path: Path, variables: dict[str, Any]) -> Any:
+def _measurement(path: Path, variables: dict[str, Any]) -> dict[str, Any]:
     """The structure that QTM writes, whatever it is called."""
     for value in variables.values():
-        if isinstance(value, np.ndarray) and "Trajectories" in (value.dtype.names or ()):
-            return value.ravel()[0] if value.size else value
-    shown = ", ".join(name for name in variables if not name.startswith("__")) or "nothing"
+        if isinstance(value, dict) and "Trajectories" in value:
+            return value
+    shown = ", ".join(variables)[:60] or "nothing"
     raise WrongContent(
         path,
-        f"MATLAB file that QTM did not write (it holds {shown[:60]}): no marker names, rate or "
+        f"MATLAB file that QTM did not write (it holds {shown!r}): no marker names, rate or "
         "units that ossature could know; write the points as plain CSV (frame,marker,x,y,z)",
     )
 
 
-def _field(path: Path, structure: Any, name: str) -> Any:
-    names = getattr(getattr(structure, "dtype", None), "names", None) or ()
-    if name not in names:
+def _field(path: Path, structure: dict[str, Any], name: str, kind: type) -> Any:
+    value = structure.get(name)
+    if not isinstance(value, kind):
         raise FormatError(path, f"the QTM structure lacks {name!r}; export it again from QTM")
-    value = structure[name]
-    # a structure inside a structure is an array of one
-    while isinstance(value, np.ndarray) and value.dtype.names and value.size == 1:
-        value = value.ravel()[0]
     return value
+
+
+def _number(path: Path, structure: dict[str, Any], name: str) -> float:
+    value = _field(path, structure, name, np.ndarray)
+    if value.size != 1:
+        raise FormatError(path, f"{name} must be one number, found {value.size}")
+    return float(value.ravel()[0])
 
 
 QTM_MAT = Format(
