@@ -26,7 +26,8 @@ def frozen(values: ArrayLike, shape: Sequence[int | str], name: str) -> Array:
 
 def whole_rows(array: Array) -> Array:
     """The array with rows (last axis) that are partly NaN made wholly NaN: half a point is none."""
-    broken = ~np.isfinite(array).all(axis=-1)
+    # by columns: numpy reduces a last axis of three twenty times slower
+    broken = ~np.logical_and.reduce([np.isfinite(column) for column in np.moveaxis(array, -1, 0)])
     if broken.any():
         array = array.copy()
         array[broken] = np.nan

@@ -23,10 +23,9 @@ def read_marks(
 
 
 def marks_of(found: list[tuple[str, Mark]], subject: str, subjects: list[str]) -> tuple[Mark, ...]:
-    """The marks of one subject and those that belong to nobody in the file."""
-    return tuple(
-        mark for who, mark in found if who == subject or who not in subjects or len(subjects) == 1
-    )
+    """The marks of one subject and those that are everybody's or name nobody in the file."""
+    others = {name for name in subjects if name and name != subject}
+    return tuple(mark for who, mark in found if who not in others)
 
 
 def _event_group(parameters: Parameters) -> list[tuple[str, Mark]]:

@@ -3,7 +3,10 @@
 import struct
 from dataclasses import dataclass
 
+import numpy as np
+
 from ossature.formats.c3d.encoding import BLOCK, Processor
+from ossature.formats.c3d.parameters import printable
 from ossature.values import Mark
 
 MAGIC = 0x50
@@ -54,7 +57,7 @@ def _marks(data: bytes, processor: Processor, key: int, count: int) -> tuple[Mar
     times = processor.floats(data, count, 304)
     labels = struct.unpack_from("4s" * count, data, 396)
     return tuple(
-        Mark(label.decode("latin-1").strip(" \0"), float(time))
+        Mark(printable(label), float(time))
         for label, time in zip(labels, times, strict=True)
-        if label.strip(b" \0")
+        if printable(label) and np.isfinite(time)
     )

@@ -64,21 +64,24 @@ def parse_parameters(data: memoryview, start: int, processor: Processor) -> Para
             length, number = struct.unpack_from("bb", data, at)
             if length == 0 or number == 0:
                 break
-            name = _text(bytes(data[at + 2 : at + 2 + abs(length)])).upper()
+            name = printable(bytes(data[at + 2 : at + 2 + abs(length)])).upper()
             hop_at = at + 2 + abs(length)
             hop = int(processor.integers(data, 1, hop_at)[0]) & 0xFFFF
             if number < 0:
                 names[-number] = name
             else:
-                values.append((number, name, _value(data, hop_at + 2, processor)))
+                values.append((number, name, hop_at + 2))
             if hop == 0:
                 break
             at = hop_at + hop
     except (ValueError, struct.error):
         found.broken = f"the parameter section is damaged at byte {at}"
-    for number, name, value in values:
+    for number, name, place in values:
         group = found.groups.setdefault(names.get(number, f"#{number}"), {})
-        group.setdefault(name, value)
+        try:
+            group.setdefault(name, _value(data, place, processor))
+        except (ValueError, struct.error):
+            found.broken = f"the parameter {name!r} is damaged at byte {place}"
     return found
 
 
@@ -88,6 +91,8 @@ def _value(data: memoryview, at: int, processor: Processor) -> np.ndarray | list
     if len(dims) != n_dims:
         raise ValueError("no room for the dimensions")
     at, count = at + 2 + n_dims, math.prod(dims)
+    if count * abs(kind) > len(data) - at:
+        raise ValueError("no room for the values")
     if kind == CHARACTERS:
         return _strings(bytes(data[at : at + count]), dims)
     if count == 0:
@@ -103,15 +108,18 @@ def _value(data: memoryview, at: int, processor: Processor) -> np.ndarray | list
 
 def _strings(text: bytes, dims: tuple[int, ...]) -> list[str]:
     """The first dimension is the length of each string."""
-    if len(text) < math.prod(dims):
-        raise ValueError("no room for the text")
-    if not dims or not dims[0]:
-        return [_text(text)] if text else [""] * math.prod(dims[1:]) if len(dims) > 1 else []
-    return [_text(text[i : i + dims[0]]) for i in range(0, len(text), dims[0])]
+    if not text:
+        return []
+    if not dims:
+        return [printable(text)]
+    return [printable(text[i : i + dims[0]]) for i in range(0, len(text), dims[0])]
 
 
-def _text(raw: bytes) -> str:
+def printable(raw: bytes) -> str:
+    """Text up to the first NUL, UTF-8 or else Latin-1, control characters blanked."""
+    raw = raw.partition(b"\0")[0]
     try:
-        return raw.decode().strip(" \0\t\r\n")
+        text = raw.decode()
     except UnicodeDecodeError:
-        return raw.decode("latin-1").strip(" \0\t\r\n")
+        text = raw.decode("latin-1")
+    return "".join(letter if letter.isprintable() else " " for letter in text).strip()

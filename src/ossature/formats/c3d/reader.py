@@ -73,7 +73,7 @@ def _head(
     end = data_start if start < data_start < len(data) else len(data)
     parameters = parse_parameters(data[:end], start + 4, processor)
     if parameters.broken:
-        problems.append(f"{parameters.broken}; what stood before it was used")
+        problems.append(f"{parameters.broken}; the rest was used")
     return processor, header, parameters
 
 
@@ -120,7 +120,9 @@ def _recording(
     pick = slice(None) if whole else list(subject.columns)
     factor = points.factor * shared.metres
     positions = np.multiply(points.raw[:, pick], factor, dtype=np.float64)
-    positions[~points.seen[:, pick]] = np.nan
+    seen = points.seen[:, pick]
+    if not seen.all():
+        positions[~seen] = np.nan
     if shared.source.up != "z":
         positions = turn_points(positions, shared.up)
     residuals = None if points.residuals is None else points.residuals[:, pick] * shared.metres

@@ -38,6 +38,8 @@ class Plan:
     first_frame: int
     unit: str
     up: str
+    turn: Array
+    """Rotation to the file's world from ours."""
     tell_up: bool
     scale: float
     analog: Analog | None
@@ -47,10 +49,6 @@ class Plan:
     @property
     def metres(self) -> float:
         return metres_per(self.unit)
-
-    @property
-    def turn(self) -> Array:
-        return quat.inverse(to_z_up(self.up))
 
     @property
     def n_points(self) -> int:
@@ -95,6 +93,7 @@ def _plan(take: Take, options: WriteOptions) -> Plan:
     source = first.source
     analog = next((r.analog for r in recordings if r.analog is not None), None)
     unit = options.unit or (source.unit if source.format else "mm")
+    up = options.up or source.up
     plan = Plan(
         recordings,
         bodies,
@@ -102,7 +101,8 @@ def _plan(take: Take, options: WriteOptions) -> Plan:
         first.rate,
         first_frame=max(1, source.first_frame),
         unit=unit,
-        up=options.up or source.up,
+        up=up,
+        turn=quat.inverse(to_z_up(up)),
         tell_up=_tells_up(source, options),
         scale=_scale(recordings, metres_per(unit)),
         analog=analog,
