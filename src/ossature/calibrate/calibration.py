@@ -7,10 +7,12 @@ import numpy as np
 
 from ossature.calibrate.adjust import MARKER_SIGMA, Adjustment, Poses, adjust
 from ossature.calibrate.beliefs import Beliefs
+from ossature.calibrate.blind import guess_from_motion
+from ossature.calibrate.guess import Guess
 from ossature.calibrate.marker_sets import Landmark
 from ossature.calibrate.rig import Rig
 from ossature.calibrate.start import start_poses
-from ossature.calibrate.template import Guess, guess_from_template
+from ossature.calibrate.template import guess_from_template
 from ossature.errors import NotEnoughData
 from ossature.maths import quat
 from ossature.maths.quat import Array
@@ -32,7 +34,8 @@ class Calibration:
     """How many frames were looked at."""
     rms: float
     """Marker distance over those frames, metres."""
-    converged: bool
+    doubts: tuple[str, ...] = ()
+    """What could not be settled, one sentence each."""
 
 
 def calibrate(
@@ -62,6 +65,14 @@ def calibrate(
     return fit_guess(guess, observed[:, order], subject=subject)
 
 
+def calibrate_blind(recordings: Sequence[Recording], *, subject: str = "") -> Calibration:
+    """Fit a subject of which nothing is known: bodies and tree come from the longest take."""
+    longest = max(recordings, key=lambda take: take.n_frames)
+    guess = guess_from_motion(longest)
+    observed = _stacked(recordings, guess.rig.marker_names)
+    return fit_guess(guess, observed, subject=subject)
+
+
 def fit_guess(guess: Guess, observed: Array, *, subject: str = "") -> Calibration:
     """Fit a first guess, from a template or from motion alone, to the frames of a subject.
 
@@ -89,8 +100,11 @@ def fit_guess(guess: Guess, observed: Array, *, subject: str = "") -> Calibratio
     squared = np.sum(fit.residuals**2, axis=-1)
     per_marker = np.sqrt(squared.sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
     skeleton = _skeleton(fit.rig, guess, turns, per_marker, covariances, subject)
+    doubts = guess.doubts
+    if not fit.converged:
+        doubts += ("the calibration had not settled when its iterations ran out",)
     return Calibration(
-        skeleton, len(frames), float(np.sqrt(squared.sum() / max(seen.sum(), 1))), fit.converged
+        skeleton, len(frames), float(np.sqrt(squared.sum() / max(seen.sum(), 1))), doubts
     )
 
 

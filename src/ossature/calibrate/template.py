@@ -1,12 +1,12 @@
 """A recognised marker set → a first guess of the subject, and what to believe about it."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ossature.calibrate.beliefs import BeliefRows, Beliefs, Near
+from ossature.calibrate.guess import Guess
 from ossature.calibrate.hips import hip_centres
 from ossature.calibrate.marker_sets import Human, Landmark, human
 from ossature.calibrate.rig import Rig, mirror_pairs
@@ -28,18 +28,6 @@ STEADY = 0.06
 """Pairs of markers whose distance varies by less than this share measure the subject's size."""
 SIZE_FRAMES = 500
 """Frames that the subject's size and the shapes of clusters are taken from, evenly spread."""
-
-
-@dataclass(frozen=True)
-class Guess:
-    """A rig to start from, and the beliefs that hold it where motion is silent."""
-
-    rig: Rig
-    beliefs: Beliefs
-    rest: Array
-    """(n_bodies, 3) joint offsets whose directions the rest pose shall have; zero: any."""
-    tips: Mapping[str, Array]
-    """Ends of bones without a child, in the body's frame."""
 
 
 def guess_from_template(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ossature.calibrate.calibration import calibrate
+from ossature.calibrate.calibration import calibrate, calibrate_blind
 from ossature.calibrate.marker_sets import Landmark, MarkerSet, known_sets, load_set, recognise
 from ossature.calibrate.passengers import with_passengers
 from ossature.calibrate.upright import upright
@@ -135,11 +135,10 @@ def _solve_subject(
     if skeleton is None:
         with watch.stage("calibrate", f"calibrating {name or 'the subject'}"):
             if chosen is None:
-                raise NotEnoughData("blind calibration is not there yet")
-            calibration = calibrate(recordings, chosen[1], hips=hips, subject=name)
-            skeleton = calibration.skeleton
-            if not calibration.converged:
-                warnings += ("the calibration had not settled when its iterations ran out",)
+                calibration = calibrate_blind(recordings, subject=name)
+            else:
+                calibration = calibrate(recordings, chosen[1], hips=hips, subject=name)
+            skeleton, warnings = calibration.skeleton, calibration.doubts
     set_name = chosen[0].name if chosen else ""
     return [_solve_take(take, skeleton, set_name, warnings, watch) for take in recordings]
 

@@ -1,0 +1,82 @@
+"""The point that another body's markers keep their distance to."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ossature.maths.quat import Array
+
+FEWEST = 30
+"""Frames that must show both bodies."""
+PULL = 0.01
+"""Metres of misfit that a pivot one metre away from the bodies' nearest markers is worth: decides
+where motion leaves the pivot open, and nowhere else."""
+STEPS = 20
+
+
+class Pivot(NamedTuple):
+    """A joint candidate in the frame of the body that carries it."""
+
+    point: Array
+    """(3,)"""
+    misfit: float
+    """RMS deviation of the markers' distances to it, metres."""
+    reach: float
+    """How far the nearest markers of both bodies are from it, metres."""
+
+
+def find_pivot(own: Array, other: Array) -> Pivot | None:
+    """Fit concentric spheres, one per marker of the other body.
+
+    Parameters
+    ----------
+    own : (n_frames, n, 3)
+        Markers of the body whose frame this is.
+    other : (n_frames, m, 3)
+        Markers of the other body in that frame; NaN where not seen.
+    """
+    seen = np.isfinite(other[..., 0])
+    if (seen.sum(axis=0) < FEWEST).any():
+        return None
+    middle = _mean(other)
+    home = _mean(own)
+    guess = _between(home, middle)
+    point = guess.copy()
+    for _ in range(STEPS):
+        step = _step(point, guess, other, seen)
+        point = point + step
+        if np.linalg.norm(step) < 1e-6:
+            break
+    distance = np.linalg.norm(other - point, axis=-1)
+    radius = np.nansum(distance, axis=0) / seen.sum(axis=0)
+    misfit = float(np.sqrt(np.nansum((distance - radius) ** 2) / seen.sum()))
+    reach = np.min(np.linalg.norm(home - point, axis=-1)) + np.min(radius)
+    return Pivot(point, misfit, float(reach))
+
+
+def _step(point: Array, guess: Array, other: Array, seen: np.ndarray) -> Array:
+    """Gauss–Newton on the distances' deviation from their means."""
+    away = np.where(seen[..., None], point - other, 0.0)
+    distance = np.linalg.norm(away, axis=-1)
+    count = seen.sum(axis=0)
+    direction = away / np.where(distance > 0.0, distance, 1.0)[..., None]
+    radius = distance.sum(axis=0) / count
+    slope = direction - direction.sum(axis=0) / count[:, None]
+    slope = np.where(seen[..., None], slope, 0.0).reshape(-1, 3)
+    residual = np.where(seen, distance - radius, 0.0).reshape(-1)
+    pull = seen.sum() * PULL**2
+    normal = slope.T @ slope + pull * np.eye(3)
+    return -np.linalg.solve(normal, slope.T @ residual + pull * (point - guess))
+
+
+def _between(home: Array, middle: Array) -> Array:
+    """Halfway between the two nearest markers."""
+    gaps = np.linalg.norm(home[:, None] - middle[None], axis=-1)
+    first, second = np.unravel_index(np.argmin(gaps), gaps.shape)
+    return 0.5 * (home[first] + middle[second])
+
+
+def _mean(points: Array) -> Array:
+    seen = np.isfinite(points[..., :1])
+    total = np.where(seen, points, 0.0).sum(axis=0)
+    return total / np.maximum(seen.sum(axis=0), 1)
