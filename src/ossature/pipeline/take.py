@@ -15,8 +15,8 @@ from ossature.calibrate.upright import upright
 from ossature.errors import NotEnoughData, UnknownName
 from ossature.formats import read
 from ossature.maths.quat import Array
-from ossature.pose.frames import PoseOptions, solve_frames
-from ossature.pose.tree import compile_rig
+from ossature.pose.frames import PoseOptions
+from ossature.pose.solve import solve as solve_pose
 from ossature.values import Event, Motion, Recording, Skeleton, Take
 
 Progress = Callable[[str], None]
@@ -150,31 +150,11 @@ def _solve_take(
     warnings: tuple[str, ...],
     watch: Stopwatch,
 ) -> Solved:
-    carried = {marker.name for body in skeleton.bodies for marker in body.markers}
-    used = [name for name in recording.names if name in carried]
-    if not used:
-        raise NotEnoughData(
-            "skeleton and recording share no marker; the skeleton carries "
-            f"{', '.join(sorted(carried)[:6])}, the recording {', '.join(recording.names[:6])}"
-        )
     with watch.stage("solve", f"solving {recording.n_frames} frames"):
-        columns = [recording.index(name) for name in used]
-        rig = compile_rig(skeleton, used)
-        result = solve_frames(
-            rig, recording.positions[:, columns], options=PoseOptions(loss="geman-mcclure")
-        )
-    motion = Motion(
-        skeleton,
-        result.rotations,
-        result.root,
-        recording.rate,
-        marks=recording.marks,
-        held=result.held,
-        history=recording.history,
-        source=recording.source,
-    )
+        result = solve_pose(recording, skeleton, options=PoseOptions(loss="geman-mcclure"))
+    motion = result.motion
     errors = np.full((recording.n_frames, recording.n_markers), np.nan)
-    errors[:, columns] = result.marker_error
+    errors[:, [recording.index(name) for name in result.marker_names]] = result.marker_error
     motion, errors = with_passengers(recording, motion, errors)
     motion = _with_marker_rms(motion, recording.names, errors)
     return Solved(recording, motion, errors, set_name, warnings, dict(watch.seconds))
