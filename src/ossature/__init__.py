@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ossature.clean import clean as clean
     from ossature.errors import OssatureError as OssatureError
     from ossature.formats import read as read
     from ossature.formats import write as write
@@ -30,6 +31,7 @@ __version__ = "0.1.0"
 
 # Names are looked up on first use: `ossature --help` must not wait for numpy.
 _HOMES = {
+    "clean": "ossature.clean",
     "OssatureError": "ossature.errors",
     "read": "ossature.formats",
     "write": "ossature.formats",
@@ -50,6 +52,7 @@ __all__ = [
     "Recording",
     "Skeleton",
     "Take",
+    "clean",
     "joints",
     "read",
     "write",

@@ -1,0 +1,45 @@
+"""The stage as a whole."""
+
+from collections.abc import Sequence
+
+from ossature.clean.filters import smooth
+from ossature.clean.gaps import fill as fill_gaps
+from ossature.clean.spikes import remove_spikes
+from ossature.clean.swaps import repair_swaps
+from ossature.values import Recording, Swap
+
+
+def clean(
+    recording: Recording,
+    *,
+    swaps: bool | Sequence[Swap] = True,
+    spikes: bool = True,
+    fill: str | None = "auto",
+    max_gap: float | None = None,
+    cutoff: float | None = None,
+) -> Recording:
+    """A recording without exchanged labels, spikes and gaps. The original is left as it is.
+
+    Swaps come first: a short one looks like two spikes. What was done is in ``history``, and the
+    same calls on the same recording do the same again.
+
+    Parameters
+    ----------
+    swaps
+        Find and repair exchanged labels; or those that ``find_swaps`` found before.
+    spikes
+        Take out samples that fly off and come back.
+    fill
+        How gaps are filled: ``auto``, ``spline``, ``rigid``, ``lowrank``; None leaves them.
+    max_gap
+        Longer gaps stay open, seconds.
+    cutoff
+        Low-pass in Hz; None leaves the motion as it is.
+    """
+    if swaps is not False:
+        recording = repair_swaps(recording, None if swaps is True else swaps)
+    if spikes:
+        recording = remove_spikes(recording)
+    if fill is not None:
+        recording = fill_gaps(recording, fill, max_gap)
+    return recording if cutoff is None else smooth(recording, cutoff)
