@@ -1,6 +1,7 @@
 """The order of the layers: a module imports only from layers below its own."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,16 +36,20 @@ def layer_of(path: Path) -> str:
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
+@cache
+def imports(source: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    found = ast.walk(ast.parse(source))
+    return tuple(node for node in found if isinstance(node, ast.Import | ast.ImportFrom))
+
+
 def imported_layers(source: str) -> list[tuple[int, str]]:
     """Line and layer of every import of ossature's own modules, also inside functions."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in imports(source):
         if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
         else:
-            continue
+            names = [alias.name for alias in node.names]
         for name in names:
             parts = name.split(".")
             if parts[0] == "ossature" and len(parts) > 1:
@@ -69,7 +74,7 @@ def test_imports_go_down(path):
 def test_imports_are_absolute(path):
     relative = [
         node.lineno
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in imports(path.read_text(encoding="utf-8"))
         if isinstance(node, ast.ImportFrom) and node.level > 0
     ]
     assert not relative, f"relative imports hide the layer: lines {relative}"
