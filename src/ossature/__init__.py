@@ -2,9 +2,10 @@
 
     import ossature as oss
 
-    take = oss.read("walk.c3d")
-    markers = take.recording()
-    oss.write(markers, "walk.trc")
+    take = oss.read("walk.c3d")              # any format, recognised by content
+    solved = oss.solve(take)[0]              # bodies, joints, calibration, poses
+    oss.write(solved.motion, "walk.bvh")
+    oss.write(solved.skeleton, "walk.json")
 
 Values are frozen; time first, xyz last; metres, radians, seconds, z up, quaternions w x y z.
 """
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ossature.formats import write as write
     from ossature.joints import JointStatistics as JointStatistics
     from ossature.joints import joints as joints
+    from ossature.pipeline import solve as solve
     from ossature.values import Bodies as Bodies
     from ossature.values import Motion as Motion
     from ossature.values import Recording as Recording
@@ -37,6 +39,7 @@ _HOMES = {
     "write": "ossature.formats",
     "JointStatistics": "ossature.joints",
     "joints": "ossature.joints",
+    "solve": "ossature.pipeline",
     "Bodies": "ossature.values",
     "Motion": "ossature.values",
     "Recording": "ossature.values",
@@ -55,6 +58,7 @@ __all__ = [
     "clean",
     "joints",
     "read",
+    "solve",
     "write",
 ]
 
