@@ -223,6 +223,13 @@ def test_filled_is_never_evidence(residuals):
     assert (found.residuals[100:120, 2] == 0.0).all()
 
 
+def test_what_is_filled_is_still_no_evidence_after_writing(tmp_path):
+    found = fill(blank(turning(), "c", 100, 119))
+    oss.write(found, tmp_path / "filled.c3d")
+    again = oss.read(tmp_path / "filled.c3d").recording()
+    assert np.array_equal(again.measured, found.measured)
+
+
 @pytest.mark.parametrize("method", ["butterworth", "spline"])
 def test_smoothing_halves_the_power_at_the_cutoff(method):
     """A sine at the cut-off keeps 1/√2 of its size, a slow one stays, a fast one goes; no lag."""

@@ -294,10 +294,14 @@ def _frames(plan: Plan) -> np.ndarray:
 
 
 def _codes(recording: Recording, plan: Plan) -> Array | float:
-    """Residuals in steps of the scale: 0 stays 0, what was measured is at least one."""
+    """Residuals in steps of the scale: 0 stays 0, what was measured is at least one.
+
+    NaN on a point that was seen, measured with an error that nobody stated, is the smallest step.
+    """
     if recording.residuals is None:
         return 0.0
-    steps = np.nan_to_num(recording.residuals) / (float(np.float32(plan.scale)) * plan.metres)
+    steps = recording.residuals / (float(np.float32(plan.scale)) * plan.metres)
+    steps = np.where(np.isnan(steps), 1.0, steps)
     return np.where(steps > 0.0, np.clip(np.rint(steps), 1.0, MOST_CODES), 0.0)
 
 
