@@ -12,30 +12,64 @@ import click
     "--output",
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder.",
+    help="Folder for skeleton.json, summary.json, motion.bvh and residuals.svg.",
 )
-@click.option("--root", metavar="BODY", help="Body to start from. [default: the most central one]")
+@click.option("--root", metavar="BODY", help="Body to start from.  [default: the most central one]")
+@click.option("--subject", metavar="NAME", help="Whose bodies, where FILE holds several.")
+@click.option(
+    "--like",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File with a skeleton whose hierarchy is kept; by default it is found.",
+)
+@click.option(
+    "--measured",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="CSV of limb,cm: lengths measured by hand, shown beside those found.",
+)
+@click.option(
+    "--known-distance",
+    nargs=3,
+    type=(str, str, float),
+    metavar="BODY BODY METRES",
+    help="Two sensors fixed at this distance give the tracker's scale.",
+)
 @click.option("--robust", is_flag=True, help="Let outlying frames count less.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
-def joints(file: Path, output: Path, root: str | None, *, robust: bool, as_json: bool) -> None:
-    """Joints, hierarchy, loops and slips from the moving bodies in FILE.
+def joints(
+    file: Path,
+    output: Path,
+    root: str | None,
+    subject: str | None,
+    like: Path | None,
+    measured: Path | None,
+    known_distance: tuple[str, str, float] | None,
+    *,
+    robust: bool,
+    as_json: bool,
+) -> None:
+    """Joints, hierarchy, loops and slips from the moving bodies or marker clusters in FILE.
 
-    Writes skeleton.json and summary.json.
-
-    Example: ossature joints sensors.csv -o rig
+    Example: ossature joints sensors.csv -o rig --root pelvis
     """
     from ossature.formats import read
+    from ossature.formats.measured import read_measured
     from ossature.joints.find import joints as find_joints
-    from ossature.joints.output import summary_of, summary_text, write_joints
+    from ossature.joints.output import summary_json, summary_of, summary_text, write_joints
+    from ossature.joints.scale import rescaled, scale_factor
+    from ossature.joints.source import bodies_of
+    from ossature.joints.table import limb_table
 
-    bodies = read(file).body_poses()
-    found = find_joints(bodies, root=root, robust=robust)
-    summary = summary_of(bodies, found)
-    write_joints(found, summary, output)
-    if as_json:
-        import msgspec
+    bodies, noise = bodies_of(read(file), subject)
+    if known_distance:
+        bodies = rescaled(bodies, scale_factor(bodies, *known_distance))
+    parents = None if like is None else _parents(read(like).skeleton())
+    found = find_joints(bodies, root=root, parents=parents, noise=noise, robust=robust)
+    limbs = limb_table(found, read_measured(measured) if measured else None)
+    summary = summary_of(bodies, found, limbs)
+    write_joints(bodies, found, summary, output)
+    click.echo(summary_json(summary) if as_json else summary_text(found, limbs))
+    click.echo(output, err=True)
 
-        click.echo(msgspec.json.encode(summary).decode())
-    else:
-        click.echo(summary_text(found))
-        click.echo(output)
+
+def _parents(skeleton) -> dict[str, str]:
+    return {body.name: body.parent for body in skeleton.bodies if body.parent is not None}

@@ -9,6 +9,7 @@ from ossature.errors import BadValue, UnknownName
 from ossature.joints import hierarchy
 from ossature.joints.centre import PairFits, fit_pairs
 from ossature.joints.checks import check_bodies, check_motion, without_poses
+from ossature.joints.coach import advise
 from ossature.joints.loops import (
     Closure,
     as_attachment,
@@ -93,6 +94,7 @@ def joints(
             *(as_event(bodies, slip) for slip in slips),
             *(as_attachment(bodies, closure) for closure in attachments),
         ),
+        advice=advise(bodies, tuple(connections)),
         warnings=(*warnings, *_warnings(connections)),
         subject=bodies.subject,
         history=(*bodies.history, "joints from motion"),

@@ -28,7 +28,7 @@ APART = 0.03
 """Metres: a loop joint lies at least this far from every joint between its bodies."""
 TURN = np.radians(5.0)
 """Radians: a loop joint turns at least this much (rms) about every axis."""
-REACH = 0.6
+REACH = 0.35
 """Metres: farthest that a loop joint lies from its bodies' origins."""
 BLOCK = 0.5
 """Seconds: the grain in which parts of a take are looked at."""
@@ -154,22 +154,23 @@ def _fitted(
     noise: Array,
 ) -> Closure | None:
     """The joint of a part of the take with its ends set to the frame; None if it is no joint."""
-    start, stop = frames
-    limit = np.sqrt(LOOSER * (noise[pair[0]] + noise[pair[1]]) + SMALLEST**2)
+    limit = float(np.sqrt(LOOSER * (noise[pair[0]] + noise[pair[1]]) + SMALLEST**2))
     both = bodies.select([bodies.names[body] for body in pair])
     own = PoseNoise(pose_noise.position[list(pair)], pose_noise.rotation[list(pair)])
+    apart, centres = np.zeros(0), np.zeros(6)
     for _ in range(2):
-        fits = fit_pairs(JointStatistics.of(_frames(both, start, stop)), own)
+        fits = fit_pairs(JointStatistics.of(_frames(both, *frames)), own)
         if not _holds(fits, noise[list(pair)])[0]:
             return None
-        apart = np.linalg.norm(residual_vectors(both, (0, 1), fits.centres[0]), axis=-1)
-        start, stop = _grown(apart, start, stop, 3.0 * limit)
+        centres = fits.centres[0]
+        apart = np.linalg.norm(residual_vectors(both, (0, 1), centres), axis=-1)
+        frames = _grown(apart, *frames, 3.0 * limit)
+    start, stop = frames
     outside = np.concatenate([apart[:start], apart[stop:]])
-    whole = stop - start > 0.9 * bodies.n_frames
-    if whole or np.nanmedian(outside) < 5.0 * limit:
+    if stop - start > 0.9 * bodies.n_frames or np.nanmedian(outside) < 5.0 * limit:
         return None
     rms = float(np.sqrt(np.nanmean(apart[start:stop] ** 2)))
-    return Closure(pair, (start, stop - 1), fits.centres[0], rms)
+    return Closure(pair, (start, stop - 1), centres, rms)
 
 
 def _grown(apart: Array, start: int, stop: int, limit: float) -> tuple[int, int]:

@@ -8,10 +8,14 @@ import numpy as np
 
 from ossature.formats import write
 from ossature.formats.registry import whole_file
-from ossature.values import Bodies, Joints
+from ossature.joints.figures import residual_page
+from ossature.joints.playback import play_back
+from ossature.joints.table import Limb, table_text
+from ossature.values import Attachment, Bodies, Connection, Joints, Slip
+from ossature.values.events import Event
 
 
-def summary_of(bodies: Bodies, found: Joints) -> dict[str, Any]:
+def summary_of(bodies: Bodies, found: Joints, limbs: tuple[Limb, ...]) -> dict[str, Any]:
     """The facts of a run, as they stand in summary.json. Lengths in millimetres."""
     return {
         "frames": bodies.n_frames,
@@ -22,6 +26,7 @@ def summary_of(bodies: Bodies, found: Joints) -> dict[str, Any]:
         "ambiguous": found.ambiguous,
         "joints": {link.child: _joint_facts(link) for link in found.connections},
         "looseness_mm": {name: 1000 * value for name, value in found.looseness.items()},
+        "limbs": [_limb_facts(limb) for limb in limbs],
         "loops": len(found.loops),
         "events": len(found.events),
         "advice": [advice.text for advice in found.advice],
@@ -29,7 +34,7 @@ def summary_of(bodies: Bodies, found: Joints) -> dict[str, Any]:
     }
 
 
-def _joint_facts(link: Any) -> dict[str, Any]:
+def _joint_facts(link: Connection) -> dict[str, Any]:
     deviations, _ = link.ellipsoid
     return {
         "parent": link.parent,
@@ -42,7 +47,17 @@ def _joint_facts(link: Any) -> dict[str, Any]:
     }
 
 
-def summary_text(found: Joints) -> str:
+def _limb_facts(limb: Limb) -> dict[str, Any]:
+    return {
+        "limb": limb.name,
+        "found_mm": 1000 * limb.length,
+        "deviation_mm": 1000 * limb.deviation,
+        "measured_mm": None if limb.measured is None else 1000 * limb.measured,
+        "difference_mm": None if limb.difference is None else 1000 * limb.difference,
+    }
+
+
+def summary_text(found: Joints, limbs: tuple[Limb, ...]) -> str:
     """A line per joint, and what to know about the take."""
     lines = [f"{found.root} (root)"]
     for link in found.connections:
@@ -52,13 +67,34 @@ def summary_text(found: Joints) -> str:
             f"{link.child} on {link.parent}: {link.kind}, residual {1000 * link.rms:.2f} mm, "
             f"known to ±{worst:.2g} mm{note}"
         )
-    lines += [advice.text for advice in found.advice]
+    lines += ["", table_text(limbs), ""]
+    lines += [_event_text(event) for event in found.events]
+    lines += [
+        f"{' and '.join(loop.bodies)} close a loop, residual {1000 * loop.rms:.2f} mm"
+        for loop in found.loops
+    ]
+    lines += [f"advice: {advice.text}" for advice in found.advice]
     lines += [f"warning: {warning}" for warning in found.warnings]
     return "\n".join(lines)
 
 
-def write_joints(found: Joints, summary: dict[str, Any], folder: Path) -> None:
-    """skeleton.json and summary.json in ``folder``."""
+def _event_text(event: Event) -> str:
+    if isinstance(event, Slip):
+        return f"{event.body} slipped by {1000 * event.size:.1f} mm at frame {event.frame}"
+    assert isinstance(event, Attachment)
+    first, last = event.frames
+    return f"{' and '.join(event.bodies)} held together from frame {first} to {last}"
+
+
+def summary_json(summary: dict[str, Any]) -> str:
+    return msgspec.json.format(msgspec.json.encode(summary), indent=2).decode()
+
+
+def write_joints(bodies: Bodies, found: Joints, summary: dict[str, Any], folder: Path) -> None:
+    """skeleton.json, summary.json, the residual plots and the motion in ``folder``."""
     write(found.skeleton(), folder / "skeleton.json")
+    write(play_back(bodies, found), folder / "motion.bvh")
     with whole_file(folder / "summary.json") as partial:
-        partial.write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
+        partial.write_text(summary_json(summary), encoding="utf-8")
+    with whole_file(folder / "residuals.svg") as partial:
+        partial.write_text(residual_page(found), encoding="utf-8")

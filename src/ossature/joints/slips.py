@@ -22,6 +22,8 @@ SHARPEST_ELSEWHERE = 2.0
 """A slip steps by this many times what 99 of 100 other instants do."""
 SMALLEST = 0.005
 """Metres."""
+LASTING = 5
+"""Windows that must lie before and after a slip."""
 FINEST = 1e-4
 """Metres: residuals below this are all the same."""
 MOST = 8
@@ -50,7 +52,7 @@ class Step:
 def find_slip(bodies: Bodies, links: list[Link]) -> Step | None:
     """The clearest slip of the take, if there is one."""
     half = max(4, round(WINDOW * bodies.rate))
-    if bodies.n_frames < 6 * half:
+    if bodies.n_frames < 3 * LASTING * half:
         return None
     best, frame = 0.0, -1
     for link in links:
@@ -71,7 +73,8 @@ def _steps(vectors: Array, half: int) -> Array:
     sums = np.cumsum(np.vstack([np.zeros(3), np.where(seen[:, None], vectors, 0.0)]), axis=0)
     counts = np.cumsum(np.concatenate([[0], seen]))
     steps = np.zeros(len(vectors))
-    at = np.arange(half, len(vectors) - half)
+    # a step near either end cannot be told from a passing disturbance
+    at = np.arange(LASTING * half, len(vectors) - LASTING * half)
     before, after = counts[at] - counts[at - half], counts[at + half] - counts[at]
     enough = (before >= half // 2) & (after >= half // 2)
     at, before, after = at[enough], before[enough, None], after[enough, None]
