@@ -13,13 +13,14 @@ from ossature.calibrate.marker_sets import Landmark
 from ossature.calibrate.rig import Rig
 from ossature.calibrate.start import start_poses
 from ossature.calibrate.template import guess_from_template
+from ossature.calibrate.variety import spread_frames, varied_frames
 from ossature.errors import NotEnoughData
 from ossature.maths import quat
 from ossature.maths.quat import Array
 from ossature.values import Body, Joint, Marker, Recording, Skeleton
 
 FRAMES = 80
-"""Frames that the fit looks at, spread evenly over all takes."""
+"""Frames that the fit looks at: half evenly over all takes, half where poses differ most."""
 INDEPENDENT_FRAMES = 25
 """Skin moves alike in alike poses: however many frames there are, they say no more about the
 skeleton than about this many independent ones would."""
@@ -81,7 +82,7 @@ def fit_guess(guess: Guess, observed: Array, *, subject: str = "") -> Calibratio
     observed : (n_frames, n_markers, 3)
         The guess's markers over all takes, metres; NaN where not seen.
     """
-    candidates = _spread_frames(np.isfinite(observed[..., 0]), 4 * FRAMES)
+    candidates = spread_frames(np.isfinite(observed[..., 0]), 4 * FRAMES)
     poses = start_poses(guess.rig, observed[candidates])
     fixed = np.isfinite(poses.root[:, 0])
     if not fixed.any():
@@ -90,7 +91,7 @@ def fit_guess(guess: Guess, observed: Array, *, subject: str = "") -> Calibratio
             "the root's pose cannot be found"
         )
     chosen = np.flatnonzero(fixed)
-    chosen = chosen[np.linspace(0, len(chosen) - 1, min(FRAMES, len(chosen))).astype(int)]
+    chosen = chosen[varied_frames(poses.rotations[chosen], guess.rig.parents, FRAMES)]
     frames = observed[candidates[chosen]]
     start = Poses(poses.rotations[chosen], poses.root[chosen])
     fit = adjust(guess.rig, frames, start, _weighed(guess.beliefs, len(frames)))
@@ -126,13 +127,6 @@ def _stacked(recordings: Sequence[Recording], labels: Sequence[str]) -> Array:
                 part[shown, column] = take.positions[shown, index]
         parts.append(part)
     return np.concatenate(parts)
-
-
-def _spread_frames(seen: np.ndarray, n: int) -> np.ndarray:
-    """Up to ``n`` frames, one from each stretch of the takes: the one that shows most markers."""
-    count = seen.sum(axis=1)
-    stretches = np.array_split(np.arange(len(seen)), min(n, len(seen)))
-    return np.array([stretch[np.argmax(count[stretch])] for stretch in stretches])
 
 
 def _weighed(beliefs: Beliefs, n_frames: int) -> Beliefs:

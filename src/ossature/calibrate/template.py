@@ -18,8 +18,9 @@ from ossature.maths.rigid import fit_rigid
 
 PLACE_SIGMA = 0.10
 """Metres. A marker's place on its body, template against subject."""
-REACH = 0.12
-"""Metres. Markers this near to a joint say where it is."""
+REACH = 0.06
+"""Metres. Markers this near to a joint say where it is: the one on the bone beside it, not those
+half a limb away, whose places are anybody's choice."""
 DRIFT = 0.10
 """A joint guessed from a marker one metre away is unsure by this many metres more."""
 TWIN_SIGMA = 0.01
