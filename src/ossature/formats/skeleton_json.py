@@ -15,6 +15,14 @@ import numpy as np
 
 from ossature.errors import BadValue, FormatError, OssatureError
 from ossature.formats.json_text import decode
+from ossature.formats.limb_json import (
+    FrameRecord,
+    MovementRecord,
+    from_frame,
+    from_movement,
+    to_frame,
+    to_movement,
+)
 from ossature.formats.registry import Format, WriteOptions
 from ossature.values import Body, Event, Joint, Limits, Loop, Marker, Skeleton, Take
 
@@ -62,6 +70,8 @@ class BodyRecord(msgspec.Struct):
     length: float | None = None
     tip: Point | None = None
     markers: tuple[MarkerRecord, ...] = ()
+    frame: FrameRecord | None = None
+    movement: MovementRecord | None = None
 
 
 class LoopRecord(msgspec.Struct):
@@ -155,7 +165,16 @@ def from_body(body: Body) -> BodyRecord:
         for m in body.markers
     )
     tip = None if body.tip is None else _point(body.tip)
-    return BodyRecord(body.name, body.parent, joint, _known(body.length), tip, markers)
+    return BodyRecord(
+        body.name,
+        body.parent,
+        joint,
+        _known(body.length),
+        tip,
+        markers,
+        from_frame(body.frame),
+        from_movement(body.movement),
+    )
 
 
 def to_skeleton(record: SkeletonRecord) -> Skeleton:
@@ -192,7 +211,16 @@ def to_body(record: BodyRecord) -> Body:
         for m in record.markers
     )
     tip = None if record.tip is None else np.array(record.tip)
-    return Body(record.name, record.parent, joint, record.length, markers, tip)
+    return Body(
+        record.name,
+        record.parent,
+        joint,
+        record.length,
+        markers,
+        tip,
+        to_frame(record.frame),
+        to_movement(record.movement),
+    )
 
 
 def _from_limits(limits: Limits | None) -> LimitsRecord | None:

@@ -8,6 +8,7 @@ missing sample is NaN. ``history`` says what has been done, oldest first.
 from ossature.values.bodies import Bodies
 from ossature.values.events import Attachment, Event, Mark, Slip, Swap
 from ossature.values.joints import Advice, Connection, Joints
+from ossature.values.limb import Frame, Movement
 from ossature.values.motion import Motion
 from ossature.values.recording import Analog, Recording
 from ossature.values.skeleton import Body, Joint, Limits, Loop, Marker, Skeleton
@@ -22,6 +23,7 @@ __all__ = [
     "Body",
     "Connection",
     "Event",
+    "Frame",
     "Joint",
     "Joints",
     "Limits",
@@ -29,6 +31,7 @@ __all__ = [
     "Mark",
     "Marker",
     "Motion",
+    "Movement",
     "Recording",
     "Skeleton",
     "Slip",

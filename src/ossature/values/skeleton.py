@@ -9,6 +9,7 @@ import numpy as np
 from ossature.errors import BadValue, UnknownName
 from ossature.values.arrays import Array, frozen, unique_names
 from ossature.values.events import Event
+from ossature.values.limb import Frame, Movement
 
 KINDS = ("fixed", "hinge", "universal", "ball", "free")
 
@@ -86,6 +87,10 @@ class Body:
     markers: tuple[Marker, ...] = ()
     tip: Array | None = None
     """(3,) end of a bone that has no child, in the body's frame."""
+    frame: Frame | None = None
+    """The limb's frame by the body's planes, where ``normalise`` has found it."""
+    movement: Movement | None = None
+    """The limb's movement axes, where ``axes`` has found them."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "markers", tuple(self.markers))
