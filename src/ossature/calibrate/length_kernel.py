@@ -10,8 +10,8 @@ subtree pulls along it, so the multipliers go first, in closed form:
     block    B_j = E_jᵀ A_j E_j + λ_j 1                    2 × 2, E_j spans what is across u_j
     passed   P_j = A_j − A_j E_j B_j⁻¹ E_jᵀ A_j,           A_j = w_j 1 + Σ_children P_c
 
-The whole reduced Hessian is positive definite exactly when every B_j is, so lifting the blocks
-that are not makes each step point downhill.
+The reduced Hessian is positive definite exactly when every B_j and the root's A are, so lifting
+the blocks that are not makes each step point downhill.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ ROUNDING = 1e-14
 
 
 @njit(cache=True, nogil=True)
-def place_frames(q, w, parents, lengths, tolerance, most, p, iterations, settled):
+def place_frames(q, w, parents, lengths, tolerance, most, p, settled):
     """Move ``p`` (n_frames, n_joints, 3) to the least Σ w ‖p − q‖² with these bone lengths.
 
     ``p`` is the start on entry: only its root and its directions are used.
@@ -40,15 +40,14 @@ def place_frames(q, w, parents, lengths, tolerance, most, p, iterations, settled
         _chain(p[f], u, parents, lengths, p[f])
         cost = _cost(p[f], q[f], w[f])
         settled[f] = False
-        for iteration in range(most):
+        for _ in range(most):
             _bases(u, basis)
             if _pulls(p[f], q[f], w[f], parents, lengths, basis, pull) <= tolerance:
                 settled[f] = True
                 break
-            iterations[f] = iteration + 1
             _eliminate(w[f], parents, lengths, u, basis, pull, A, P, B)
-            slope = _newton_step(p[f], q[f], w[f], parents, basis, A, B, force, step)
-            size = 1.0
+            slope = _newton_step(p[f], q[f], w[f], parents, basis, A, B, force, step, tried)
+            size, cost_tried = 1.0, cost
             while size > 1e-9:
                 _moved(p[f], u, step, size, parents, lengths, pull, tried)
                 cost_tried = _cost(tried, q[f], w[f])
@@ -172,6 +171,7 @@ def _eliminate(w, parents, lengths, u, basis, pull, A, P, B):
                 A[j, a, b] = w[j] if a == b else 0.0
     for j in range(len(parents) - 1, -1, -1):
         if parents[j] < 0:
+            _lift(A[j])
             continue
         B[j] = 0.0
         if lengths[j] > 0.0:
@@ -201,6 +201,25 @@ def _block(A, basis, tension, inverse):
 
 
 @njit(cache=True, nogil=True)
+def _lift(A):
+    """Add to the diagonal until the matrix is positive definite."""
+    size = abs(A[0, 0]) + abs(A[1, 1]) + abs(A[2, 2]) + 1e-12
+    least, lift = LIFT * size, LIFT * size
+    while True:
+        minor = A[0, 0] * A[1, 1] - A[0, 1] * A[1, 0]
+        determinant = (
+            A[2, 2] * minor
+            - A[1, 2] * (A[0, 0] * A[2, 1] - A[0, 1] * A[2, 0])
+            + A[0, 2] * (A[1, 0] * A[2, 1] - A[1, 1] * A[2, 0])
+        )
+        if A[0, 0] > least and minor > least * A[0, 0] and determinant > least * minor:
+            return
+        for i in range(3):
+            A[i, i] += lift
+        lift *= 2.0
+
+
+@njit(cache=True, nogil=True)
 def _form(A, a, b):
     """aᵀ A b."""
     total = 0.0
@@ -220,7 +239,7 @@ def _pass_on(A, basis, B, P):
 
 
 @njit(cache=True, nogil=True)
-def _newton_step(p, q, w, parents, basis, A, B, force, step):
+def _newton_step(p, q, w, parents, basis, A, B, force, step, moved):
     """Newton's ``step``: of roots a shift, of bones the move of their end against their start.
 
     Returns the slope of the cost along it.
@@ -235,7 +254,7 @@ def _newton_step(p, q, w, parents, basis, A, B, force, step):
         for i in range(3):
             along = x * _dot(A[j, i], basis[j, 0]) + y * _dot(A[j, i], basis[j, 1])
             force[parents[j], i] += force[j, i] + along
-    return _substitute(p, q, w, parents, basis, A, B, force, step)
+    return _substitute(p, q, w, parents, basis, A, B, force, step, moved)
 
 
 @njit(cache=True, nogil=True)
@@ -246,20 +265,19 @@ def _turn(force, basis, B):
 
 
 @njit(cache=True, nogil=True)
-def _substitute(p, q, w, parents, basis, A, B, force, step):
+def _substitute(p, q, w, parents, basis, A, B, force, step, moved):
     """Root to leaves: answers to the forces, given how the parent's joint moved."""
     slope = 0.0
-    moved = np.zeros((len(parents), 3))
-    felt = np.zeros(3)
     for j in range(len(parents)):
         if parents[j] < 0:
             _solve3(A[j], force[j], step[j])
-            moved[j] = step[j]
+            for i in range(3):
+                moved[j, i] = step[j, i]
         else:
             before = moved[parents[j]]
             for i in range(3):
-                felt[i] = force[j, i] + _dot(A[j, i], before)
-            x, y = _turn(felt, basis[j], B[j])
+                force[j, i] += _dot(A[j, i], before)
+            x, y = _turn(force[j], basis[j], B[j])
             for i in range(3):
                 step[j, i] = x * basis[j, 0, i] + y * basis[j, 1, i]
                 moved[j, i] = before[i] + step[j, i]

@@ -1,23 +1,33 @@
 """Bones of fixed length through joint positions that do not keep theirs (004 §3.3, METHODS §5)."""
 
 import enum
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ossature.calibrate.joint_noise import Moments, debiased, length_moments
+from ossature.calibrate.dividing import Links, divide, joined
+from ossature.calibrate.joint_noise import debiased, length_moments, mean_lengths
 from ossature.errors import BadValue, NotEnoughData, ShapeError
 from ossature.maths.quat import Array
 
 WEAK = 1e-4
 """Weight of a filled-in position: enough to decide where nothing is seen, too little to pull."""
-STEP = 1e-11
-"""The lengths are found when a Newton step moves none farther, metres."""
+STEP = 1e-8
+"""The lengths are found when a Newton step moves none farther, metres: what then remains is of
+the order of its square."""
 GRADIENT = 1e-10
 """A frame is placed when no freedom of it pulls harder, metres."""
 FRAME_ITERATIONS, LENGTH_ITERATIONS = 100, 50
+LEAST_FRAMES = 500
+"""Fewer are not worth a thread."""
+
+T = TypeVar("T")
 
 
 class Status(enum.Enum):
@@ -55,6 +65,8 @@ class LengthFit:
     """Newton steps for the lengths."""
     unsettled: tuple[int, ...] = ()
     """Frames whose own iteration did not settle."""
+    doubtful: tuple[int, ...] = ()
+    """Joints whose bone is no longer than its noise; the mean of what was seen stands for it."""
     disagreement: float = 0.0
     """With ``dividing``: RMS distance of the links' ideas of the joints they share, metres."""
 
@@ -111,32 +123,38 @@ def fit_lengths(
     dividing
         Solve chains apart as the paper does, to compare with; they disagree where they meet.
     """
-    positions, tree = _checked(positions, parents)
+    joints, tree = _checked(positions, parents)
     known = _known(lengths, tree)
-    moments = length_moments(positions, tree)
-    if dividing:
-        return _fit_divided(positions, tree, known, moments, debias=debias, noise=noise)
-    return _fit_whole(positions, tree, known, moments, debias=debias, noise=noise)
+    if noise is not None and not (np.isfinite(noise) and noise >= 0.0):
+        raise BadValue(f"noise must be a standard deviation in metres, got {noise}")
+    if not dividing:
+        return _fit(joints, tree, known, debias=debias, noise=noise)
+    links = divide(joints, tree)
+    apart = _fit(
+        joints[:, links.columns], links.parents, known[links.columns], debias=debias, noise=noise
+    )
+    return _put_together(apart, joints, tree, links)
 
 
-def _fit_whole(
+def _fit(
     positions: Array,
     tree: NDArray[np.int64],
     known: Array,
-    moments: Moments,
     *,
     debias: bool,
     noise: float | None,
 ) -> LengthFit:
+    moments = length_moments(positions, tree)
     bones = tree >= 0
     unknown = bones & np.isnan(known)
-    unseen = np.flatnonzero(unknown & (moments.count == 0))
+    unseen = np.flatnonzero(unknown & (moments.frames == 0))
     if len(unseen):
         raise NotEnoughData(
-            f"bone {unseen[0]} is never seen with both its ends; give its length or leave it out"
+            f"the bone to joint {unseen[0]} is never seen with both its ends; give its length or "
+            "leave it out"
         )
-    estimate = debiased(moments, noise) if debias else moments.mean_estimate()
-    start = np.where(unknown, estimate.lengths, known)
+    estimate = debiased(moments, noise) if debias else mean_lengths(moments)
+    start = np.where(unknown, estimate.lengths, np.where(bones, known, 0.0))
     seen = np.isfinite(positions).all(axis=-1)
     problem = _problem(filled(positions, tree), np.where(seen, 1.0, WEAK), tree)
     if debias or not unknown.any():
@@ -154,10 +172,29 @@ def _fit_whole(
         np.where(unknown, errors, np.nan),
         estimate.noise,
         residuals,
-        tuple(np.flatnonzero(~seen.any(axis=1)).tolist()),
+        tuple(np.flatnonzero(~seen.any(axis=-1)).tolist()),
         status,
         iterations,
         tuple(np.flatnonzero(~settled).tolist()),
+        doubtful=tuple(np.flatnonzero(unknown & estimate.doubtful).tolist()) if debias else (),
+    )
+
+
+def _put_together(
+    apart: LengthFit, positions: Array, tree: NDArray[np.int64], links: Links
+) -> LengthFit:
+    """One skeleton again: every link starts where the one before has put their joint."""
+    whole, disagreement = joined(apart.positions, links, tree)
+    own = links.own
+    return replace(
+        apart,
+        positions=whole,
+        lengths=apart.lengths[own],
+        standard_errors=apart.standard_errors[own],
+        noise=apart.noise[own],
+        residuals=np.linalg.norm(whole - positions, axis=-1),
+        disagreement=disagreement,
+        doubtful=tuple(np.flatnonzero(np.isin(own, apart.doubtful)).tolist()),
     )
 
 
@@ -168,7 +205,8 @@ def _newton(
     placed, settled = _place(problem, lengths, problem.targets.copy())
     cost, gradients, hessian = _system(problem, lengths, placed, free)
     status, iteration = Status.MAX_ITERATIONS, 0
-    for iteration in range(1, LENGTH_ITERATIONS + 1):
+    while iteration < LENGTH_ITERATIONS:
+        iteration += 1
         step = np.zeros_like(lengths)
         step[free] = -np.linalg.solve(hessian, gradients.sum(axis=0))
         size = _longest_step(lengths, step)
@@ -203,3 +241,128 @@ def _sandwich(gradients: Array, hessian: Array) -> Array:
     sums = np.array([block.sum(axis=0) for block in blocks])
     steps = np.linalg.solve(hessian, sums.T)
     return np.sqrt(np.sum(steps**2, axis=1))
+
+
+def _system(
+    problem: _Problem, lengths: Array, placed: Array, free: NDArray[np.bool_]
+) -> tuple[float, Array, Array]:
+    """Cost of the placed frames; its gradient by frame and curvature in the free lengths."""
+    from ossature.calibrate import length_kernel  # numba loads only when a fit is made
+
+    n_joints = len(lengths)
+    gradients = np.zeros((len(placed), n_joints))
+
+    def work(frames: slice) -> tuple[float, Array]:
+        hessian = np.zeros((n_joints, n_joints))
+        cost = length_kernel.length_system(
+            problem.targets[frames],
+            problem.weights[frames],
+            problem.parents,
+            problem.starts,
+            problem.below,
+            lengths,
+            placed[frames],
+            gradients[frames],
+            hessian,
+        )
+        return cost, hessian
+
+    costs, hessians = zip(*_in_threads(work, len(placed)), strict=True)
+    hessian = np.sum(hessians, axis=0)[np.ix_(free, free)]
+    values, vectors = np.linalg.eigh(hessian)
+    # far from the answer the curvature may be negative; its size still tells how far to go
+    values = np.maximum(np.abs(values), 1e-6 * np.abs(values).max(initial=1e-300))
+    return sum(costs), gradients[:, free], (vectors * values) @ vectors.T
+
+
+def _place(problem: _Problem, lengths: Array, start: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Every frame on its own, lengths given; ``start`` is moved. Also which frames settled."""
+    from ossature.calibrate import length_kernel
+
+    settled = np.zeros(len(start), dtype=np.bool_)
+
+    def work(frames: slice) -> None:
+        length_kernel.place_frames(
+            problem.targets[frames],
+            problem.weights[frames],
+            problem.parents,
+            lengths,
+            GRADIENT,
+            FRAME_ITERATIONS,
+            start[frames],
+            settled[frames],
+        )
+
+    _in_threads(work, len(start))
+    return start, settled
+
+
+def _in_threads(work: Callable[[slice], T], n_frames: int) -> list[T]:
+    """Stretches of frames at the same time: the kernels let go of the interpreter."""
+    n_threads = min(os.cpu_count() or 1, -(-n_frames // LEAST_FRAMES))
+    edges = np.linspace(0, n_frames, n_threads + 1).astype(int).tolist()
+    stretches = [slice(first, last) for first, last in pairwise(edges)]
+    if n_threads < 2:
+        return [work(stretch) for stretch in stretches]
+    with ThreadPoolExecutor(n_threads) as threads:
+        return list(threads.map(work, stretches))
+
+
+def _problem(targets: Array, weights: Array, tree: NDArray[np.int64]) -> _Problem:
+    below: list[list[int]] = [[] for _ in tree]
+    for joint, parent in enumerate(tree):
+        while parent >= 0:
+            below[parent].append(joint)
+            parent = tree[parent]
+    starts = np.concatenate([[0], np.cumsum([len(joints) for joints in below])]).astype(np.int64)
+    flat = np.array([joint for joints in below for joint in joints], dtype=np.int64)
+    return _Problem(np.ascontiguousarray(targets), weights, tree, starts, flat)
+
+
+def filled(positions: Array, parents: Sequence[int] | NDArray[np.int64]) -> Array:
+    """Positions (n_frames, n_joints, 3) without gaps.
+
+    A missing joint is where its bone's vector, carried over the gap in a straight line, puts it;
+    a root goes in a straight line itself. Only a guess: the fit gives it next to no weight.
+    """
+    whole = np.array(positions)
+    for joint, parent in enumerate(parents):
+        base = np.zeros(3) if parent < 0 else whole[:, parent]
+        vector = np.array(positions[:, joint] - base)
+        missing = ~np.isfinite(vector).all(axis=-1)
+        if missing.all():
+            vector[:] = 0.0
+        elif missing.any():
+            frames, seen = np.flatnonzero(missing), np.flatnonzero(~missing)
+            for axis in range(3):
+                vector[missing, axis] = np.interp(frames, seen, vector[seen, axis])
+        whole[missing, joint] = (base + vector)[missing]
+    return whole
+
+
+def _checked(positions: ArrayLike, parents: Sequence[int]) -> tuple[Array, NDArray[np.int64]]:
+    joints, tree = np.array(positions, dtype=float), np.array(parents, dtype=np.int64)
+    if joints.ndim != 3 or joints.shape[1:] != (len(tree), 3):
+        raise ShapeError(
+            f"positions must have shape (n_frames, {len(tree)}, 3) for {len(tree)} parents, "
+            f"got {joints.shape}"
+        )
+    if (tree >= np.arange(len(tree))).any() or (tree < -1).any():
+        raise BadValue("parents must stand before their children, −1 for the root")
+    if len(tree) < 2 or not (tree >= 0).any():
+        raise NotEnoughData("a skeleton needs two joints or more with a bone between them")
+    joints[~np.isfinite(joints).all(axis=-1)] = np.nan
+    if not np.isfinite(joints).any():
+        raise NotEnoughData("no joint is seen in any frame")
+    return joints, tree
+
+
+def _known(lengths: ArrayLike | None, tree: NDArray[np.int64]) -> Array:
+    if lengths is None:
+        return np.full(len(tree), np.nan)
+    known = np.array(lengths, dtype=float)
+    if known.shape != tree.shape:
+        raise ShapeError(f"lengths must have shape ({len(tree)},), got {known.shape}")
+    if (known[tree >= 0] < 0.0).any() or np.isinf(known).any():
+        raise BadValue("lengths must not be negative or infinite")
+    return known
