@@ -23,27 +23,21 @@ from ossature.formats.limb_json import (
     to_frame,
     to_movement,
 )
+from ossature.formats.limits_json import (
+    LimitsRecord,
+    Point,
+    Rotation,
+    from_limits,
+    to_limits,
+)
 from ossature.formats.registry import Format, WriteOptions
-from ossature.values import Body, Event, Joint, Limits, Loop, Marker, Skeleton, Take
+from ossature.values import Body, Event, Joint, Loop, Marker, Skeleton, Take
 
 FORMAT = "ossature.skeleton"
 VERSION = 1
 
-Point = tuple[float, float, float]
 Row = tuple[float | None, float | None, float | None]
 Matrix = tuple[Row, Row, Row]
-
-
-class EulerRecord(msgspec.Struct):
-    axis: str
-    low: float | None
-    high: float | None
-
-
-class LimitsRecord(msgspec.Struct, omit_defaults=True):
-    hinge: tuple[float | None, float | None] | None = None
-    euler: tuple[EulerRecord, ...] = ()
-    frame: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
 
 
 class JointRecord(msgspec.Struct):
@@ -54,6 +48,7 @@ class JointRecord(msgspec.Struct):
     limits: LimitsRecord | None = None
     rms: float | None = None
     covariance: Matrix | None = None
+    rest: Rotation = (1.0, 0.0, 0.0, 0.0)
 
 
 class MarkerRecord(msgspec.Struct):
@@ -156,9 +151,10 @@ def from_body(body: Body) -> BodyRecord:
         in_parent=_point(body.joint.in_parent),
         in_body=_point(body.joint.in_body),
         axes=tuple(map(_point, body.joint.axes)),
-        limits=_from_limits(body.joint.limits),
+        limits=from_limits(body.joint.limits),
         rms=_known(body.joint.rms),
         covariance=_matrix(body.joint.covariance),
+        rest=tuple(body.joint.rest.tolist()),
     )
     markers = tuple(
         MarkerRecord(m.name, _point(m.position), _known(m.rms), _matrix(m.covariance))
@@ -202,9 +198,10 @@ def to_body(record: BodyRecord) -> Body:
         in_parent=np.array(record.joint.in_parent),
         in_body=np.array(record.joint.in_body),
         axes=np.array(record.joint.axes),
-        limits=_to_limits(record.joint.limits),
+        limits=to_limits(record.joint.limits),
         rms=record.joint.rms,
         covariance=_to_matrix(record.joint.covariance),
+        rest=np.array(record.joint.rest),
     )
     markers = tuple(
         Marker(m.name, np.array(m.position), m.rms, _to_matrix(m.covariance))
@@ -221,26 +218,6 @@ def to_body(record: BodyRecord) -> Body:
         to_frame(record.frame),
         to_movement(record.movement),
     )
-
-
-def _from_limits(limits: Limits | None) -> LimitsRecord | None:
-    if limits is None:
-        return None
-    hinge = limits.hinge and (_known(limits.hinge[0]), _known(limits.hinge[1]))
-    euler = [EulerRecord(axis, _known(low), _known(high)) for axis, low, high in limits.euler]
-    return LimitsRecord(hinge, tuple(euler), limits.frame)
-
-
-def _to_limits(record: LimitsRecord | None) -> Limits | None:
-    if record is None:
-        return None
-    hinge = record.hinge and _range(*record.hinge)
-    euler = tuple((e.axis, *_range(e.low, e.high)) for e in record.euler)
-    return Limits(hinge, euler, record.frame)
-
-
-def _range(low: float | None, high: float | None) -> tuple[float, float]:
-    return -np.inf if low is None else low, np.inf if high is None else high
 
 
 def _point(array: np.ndarray) -> Point:

@@ -9,9 +9,10 @@ from ossature.values.bodies import Bodies
 from ossature.values.events import Attachment, Event, Mark, Slip, Swap
 from ossature.values.joints import Advice, Connection, Joints
 from ossature.values.limb import Frame, Movement
+from ossature.values.limits import Bind, Cone, Evidence, Limits
 from ossature.values.motion import Motion
 from ossature.values.recording import Analog, Recording
-from ossature.values.skeleton import Body, Joint, Limits, Loop, Marker, Skeleton
+from ossature.values.skeleton import Body, Joint, Loop, Marker, Skeleton
 from ossature.values.source import Source
 from ossature.values.take import Take
 
@@ -19,10 +20,13 @@ __all__ = [
     "Advice",
     "Analog",
     "Attachment",
+    "Bind",
     "Bodies",
     "Body",
+    "Cone",
     "Connection",
     "Event",
+    "Evidence",
     "Frame",
     "Joint",
     "Joints",

@@ -7,24 +7,12 @@ from typing import Any
 import numpy as np
 
 from ossature.errors import BadValue, UnknownName
-from ossature.values.arrays import Array, frozen, unique_names
+from ossature.values.arrays import Array, frozen, unique_names, unit_quaternions
 from ossature.values.events import Event
 from ossature.values.limb import Frame, Movement
+from ossature.values.limits import Limits
 
 KINDS = ("fixed", "hinge", "universal", "ball", "free")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Limits:
-    """How far a joint goes, in one or several descriptions of the same thing. Radians."""
-
-    hinge: tuple[float, float] | None = None
-    """Angle about the joint's single axis."""
-    euler: tuple[tuple[str, float, float], ...] = ()
-    """Ranges of angles about successive axes, as files give them: (axis, low, high). The joint's
-    rotation is R(first)·R(second)·R(third)."""
-    frame: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
-    """Rotation to the parent's frame at rest from the frame whose x, y, z ``euler`` names."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +32,9 @@ class Joint:
     """How far the two bodies' ideas of the joint lie apart over the take, metres."""
     covariance: Array | None = None
     """(3, 3) of the joint centre in the parent's frame, square metres."""
+    rest: Array = (1.0, 0.0, 0.0, 0.0)  # type: ignore[assignment]
+    """(4,) rotation to the parent's frame from the body's where all angles about ``axes`` are
+    zero: a hinge's rotation is R(axis, angle)·rest."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -52,6 +43,7 @@ class Joint:
         object.__setattr__(self, "in_body", frozen(self.in_body, (3,), "in_body"))
         axes = np.asarray(self.axes, dtype=float).reshape(-1, 3)
         object.__setattr__(self, "axes", frozen(axes, ("n_axes", 3), "axes"))
+        object.__setattr__(self, "rest", unit_quaternions(frozen(self.rest, (4,), "rest")))
         if self.covariance is not None:
             object.__setattr__(self, "covariance", frozen(self.covariance, (3, 3), "covariance"))
 
