@@ -27,12 +27,12 @@ FIGURE = (
 
 
 def figure() -> Rig:
-    """37 degrees of freedom, 40 markers; no body has fewer than two."""
-    rng = np.random.default_rng(40)
-    bodies = [i for i, row in enumerate(FIGURE) for _ in range(row[5])]
-    _, parents, kinds, axes, offsets, _ = zip(*FIGURE, strict=True)
-    places = rng.normal(scale=(0.06, 0.06, 0.06), size=(len(bodies), 3))
-    places[:, 2] -= np.array([0.1 if kinds[b] != "free" else 0.0 for b in bodies])
+    """37 degrees of freedom, 40 markers on the skin, no body with fewer than two."""
+    _, parents, kinds, axes, offsets, counts = zip(*FIGURE, strict=True)
+    bodies = [body for body, count in enumerate(counts) for _ in range(count)]
+    turn = 2.4 * np.arange(len(bodies))  # round each limb, a little further down each time
+    height = np.concatenate([0.03 - 0.08 * np.arange(1, count + 1) for count in counts])
+    places = np.stack([0.07 * np.cos(turn), 0.07 * np.sin(turn), height], axis=-1)
     return Rig(build_tree(parents, kinds, axes, bodies), np.array(offsets, float), places)
 
 

@@ -166,7 +166,7 @@ def test_frames_in_any_order_are_found_from_their_own_markers(rng):
     rotations, root = move(rig, quat.identity((n_frames, 15)), np.zeros((n_frames, 3)), step)
     found = solve_frames(rig, pose_markers(rig, rotations, root), options=EXACT)
     right = quat.angle(quat.between(found.rotations, rotations)).max(axis=1) < 1e-5
-    # 20 draws of 300: 99.4–100 % found
+    # 10 draws of 300: all found
     assert right.mean() > 0.985
     bad = np.nanmax(found.marker_error, axis=1) > 1e-4
     assert not (bad & right).any()
@@ -271,18 +271,16 @@ def test_three_markers_in_a_line_are_no_evidence(rng):
 
 def test_robust_loss_ignores_a_thrown_marker(rng):
     rig, _, _, markers, observed = performance(60, rng, noise=0.001)
-    observed[:, 2] += (0.3, 0.0, 0.2)
-    plain = solve_frames(rig, observed)
-    robust = solve_frames(rig, observed, options=PoseOptions(loss="geman-mcclure"))
+    observed[:, 2] += (0.15, 0.0, 0.1)
 
-    def off(found):
-        return np.abs(
-            np.delete(pose_markers(rig, found.rotations, found.root) - markers, 2, 1)
-        ).max()
+    def off(options):
+        found = solve_frames(rig, observed, options=options)
+        error = pose_markers(rig, found.rotations, found.root) - markers
+        return np.median(np.abs(np.delete(error, 2, axis=1)).max(axis=(1, 2)))
 
-    # 20 draws: plain 100–190 mm, robust 2.8–4.2 mm
-    assert off(plain) > 0.05
-    assert off(robust) < 0.006
+    # 10 draws: squared 25–37 mm, robust 1.7–2.0 mm
+    assert off(PoseOptions()) > 0.015
+    assert off(PoseOptions(loss="geman-mcclure")) < 0.004
 
 
 def test_weight_zero_is_the_same_as_not_seen(rng):
@@ -307,8 +305,9 @@ def test_start_is_near_where_markers_fix_the_bodies(rng):
     q, place = start_frames(rig, markers, weights=np.ones((1, 40)), rest=quat.identity((1, 15)))
     off = quat.angle(quat.between(q, rotations))
     # every body of the figure has two markers and a joint, so only the markers further out disturb
-    assert np.degrees(off).max() < 3.0
-    assert np.abs(place - root).max() < 0.002
+    # 10 draws: 0.10–0.29°, 0.05 mm at most
+    assert np.degrees(off).max() < 0.6
+    assert np.abs(place - root).max() < 0.0002
 
 
 def test_time_is_linear_in_frames(rng):

@@ -4,7 +4,7 @@ import enum
 import itertools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -135,7 +135,9 @@ def solve_frames(
     model = lanes.make_model(rig, _rest_weights(rig, rest_weights, options))
     if start is not None:
         task.rotations[:], task.root[:] = on_joints(rig.tree, start[0]), start[1]
-    _track(rig, model, task, options)
+    for scale in _loss_scales(options):
+        task.status[task.status != damping.HELD] = damping.UNDECIDED
+        _track(rig, model, task, replace(options, loss_scale=scale))
     _hold(task)
     return PoseResult(
         quat.unroll(task.rotations),
@@ -170,6 +172,13 @@ def _rest_weights(rig: Rig, weights: ArrayLike | None, options: PoseOptions) -> 
     each = np.array(np.broadcast_to(each, rig.tree.n_bodies), dtype=np.float64)
     each[0] = 0.0  # a root has no rest: the world has no front
     return each
+
+
+def _loss_scales(options: PoseOptions) -> Iterator[float]:
+    """A loss that forgets far markers has local minima; widen it first, so that it chooses well."""
+    if options.loss == "geman-mcclure":
+        yield from (64.0 * options.loss_scale, 8.0 * options.loss_scale)
+    yield options.loss_scale
 
 
 def _track(rig: Rig, model: lanes.Model, task: damping.Task, options: PoseOptions) -> None:

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ossature.errors import NotEnoughData
-from ossature.pose.frames import PoseOptions, PoseResult, Status, solve_frames
+from ossature.pose.frames import PoseOptions, Status, solve_frames
+from ossature.pose.smooth import smooth_frames
 from ossature.pose.tree import Indices, compile_rig
 from ossature.values import Motion, Recording, Skeleton
 from ossature.values.arrays import Array
@@ -53,6 +54,7 @@ def solve(
     skeleton: Skeleton,
     *,
     weights: ArrayLike | None = None,
+    smooth: bool = False,
     options: PoseOptions | None = None,
 ) -> SolveResult:
     """Fit a skeleton whose lengths and marker places are known to every frame of a recording.
@@ -64,6 +66,8 @@ def solve(
     ----------
     weights : (n_markers,) or (n_frames, n_markers)
         Trust in each of the recording's markers that the skeleton carries, in their order.
+    smooth
+        Fit the whole clip at once instead of frame by frame; see ``smooth_frames``.
     """
     carried = {marker.name for body in skeleton.bodies for marker in body.markers}
     names = tuple(name for name in recording.names if name in carried)
@@ -76,18 +80,15 @@ def solve(
     result = solve_frames(rig, observed, weights=weights, options=options)
     if len(result.held) == len(observed):
         raise NotEnoughData("no frame shows three markers off a line; there is no pose to find")
-    motion = _as_motion(recording, skeleton, result)
-    return SolveResult(motion, result.marker_error, names, result.status, result.iterations)
-
-
-def _as_motion(recording: Recording, skeleton: Skeleton, result: PoseResult) -> Motion:
-    return Motion(
+    found = smooth_frames(rig, observed, result, rate=recording.rate) if smooth else result
+    motion = Motion(
         skeleton,
-        result.rotations,
-        result.root,
+        found.rotations,
+        found.root,
         recording.rate,
         marks=recording.marks,
         held=result.held,
-        history=(*recording.history, "solved frame by frame"),
+        history=(*recording.history, "solved over the clip" if smooth else "solved frame by frame"),
         source=recording.source,
     )
+    return SolveResult(motion, found.marker_error, names, result.status, result.iterations)

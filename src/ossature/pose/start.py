@@ -87,6 +87,14 @@ def _on_joint(tree: Tree, body: int, q: Array) -> Array:
     return quat.multiply(lead, _twist(quat.between(lead, q), last))
 
 
+def universal_angles(q: Array, first: Array, last: Array) -> Array:
+    """(..., 2) angles of rotations that a universal joint allows, radians."""
+    lead = _twist_before(q, first, last)
+    follow = quat.between(lead, q)
+    halves = [(lead[..., 1:] @ first, lead[..., 0]), (follow[..., 1:] @ last, follow[..., 0])]
+    return np.stack([2.0 * np.arctan2(sine, cosine) for sine, cosine in halves], axis=-1)
+
+
 def _twist_before(q: Array, first: Array, last: Array) -> Array:
     """The first turn of a universal joint: it alone moves the second axis."""
     flat = last - (last @ first) * first
