@@ -32,6 +32,9 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Regression for the hip centres.",
 )
 @click.option("--skeleton", type=FILE, help="A subject calibrated before: skeleton.json.")
+@click.option("--static", type=FILE, multiple=True, help="Take that only helps to calibrate.")
+@click.option("--measured", type=FILE, help="Lengths measured by hand: a CSV of limb,cm.")
+@click.option("--no-clean", is_flag=True, help="Leave swapped labels and spikes as they are.")
 @click.option("--formats", default="", metavar="LIST", help="More motion files, such as amc,oss.")
 @click.option("--unit", type=click.Choice(["m", "cm", "mm", "in"]), help="Unit of motion.bvh. [m]")
 @click.option("--up", type=click.Choice(["y", "z"]), help="Upward axis of motion.bvh. [z]")
@@ -43,10 +46,13 @@ def solve(
     own_set: Path | None,
     hips: str,
     skeleton: Path | None,
+    static: tuple[Path, ...],
+    measured: Path | None,
     formats: str,
     unit: str | None,
     up: str | None,
     *,
+    no_clean: bool,
     as_json: bool,
 ) -> None:
     """Turn the recordings in FILES into a rig with clean motion.
@@ -58,21 +64,27 @@ def solve(
     """
     from ossature import pipeline
     from ossature.formats import read
+    from ossature.formats.measured import read_measured
 
-    solved = pipeline.solve(
-        *files,
+    options = pipeline.SolveOptions(
         template=template,
         own_set=own_set,
         hips=hips,
         skeleton=None if skeleton is None else read(skeleton).skeleton(),
+        clean=not no_clean,
+    )
+    lengths = None if measured is None else read_measured(measured)
+    solved = pipeline.solve(
+        *files,
+        static=static,
+        options=options,
         progress=lambda saying: click.echo(saying, err=True),
     )
     names = [one.recording.subject or Path(one.recording.source.file).stem for one in solved]
+    endings = [word.strip().lstrip(".") for word in formats.split(",") if word.strip()]
     for one, name in zip(solved, names, strict=True):
         folder = output if len(solved) == 1 else output / name
-        pipeline.deliver(
-            one, folder, formats=[word for word in formats.split(",") if word], unit=unit, up=up
-        )
+        pipeline.deliver(one, folder, formats=endings, unit=unit, up=up, measured=lengths)
         if as_json:
             import msgspec
 

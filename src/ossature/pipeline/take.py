@@ -1,4 +1,4 @@
-"""The order of the stages: the only place that knows it."""
+"""One or several takes of a subject → rig and motion."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -6,20 +6,39 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from ossature.calibrate.calibration import calibrate, calibrate_blind
 from ossature.calibrate.marker_sets import Landmark, MarkerSet, known_sets, load_set, recognise
 from ossature.calibrate.passengers import with_passengers
 from ossature.calibrate.upright import upright
+from ossature.clean import find_swaps, remove_spikes, repair_swaps
 from ossature.errors import NotEnoughData, UnknownName
 from ossature.formats import read
 from ossature.maths.quat import Array
 from ossature.pose.frames import PoseOptions
 from ossature.pose.solve import solve as solve_pose
-from ossature.values import Event, Motion, Recording, Skeleton, Take
+from ossature.values import Event, Motion, Recording, Skeleton, Swap, Take
 
 Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class SolveOptions:
+    """What a user may ask of ``solve``."""
+
+    template: str = "auto"
+    """``auto`` recognises the marker set by its labels, ``none`` goes by motion alone, else the
+    name of a set."""
+    own_set: str | Path | None = None
+    """A TOML file with the user's own marker set."""
+    hips: str = "harrington"
+    """Regression for the hip centres: ``harrington``, ``davis`` or ``seidel``."""
+    skeleton: Skeleton | None = None
+    """A subject calibrated before; then only the poses are solved."""
+    clean: bool = True
+    """Repair exchanged labels and take out spikes before anything else."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +71,8 @@ class Solved:
 
     def rms_per_marker(self) -> dict[str, float]:
         """Metres, worst first."""
-        seen = np.isfinite(self.marker_error)
-        squares = np.where(seen, self.marker_error, 0.0) ** 2
-        with np.errstate(invalid="ignore"):
-            rms = np.sqrt(squares.sum(axis=0) / seen.sum(axis=0))
-        named = zip(self.recording.names, rms.tolist(), strict=True)
-        known = [(name, value) for name, value in named if np.isfinite(value)]
+        columns = zip(self.recording.names, self.marker_error.T, strict=True)
+        known = [(name, rms) for name, errors in columns if (rms := _rms(errors)) is not None]
         return dict(sorted(known, key=lambda pair: -pair[1]))
 
 
@@ -80,10 +95,8 @@ class Stopwatch:
 
 def solve(
     *sources: str | Path | Take,
-    template: str = "auto",
-    own_set: str | Path | None = None,
-    hips: str = "harrington",
-    skeleton: Skeleton | None = None,
+    static: Sequence[str | Path | Take] = (),
+    options: SolveOptions | None = None,
     progress: Progress = lambda saying: None,
 ) -> tuple[Solved, ...]:
     """The whole job: recordings in, a rig with motion out for every subject and take.
@@ -92,72 +105,86 @@ def solve(
     ----------
     sources
         Files or takes; those of one subject calibrate together.
-    template
-        ``auto`` recognises the marker set by its labels, ``none`` goes by motion alone, else the
-        name of a set.
-    own_set
-        A TOML file with the user's own marker set.
-    hips
-        Regression for the hip centres: ``harrington``, ``davis`` or ``seidel``.
-    skeleton
-        A subject calibrated before; then only the poses are solved.
+    static
+        Further takes that help to calibrate but are not solved, such as a standing trial with
+        more markers on.
     """
     watch = Stopwatch(progress)
     with watch.stage("read", "reading"):
-        takes = [source if isinstance(source, Take) else read(source) for source in sources]
+        takes, stills = _by_subject(sources), _by_subject(static)
+    solved = []
+    for name, recordings in takes.items():
+        helpers = stills.get(name) or stills.get("") or []
+        solved += _solve_subject(name, recordings, helpers, options or SolveOptions(), watch)
+    return tuple(solved)
+
+
+def _by_subject(sources: Sequence[str | Path | Take]) -> dict[str, list[Recording]]:
+    takes = [source if isinstance(source, Take) else read(source) for source in sources]
     subjects: dict[str, list[Recording]] = {}
     for take in takes:
         for recording in take.recordings:
             subjects.setdefault(recording.subject, []).append(recording.markers())
-    if not subjects:
+    if takes and not subjects:
         held = " and ".join(dict.fromkeys(kind for take in takes for kind in take.kinds))
         raise NotEnoughData(f"there are no markers to solve, only {held or 'nothing'}")
-    solved = []
-    for name, recordings in subjects.items():
-        solved += _solve_subject(name, recordings, template, own_set, hips, skeleton, watch)
-    return tuple(solved)
+    return subjects
 
 
 def _solve_subject(
     name: str,
-    recordings: Sequence[Recording],
-    template: str,
-    own_set: str | Path | None,
-    hips: str,
-    skeleton: Skeleton | None,
+    takes: Sequence[Recording],
+    stills: Sequence[Recording],
+    options: SolveOptions,
     watch: Stopwatch,
 ) -> list[Solved]:
-    _check_solvable(recordings)
-    labels = tuple(dict.fromkeys(label for take in recordings for label in take.names))
-    chosen = _marker_set(labels, template, own_set)
-    recordings = [upright(take, chosen[1] if chosen else {}) for take in recordings]
-    warnings: tuple[str, ...] = ()
+    everything: Sequence[Recording] = [*takes, *stills]
+    _check_solvable(everything)
+    labels = tuple(dict.fromkeys(label for take in everything for label in take.names))
+    chosen = _marker_set(labels, options)
+    everything = [upright(take, chosen[1] if chosen else {}) for take in everything]
+    swaps: Sequence[tuple[Swap, ...]] = [()] * len(everything)
+    if options.clean:
+        with watch.stage("clean", "looking for swapped labels and spikes"):
+            everything, swaps = zip(*map(_cleaned, everything), strict=True)
+    skeleton, doubts = options.skeleton, ()
     if skeleton is None:
         with watch.stage("calibrate", f"calibrating {name or 'the subject'}"):
             if chosen is None:
-                calibration = calibrate_blind(recordings, subject=name)
+                calibration = calibrate_blind(everything, subject=name)
             else:
-                calibration = calibrate(recordings, chosen[1], hips=hips, subject=name)
-            skeleton, warnings = calibration.skeleton, calibration.doubts
+                calibration = calibrate(everything, chosen[1], hips=options.hips, subject=name)
+            skeleton, doubts = calibration.skeleton, calibration.doubts
     set_name = chosen[0].name if chosen else ""
-    return [_solve_take(take, skeleton, set_name, warnings, watch) for take in recordings]
+    return [
+        _solve_take(
+            take, replace(skeleton, events=(*skeleton.events, *found)), set_name, doubts, watch
+        )
+        for take, found in zip(everything[: len(takes)], swaps, strict=False)
+    ]
+
+
+def _cleaned(recording: Recording) -> tuple[Recording, tuple[Swap, ...]]:
+    """Without swaps and spikes; gaps stay open, for what is filled in is no evidence."""
+    found = find_swaps(recording)
+    repaired = tuple(msgspec.structs.replace(swap, repaired=True) for swap in found)
+    return remove_spikes(repair_swaps(recording, found)), repaired
 
 
 def _solve_take(
     recording: Recording,
     skeleton: Skeleton,
     set_name: str,
-    warnings: tuple[str, ...],
+    doubts: tuple[str, ...],
     watch: Stopwatch,
 ) -> Solved:
     with watch.stage("solve", f"solving {recording.n_frames} frames"):
         result = solve_pose(recording, skeleton, options=PoseOptions(loss="geman-mcclure"))
-    motion = result.motion
     errors = np.full((recording.n_frames, recording.n_markers), np.nan)
     errors[:, [recording.index(name) for name in result.marker_names]] = result.marker_error
-    motion, errors = with_passengers(recording, motion, errors)
+    motion, errors = with_passengers(recording, result.motion, errors)
     motion = _with_marker_rms(motion, recording.names, errors)
-    return Solved(recording, motion, errors, set_name, warnings, dict(watch.seconds))
+    return Solved(recording, motion, errors, set_name, doubts, dict(watch.seconds))
 
 
 def _with_marker_rms(motion: Motion, names: Sequence[str], errors: Array) -> Motion:
@@ -180,23 +207,24 @@ def _rms(errors: Array) -> float | None:
 
 
 def _marker_set(
-    labels: Sequence[str], template: str, own_set: str | Path | None
+    labels: Sequence[str], options: SolveOptions
 ) -> tuple[MarkerSet, dict[str, Landmark]] | None:
     """The set to use and the labels found of it; None: by motion alone."""
-    if own_set is not None:
-        chosen = load_set(own_set)
+    if options.own_set is not None:
+        chosen = load_set(options.own_set)
         found = chosen.match(labels)
         if not found:
             raise UnknownName("marker of the own set", next(iter(chosen.markers), ""), labels)
         return chosen, found
-    if template == "auto":
+    if options.template == "auto":
         return recognise(labels)
-    if template == "none":
+    if options.template == "none":
         return None
     by_name = {each.name.lower(): each for each in known_sets()}
-    if template.lower() not in by_name:
-        raise UnknownName("marker set", template, [each.name for each in known_sets()])
-    return by_name[template.lower()], by_name[template.lower()].match(labels)
+    if options.template.lower() not in by_name:
+        raise UnknownName("marker set", options.template, [each.name for each in known_sets()])
+    chosen = by_name[options.template.lower()]
+    return chosen, chosen.match(labels)
 
 
 def _check_solvable(recordings: Sequence[Recording]) -> None:
