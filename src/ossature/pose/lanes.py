@@ -4,8 +4,8 @@ The frames of a block are the innermost axis of every array, the lanes: each loo
 straight-line arithmetic that the compiler turns into vector instructions. Arrays are flat, an item
 is several quantities one after the other, each ``LANES`` long: ``array[item + K[k] + lane]``.
 Constant distances between quantities let the compiler prove that they do not overlap, and unsigned
-indices spare it numpy's counting from the end; with views of rows instead a sweep took twice as
-long. So it did with 16 or 32 lanes, whose loops are unrolled instead of turned into vectors.
+indices spare it numpy's counting from the end. Views of rows and 32 lanes, whose loops are unrolled
+instead, took twice as long together; 8 to 32 lanes alone made the factorisation take twice as long.
 
 The normal matrix is built as the composite-rigid-body algorithm builds a mass matrix: markers are
 masses, a degree of freedom d is a screw s_d = (a_d, p_d × a_d), the marker weights below a joint
