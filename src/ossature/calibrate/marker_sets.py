@@ -7,6 +7,7 @@ name a landmark, or a body alone where its place on the body is for the data to 
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -18,8 +19,10 @@ import numpy as np
 
 from ossature.errors import FormatError, UnknownName
 
-ENOUGH_OF_SET = 0.6
+ENOUGH_OF_SET = 0.65
 """Share of a set's labels, of the bodies it instruments, that a recording must have."""
+NEARLY_ALL = 0.9
+"""Share of labels that begin with the same word and an underscore: a prefix, not a name."""
 ENOUGH_LABELS = 8
 """Fewer matching labels than this are chance, not a marker set."""
 
@@ -71,12 +74,21 @@ class MarkerSet:
     def match(self, labels: Iterable[str]) -> dict[str, Landmark]:
         """The recording's labels that belong to the set, under the recording's own spelling."""
         known = {plain(label): landmark for label, landmark in self.markers.items()}
-        return {label: known[plain(label)] for label in labels if plain(label) in known}
+        given = _without_prefix(tuple(labels))
+        return {label: known[word] for label, word in given.items() if word in known}
 
 
 def plain(label: str) -> str:
     """A label without subject prefix, case and punctuation: ``Take:L.Asis`` → ``LASIS``."""
     return re.sub(r"[^A-Z0-9]", "", label.rsplit(":", 1)[-1].upper())
+
+
+def _without_prefix(labels: tuple[str, ...]) -> dict[str, str]:
+    """By label its plain form, without a word that nearly all begin with, as ``Actor_Chest``."""
+    heads = Counter(label.split("_", 1)[0] for label in labels if "_" in label)
+    head, count = heads.most_common(1)[0] if heads else ("", 0)
+    shared = head + "_" if count >= NEARLY_ALL * len(labels) and count > 1 else ""
+    return {label: plain(label.removeprefix(shared)) for label in labels}
 
 
 @cache
@@ -117,7 +129,11 @@ def known_sets() -> tuple[MarkerSet, ...]:
 def load_set(path: str | Path) -> MarkerSet:
     """A user's own set."""
     path = Path(path)
-    return parse_set(path.read_text(encoding="utf-8"), path.name)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise FormatError(path.name, "not a readable text file; a marker set is TOML") from None
+    return parse_set(text, path.name)
 
 
 def parse_set(text: str, file: str) -> MarkerSet:
@@ -128,11 +144,17 @@ def parse_set(text: str, file: str) -> MarkerSet:
         raise FormatError(file, f"not valid TOML: {error}") from None
     if not isinstance(table.get("markers"), dict):
         raise FormatError(file, 'a marker set needs a [markers] table such as LASI = "left_asis"')
-    given = {label: _landmark(word) for label, word in table["markers"].items()}
+    words = table["markers"]
+    for label, word in words.items():
+        if not isinstance(word, str) or not plain(label):
+            raise FormatError(
+                file, f'{label} = {word!r} must name a landmark, such as LASI = "left_asis"'
+            )
+    given = {label: _landmark(word) for label, word in words.items()}
     mirrored = {
-        "R" + label[1:]: _landmark("right_" + table["markers"][label][5:])
-        for label in given
-        if label[0] == "L" and table["markers"][label].startswith("left_")
+        "R" + label[1:]: _landmark(_right(word))
+        for label, word in words.items()
+        if label[0] == "L" and _is_left(word)
     }
     return MarkerSet(str(table.get("name", file)), {**mirrored, **given})
 
@@ -153,10 +175,14 @@ def recognise(
 
 
 def _share_of_touched_bodies(candidate: MarkerSet, found: dict[str, Landmark]) -> float:
-    """How complete the set is on the bodies it shares with the recording: a lower body is whole."""
+    """How complete the set is on the bodies it shares with the recording: a lower body is whole.
+
+    Clusters, whose markers have no place of their own, come and go and do not count.
+    """
     touched = {landmark.body for landmark in found.values()}
-    asked = sum(landmark.body in touched for landmark in candidate.markers.values())
-    return len(found) / max(asked, 1)
+    placed = [mark for mark in candidate.markers.values() if mark.at is not None]
+    asked = sum(landmark.body in touched for landmark in placed)
+    return sum(landmark.at is not None for landmark in found.values()) / max(asked, 1)
 
 
 def _landmark(word: str) -> Landmark:
