@@ -5,11 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from ossature.calibrate.adjust import joint_places
 from ossature.calibrate.beliefs import BeliefRows, Beliefs, Near
 from ossature.calibrate.guess import Guess
 from ossature.calibrate.hips import hip_centres
 from ossature.calibrate.marker_sets import Human, Landmark, human
 from ossature.calibrate.rig import Rig, mirror_pairs
+from ossature.calibrate.start import start_poses
 from ossature.errors import NotEnoughData
 from ossature.maths import quat
 from ossature.maths.procrustes import generalised_procrustes
@@ -52,7 +54,8 @@ def guess_from_template(
     sampled = {label: observed[label][::stride] for label in found}
     scale = _scale(found, sampled)
     rest = _scaled_rig(figure, bodies, found, scale)
-    rig = _with_measured_shapes(rest, sampled)
+    placed = np.array([found[label].at is not None for label in rest.marker_names], dtype=bool)
+    rig = _with_found_places(_with_measured_shapes(rest, placed, sampled), placed, sampled)
     beliefs = _beliefs(figure, rest, rig, found, hips)
     tips = {
         name: scale * (figure.tips[name] - figure.bodies[name].at)
@@ -159,11 +162,11 @@ def _rest_joint(figure: Human, name: str, parent: str | None) -> Array:
     return body.at if parent == body.parent else body.alone
 
 
-def _with_measured_shapes(rig: Rig, observed: dict[str, Array]) -> Rig:
+def _with_measured_shapes(rig: Rig, placed: np.ndarray, observed: dict[str, Array]) -> Rig:
     """Clusters of three and more markers take their measured shape, laid on the template's."""
     places = rig.places.copy()
     for body in range(rig.n_bodies):
-        markers = np.flatnonzero(rig.marker_bodies == body)
+        markers = np.flatnonzero((rig.marker_bodies == body) & placed)
         if len(markers) < 3:
             continue
         points = np.stack([observed[rig.marker_names[m]] for m in markers], axis=1)
@@ -174,6 +177,24 @@ def _with_measured_shapes(rig: Rig, observed: dict[str, Array]) -> Rig:
         fit = fit_rigid(shape, rig.places[markers][None])
         if np.isfinite(fit.positions).all():
             places[markers] = fit.positions[0] + quat.rotate(fit.rotations[0], shape)
+    return replace(rig, places=places)
+
+
+def _with_found_places(rig: Rig, placed: np.ndarray, observed: dict[str, Array]) -> Rig:
+    """Markers of which only the body is known take their middle place on the bodies as posed."""
+    if placed.all():
+        return rig
+    points = np.stack([observed[label] for label in rig.marker_names], axis=1)
+    known = np.where(placed[:, None], points, np.nan)
+    poses = start_poses(rig, known)
+    joints, places = joint_places(rig, poses), rig.places.copy()
+    for marker in np.flatnonzero(~placed):
+        body = rig.marker_bodies[marker]
+        away = points[:, marker] - joints[:, body]
+        local = np.einsum("fji,fj->fi", poses.rotations[:, body], away)
+        local = local[np.isfinite(local[:, 0])]
+        if len(local):
+            places[marker] = np.median(local, axis=0)
     return replace(rig, places=places)
 
 
