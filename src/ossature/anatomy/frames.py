@@ -1,0 +1,168 @@
+"""Frames of body and limbs that do not depend on how a recording was set up. Paper 002, §3.
+
+The frontal plane is the best one through the joints in the default pose; front and up follow, and
+every limb takes its frame from them and from its own direction. All poses about as good as the
+default pose have a say, each turned back to the body's own frame, so that one odd sway of an arm
+does not turn the body.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ossature.anatomy.front import FrontEvidence, Poses, decide_front
+from ossature.anatomy.planes import PoseCosts, body_axes, looked_at, pose_costs
+from ossature.maths import chain, quat
+from ossature.maths.quat import Array
+from ossature.values import Frame, Motion, Skeleton
+
+UNSURE = 0.3
+"""Confidence in the front below which a warning is given."""
+STEEP = np.cos(np.pi / 4)
+"""A limb within 45° of a direction counts as going along it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Normalised:
+    """A motion whose limbs have frames of their own, and how these were found."""
+
+    motion: Motion
+    """As it was given; its skeleton's bodies carry ``frame``."""
+    default_frame: int
+    """The frame that shows the default pose best."""
+    costs: PoseCosts
+    front: FrontEvidence
+    voters: int
+    """How many poses had a say in the frames."""
+    disagreement: float
+    """Mean angle between single poses' body frames and the one taken, radians."""
+    directions: Array
+    """(n_bodies, 3) unit direction of every limb in its body's frame."""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def skeleton(self) -> Skeleton:
+        return self.motion.skeleton
+
+
+def normalise(motion: Motion) -> Normalised:
+    """Find the default pose, the body's planes, and a frame for every limb.
+
+    Frames are written into the skeleton's bodies; :func:`ossature.anatomy.rig.in_limb_frames`
+    gives the same motion told in them.
+    """
+    skeleton = motion.skeleton
+    poses = world_poses(motion, looked_at(motion))
+    costs = pose_costs(poses.frames, poses.joints, skeleton)
+    best, voters = costs.best, costs.alike
+    to_root = quat.inverse(poses.rotations[voters, 0])
+    normals = quat.rotate(to_root, costs.normal[voters])
+    guess = normals[np.searchsorted(voters, best)]
+    front, evidence = decide_front(motion, poses, best, guess)
+    normals = normals * np.where(normals @ front < 0.0, -1.0, 1.0)[:, None]
+    fronts = quat.rotate(poses.rotations[voters, 0], normals)
+    axes = body_axes(fronts)
+    frames, directions = _limb_frames(skeleton, poses.rotations[voters], axes)
+    in_root = quat.from_matrix(np.matmul(quat.to_matrix(to_root), axes))
+    apart = quat.angle(quat.between(frames[0].rotation, in_root))
+    bodies = [
+        replace(body, frame=frame) for body, frame in zip(skeleton.bodies, frames, strict=True)
+    ]
+    return Normalised(
+        motion=replace(motion, skeleton=skeleton.with_bodies(bodies, "limb frames found")),
+        default_frame=int(poses.frames[best]),
+        costs=costs,
+        front=evidence,
+        voters=len(voters),
+        disagreement=float(apart.mean()),
+        directions=directions,
+        warnings=_warnings(costs, evidence),
+    )
+
+
+def world_poses(motion: Motion, frames: np.ndarray) -> Poses:
+    """World poses of some frames only."""
+    offsets = motion.skeleton.offsets if motion.offsets is None else motion.offsets[frames]
+    places = np.array(np.broadcast_to(offsets, (len(frames), *motion.skeleton.offsets.shape)))
+    places[:, 0] = motion.root[frames]
+    parents = motion.skeleton.parents
+    return Poses(frames, *chain.forward_kinematics(motion.rotations[frames], places, parents))
+
+
+def limb_reaches(skeleton: Skeleton) -> Array:
+    """(n_bodies, 3) from each body's joint to its far end, in the body's frame; 0 where none.
+
+    The far end is the middle of the joints that follow, else the tip.
+    """
+    reaches = np.zeros((len(skeleton.bodies), 3))
+    offsets, parents = skeleton.offsets, np.array(skeleton.parents)
+    for index, body in enumerate(skeleton.bodies):
+        following = offsets[parents == index]
+        if len(following):
+            reaches[index] = following.mean(axis=0)
+        elif body.tip is not None:
+            reaches[index] = body.tip - body.joint.in_body
+    return reaches
+
+
+def _limb_frames(skeleton: Skeleton, rotations: Array, axes: Array) -> tuple[list[Frame], Array]:
+    """Frames and directions of all limbs, from poses (n, n_bodies, 4) with body axes (n, 3, 3)."""
+    reaches = limb_reaches(skeleton)
+    body = Frame(np.zeros(3), _mean_rotation(quat.to_matrix(rotations[:, 0]), axes))
+    down = -quat.to_matrix(body.rotation)[:, 2]
+    frames, directions = [body], [down]
+    for index in range(1, len(skeleton.bodies)):
+        to_body = quat.inverse(rotations[:, index])
+        seen = np.stack([quat.rotate(to_body, axes[..., k]).mean(axis=0) for k in range(3)])
+        direction = reaches[index]
+        if np.linalg.norm(direction) < 1e-6:
+            direction = _lead_in(skeleton, index, rotations, seen)
+        direction = quat.normalise(direction)
+        rotation = quat.from_matrix(_along(direction, seen))
+        frames.append(Frame(skeleton.bodies[index].joint.in_body + reaches[index] / 2, rotation))
+        directions.append(direction)
+    return frames, np.stack(directions)
+
+
+def _lead_in(skeleton: Skeleton, index: int, rotations: Array, seen: Array) -> Array:
+    """A limb with no far end goes on as the bone that leads to it, in the default pose."""
+    parent = skeleton.parents[index]
+    offset = skeleton.offsets[index]
+    if parent < 0 or np.linalg.norm(offset) < 1e-6:
+        return -seen[2]
+    return quat.rotate(quat.between(rotations[:, index], rotations[:, parent]), offset).mean(axis=0)
+
+
+def _along(direction: Array, seen: Array) -> Array:
+    """Axes (columns) of a limb, from its direction and the body's right, front and up (rows).
+
+    z lies along the limb and points up it, to the joint of a limb that hangs or reaches out and to
+    the far end of one that stands. y is the front as far as it is across the limb; for a limb that
+    goes to the front, as feet do, it is up. One reference and a cross product: always orthonormal.
+    """
+    _, front, up = seen
+    z = direction if direction @ up > STEEP * np.linalg.norm(up) else -direction
+    ahead = direction @ front
+    steep = abs(ahead) > STEEP * np.linalg.norm(front)
+    reference = np.sign(ahead) * up if steep else front
+    y = quat.normalise(reference - z * (reference @ z))
+    return np.stack([np.cross(y, z), y, z], axis=-1)
+
+
+def _mean_rotation(rotations: Array, axes: Array) -> Array:
+    """The rotation (4,) nearest to all of Rᵀ·axes."""
+    u, _, vt = np.linalg.svd(np.einsum("nji,njk->ik", rotations, axes))
+    u[:, -1] *= np.linalg.det(u @ vt)
+    return quat.from_matrix(u @ vt)
+
+
+def _warnings(costs: PoseCosts, evidence: FrontEvidence) -> tuple[str, ...]:
+    found = []
+    if costs.lean[costs.best] >= np.pi / 4:
+        found.append("nobody stands upright in this take: the default pose is a guess")
+    if evidence.confidence < UNSURE:
+        found.append(
+            f"front and back are told apart with confidence {evidence.confidence:.2f} only: "
+            "show feet, bent knees or a few steps"
+        )
+    return tuple(found)

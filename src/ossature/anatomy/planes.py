@@ -1,0 +1,125 @@
+"""The default pose and the three planes of the body. Paper 002, §3; METHODS §9."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ossature.errors import NotEnoughData
+from ossature.maths import quat
+from ossature.maths.quat import Array
+from ossature.values import Motion, Skeleton
+
+FEWEST = 4
+"""Joints that a plane through a body needs."""
+LOOKS = 10.0
+"""Poses looked at per second: a default pose is held longer than a tenth of one."""
+ENOUGH = 500
+"""Poses that are always looked at, where there are as many."""
+ALIKE = 0.02
+"""How much dearer than the best a pose may be and still have a say."""
+UP = np.array([0.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True, eq=False)
+class PoseCosts:
+    """How far each pose is from standing upright with the arms hanging; numbers without unit."""
+
+    frames: np.ndarray
+    """(n,) which frames of the motion were looked at."""
+    flatness: Array
+    """(n,) rms distance of the joints from their best plane, by body size."""
+    width: Array
+    """(n,) short edge of the joints' bounding box in that plane, by long edge."""
+    spread: Array
+    """(n,) mean distance of the joints from their centre, by body size."""
+    normal: Array
+    """(n, 3) unit normal of the plane in the world, of either sign."""
+    lean: Array
+    """(n,) angle between the long edge and the vertical, radians."""
+
+    @property
+    def total(self) -> Array:
+        return self.flatness + self.width + self.spread
+
+    @property
+    def best(self) -> int:
+        """Place in ``frames`` of the default pose: the cheapest of those that stand, if any do."""
+        stands = self.lean < np.pi / 4
+        total = np.where(stands, self.total, np.inf) if stands.any() else self.total
+        return int(np.argmin(total))
+
+    @property
+    def alike(self) -> np.ndarray:
+        """Places in ``frames`` of all poses about as good as the best."""
+        limit = self.total[self.best] + ALIKE
+        stands = (self.lean < np.pi / 4) | (self.lean[self.best] >= np.pi / 4)
+        return np.flatnonzero((self.total <= limit) & stands)
+
+
+def looked_at(motion: Motion) -> np.ndarray:
+    """Frames to look at: some per second, and only such as have a pose."""
+    stride = max(1, int(min(motion.rate / LOOKS, motion.n_frames / ENOUGH)))
+    frames = np.arange(0, motion.n_frames, stride)
+    posed = np.isfinite(motion.rotations[frames]).all(axis=(1, 2))
+    posed &= np.isfinite(motion.root[frames]).all(axis=1)
+    if not posed.any():
+        raise NotEnoughData("no frame has a whole pose, so there is no default pose to find")
+    return frames[posed]
+
+
+def pose_costs(frames: np.ndarray, joints: Array, skeleton: Skeleton) -> PoseCosts:
+    """The terms of the default pose's cost for joints (n, n_bodies, 3) in the world."""
+    weights, size = joint_weights(skeleton), body_size(skeleton)
+    if np.count_nonzero(weights) < FEWEST:
+        raise NotEnoughData(
+            f"the skeleton has {np.count_nonzero(weights)} joints that bones connect; "
+            f"body planes need {FEWEST}"
+        )
+    weights = weights / weights.sum()
+    centred = joints - (weights @ joints)[:, None]
+    covariance = np.einsum("j,nja,njb->nab", weights, centred, centred)
+    values, vectors = np.linalg.eigh(covariance)
+    flat = np.matmul(centred, vectors[..., 1:])
+    edges = flat.max(axis=1) - flat.min(axis=1)
+    return PoseCosts(
+        frames=frames,
+        flatness=np.sqrt(np.maximum(values[:, 0], 0.0)) / size,
+        width=edges.min(axis=1) / edges.max(axis=1),
+        spread=np.linalg.norm(centred, axis=-1) @ weights / size,
+        normal=vectors[..., 0],
+        lean=np.arccos(np.clip(np.abs(vectors[:, 2, 2]), 0.0, 1.0)),
+    )
+
+
+def joint_weights(skeleton: Skeleton) -> Array:
+    """(n_bodies,) bone that meets at each joint, metres: fingers count less than thighs."""
+    lengths = np.linalg.norm(skeleton.offsets, axis=-1)
+    weights = lengths.copy()
+    for index, parent in enumerate(skeleton.parents):
+        if parent >= 0:
+            weights[parent] += lengths[index]
+    return weights
+
+
+def body_size(skeleton: Skeleton) -> float:
+    """The longest way along the bones from one joint to another, metres."""
+    lengths = np.linalg.norm(skeleton.offsets, axis=-1)
+    below = np.zeros(len(lengths))
+    longest = 0.0
+    for index in range(len(lengths) - 1, 0, -1):
+        parent = skeleton.parents[index]
+        if parent < 0:
+            continue
+        arm = below[index] + lengths[index]
+        longest = max(longest, below[parent] + arm)
+        below[parent] = max(below[parent], arm)
+    return float(longest)
+
+
+def body_axes(front: Array) -> Array:
+    """(..., 3, 3) right, front and up as columns, of fronts (..., 3) of the frontal plane.
+
+    Up is the direction in the frontal plane nearest to the world's: the transverse plane's normal.
+    """
+    up = quat.normalise(UP - front * (front @ UP)[..., None])
+    return np.stack([np.cross(front, up), front, up], axis=-1)
