@@ -19,10 +19,11 @@ from numba import njit
 
 SUFFICIENT = 1e-4
 """Share of the promised decrease that a step must keep."""
-LIFT = 1e-3
+LIFT = 1e-7
 """Least eigenvalue of a block, as a share of the stiffness that it rests on."""
 ROUNDING = 1e-14
-"""Differences of the cost below this share of it mean nothing."""
+"""Metres: coordinates of a stage are no finer, so a cost is not known better than this times its
+root, and smaller differences mean nothing."""
 
 
 @njit(cache=True, nogil=True)
@@ -51,7 +52,7 @@ def place_frames(q, w, parents, lengths, tolerance, most, p, settled):
             while size > 1e-9:
                 _moved(p[f], u, step, size, parents, lengths, pull, tried)
                 cost_tried = _cost(tried, q[f], w[f])
-                if cost_tried <= cost + SUFFICIENT * size * slope + ROUNDING * cost:
+                if cost_tried <= cost + SUFFICIENT * size * slope + ROUNDING * np.sqrt(cost):
                     break
                 size *= 0.5
             if size <= 1e-9:

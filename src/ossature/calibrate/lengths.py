@@ -214,7 +214,7 @@ def _newton(
             tried = lengths + size * step
             moved, settled = _place(problem, tried, placed.copy())
             cost_tried, gradients, hessian = _system(problem, tried, moved, free)
-            if cost_tried <= cost * (1.0 + 1e-12):
+            if cost_tried <= cost * (1.0 + 1e-12) or np.abs(size * step).max() <= STEP:
                 break
             size *= 0.5
         else:
