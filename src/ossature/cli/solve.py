@@ -34,6 +34,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--skeleton", type=FILE, help="A subject calibrated before: skeleton.json.")
 @click.option("--static", type=FILE, multiple=True, help="Take that only helps to calibrate.")
 @click.option("--measured", type=FILE, help="Lengths measured by hand: a CSV of limb,cm.")
+@click.option("--smooth", is_flag=True, help="Use time as well: one fit over the whole take.")
 @click.option("--no-clean", is_flag=True, help="Leave swapped labels and spikes as they are.")
 @click.option("--formats", default="", metavar="LIST", help="More motion files, such as amc,oss.")
 @click.option("--unit", type=click.Choice(["m", "cm", "mm", "in"]), help="Unit of motion.bvh. [m]")
@@ -52,6 +53,7 @@ def solve(
     unit: str | None,
     up: str | None,
     *,
+    smooth: bool,
     no_clean: bool,
     as_json: bool,
 ) -> None:
@@ -72,6 +74,7 @@ def solve(
         hips=hips,
         skeleton=None if skeleton is None else read(skeleton).skeleton(),
         clean=not no_clean,
+        smooth=smooth,
     )
     lengths = None if measured is None else read_measured(measured)
     solved = pipeline.solve(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -35,6 +36,7 @@ def deliver(
     unit: str | None = None,
     up: str | None = None,
     measured: dict[str, float] | None = None,
+    facts: dict[str, Any] | None = None,
 ) -> None:
     """Write skeleton.json, the motion, summary.json and report.html.
 
@@ -46,6 +48,8 @@ def deliver(
         Of the BVH file; metres and z up by default, whatever the recording had.
     measured
         Lengths of bodies measured by hand, metres, to stand beside the found ones.
+    facts
+        Further entries of summary.json.
     """
     folder.mkdir(parents=True, exist_ok=True)
     write(solved.skeleton, folder / "skeleton.json")
@@ -54,7 +58,7 @@ def deliver(
             write(solved.motion, folder / "motion.bvh", unit=unit or "m", up=up or "z")
         else:
             write(solved.motion, folder / f"motion.{ending}")
-    summary = summary_of(solved)
+    summary = summary_of(solved) | (facts or {})
     with whole_file(folder / "summary.json") as partial:
         partial.write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
     write_report(folder / "report.html", report_data(solved, summary, measured))

@@ -39,6 +39,8 @@ class SolveOptions:
     """A subject calibrated before; then only the poses are solved."""
     clean: bool = True
     """Repair exchanged labels and take out spikes before anything else."""
+    smooth: bool = False
+    """Use time as well: one fit over the whole take, noise levels estimated from it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +160,12 @@ def _solve_subject(
     set_name = chosen[0].name if chosen else ""
     return [
         _solve_take(
-            take, replace(skeleton, events=(*skeleton.events, *found)), set_name, doubts, watch
+            take,
+            replace(skeleton, events=(*skeleton.events, *found)),
+            set_name,
+            doubts,
+            watch,
+            smooth=options.smooth,
         )
         for take, found in zip(everything[: len(takes)], swaps, strict=False)
     ]
@@ -177,9 +184,13 @@ def _solve_take(
     set_name: str,
     doubts: tuple[str, ...],
     watch: Stopwatch,
+    *,
+    smooth: bool,
 ) -> Solved:
     with watch.stage("solve", f"solving {recording.n_frames} frames"):
-        result = solve_pose(recording, skeleton, options=PoseOptions(loss="geman-mcclure"))
+        result = solve_pose(
+            recording, skeleton, options=PoseOptions(loss="geman-mcclure"), smooth=smooth
+        )
     errors = np.full((recording.n_frames, recording.n_markers), np.nan)
     errors[:, [recording.index(name) for name in result.marker_names]] = result.marker_error
     motion, errors = with_passengers(recording, result.motion, errors)

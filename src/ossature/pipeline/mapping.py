@@ -1,0 +1,222 @@
+"""A recording onto a given skeleton."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from ossature.errors import BadValue, FormatError, NotEnoughData
+from ossature.formats import read
+from ossature.maths import quat
+from ossature.pipeline.take import Progress, Solved, SolveOptions, Stopwatch, solve
+from ossature.pose.attach import (
+    Attachments,
+    Figure,
+    figure_at_rest,
+    own_attachments,
+    refine,
+    transfer,
+)
+from ossature.pose.equilibrium import Pulls, equilibrium, robust_start, springs_that_hold
+from ossature.pose.frames import PoseResult
+from ossature.values import Motion, Recording, Skeleton, Take
+from ossature.values.arrays import Array
+
+MODES = ("equilibrium", "dynamics")
+"""How the model is brought to rest."""
+
+
+@dataclass(frozen=True)
+class Corrections:
+    """What a user says about character and markers; see ``read_corrections``."""
+
+    bodies: Mapping[str, str] = field(default_factory=dict)
+    """Human part → body of the character."""
+    markers: Mapping[str, tuple[str, tuple[float, float, float]]] = field(default_factory=dict)
+    """Marker → body and place in the body's frame, metres."""
+
+
+@dataclass(frozen=True)
+class MapOptions:
+    """What a user may ask of ``map_to``."""
+
+    mode: str = "equilibrium"
+    """``equilibrium`` solves for the rest of the model, ``dynamics`` simulates until it rests."""
+    posture: float = 1e-5
+    """Stiffness of a joint's pull to the neutral posture against a marker's spring, square metres
+    per square radian: small, for it biases joints that markers determine."""
+    let_go: float = 0.06
+    """Springs stretched farther than this may let go, metres."""
+    fit_markers: bool = True
+    """Find the markers' places on the character from the recording, near the automatic guess."""
+    corrections: Corrections = field(default_factory=Corrections)
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise BadValue(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
+        if not (self.posture > 0.0 and self.let_go > 0.0):
+            raise BadValue("posture and let_go must be above zero")
+
+
+def map_to(
+    source: str | Path | Take,
+    skeleton: str | Path | Take | Skeleton,
+    *,
+    subject: str | None = None,
+    options: MapOptions | None = None,
+    solving: SolveOptions | None = None,
+    progress: Progress = lambda saying: None,
+) -> Solved:
+    """Move a given skeleton by a recording's markers.
+
+    Parameters
+    ----------
+    source
+        A recording with markers.
+    skeleton
+        The character. Where it carries the recording's markers they are used; otherwise the
+        performer is calibrated first and the markers are carried over, part by part.
+    subject
+        Whose markers, where the recording has several subjects'.
+    solving
+        How the performer is calibrated.
+    """
+    options, watch = options or MapOptions(), Stopwatch(progress)
+    with watch.stage("read", "reading"):
+        take = source if isinstance(source, Take) else read(source)
+        character, rest = _character(skeleton)
+    recording = take.recording(subject).markers()
+    shared = {m.name for body in character.bodies for m in body.markers} & set(recording.names)
+    if len(shared) >= 3:
+        points, recording, set_name = own_attachments(character, recording.names), recording, ""
+    else:
+        performer = solve(Take(recordings=(recording,)), options=solving, progress=progress)[0]
+        recording, set_name = performer.recording, performer.marker_set
+        watch.seconds.update(performer.seconds)
+        with watch.stage("attach", "placing the markers on the character"):
+            points = _attach(performer, character, rest, options)
+    return _mapped(recording, character, rest, points, set_name, options, watch)
+
+
+def read_corrections(path: str | Path) -> Corrections:
+    """A TOML file with ``[bodies]``, as ``left_thigh = "LeftUpLeg"``, and ``[markers]``, as
+    ``LKNE = { body = "LeftUpLeg", at = [0.05, 0.0, -0.4] }``, metres in the body's frame."""
+    try:
+        table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise FormatError(path, f"cannot be read as TOML: {error}") from None
+    bodies, markers = table.get("bodies", {}), {}
+    if not isinstance(bodies, dict) or not all(isinstance(name, str) for name in bodies.values()):
+        raise FormatError(path, '[bodies] must hold lines such as left_thigh = "LeftUpLeg"')
+    for label, entry in table.get("markers", {}).items():
+        at = entry.get("at") if isinstance(entry, dict) else None
+        numbers = isinstance(at, list) and all(isinstance(x, int | float) for x in at)
+        if not numbers or len(at) != 3 or not isinstance(entry.get("body"), str):
+            raise FormatError(
+                path, f'marker {label} must be {{ body = "…", at = [x, y, z] }}, got {entry!r}'
+            )
+        markers[label] = (entry["body"], tuple(float(x) for x in at))
+    return Corrections(bodies, markers)
+
+
+def _character(source: str | Path | Take | Skeleton) -> tuple[Skeleton, Array]:
+    """The skeleton and its rest pose, (n_bodies, 4) local rotations."""
+    if isinstance(source, Skeleton):
+        return source, np.stack([body.joint.rest for body in source.bodies])
+    take = source if isinstance(source, Take) else read(source)
+    skeleton = take.skeleton()
+    return skeleton, np.stack([body.joint.rest for body in skeleton.bodies])
+
+
+def _attach(
+    performer: Solved, character: Skeleton, rest: Array, options: MapOptions
+) -> Attachments:
+    if not performer.marker_set:
+        raise NotEnoughData(
+            f"the recording's labels ({', '.join(performer.recording.names[:6])}, …) are no "
+            "marker set that ossature knows, and the skeleton carries none of them; give a "
+            "skeleton.json of this performer, or the set with --own-set"
+        )
+    given = options.corrections.bodies
+    points = transfer(figure_at_rest(performer.skeleton), figure_at_rest(character, given, rest))
+    points = _corrected(points, character, options.corrections)
+    if options.fit_markers:
+        observed = _targets(performer.recording, points)
+        points = refine(character, points, observed, rest_weights=options.posture)
+    return _corrected(points, character, options.corrections)
+
+
+def _corrected(points: Attachments, character: Skeleton, said: Corrections) -> Attachments:
+    """With the markers that the user placed where the user placed them."""
+    if not said.markers:
+        return points
+    kept = [i for i, name in enumerate(points.names) if name not in said.markers]
+    placed = [(character.index(body), at) for body, at in said.markers.values()]
+    joints = [character.bodies[body].joint.in_body for body, _ in placed]
+    own = [np.array(at) - joint for (_, at), joint in zip(placed, joints, strict=True)]
+    return Attachments(
+        (*(points.names[i] for i in kept), *said.markers),
+        np.array([*points.bodies[kept], *(body for body, _ in placed)]),
+        np.array([*points.places[kept], *own]),
+        np.array([*points.weights[kept], *np.ones(len(placed))]),
+    )
+
+
+def _targets(recording: Recording, points: Attachments) -> Array:
+    """(n_frames, n_points, 3) what pulls each point."""
+    return recording.positions[:, [recording.index(name) for name in points.names]]
+
+
+def _mapped(
+    recording: Recording,
+    character: Skeleton,
+    rest: Array,
+    points: Attachments,
+    set_name: str,
+    options: MapOptions,
+    watch: Stopwatch,
+) -> Solved:
+    targets = _targets(recording, points)
+    weights = np.broadcast_to(points.weights, targets.shape[:2])
+    stiffness = np.full(len(character.bodies), options.posture)
+    pulls = Pulls(points.rig(character), targets, weights, stiffness, rest)
+    with watch.stage("solve", f"solving {recording.n_frames} frames"):
+        first = robust_start(pulls, options.let_go)
+        _check_posed(first, recording)
+        holds = springs_that_hold(first.marker_error, options.let_go)
+        pulls = replace(pulls, weights=weights * holds)
+        found = equilibrium(pulls, (first.rotations, first.root))
+    motion = Motion(
+        points.on(character),
+        found.rotations,
+        found.root,
+        recording.rate,
+        marks=recording.marks,
+        held=found.held,
+        history=(*recording.history, f"mapped onto {character.subject or 'a skeleton'}"),
+        source=recording.source,
+    )
+    errors = marker_errors(recording, motion)
+    return Solved(recording, motion, errors, set_name, (), dict(watch.seconds))
+
+
+def _check_posed(poses: PoseResult, recording: Recording) -> None:
+    if len(poses.held) == recording.n_frames:
+        raise NotEnoughData("no frame shows three markers off a line; there is no pose to find")
+
+
+def marker_errors(recording: Recording, motion: Motion) -> Array:
+    """(n_frames, n_markers) distance from the skeleton's markers to the recording's; NaN where not
+    seen or not carried."""
+    rotations, joints = motion.world()
+    errors = np.full((recording.n_frames, recording.n_markers), np.nan)
+    for index, body in enumerate(motion.skeleton.bodies):
+        for marker in body.markers:
+            if marker.name in recording.names:
+                column = recording.index(marker.name)
+                arm = quat.rotate(rotations[:, index], marker.position - body.joint.in_body)
+                lack = recording.positions[:, column] - joints[:, index] - arm
+                errors[:, column] = np.linalg.norm(lack, axis=-1)
+    return errors
