@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ossature.anatomy.limits import limits as limits
     from ossature.clean import clean as clean
     from ossature.errors import OssatureError as OssatureError
     from ossature.formats import read as read
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from ossature.joints import JointStatistics as JointStatistics
     from ossature.joints import joints as joints
     from ossature.pipeline import solve as solve
+    from ossature.pose.fit import fit as fit
+    from ossature.pose.rectify import rectify as rectify
     from ossature.values import Bodies as Bodies
     from ossature.values import Motion as Motion
     from ossature.values import Recording as Recording
@@ -33,6 +36,7 @@ __version__ = "0.1.0"
 
 # Names are looked up on first use: `ossature --help` must not wait for numpy.
 _HOMES = {
+    "limits": "ossature.anatomy.limits",
     "clean": "ossature.clean",
     "OssatureError": "ossature.errors",
     "read": "ossature.formats",
@@ -40,6 +44,8 @@ _HOMES = {
     "JointStatistics": "ossature.joints",
     "joints": "ossature.joints",
     "solve": "ossature.pipeline",
+    "fit": "ossature.pose.fit",
+    "rectify": "ossature.pose.rectify",
     "Bodies": "ossature.values",
     "Motion": "ossature.values",
     "Recording": "ossature.values",
@@ -56,8 +62,11 @@ __all__ = [
     "Skeleton",
     "Take",
     "clean",
+    "fit",
     "joints",
+    "limits",
     "read",
+    "rectify",
     "solve",
     "write",
 ]

@@ -1,1 +1,1 @@
-"""Skeleton + Motion → what the joints are: their kinds, how far they go, how the body is laid out."""
+"""Skeleton + Motion → what the joints are: kinds, limits, frames, movement axes."""

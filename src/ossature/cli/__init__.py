@@ -8,9 +8,11 @@ import click
 VERBS = {
     "convert": "Turn one file format into another.",
     "demo": "Generate a performance whose truth is known.",
+    "fit": "Fit bones of fixed length to joint positions.",
     "info": "Versions, formats, and which optional parts are installed.",
     "inspect": "Say what is in a file.",
     "joints": "Find joints and hierarchy from moving bodies.",
+    "limits": "Find what kind each joint is and how far it goes.",
     "solve": "Turn recordings into a rig with clean motion.",
 }
 

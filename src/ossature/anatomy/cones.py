@@ -1,0 +1,131 @@
+"""Swing–twist limits: where bones may point and how far they may twist. METHODS §8."""
+
+import numpy as np
+
+from ossature.anatomy.ranges import Arc, Indices, RangeOptions, find_arc, highest
+from ossature.maths import quat, swing_twist
+from ossature.values import Body, Cone, Skeleton
+from ossature.values.arrays import Array
+
+N_SIDES = 16
+"""Sides of the spherical polygon."""
+
+NARROWEST = np.radians(0.01)
+"""Radius of an ellipse that would otherwise have no inside."""
+
+
+def bone_axis(skeleton: Skeleton, body: Body) -> Array:
+    """(3,) unit vector along a bone, in the body's frame: to the next joint, else to the tip.
+
+    A body that has neither continues the direction it hangs in; a body at its parent's joint: z.
+    """
+    joints = [skeleton.body(child).joint.in_parent for child in skeleton.children(body.name)]
+    ends = [joint - body.joint.in_body for joint in joints]
+    if body.length is not None:
+        ends.sort(key=lambda end: abs(float(np.linalg.norm(end)) - (body.length or 0.0)))
+    if body.tip is not None:
+        ends.append(body.tip - body.joint.in_body)
+    ends.append(skeleton.offsets[skeleton.index(body.name)])
+    for end in ends:
+        if np.linalg.norm(end) > 1e-9:
+            return quat.normalise(end)
+    return np.array([0.0, 0.0, 1.0])
+
+
+def find_cones(
+    samples: Array, mean: Array, axes: Array, motion_of: Indices, options: RangeOptions
+) -> tuple[list[Cone], list[Arc]]:
+    """Cones of n joints, and the evidence of their twist.
+
+    Parameters
+    ----------
+    samples : (n_samples, n_joints, 4)
+    mean : (n_joints, 4)
+        Rotation in the midst of the samples: swing and twist are told apart about it first.
+    axes : (n_joints, 3)
+        The bones, in their own frames.
+    """
+    across = swing_twist.directions_across(axes)
+    swing, _ = _split(samples, mean, axes, across)
+    across = _principal(swing, across)
+    swing, _ = _split(samples, mean, axes, across)
+    middle = 0.5 * (np.nanmax(swing, axis=0) + np.nanmin(swing, axis=0))
+    centre = quat.multiply(mean, quat.exp(np.einsum("ji,jik->jk", middle, across)))
+    swing, twist = _split(samples, centre, axes, across)
+    arcs = [find_arc(column, motion_of, options) for column in twist.T]
+    polygons = convex_polygons(highest(swing @ _normals().T, motion_of, options))
+    radii = _radii(swing, motion_of, options)
+    cones = [
+        Cone(centre[j], axes[j], across[j], radii[j], polygons[j], (arcs[j].low, arcs[j].high))
+        for j in range(len(axes))
+    ]
+    return cones, arcs
+
+
+def _split(samples: Array, centre: Array, axes: Array, across: Array) -> tuple[Array, Array]:
+    return swing_twist.split(quat.between(centre[None], samples), axes, across)
+
+
+def _principal(swing: Array, across: Array) -> Array:
+    """Directions across the bone turned so that the swings are widest along the first."""
+    filled = np.nan_to_num(swing - np.nanmean(swing, axis=0))
+    xx, xy, yy = (
+        np.sum(filled[..., i] * filled[..., j], axis=0) for i, j in ((0, 0), (0, 1), (1, 1))
+    )
+    angle = 0.5 * np.arctan2(2.0 * xy, xx - yy)
+    cos, sin = np.cos(angle), np.sin(angle)
+    turn = np.stack([np.stack([cos, sin], axis=-1), np.stack([-sin, cos], axis=-1)], axis=-2)
+    return turn @ across
+
+
+def _radii(swing: Array, motion_of: Indices, options: RangeOptions) -> Array:
+    """(n_joints, 2) half axes: the proportions of the box, the size that holds the samples."""
+    plain = RangeOptions(options.quantile, 0.0, options.combine)
+    half = np.maximum(highest(np.abs(swing), motion_of, plain), NARROWEST)
+    size = highest(np.linalg.norm(swing / half, axis=-1), motion_of, plain)
+    return np.maximum(half * size[:, None] + np.radians(options.margin), NARROWEST)
+
+
+def _normals() -> Array:
+    angles = 2.0 * np.pi * np.arange(N_SIDES) / N_SIDES
+    return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+
+
+def convex_polygons(reach: Array) -> Array:
+    """Corners (..., n_sides, 2) of the polygons n·x ≤ reach for evenly turned normals n.
+
+    A side that others make idle is drawn in until it touches; sides that exclude each other
+    (a negative margin on a narrow range) meet in a point.
+    """
+    n_sides = reach.shape[-1]
+    step = 2.0 * np.pi / n_sides
+    opposite = np.roll(reach, n_sides // 2, axis=-1)
+    reach = np.where(reach + opposite < 0.0, 0.5 * (reach - opposite), reach)
+    for _ in range(n_sides // 2):
+        neighbours = np.roll(reach, 1, axis=-1) + np.roll(reach, -1, axis=-1)
+        reach = np.minimum(reach, neighbours / (2.0 * np.cos(step)))
+    normals = _normals()
+    tangents = np.stack([-normals[:, 1], normals[:, 0]], axis=-1)
+    along = (np.roll(reach, -1, axis=-1) - reach * np.cos(step)) / np.sin(step)
+    return reach[..., None] * normals + along[..., None] * tangents
+
+
+def inside_polygon(points: Array, polygon: Array) -> Array:
+    """Whether points (..., 2) lie in the convex polygon (n_corners, 2), its edge included."""
+    edges = np.roll(polygon, -1, axis=0) - polygon
+    away = points[..., None, :] - polygon
+    cross = edges[:, 0] * away[..., 1] - edges[:, 1] * away[..., 0]
+    return np.all(cross >= -1e-12, axis=-1)
+
+
+def nearest_in_polygon(points: Array, polygon: Array) -> Array:
+    """The points (..., 2) of the convex polygon that lie nearest to ``points`` (..., 2)."""
+    edges = np.roll(polygon, -1, axis=0) - polygon
+    away = points[..., None, :] - polygon
+    length = np.maximum(np.sum(edges**2, axis=-1), 1e-300)
+    share = np.clip(np.sum(away * edges, axis=-1) / length, 0.0, 1.0)
+    feet = polygon + share[..., None] * edges
+    distance = np.sum((points[..., None, :] - feet) ** 2, axis=-1)
+    best = np.argmin(distance, axis=-1)[..., None, None]
+    foot = np.take_along_axis(feet, best, axis=-2)[..., 0, :]
+    return np.where(inside_polygon(points, polygon)[..., None], points, foot)

@@ -1,0 +1,89 @@
+"""How far an angle goes: the arc outside the largest gap, per motion, then joined."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ossature.errors import BadValue
+from ossature.maths.circular import TURN, covering_interval
+from ossature.values.arrays import Array
+
+Indices = NDArray[np.intp]
+
+CELL = np.radians(5.0)
+COMBINATIONS = ("general", "specific")
+
+
+@dataclass(frozen=True, slots=True)
+class RangeOptions:
+    """How tight limits are drawn about the samples."""
+
+    quantile: float = 1.0
+    """Share of the samples, about the middle, that each limit keeps; 1: all."""
+    margin: float = 0.0
+    """Added at every end, degrees; negative makes limits tighter."""
+    combine: str = "general"
+    """Of several motions, ``general`` allows what any of them does, ``specific`` what all do."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.quantile <= 1.0:
+            raise BadValue(f"quantile must lie above 0 and at most at 1, got {self.quantile}")
+        if not abs(self.margin) <= 180.0:
+            raise BadValue(f"margin must be between −180 and 180 degrees, got {self.margin}")
+        if self.combine not in COMBINATIONS:
+            raise BadValue(
+                f"combine must be one of {', '.join(COMBINATIONS)}, got {self.combine!r}"
+            )
+
+    @property
+    def tail(self) -> float:
+        """Share of the samples cut off at each end."""
+        return 0.5 * (1.0 - self.quantile)
+
+
+class Arc(NamedTuple):
+    """The range of an angle and what it rests on. Radians."""
+
+    low: float
+    high: float
+    gap: float
+    """Largest arc without samples."""
+    coverage: float
+    """Share of the 5° cells between low and high that hold a sample."""
+
+
+def find_arc(angles: Array, motion_of: Indices, options: RangeOptions) -> Arc:
+    """The range of angles (n_samples,), of which ``motion_of`` (n_samples,) tells the motion."""
+    seen = np.isfinite(angles)
+    angles, motion_of = angles[seen], motion_of[seen]
+    if not len(angles):
+        return Arc(np.nan, np.nan, TURN, 0.0)
+    whole = covering_interval(angles)
+    above = (angles - whole.low) % TURN
+    above = np.where(above > whole.high - whole.low + 1e-9, 0.0, above)  # rounding at the low end
+    n_cells = max(1, int(np.ceil((whole.high - whole.low) / CELL)))
+    filled = np.unique(np.minimum(above / CELL, n_cells - 1).astype(int))
+    low = -float(highest(-above, motion_of, options))
+    high = float(highest(above, motion_of, options))
+    if low > high:  # nothing that all motions share, or a negative margin: the middle is left
+        low = high = 0.5 * (low + high)
+    high = min(high, low + TURN)
+    return Arc(whole.low + low, whole.low + high, whole.gap, len(filled) / n_cells)
+
+
+def highest(values: Array, motion_of: Indices, options: RangeOptions) -> Array:
+    """Upper end (...) of values (n_samples, ...), quantile, margin and combination applied."""
+    motions = np.unique(motion_of)
+    ends = np.stack(
+        [_upper(values if len(motions) == 1 else values[motion_of == m], options) for m in motions]
+    )
+    end = ends.max(axis=0) if options.combine == "general" else ends.min(axis=0)
+    return end + np.radians(options.margin)
+
+
+def _upper(values: Array, options: RangeOptions) -> Array:
+    if options.tail == 0.0:
+        return np.where(np.isnan(values), -np.inf, values).max(axis=0)
+    return np.nanquantile(values, 1.0 - options.tail, axis=0)

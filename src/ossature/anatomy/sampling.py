@@ -1,0 +1,72 @@
+"""Rotations of joints at even times, and how much they shake."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ossature.errors import BadValue, NotEnoughData
+from ossature.maths import quat
+from ossature.values import Motion
+from ossature.values.arrays import Array
+
+DENSITY = 50.0
+"""Samples per second: the 100 for two seconds of paper 001, §3."""
+
+FEWEST = 4
+"""Below this many frames there is no motion to speak of (paper 001, §3: 4 to 6)."""
+
+
+def joint_rotations(motion: Motion, exclude: Iterable[Sequence[int]] = ()) -> Array:
+    """(n_frames, n_bodies, 4) rotations that count: NaN where held or excluded.
+
+    Parameters
+    ----------
+    exclude : pairs
+        First and last frame of stretches to leave out, both included.
+    """
+    rotations = np.array(motion.rotations)
+    rotations[list(motion.held)] = np.nan
+    for first, last in exclude:
+        if not 0 <= first <= last:
+            raise BadValue(
+                f"frames to exclude must be FIRST:LAST with 0 ≤ FIRST ≤ LAST, got {first}:{last}"
+            )
+        rotations[first : last + 1] = np.nan
+    left = int(np.isfinite(rotations[..., 0]).any(axis=1).sum())
+    if left < FEWEST:
+        raise NotEnoughData(
+            f"{motion.source.file or 'the motion'}: {left} frames carry a pose; joint types and "
+            f"limits need {FEWEST} or more"
+        )
+    return rotations
+
+
+def resample(rotations: Array, n_samples: int) -> Array:
+    """Rotations (n_samples, ..., 4) at even times from the first frame to the last, by slerp.
+
+    A sample beside a missing frame is missing.
+    """
+    if n_samples < 2:
+        raise BadValue(f"samples must be 2 or more, got {n_samples}")
+    times = np.linspace(0.0, len(rotations) - 1, n_samples)
+    before = np.minimum(times.astype(int), len(rotations) - 2)
+    share = (times - before).reshape(-1, *[1] * (rotations.ndim - 2))
+    return quat.slerp(rotations[before], rotations[before + 1], share)
+
+
+def default_samples(motion: Motion) -> int:
+    return max(FEWEST, round(DENSITY * motion.n_frames / motion.rate))
+
+
+def shaking(tracks: Array) -> Array:
+    """Standard deviation (...) of white noise on smooth tracks (n_frames, ...), NaN passed over.
+
+    From third differences, in which smooth motion all but vanishes. The median of their size
+    tells rare jumps from shaking.
+    """
+    fast = np.abs(np.diff(tracks, n=3, axis=0))
+    seen = np.isfinite(fast)
+    if not seen.any():
+        return np.zeros(tracks.shape[1:])
+    middle = np.nanmedian(np.where(seen.any(axis=0), fast, 0.0), axis=0)
+    return 1.4826 * middle / np.sqrt(20.0)  # 20 = 1² + 3² + 3² + 1²

@@ -1,0 +1,102 @@
+"""ossature limits"""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for skeleton.json and summary.json.",
+)
+@click.option(
+    "--threshold",
+    type=click.Choice(["noise", "variance95", "absolute"]),
+    default="noise",
+    show_default=True,
+    help="What counts as movement of a joint.",
+)
+@click.option(
+    "--minimum", metavar="DEGREES", default=0.5, show_default=True, help="Spread that is never one."
+)
+@click.option("--samples", metavar="N", type=int, help="Per motion.  [default: 50 a second]")
+@click.option(
+    "--quantile", default=1.0, show_default=True, help="Share of the samples that limits keep."
+)
+@click.option(
+    "--margin", metavar="DEGREES", default=0.0, show_default=True, help="Added to every limit."
+)
+@click.option(
+    "--combine",
+    type=click.Choice(["general", "specific"]),
+    default="general",
+    show_default=True,
+    help="Of several FILES: what any of them does, or only what all do.",
+)
+@click.option("--zyz", is_flag=True, help="Also write boxes of ZYZ angles.")
+@click.option(
+    "--bind",
+    type=click.Choice(["mid-range", "circular mean", "nearest sample"]),
+    default="mid-range",
+    show_default=True,
+    help="What replaces a bind pose outside the limits.",
+)
+@click.option("--exclude", metavar="FIRST:LAST", multiple=True, help="Frames to leave out.")
+@click.option("--subject", metavar="NAME", help="Whose motion, where a file holds several.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+def limits(
+    files: tuple[Path, ...],
+    output: Path,
+    threshold: str,
+    minimum: float,
+    samples: int | None,
+    quantile: float,
+    margin: float,
+    combine: str,
+    bind: str,
+    exclude: tuple[str, ...],
+    subject: str | None,
+    *,
+    zyz: bool,
+    as_json: bool,
+) -> None:
+    """Types and limits of the joints of the moving skeleton in FILES.
+
+    Several FILES of one skeleton are judged together.
+
+    Example: ossature limits walk.amc run.amc -o rig --margin 5
+    """
+    from ossature.anatomy.kinds import KindOptions
+    from ossature.anatomy.limits import LimitOptions
+    from ossature.anatomy.limits import limits as find_limits
+    from ossature.anatomy.output import summary_json, summary_of, summary_text, write_limits
+    from ossature.anatomy.ranges import RangeOptions
+    from ossature.formats import read
+
+    options = LimitOptions(
+        KindOptions(threshold, minimum),
+        RangeOptions(quantile, margin, combine),
+        samples=samples,
+        zyz=zyz,
+        bind=bind,
+    )
+    motions = [read(file).motion(subject) for file in files]
+    skeleton = find_limits(motions, options=options, exclude=[_frames(text) for text in exclude])
+    summary = summary_of(motions, skeleton)
+    write_limits(skeleton, summary, output)
+    click.echo(summary_json(summary) if as_json else summary_text(summary))
+    click.echo(output, err=True)
+
+
+def _frames(text: str) -> tuple[int, int]:
+    first, _, last = text.partition(":")
+    if not (first.isdigit() and last.isdigit()):
+        raise click.BadParameter(f"expected FIRST:LAST, as 120:180, got {text!r}")
+    return int(first), int(last)
