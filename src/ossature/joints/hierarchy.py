@@ -87,12 +87,12 @@ def _exchanges(
         others = [other for other in edges if other != edge]
         side = _side(first, second, others, n_bodies, int(first[edge]))
         crossing = np.flatnonzero(side[first] != side[second])
-        left = unexplained(products, crossing, others)
-        own = left[crossing == edge][0]
-        left[crossing == edge] = np.inf
-        best = int(np.argmin(left))
-        if np.isfinite(left[best]):
-            gains[place], rivals[place] = np.log(left[best] / own), int(crossing[best])
+        score = np.log(unexplained(products, crossing, others))
+        own = score[crossing == edge][0]
+        score[crossing == edge] = np.inf
+        best = int(np.argmin(score))
+        if np.isfinite(score[best]):
+            gains[place], rivals[place] = score[best] - own, int(crossing[best])
     return gains, rivals
 
 
