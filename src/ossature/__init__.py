@@ -16,6 +16,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ossature.anatomy.axes import axes as axes
+    from ossature.anatomy.frames import normalise as normalise
     from ossature.anatomy.limits import limits as limits
     from ossature.clean import clean as clean
     from ossature.errors import OssatureError as OssatureError
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from ossature.formats import write as write
     from ossature.joints import JointStatistics as JointStatistics
     from ossature.joints import joints as joints
+    from ossature.pipeline import map_to as map_to
     from ossature.pipeline import solve as solve
     from ossature.pose.fit import fit as fit
     from ossature.pose.rectify import rectify as rectify
@@ -36,6 +39,8 @@ __version__ = "0.1.0"
 
 # Names are looked up on first use: `ossature --help` must not wait for numpy.
 _HOMES = {
+    "axes": "ossature.anatomy.axes",
+    "normalise": "ossature.anatomy.frames",
     "limits": "ossature.anatomy.limits",
     "clean": "ossature.clean",
     "OssatureError": "ossature.errors",
@@ -43,6 +48,7 @@ _HOMES = {
     "write": "ossature.formats",
     "JointStatistics": "ossature.joints",
     "joints": "ossature.joints",
+    "map_to": "ossature.pipeline",
     "solve": "ossature.pipeline",
     "fit": "ossature.pose.fit",
     "rectify": "ossature.pose.rectify",
@@ -61,9 +67,11 @@ __all__ = [
     "Recording",
     "Skeleton",
     "Take",
+    "axes",
     "clean",
     "fit",
     "joints",
+    "normalise",
     "limits",
     "read",
     "rectify",

@@ -6,6 +6,7 @@ from importlib import import_module
 import click
 
 VERBS = {
+    "axes": "Find along which axes limbs move; tell the motion by angles about them.",
     "convert": "Turn one file format into another.",
     "demo": "Generate a performance whose truth is known.",
     "fit": "Fit bones of fixed length to joint positions.",
@@ -13,6 +14,8 @@ VERBS = {
     "inspect": "Say what is in a file.",
     "joints": "Find joints and hierarchy from moving bodies.",
     "limits": "Find what kind each joint is and how far it goes.",
+    "normalise": "Find frames of body and limbs that no recording set-up changes.",
+    "map": "Move a given skeleton by a recording.",
     "solve": "Turn recordings into a rig with clean motion.",
 }
 

@@ -1,0 +1,110 @@
+"""ossature fit"""
+
+import time
+from pathlib import Path
+
+import click
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("file", type=FILE)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the results.",
+)
+@click.option(
+    "--tree",
+    type=FILE,
+    help="What hangs on what: a skeleton file (BVH, ASF, GLB, skeleton.json) or a TOML file with "
+    'a table [parents] of lines knee = "hip".',
+)
+@click.option("--lengths", type=FILE, help="Skeleton file whose lengths are kept.")
+@click.option("--subject", metavar="NAME", help="Whose joints, where a file has several subjects.")
+@click.option("--noise", metavar="MM", type=click.FloatRange(min=0.0), help="Noise of the joints.")
+@click.option(
+    "--debias/--least-squares",
+    default=True,
+    show_default=True,
+    help="Take joint noise out of the lengths, or fit them by least squares as paper 004.",
+)
+@click.option("--dividing", is_flag=True, help="Solve chains apart, as paper 004; to compare with.")
+@click.option("--unit", type=click.Choice(["m", "cm", "mm", "in"]), help="Unit of motion.bvh. [m]")
+@click.option("--up", type=click.Choice(["y", "z"]), help="Upward axis of motion.bvh. [z]")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+def fit(
+    file: Path,
+    output: Path,
+    tree: Path | None,
+    lengths: Path | None,
+    subject: str | None,
+    noise: float | None,
+    unit: str | None,
+    up: str | None,
+    *,
+    debias: bool,
+    dividing: bool,
+    as_json: bool,
+) -> None:
+    """Fit bones of fixed length to the joint positions in FILE.
+
+    FILE holds joint centres as points (C3D, TRC, CSV), with --tree unless they are named like
+    Plug-in Gait's origins or LHJC, LKJC, LAJC; or a motion whose bones stretch (BVH, GLB). Writes
+    skeleton.json, motion.bvh, motion.glb, summary.json and report.html.
+
+    Example: ossature fit joints.trc --tree rig.bvh -o fitted
+    """
+    from ossature.formats import read
+    from ossature.pipeline.fitted import deliver_fit, summary_of_fit
+    from ossature.pose.fit import fit as fit_joints
+    from ossature.pose.joint_trees import read_tree
+
+    start = time.perf_counter()
+    take = read(file)
+    source = take.recording(subject) if take.recordings else take.motion(subject)
+    given = None if tree is None else read_tree(tree)
+    known = None if lengths is None else _lengths(read(lengths).skeleton())
+    began = time.perf_counter()
+    result = fit_joints(
+        source,
+        given,
+        lengths=known,
+        debias=debias,
+        noise=None if noise is None else noise / 1e3,
+        dividing=dividing,
+    )
+    seconds = {"read": began - start, "solve": time.perf_counter() - began}
+    deliver_fit(result, output, seconds, unit=unit, up=up)
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.encode(summary_of_fit(result, seconds)).decode())
+    else:
+        click.echo(_told(result))
+        click.echo(output)
+
+
+def _lengths(skeleton) -> dict[str, float]:
+    """By the joint at the bone's far end, metres."""
+    import numpy as np
+
+    sizes = np.linalg.norm(skeleton.offsets, axis=-1).tolist()
+    named = zip(skeleton.names, skeleton.parents, sizes, strict=True)
+    return {name: size for name, parent, size in named if parent >= 0}
+
+
+def _told(result) -> str:
+    """A few lines a person understands."""
+    worst = list(result.rms_per_joint().items())[:3]
+    lines = [
+        f"{len(result.lengths)} bones, {result.motion.n_frames} frames, "
+        f"{1e3 * result.rms:.2f} mm rms from the joints given; {result.status.value}",
+        "worst: " + ", ".join(f"{name} {1e3 * rms:.1f} mm" for name, rms in worst),
+    ]
+    if result.motion.held:
+        lines.append(f"{len(result.motion.held)} frames held for want of joints")
+    return "\n".join([*lines, *(f"note: {warning}" for warning in result.warnings)])
