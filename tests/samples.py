@@ -176,5 +176,6 @@ def make_seed(form: Format, folder: Path, rng: np.random.Generator) -> Path:
 
 READABLE = [form for form in FORMATS if form.read is not None]
 WRITABLE = [
-    (form, kind) for form in FORMATS if form.write is not None for kind in sorted(form.holds)
+    (form, kind) for form in READABLE if form.write is not None for kind in sorted(form.holds)
 ]
+"""What can be written and read again."""

@@ -72,10 +72,10 @@ REFUSED = (
         "give the markers (TRC or C3D) they were computed from",
     ),
     Refused(
-        "MuJoCo model",
-        _begins(b"<mujoco"),
-        "it describes a simulated model and holds no recording",
-        "give the recording",
+        "URDF model",
+        _has(b"<robot"),
+        "it describes a robot and holds no recording",
+        "give the recording; a skeleton is read from MJCF",
     ),
     Refused(
         "Vicon skeleton",

@@ -56,6 +56,8 @@ class Format:
     """What it can store: ``markers``, ``bodies``, ``motion``, ``skeleton``."""
     beside: Mapping[str, Writer] = field(default_factory=dict)
     """Endings of further files that belong to it, and what writes them."""
+    beside_motion: Mapping[str, Writer] = field(default_factory=dict)
+    """The same, where there is motion to write."""
 
 
 def find_format(path: Path, formats: tuple[Format, ...]) -> Format:
@@ -124,8 +126,11 @@ def without_restated(take: Take) -> Take:
 
 
 def check_holds(form: Format, take: Take, path: Path) -> None:
-    """Refuse to write what the format cannot store, rather than lose it without a word."""
-    if form.holds & set(take.kinds):
+    """Refuse to write what the format cannot store, rather than lose it without a word.
+
+    A motion brings its skeleton: formats that store no motion get that.
+    """
+    if form.holds & {*take.kinds, *(["skeleton"] if take.motions else [])}:
         return
     has = " and ".join(take.kinds) or "nothing"
     raise WrongContent(
