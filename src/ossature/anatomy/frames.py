@@ -38,6 +38,9 @@ class Normalised:
     """Mean angle between single poses' body frames and the one taken, radians."""
     directions: Array
     """(n_bodies, 3) unit direction of every limb in its body's frame."""
+    body_axes: Array
+    """(n_bodies, 3, 3) rows: the body's right, front and up in the default pose, seen from each
+    body's frame."""
     warnings: tuple[str, ...] = ()
 
     @property
@@ -62,7 +65,8 @@ def normalise(motion: Motion) -> Normalised:
     normals = normals * np.where(normals @ front < 0.0, -1.0, 1.0)[:, None]
     fronts = quat.rotate(poses.rotations[voters, 0], normals)
     axes = body_axes(fronts)
-    frames, directions = _limb_frames(skeleton, poses.rotations[voters], axes)
+    seen = _seen_from(poses.rotations[voters], axes)
+    frames, directions = _limb_frames(skeleton, poses.rotations[voters], seen)
     in_root = quat.from_matrix(np.matmul(quat.to_matrix(to_root), axes))
     apart = quat.angle(quat.between(frames[0].rotation, in_root))
     bodies = [
@@ -76,6 +80,7 @@ def normalise(motion: Motion) -> Normalised:
         voters=len(voters),
         disagreement=float(apart.mean()),
         directions=directions,
+        body_axes=seen,
         warnings=_warnings(costs, evidence),
     )
 
@@ -105,20 +110,26 @@ def limb_reaches(skeleton: Skeleton) -> Array:
     return reaches
 
 
-def _limb_frames(skeleton: Skeleton, rotations: Array, axes: Array) -> tuple[list[Frame], Array]:
-    """Frames and directions of all limbs, from poses (n, n_bodies, 4) with body axes (n, 3, 3)."""
+def _seen_from(rotations: Array, axes: Array) -> Array:
+    """(n_bodies, 3, 3) mean body axes, as rows, in the frames of bodies (n, n_bodies, 4).
+
+    The mean of turned axes is a little short, and not quite square: only ratios are used of it.
+    """
+    return np.einsum("nbij,nik->bkj", quat.to_matrix(rotations), axes) / len(axes)
+
+
+def _limb_frames(skeleton: Skeleton, rotations: Array, seen: Array) -> tuple[list[Frame], Array]:
+    """Frames and directions of all limbs, from poses (n, n_bodies, 4) and body axes in each."""
     reaches = limb_reaches(skeleton)
-    body = Frame(np.zeros(3), _mean_rotation(quat.to_matrix(rotations[:, 0]), axes))
+    body = Frame(np.zeros(3), _nearest_rotation(seen[0].T))
     down = -quat.to_matrix(body.rotation)[:, 2]
     frames, directions = [body], [down]
     for index in range(1, len(skeleton.bodies)):
-        to_body = quat.inverse(rotations[:, index])
-        seen = np.stack([quat.rotate(to_body, axes[..., k]).mean(axis=0) for k in range(3)])
         direction = reaches[index]
         if np.linalg.norm(direction) < 1e-6:
-            direction = _lead_in(skeleton, index, rotations, seen)
+            direction = _lead_in(skeleton, index, rotations, seen[index])
         direction = quat.normalise(direction)
-        rotation = quat.from_matrix(_along(direction, seen))
+        rotation = quat.from_matrix(_along(direction, seen[index]))
         frames.append(Frame(skeleton.bodies[index].joint.in_body + reaches[index] / 2, rotation))
         directions.append(direction)
     return frames, np.stack(directions)
@@ -149,9 +160,9 @@ def _along(direction: Array, seen: Array) -> Array:
     return np.stack([np.cross(y, z), y, z], axis=-1)
 
 
-def _mean_rotation(rotations: Array, axes: Array) -> Array:
-    """The rotation (4,) nearest to all of Rᵀ·axes."""
-    u, _, vt = np.linalg.svd(np.einsum("nji,njk->ik", rotations, axes))
+def _nearest_rotation(matrix: Array) -> Array:
+    """The rotation (4,) nearest to a matrix (3, 3)."""
+    u, _, vt = np.linalg.svd(matrix)
     u[:, -1] *= np.linalg.det(u @ vt)
     return quat.from_matrix(u @ vt)
 

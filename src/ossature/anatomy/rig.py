@@ -7,13 +7,14 @@ import numpy as np
 from ossature.errors import NotEnoughData
 from ossature.maths import quat
 from ossature.maths.quat import Array
-from ossature.values import Body, Frame, Motion, Movement
+from ossature.values import Body, Frame, Limits, Motion, Movement
 
 
 def in_limb_frames(motion: Motion) -> Motion:
     """The motion with every body's frame replaced by its limb frame; nothing moves in the world.
 
-    Limits are left out: they are told in the frames that are gone.
+    Hinge and cone limits come along; ranges of Euler angles are told in the frames that are gone
+    and are left out.
     """
     bodies = motion.skeleton.bodies
     if any(body.frame is None for body in bodies):
@@ -54,7 +55,8 @@ def _body(body: Body, turn: Array, origin: Array, of_parent: Array, parent_origi
         in_body=quat.rotate(to_limb, body.joint.in_body - origin),
         axes=quat.rotate(to_parent, body.joint.axes),
         covariance=_turned(body.joint.covariance, of_parent),
-        limits=None,
+        rest=quat.multiply(quat.multiply(to_parent, body.joint.rest), turn),
+        limits=_limits(body.joint.limits, to_limb, to_parent, turn),
     )
     markers = [
         replace(
@@ -72,6 +74,20 @@ def _body(body: Body, turn: Array, origin: Array, of_parent: Array, parent_origi
         frame=Frame(np.zeros(3), quat.identity()),
         movement=_movement(body.movement, to_limb, to_parent, turn),
     )
+
+
+def _limits(limits: Limits | None, to_limb: Array, to_parent: Array, turn: Array) -> Limits | None:
+    if limits is None or (limits.hinge is None and limits.cone is None):
+        return None
+    cone = limits.cone
+    if cone is not None:
+        cone = replace(
+            cone,
+            centre=quat.multiply(quat.multiply(to_parent, cone.centre), turn),
+            axis=quat.rotate(to_limb, cone.axis),
+            across=quat.rotate(to_limb, cone.across),
+        )
+    return Limits(hinge=limits.hinge, cone=cone)
 
 
 def _movement(

@@ -9,6 +9,7 @@ from ossature.errors import BadValue, FormatError, ShapeError, WrongContent
 from ossature.formats.asf_amc import AMC, ASF
 from ossature.formats.bvh import BVH
 from ossature.formats.c3d import C3D
+from ossature.formats.compact_csv import COMPACT_CSV
 from ossature.formats.glb import GLB
 from ossature.formats.motive_csv import MOTIVE_CSV
 from ossature.formats.mvnx import MVNX
@@ -32,6 +33,7 @@ from ossature.values import Bodies, Motion, Recording, Skeleton, Take
 
 FORMATS: tuple[Format, ...] = (
     C3D,
+    COMPACT_CSV,
     PLAIN_CSV,
     OSS,
     SKELETON_JSON,

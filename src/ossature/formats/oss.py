@@ -215,5 +215,5 @@ OSS = Format(
     sniff=sniff,
     read=read_oss,
     write=write_oss,
-    holds=frozenset({"markers", "bodies", "motion", "skeleton"}),
+    holds=frozenset({"markers", "bodies", "motion", "skeleton", "compact"}),
 )

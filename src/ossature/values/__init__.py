@@ -6,6 +6,7 @@ missing sample is NaN. ``history`` says what has been done, oldest first.
 """
 
 from ossature.values.bodies import Bodies
+from ossature.values.compact import CompactMotion
 from ossature.values.events import Attachment, Event, Mark, Slip, Swap
 from ossature.values.joints import Advice, Connection, Joints
 from ossature.values.limb import Frame, Movement
@@ -23,6 +24,7 @@ __all__ = [
     "Bind",
     "Bodies",
     "Body",
+    "CompactMotion",
     "Cone",
     "Connection",
     "Event",

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from ossature.errors import NotEnoughData, UnknownName
 from ossature.values.bodies import Bodies
+from ossature.values.compact import CompactMotion
 from ossature.values.motion import Motion
 from ossature.values.recording import Recording
 from ossature.values.skeleton import Skeleton
@@ -25,15 +26,18 @@ class Take:
     """Skeletons in motion."""
     skeletons: tuple[Skeleton, ...] = ()
     """Skeletons without motion."""
+    compacts: tuple[CompactMotion, ...] = ()
+    """Motions told by movement parameters."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Which of ``markers``, ``bodies``, ``motion``, ``skeleton`` are there."""
+        """Which of ``markers``, ``bodies``, ``motion``, ``skeleton``, ``compact`` are there."""
         held = {
             "markers": self.recordings,
             "bodies": self.bodies,
             "motion": self.motions,
             "skeleton": self.skeletons,
+            "compact": self.compacts,
         }
         return tuple(kind for kind, values in held.items() if values)
 
@@ -47,9 +51,8 @@ class Take:
 
     def motion(self, subject: str | None = None) -> Motion:
         """The skeleton in motion of the only subject, or of the one named."""
-        return _choose(
-            self.motions, [m.skeleton.subject for m in self.motions], subject, "a moving skeleton"
-        )
+        motions = self.motions or tuple(compact.motion() for compact in self.compacts)
+        return _choose(motions, [m.skeleton.subject for m in motions], subject, "a moving skeleton")
 
     def skeleton(self) -> Skeleton:
         """The skeleton, with or without motion."""

@@ -1,0 +1,219 @@
+"""The axes along which each limb moves, and the motion told by angles about them. Paper 002, §4."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ossature.anatomy.axes_find import DELTA, Direction, em, joining, pca, sweeps_of
+from ossature.anatomy.frames import Normalised, limb_reaches, normalise
+from ossature.anatomy.motion_split import moving_samples
+from ossature.anatomy.parameters import parameterise, rest_place
+from ossature.errors import BadValue, NotEnoughData
+from ossature.maths import quat, two_axes
+from ossature.maths.quat import Array
+from ossature.values import CompactMotion, Motion, Movement
+
+METHODS = ("joining", "pca", "em")
+SOURCES = ("orientations", "points")
+EXACT = np.radians(0.1)
+"""Rms angle that may be left out before another axis is taken: 0.7 mm on a limb of 0.4 m."""
+APART = 2.0 * DELTA
+"""Least angle of a second axis with the first, and with the limb."""
+FAINTEST = 0.1
+"""Least part of all sweeping that makes a main movement."""
+LABELS = ("bend", "sideways", "turn")
+"""Turning about the body's right, front and up."""
+
+
+@dataclass(frozen=True, eq=False)
+class LimbFit:
+    """How well a limb's parameters tell its motion."""
+
+    name: str
+    error: float
+    """Mean distance of the limb's far end from where it was, about its own joint, metres."""
+    worst: float
+    """Largest such distance, metres."""
+    turned: float
+    """Mean angle between the limb's frame and where it was, radians."""
+    unreached: float
+    """Share of frames whose direction the axes cannot reach."""
+    moving: float
+    """Share of frames in which the limb was on the move."""
+
+
+@dataclass(frozen=True, eq=False)
+class MovementAxes:
+    """A motion told by movement, and how well."""
+
+    compact: CompactMotion
+    limbs: tuple[LimbFit, ...]
+    normalised: Normalised
+    method: str
+
+    @property
+    def motion(self) -> Motion:
+        """The motion as given; its skeleton's bodies carry ``frame`` and ``movement``."""
+        return replace(self.normalised.motion, skeleton=self.compact.skeleton)
+
+
+def axes(motion: Motion, *, method: str = "joining", source: str = "orientations") -> MovementAxes:
+    """Find every limb's movement axes and tell the motion by angles about them.
+
+    Parameters
+    ----------
+    method
+        ``joining`` (groups of like steps), ``pca`` or ``em``.
+    source
+        ``orientations``, or ``points`` where the limbs' own turning means nothing because only
+        joint positions were measured.
+    """
+    if method not in METHODS:
+        raise BadValue(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    if source not in SOURCES:
+        raise BadValue(f"source must be one of {', '.join(SOURCES)}, got {source!r}")
+    if motion.skeleton.parents.count(-1) != 1:
+        raise NotEnoughData("movement axes need a skeleton with exactly one root")
+    normalised = normalise(motion)
+    skeleton = normalised.skeleton
+    bodies, columns, limbs = [skeleton.bodies[0]], [], []
+    for index in range(1, len(skeleton.bodies)):
+        parent = skeleton.parents[index]
+        q = motion.rotations[:, index]
+        direction = normalised.directions[index]
+        moving = moving_samples(quat.rotate(q, direction), motion.rate)
+        found = main_directions(q, direction, moving, method, source)
+        movement = movement_of(q, direction, found, normalised.body_axes[parent])
+        parameters = parameterise(q, movement)
+        columns.append(parameters.angles)
+        bodies.append(replace(skeleton.bodies[index], movement=movement))
+        reach = _length(normalised, index)
+        limbs.append(_fit(bodies[-1].name, q, movement, parameters, reach, float(moving.mean())))
+    told = CompactMotion(
+        skeleton.with_bodies(bodies, f"movement axes found by {method}"),
+        motion.root,
+        motion.rotations[:, 0],
+        np.concatenate(columns, axis=-1) if columns else np.zeros((motion.n_frames, 0)),
+        motion.rate,
+    )
+    return MovementAxes(told, tuple(limbs), normalised, method)
+
+
+def main_directions(
+    rotations: Array, direction: Array, moving: np.ndarray, method: str, source: str
+) -> list[Direction]:
+    """Up to two main directions of a limb with ``rotations`` (n, 4) to its parent's frame."""
+    points = quat.rotate(rotations, direction)
+    if method == "pca":
+        return pca(points[moving])
+    if method == "em":
+        return em(points[moving])
+    return joining(sweeps_of(points, rotations if source == "orientations" else None, moving))
+
+
+def movement_of(
+    rotations: Array, direction: Array, found: list[Direction], body_axes: Array
+) -> Movement:
+    """As many axes as it takes, the rest position, and names for the axes.
+
+    Parameters
+    ----------
+    body_axes : (3, 3)
+        Rows: the body's right, front and up in the parent's frame, in the default pose.
+    """
+    seen = rotations[np.isfinite(rotations[:, 0])]
+    points = quat.rotate(seen, direction)
+    if not len(points):
+        return Movement(np.zeros((0, 3)), (), quat.identity(), direction)
+    main = [one for one in found if one.weight >= FAINTEST]
+    chosen: list[Direction] = []
+    place = rest_place(np.zeros((0, 3)), points)
+    if not _stands(points, place):
+        # no sweep longer than a cell: what little there is, its variance tells
+        chosen = main[:1] or [pca(points)[0]._replace(weight=0.0)]
+        place = rest_place(chosen[0].axis[None], points)
+        if not _keeps_circle(points, chosen[0].axis, place):
+            chosen.append(_second(chosen[0], main[1:], points, place))
+            place = rest_place(_stacked(chosen), points)
+    rest = seen[np.argmax(points @ place)]
+    return _named(chosen, rest, direction, body_axes)
+
+
+def _stands(points: Array, place: Array) -> bool:
+    apart = np.linalg.norm(points - place, axis=-1)
+    return bool(np.sqrt(np.mean(apart**2)) <= EXACT)
+
+
+def _keeps_circle(points: Array, axis: Array, place: Array) -> bool:
+    turned = quat.from_axis_angle(axis, two_axes.one_axis(axis, place, points))
+    return bool(np.sqrt(np.mean(np.sum((quat.rotate(turned, place) - points) ** 2, -1))) <= EXACT)
+
+
+def _second(first: Direction, others: list[Direction], points: Array, place: Array) -> Direction:
+    """Another main direction that reaches the points, else the axis across first and limb."""
+    across = Direction(quat.normalise(np.cross(first.axis, place)), 0.0)
+    for other in others:
+        if _apart(other.axis, first.axis) < APART or _apart(other.axis, place) < APART:
+            continue
+        start = rest_place(np.stack([first.axis, other.axis]), points)
+        start = points[np.argmax(points @ start)]
+        if two_axes.two_axes(first.axis, other.axis, start, points).reached.mean() >= 0.99:
+            return other
+    return across
+
+
+def _apart(a: Array, b: Array) -> float:
+    """Angle between two lines, radians."""
+    return float(np.arctan2(np.linalg.norm(np.cross(a, b)), abs(a @ b)))
+
+
+def _stacked(chosen: list[Direction]) -> Array:
+    return np.array([one.axis for one in chosen]).reshape(-1, 3)
+
+
+def _named(chosen: list[Direction], rest: Array, direction: Array, body_axes: Array) -> Movement:
+    """Axes signed and named by the body's own, so that takes agree on both."""
+    labels: list[str] = []
+    signed = []
+    for one in chosen:
+        along = body_axes @ one.axis
+        order = [k for k in np.argsort(-np.abs(along)) if LABELS[k] not in labels]
+        labels.append(LABELS[order[0]])
+        signed.append(one.axis * (-1.0 if along[order[0]] < 0.0 else 1.0))
+    return Movement(
+        np.array(signed).reshape(-1, 3),
+        tuple(labels),
+        rest,
+        direction,
+        tuple(round(one.weight, 4) for one in chosen),
+    )
+
+
+def _length(normalised: Normalised, index: int) -> float:
+    """From joint to far end, metres; of a limb without one, the bone that leads to it."""
+    own = float(np.linalg.norm(limb_reaches(normalised.skeleton)[index]))
+    return own if own > 1e-6 else float(np.linalg.norm(normalised.skeleton.offsets[index]))
+
+
+def _fit(
+    name: str, q: Array, movement: Movement, parameters, length: float, moving: float
+) -> LimbFit:
+    start = quat.rotate(movement.rest, movement.direction)
+    around = np.vstack([movement.axes, start])
+    told = quat.multiply(two_axes.swing(around, parameters.angles), movement.rest)
+    seen = np.isfinite(q[:, 0])
+    apart = length * np.linalg.norm(
+        quat.rotate(told[seen], movement.direction) - quat.rotate(q[seen], movement.direction),
+        axis=-1,
+    )
+    turned = quat.angle(quat.between(told[seen], q[seen]))
+    if not len(apart):
+        return LimbFit(name, np.nan, np.nan, np.nan, np.nan, moving)
+    return LimbFit(
+        name,
+        float(apart.mean()),
+        float(apart.max()),
+        float(turned.mean()),
+        float(1.0 - parameters.reached[seen].mean()),
+        moving,
+    )

@@ -1,0 +1,78 @@
+"""What ``ossature axes`` writes and prints."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ossature.anatomy.axes import MovementAxes
+from ossature.anatomy.deliver_frames import frames_summary, write_summary
+from ossature.formats import write
+from ossature.formats.compact_csv import write_compact_csv
+from ossature.values import Take
+
+
+def axes_summary(found: MovementAxes) -> dict[str, Any]:
+    """The facts of a run, as they stand in summary.json."""
+    skeleton = found.compact.skeleton
+    limbs = {}
+    for limb in found.limbs:
+        movement = skeleton.body(limb.name).movement
+        assert movement is not None
+        limbs[limb.name] = {
+            "axes": list(movement.labels),
+            "share": list(movement.share),
+            "error_mm": 1e3 * limb.error,
+            "worst_mm": 1e3 * limb.worst,
+            "turned_deg": float(np.degrees(limb.turned)),
+            "unreached": limb.unreached,
+            "moving": limb.moving,
+        }
+    return {
+        **frames_summary(found.normalised),
+        "method": found.method,
+        "parameters": len(found.compact.names),
+        "error_mm": 1e3 * mean_of([limb.error for limb in found.limbs]),
+        "turned_deg": float(np.degrees(mean_of([limb.turned for limb in found.limbs]))),
+        "limbs": limbs,
+    }
+
+
+def axes_text(found: MovementAxes) -> str:
+    """A line per limb, and how well the whole is told."""
+    facts = axes_summary(found)
+    lines = [
+        f"{name}: {_axes_text(limb)}; told to {limb['error_mm']:.2f} mm, {limb['turned_deg']:.2f}°"
+        for name, limb in facts["limbs"].items()
+    ]
+    per_frame = 7 + facts["parameters"]
+    lines.append(
+        f"{per_frame} numbers a frame tell the motion to {facts['error_mm']:.3f} mm and "
+        f"{facts['turned_deg']:.3f}° on average"
+    )
+    return "\n".join([*lines, *(f"warning: {warning}" for warning in facts["warnings"])])
+
+
+def _axes_text(limb: dict[str, Any]) -> str:
+    told = [f"{word} {share:.0%}" for word, share in zip(limb["axes"], limb["share"], strict=True)]
+    return ", ".join([*told, "twist"])
+
+
+def deliver_axes(found: MovementAxes, folder: Path, formats: Sequence[str]) -> None:
+    """skeleton.json with frames and movement, the compact motion, summary.json."""
+    write(found.compact.skeleton, folder / "skeleton.json")
+    for ending in dict.fromkeys(formats):
+        if ending == "csv":
+            write_compact_csv(folder / "parameters.csv", found.compact)
+        elif ending == "oss":
+            write(Take(compacts=(found.compact,)), folder / "parameters.oss")
+        else:
+            write(found.compact.motion(), folder / f"parameters.{ending}")
+    write_summary(axes_summary(found), folder)
+
+
+def mean_of(values: Sequence[float]) -> float:
+    """Mean of the known values, NaN where there are none."""
+    known = [value for value in values if np.isfinite(value)]
+    return float(np.mean(known)) if known else float("nan")

@@ -1,0 +1,73 @@
+"""What ``ossature normalise`` writes and prints."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from ossature.anatomy.frames import Normalised
+from ossature.anatomy.rig import in_limb_frames
+from ossature.formats import write
+from ossature.formats.registry import whole_file
+from ossature.values import Motion
+
+
+def frames_summary(found: Normalised) -> dict[str, Any]:
+    """The facts of a run, as they stand in summary.json."""
+    motion, costs = found.motion, found.costs
+    best = costs.best
+    return {
+        "frames": motion.n_frames,
+        "rate": motion.rate,
+        "subject": motion.skeleton.subject,
+        "bodies": len(motion.skeleton.bodies),
+        "default_pose": {
+            "frame": found.default_frame,
+            "cost": float(costs.total[best]),
+            "flatness": float(costs.flatness[best]),
+            "width": float(costs.width[best]),
+            "spread": float(costs.spread[best]),
+            "lean_deg": float(np.degrees(costs.lean[best])),
+        },
+        "front": {"confidence": found.front.confidence, **found.front.votes},
+        "voters": found.voters,
+        "disagreement_deg": float(np.degrees(found.disagreement)),
+        "warnings": [*motion.source.problems, *found.warnings],
+    }
+
+
+def frames_text(found: Normalised) -> str:
+    """A few lines a person understands."""
+    facts = frames_summary(found)
+    pose, front = facts["default_pose"], facts["front"]
+    votes = ", ".join(f"{kind} {vote:+.2f}" for kind, vote in found.front.votes.items())
+    lines = [
+        f"default pose: frame {pose['frame']}, cost {pose['cost']:.3f} (flatness "
+        f"{pose['flatness']:.3f} + width {pose['width']:.3f} + spread {pose['spread']:.3f}, "
+        "by body size)",
+        f"front: confidence {front['confidence']:.2f} ({votes or 'no evidence'})",
+        f"frames of {facts['bodies']} limbs from {found.voters} poses, whose body frames differ "
+        f"by {facts['disagreement_deg']:.1f}° on average",
+    ]
+    return "\n".join([*lines, *(f"warning: {warning}" for warning in facts["warnings"])])
+
+
+def deliver_frames(found: Normalised, folder: Path, formats: Sequence[str]) -> None:
+    """skeleton.json with a frame for every limb, the rig told in these frames, summary.json."""
+    write(found.skeleton, folder / "skeleton.json")
+    write_motion(in_limb_frames(found.motion), folder, "normalised", formats)
+    write_summary(frames_summary(found), folder)
+
+
+def write_motion(motion: Motion, folder: Path, name: str, formats: Sequence[str]) -> None:
+    """The motion in each format, in metres with z up where the format leaves a choice."""
+    for ending in dict.fromkeys(formats):
+        bvh = {"unit": "m", "up": "z"} if ending == "bvh" else {}
+        write(motion, folder / f"{name}.{ending}", **bvh)
+
+
+def write_summary(summary: dict[str, Any], folder: Path) -> None:
+    with whole_file(folder / "summary.json") as partial:
+        partial.write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))

@@ -1,0 +1,68 @@
+"""ossature axes"""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for skeleton.json, summary.json and the compact motion.",
+)
+@click.option("--subject", metavar="NAME", help="Whose motion, where FILE holds several.")
+@click.option(
+    "--method",
+    type=click.Choice(["joining", "pca", "em"]),
+    default="joining",
+    show_default=True,
+    help="How the main directions are found.",
+)
+@click.option(
+    "--source",
+    type=click.Choice(["orientations", "points"]),
+    default="orientations",
+    show_default=True,
+    help="points: only joint positions were measured.",
+)
+@click.option(
+    "--formats",
+    default="csv",
+    show_default=True,
+    metavar="LIST",
+    help="Of the compact motion: csv, oss; other endings get the motion made of it.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+def axes(
+    file: Path,
+    output: Path,
+    subject: str | None,
+    method: str,
+    source: str,
+    formats: str,
+    *,
+    as_json: bool,
+) -> None:
+    """The axes along which each limb in FILE moves, and the motion as angles about them.
+
+    FILE holds a moving skeleton: BVH, ASF/AMC, GLB, or what solve has written.
+
+    Example: ossature axes walk/motion.bvh -o axes
+    """
+    import msgspec
+
+    from ossature.anatomy.axes import axes as find_axes
+    from ossature.anatomy.deliver_axes import axes_summary, axes_text, deliver_axes
+    from ossature.formats import read
+
+    found = find_axes(read(file).motion(subject), method=method, source=source)
+    deliver_axes(found, output, [word for word in formats.split(",") if word])
+    if as_json:
+        click.echo(msgspec.json.encode(axes_summary(found)).decode())
+    else:
+        click.echo(axes_text(found))
+    click.echo(output, err=True)

@@ -1,0 +1,48 @@
+"""ossature normalise"""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for skeleton.json, summary.json and the normalised rig.",
+)
+@click.option("--subject", metavar="NAME", help="Whose motion, where FILE holds several.")
+@click.option(
+    "--formats",
+    default="bvh",
+    show_default=True,
+    metavar="LIST",
+    help="Formats of the normalised rig, such as bvh,glb,amc,oss.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+def normalise(
+    file: Path, output: Path, subject: str | None, formats: str, *, as_json: bool
+) -> None:
+    """Frames of body and limbs that do not depend on how the motion in FILE was recorded.
+
+    Finds the default pose, the body's planes, its front and a frame in the middle of every limb.
+    FILE holds a moving skeleton: BVH, ASF/AMC, GLB, or what solve has written.
+
+    Example: ossature normalise walk/motion.bvh -o frames --formats bvh,glb
+    """
+    import msgspec
+
+    from ossature.anatomy.deliver_frames import deliver_frames, frames_summary, frames_text
+    from ossature.anatomy.frames import normalise as find_frames
+    from ossature.formats import read
+
+    found = find_frames(read(file).motion(subject))
+    deliver_frames(found, output, [word for word in formats.split(",") if word])
+    if as_json:
+        click.echo(msgspec.json.encode(frames_summary(found)).decode())
+    else:
+        click.echo(frames_text(found))
+    click.echo(output, err=True)
