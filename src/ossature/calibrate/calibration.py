@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ossature.calibrate.adjust import MARKER_SIGMA, Adjustment, Poses, adjust
-from ossature.calibrate.beliefs import Beliefs
 from ossature.calibrate.blind import guess_from_motion
 from ossature.calibrate.guess import Guess
 from ossature.calibrate.marker_sets import Landmark
 from ossature.calibrate.rig import Rig
 from ossature.calibrate.start import start_poses
 from ossature.calibrate.template import guess_from_template
-from ossature.calibrate.variety import spread_frames, varied_frames
+from ossature.calibrate.variety import count_different, spread_frames, varied_frames
 from ossature.errors import NotEnoughData
 from ossature.maths import quat
 from ossature.maths.quat import Array
@@ -21,9 +20,8 @@ from ossature.values import Body, Joint, Marker, Recording, Skeleton
 
 FRAMES = 80
 """Frames that the fit looks at: half evenly over all takes, half where poses differ most."""
-INDEPENDENT_FRAMES = 25
-"""Skin moves alike in alike poses: however many frames there are, they say no more about the
-skeleton than about this many independent ones would."""
+FEWEST_INDEPENDENT = 10
+"""Even a subject that stands still is worth this many frames against the template."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +92,12 @@ def fit_guess(guess: Guess, observed: Array, *, subject: str = "") -> Calibratio
     chosen = chosen[varied_frames(poses.rotations[chosen], guess.rig.parents, FRAMES)]
     frames = observed[candidates[chosen]]
     start = Poses(poses.rotations[chosen], poses.root[chosen])
-    fit = adjust(guess.rig, frames, start, _weighed(guess.beliefs, len(frames)))
-    covariances = _joint_covariances(fit, len(frames))
+    # at the assumed noise every frame counts in full: the beliefs are strengthened to match
+    different = count_different(poses.rotations[fixed], guess.rig.parents)
+    repeats = max(1.0, len(frames) / max(different, FEWEST_INDEPENDENT))
+    beliefs = replace(guess.beliefs, sigma=guess.beliefs.sigma / np.sqrt(repeats))
+    fit = adjust(guess.rig, frames, start, beliefs)
+    covariances = repeats * _joint_covariances(fit)
     fit, turns = _aligned(fit, guess.rest)
     seen = np.isfinite(frames[..., 0])
     squared = np.sum(fit.residuals**2, axis=-1)
@@ -129,20 +131,13 @@ def _stacked(recordings: Sequence[Recording], labels: Sequence[str]) -> Array:
     return np.concatenate(parts)
 
 
-def _weighed(beliefs: Beliefs, n_frames: int) -> Beliefs:
-    """Beliefs as strong against ``n_frames`` as they should be against independent ones."""
-    share = np.sqrt(INDEPENDENT_FRAMES / max(n_frames, INDEPENDENT_FRAMES))
-    return replace(beliefs, sigma=share * beliefs.sigma)
-
-
-def _joint_covariances(fit: Adjustment, n_frames: int) -> Array:
+def _joint_covariances(fit: Adjustment) -> Array:
     """(n_bodies, 3, 3) of each joint as seen from its parent's markers; root zero.
 
     The parent's frame is only a convention; its markers are what can be touched. So they are held
     while the joint and all else vary.
     """
     rig = fit.rig
-    inflate = max(n_frames, INDEPENDENT_FRAMES) / INDEPENDENT_FRAMES
     covariances = np.zeros((rig.n_bodies, 3, 3))
     seen = fit.residuals[np.any(fit.residuals, axis=-1)]
     noise = float(np.mean(seen**2)) / MARKER_SIGMA**2 if len(seen) else 1.0
@@ -153,7 +148,7 @@ def _joint_covariances(fit: Adjustment, n_frames: int) -> Array:
             free[rig.marker_columns(int(marker))] = False
         place = np.cumsum(free)[rig.joint_columns(body)] - 1
         inverse = np.linalg.inv(fit.information[np.ix_(free, free)])
-        covariances[body] = max(noise, 0.1) * inflate * inverse[np.ix_(place, place)]
+        covariances[body] = max(noise, 0.1) * inverse[np.ix_(place, place)]
     return covariances
 
 

@@ -1,10 +1,13 @@
-"""Which frames a calibration looks at."""
+"""Which frames a calibration looks at, and how much they say."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from ossature.maths.quat import Array
+
+DIFFERENT = 0.5
+"""Squared distance of rotation matrices over all joints: one joint turned by 29°."""
 
 
 def spread_frames(seen: np.ndarray, n: int) -> np.ndarray:
@@ -29,9 +32,7 @@ def varied_frames(rotations: Array, parents: Sequence[int], n: int) -> np.ndarra
     n_frames = len(rotations)
     if n_frames <= n:
         return np.arange(n_frames)
-    above = np.array(parents[1:], dtype=int)
-    bent = np.swapaxes(rotations[:, above], -1, -2) @ rotations[:, 1:]
-    poses = bent.reshape(n_frames, -1)
+    poses = _bends(rotations, parents)
     taken = np.linspace(0, n_frames - 1, n - n // 2).astype(int).tolist()
     distance = np.full(n_frames, np.inf)
     for newest in taken:
@@ -41,3 +42,25 @@ def varied_frames(rotations: Array, parents: Sequence[int], n: int) -> np.ndarra
         taken.append(newest)
         distance = np.minimum(distance, np.sum((poses - poses[newest]) ** 2, axis=1))
     return np.sort(np.array(taken))
+
+
+def count_different(rotations: Array, parents: Sequence[int]) -> int:
+    """How many of the poses differ from one another.
+
+    Skin moves alike in alike poses: frames of one pose say no more about the skeleton than one.
+    A walk comes to about ten, an exercise of every joint to some sixty.
+    """
+    poses = _bends(rotations, parents)
+    left, count = np.ones(len(poses), dtype=bool), 0
+    while left.any():
+        first = poses[np.argmax(left)]
+        left &= np.sum((poses - first) ** 2, axis=1) > DIFFERENT
+        count += 1
+    return count
+
+
+def _bends(rotations: Array, parents: Sequence[int]) -> Array:
+    """(n_frames, …) each body's rotation from its parent, as one row of numbers per frame."""
+    above = np.array(parents[1:], dtype=int)
+    bent = np.swapaxes(rotations[:, above], -1, -2) @ rotations[:, 1:]
+    return bent.reshape(len(rotations), -1)
