@@ -22,6 +22,10 @@ UNREST = 3.0
 """Misfit per degree of freedom, in units of the markers' own unrest, up to which parts are one."""
 
 
+NO_STRUCTURE = 0.1
+"""Where even the steadiest pairs vary by this share of the markers' distances, nothing is rigid."""
+
+
 def segment(recording: Recording) -> tuple[tuple[str, ...], ...]:
     """Groups of markers that move together, largest first; markers hardly seen are left out."""
     stride = max(1, recording.n_frames // FRAMES)
@@ -29,8 +33,12 @@ def segment(recording: Recording) -> tuple[tuple[str, ...], ...]:
     spread = distance_spread(positions)
     usable = np.isfinite(spread).sum(axis=1) > 1
     if usable.sum() < 2:
-        raise NotEnoughData("no two markers are seen together long enough to compare them")
+        raise NotEnoughData(
+            f"no two markers are seen together in {SHARED} frames; bodies are found by what keeps "
+            "its distance while it moves, so give a longer take, or labels of a known marker set"
+        )
     columns = np.flatnonzero(usable)
+    _check_structure(positions[:, columns], spread[np.ix_(columns, columns)])
     groups = join_groups(spread[np.ix_(columns, columns)])
     named = [tuple(recording.names[columns[i]] for i in sorted(group)) for group in groups]
     return tuple(sorted(named, key=lambda group: (-len(group), recording.index(group[0]))))
@@ -56,8 +64,7 @@ def distance_spread(positions: Array) -> Array:
 
 def join_groups(spread: Array) -> list[list[int]]:
     """Agglomerate markers while joining costs less than the freedom it saves."""
-    nearest = np.min(spread + np.diag(np.full(len(spread), np.inf)), axis=1)
-    unrest = max(float(np.median(nearest[np.isfinite(nearest)])), STILLEST)
+    unrest = max(_unrest(spread), STILLEST)
     groups = [[marker] for marker in range(len(spread))]
     misfit = [0.0] * len(groups)
     squares = spread**2
@@ -69,6 +76,23 @@ def join_groups(spread: Array) -> list[list[int]]:
         misfit[first] = _misfit(groups[first], squares)
         del groups[second], misfit[second]
     return groups
+
+
+def _unrest(spread: Array) -> float:
+    """How much a marker's distance to its steadiest companion varies, in the median, metres."""
+    nearest = np.min(spread + np.diag(np.full(len(spread), np.inf)), axis=1)
+    return float(np.median(nearest[np.isfinite(nearest)]))
+
+
+def _check_structure(positions: Array, spread: Array) -> None:
+    whole = positions[np.argmax(np.isfinite(positions[..., 0]).sum(axis=1))]
+    whole = whole[np.isfinite(whole[:, 0])]
+    size = float(np.median(np.linalg.norm(whole - np.median(whole, axis=0), axis=-1)))
+    if _unrest(spread) > NO_STRUCTURE * size:
+        raise NotEnoughData(
+            f"no markers keep their distance: even the steadiest pairs vary by "
+            f"{1e3 * _unrest(spread):.0f} mm; check the labels, or whether these are markers at all"
+        )
 
 
 def _cheapest(
