@@ -316,7 +316,9 @@ def _problem(targets: Array, weights: Array, tree: NDArray[np.int64]) -> _Proble
             parent = tree[parent]
     starts = np.concatenate([[0], np.cumsum([len(joints) for joints in below])]).astype(np.int64)
     flat = np.array([joint for joints in below for joint in joints], dtype=np.int64)
-    return _Problem(np.ascontiguousarray(targets), weights, tree, starts, flat)
+    # one memory layout: the kernels are compiled once
+    targets, weights = np.ascontiguousarray(targets), np.ascontiguousarray(weights)
+    return _Problem(targets, weights, tree, starts, flat)
 
 
 def filled(positions: Array, parents: Sequence[int] | NDArray[np.int64]) -> Array:

@@ -70,10 +70,11 @@ def rectify(
     skeleton = motion.skeleton
     ends = {name: _end(skeleton, name) for name in targets}
     wanted = {name: _places(name, place, motion.n_frames) for name, place in targets.items()}
+    met = [body for body, tip in ends.values() if tip is None]
     rotations = np.array(motion.rotations)
     distance: dict[str, Array] = {}
     for name in sorted(ends, key=lambda each: ends[each][0]):  # from the root outwards
-        bodies = _chain(skeleton, ends[name], [body for body, _ in ends.values()])
+        bodies = _chain(skeleton, ends[name], met)
         distance[name] = _rectify_one(
             replace(motion, rotations=rotations),
             rotations,
@@ -142,14 +143,14 @@ def _places(name: str, place: ArrayLike, n_frames: int) -> Array:
     return np.broadcast_to(places, (n_frames, 3))
 
 
-def _chain(skeleton: Skeleton, end: tuple[int, Array | None], ends: list[int]) -> list[int]:
+def _chain(skeleton: Skeleton, end: tuple[int, Array | None], met: list[int]) -> list[int]:
     """Bodies that may turn for an end, from the base outwards."""
     parents = skeleton.parents
     bodies = []
     body = end[0] if end[1] is not None else parents[end[0]]
     while body >= 0 and sum(parent == body for parent in parents) <= 1:
         bodies.append(body)
-        if body in ends:  # turning farther up would move a target that is already met
+        if body in met:  # turning farther up would move a target that is already met
             break
         body = parents[body]
     return bodies[::-1]
