@@ -11,8 +11,10 @@ from ossature.formats.bvh import BVH
 from ossature.formats.c3d import C3D
 from ossature.formats.compact_csv import COMPACT_CSV
 from ossature.formats.glb import GLB
+from ossature.formats.mjcf import MJCF
 from ossature.formats.motive_csv import MOTIVE_CSV
 from ossature.formats.mvnx import MVNX
+from ossature.formats.osim import OSIM
 from ossature.formats.oss import OSS
 from ossature.formats.plain_csv import PLAIN_CSV
 from ossature.formats.polhemus import POLHEMUS
@@ -29,7 +31,8 @@ from ossature.formats.registry import (
 )
 from ossature.formats.skeleton_json import SKELETON_JSON
 from ossature.formats.trc import TRC
-from ossature.values import Bodies, Motion, Recording, Skeleton, Take
+from ossature.formats.urdf import URDF
+from ossature.values import Bodies, CompactMotion, Motion, Recording, Skeleton, Take
 
 FORMATS: tuple[Format, ...] = (
     C3D,
@@ -47,6 +50,9 @@ FORMATS: tuple[Format, ...] = (
     AMC,
     ASF,
     MVNX,
+    MJCF,
+    URDF,
+    OSIM,
 )
 """Every format, asked in this order; the first whose ``sniff`` says yes reads the file."""
 
@@ -75,7 +81,7 @@ def read(path: str | Path) -> Take:
 
 
 def write(
-    value: Take | Recording | Bodies | Motion | Skeleton,
+    value: Take | Recording | Bodies | Motion | Skeleton | CompactMotion,
     path: str | Path,
     *,
     unit: str | None = None,
@@ -96,7 +102,8 @@ def write(
     assert form.write is not None
     try:
         with ExitStack() as whole:
-            for suffix, writer in form.beside.items():
+            beside_it = {**form.beside, **(form.beside_motion if take.motions else {})}
+            for suffix, writer in beside_it.items():
                 beside = whole.enter_context(whole_file(path.with_suffix(suffix)))
                 writer(beside, take, WriteOptions(unit, up))
             form.write(whole.enter_context(whole_file(path)), take, WriteOptions(unit, up))
