@@ -1,9 +1,10 @@
 """A recording onto a given skeleton."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from ossature.maths import quat
 from ossature.pipeline.take import Progress, Solved, SolveOptions, Stopwatch, solve
 from ossature.pose.attach import (
     Attachments,
-    Figure,
     figure_at_rest,
     own_attachments,
     refine,
@@ -24,7 +24,7 @@ from ossature.pose.frames import PoseResult
 from ossature.values import Motion, Recording, Skeleton, Take
 from ossature.values.arrays import Array
 
-MODES = ("equilibrium", "dynamics")
+MODES = ("equilibrium",)
 """How the model is brought to rest."""
 
 
@@ -111,14 +111,19 @@ def read_corrections(path: str | Path) -> Corrections:
     if not isinstance(bodies, dict) or not all(isinstance(name, str) for name in bodies.values()):
         raise FormatError(path, '[bodies] must hold lines such as left_thigh = "LeftUpLeg"')
     for label, entry in table.get("markers", {}).items():
-        at = entry.get("at") if isinstance(entry, dict) else None
-        numbers = isinstance(at, list) and all(isinstance(x, int | float) for x in at)
-        if not numbers or len(at) != 3 or not isinstance(entry.get("body"), str):
-            raise FormatError(
-                path, f'marker {label} must be {{ body = "…", at = [x, y, z] }}, got {entry!r}'
-            )
-        markers[label] = (entry["body"], tuple(float(x) for x in at))
+        markers[label] = _marker_entry(Path(path), label, entry)
     return Corrections(bodies, markers)
+
+
+def _marker_entry(path: Path, label: str, entry: Any) -> tuple[str, tuple[float, float, float]]:
+    match entry:
+        case {"body": str(body), "at": [int() | float() as x, int() | float() as y, z]} if (
+            isinstance(z, int | float)
+        ):
+            return body, (float(x), float(y), float(z))
+    raise FormatError(
+        path, f'marker {label} must be {{ body = "…", at = [x, y, z] }}, got {entry!r}'
+    )
 
 
 def _character(source: str | Path | Take | Skeleton) -> tuple[Skeleton, Array]:

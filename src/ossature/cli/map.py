@@ -1,0 +1,87 @@
+"""ossature map"""
+
+from pathlib import Path
+
+import click
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("file", type=FILE)
+@click.option(
+    "--skeleton",
+    required=True,
+    type=FILE,
+    help="The character: skeleton.json, .asf, .bvh, .glb and others.",
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the results.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["equilibrium", "dynamics"]),
+    default="equilibrium",
+    show_default=True,
+    help="Solve for the rest of the physical model, or simulate until it rests.",
+)
+@click.option("--subject", help="Whose markers, where the file has several subjects'.")
+@click.option("--mapping", type=FILE, help="Bodies and markers named by hand: a TOML file.")
+@click.option("--own-set", type=FILE, help="Your own marker set, a TOML file.")
+@click.option("--formats", default="", metavar="LIST", help="More motion files, such as amc,oss.")
+@click.option("--unit", type=click.Choice(["m", "cm", "mm", "in"]), help="Unit of motion.bvh. [m]")
+@click.option("--up", type=click.Choice(["y", "z"]), help="Upward axis of motion.bvh. [z]")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+def map(
+    file: Path,
+    skeleton: Path,
+    output: Path,
+    mode: str,
+    subject: str | None,
+    mapping: Path | None,
+    own_set: Path | None,
+    formats: str,
+    unit: str | None,
+    up: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Move a given skeleton by the recording in FILE.
+
+    The skeleton may be the performer's own or a character of other proportions. Writes
+    skeleton.json, motion.bvh, motion.glb, summary.json and report.html.
+
+    Example: ossature map walk.c3d --skeleton hero.bvh -o hero
+    """
+    from ossature import pipeline
+    from ossature.pipeline.mapping import Corrections, MapOptions, map_to, read_corrections
+
+    options = MapOptions(
+        mode=mode,
+        corrections=Corrections() if mapping is None else read_corrections(mapping),
+    )
+    mapped = map_to(
+        file,
+        skeleton,
+        subject=subject,
+        options=options,
+        solving=pipeline.SolveOptions(own_set=own_set),
+        progress=lambda saying: click.echo(saying, err=True),
+    )
+    endings = [word.strip().lstrip(".") for word in formats.split(",") if word.strip()]
+    pipeline.deliver(mapped, output, formats=endings, unit=unit, up=up)
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.encode(pipeline.summary_of(mapped)).decode())
+    else:
+        click.echo(
+            f"{mapped.recording.subject or mapped.recording.source.file} onto "
+            f"{mapped.skeleton.subject or skeleton.stem}: {mapped.motion.n_frames} frames, "
+            f"markers {1e3 * mapped.rms:.2f} mm rms from the model"
+        )
+        click.echo(output)

@@ -1,0 +1,332 @@
+"""Where a performer's markers sit on another skeleton.
+
+The performer's calibrated skeleton says where each marker sits on the performer; both rest poses
+are laid onto one another part by part, each part turned to the character's bone and stretched to
+its length, and the marker goes along. What the guess leaves over is then found from the recording
+itself: poses for given places and places for given poses, in turn, near the guess.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ossature.errors import BadValue, NotEnoughData
+from ossature.maths import chain, quat
+from ossature.pose.frames import PoseOptions, solve_frames
+from ossature.pose.naming import chain_between, name_parts
+from ossature.pose.tree import Indices, Rig, build_tree
+from ossature.values import Marker, Skeleton
+from ossature.values.arrays import Array
+
+NEXT = {
+    "thigh": "shin",
+    "shin": "foot",
+    "foot": "toes",
+    "clavicle": "upper_arm",
+    "upper_arm": "forearm",
+    "forearm": "hand",
+}
+"""The part that continues a bone."""
+TRUNK = ("pelvis", "spine", "chest")
+STRETCH = (0.4, 2.5)
+"""Least and most that a part is stretched along its bone."""
+SIZES = (0.05, 20.0)
+"""Least and most size of a character against the performer; beyond it a unit must be wrong."""
+BESIDE = 0.12
+"""Share of a bone's length within which a marker at its far end pulls the next bone too."""
+PLACE_SIGMA, FIT_SIGMA = 0.03, 0.005
+"""Metres. How far a marker's place may be from the guess, and how well poses tell it."""
+SAMPLE = 400
+"""Frames that places are found from, evenly spread."""
+
+
+@dataclass(frozen=True, eq=False)
+class Attachments:
+    """Points of a skeleton that the recording pulls; a marker may pull two bodies."""
+
+    names: tuple[str, ...]
+    """(n_points,) the recording's marker that pulls each."""
+    bodies: Indices
+    """(n_points,)"""
+    places: Array
+    """(n_points, 3) from the body's joint, in the body's frame."""
+    weights: Array
+    """(n_points,) stiffness of each spring against the others."""
+
+    def rig(self, skeleton: Skeleton) -> Rig:
+        joints = [body.joint for body in skeleton.bodies]
+        kinds, axes = [joint.kind for joint in joints], [joint.axes for joint in joints]
+        tree = build_tree(skeleton.parents, kinds, axes, self.bodies.tolist())
+        return Rig(tree, skeleton.offsets, self.places)
+
+    def on(self, skeleton: Skeleton) -> Skeleton:
+        """The skeleton carrying these markers, each on its first body."""
+        carried: dict[int, list[Marker]] = {}
+        for point in np.unique(self.names, return_index=True)[1]:
+            body = int(self.bodies[point])
+            place = self.places[point] + skeleton.bodies[body].joint.in_body
+            carried.setdefault(body, []).append(Marker(self.names[point], place))
+        bodies = [
+            replace(body, markers=tuple(carried.get(index, ())))
+            for index, body in enumerate(skeleton.bodies)
+        ]
+        return skeleton.with_bodies(bodies, "markers attached")
+
+
+def own_attachments(skeleton: Skeleton, names: Sequence[str]) -> Attachments:
+    """The markers that a skeleton carries itself, of those recorded."""
+    held = [
+        (marker.name, index, marker.position - body.joint.in_body)
+        for index, body in enumerate(skeleton.bodies)
+        for marker in body.markers
+        if marker.name in names
+    ]
+    if len(held) < 3:
+        raise NotEnoughData(
+            f"skeleton {skeleton.subject!r} and recording share {len(held)} markers, and a pose "
+            f"needs 3; the recording has {', '.join(names[:6])}, …"
+        )
+    names, bodies, places = zip(*held, strict=True)
+    return Attachments(names, np.array(bodies), np.array(places), np.ones(len(names)))
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A skeleton in its rest pose, its parts known."""
+
+    skeleton: Skeleton
+    parts: Mapping[str, str]
+    rotations: Array
+    """(n_bodies, 4) to the world at rest."""
+    joints: Array
+    """(n_bodies, 3)"""
+
+    def joint(self, part: str) -> Array:
+        return self.joints[self.skeleton.index(self.parts[part])]
+
+    def middle(self, limb: str) -> Array | None:
+        """Midway between the two joints of a limb."""
+        pair = [f"{side}_{limb}" for side in ("left", "right")]
+        if not all(part in self.parts for part in pair):
+            return None
+        return 0.5 * (self.joint(pair[0]) + self.joint(pair[1]))
+
+    def end(self, part: str) -> Array | None:
+        """Where the part's bone ends: at the next joint, or at the tip of the last bone."""
+        side, _, limb = part.partition("_")
+        following = f"{side}_{NEXT.get(limb, '')}"
+        if following in self.parts and limb != "foot":
+            return self.joint(following)
+        body = self.skeleton.body(self.parts.get(following, self.parts[part]))
+        while body.tip is None:
+            below = self.skeleton.children(body.name)
+            if not below:
+                return None
+            body = self.skeleton.body(below[0])
+        index = self.skeleton.index(body.name)
+        return self.joints[index] + quat.rotate(
+            self.rotations[index], body.tip - body.joint.in_body
+        )
+
+    def axes(self) -> Array:
+        """(3, 3) columns: forward, left and up."""
+        left = self.joint("left_thigh") - self.joint("right_thigh")
+        hips, shoulders = self.middle("thigh"), self.middle("upper_arm")
+        knees = self.middle("shin")
+        assert hips is not None and knees is not None
+        up = hips - knees if shoulders is None else shoulders - hips
+        forward = quat.normalise(np.cross(left, up))
+        up = quat.normalise(np.cross(forward, left))
+        return np.stack([forward, np.cross(up, forward), up], axis=-1)
+
+    def size(self) -> float:
+        """Length of both legs' bones, metres."""
+        bones = [("thigh", "shin"), ("shin", "foot")]
+        return sum(
+            float(np.linalg.norm(self.joint(f"{side}_{lower}") - self.joint(f"{side}_{upper}")))
+            for side in ("left", "right")
+            for upper, lower in bones
+            if f"{side}_{lower}" in self.parts
+        )
+
+
+def figure_at_rest(
+    skeleton: Skeleton, parts: Mapping[str, str] | None = None, rest: Array | None = None
+) -> Figure:
+    """The skeleton standing in its rest pose; ``rest`` (n_bodies, 4) where it is not the joints'
+    own."""
+    own = np.stack([body.joint.rest for body in skeleton.bodies])
+    rotations, joints = chain.forward_kinematics(
+        own if rest is None else rest, skeleton.offsets, skeleton.parents
+    )
+    found = Figure(skeleton, name_parts(skeleton, parts), rotations, joints)
+    if not np.isfinite(found.axes()).all() or found.size() < 1e-6:
+        raise BadValue(
+            f"skeleton {skeleton.subject!r} has legs of length {found.size():.3g} m at rest; "
+            "check its scale"
+        )
+    return found
+
+
+def transfer(performer: Figure, character: Figure) -> Attachments:
+    """The performer's markers at the corresponding places of the character."""
+    ratio = character.size() / performer.size()
+    if not SIZES[0] < ratio < SIZES[1]:
+        raise BadValue(
+            f"the character's legs are {ratio:.3g} times the performer's; check the scale of "
+            f"skeleton {character.skeleton.subject!r}"
+        )
+    names, bodies, places, weights = [], [], [], []
+    for index, body in enumerate(performer.skeleton.bodies):
+        part = body.name
+        if not _has(character, part):
+            continue
+        laying = _laying(performer, character, part, ratio)
+        for marker in body.markers:
+            arm = quat.rotate(performer.rotations[index], marker.position - body.joint.in_body)
+            place, along = laying.place(performer.joints[index] + arm)
+            carriers = _carriers(character, part, along)
+            for carrier in carriers:
+                turned = quat.inverse(character.rotations[carrier])
+                names.append(marker.name)
+                bodies.append(carrier)
+                places.append(quat.rotate(turned, place - character.joints[carrier]))
+                weights.append(1.0 / len(carriers))
+    if len(set(names)) < 3:
+        raise NotEnoughData(
+            f"the character's bodies correspond to none of the performer's that carry markers "
+            f"({', '.join(performer.skeleton.names[:6])}, …); name them in a mapping file"
+        )
+    return Attachments(tuple(names), np.array(bodies), np.array(places), np.array(weights))
+
+
+def _has(character: Figure, part: str) -> bool:
+    return part in character.parts or part == "spine" or part.endswith("clavicle")
+
+
+@dataclass(frozen=True, eq=False)
+class Laying:
+    """How a part of the performer is laid onto the character's."""
+
+    start: Array
+    aim: Array
+    """Where the part begins, of performer and character, world at rest."""
+    turn: Array
+    """(4,) performer's rest to character's."""
+    axis: Array
+    """(3,) along the character's bone."""
+    along: float
+    across: float
+    """Stretch along and across the bone."""
+    length: float
+    """Of the character's bone, metres."""
+
+    def place(self, point: Array) -> tuple[Array, float]:
+        """A point's place on the character, and its share of the way along the bone."""
+        arm = quat.rotate(self.turn, point - self.start)
+        reach = float(arm @ self.axis)
+        stretched = self.across * arm + (self.along - self.across) * reach * self.axis
+        return self.aim + stretched, self.along * reach / self.length
+
+
+def _laying(performer: Figure, character: Figure, part: str, size: float) -> Laying:
+    (start, end), (aim, stop) = _bone(performer, part), _bone(character, part)
+    turn = quat.from_matrix(character.axes() @ performer.axes().T)
+    upright = Laying(start, aim, turn, character.axes()[:, 2], size, size, 1.0)
+    if end is None or stop is None:
+        return upright
+    bone, target = quat.rotate(turn, end - start), stop - aim
+    lengths = float(np.linalg.norm(bone)), float(np.linalg.norm(target))
+    if min(lengths) < 1e-6:
+        return upright
+    if part not in TRUNK:
+        turn = quat.multiply(quat.shortest(bone, target), turn)
+    axis = quat.rotate(turn, end - start) / lengths[0]
+    along = float(np.clip(lengths[1] / lengths[0], *STRETCH))
+    return Laying(start, aim, turn, axis, along, size, lengths[1])
+
+
+def _bone(figure: Figure, part: str) -> tuple[Array, Array | None]:
+    if part in TRUNK:
+        hips = figure.middle("thigh")
+        assert hips is not None
+        return hips, figure.middle("upper_arm")
+    if part not in figure.parts:  # a shoulder girdle that the character does not have
+        return figure.joint(part.replace("clavicle", "upper_arm")), None
+    return figure.joint(part), figure.end(part)
+
+
+def _carriers(character: Figure, part: str, along: float) -> list[int]:
+    """The body at this share of the part's bone; two where it sits on the joint between them."""
+    skeleton, parts = character.skeleton, character.parts
+    side, _, limb = part.partition("_")
+    if part == "spine":
+        chest = parts.get("chest", parts["pelvis"])
+        own = [*chain_between(skeleton, parts["pelvis"], chest), chest][1:] or [chest]
+    elif part not in parts:
+        own = [parts.get("chest", parts["pelvis"])]
+    elif f"{side}_{NEXT.get(limb, '')}" in parts:
+        own = chain_between(skeleton, parts[part], parts[f"{side}_{NEXT[limb]}"])
+    else:
+        own = [parts[part]]
+    start, end = _bone(character, part)
+    indices = [skeleton.index(name) for name in own]
+    carrier = indices[0]
+    if end is not None:
+        axis, reach = quat.normalise(end - start), np.linalg.norm(end - start)
+        for index in indices[1:]:
+            if (character.joints[index] - start) @ axis <= along * reach:
+                carrier = index
+    if limb in ("thigh", "upper_arm") and abs(along - 1.0) < BESIDE:
+        return [carrier, skeleton.index(parts[f"{side}_{NEXT[limb]}"])]
+    return [carrier]
+
+
+def refine(
+    skeleton: Skeleton,
+    guess: Attachments,
+    observed: Array,
+    *,
+    rest_weights: Array | float,
+    rounds: int = 4,
+) -> Attachments:
+    """Marker places that suit the recording, near the guess; the skeleton stays as it is.
+
+    Parameters
+    ----------
+    observed : (n_frames, n_points, 3)
+        Metres, in the order of the attachments; NaN where not seen.
+    """
+    observed = observed[:: max(1, len(observed) // SAMPLE)]
+    options = PoseOptions(loss="huber", loss_scale=0.05, tolerance=1e-4)
+    start, places = None, guess.places
+    for _ in range(rounds):
+        rig = replace(guess, places=places).rig(skeleton)
+        poses = solve_frames(
+            rig,
+            observed,
+            start=start,
+            weights=guess.weights,
+            rest_weights=rest_weights,
+            options=options,
+        )
+        start = poses.rotations, poses.root
+        places = _mean_places(rig, observed, start, guess.places)
+    return replace(guess, places=places)
+
+
+def _mean_places(rig: Rig, observed: Array, poses: tuple[Array, Array], guess: Array) -> Array:
+    """Median place of each point on its body, drawn towards the guess."""
+    offsets = np.broadcast_to(rig.offsets, (*poses[0].shape[:2], 3)).copy()
+    offsets[:, 0] = poses[1]
+    turned, joints = chain.forward_kinematics(poses[0], offsets, rig.tree.parents.tolist())
+    on = rig.tree.marker_bodies
+    local = quat.rotate(quat.inverse(turned[:, on]), observed - joints[:, on])
+    places = np.array(guess)
+    for point in range(len(places)):
+        seen = local[np.isfinite(local[:, point, 0]), point]
+        if len(seen):
+            trust = PLACE_SIGMA**2 / (PLACE_SIGMA**2 + FIT_SIGMA**2)
+            places[point] += trust * (np.median(seen, axis=0) - places[point])
+    return places

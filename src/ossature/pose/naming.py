@@ -1,0 +1,134 @@
+"""Which body of a character is which part of a human, by its name and by where it hangs."""
+
+import re
+from collections.abc import Mapping
+
+from ossature.errors import BadValue, NotEnoughData, UnknownName
+from ossature.values import Skeleton
+
+PARTS = {
+    "thigh": ("femur", "thigh", "upleg", "upperleg", "hip"),
+    "shin": ("tibia", "shin", "shank", "calf", "lowerleg", "lowleg", "leg", "knee"),
+    "foot": ("foot", "ankle"),
+    "toes": ("toes", "toebase", "toe", "ball"),
+    "upper_arm": ("humerus", "upperarm", "uparm", "arm", "shoulder"),
+    "clavicle": ("clavicle", "collarbone", "collar", "shoulder"),
+    "forearm": ("radius", "forearm", "lowerarm", "lowarm", "ulna", "elbow"),
+    "hand": ("hand", "wrist"),
+}
+"""Words of paired parts; an earlier word is the better name, and no body is two parts."""
+MIDDLE = {
+    "head": ("head", "skull"),
+    "neck": ("neck", "lowerneck"),
+    "chest": ("chest", "thorax", "upperchest", "torso"),
+    "pelvis": ("pelvis", "hips", "hip", "root"),
+}
+SIDES = {"left": "left", "l": "left", "right": "right", "r": "right"}
+NEEDED = ("left_thigh", "right_thigh", "left_shin", "right_shin")
+"""Without these parts there is no telling how the character stands."""
+
+_WORDS = {word for words in (*PARTS.values(), *MIDDLE.values()) for word in words}
+
+
+def name_parts(skeleton: Skeleton, given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Human parts (as ``left_thigh``) → bodies of the character.
+
+    Parameters
+    ----------
+    given
+        Parts that the user names; they go before anything found.
+    """
+    parts = _checked(skeleton, given or {})
+    spoken = {name: _side_and_word(name) for name in skeleton.names}
+    for side in ("left", "right"):
+        for part, words in PARTS.items():
+            _name_one(parts, f"{side}_{part}", side, words, spoken)
+    for part, words in MIDDLE.items():
+        _name_one(parts, part, "", words, spoken)
+    _name_trunk(skeleton, parts)
+    missing = [part for part in NEEDED if part not in parts]
+    if missing:
+        raise NotEnoughData(
+            f"the skeleton's {len(skeleton.bodies)} bodies ({_some(skeleton)}) show no "
+            f'{" or ".join(missing)}; name them in a mapping file: [bodies] {missing[0]} = "…"'
+        )
+    return parts
+
+
+def chain_between(skeleton: Skeleton, first: str, last: str) -> list[str]:
+    """The bodies from ``first`` down to just above ``last``; ``first`` alone where it is not
+    above it."""
+    chain, body = [], skeleton.body(last).parent
+    while body is not None:
+        chain.append(body)
+        if body == first:
+            return chain[::-1]
+        body = skeleton.body(body).parent
+    return [first]
+
+
+def _checked(skeleton: Skeleton, given: Mapping[str, str]) -> dict[str, str]:
+    known = [*MIDDLE, *(f"{side}_{part}" for side in ("left", "right") for part in PARTS)]
+    for part, body in given.items():
+        if part not in known:
+            raise UnknownName("human part", part, known)
+        skeleton.index(body)
+    if len(set(given.values())) < len(given):
+        raise BadValue("the mapping names one body for several parts; give each part its own")
+    return dict(given)
+
+
+def _name_one(
+    parts: dict[str, str],
+    part: str,
+    side: str,
+    words: tuple[str, ...],
+    spoken: Mapping[str, tuple[str, str]],
+) -> None:
+    if part in parts:
+        return
+    for word in words:
+        for name, said in spoken.items():
+            if said == (side, word) and name not in parts.values():
+                parts[part] = name
+                return
+
+
+def _name_trunk(skeleton: Skeleton, parts: dict[str, str]) -> None:
+    """Whatever they are called: legs hang on the pelvis, arms on the chest."""
+    for part, limb in (("pelvis", "thigh"), ("chest", "clavicle"), ("chest", "upper_arm")):
+        pair = [parts[f"{side}_{limb}"] for side in ("left", "right") if f"{side}_{limb}" in parts]
+        if len(pair) == 2 and (shared := _shared_ancestor(skeleton, *pair)) is not None:
+            parts.setdefault(part, shared)
+
+
+def _shared_ancestor(skeleton: Skeleton, one: str, other: str) -> str | None:
+    above = set(_ancestors(skeleton, one))
+    return next((name for name in _ancestors(skeleton, other) if name in above), None)
+
+
+def _ancestors(skeleton: Skeleton, name: str) -> list[str]:
+    found, body = [], skeleton.body(name).parent
+    while body is not None:
+        found.append(body)
+        body = skeleton.body(body).parent
+    return found
+
+
+def _side_and_word(name: str) -> tuple[str, str]:
+    """``mixamorig:LeftUpLeg``, ``upperleg.L``, ``Bip01 L Thigh``, ``lfemur`` → side and word."""
+    own = name.rsplit(":", 1)[-1]
+    words = [w.lower() for w in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", own)]
+    words = [word for word in words if word not in ("bip", "jnt", "joint", "def", "bone")]
+    sides = [SIDES[word] for word in words if word in SIDES]
+    if sides:
+        return sides[0], "".join(word for word in words if word not in SIDES)
+    word = "".join(words)
+    for start, side in SIDES.items():
+        if word.startswith(start) and word[len(start) :] in _WORDS:
+            return side, word[len(start) :]
+    return "", word
+
+
+def _some(skeleton: Skeleton) -> str:
+    return ", ".join(skeleton.names[:6]) + (", …" if len(skeleton.names) > 6 else "")
