@@ -1,14 +1,25 @@
 """Small values of every kind, and a small file of every format, for tests of all formats."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from scipy.io import savemat
 
 from ossature.formats import FORMATS, Format, write
+from ossature.formats.compact_csv import write_compact_csv
 from ossature.maths import quat
-from ossature.values import Bodies, Body, Joint, Motion, Recording, Skeleton
+from ossature.values import (
+    Bodies,
+    Body,
+    CompactMotion,
+    Joint,
+    Motion,
+    Movement,
+    Recording,
+    Skeleton,
+)
 
 NAMES = ("LASI", "RASI", "größe_2", "頭")
 
@@ -50,11 +61,32 @@ def some_motion(rng: np.random.Generator, n_frames: int = 12) -> Motion:
     return Motion(skeleton, rotations, root, rate=120.0)
 
 
+def some_compact(rng: np.random.Generator, n_frames: int = 12) -> CompactMotion:
+    """A root, and limbs that move about two axes, one, and none."""
+    axes = np.array([[1.0, 0.0, 0.0], [0.0, 0.6, 0.8]])
+    bodies = list(some_skeleton().bodies)
+    for index in range(1, len(bodies)):
+        n = index % 3
+        movement = Movement(
+            axes[:n], ("bend", "turn")[:n], random_rotations(rng), np.array([0.0, 0.0, 1.0])
+        )
+        bodies[index] = replace(bodies[index], movement=movement)
+    root = rng.uniform(-1.0, 1.0, size=(n_frames, 3))
+    angles = rng.uniform(-1.0, 1.0, size=(n_frames, 8))
+    turn = random_rotations(rng, n_frames)
+    return CompactMotion(Skeleton(tuple(bodies)), root, turn, angles, rate=120.0)
+
+
 def some_value(kind: str, rng: np.random.Generator, n_frames: int = 12):
     """A value of one of the kinds that formats hold."""
     if kind == "skeleton":
         return some_skeleton()
-    makers = {"markers": some_markers, "bodies": some_bodies, "motion": some_motion}
+    makers = {
+        "markers": some_markers,
+        "bodies": some_bodies,
+        "motion": some_motion,
+        "compact": some_compact,
+    }
     return makers[kind](rng, n_frames)
 
 
@@ -154,12 +186,19 @@ def _mvnx(path: Path, rng: np.random.Generator) -> None:
     path.write_text(mvnx_text(rng.normal(size=(5, 4, 3)), random_rotations(rng, 5, 4)), "utf-8")
 
 
+def _compact_csv(path: Path, rng: np.random.Generator) -> None:
+    compact = some_compact(rng)
+    write(compact.skeleton, path.with_name("skeleton.json"))
+    write_compact_csv(path, compact)
+
+
 SEEDS: dict[str, Callable[[Path, np.random.Generator], None]] = {
     "Motive CSV": _motive,
     "QTM TSV": _qtm_tsv,
     "QTM MAT": _qtm_mat,
     "Polhemus matrices": _polhemus,
     "MVNX": _mvnx,
+    "compact CSV": _compact_csv,
 }
 """How to make a file of a format that ossature reads and does not write."""
 

@@ -14,7 +14,7 @@ from ossature.errors import BadValue, FormatError, OssatureError, UnknownFormat,
 from ossature.formats import FORMATS, find_format, read, write
 from ossature.formats.axes import TO_Z_UP, metres_per, turn_points
 from ossature.maths import quat
-from ossature.values import Bodies, Motion, Recording, Skeleton, Take
+from ossature.values import Bodies, CompactMotion, Motion, Recording, Skeleton, Take
 from samples import READABLE, SEEDS, WRITABLE, make_seed, some_markers, some_motion, some_value
 
 TOLERANCE = 2e-6
@@ -29,7 +29,12 @@ def values_of(take: Take) -> list:
 
 
 def only(take: Take, kind: str):
-    pick = {"markers": take.recordings, "bodies": take.bodies, "motion": take.motions}
+    pick = {
+        "markers": take.recordings,
+        "bodies": take.bodies,
+        "motion": take.motions,
+        "compact": take.compacts,
+    }
     found = pick.get(kind) or (take.skeleton(),)
     assert len(found) == 1
     return found[0]
@@ -85,6 +90,9 @@ def assert_same(found, given, turn=TO_Z_UP["z"], scale: float = 1.0) -> None:
         return
     assert found.rate == pytest.approx(given.rate, rel=1e-6)
     assert found.n_frames == given.n_frames
+    if isinstance(given, CompactMotion):
+        assert_same(found.motion(), given.motion())
+        return
     if isinstance(given, Motion):
         assert found.skeleton.names == given.skeleton.names
         rotations, places = given.world()

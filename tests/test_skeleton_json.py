@@ -65,7 +65,7 @@ def test_unknown_doubt_is_null_and_unknown_keys_are_passed_over(tmp_path, skelet
     text = skeleton_text(Skeleton((Body("a", None, doubt),)))
     tree = json.loads(text)
     assert tree["bodies"][0]["joint"]["covariance"][1][1] is None
-    tree["bodies"][0]["movement"] = {"any": 1}
+    tree["bodies"][0]["of_later_versions"] = {"any": 1}
     (tmp_path / "s.json").write_text(json.dumps(tree))
     back = read(tmp_path / "s.json").skeleton().bodies[0].joint
     np.testing.assert_array_equal(back.covariance, np.diag([1e-6, np.nan, np.nan]))

@@ -95,6 +95,8 @@ def axes(motion: Motion, *, method: str = "joining", source: str = "orientations
         motion.rotations[:, 0],
         np.concatenate(columns, axis=-1) if columns else np.zeros((motion.n_frames, 0)),
         motion.rate,
+        history=(*motion.history, f"told by movement axes ({method})"),
+        source=motion.source,
     )
     return MovementAxes(told, tuple(limbs), normalised, method)
 

@@ -10,7 +10,6 @@ from ossature.anatomy.axes import MovementAxes
 from ossature.anatomy.deliver_frames import frames_summary, write_summary
 from ossature.formats import write
 from ossature.formats.compact_csv import write_compact_csv
-from ossature.values import Take
 
 
 def axes_summary(found: MovementAxes) -> dict[str, Any]:
@@ -66,7 +65,7 @@ def deliver_axes(found: MovementAxes, folder: Path, formats: Sequence[str]) -> N
         if ending == "csv":
             write_compact_csv(folder / "parameters.csv", found.compact)
         elif ending == "oss":
-            write(Take(compacts=(found.compact,)), folder / "parameters.oss")
+            write(found.compact, folder / "parameters.oss")
         else:
             write(found.compact.motion(), folder / f"parameters.{ending}")
     write_summary(axes_summary(found), folder)

@@ -27,15 +27,23 @@ def inspect(file: Path, *, as_json: bool) -> None:
         click.echo(line)
 
 
+NOUNS = (
+    ("markers", "marker"),
+    ("bodies", "rigid body"),
+    ("motion", "body"),
+    ("compact", "body"),
+)
+
+
 def _lines(facts: dict[str, Any]) -> list[str]:
     kind = " ".join(part for part in (facts["format"], facts["detail"]) if part)
     written = f", written by {facts['vendor']}" if facts["vendor"] else ""
     known = "" if facts["up_known"] else " (the file does not say)"
     lines = [
-        f"{facts['file']}: {kind or 'skeleton'}{written}",
+        f"{facts['file']}: {kind or facts['kinds'][0]}{written}",
         f"  coordinates  {facts['unit']}, {facts['up']} up{known}",
     ]
-    for name, noun in (("markers", "marker"), ("bodies", "rigid body"), ("motion", "body")):
+    for name, noun in NOUNS:
         for entry in facts.get(name, ()):
             lines.append(f"  {name:12} {_one(entry, noun)}")
     for entry in facts.get("skeleton", ()):

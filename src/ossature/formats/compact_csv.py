@@ -17,7 +17,7 @@ from ossature.errors import FormatError
 from ossature.formats.registry import Format, whole_file
 from ossature.formats.skeleton_json import read_skeleton_json
 from ossature.formats.text_table import number_rows, positive_number, read_lines
-from ossature.values import CompactMotion, Take
+from ossature.values import CompactMotion, Source, Take
 
 FIRST_LINE = "# ossature compact motion"
 SKELETON = "skeleton.json"
@@ -73,7 +73,10 @@ def from_table(path: Path, names: list[str], values: np.ndarray, rate: float) ->
     if lacking:
         raise FormatError(path, f"has no column {', '.join(lacking[:4])}, which {SKELETON} names")
     values = values[:, [names.index(name) for name in wanted]]
-    return CompactMotion(skeleton, values[:, :3], values[:, 3:7], values[:, 7:], rate)
+    source = Source(path.name, "compact CSV", up_known=True)
+    return CompactMotion(
+        skeleton, values[:, :3], values[:, 3:7], values[:, 7:], rate, source=source
+    )
 
 
 def _count(skeleton) -> int:

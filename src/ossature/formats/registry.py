@@ -17,7 +17,7 @@ import numpy as np
 from ossature.errors import FormatError, NotEnoughData, UnknownFormat, WrongContent
 from ossature.formats.refused import REFUSED
 from ossature.maths.quat import Array
-from ossature.values import Bodies, Motion, Recording, Skeleton, Take
+from ossature.values import Bodies, CompactMotion, Motion, Recording, Skeleton, Take
 
 HEAD = 4096
 """How many of a file's first bytes ``sniff`` is shown."""
@@ -94,7 +94,7 @@ def format_for_writing(path: Path, formats: tuple[Format, ...]) -> Format:
     )
 
 
-def as_take(value: Take | Recording | Bodies | Motion | Skeleton) -> Take:
+def as_take(value: Take | Recording | Bodies | Motion | Skeleton | CompactMotion) -> Take:
     """Any value as a take of its own."""
     if isinstance(value, Recording):
         return Take(recordings=(value,))
@@ -104,6 +104,8 @@ def as_take(value: Take | Recording | Bodies | Motion | Skeleton) -> Take:
         return Take(motions=(value,))
     if isinstance(value, Skeleton):
         return Take(skeletons=(value,))
+    if isinstance(value, CompactMotion):
+        return Take(compacts=(value,))
     return value
 
 

@@ -5,18 +5,21 @@ from typing import Any
 
 import numpy as np
 
-from ossature.values import Bodies, Motion, Recording, Skeleton, Source, Take
+from ossature.values import Bodies, CompactMotion, Motion, Recording, Skeleton, Source, Take
 
 
 def describe(take: Take, path: str | Path) -> dict[str, Any]:
     """Facts about a take that can be printed or written as JSON."""
-    sources = [value.source for value in (*take.recordings, *take.bodies, *take.motions)]
+    sources = [
+        value.source for value in (*take.recordings, *take.bodies, *take.motions, *take.compacts)
+    ]
     source = sources[0] if sources else Source(file=Path(path).name)
     entries = {
         "markers": [_markers(recording) for recording in take.recordings],
         "bodies": [_bodies(bodies) for bodies in take.bodies],
         "motion": [_motion(motion) for motion in take.motions],
         "skeleton": [_skeleton(skeleton) for skeleton in take.skeletons],
+        "compact": [_compact(compact) for compact in take.compacts],
     }
     subjects = [entry["subject"] for found in entries.values() for entry in found]
     return {
@@ -69,6 +72,17 @@ def _bodies(bodies: Bodies) -> dict[str, Any]:
 
 def _motion(motion: Motion) -> dict[str, Any]:
     return {**_skeleton(motion.skeleton), **_time(motion), "held": list(motion.held)}
+
+
+def _compact(compact: CompactMotion) -> dict[str, Any]:
+    return {
+        **_skeleton(compact.skeleton),
+        "frames": compact.n_frames,
+        "rate": compact.rate,
+        "seconds": round(compact.n_frames / compact.rate, 6),
+        "marks": [],
+        "parameters": list(compact.names),
+    }
 
 
 def _skeleton(skeleton: Skeleton) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from ossature.maths import quat, two_axes
 from ossature.values.arrays import Array, frozen, positive_rate, unit_quaternions
 from ossature.values.motion import Motion
 from ossature.values.skeleton import Skeleton
+from ossature.values.source import Source
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,6 +25,8 @@ class CompactMotion:
     angles: Array
     """(n_frames, n_parameters) in the order of ``names``, radians."""
     rate: float
+    history: tuple[str, ...] = ()
+    source: Source = Source()
 
     def __post_init__(self) -> None:
         lacking = [b.name for b in self.skeleton.bodies[1:] if b.movement is None]
@@ -73,5 +76,10 @@ class CompactMotion:
             rotations[:, index] = quat.multiply(turned, movement.rest)
             column += n
         return Motion(
-            self.skeleton, rotations, self.root, self.rate, history=("from movement parameters",)
+            self.skeleton,
+            rotations,
+            self.root,
+            self.rate,
+            history=(*self.history, "made of movement parameters"),
+            source=self.source,
         )
