@@ -21,6 +21,7 @@ from ossature.joints.table import limb_table
 from ossature.maths import quat
 from ossature.values import Bodies, Joints, Skeleton, Slip
 
+SIDES = ("left", "right")
 DEGREE = np.radians(1.0)
 MAGNETIC = {"noise": 0.004, "moving_noise": 0.007, "orientation_noise": DEGREE}
 QUIET = {"noise": 0.001, "orientation_noise": 0.3 * DEGREE}
@@ -175,7 +176,7 @@ def hinge(seeds: int = 40) -> None:
 def walk(seeds: int = 100) -> None:
     performer = synth.human()
     for off, mm, degrees in ((8, 8, 3), (15, 15, 6), (3, 8, 3), (3, 15, 6)):
-        right, doubt = 0, 0
+        right, hips, doubt = 0, 0, 0
         for seed in range(seeds):
             loose = {name: (0.002, DEGREE) for name in performer.names}
             loose["pelvis"] = (mm / 1000, degrees * DEGREE)
@@ -184,10 +185,11 @@ def walk(seeds: int = 100) -> None:
             solution = solve(worn.bodies)
             edges = {frozenset(worn.bodies.names[i] for i in k[:2]) for k in solution.order}
             right += edges == tree(performer)
+            hips += all(frozenset(("pelvis", f"{side}_thigh")) in edges for side in SIDES)
             doubt += solution.tree.margins.min() < 0.4
         print(
             f"walk ±{off}°, pelvis {mm} mm/{degrees}°: right {right}/{seeds}, "
-            f"ambiguous {doubt}/{seeds}",
+            f"both hips {hips}/{seeds}, ambiguous {doubt}/{seeds}",
             flush=True,
         )
 

@@ -21,7 +21,7 @@ MAX_FRAMES = 20_000
 """A longer take is thinned to this for the last step."""
 STEP = 1e-6
 MAX_ITERATIONS = 12
-ARTEFACT = 1.7
+ARTEFACT = 2.2
 """What smooth residuals are worth: skin and straps slide as joints bend, so more frames do not
 average them out, and the fit hides a part of them. With this factor the stated deviations of
 performers with 5–20 mm of soft tissue are honest (docs/accuracy.md)."""
