@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ossature.errors import BadValue, NotEnoughData, ShapeError
 from ossature.maths import quat
 from ossature.maths.quat import Array
-from ossature.pose.reach import Chain, reach
+from ossature.pose.least_turn import Chain, reach
 from ossature.values import Motion, Skeleton
 
 MISSED = 1e-9
