@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ossature.calibrate.beliefs import Beliefs
+from ossature.calibrate.normal_kernel import accumulate
 from ossature.calibrate.rig import Rig
 from ossature.maths import quat
 from ossature.maths.quat import Array
@@ -154,53 +155,31 @@ class _System:
 
 
 def _linearise(state: _State, beliefs: Beliefs) -> _System:
-    pose_jacobian, shared_jacobian = _jacobians(state.rig, state.poses)
-    n_frames = len(state.residuals)
-    root_weight = np.sqrt(state.weights)[..., None]
-    residual = (root_weight * state.residuals).reshape(n_frames, -1, 1)
-    pose_jacobian = (root_weight[..., None] * pose_jacobian).reshape(
-        n_frames, residual.shape[1], -1
+    rig, n_frames, d = state.rig, len(state.residuals), 3 + 3 * state.rig.n_bodies
+    normal, gradient, _ = beliefs.normal(rig.shared)
+    system = _System(
+        pose=np.zeros((n_frames, d, d)),
+        cross=np.zeros((n_frames, d, rig.n_shared)),
+        shared=normal,
+        pose_gradient=np.zeros((n_frames, d)),
+        shared_gradient=gradient,
     )
-    shared_jacobian = (root_weight[..., None] * shared_jacobian).reshape(
-        n_frames, residual.shape[1], -1
+    accumulate(
+        state.poses.rotations,
+        state.residuals,
+        state.weights,
+        rig.marker_bodies,
+        np.array(rig.parents),
+        rig.offsets,
+        rig.places,
+        system.pose,
+        system.cross,
+        system.shared,
+        system.pose_gradient,
+        system.shared_gradient,
     )
-    pose_t = np.swapaxes(pose_jacobian, -1, -2)
-    pose = pose_t @ pose_jacobian
-    pose_gradient = (pose_t @ residual)[..., 0]
-    _add_rest(state, pose, pose_gradient)
-    flat = shared_jacobian.reshape(-1, shared_jacobian.shape[-1])
-    normal, gradient, _ = beliefs.normal(state.rig.shared)
-    return _System(
-        pose=pose,
-        cross=pose_t @ shared_jacobian,
-        shared=flat.T @ flat + normal,
-        pose_gradient=pose_gradient,
-        shared_gradient=flat.T @ residual.reshape(-1) + gradient,
-    )
-
-
-def _jacobians(rig: Rig, poses: Poses) -> tuple[Array, Array]:
-    """Derivatives of markers (n_frames, n_markers, 3, …) by pose and by shared unknown."""
-    n_frames, n_markers = len(poses.root), rig.n_markers
-    by_pose = np.zeros((n_frames, n_markers, 3, 3 + 3 * rig.n_bodies))
-    by_shared = np.zeros((n_frames, n_markers, 3, rig.n_shared))
-    by_pose[..., :3] = np.eye(3)
-    paths = rig.paths()
-    for body in range(rig.n_bodies):
-        markers = rig.markers_below(body)
-        arms = np.empty((len(markers), 3))
-        for row, marker in enumerate(markers):
-            path = paths[rig.marker_bodies[marker]]
-            below = path[path.index(body) + 1 :]
-            arms[row] = rig.offsets[below[0]] if below else rig.places[marker]
-        world = np.einsum("fij,mj->fmi", poses.rotations[:, body], arms)
-        by_pose[:, markers, :, 3 + 3 * body : 6 + 3 * body] = -_cross_matrix(world)
-        if body > 0:
-            parent = poses.rotations[:, rig.parents[body]]
-            by_shared[:, markers, :, rig.joint_columns(body)] = parent[:, None]
-    for marker, body in enumerate(rig.marker_bodies):
-        by_shared[:, marker, :, rig.marker_columns(marker)] = poses.rotations[:, body]
-    return by_pose, by_shared
+    _add_rest(state, system.pose, system.pose_gradient)
+    return system
 
 
 def _add_rest(state: _State, normal: Array, gradient: Array) -> None:
@@ -239,17 +218,3 @@ def _solve(system: _System, damping: float) -> tuple[Array, Array, Array]:
     shared_step = -np.linalg.solve(lifted, gradient)
     pose_step = -(by_gradient + by_shared @ shared_step)
     return shared_step, pose_step, information
-
-
-def _cross_matrix(v: Array) -> Array:
-    """(..., 3, 3) matrices that cross with ``v`` (..., 3)."""
-    zero = np.zeros(v.shape[:-1])
-    x, y, z = np.moveaxis(v, -1, 0)
-    return np.stack(
-        [
-            np.stack([zero, -z, y], axis=-1),
-            np.stack([z, zero, -x], axis=-1),
-            np.stack([-y, x, zero], axis=-1),
-        ],
-        axis=-2,
-    )
