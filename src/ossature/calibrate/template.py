@@ -20,6 +20,12 @@ from ossature.maths.rigid import fit_rigid
 
 PLACE_SIGMA = 0.10
 """Metres. A marker's place on its body, template against subject."""
+SHAPE_SIGMA = 0.01
+"""Metres. The same on a pelvis whose hips are known by regression: its shape was measured, and the
+hips hold only as far as the frame holds to the markers they were computed from."""
+HIP_SIGMA = 0.015
+"""Metres. How far regressed hip centres are off: the regression misses by 5 to 8 mm in each
+direction, and fingers that feel for the spines by as much again."""
 REACH = 0.06
 """Metres. Markers this near to a joint say where it is: the one on the bone beside it, not those
 half a limb away, whose places are anybody's choice."""
@@ -201,13 +207,15 @@ def _with_found_places(rig: Rig, placed: np.ndarray, observed: dict[str, Array])
 def _beliefs(figure: Human, rest: Rig, rig: Rig, found: dict[str, Landmark], hips: str) -> Beliefs:
     rows = BeliefRows(rig)
     placed = np.array([found[label].at is not None for label in rig.marker_names], dtype=bool)
-    for marker in range(rig.n_markers):
-        rows.marker_at(marker, rig.places[marker], PLACE_SIGMA if placed[marker] else 0.3)
     regressed = _hips(rest, rig, found, hips)
+    pelvis = rig.parents[min(regressed)] if regressed else -1
+    for marker in range(rig.n_markers):
+        sure = SHAPE_SIGMA if regressed and rig.marker_bodies[marker] == pelvis else PLACE_SIGMA
+        rows.marker_at(marker, rig.places[marker], sure if placed[marker] else 0.3)
     for body in range(1, rig.n_bodies):
         sigma, parent = figure.bodies[rig.names[body]].sigma, rig.parents[body]
         if body in regressed:
-            rows.joint_at(body, regressed[body], sigma)
+            rows.joint_at(body, regressed[body], HIP_SIGMA)
         elif near := _near(rest, placed, parent, rest.offsets[body]):
             rows.joint_beside(body, near, sigma + DRIFT * near.distance)
         if near := _near(rest, placed, body, np.zeros(3)):
