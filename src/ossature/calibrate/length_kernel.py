@@ -19,6 +19,8 @@ from numba import njit
 
 SUFFICIENT = 1e-4
 """Share of the promised decrease that a step must keep."""
+FIRST, FAR = 3, 0.02
+"""Steps at most, and metres of pull at least, for which a frame counts as far from its answer."""
 LIFT = 1e-7
 """Least eigenvalue of a block, as a share of the stiffness that it rests on."""
 ROUNDING = 1e-14
@@ -41,12 +43,15 @@ def place_frames(q, w, parents, lengths, tolerance, most, p, settled):
         _chain(p[f], u, parents, lengths, p[f])
         cost = _cost(p[f], q[f], w[f])
         settled[f] = False
-        for _ in range(most):
+        for iteration in range(most):
             _bases(u, basis)
-            if _pulls(p[f], q[f], w[f], parents, lengths, basis, pull) <= tolerance:
+            worst = _pulls(p[f], q[f], w[f], parents, lengths, basis, pull)
+            if worst <= tolerance:
                 settled[f] = True
                 break
-            _eliminate(w[f], parents, lengths, u, basis, pull, A, P, B)
+            # far away, leaving the curvature out (Gauss–Newton) takes the longer steps
+            curved = 0.0 if iteration < FIRST and worst > FAR else 1.0
+            _eliminate(w[f], parents, lengths, u, basis, pull, curved, A, P, B)
             slope = _newton_step(p[f], q[f], w[f], parents, basis, A, B, force, step, tried)
             size, cost_tried = 1.0, cost
             while size > 1e-9:
@@ -79,7 +84,7 @@ def length_system(q, w, parents, starts, below, lengths, p, gradients, hessian):
         _directions(p[f], parents, u)
         _bases(u, basis)
         _pulls(p[f], q[f], w[f], parents, lengths, basis, pull)
-        _eliminate(w[f], parents, lengths, u, basis, pull, A, P, B)
+        _eliminate(w[f], parents, lengths, u, basis, pull, 1.0, A, P, B)
         for j in range(n):
             gradients[f, j] = _dot(pull[j], u[j]) if parents[j] >= 0 else 0.0
         _add_curvature(parents, starts, below, u, basis, A, P, B, bond, answer, hessian)
@@ -160,10 +165,10 @@ def _pulls(p, q, w, parents, lengths, basis, pull):
 
 
 @njit(cache=True, nogil=True)
-def _eliminate(w, parents, lengths, u, basis, pull, A, P, B):
+def _eliminate(w, parents, lengths, u, basis, pull, curved, A, P, B):
     """Stiffness ``A`` of every subtree at its joint, ``P`` at the parent's, inverse blocks ``B``.
 
-    ``B`` holds the entries 00, 01, 11 of the inverse; zero where a bone has no length and
+    ``curved`` is 1, or 0 to leave the tensions out. ``B`` holds the entries 00, 01, 11 of the inverse; zero where a bone has no length and
     therefore no direction to turn.
     """
     for j in range(len(parents)):
@@ -176,7 +181,7 @@ def _eliminate(w, parents, lengths, u, basis, pull, A, P, B):
             continue
         B[j] = 0.0
         if lengths[j] > 0.0:
-            _block(A[j], basis[j], -_dot(pull[j], u[j]) / lengths[j], B[j])
+            _block(A[j], basis[j], -curved * _dot(pull[j], u[j]) / lengths[j], B[j])
         _pass_on(A[j], basis[j], B[j], P[j])
         for a in range(3):
             for b in range(3):
