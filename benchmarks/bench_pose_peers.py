@@ -1,0 +1,113 @@
+"""Marker inverse kinematics against other programs: 37 degrees of freedom, 40 markers, 2 mm noise.
+
+Each peer runs in an environment of its own, made by ``sh benchmarks/make_peers.sh``, with one
+thread, on the rig and markers that our own writers hand it. A peer that is not installed is left
+out. All solve frame by frame to the same accuracy: see peers/task.py. Times are of the processor,
+not of the clock, so that other work on the machine does not count. Ours runs with its defaults.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from ossature.formats import write
+from ossature.pose import solve
+from ossature.pose.reference import pose_markers
+from ossature.values import Body, Joint, Marker, Recording, Skeleton
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from pose_rigs import FIGURE, performance
+
+HERE = Path(__file__).parent
+N_FRAMES, N_WRITTEN, RATE = 8_000, 100, 120.0
+PEERS = {
+    "momentum": "momentum_ik.py",
+    "placo": "placo_ik.py",
+    "opensim": "opensim_ik.py",
+    "mink": "mink_ik.py",
+    "mujoco": "mujoco_gn.py",
+}
+ONE_THREAD = {
+    f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "VECLIB", "NUMEXPR")
+}
+
+
+def run() -> list[dict]:
+    rig, _, _, truth, observed = performance(N_FRAMES, np.random.default_rng(1), noise=0.002)
+    skeleton = as_skeleton(rig)
+    names = [marker.name for body in skeleton.bodies for marker in body.markers]
+    recording = Recording(observed, tuple(names), RATE)
+    motion = solve(recording, skeleton).motion  # compiles, or loads the compiled kernel
+    ours = rate(lambda: solve(recording, skeleton))
+    best = pose_markers(rig, motion.rotations, motion.root)
+    rows = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for suffix in (".xml", ".urdf", ".osim"):
+            write(skeleton, folder / f"rig{suffix}")
+        few = Recording(observed[:N_WRITTEN], tuple(names), RATE)
+        write(few, folder / "markers.trc", up="y")
+        np.savez(folder / "task.npz", observed=observed, truth=truth, names=names, best=best)
+        for peer, script in PEERS.items():
+            result = ask(peer, script, folder)
+            if result is not None:
+                rows.append(row(result, ours))
+    return rows
+
+
+def as_skeleton(rig) -> Skeleton:
+    """The figure of the pose tests as a value that our writers take."""
+    markers: dict[int, list[Marker]] = {}
+    for index, (body, place) in enumerate(zip(rig.tree.marker_bodies, rig.places, strict=True)):
+        markers.setdefault(int(body), []).append(Marker(f"m{index:02d}", place))
+    bodies = []
+    for index, (name, parent, kind, axes, offset, _) in enumerate(FIGURE):
+        above = None if parent < 0 else FIGURE[parent][0]
+        joint = Joint(kind, np.array(offset, float), axes=np.array(axes, float))
+        bodies.append(Body(name, above, joint, markers=tuple(markers.get(index, ()))))
+    return Skeleton(tuple(bodies), "figure")
+
+
+def ask(peer: str, script: str, folder: Path) -> dict | None:
+    """What a peer reports, or None where it is not installed."""
+    home = HERE.parent / ".peers" / peer
+    python = home / "bin" / "python"
+    if not python.is_file():
+        print(f"{peer} is not installed: sh benchmarks/make_peers.sh {peer}", file=sys.stderr)
+        return None
+    done = subprocess.run(
+        [python, HERE / "peers" / script, folder],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, **ONE_THREAD},
+        check=False,
+    )
+    for line in done.stdout.splitlines():
+        if line.startswith("RESULT "):
+            return json.loads(line.removeprefix("RESULT "))
+    print(f"{peer} failed: {done.stderr[-500:]}", file=sys.stderr)
+    return None
+
+
+def row(result: dict, ours: float) -> dict:
+    accuracy = f"{1e3 * result['floor']:.3f} against {1e3 * result['rms']:.3f} mm RMS to truth"
+    name = f"poses against {result['version']} ({result['iterations']} it., {accuracy})"
+    ratio = ours / result["rate"]
+    return {"name": name, "ours": ours, "peer": result["rate"], "ratio": ratio, "unit": "frames/s"}
+
+
+def rate(work) -> float:
+    """Frames per second of processor time, best of five."""
+    seconds = []
+    for _ in range(5):
+        start = time.process_time()
+        work()
+        seconds.append(time.process_time() - start)
+    return N_FRAMES / min(seconds)

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Environments of the programs that benchmarks/bench_pose_peers.py compares with, one each, in .peers/
+#   sh benchmarks/make_peers.sh [momentum placo opensim mink mujoco]
+# Momentum is built for Python 3.12 only; PYTHON312 may name an interpreter that uv does not find.
+set -eu
+cd "$(dirname "$0")/.."
+UV=$(command -v uv || echo .uv/bin/uv)
+
+make_peer() { # name, python, packages …
+    home=.peers/$1 python=$2
+    shift 2
+    [ -x "$home/bin/python" ] || "$UV" venv --quiet --python "$python" "$home"
+    "$UV" pip install --quiet --python "$home/bin/python" "$@"
+}
+
+for peer in ${*:-momentum placo opensim mink mujoco}; do
+    case $peer in
+        momentum) make_peer momentum "${PYTHON312:-3.12}" pymomentum-cpu ;;
+        placo) make_peer placo 3.11 placo ;;
+        opensim) make_peer opensim 3.11 opensim ;;
+        mink) make_peer mink 3.11 mink daqp ;;
+        mujoco) make_peer mujoco 3.11 mujoco-core numpy ;;
+        *) echo "unknown peer: $peer" >&2 && exit 2 ;;
+    esac
+    echo "$peer is ready"
+done
