@@ -32,8 +32,10 @@ def trial(seed: int, troubles: dict[str, float]) -> tuple[dict[str, float], dict
     script = synth.sequence(synth.walk(seconds=8, rate=60), synth.exercise(seconds=40, rate=60))
     take = synth.perform(performer(seed), script, seed=seed, **troubles)
     (solved,) = pipeline.solve(Take(recordings=(take.recording,)))
-    ours = dict(zip(solved.skeleton.names, np.moveaxis(solved.motion.world()[1], 1, 0)))
-    truth = dict(zip(take.truth.skeleton.names, np.moveaxis(take.truth.joints, 1, 0)))
+    ours = dict(
+        zip(solved.skeleton.names, np.moveaxis(solved.motion.world()[1], 1, 0), strict=True)
+    )
+    truth = dict(zip(take.truth.skeleton.names, np.moveaxis(take.truth.joints, 1, 0), strict=True))
     # the performer's back bends in one joint, ours in two: the lower of ours is its counterpart
     ours["chest"] = ours.get("spine", ours["chest"])
     joints = {

@@ -19,11 +19,11 @@ import numpy as np
 
 from ossature.errors import FormatError, UnknownName
 
-ENOUGH_OF_SET = 0.65
+ENOUGH_OF_SET = 0.6
 """Share of a set's labels, of the bodies it instruments, that a recording must have."""
 NEARLY_ALL = 0.9
 """Share of labels that begin with the same word and an underscore: a prefix, not a name."""
-ENOUGH_LABELS = 8
+ENOUGH_LABELS = 10
 """Fewer matching labels than this are chance, not a marker set."""
 
 
