@@ -7,7 +7,7 @@ import numpy as np
 from ossature.anatomy.axes_find import DELTA, Direction, em, joining, pca, sweeps_of
 from ossature.anatomy.frames import Normalised, limb_reaches, normalise
 from ossature.anatomy.motion_split import moving_samples
-from ossature.anatomy.parameters import parameterise, rest_place
+from ossature.anatomy.parameters import Parameters, limb_points, parameterise, rest_place
 from ossature.errors import BadValue, NotEnoughData
 from ossature.maths import quat, two_axes
 from ossature.maths.quat import Array
@@ -54,7 +54,7 @@ class MovementAxes:
     @property
     def motion(self) -> Motion:
         """The motion as given; its skeleton's bodies carry ``frame`` and ``movement``."""
-        return replace(self.normalised.motion, skeleton=self.compact.skeleton)
+        return replace(self.normalised.given, skeleton=self.compact.skeleton)
 
 
 def axes(motion: Motion, *, method: str = "joining", source: str = "orientations") -> MovementAxes:
@@ -81,14 +81,15 @@ def axes(motion: Motion, *, method: str = "joining", source: str = "orientations
         parent = skeleton.parents[index]
         q = motion.rotations[:, index]
         direction = normalised.directions[index]
-        moving = moving_samples(quat.rotate(q, direction), motion.rate)
-        found = main_directions(q, direction, moving, method, source)
-        movement = movement_of(q, direction, found, normalised.body_axes[parent])
+        points = limb_points(q, direction)
+        moving = moving_samples(points, motion.rate)
+        found = main_directions(points, q if source == "orientations" else None, moving, method)
+        movement = movement_of(points, q, direction, found, normalised.body_axes[parent])
         parameters = parameterise(q, movement)
         columns.append(parameters.angles)
         bodies.append(replace(skeleton.bodies[index], movement=movement))
         reach = _length(normalised, index)
-        limbs.append(_fit(bodies[-1].name, q, movement, parameters, reach, float(moving.mean())))
+        limbs.append(_fit(bodies[-1].name, parameters, reach, float(moving.mean())))
     told = CompactMotion(
         skeleton.with_bodies(bodies, f"movement axes found by {method}"),
         motion.root,
@@ -102,19 +103,26 @@ def axes(motion: Motion, *, method: str = "joining", source: str = "orientations
 
 
 def main_directions(
-    rotations: Array, direction: Array, moving: np.ndarray, method: str, source: str
+    points: Array, rotations: Array | None, moving: np.ndarray, method: str
 ) -> list[Direction]:
-    """Up to two main directions of a limb with ``rotations`` (n, 4) to its parent's frame."""
-    points = quat.rotate(rotations, direction)
+    """Up to two main directions of a limb that points along ``points`` (n, 3).
+
+    Parameters
+    ----------
+    rotations : (n, 4), optional
+        To the parent's frame; where there are none, circles are fitted to the points.
+    moving : (n,)
+        Which samples are on the move.
+    """
     if method == "pca":
         return pca(points[moving])
     if method == "em":
         return em(points[moving])
-    return joining(sweeps_of(points, rotations if source == "orientations" else None, moving))
+    return joining(sweeps_of(points, rotations, moving))
 
 
 def movement_of(
-    rotations: Array, direction: Array, found: list[Direction], body_axes: Array
+    points: Array, rotations: Array, direction: Array, found: list[Direction], body_axes: Array
 ) -> Movement:
     """As many axes as it takes, the rest position, and names for the axes.
 
@@ -123,8 +131,8 @@ def movement_of(
     body_axes : (3, 3)
         Rows: the body's right, front and up in the parent's frame, in the default pose.
     """
-    seen = rotations[np.isfinite(rotations[:, 0])]
-    points = quat.rotate(seen, direction)
+    known = np.isfinite(rotations[:, 0])
+    seen, points = rotations[known], points[known]
     if not len(points):
         return Movement(np.zeros((0, 3)), (), quat.identity(), direction)
     main = [one for one in found if one.weight >= FAINTEST]
@@ -197,25 +205,16 @@ def _length(normalised: Normalised, index: int) -> float:
     return own if own > 1e-6 else float(np.linalg.norm(normalised.skeleton.offsets[index]))
 
 
-def _fit(
-    name: str, q: Array, movement: Movement, parameters, length: float, moving: float
-) -> LimbFit:
-    start = quat.rotate(movement.rest, movement.direction)
-    around = np.vstack([movement.axes, start])
-    told = quat.multiply(two_axes.swing(around, parameters.angles), movement.rest)
-    seen = np.isfinite(q[:, 0])
-    apart = length * np.linalg.norm(
-        quat.rotate(told[seen], movement.direction) - quat.rotate(q[seen], movement.direction),
-        axis=-1,
-    )
-    turned = quat.angle(quat.between(told[seen], q[seen]))
-    if not len(apart):
+def _fit(name: str, parameters: Parameters, length: float, moving: float) -> LimbFit:
+    seen = np.isfinite(parameters.missed)
+    if not seen.any():
         return LimbFit(name, np.nan, np.nan, np.nan, np.nan, moving)
+    apart = length * parameters.missed[seen]
     return LimbFit(
         name,
         float(apart.mean()),
         float(apart.max()),
-        float(turned.mean()),
+        float(parameters.turned[seen].mean()),
         float(1.0 - parameters.reached[seen].mean()),
         moving,
     )

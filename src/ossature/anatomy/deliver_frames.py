@@ -8,7 +8,6 @@ import msgspec
 import numpy as np
 
 from ossature.anatomy.frames import Normalised
-from ossature.anatomy.rig import in_limb_frames
 from ossature.formats import write
 from ossature.formats.registry import whole_file
 from ossature.values import Motion
@@ -16,7 +15,7 @@ from ossature.values import Motion
 
 def frames_summary(found: Normalised) -> dict[str, Any]:
     """The facts of a run, as they stand in summary.json."""
-    motion, costs = found.motion, found.costs
+    motion, costs = found.given, found.costs
     best = costs.best
     return {
         "frames": motion.n_frames,
@@ -48,7 +47,7 @@ def frames_text(found: Normalised) -> str:
         f"{pose['flatness']:.3f} + width {pose['width']:.3f} + spread {pose['spread']:.3f}, "
         "by body size)",
         f"front: confidence {front['confidence']:.2f} ({votes or 'no evidence'})",
-        f"frames of {facts['bodies']} limbs from {found.voters} poses, whose body frames differ "
+        f"frames of {facts['bodies']} limbs from {found.voters} poses, whose frontal planes differ "
         f"by {facts['disagreement_deg']:.1f}° on average",
     ]
     return "\n".join([*lines, *(f"warning: {warning}" for warning in facts["warnings"])])
@@ -57,7 +56,7 @@ def frames_text(found: Normalised) -> str:
 def deliver_frames(found: Normalised, folder: Path, formats: Sequence[str]) -> None:
     """skeleton.json with a frame for every limb, the rig told in these frames, summary.json."""
     write(found.skeleton, folder / "skeleton.json")
-    write_motion(in_limb_frames(found.motion), folder, "normalised", formats)
+    write_motion(found.rig(), folder, "normalised", formats)
     write_summary(frames_summary(found), folder)
 
 

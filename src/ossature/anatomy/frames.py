@@ -1,9 +1,9 @@
 """Frames of body and limbs that do not depend on how a recording was set up. Paper 002, §3.
 
 The frontal plane is the best one through the joints in the default pose; front and up follow, and
-every limb takes its frame from them and from its own direction. All poses about as good as the
-default pose have a say, each turned back to the body's own frame, so that one odd sway of an arm
-does not turn the body.
+every limb takes its frame from them and from its own direction. The joints are at the
+median of all poses about as good as the default pose, seen from the root: arms that swing in turn
+cancel, and one sway does not turn the body.
 """
 
 from dataclasses import dataclass, replace
@@ -11,7 +11,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ossature.anatomy.front import FrontEvidence, Poses, decide_front
-from ossature.anatomy.planes import PoseCosts, body_axes, looked_at, pose_costs
+from ossature.anatomy.planes import (
+    UP,
+    PoseCosts,
+    body_axes,
+    frontal_normal,
+    looked_at,
+    pose_costs,
+)
+from ossature.anatomy.rig import in_limb_frames
 from ossature.maths import chain, quat
 from ossature.maths.quat import Array
 from ossature.values import Frame, Motion, Skeleton
@@ -26,8 +34,10 @@ STEEP = np.cos(np.pi / 4)
 class Normalised:
     """A motion whose limbs have frames of their own, and how these were found."""
 
-    motion: Motion
-    """As it was given; its skeleton's bodies carry ``frame``."""
+    given: Motion
+    """As it was given."""
+    skeleton: Skeleton
+    """Its skeleton; every body carries ``frame``."""
     default_frame: int
     """The frame that shows the default pose best."""
     costs: PoseCosts
@@ -35,7 +45,7 @@ class Normalised:
     voters: int
     """How many poses had a say in the frames."""
     disagreement: float
-    """Mean angle between single poses' body frames and the one taken, radians."""
+    """Mean angle between single poses' frontal planes and the one taken, radians."""
     directions: Array
     """(n_bodies, 3) unit direction of every limb in its body's frame."""
     body_axes: Array
@@ -44,41 +54,45 @@ class Normalised:
     warnings: tuple[str, ...] = ()
 
     @property
-    def skeleton(self) -> Skeleton:
-        return self.motion.skeleton
+    def motion(self) -> Motion:
+        """The motion as given, on the skeleton whose bodies carry ``frame``."""
+        return replace(self.given, skeleton=self.skeleton)
+
+    def rig(self) -> Motion:
+        """The same motion told in the limbs' own frames."""
+        return in_limb_frames(self.given, self.skeleton)
 
 
 def normalise(motion: Motion) -> Normalised:
     """Find the default pose, the body's planes, and a frame for every limb.
 
-    Frames are written into the skeleton's bodies; :func:`ossature.anatomy.rig.in_limb_frames`
-    gives the same motion told in them.
+    Frames are written into the skeleton's bodies; ``rig()`` of the answer is the same motion told
+    in them.
     """
     skeleton = motion.skeleton
     poses = world_poses(motion, looked_at(motion))
     costs = pose_costs(poses.frames, poses.joints, skeleton)
-    best, voters = costs.best, costs.alike
-    to_root = quat.inverse(poses.rotations[voters, 0])
-    normals = quat.rotate(to_root, costs.normal[voters])
-    guess = normals[np.searchsorted(voters, best)]
+    best, voters, say = costs.best, np.flatnonzero(costs.say), costs.say[costs.say > 0.0]
+    pose, unrest, up = typical_pose(poses.rotations[voters], poses.joints[voters])
+    guess = frontal_normal(pose, unrest, skeleton)
     front, evidence = decide_front(motion, poses, best, guess)
-    normals = normals * np.where(normals @ front < 0.0, -1.0, 1.0)[:, None]
-    fronts = quat.rotate(poses.rotations[voters, 0], normals)
-    axes = body_axes(fronts)
-    seen = _seen_from(poses.rotations[voters], axes)
-    frames, directions = _limb_frames(skeleton, poses.rotations[voters], seen)
-    in_root = quat.from_matrix(np.matmul(quat.to_matrix(to_root), axes))
-    apart = quat.angle(quat.between(frames[0].rotation, in_root))
+    body = quat.from_matrix(body_axes(front, up))
+    turned = quat.rotate(poses.rotations[voters, 0], quat.rotate(body, np.eye(3)[:, None]))
+    seen = _seen_from(poses.rotations[voters], np.moveaxis(turned, 0, -1), say)
+    frames, directions = _limb_frames(skeleton, body, poses.rotations[voters], seen, say)
+    normals = quat.rotate(quat.inverse(poses.rotations[voters, 0]), costs.normal[voters])
+    apart = np.arccos(np.clip(np.abs(normals @ front), 0.0, 1.0))
     bodies = [
         replace(body, frame=frame) for body, frame in zip(skeleton.bodies, frames, strict=True)
     ]
     return Normalised(
-        motion=replace(motion, skeleton=skeleton.with_bodies(bodies, "limb frames found")),
+        given=motion,
+        skeleton=skeleton.with_bodies(bodies, "limb frames found"),
         default_frame=int(poses.frames[best]),
         costs=costs,
         front=evidence,
         voters=len(voters),
-        disagreement=float(apart.mean()),
+        disagreement=float(np.average(apart, weights=say)),
         directions=directions,
         body_axes=seen,
         warnings=_warnings(costs, evidence),
@@ -110,24 +124,41 @@ def limb_reaches(skeleton: Skeleton) -> Array:
     return reaches
 
 
-def _seen_from(rotations: Array, axes: Array) -> Array:
+def typical_pose(rotations: Array, joints: Array) -> tuple[Array, Array, Array]:
+    """Joints (n_bodies, 3), their unrest (n_bodies,) and up (3,), seen from the root.
+
+    Middles of poses (n, …): a limb that is lifted once does not shift them.
+    """
+    to_root = quat.inverse(rotations[:, 0])
+    seen = quat.rotate(to_root[:, None], joints - joints[:, :1])
+    up = quat.rotate(to_root, UP)
+    middle = np.median(seen, axis=0)
+    unrest = np.median(np.linalg.norm(seen - middle, axis=-1), axis=0)
+    return middle, unrest, quat.normalise(np.median(up, axis=0))
+
+
+def _seen_from(rotations: Array, axes: Array, say: Array) -> Array:
     """(n_bodies, 3, 3) mean body axes, as rows, in the frames of bodies (n, n_bodies, 4).
 
     The mean of turned axes is a little short, and not quite square: only ratios are used of it.
     """
-    return np.einsum("nbij,nik->bkj", quat.to_matrix(rotations), axes) / len(axes)
+    n_poses, n_bodies = rotations.shape[:2]
+    turns = quat.to_matrix(rotations).transpose(1, 3, 0, 2).reshape(3 * n_bodies, 3 * n_poses)
+    weighted = (axes * (say / say.sum())[:, None, None]).reshape(3 * n_poses, 3)
+    return (turns @ weighted).reshape(n_bodies, 3, 3).transpose(0, 2, 1)
 
 
-def _limb_frames(skeleton: Skeleton, rotations: Array, seen: Array) -> tuple[list[Frame], Array]:
+def _limb_frames(
+    skeleton: Skeleton, body: Array, rotations: Array, seen: Array, say: Array
+) -> tuple[list[Frame], Array]:
     """Frames and directions of all limbs, from poses (n, n_bodies, 4) and body axes in each."""
     reaches = limb_reaches(skeleton)
-    body = Frame(np.zeros(3), _nearest_rotation(seen[0].T))
-    down = -quat.to_matrix(body.rotation)[:, 2]
-    frames, directions = [body], [down]
+    down = -quat.to_matrix(body)[:, 2]
+    frames, directions = [Frame(np.zeros(3), body)], [down]
     for index in range(1, len(skeleton.bodies)):
         direction = reaches[index]
         if np.linalg.norm(direction) < 1e-6:
-            direction = _lead_in(skeleton, index, rotations, seen[index])
+            direction = _lead_in(skeleton, index, rotations, seen[index], say)
         direction = quat.normalise(direction)
         rotation = quat.from_matrix(_along(direction, seen[index]))
         frames.append(Frame(skeleton.bodies[index].joint.in_body + reaches[index] / 2, rotation))
@@ -135,13 +166,13 @@ def _limb_frames(skeleton: Skeleton, rotations: Array, seen: Array) -> tuple[lis
     return frames, np.stack(directions)
 
 
-def _lead_in(skeleton: Skeleton, index: int, rotations: Array, seen: Array) -> Array:
+def _lead_in(skeleton: Skeleton, index: int, rotations: Array, seen: Array, say: Array) -> Array:
     """A limb with no far end goes on as the bone that leads to it, in the default pose."""
     parent = skeleton.parents[index]
     offset = skeleton.offsets[index]
     if parent < 0 or np.linalg.norm(offset) < 1e-6:
         return -seen[2]
-    return quat.rotate(quat.between(rotations[:, index], rotations[:, parent]), offset).mean(axis=0)
+    return say @ quat.rotate(quat.between(rotations[:, index], rotations[:, parent]), offset)
 
 
 def _along(direction: Array, seen: Array) -> Array:
@@ -158,13 +189,6 @@ def _along(direction: Array, seen: Array) -> Array:
     reference = np.sign(ahead) * up if steep else front
     y = quat.normalise(reference - z * (reference @ z))
     return np.stack([np.cross(y, z), y, z], axis=-1)
-
-
-def _nearest_rotation(matrix: Array) -> Array:
-    """The rotation (4,) nearest to a matrix (3, 3)."""
-    u, _, vt = np.linalg.svd(matrix)
-    u[:, -1] *= np.linalg.det(u @ vt)
-    return quat.from_matrix(u @ vt)
 
 
 def _warnings(costs: PoseCosts, evidence: FrontEvidence) -> tuple[str, ...]:

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ossature.maths import quat, two_axes
+from ossature.anatomy import limb_kernel
+from ossature.maths import quat
 from ossature.maths.branches import smoothest
 from ossature.maths.circular import unwrap
 from ossature.maths.quat import Array
@@ -18,31 +19,47 @@ class Parameters(NamedTuple):
     """(n_frames, n_axes + 1) about each axis, then the twist; radians, NaN where no pose."""
     reached: np.ndarray
     """(n_frames,) whether the axes can reach the limb's direction; else the nearest was taken."""
+    missed: Array
+    """(n_frames,) how far the angles miss the limb's direction, by its length."""
+    turned: Array
+    """(n_frames,) angle between the limb and what the angles make of it, radians."""
+
+
+def limb_points(rotations: Array, direction: Array) -> Array:
+    """(n, 3) where a limb along ``direction`` (3,) points under rotations (n, 4)."""
+    points = np.zeros((len(rotations), 3))
+    limb_kernel.point_along(np.ascontiguousarray(rotations), np.array(direction), points)
+    return points
 
 
 def parameterise(rotations: Array, movement: Movement) -> Parameters:
     """Angles of rotations (n, 4) to the parent's frame. The limb's path decides the branch."""
-    start = quat.rotate(movement.rest, movement.direction)
-    end = quat.rotate(rotations, movement.direction)
-    swings, reached = _swings(movement.axes, start, end)
-    turned = two_axes.swing(movement.axes, swings)
-    left = quat.multiply(quat.between(turned, rotations), quat.inverse(movement.rest))
-    twist = unwrap(two_axes.twist(left, start))
-    return Parameters(np.concatenate([swings, twist[:, None]], axis=-1), reached)
+    rotations, axes = np.ascontiguousarray(rotations), np.array(movement.axes)
+    rest, direction = np.array(movement.rest), np.array(movement.direction)
+    start = quat.rotate(rest, direction)
+    swings, reached = _swings(axes, start, limb_points(rotations, direction))
+    twist, missed, turned = np.zeros((3, len(rotations)))
+    limb_kernel.twist_and_miss(
+        rotations, axes, swings, rest, direction, start, twist, missed, turned
+    )
+    angles = np.concatenate([swings, unwrap(twist)[:, None]], axis=-1)
+    return Parameters(angles, reached, missed, turned)
 
 
-def _swings(axes: Array, start: Array, end: Array) -> tuple[Array, np.ndarray]:
-    everywhere = np.ones(len(end), dtype=bool)
-    if len(axes) == 0:
-        return np.zeros((len(end), 0)), everywhere
+def _swings(axes: Array, start: Array, points: Array) -> tuple[Array, np.ndarray]:
+    n = len(points)
+    reached = np.ones(n, dtype=np.bool_)
+    swings = np.zeros((n, len(axes)))
     if len(axes) == 1:
-        return unwrap(two_axes.one_axis(axes[0], start, end))[:, None], everywhere
-    both = two_axes.two_axes(axes[0], axes[1], start, end)
-    chosen = np.zeros(len(end), dtype=np.int64)
-    smoothest(both.first, both.second, chosen)
-    rows = np.arange(len(end))
-    angles = np.stack([both.first[rows, chosen], both.second[rows, chosen]], axis=-1)
-    return unwrap(angles), both.reached | ~np.isfinite(end[:, 0])
+        limb_kernel.swing_one(axes[0], start, points, swings[:, 0])
+    if len(axes) == 2:
+        first, second = np.zeros((2, n, 2))
+        limb_kernel.swing_two(axes[0], axes[1], start, points, first, second, reached)
+        chosen = np.zeros(n, dtype=np.int64)
+        smoothest(first, second, chosen)
+        rows = np.arange(n)
+        swings = np.stack([first[rows, chosen], second[rows, chosen]], axis=-1)
+    return unwrap(swings), reached
 
 
 def rest_place(axes: Array, points: Array) -> Array:

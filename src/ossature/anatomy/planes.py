@@ -13,10 +13,14 @@ FEWEST = 4
 """Joints that a plane through a body needs."""
 LOOKS = 10.0
 """Poses looked at per second: a default pose is held longer than a tenth of one."""
-ENOUGH = 500
-"""Poses that are always looked at, where there are as many."""
-ALIKE = 0.02
-"""How much dearer than the best a pose may be and still have a say."""
+ENOUGH, MOST = 500, 2000
+"""Poses that are always looked at, where there are as many; and that are looked at at all."""
+ALIKE = 0.05
+"""Difference in cost at which a pose has e^−½ of the say that the best one has."""
+LEAST_SAY = 0.1
+"""Poses with less say than this have none."""
+STEADY = 0.02
+"""Unrest of a joint, by body size, that is as good as none."""
 UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -49,17 +53,19 @@ class PoseCosts:
         return int(np.argmin(total))
 
     @property
-    def alike(self) -> np.ndarray:
-        """Places in ``frames`` of all poses about as good as the best."""
-        limit = self.total[self.best] + ALIKE
+    def say(self) -> Array:
+        """(n,) weight of each pose in the body's layout: the best 1, dearer ones less."""
         stands = (self.lean < np.pi / 4) | (self.lean[self.best] >= np.pi / 4)
-        return np.flatnonzero((self.total <= limit) & stands)
+        dearer = np.maximum(self.total - self.total[self.best], 0.0) / ALIKE
+        say = np.where(stands, np.exp(-0.5 * dearer**2), 0.0)
+        return np.where(say >= LEAST_SAY, say, 0.0)
 
 
 def looked_at(motion: Motion) -> np.ndarray:
     """Frames to look at: some per second, and only such as have a pose."""
-    stride = max(1, int(min(motion.rate / LOOKS, motion.n_frames / ENOUGH)))
-    frames = np.arange(0, motion.n_frames, stride)
+    n = motion.n_frames
+    stride = max(1, int(min(motion.rate / LOOKS, n / ENOUGH)), -(-n // MOST))
+    frames = np.arange(0, n, stride)
     posed = np.isfinite(motion.rotations[frames]).all(axis=(1, 2))
     posed &= np.isfinite(motion.root[frames]).all(axis=1)
     if not posed.any():
@@ -77,7 +83,7 @@ def pose_costs(frames: np.ndarray, joints: Array, skeleton: Skeleton) -> PoseCos
         )
     weights = weights / weights.sum()
     centred = joints - (weights @ joints)[:, None]
-    covariance = np.einsum("j,nja,njb->nab", weights, centred, centred)
+    covariance = np.matmul((centred * weights[:, None]).transpose(0, 2, 1), centred)
     values, vectors = np.linalg.eigh(covariance)
     flat = np.matmul(centred, vectors[..., 1:])
     edges = flat.max(axis=1) - flat.min(axis=1)
@@ -116,10 +122,21 @@ def body_size(skeleton: Skeleton) -> float:
     return float(longest)
 
 
-def body_axes(front: Array) -> Array:
-    """(..., 3, 3) right, front and up as columns, of fronts (..., 3) of the frontal plane.
+def body_axes(front: Array, up: Array = UP) -> Array:
+    """(..., 3, 3) right, front and up as columns, of the frontal plane's normal (..., 3).
 
-    Up is the direction in the frontal plane nearest to the world's: the transverse plane's normal.
+    Up is the direction in the frontal plane nearest to ``up``: the transverse plane's normal.
     """
-    up = quat.normalise(UP - front * (front @ UP)[..., None])
+    up = quat.normalise(up - front * np.sum(front * up, axis=-1, keepdims=True))
     return np.stack([np.cross(front, up), front, up], axis=-1)
+
+
+def frontal_normal(joints: Array, unrest: Array, skeleton: Skeleton) -> Array:
+    """(3,) normal of the best plane through joints (n_bodies, 3), of either sign.
+
+    Joints count less the more they move about, ``unrest`` (n_bodies,) metres rms: shoulders and
+    hips tell the body's layout, hands tell what it does.
+    """
+    weights = joint_weights(skeleton) / (unrest**2 + (STEADY * body_size(skeleton)) ** 2)
+    centred = joints - weights @ joints / weights.sum()
+    return np.linalg.eigh((weights[:, None] * centred).T @ centred)[1][:, 0]

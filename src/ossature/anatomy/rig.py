@@ -7,21 +7,27 @@ import numpy as np
 from ossature.errors import NotEnoughData
 from ossature.maths import quat
 from ossature.maths.quat import Array
-from ossature.values import Body, Frame, Limits, Motion, Movement
+from ossature.values import Body, Frame, Limits, Motion, Movement, Skeleton
 
 
-def in_limb_frames(motion: Motion) -> Motion:
+def in_limb_frames(motion: Motion, skeleton: Skeleton | None = None) -> Motion:
     """The motion with every body's frame replaced by its limb frame; nothing moves in the world.
 
     Hinge and cone limits come along; ranges of Euler angles are told in the frames that are gone
     and are left out.
+
+    Parameters
+    ----------
+    skeleton
+        The motion's skeleton with frames, where the motion's own has none.
     """
-    bodies = motion.skeleton.bodies
+    skeleton = skeleton or motion.skeleton
+    bodies = skeleton.bodies
     if any(body.frame is None for body in bodies):
         raise NotEnoughData("the skeleton has no limb frames; find them with normalise")
     turns = np.stack([body.frame.rotation for body in bodies])  # type: ignore[union-attr]
     origins = np.stack([body.frame.origin for body in bodies])  # type: ignore[union-attr]
-    parents = motion.skeleton.parents
+    parents = skeleton.parents
     of_parent = np.stack([turns[parent] if parent >= 0 else quat.identity() for parent in parents])
     parent_origins = np.stack([origins[max(parent, 0)] for parent in parents])
     told = [
@@ -33,7 +39,7 @@ def in_limb_frames(motion: Motion) -> Motion:
         offsets = quat.rotate(quat.inverse(of_parent), offsets)
     return replace(
         motion,
-        skeleton=motion.skeleton.with_bodies(told, "told in limb frames", loops=()),
+        skeleton=skeleton.with_bodies(told, "told in limb frames", loops=()),
         rotations=_sandwich(quat.inverse(of_parent), motion.rotations, turns),
         offsets=offsets,
         history=(*motion.history, "told in limb frames"),
