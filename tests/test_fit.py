@@ -284,6 +284,14 @@ def test_bones_of_no_length_stay_so(debias):
     assert_close(found.positions, still)
 
 
+@pytest.mark.parametrize("n_frames", [1, 2, 3])
+@pytest.mark.parametrize("debias", [True, False])
+def test_very_short_takes_have_lengths_without_errors(rng, n_frames, debias):
+    parents, lengths = SMALL
+    found = fit_lengths(swinging(SMALL, n_frames, rng), parents, debias=debias)
+    assert_close(found.lengths[1:], lengths[1:], 1e-9)
+
+
 def test_names_are_found_across_spelling_and_gaps(rng):
     names = ("Hip", "left knee", "L.Ankle", "extra")
     points = Recording(rng.normal(size=(5, 4, 3)), names, 100.0)
@@ -291,6 +299,10 @@ def test_names_are_found_across_spelling_and_gaps(rng):
     result = fit(points, table)
     assert result.names == ("hip", "Left_Knee", "l_ankle")
     assert result.motion.skeleton.parents == (-1, 0, 1)
+    unseen = np.array(points.positions)
+    unseen[:, 1] = np.nan
+    without = fit(replace(points, positions=unseen), table)
+    assert without.names == ("hip", "l_ankle")
     tree = tree_of_table({"c": "b", "b": "a", "a": ""})
     assert isinstance(tree, JointTree) and tree.names == ("a", "b", "c")
 

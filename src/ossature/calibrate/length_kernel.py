@@ -168,8 +168,8 @@ def _pulls(p, q, w, parents, lengths, basis, pull):
 def _eliminate(w, parents, lengths, u, basis, pull, curved, A, P, B):
     """Stiffness ``A`` of every subtree at its joint, ``P`` at the parent's, inverse blocks ``B``.
 
-    ``curved`` is 1, or 0 to leave the tensions out. ``B`` holds the entries 00, 01, 11 of the inverse; zero where a bone has no length and
-    therefore no direction to turn.
+    ``curved`` is 1, or 0 to leave the tensions out. ``B`` holds the entries 00, 01, 11 of the
+    inverse; zero where a bone has no length and therefore no direction to turn.
     """
     for j in range(len(parents)):
         for a in range(3):

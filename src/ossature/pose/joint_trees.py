@@ -127,9 +127,11 @@ def known_tree(names: Sequence[str]) -> JointTree | None:
 def pick_joints(recording: Recording, tree: JointTree) -> tuple[JointTree, Array]:
     """The part of a tree that a recording's points show, and (n_frames, n_joints, 3) of it.
 
-    Names may differ in case and in punctuation.
+    Names may differ in case and in punctuation; a point that is never seen is not there.
     """
-    found = _found(tree, recording.names)
+    seen = recording.seen
+    names = [name for column, name in enumerate(recording.names) if seen[:, column].any()]
+    found = _found(tree, names)
     part = tree.within(list(found))
     columns = [
         np.mean([recording.positions[:, recording.index(each)] for each in found[name]], axis=0)
