@@ -32,6 +32,7 @@ from ossature.formats.registry import (
 from ossature.formats.skeleton_json import SKELETON_JSON
 from ossature.formats.trc import TRC
 from ossature.formats.urdf import URDF
+from ossature.formats.usd import USD
 from ossature.values import Bodies, CompactMotion, Motion, Recording, Skeleton, Take
 
 FORMATS: tuple[Format, ...] = (
@@ -53,6 +54,7 @@ FORMATS: tuple[Format, ...] = (
     MJCF,
     URDF,
     OSIM,
+    USD,
 )
 """Every format, asked in this order; the first whose ``sniff`` says yes reads the file."""
 
