@@ -21,6 +21,8 @@ APART = 2.0 * DELTA
 """Least angle of a second axis with the first, and with the limb."""
 FAINTEST = 0.1
 """Least part of all sweeping that makes a main movement."""
+LOOKS = 3000
+"""Samples by which the number of axes is judged."""
 LABELS = ("bend", "sideways", "turn")
 """Turning about the body's right, front and up."""
 
@@ -132,7 +134,8 @@ def movement_of(
         Rows: the body's right, front and up in the parent's frame, in the default pose.
     """
     known = np.isfinite(rotations[:, 0])
-    seen, points = rotations[known], points[known]
+    seen, every = rotations[known], points[known]
+    points = every[:: max(1, len(every) // LOOKS)]
     if not len(points):
         return Movement(np.zeros((0, 3)), (), quat.identity(), direction)
     main = [one for one in found if one.weight >= FAINTEST]
@@ -145,7 +148,7 @@ def movement_of(
         if not _keeps_circle(points, chosen[0].axis, place):
             chosen.append(_second(chosen[0], main[1:], points, place))
             place = rest_place(_stacked(chosen), points)
-    rest = seen[np.argmax(points @ place)]
+    rest = seen[np.argmax(every @ place)]
     return _named(chosen, rest, direction, body_axes)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ossature.anatomy import axes_kernel
 from ossature.maths import quat
 from ossature.maths.quat import Array
-from ossature.maths.robust import mad_scale
+from ossature.maths.robust import NORMAL
 
 DELTA = np.radians(15.0)
 """How far two directions may differ and still be the same (δ of the paper)."""
@@ -19,6 +19,8 @@ CELL = np.radians(5.0)
 """Size of the cells on the joint sphere."""
 SMALLEST_CELL, LARGEST_CELL = np.radians(1.0), np.radians(20.0)
 """Where a limb moves little, and where samples are noisy."""
+LOOKS = 3000
+"""Samples that noise is judged by."""
 LAG = 0.5
 """Share of the past that a group of points keeps per step, so that it can follow a small circle."""
 MOST_GROUPS = 1500
@@ -66,8 +68,11 @@ def cell_size(points: Array) -> float:
     if len(points) < 3:
         return CELL
     bend = points[2:] - 2.0 * points[1:-1] + points[:-2]
-    noise = float(np.nan_to_num(mad_scale(bend))) / np.sqrt(6.0)
-    reach = float(np.sqrt(np.nansum(np.nanvar(points, axis=0))))
+    size = np.sort(np.abs(bend[:: max(1, len(bend) // LOOKS)]), axis=None)
+    size = size[np.isfinite(size)]
+    noise = NORMAL * float(size[len(size) // 2]) / np.sqrt(6.0) if len(size) else 0.0
+    seen = points[np.isfinite(points[:, 0])]
+    reach = float(np.sqrt(seen.var(axis=0).sum())) if len(seen) else CELL
     cell = np.clip(reach / 3.0, SMALLEST_CELL, CELL)
     return float(np.clip(6.0 * noise, cell, LARGEST_CELL))
 

@@ -13,7 +13,7 @@ FEWEST = 4
 """Joints that a plane through a body needs."""
 LOOKS = 10.0
 """Poses looked at per second: a default pose is held longer than a tenth of one."""
-ENOUGH, MOST = 500, 2000
+ENOUGH, MOST = 500, 1500
 """Poses that are always looked at, where there are as many; and that are looked at at all."""
 ALIKE = 0.05
 """Difference in cost at which a pose has e^−½ of the say that the best one has."""
