@@ -43,10 +43,11 @@ def human(height: float = HEIGHT, *, variation: float = 0.0, seed: int = 0) -> S
 
 def _trunk() -> list[Body]:
     waist = {
-        "LFWT": (-0.130, 0.095, 0.030),
-        "RFWT": (0.130, 0.095, 0.030),
-        "LBWT": (-0.048, -0.100, 0.040),
-        "RBWT": (0.048, -0.100, 0.040),
+        # hips lie about 60 mm behind and 85 mm below the front spines in adults
+        "LFWT": (-0.130, 0.060, 0.045),
+        "RFWT": (0.130, 0.060, 0.045),
+        "LBWT": (-0.048, -0.135, 0.055),
+        "RBWT": (0.048, -0.135, 0.055),
     }
     back_and_front = {
         "C7": (0.000, -0.070, 0.390),
