@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ossature.pipeline import map_to as map_to
     from ossature.pipeline import solve as solve
     from ossature.pose.fit import fit as fit
+    from ossature.pose.reach import reach as reach
     from ossature.pose.rectify import rectify as rectify
     from ossature.values import Bodies as Bodies
     from ossature.values import Motion as Motion
@@ -52,6 +53,7 @@ _HOMES = {
     "solve": "ossature.pipeline",
     "fit": "ossature.pose.fit",
     "rectify": "ossature.pose.rectify",
+    "reach": "ossature.pose.reach",
     "Bodies": "ossature.values",
     "Motion": "ossature.values",
     "Recording": "ossature.values",
@@ -74,6 +76,7 @@ __all__ = [
     "limits",
     "map_to",
     "normalise",
+    "reach",
     "read",
     "rectify",
     "solve",

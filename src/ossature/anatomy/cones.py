@@ -11,7 +11,7 @@ N_SIDES = 16
 """Sides of the spherical polygon."""
 
 NARROWEST = np.radians(0.01)
-"""Radius of an ellipse that would otherwise have no inside."""
+"""Radius of an ellipse or polygon that would otherwise have no inside."""
 
 
 def bone_axis(skeleton: Skeleton, body: Body) -> Array:
@@ -100,7 +100,7 @@ def convex_polygons(reach: Array) -> Array:
     n_sides = reach.shape[-1]
     step = 2.0 * np.pi / n_sides
     opposite = np.roll(reach, n_sides // 2, axis=-1)
-    reach = np.where(reach + opposite < 0.0, 0.5 * (reach - opposite), reach)
+    reach = np.where(reach + opposite < 0.0, 0.5 * (reach - opposite), reach) + NARROWEST
     for _ in range(n_sides // 2):
         neighbours = np.roll(reach, 1, axis=-1) + np.roll(reach, -1, axis=-1)
         reach = np.minimum(reach, neighbours / (2.0 * np.cos(step)))

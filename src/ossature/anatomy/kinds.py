@@ -82,7 +82,9 @@ def find_kinds(
     n_free = np.sum(spread.std > threshold[:, None], axis=1)
     pairs = _pairs(samples, spread, np.flatnonzero(n_free >= 2))
     if options.threshold == "noise":
-        n_free = np.where((n_free == 3) & (pairs[2] <= threshold), 2, n_free)
+        # a fitted surface leaves less than the noise: its test needs less slack
+        close = np.maximum(np.radians(options.minimum), _slack(samples, 2.0) * noise)
+        n_free = np.where((n_free == 3) & (pairs[2] <= close), 2, n_free)
     axes, rest = [], np.array(spread.mean)
     for joint, n in enumerate(n_free):
         own, rest[joint] = _axes_and_rest(n, joint, spread, pairs)
@@ -102,10 +104,18 @@ def quaternion_rank(samples: Array, tolerance: float) -> Array:
 
 
 def _noise(frames: Array, spread: Spread) -> Array:
-    """Shaking of the direction that moves least: there the motion hides it least."""
+    """Shaking of all directions together, unless the one that moves least shakes far less.
+
+    The more a joint moves the more of its motion is taken for shaking; but of pure noise the least
+    direction, picked as the least, shows too little.
+    """
     turns = quat.log(quat.between(spread.mean[None], frames))
-    least = np.sum(turns * spread.directions[:, 2], axis=-1)
-    return np.minimum(shaking(least), NOISIEST)
+    fast = shaking(np.einsum("jik,njk->nji", spread.directions, turns))
+    n_frames = np.maximum(np.isfinite(turns[..., 0]).sum(axis=0), 1)
+    together = np.sqrt(np.mean(fast**2, axis=-1))
+    return np.minimum.reduce(
+        [together, (1.0 + 2.5 / np.sqrt(n_frames)) * fast[:, 2], np.full(len(fast), NOISIEST)]
+    )
 
 
 def _threshold(samples: Array, spread: Spread, noise: Array, options: KindOptions) -> Array:
@@ -119,9 +129,16 @@ def _threshold(samples: Array, spread: Spread, noise: Array, options: KindOption
         held = np.cumsum(variance, axis=1) / np.maximum(variance.sum(axis=1), 1e-300)[:, None]
         last = np.argmax(held >= 0.95, axis=1)
         return np.maximum(minimum, spread.std[np.arange(len(last)), last] * (1.0 - 1e-9))
+    return np.maximum(minimum, _slack(samples, 4.0) * noise)
+
+
+def _slack(samples: Array, per_root: float) -> Array:
+    """(n_joints,) how many times the noise still counts as noise.
+
+    The spread of n samples of pure noise, and the noise found in them, scatter by about 1/√n.
+    """
     n_samples = np.maximum(np.isfinite(samples[..., 0]).sum(axis=0), 1)
-    # the spread of n samples of pure noise, and the noise found in them, scatter by about 1/√n
-    return np.maximum(minimum, (1.2 + 5.0 / np.sqrt(n_samples)) * noise)
+    return 1.2 + per_root / np.sqrt(n_samples)
 
 
 def _pairs(samples: Array, spread: Spread, joints: Indices) -> tuple[Array, Array, Array]:

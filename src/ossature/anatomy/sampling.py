@@ -12,6 +12,9 @@ from ossature.values.arrays import Array
 DENSITY = 50.0
 """Samples per second: the 100 for two seconds of paper 001, §3."""
 
+JUMP = 4.5
+"""Third difference, in medians, that is no longer noise: three standard deviations."""
+
 FEWEST = 4
 """Below this many frames there is no motion to speak of (paper 001, §3: 4 to 6)."""
 
@@ -61,12 +64,12 @@ def default_samples(motion: Motion) -> int:
 def shaking(tracks: Array) -> Array:
     """Standard deviation (...) of white noise on smooth tracks (n_frames, ...), NaN passed over.
 
-    From third differences, in which smooth motion all but vanishes. The median of their size
-    tells rare jumps from shaking.
+    From third differences, in which smooth motion all but vanishes. Those beyond ``JUMP`` medians are jumps, not shaking.
     """
     fast = np.abs(np.diff(tracks, n=3, axis=0))
     seen = np.isfinite(fast)
-    if not seen.any():
-        return np.zeros(tracks.shape[1:])
-    middle = np.nanmedian(np.where(seen.any(axis=0), fast, 0.0), axis=0)
-    return 1.4826 * middle / np.sqrt(20.0)  # 20 = 1² + 3² + 3² + 1²
+    fast = np.where(seen, fast, 0.0)
+    middle = np.nanmedian(np.where(seen | ~seen.any(axis=0), fast, np.nan), axis=0)
+    usual = seen & (fast <= JUMP * middle)
+    square = np.sum(np.where(usual, fast, 0.0) ** 2, axis=0) / np.maximum(usual.sum(axis=0), 1)
+    return np.sqrt(square / 20.0)  # 20 = 1² + 3² + 3² + 1²

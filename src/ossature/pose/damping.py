@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from ossature.pose.bound_lanes import add_bounds, pull_inside
 from ossature.pose.lanes import (
     FAST,
     LANES,
@@ -125,6 +126,7 @@ def _sweep(model, lanes, task, rules, progress):
         gather_moments(model, lanes)
         place_screws(model, lanes)
         build_normal(model, lanes)
+        add_bounds(model, lanes)
         damp(model, lanes)
         factor(model, lanes)
         substitute(model, lanes)
@@ -143,6 +145,7 @@ def _evaluate(model, lanes, rules, cost):
     if rules.loss != SQUARED:
         reweight(lanes, rules.loss, rules.loss_scale)
     pull_to_rest(model, lanes)
+    pull_inside(model, lanes)
     total_cost(lanes, cost)
 
 

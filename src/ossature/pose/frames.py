@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ossature.errors import BadValue, ShapeError
 from ossature.maths import quat
 from ossature.pose import damping, lanes
+from ossature.pose.bounds import Bounds
 from ossature.pose.start import has_evidence, on_joints, start_frames
 from ossature.pose.tree import Indices, Rig
 from ossature.values.arrays import Array
@@ -107,6 +108,7 @@ def solve_frames(
     weights: ArrayLike | None = None,
     rest: Array | None = None,
     rest_weights: ArrayLike | None = None,
+    bounds: Bounds | None = None,
     options: PoseOptions | None = None,
 ) -> PoseResult:
     """Fit the rig to every frame.
@@ -124,6 +126,8 @@ def solve_frames(
         Local rotations of the rest pose; none turned where not given.
     rest_weights : (n_bodies,)
         Pull to the rest, per joint, instead of ``options.rest_weight``.
+    bounds
+        Limits of the joints, which pull back what leaves them.
     """
     options = options or PoseOptions()
     observed = np.ascontiguousarray(observed, dtype=np.float64)
@@ -132,7 +136,7 @@ def solve_frames(
         raise ShapeError(f"observed must have shape {wanted}, got {observed.shape}")
     task = _make_task(rig, observed, weights, rest)
     task.status[~has_evidence(rig, observed, task.weights)] = damping.HELD
-    model = lanes.make_model(rig, _rest_weights(rig, rest_weights, options))
+    model = lanes.make_model(rig, _rest_weights(rig, rest_weights, options), bounds)
     if start is not None:
         task.rotations[:], task.root[:] = on_joints(rig.tree, start[0]), start[1]
     for scale in _loss_scales(options):
@@ -184,7 +188,7 @@ def _loss_scales(options: PoseOptions) -> Iterator[float]:
 def _track(rig: Rig, model: lanes.Model, task: damping.Task, options: PoseOptions) -> None:
     """Start the frames that have no start, go along the take, and try again where it went wrong."""
     _start_heads(rig, task)
-    _run(model, task, options)
+    run(model, task, options)
     # their own start twice: what is usual for the take may show only after the first repair
     for other_start in (_own_start, _own_start, _start_before, _start_after):
         doubtful = _doubtful(task)
@@ -254,7 +258,7 @@ def _retry(
         status=np.full(len(frames), damping.UNDECIDED),
     )
     again.status[np.isnan(again.root[:, 0])] = damping.HELD
-    _run(model, again, options)
+    run(model, again, options)
     better = (again.status != damping.HELD) & (again.cost < task.cost[frames])
     for new, old in zip(again[3:], task[3:], strict=True):
         old[frames[better]] = new[better]
@@ -274,7 +278,7 @@ def _hold(task: damping.Task) -> None:
     task.rotations[held], task.root[held] = task.rotations[source], task.root[source]
 
 
-def _run(model: lanes.Model, task: damping.Task, options: PoseOptions) -> None:
+def run(model: lanes.Model, task: damping.Task, options: PoseOptions) -> None:
     rules = damping.Rules(
         options.max_iterations, options.tolerance, LOSSES[options.loss], options.loss_scale
     )

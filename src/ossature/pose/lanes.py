@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from ossature.pose.bounds import Bounds, no_bounds
 from ossature.pose.tree import IN_BODY, IN_PARENT, TRANSLATION, Rig
 
 LANES = 64
@@ -39,6 +40,9 @@ MOMENTS, FIRST, INERTIA, WRENCH = (
     K[10],
 )  # Σw, Σwx, xx yy zz xy xz yz, Σ x×wr, Σwr
 SCREW = K[6]
+
+HELD_STILL = 1e12
+"""Stiffness beside which no pull of a marker counts."""
 
 SQUARED, HUBER, GEMAN_MCCLURE = 0, 1, 2
 """Losses."""
@@ -64,6 +68,9 @@ class Model(NamedTuple):
     first_dof: np.ndarray
     rest_weights: np.ndarray
     """(n_bodies,)"""
+    stiffness: np.ndarray
+    """(n_dofs,) added to the diagonal of the normal matrix; HELD_STILL holds a freedom still."""
+    bounds: Bounds
 
 
 class Lanes(NamedTuple):
@@ -95,10 +102,22 @@ class Lanes(NamedTuple):
     """n_dofs entries: the gradient, then the step."""
     damping: np.ndarray
     """One entry."""
+    bounds: np.ndarray
+    """Excesses over the joints' limits; see bound_lanes."""
+    active: np.ndarray
+    """(n_limited,) how many excesses are not zero."""
 
 
-def make_model(rig: Rig, rest_weights: np.ndarray) -> Model:
+def make_model(
+    rig: Rig,
+    rest_weights: np.ndarray,
+    bounds: Bounds | None = None,
+    *,
+    root_held: bool = False,
+) -> Model:
     tree = rig.tree
+    stiffness = np.zeros(tree.n_dofs)
+    stiffness[:6] = HELD_STILL if root_held else 0.0
     return Model(
         (tree.parents + 1).astype(U),
         np.array(rig.offsets),
@@ -112,6 +131,8 @@ def make_model(rig: Rig, rest_weights: np.ndarray) -> Model:
         tree.path.astype(U),
         tree.first_dof.astype(U),
         np.array(rest_weights, dtype=np.float64),
+        stiffness,
+        no_bounds() if bounds is None else bounds,
     )
 
 
@@ -132,6 +153,8 @@ def make_lanes(model: Model) -> Lanes:
         normal=_zeros(len(model.path) * L),
         step=_zeros(n_dofs * L),
         damping=_zeros(L),
+        bounds=np.zeros(len(model.bounds.body) * 12 * LANES),
+        active=np.zeros(len(model.bounds.body), dtype=np.int64),
     )
     lanes.rotations.reshape(n_bodies, 4, LANES)[:, 0] = 1.0
     lanes.rest.reshape(n_bodies, 4, LANES)[:, 0] = 1.0
@@ -385,7 +408,7 @@ def damp(model, lanes):
     for dof in range(U(len(model.dof_body))):
         diagonal = (model.row_start[dof] + model.dof_depth[dof]) * L
         for n in range(L):
-            normal[diagonal + n] += share[n] * normal[diagonal + n] + 1e-10
+            normal[diagonal + n] += share[n] * normal[diagonal + n] + 1e-10 + model.stiffness[dof]
 
 
 @njit(**FAST)

@@ -1,146 +1,183 @@
-"""Bring the end of a chain to a place with the least turning, all frames at once."""
+"""Inverse kinematics: poses that bring joints or markers to targets, within limits or without.
 
-from typing import NamedTuple
+METHODS §12. The same damped least squares as for recordings; limits pull back what leaves them,
+first softly, so that the right ones become active, then hard, and at last exactly.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ossature.errors import BadValue, ShapeError, UnknownName
 from ossature.maths import quat
-from ossature.maths.quat import Array
+from ossature.pose import damping, lanes
+from ossature.pose.bounds import Bounds, hold_within, make_bounds
+from ossature.pose.frames import PoseOptions, run
+from ossature.pose.start import on_joints
+from ossature.pose.tree import Indices, Rig, build_tree
+from ossature.values import Motion, Skeleton
+from ossature.values.arrays import Array
 
-CLOSE = 1e-12
-"""Metres: near enough to stop."""
-ROUNDS = 200
-WIDEST = 0.5
-"""Radians that a joint turns in one round at most."""
-
-
-class Chain(NamedTuple):
-    """Bodies one after another, from the base to the end."""
-
-    base: Array
-    """(n_frames, 3) the first body's joint."""
-    above: Array
-    """(n_frames, 4) how the first body's parent is turned in the world."""
-    local: Array
-    """(n_frames, n_bodies, 4) rotation to the body before from each."""
-    arms: Array
-    """(n_bodies, 3) from each body's joint to the next one's, the last to the end."""
-    ease: Array
-    """(n_bodies,) how readily each turns."""
-    axes: tuple[Array | None, ...]
-    """What each turns about, in the frame before it; None: anything; zero: nothing."""
+STAGES = ((1.0, 1e-2, 10.0), (30.0, 1e-3, 10.0), (1000.0, 1e-4, 1.0))
+"""One solve after the other: weights of the limits and of the pull to where the stage before ended,
+square metres per square radian, and how many times the tolerance is good enough. The pull chooses
+among the poses that targets leave; a firm one first is found soonest, a weak one last hardly
+shows."""
 
 
-def reach(chain: Chain, wanted: Array) -> tuple[Array, Array]:
-    """Rotations (n_frames, n_bodies, 4) that bring the end to ``wanted`` (n_frames, 3).
+@dataclass(frozen=True, slots=True, eq=False)
+class ReachResult:
+    """Poses, and how near they come to their targets."""
 
-    Damped least squares with the least sum of squared turns per step, damping by the square of
-    the distance so that it vanishes at the target. Also the distance left, (n_frames,) metres.
+    motion: Motion
+    error: Array
+    """(n_frames, n_targets) distance left, metres; NaN where there is no target."""
+    names: tuple[str, ...]
+    """What the targets are for."""
+    iterations: Indices
+    """(n_frames,)"""
+    status: Indices
+    """(n_frames,) a Status each."""
+
+
+def reach(
+    skeleton: Skeleton,
+    targets: Mapping[str, ArrayLike],
+    *,
+    start: Motion | None = None,
+    limits: str = "auto",
+    root: str = "free",
+    options: PoseOptions | None = None,
+) -> ReachResult:
+    """Poses in which joints or markers are at targets, as near as the skeleton can.
+
+    Where targets leave freedom the pose stays near its start.
+
+    Parameters
+    ----------
+    targets : name → (3,) or (n_frames, 3)
+        Places in the world, metres, of markers, of bodies' joints by the body's name, or of a
+        bone's free end by the body's name and `` tip``. NaN: no target in that frame.
+    start : Motion, optional
+        Poses to start from, of as many frames or of one; by default the rig's starting pose.
+    limits : str
+        ``auto`` (hinge intervals and polygons of cones), ``ellipse``, ``zyz`` or ``none``.
+    root : str
+        ``free`` or ``held`` where it starts.
     """
-    if chain.axes[-1] is None and not chain.ease[:-1].any():
-        return _last_alone(chain, wanted)
-    local = _unlocked(chain, wanted)
-    left = _distance(chain._replace(local=local), wanted)
-    damping = np.full(len(wanted), 1e-3)
-    patience = np.zeros(len(wanted), dtype=int)
-    for _ in range(ROUNDS):
-        open_ = np.flatnonzero((left > CLOSE) & (patience < 12))
-        if not len(open_):
-            break
-        part = _frames(chain._replace(local=local), open_)
-        tried = _step(part, wanted[open_], damping[open_])
-        nearer = _distance(part._replace(local=tried), wanted[open_])
-        better = nearer < left[open_]
-        gain = np.where(better, 1.0 - nearer / left[open_], 0.0)
-        good = open_[better]
-        local[good], left[good] = tried[better], nearer[better]
-        damping[open_] *= np.where(better, 0.2, 8.0)
-        patience[open_] = np.where(gain > 1e-3, 0, patience[open_] + 1)
-    # what could not be improved on stays as it was
-    worse = left > _distance(chain, wanted)
-    local[worse] = chain.local[worse]
-    return local, _distance(chain._replace(local=local), wanted)
+    options = options or PoseOptions(tolerance=1e-3)
+    if root not in ("free", "held"):
+        raise BadValue(f"root must be free or held, got {root!r}")
+    names = tuple(targets)
+    observed = _observed(targets)
+    rig = _rig(skeleton, names)
+    rest = _starting_pose(skeleton) if start is None else np.array(start.rotations)
+    place = np.zeros((1, 3)) if start is None else start.root
+    if len(rest) not in (1, len(observed)):
+        raise ShapeError(f"start must have 1 or {len(observed)} frames, got {len(rest)}")
+    rest = on_joints(rig.tree, rest)
+    if limits != "none":
+        rest = hold_within(skeleton, rest, limits)
+    task = _task(observed, rest, place)
+    bounds = None if limits == "none" else make_bounds(skeleton, limits)
+    _solve(rig, task, bounds, options, root_held=root == "held")
+    rotations = quat.unroll(task.rotations)
+    if limits != "none":
+        rotations = hold_within(skeleton, rotations, limits)
+    rate = 1.0 if start is None else start.rate
+    motion = Motion(skeleton, rotations, task.root, rate)
+    error = np.linalg.norm(_places(rig, motion) - observed, axis=-1)
+    return ReachResult(motion, error, names, task.iterations, task.status)
 
 
-def _last_alone(chain: Chain, wanted: Array) -> tuple[Array, Array]:
-    """The paper's rule: the least rotation of the last body from P1 towards P2 (METHODS §6)."""
-    world, joints, end = _world(chain)
-    turn = quat.shortest(end - joints[:, -1], wanted - joints[:, -1])
-    turn = np.where(np.isfinite(turn), turn, quat.identity())
-    before = chain.above if len(chain.arms) < 2 else world[:, -2]
-    local = chain.local.copy()
-    local[:, -1] = quat.between(before, quat.multiply(turn, world[:, -1]))
-    return local, _distance(chain._replace(local=local), wanted)
+def _observed(targets: Mapping[str, ArrayLike]) -> Array:
+    """(n_frames, n_targets, 3)"""
+    if not targets:
+        raise BadValue("reach needs at least one target")
+    places = [np.asarray(place, dtype=np.float64) for place in targets.values()]
+    for name, place in zip(targets, places, strict=True):
+        if place.ndim not in (1, 2) or place.shape[-1] != 3:
+            raise ShapeError(
+                f"target {name!r} must have shape (3,) or (n_frames, 3), got {place.shape}"
+            )
+    n_frames = max(len(np.atleast_2d(place)) for place in places)
+    try:
+        spread = [np.broadcast_to(place, (n_frames, 3)) for place in places]
+    except ValueError:
+        raise ShapeError("all targets must have the same number of frames, or one") from None
+    return np.ascontiguousarray(np.stack(spread, axis=1))
 
 
-def _frames(chain: Chain, frames: np.ndarray) -> Chain:
-    return chain._replace(
-        base=chain.base[frames], above=chain.above[frames], local=chain.local[frames]
+def _rig(skeleton: Skeleton, names: tuple[str, ...]) -> Rig:
+    """The skeleton with a marker wherever there is a target."""
+    points = {}
+    for index, body in enumerate(skeleton.bodies):
+        points[body.name] = (index, np.zeros(3))
+        if body.tip is not None:
+            points[f"{body.name} tip"] = (index, body.tip - body.joint.in_body)
+    for index, body in enumerate(skeleton.bodies):
+        for marker in body.markers:
+            points[marker.name] = (index, marker.position - body.joint.in_body)
+    for name in names:
+        if name not in points:
+            raise UnknownName("joint, tip or marker", name, tuple(points))
+    joints = [body.joint for body in skeleton.bodies]
+    tree = build_tree(
+        skeleton.parents,
+        [joint.kind for joint in joints],
+        [joint.axes for joint in joints],
+        [points[name][0] for name in names],
+        [joint.rest for joint in joints],
+    )
+    return Rig(tree, skeleton.offsets, np.stack([points[name][1] for name in names]))
+
+
+def _starting_pose(skeleton: Skeleton) -> Array:
+    """(1, n_bodies, 4) the bind poses that the limits allow, else no turn."""
+    limits = [body.joint.limits for body in skeleton.bodies]
+    poses = [quat.identity() if x is None or x.bind is None else x.bind.rotation for x in limits]
+    return np.stack(poses)[None]
+
+
+def _task(observed: Array, rest: Array, place: Array) -> damping.Task:
+    n_frames, n_targets = observed.shape[:2]
+    n_bodies = rest.shape[1]
+    status = np.full(n_frames, damping.UNDECIDED)
+    status[np.isnan(observed[..., 0]).all(axis=1)] = damping.HELD
+    return damping.Task(
+        observed=observed,
+        weights=np.ones((1, n_targets)),
+        rest=np.zeros((n_frames, n_bodies, 4)),
+        rotations=np.array(np.broadcast_to(rest, (n_frames, n_bodies, 4))),
+        root=np.array(np.broadcast_to(place, (n_frames, 3))),
+        marker_error=np.full((n_frames, n_targets), np.nan),
+        cost=np.zeros(n_frames),
+        iterations=np.zeros(n_frames, dtype=np.int64),
+        status=status,
     )
 
 
-def _world(chain: Chain) -> tuple[Array, Array, Array]:
-    """Rotations (n_frames, n_bodies, 4), joints (n_frames, n_bodies, 3), end (n_frames, 3)."""
-    world, joints = np.zeros_like(chain.local), np.zeros((*chain.local.shape[:2], 3))
-    turn, place = chain.above, chain.base
-    for i, arm in enumerate(chain.arms):
-        turn = quat.multiply(turn, chain.local[:, i])
-        world[:, i], joints[:, i] = turn, place
-        place = place + quat.rotate(turn, arm)
-    return world, joints, place
+def _solve(
+    rig: Rig, task: damping.Task, bounds: Bounds | None, options: PoseOptions, *, root_held: bool
+) -> None:
+    held = task.status == damping.HELD
+    total = np.zeros_like(task.iterations)
+    for stiffness, pull, loose in STAGES:
+        stiff = bounds and bounds._replace(weight=np.array([stiffness]))
+        pulls = np.full(rig.tree.n_bodies, pull)
+        pulls[0] = 0.0
+        model = lanes.make_model(rig, pulls, stiff, root_held=root_held)
+        task.status[~held] = damping.UNDECIDED
+        task.rest[:] = task.rotations
+        run(model, task, replace(options, tolerance=loose * options.tolerance))
+        total += task.iterations
+    task.iterations[:] = total
 
 
-def _distance(chain: Chain, wanted: Array) -> Array:
-    return np.linalg.norm(_world(chain)[2] - wanted, axis=-1)
-
-
-def _step(chain: Chain, wanted: Array, damping: Array) -> Array:
-    """Local rotations after one step."""
-    world, joints, end = _world(chain)
-    error = wanted - end
-    lever = end[:, None] - joints
-    allowed = _allowed(chain, world)
-    # ways[f, i, :, k]: how the end moves when body i turns about world axis k
-    ways = np.cross(np.moveaxis(allowed, -1, -2), lever[:, :, None]).swapaxes(-1, -2)
-    gram = np.einsum("i,fiak,fibk->fab", chain.ease, ways, ways)
-    size = np.einsum("faa->f", gram) + 1e-30
-    shift = damping * np.minimum(1.0, np.sum(error**2, axis=-1) / size) * size + 1e-15 * size
-    gram += shift[:, None, None] * np.eye(3)
-    pull = np.linalg.solve(gram, error[..., None])[..., 0]
-    turns = chain.ease[:, None] * np.einsum("fiak,fibk,fb->fia", allowed, ways, pull)
-    widest = np.linalg.norm(turns, axis=-1).max(axis=-1)
-    turns *= np.minimum(1.0, WIDEST / np.maximum(widest, 1e-300))[:, None, None]
-    before = np.concatenate([chain.above[:, None], world[:, :-1]], axis=1)
-    in_parent = quat.rotate(quat.inverse(before), turns)
-    return quat.normalise(quat.multiply(quat.exp(in_parent), chain.local))
-
-
-def _allowed(chain: Chain, world: Array) -> Array:
-    """(n_frames, n_bodies, 3, 3) columns: world axes that each body may turn about."""
-    allowed = np.broadcast_to(np.eye(3), (*world.shape[:2], 3, 3)).copy()
-    for i, axis in enumerate(chain.axes):
-        if axis is not None:
-            before = chain.above if i == 0 else world[:, i - 1]
-            allowed[:, i] = 0.0
-            allowed[:, i, :, 0] = quat.rotate(before, axis)
-    return allowed
-
-
-def _unlocked(chain: Chain, wanted: Array) -> Array:
-    """A straight chain cannot start towards a target on its own line: bend it a little first."""
-    _, joints, end = _world(chain)
-    lever, error = end[:, None] - joints, wanted - end
-    across = np.linalg.norm(np.cross(lever, error[:, None]), axis=-1).max(axis=-1)
-    scale = np.linalg.norm(lever, axis=-1).max(axis=-1) * np.linalg.norm(error, axis=-1)
-    locked = (across < 1e-6 * scale) & (np.linalg.norm(error, axis=-1) > CLOSE)
-    local = chain.local.copy()
-    if len(chain.arms) < 2 or not locked.any():
-        return local
-    along = np.where(np.abs(error) > 0.0, error, 0.0)
-    side = np.cross(along, np.eye(3)[np.argmin(np.abs(along), axis=-1)])
-    kick = quat.exp(1e-2 * quat.rotate(quat.inverse(chain.above), quat.normalise(side)))
-    movable = [i for i, axis in enumerate(chain.axes) if axis is None]
-    if movable:
-        i = movable[0]
-        local[locked, i] = quat.multiply(kick, chain.local[:, i])[locked]
-    return local
+def _places(rig: Rig, motion: Motion) -> Array:
+    """(n_frames, n_targets, 3) where the points that have targets are."""
+    turned, joints = motion.world()
+    bodies = rig.tree.marker_bodies
+    return joints[:, bodies] + quat.rotate(turned[:, bodies], rig.places)

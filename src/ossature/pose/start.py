@@ -75,12 +75,18 @@ def on_joints(tree: Tree, rotations: Array) -> Array:
 
 
 def _on_joint(tree: Tree, body: int, q: Array) -> Array:
+    turn = _on_axes(tree, body, quat.multiply(q, quat.inverse(tree.rest[body])))
+    return quat.multiply(turn, tree.rest[body])
+
+
+def _on_axes(tree: Tree, body: int, q: Array) -> Array:
+    """The part of turns from the joint's rest (..., 4) that its axes allow."""
     dofs = [d for d in np.flatnonzero(tree.dof_body == body) if d >= 3]
     if len(dofs) == 3:
         return q
     if not dofs:
         return quat.identity(q.shape[:-1])
-    first, last = tree.dof_axis[dofs[0]], tree.dof_axis[dofs[-1]]
+    first, last = tree.dof_axis[dofs[0]], quat.rotate(tree.rest[body], tree.dof_axis[dofs[-1]])
     if tree.dof_kind[dofs[-1]] != IN_BODY:
         return _twist(q, first)
     lead = _twist_before(q, first, last)
@@ -151,18 +157,20 @@ def _match(arms: Array, targets: Array, weights: Array, expected: Array) -> Arra
 def _best_turn(tree: Tree, body: int, match: Array) -> Array:
     """The rotation (n_frames, 4) within a joint's freedom that maximises tr(Rᵀ match)."""
     dofs = [d for d in np.flatnonzero(tree.dof_body == body) if d >= 3]
-    q = _on_joint(tree, body, _nearest_rotation(match))
+    rest = tree.rest[body]
+    match = match @ quat.to_matrix(quat.inverse(rest))
+    q = _on_axes(tree, body, _nearest_rotation(match))
     if not dofs or len(dofs) == 3:
-        return q
-    first, last = tree.dof_axis[dofs[0]], tree.dof_axis[dofs[-1]]
+        return quat.multiply(q, rest)
+    first, last = tree.dof_axis[dofs[0]], quat.rotate(rest, tree.dof_axis[dofs[-1]])
     if len(dofs) == 1:
-        return _best_turn_about(first, match)
+        return quat.multiply(_best_turn_about(first, match), rest)
     lead = _twist_before(q, first, last)
     follow = quat.between(lead, q)
     for _ in range(8):  # one angle at a time; each is closed form
         lead = _best_turn_about(first, match @ quat.to_matrix(quat.inverse(follow)))
         follow = _best_turn_about(last, quat.to_matrix(quat.inverse(lead)) @ match)
-    return quat.multiply(lead, follow)
+    return quat.multiply(quat.multiply(lead, follow), rest)
 
 
 def _best_turn_about(axis: Array, match: Array) -> Array:

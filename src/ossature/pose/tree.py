@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ossature.errors import BadValue, NotEnoughData, ShapeError
+from ossature.maths import quat
 from ossature.values import Joint, Skeleton
 from ossature.values.arrays import Array, frozen
 
@@ -44,6 +45,8 @@ class Tree:
     path: Indices
     """Row after row: the degrees of freedom from the root down to this one, itself included. The
     normal matrix has entries there and nowhere else, before and after factorisation."""
+    rest: Array
+    """(n_bodies, 4) local rotation where all angles of a joint are zero."""
 
     @property
     def first_dof(self) -> Indices:
@@ -88,6 +91,7 @@ def build_tree(
     kinds: Sequence[str],
     axes: Sequence[ArrayLike],
     marker_bodies: Sequence[int],
+    rests: ArrayLike | None = None,
 ) -> Tree:
     """Number the degrees of freedom of a tree.
 
@@ -99,14 +103,20 @@ def build_tree(
         Kind of each joint and its (n_axes, 3) unit axes in the parent's frame. A ball joint needs
         none. The root is free whatever its kind.
     marker_bodies : (n_markers,)
+    rests : (n_bodies, 4)
+        Local rotations where the angles about the axes are zero; none turned where not given.
     """
     _check_parents(parents)
-    bodies, dof_kinds, dof_axes = [0, 0, 0], [TRANSLATION] * 3, [*np.eye(3)]
+    rest = quat.identity((len(parents),)) if rests is None else np.array(rests, dtype=float)
+    bodies, dof_kinds = [0, 0, 0], [TRANSLATION] * 3
+    dof_axes: list[Array] = [*np.eye(3)]
     for body, (kind, axis) in enumerate(zip(kinds, axes, strict=True)):
         own = _axes_of(body, "ball" if body == 0 else kind, axis)
         bodies += [body] * len(own)
         dof_kinds += [IN_BODY if i and kind == "universal" else IN_PARENT for i in range(len(own))]
         dof_axes += [*own]
+        if len(own) == 2:
+            dof_axes[-1] = quat.rotate(quat.inverse(rest[body]), own[1])
     paths = _paths(parents, bodies)
     depth = np.array([len(path) - 1 for path in paths])
     return Tree(
@@ -118,6 +128,7 @@ def build_tree(
         dof_depth=depth,
         row_start=np.concatenate([[0], np.cumsum(depth + 1)[:-1]]),
         path=np.concatenate(paths),
+        rest=rest,
     )
 
 
@@ -136,6 +147,7 @@ def compile_rig(skeleton: Skeleton, marker_names: Sequence[str]) -> Rig:
         [joint.kind for joint in joints],
         [joint.axes for joint in joints],
         [home[name][0] for name in marker_names],
+        [joint.rest for joint in joints],
     )
     places = [home[n][1].position - joints[home[n][0]].in_body for n in marker_names]
     return Rig(tree, skeleton.offsets, np.reshape(places, (-1, 3)))
