@@ -6,6 +6,8 @@ People of different size and proportions walk and exercise every joint in turn. 
 of docs/accuracy.md.
 """
 
+from typing import Any
+
 import numpy as np
 from accuracy_page import put_section, table
 
@@ -27,7 +29,7 @@ def performer(seed: int) -> Skeleton:
     return synth.human(1.48 + 0.07 * seed, variation=0.04, seed=seed)
 
 
-def trial(seed: int, troubles: dict[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+def trial(seed: int, troubles: dict[str, Any]) -> tuple[dict[str, float], dict[str, float]]:
     """Median error of every joint, metres, and relative error of every bone's length."""
     script = synth.sequence(synth.walk(seconds=8, rate=60), synth.exercise(seconds=40, rate=60))
     take = synth.perform(performer(seed), script, seed=seed, **troubles)

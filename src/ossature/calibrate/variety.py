@@ -37,10 +37,12 @@ def varied_frames(rotations: Array, parents: Sequence[int], n: int) -> np.ndarra
     distance = np.full(n_frames, np.inf)
     for newest in taken:
         distance = np.minimum(distance, np.sum((poses - poses[newest]) ** 2, axis=1))
+    distance[taken] = -1.0  # never twice, even where all poses are one
     while len(taken) < n:
         newest = int(np.argmax(distance))
         taken.append(newest)
         distance = np.minimum(distance, np.sum((poses - poses[newest]) ** 2, axis=1))
+        distance[newest] = -1.0
     return np.sort(np.array(taken))
 
 
