@@ -8,11 +8,12 @@ import numpy as np
 
 from ossature.anatomy.axes import MovementAxes
 from ossature.anatomy.deliver_frames import frames_summary, write_summary
+from ossature.anatomy.watch import Findings
 from ossature.formats import write
 from ossature.formats.compact_csv import write_compact_csv
 
 
-def axes_summary(found: MovementAxes) -> dict[str, Any]:
+def axes_summary(found: MovementAxes, findings: Findings | None = None) -> dict[str, Any]:
     """The facts of a run, as they stand in summary.json."""
     skeleton = found.compact.skeleton
     limbs = {}
@@ -28,6 +29,7 @@ def axes_summary(found: MovementAxes) -> dict[str, Any]:
             "unreached": limb.unreached,
             "moving": limb.moving,
         }
+    improbable = [] if findings is None else findings.runs()
     return {
         **frames_summary(found.normalised),
         "method": found.method,
@@ -35,12 +37,13 @@ def axes_summary(found: MovementAxes) -> dict[str, Any]:
         "error_mm": 1e3 * mean_of([limb.error for limb in found.limbs]),
         "turned_deg": float(np.degrees(mean_of([limb.turned for limb in found.limbs]))),
         "limbs": limbs,
+        "improbable": [{"limb": limb, "frames": [a, b]} for limb, a, b in improbable],
     }
 
 
-def axes_text(found: MovementAxes) -> str:
-    """A line per limb, and how well the whole is told."""
-    facts = axes_summary(found)
+def axes_text(found: MovementAxes, findings: Findings | None = None) -> str:
+    """A line per limb, how well the whole is told, and what is improbable."""
+    facts = axes_summary(found, findings)
     lines = [
         f"{name}: {_axes_text(limb)}; told to {limb['error_mm']:.2f} mm, {limb['turned_deg']:.2f}°"
         for name, limb in facts["limbs"].items()
@@ -50,6 +53,10 @@ def axes_text(found: MovementAxes) -> str:
         f"{per_frame} numbers a frame tell the motion to {facts['error_mm']:.3f} mm and "
         f"{facts['turned_deg']:.3f}° on average"
     )
+    lines += [
+        f"improbable: {entry['limb']}, frames {entry['frames'][0]} to {entry['frames'][1]}"
+        for entry in facts["improbable"]
+    ]
     return "\n".join([*lines, *(f"warning: {warning}" for warning in facts["warnings"])])
 
 
@@ -58,7 +65,9 @@ def _axes_text(limb: dict[str, Any]) -> str:
     return ", ".join([*told, "twist"])
 
 
-def deliver_axes(found: MovementAxes, folder: Path, formats: Sequence[str]) -> None:
+def deliver_axes(
+    found: MovementAxes, folder: Path, formats: Sequence[str], findings: Findings | None = None
+) -> None:
     """skeleton.json with frames and movement, the compact motion, summary.json."""
     write(found.compact.skeleton, folder / "skeleton.json")
     for ending in dict.fromkeys(formats):
@@ -68,7 +77,7 @@ def deliver_axes(found: MovementAxes, folder: Path, formats: Sequence[str]) -> N
             write(found.compact, folder / "parameters.oss")
         else:
             write(found.compact.motion(), folder / f"parameters.{ending}")
-    write_summary(axes_summary(found), folder)
+    write_summary(axes_summary(found, findings), folder)
 
 
 def mean_of(values: Sequence[float]) -> float:

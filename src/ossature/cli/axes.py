@@ -36,6 +36,13 @@ import click
     metavar="LIST",
     help="Of the compact motion: csv, oss; other endings get the motion made of it.",
 )
+@click.option(
+    "--clean",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    help="A clean take to learn from, may be repeated: improbable frames of FILE are named.",
+)
+@click.option("--mend", is_flag=True, help="With --clean: mend improbable frames before all else.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def axes(
     file: Path,
@@ -44,7 +51,9 @@ def axes(
     method: str,
     source: str,
     formats: str,
+    clean: tuple[Path, ...],
     *,
+    mend: bool,
     as_json: bool,
 ) -> None:
     """The axes along which each limb in FILE moves, and the motion as angles about them.
@@ -59,10 +68,19 @@ def axes(
     from ossature.anatomy.deliver_axes import axes_summary, axes_text, deliver_axes
     from ossature.formats import read
 
-    found = find_axes(read(file).motion(subject), method=method, source=source)
-    deliver_axes(found, output, [word for word in formats.split(",") if word])
+    if mend and not clean:
+        raise click.UsageError("--mend needs --clean TAKE to learn from")
+    motion, findings = read(file).motion(subject), None
+    if clean:
+        from ossature.anatomy.watch import learn
+
+        watch = learn([read(take).motion(subject) for take in clean])
+        findings = watch.check(motion)
+        motion = watch.mended(motion, findings) if mend else motion
+    found = find_axes(motion, method=method, source=source)
+    deliver_axes(found, output, [word for word in formats.split(",") if word], findings)
     if as_json:
-        click.echo(msgspec.json.encode(axes_summary(found)).decode())
+        click.echo(msgspec.json.encode(axes_summary(found, findings)).decode())
     else:
-        click.echo(axes_text(found))
+        click.echo(axes_text(found, findings))
     click.echo(output, err=True)

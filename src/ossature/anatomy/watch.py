@@ -1,0 +1,241 @@
+"""Poses that a body does not take: learned from clean takes, found in others, mended on request.
+
+A limb's pose is its rotation against its parent, told by three numbers about the middle of the
+clean takes; its parent's pose goes with it, so that it is the combination that must be known. The
+density of such poses is judged by the distance to the nearest known ones. How far clean poses lie
+from those of *other* clean takes says what is improbable. Wrong poses that happen to look right
+betray themselves as they come and go: no limb jumps away and back. Paper 002, §4 and §5.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from ossature.errors import BadValue, NotEnoughData
+from ossature.maths import quat, rotations
+from ossature.maths.quat import Array
+from ossature.values import Motion
+
+NEIGHBOURS = 3
+"""The distance to this many nearest known poses tells the density."""
+KNOWN = 4000
+"""Poses kept of each limb."""
+PARENT = 0.5
+"""Weight of the parent's pose beside the limb's own."""
+BLOCKS = 8
+"""Parts into which a single clean take is cut to be judged against itself."""
+USUAL = 0.998
+"""Quantile of clean poses that the threshold lies above."""
+MARGIN = 1.3
+FLOOR = np.radians(6.0)
+"""Least distance that is improbable: noise is not an error."""
+LEAP = np.radians(8.0)
+"""Least step between frames that is a jump."""
+AWAY = 1.0
+"""Longest time, seconds, that a limb may be away after a jump and come back by another."""
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What is improbable in a take."""
+
+    names: tuple[str, ...]
+    """Limbs that were watched."""
+    scores: Array
+    """(n_frames, n_limbs) above 1: improbable."""
+
+    @property
+    def flagged(self) -> np.ndarray:
+        """(n_frames,) whether any limb's pose is improbable."""
+        return np.asarray((self.scores > 1.0).any(axis=1))
+
+    @property
+    def blamed(self) -> tuple[str | None, ...]:
+        """For each frame the limb to blame, None where all is well."""
+        worst = np.argmax(np.nan_to_num(self.scores), axis=1)
+        pairs = zip(self.flagged, worst, strict=True)
+        return tuple(self.names[limb] if bad else None for bad, limb in pairs)
+
+    def runs(self) -> list[tuple[str, int, int]]:
+        """Blamed limb, first and last frame of every run of improbable frames."""
+        found: list[tuple[str, int, int]] = []
+        for frame, limb in enumerate(self.blamed):
+            if limb is None:
+                continue
+            if found and found[-1][0] == limb and found[-1][2] == frame - 1:
+                found[-1] = (limb, found[-1][1], frame)
+            else:
+                found.append((limb, frame, frame))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class LimbWatch:
+    """What is known of one limb."""
+
+    name: str
+    middle: Array
+    """(4,) mean rotation in the clean takes."""
+    known: KDTree
+    """Poses of the clean takes, with the parent's."""
+    threshold: float
+    """Distance from the known poses that is improbable, radians."""
+    leap: float
+    """Step between frames that is improbable, radians per second."""
+
+
+@dataclass(frozen=True, eq=False)
+class Watch:
+    """Knows how the limbs of one body move; made by :func:`learn`."""
+
+    limbs: tuple[LimbWatch, ...]
+    parents: dict[str, str] = field(default_factory=dict)
+
+    def check(self, motion: Motion) -> Findings:
+        """How improbable every limb's pose is in every frame."""
+        poses = _poses(motion, {limb.name: limb.middle for limb in self.limbs})
+        columns = [self._score(limb, motion, poses) for limb in self.limbs]
+        return Findings(tuple(limb.name for limb in self.limbs), np.stack(columns, axis=-1))
+
+    def mended(self, motion: Motion, findings: Findings | None = None) -> Motion:
+        """The motion with improbable limb poses bridged from the good ones before and after."""
+        findings = self.check(motion) if findings is None else findings
+        turned = motion.rotations.copy()
+        for column, name in enumerate(findings.names):
+            bad = _widened(findings.scores[:, column] > 1.0)
+            if bad.any() and not bad.all():
+                index = motion.skeleton.index(name)
+                turned[:, index] = _bridged(turned[:, index], bad)
+        n = int(findings.flagged.sum())
+        return replace(
+            motion, rotations=turned, history=(*motion.history, f"mended {n} improbable frames")
+        )
+
+    def _score(self, limb: LimbWatch, motion: Motion, poses: dict[str, Array]) -> Array:
+        features = _features(limb.name, poses, self.parents)
+        score = np.full(len(features), np.nan)
+        seen = np.isfinite(features).all(axis=1)
+        if seen.any():
+            score[seen] = _distance(limb.known, features[seen]) / limb.threshold
+        q = motion.rotations[:, motion.skeleton.index(limb.name)]
+        away = _away(q, max(limb.leap / motion.rate, LEAP), round(AWAY * motion.rate))
+        # a limb that came by a jump is wrong, however usual its pose
+        return np.where(away, np.maximum(score, 1.0 + score), score)
+
+
+def learn(motions: Sequence[Motion]) -> Watch:
+    """Learn from clean takes of one body which poses its limbs take.
+
+    Parameters
+    ----------
+    motions
+        Clean takes whose skeletons have the same bodies, about as varied as what will be watched.
+    """
+    if not motions:
+        raise NotEnoughData("there is no clean take to learn from")
+    skeleton = motions[0].skeleton
+    for motion in motions[1:]:
+        if motion.skeleton.names != skeleton.names:
+            raise BadValue("clean takes must be of one skeleton; their bodies differ")
+    names = [body.name for body in skeleton.bodies if body.parent is not None]
+    parents = {
+        body.name: body.parent
+        for body in skeleton.bodies
+        if body.parent is not None and skeleton.body(body.parent).parent is not None
+    }
+    every = np.concatenate([motion.rotations for motion in motions])
+    thin = every[:: max(1, len(every) // KNOWN)]
+    middles = {name: rotations.frechet_mean(thin[:, skeleton.index(name)]) for name in names}
+    poses = [_poses(motion, middles) for motion in motions]
+    limbs = []
+    for name in names:
+        takes = [_features(name, take, parents) for take in poses]
+        takes = [take[np.isfinite(take).all(axis=1)] for take in takes]
+        leap = max(_fastest(motion, skeleton.index(name)) for motion in motions)
+        limbs.append(
+            LimbWatch(name, middles[name], KDTree(_thinned(takes)), _threshold(takes), leap)
+        )
+    return Watch(tuple(limbs), parents)
+
+
+def _poses(motion: Motion, middles: dict[str, Array]) -> dict[str, Array]:
+    """Rotation vectors (n_frames, 3) of limbs about their middles."""
+    return {
+        name: quat.log(quat.between(middle, motion.rotations[:, motion.skeleton.index(name)]))
+        for name, middle in middles.items()
+    }
+
+
+def _features(name: str, poses: dict[str, Array], parents: dict[str, str]) -> Array:
+    own = poses[name]
+    if name not in parents:
+        return own
+    return np.concatenate([own, PARENT * poses[parents[name]]], axis=-1)
+
+
+def _thinned(takes: Sequence[Array]) -> Array:
+    every = np.concatenate(list(takes))
+    return every[:: max(1, -(-len(every) // KNOWN))]
+
+
+def _distance(known: KDTree, features: Array) -> Array:
+    far, _ = known.query(features, k=min(NEIGHBOURS, known.n))
+    return far if far.ndim == 1 else far[:, -1]
+
+
+def _threshold(takes: Sequence[Array]) -> float:
+    """What clean poses keep from those of the other takes, or of the rest of the only one."""
+    parts = list(takes)
+    if len(parts) == 1:
+        parts = np.array_split(parts[0], BLOCKS)
+    far = []
+    for left_out, part in enumerate(parts):
+        others = [other for k, other in enumerate(parts) if k != left_out and len(other)]
+        if len(part) and others:
+            some = part[:: max(1, len(part) // KNOWN)]
+            far.append(_distance(KDTree(_thinned(others)), some))
+    usual = float(np.quantile(np.concatenate(far), USUAL)) if far else 0.0
+    return max(MARGIN * usual, FLOOR)
+
+
+def _fastest(motion: Motion, index: int) -> float:
+    """Twice the fastest that the limb turned in a clean take, radians per second."""
+    q = motion.rotations[:, index]
+    steps = quat.angle(quat.between(q[:-1], q[1:]))
+    steps = steps[np.isfinite(steps)]
+    return 2.0 * float(np.quantile(steps, 0.999)) * motion.rate if len(steps) else 0.0
+
+
+def _away(q: Array, leap: float, longest: int) -> np.ndarray:
+    """(n_frames,) frames between a jump and the jump back to where the limb was."""
+    away = np.zeros(len(q), dtype=bool)
+    jumps = np.flatnonzero(quat.angle(quat.between(q[:-1], q[1:])) > leap) + 1
+    for place, start in enumerate(jumps):
+        for end in jumps[place + 1 :]:
+            if end - start > longest or away[start]:
+                break
+            # back on the path that it left: nearer than it could have gone by itself
+            size = quat.angle(quat.between(q[start - 1], q[start]))
+            if quat.angle(quat.between(q[start - 1], q[end])) < 0.5 * size:
+                away[start:end] = True
+    return away
+
+
+def _widened(bad: np.ndarray) -> np.ndarray:
+    """One frame more at both ends: errors fade in and out."""
+    return bad | np.append(bad[1:], False) | np.append(False, bad[:-1])
+
+
+def _bridged(q: Array, bad: np.ndarray) -> Array:
+    """Rotations (n, 4) with the bad ones turned evenly from the good one before to that after."""
+    good = np.flatnonzero(~bad & np.isfinite(q[:, 0]))
+    frames = np.flatnonzero(bad)
+    after = np.clip(np.searchsorted(good, frames), 0, len(good) - 1)
+    before = np.clip(np.searchsorted(good, frames) - 1, 0, len(good) - 1)
+    first, last = good[before], good[after]
+    share = (frames - first) / np.maximum(last - first, 1)
+    mended = q.copy()
+    mended[frames] = quat.slerp(q[first], q[last], np.clip(share, 0.0, 1.0))
+    return mended
