@@ -1,11 +1,13 @@
-"""MJCF, URDF and OpenSim models: loaders' own kinematics put joints and markers where ours does.
+"""MJCF, URDF, OpenSim and Blender: loaders' own kinematics put joints and markers where ours does.
 
-MuJoCo is among the packages for development. Pinocchio and OpenSim live in environments of their
-own, and the tests that need them are slow:
+MuJoCo is among the packages for development. Pinocchio, OpenSim and Blender live in environments
+of their own, and the tests that need them are slow:
 
     uv venv pin && uv pip install --python pin/bin/python pin
     uv venv osim && uv pip install --python osim/bin/python opensim
+    uv venv blender && uv pip install --python blender/bin/python bpy==5.0.1
     OSSATURE_PINOCCHIO_PYTHON=pin/bin/python OSSATURE_OPENSIM_PYTHON=osim/bin/python \\
+        OSSATURE_BLENDER_PYTHON=blender/bin/python \\
         pytest -m slow tests/test_models.py
 """
 
@@ -21,7 +23,7 @@ import pytest
 
 from conftest import assert_close, assert_rotations_close, real
 from ossature.errors import BadValue, FormatError, WrongContent
-from ossature.formats import read, write
+from ossature.formats import blender, read, write
 from ossature.formats.axes import turn_points
 from ossature.formats.capsules import Capsule, capsules_of, mass_of
 from ossature.formats.osim import TO_FILE
@@ -39,7 +41,7 @@ N_FRAMES = 40
 
 def every_kind() -> Skeleton:
     """A tree with each kind of joint, with and without limits and rest."""
-    turned = tuple(quat.exp(np.array([0.3, -0.5, 0.2])))
+    turned = tuple(quat.exp(np.array([0.3, -0.5, 0.2])).tolist())
     skew = np.array([(1.0, 0.0, 0.0), (0.6, 0.8, 0.0)])
     eye = np.eye(3)
     corners = np.array([(0.5, 0.0), (0.0, 0.7), (-0.5, 0.0), (0.0, -0.7)])
@@ -485,3 +487,24 @@ def distances(found: list[dict], truth: dict[str, np.ndarray]) -> np.ndarray:
             for name in truth
         ]
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("skeleton", [every_kind(), human()], ids=["all kinds", "human"])
+def test_blender_builds_the_armature(tmp_path, rng, skeleton):
+    """With its limits at work: motion within them is not touched, so they say what ours say."""
+    python = loader("OSSATURE_BLENDER_PYTHON", "bpy")
+    motion = acted(skeleton, rng)
+    write(skeleton, tmp_path / "skeleton.json")
+    write(motion, tmp_path / "motion.bvh")
+    script = Path(blender.__file__).with_name("build_armature.py")
+    frames = ",".join(map(str, FRAMES))
+    files = (tmp_path / "rig.blend", tmp_path / "rig.fbx")
+    found = found_by(python, "blender_armature.py", script, tmp_path, frames, *files)
+    worst = worst_distance(found["points"], true_points(motion))
+    print(f"Blender {found['version']}: worst distance {1e3 * worst:.4f} mm")  # noqa: T201
+    assert worst < TOLERANCE
+    limited = [b.name for b in skeleton.bodies if any(t.limited for t in freedom_of(b.joint).turns)]
+    assert limited and set(limited) <= set(found["limits"])
+    assert all(file.stat().st_size > 10_000 for file in files)
+    assert found["bones_in_fbx"] == sorted(skeleton.names)
