@@ -428,11 +428,12 @@ def test_pinocchio_moves_like_ours(tmp_path, rng, skeleton):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("free_motion", [False, True], ids=["within joints", "any motion"])
-def test_opensim_moves_like_ours_and_solves_our_markers(tmp_path, rng, free_motion):
+@pytest.mark.parametrize("limited", [True, False], ids=["within limits", "any motion"])
+def test_opensim_moves_like_ours_and_solves_our_markers(tmp_path, rng, limited):
+    """Any motion goes beyond kinds and limits: coordinates are added, and there are no limits."""
     python = loader("OSSATURE_OPENSIM_PYTHON", "opensim")
-    skeleton = marked(every_kind())
-    motion = move(skeleton, N_FRAMES, 30.0) if free_motion else acted(skeleton, rng)
+    skeleton = marked(every_kind() if limited else unlimited(every_kind()))
+    motion = acted(skeleton, rng) if limited else move(skeleton, N_FRAMES, 30.0)
     write(motion, tmp_path / "rig.osim")
     truth = true_points(motion)
     names = [m.name for body in skeleton.bodies for m in body.markers]
@@ -453,10 +454,17 @@ def test_opensim_moves_like_ours_and_solves_our_markers(tmp_path, rng, free_moti
         f"kinematics {1e3 * rms:.3f} mm RMS, {1e3 * apart.max():.2f} mm at worst"
     )
     assert worst < TOLERANCE
-    # exact markers: what remains is where its solver stops, whatever accuracy it is asked for
-    assert rms < 3e-3
-    if not free_motion:
+    # exact markers: without limits its solver ends on them. With one clamped coordinate it takes
+    # a bounded optimiser, which stops 0.6 mm away whatever accuracy it is asked for
+    assert rms < (2e-3 if limited else TOLERANCE)
+    if limited:
         assert found["ranges"]["knee"] == pytest.approx((-0.1, 2.5))
+
+
+def unlimited(skeleton: Skeleton) -> Skeleton:
+    joints = [replace(body.joint, limits=None) for body in skeleton.bodies]
+    bodies = [replace(b, joint=joint) for b, joint in zip(skeleton.bodies, joints, strict=True)]
+    return replace(skeleton, bodies=tuple(bodies))
 
 
 def marked(skeleton: Skeleton) -> Skeleton:

@@ -55,5 +55,6 @@ if inverse:
     tool.setStartTime(times[0])
     tool.setEndTime(times[-1])
     tool.set_report_errors(False)
+    tool.set_accuracy(1e-9)
     tool.run()
 print("FOUND " + json.dumps({"points": points, "ranges": ranges, "version": opensim.GetVersion()}))  # noqa: T201
