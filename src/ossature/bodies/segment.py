@@ -16,8 +16,8 @@ FRAMES = 600
 """Frames looked at, spread evenly."""
 SHARED = 20
 """Frames two markers must be seen in together to be compared."""
-STILLEST = 0.001
-"""Metres. Skin is never steadier than this."""
+STILLEST = 0.002
+"""Skin is never steadier than this share of the body's size: 1 mm on a human, 0.1 on a mouse."""
 UNREST = 3.0
 """Misfit per degree of freedom, in units of the markers' own unrest, up to which parts are one."""
 
@@ -38,8 +38,9 @@ def segment(recording: Recording) -> tuple[tuple[str, ...], ...]:
             "its distance while it moves, so give a longer take, or labels of a known marker set"
         )
     columns = np.flatnonzero(usable)
-    _check_structure(positions[:, columns], spread[np.ix_(columns, columns)])
-    groups = join_groups(spread[np.ix_(columns, columns)])
+    spread, size = spread[np.ix_(columns, columns)], _size(positions[:, columns])
+    _check_structure(spread, size)
+    groups = join_groups(spread, STILLEST * size)
     named = [tuple(recording.names[columns[i]] for i in sorted(group)) for group in groups]
     return tuple(sorted(named, key=lambda group: (-len(group), recording.index(group[0]))))
 
@@ -62,9 +63,12 @@ def distance_spread(positions: Array) -> Array:
     return spread
 
 
-def join_groups(spread: Array) -> list[list[int]]:
-    """Agglomerate markers while joining costs less than the freedom it saves."""
-    unrest = max(_unrest(spread), STILLEST)
+def join_groups(spread: Array, stillest: float) -> list[list[int]]:
+    """Agglomerate markers while joining costs less than the freedom it saves.
+
+    ``stillest`` is the least unrest, metres, that a marker is credited with.
+    """
+    unrest = max(_unrest(spread), stillest)
     groups = [[marker] for marker in range(len(spread))]
     misfit = [0.0] * len(groups)
     squares = spread**2
@@ -84,10 +88,14 @@ def _unrest(spread: Array) -> float:
     return float(np.median(nearest[np.isfinite(nearest)]))
 
 
-def _check_structure(positions: Array, spread: Array) -> None:
+def _size(positions: Array) -> float:
+    """Median distance of the markers from their middle, in the frame that shows most, metres."""
     whole = positions[np.argmax(np.isfinite(positions[..., 0]).sum(axis=1))]
     whole = whole[np.isfinite(whole[:, 0])]
-    size = float(np.median(np.linalg.norm(whole - np.median(whole, axis=0), axis=-1)))
+    return float(np.median(np.linalg.norm(whole - np.median(whole, axis=0), axis=-1)))
+
+
+def _check_structure(spread: Array, size: float) -> None:
     if _unrest(spread) > NO_STRUCTURE * size:
         raise NotEnoughData(
             f"no markers keep their distance: even the steadiest pairs vary by "

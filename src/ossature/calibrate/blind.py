@@ -29,6 +29,8 @@ NEARNESS = 0.02
 """Metres of misfit that one metre between a joint and its bodies' markers counts as."""
 DOUBTFUL = 0.015
 """Metres of misfit above which a joint is named as doubtful."""
+UNTOLD = 0.05
+"""Metres of standard deviation above which motion leaves a joint's place open."""
 PLACE_SIGMA = 0.05
 JOINT_SIGMA = 0.10
 
@@ -187,12 +189,19 @@ def _tips(rig: Rig) -> dict[str, Array]:
 
 
 def _doubts(bodies: list[_Group], edges: list[_Edge], label: dict[int, str]) -> tuple[str, ...]:
-    doubts = [
-        f"the joint between {label[edge.on]} and {label[edge.body]} is doubtful: "
-        f"no common point is steadier than {1e3 * edge.pivot.misfit:.0f} mm"
-        for edge in edges
-        if edge.pivot.misfit > DOUBTFUL
-    ]
+    doubts = []
+    for edge in edges:
+        pair = f"{label[edge.on]} and {label[edge.body]}"
+        if edge.pivot.misfit > DOUBTFUL:
+            doubts.append(
+                f"the joint between {pair} is doubtful: no common point is steadier than "
+                f"{1e3 * edge.pivot.misfit:.0f} mm"
+            )
+        elif edge.pivot.sigma > UNTOLD:
+            doubts.append(
+                f"{pair} hardly turn against each other: where their joint lies, and whether "
+                "they have one, is a guess"
+            )
     lost = len(bodies) - len(label)
     if lost:
         doubts.append(f"{lost} groups of markers are never seen with the others and were left out")

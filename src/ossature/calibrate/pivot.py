@@ -12,6 +12,10 @@ PULL = 0.01
 """Metres of misfit that a pivot one metre away from the bodies' nearest markers is worth: decides
 where motion leaves the pivot open, and nowhere else."""
 STEPS = 20
+INDEPENDENT = 25
+"""Frames in a take that tell something new."""
+STEADIEST = 0.001
+"""Metres. No distance on skin is taken to be steadier than this."""
 
 
 class Pivot(NamedTuple):
@@ -23,6 +27,8 @@ class Pivot(NamedTuple):
     """RMS deviation of the markers' distances to it, metres."""
     reach: float
     """How far the nearest markers of both bodies are from it, metres."""
+    sigma: float
+    """Standard deviation in the direction that motion tells least about, metres."""
 
 
 def find_pivot(own: Array, other: Array) -> Pivot | None:
@@ -43,7 +49,10 @@ def find_pivot(own: Array, other: Array) -> Pivot | None:
     guess = _between(home, middle)
     point = guess.copy()
     for _ in range(STEPS):
-        step = _step(point, guess, other, seen)
+        slope, residual = _linearised(point, other, seen)
+        pull = seen.sum() * PULL**2
+        normal = slope.T @ slope + pull * np.eye(3)
+        step = -np.linalg.solve(normal, slope.T @ residual + pull * (point - guess))
         point = point + step
         if np.linalg.norm(step) < 1e-6:
             break
@@ -51,22 +60,22 @@ def find_pivot(own: Array, other: Array) -> Pivot | None:
     radius = np.nansum(distance, axis=0) / seen.sum(axis=0)
     misfit = float(np.sqrt(np.nansum((distance - radius) ** 2) / seen.sum()))
     reach = np.min(np.linalg.norm(home - point, axis=-1)) + np.min(radius)
-    return Pivot(point, misfit, float(reach))
+    slope, _ = _linearised(point, other, seen)
+    told = np.linalg.eigvalsh(slope.T @ slope)[0] * min(1.0, INDEPENDENT / len(other))
+    sigma = max(misfit, STEADIEST) / np.sqrt(max(told, 1e-12))
+    return Pivot(point, misfit, float(reach), float(sigma))
 
 
-def _step(point: Array, guess: Array, other: Array, seen: np.ndarray) -> Array:
-    """Gauss–Newton on the distances' deviation from their means."""
+def _linearised(point: Array, other: Array, seen: np.ndarray) -> tuple[Array, Array]:
+    """The distances' deviations from their means, and how the point changes them."""
     away = np.where(seen[..., None], point - other, 0.0)
     distance = np.linalg.norm(away, axis=-1)
     count = seen.sum(axis=0)
     direction = away / np.where(distance > 0.0, distance, 1.0)[..., None]
-    radius = distance.sum(axis=0) / count
     slope = direction - direction.sum(axis=0) / count[:, None]
+    residual = distance - distance.sum(axis=0) / count
     slope = np.where(seen[..., None], slope, 0.0).reshape(-1, 3)
-    residual = np.where(seen, distance - radius, 0.0).reshape(-1)
-    pull = seen.sum() * PULL**2
-    normal = slope.T @ slope + pull * np.eye(3)
-    return -np.linalg.solve(normal, slope.T @ residual + pull * (point - guess))
+    return slope, np.where(seen, residual, 0.0).reshape(-1)
 
 
 def _between(home: Array, middle: Array) -> Array:
