@@ -19,12 +19,23 @@ from ossature.pose.attach import (
     refine,
     transfer,
 )
-from ossature.pose.equilibrium import Pulls, equilibrium, robust_start, springs_that_hold
+from ossature.pose.dynamics import simulate
+from ossature.pose.equilibrium import (
+    Pulls,
+    equilibrium,
+    firm_bounds,
+    posture_weights,
+    robust_start,
+    springs_that_hold,
+)
 from ossature.pose.frames import PoseResult
+from ossature.pose.masses import body_masses
+from ossature.pose.naming import name_parts
+from ossature.pose.retarget import carry_poses
 from ossature.values import Motion, Recording, Skeleton, Take
 from ossature.values.arrays import Array
 
-MODES = ("equilibrium",)
+MODES = ("equilibrium", "dynamics")
 """How the model is brought to rest."""
 
 
@@ -44,7 +55,7 @@ class MapOptions:
 
     mode: str = "equilibrium"
     """``equilibrium`` solves for the rest of the model, ``dynamics`` simulates until it rests."""
-    posture: float = 1e-5
+    posture: float = 1e-4
     """Stiffness of a joint's pull to the neutral posture against a marker's spring, square metres
     per square radian: small, for it biases joints that markers determine."""
     let_go: float = 0.06
@@ -90,14 +101,14 @@ def map_to(
     recording = take.recording(subject).markers()
     shared = {m.name for body in character.bodies for m in body.markers} & set(recording.names)
     if len(shared) >= 3:
-        points, recording, set_name = own_attachments(character, recording.names), recording, ""
+        points, start, set_name = own_attachments(character, recording.names), None, ""
     else:
         performer = solve(Take(recordings=(recording,)), options=solving, progress=progress)[0]
         recording, set_name = performer.recording, performer.marker_set
         watch.seconds.update(performer.seconds)
         with watch.stage("attach", "placing the markers on the character"):
-            points = _attach(performer, character, rest, options)
-    return _mapped(recording, character, rest, points, set_name, options, watch)
+            points, start = _attach(performer, character, rest, options)
+    return _mapped(recording, character, rest, points, start, set_name, options, watch)
 
 
 def read_corrections(path: str | Path) -> Corrections:
@@ -137,7 +148,8 @@ def _character(source: str | Path | Take | Skeleton) -> tuple[Skeleton, Array]:
 
 def _attach(
     performer: Solved, character: Skeleton, rest: Array, options: MapOptions
-) -> Attachments:
+) -> tuple[Attachments, tuple[Array, Array]]:
+    """The performer's markers on the character, and poses to start from."""
     if not performer.marker_set:
         raise NotEnoughData(
             f"the recording's labels ({', '.join(performer.recording.names[:6])}, …) are no "
@@ -145,12 +157,13 @@ def _attach(
             "skeleton.json of this performer, or the set with --own-set"
         )
     given = options.corrections.bodies
-    points = transfer(figure_at_rest(performer.skeleton), figure_at_rest(character, given, rest))
-    points = _corrected(points, character, options.corrections)
+    one, other = figure_at_rest(performer.skeleton), figure_at_rest(character, given, rest)
+    points = _corrected(transfer(one, other), character, options.corrections)
+    start = carry_poses(one, other, performer.motion, points.rig(character))
     if options.fit_markers:
         observed = _targets(performer.recording, points)
-        points = refine(character, points, observed, rest_weights=options.posture)
-    return _corrected(points, character, options.corrections)
+        points = refine(character, points, observed, start, posture=options.posture)
+    return _corrected(points, character, options.corrections), start
 
 
 def _corrected(points: Attachments, character: Skeleton, said: Corrections) -> Attachments:
@@ -179,32 +192,48 @@ def _mapped(
     character: Skeleton,
     rest: Array,
     points: Attachments,
+    start: tuple[Array, Array] | None,
     set_name: str,
     options: MapOptions,
     watch: Stopwatch,
 ) -> Solved:
     targets = _targets(recording, points)
     weights = np.broadcast_to(points.weights, targets.shape[:2])
-    stiffness = np.full(len(character.bodies), options.posture)
-    pulls = Pulls(points.rig(character), targets, weights, stiffness, rest)
+    rig = points.rig(character)
+    stiffness = posture_weights(rig, options.posture)
+    pulls = Pulls(rig, targets, weights, stiffness, rest, firm_bounds(character))
     with watch.stage("solve", f"solving {recording.n_frames} frames"):
-        first = robust_start(pulls, options.let_go)
+        first = robust_start(pulls, options.let_go, start)
         _check_posed(first, recording)
         holds = springs_that_hold(first.marker_error, options.let_go)
         pulls = replace(pulls, weights=weights * holds)
         found = equilibrium(pulls, (first.rotations, first.root))
+        rotations, root, held = found.rotations, found.root, found.held
+        if options.mode == "dynamics":
+            masses = _masses(character, options)
+            moved = simulate(pulls, character, masses, (rotations[0], root[0]))
+            rotations, root, held = moved.rotations, moved.root, moved.held
     motion = Motion(
         points.on(character),
-        found.rotations,
-        found.root,
+        rotations,
+        root,
         recording.rate,
         marks=recording.marks,
-        held=found.held,
+        held=held,
         history=(*recording.history, f"mapped onto {character.subject or 'a skeleton'}"),
         source=recording.source,
     )
     errors = marker_errors(recording, motion)
     return Solved(recording, motion, errors, set_name, (), dict(watch.seconds))
+
+
+def _masses(character: Skeleton, options: MapOptions) -> Array:
+    """Of the bodies; by volume where the character is no person."""
+    try:
+        parts = name_parts(character, options.corrections.bodies)
+    except NotEnoughData:
+        return body_masses(character, None)
+    return body_masses(character, parts)
 
 
 def _check_posed(poses: PoseResult, recording: Recording) -> None:

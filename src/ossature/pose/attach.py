@@ -13,6 +13,7 @@ import numpy as np
 
 from ossature.errors import BadValue, NotEnoughData
 from ossature.maths import chain, quat
+from ossature.pose.equilibrium import firm_bounds, posture_weights
 from ossature.pose.frames import PoseOptions, solve_frames
 from ossature.pose.naming import chain_between, name_parts
 from ossature.pose.tree import Indices, Rig, build_tree
@@ -37,7 +38,7 @@ BESIDE = 0.12
 """Share of a bone's length within which a marker at its far end pulls the next bone too."""
 PLACE_SIGMA, FIT_SIGMA = 0.03, 0.005
 """Metres. How far a marker's place may be from the guess, and how well poses tell it."""
-SAMPLE = 400
+SAMPLE = 200
 """Frames that places are found from, evenly spread."""
 
 
@@ -57,7 +58,8 @@ class Attachments:
     def rig(self, skeleton: Skeleton) -> Rig:
         joints = [body.joint for body in skeleton.bodies]
         kinds, axes = [joint.kind for joint in joints], [joint.axes for joint in joints]
-        tree = build_tree(skeleton.parents, kinds, axes, self.bodies.tolist())
+        rests = [joint.rest for joint in joints]
+        tree = build_tree(skeleton.parents, kinds, axes, self.bodies.tolist(), rests)
         return Rig(tree, skeleton.offsets, self.places)
 
     def on(self, skeleton: Skeleton) -> Skeleton:
@@ -182,7 +184,7 @@ def transfer(performer: Figure, character: Figure) -> Attachments:
         part = body.name
         if not _has(character, part):
             continue
-        laying = _laying(performer, character, part, ratio)
+        laying = lay_part(performer, character, part, ratio)
         for marker in body.markers:
             arm = quat.rotate(performer.rotations[index], marker.position - body.joint.in_body)
             place, along = laying.place(performer.joints[index] + arm)
@@ -230,7 +232,8 @@ class Laying:
         return self.aim + stretched, self.along * reach / self.length
 
 
-def _laying(performer: Figure, character: Figure, part: str, size: float) -> Laying:
+def lay_part(performer: Figure, character: Figure, part: str, size: float) -> Laying:
+    """Lay a part that both have, of which the character's is ``size`` times as large."""
     (start, end), (aim, stop) = _bone(performer, part), _bone(character, part)
     turn = quat.from_matrix(character.axes() @ performer.axes().T)
     upright = Laying(start, aim, turn, character.axes()[:, 2], size, size, 1.0)
@@ -287,8 +290,9 @@ def refine(
     skeleton: Skeleton,
     guess: Attachments,
     observed: Array,
+    start: tuple[Array, Array],
     *,
-    rest_weights: Array | float,
+    posture: float,
     rounds: int = 4,
 ) -> Attachments:
     """Marker places that suit the recording, near the guess; the skeleton stays as it is.
@@ -297,10 +301,15 @@ def refine(
     ----------
     observed : (n_frames, n_points, 3)
         Metres, in the order of the attachments; NaN where not seen.
+    start : ((n_frames, n_bodies, 4), (n_frames, 3))
+        Poses to begin with.
+    posture
+        See ``posture_weights``.
     """
-    observed = observed[:: max(1, len(observed) // SAMPLE)]
+    stride = max(1, len(observed) // SAMPLE)
+    observed, start = observed[::stride], (start[0][::stride], start[1][::stride])
     options = PoseOptions(loss="huber", loss_scale=0.05, tolerance=1e-4)
-    start, places = None, guess.places
+    places = guess.places
     for _ in range(rounds):
         rig = replace(guess, places=places).rig(skeleton)
         poses = solve_frames(
@@ -308,7 +317,9 @@ def refine(
             observed,
             start=start,
             weights=guess.weights,
-            rest_weights=rest_weights,
+            rest=np.stack([body.joint.rest for body in skeleton.bodies]),
+            rest_weights=posture_weights(rig, posture),
+            bounds=firm_bounds(skeleton),
             options=options,
         )
         start = poses.rotations, poses.root

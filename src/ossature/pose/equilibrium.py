@@ -9,12 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ossature.pose.bounds import Bounds, make_bounds
 from ossature.pose.frames import PoseOptions, PoseResult, solve_frames
 from ossature.pose.tree import Rig
+from ossature.values import Skeleton
 from ossature.values.arrays import Array
 
 LET_GO = 6.0
 """A spring stretched by this many times what is usual for it lets go."""
+IDLE = 10.0
+"""Joints of bodies that nothing pulls are this many times stiffer: chains bend evenly."""
+LIMIT = 1.0
+"""Stiffness of a joint's limits, square metres per square radian."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +37,23 @@ class Pulls:
     square radian."""
     rest: Array
     """(n_bodies, 4) the neutral posture, local rotations."""
+    bounds: Bounds
+    """The joints' limits."""
 
     @property
     def n_frames(self) -> int:
         return len(self.targets)
+
+
+def firm_bounds(skeleton: Skeleton) -> Bounds:
+    """The limits that a skeleton's joints have."""
+    return make_bounds(skeleton)._replace(weight=np.full(1, LIMIT))
+
+
+def posture_weights(rig: Rig, posture: float) -> Array:
+    """(n_bodies,) stiffness of the posture springs: little where markers say how bodies turn."""
+    pulled = np.isin(np.arange(rig.tree.n_bodies), rig.tree.marker_bodies)
+    return np.where(pulled, posture, IDLE * posture)
 
 
 def equilibrium(pulls: Pulls, start: tuple[Array, Array] | None = None) -> PoseResult:
@@ -46,11 +65,14 @@ def equilibrium(pulls: Pulls, start: tuple[Array, Array] | None = None) -> PoseR
         weights=pulls.weights,
         rest=pulls.rest,
         rest_weights=pulls.rest_weights,
-        options=PoseOptions(tolerance=1e-6, max_iterations=60),
+        bounds=pulls.bounds,
+        options=PoseOptions(tolerance=1e-5, max_iterations=60),
     )
 
 
-def robust_start(pulls: Pulls, scale: float) -> PoseResult:
+def robust_start(
+    pulls: Pulls, scale: float, start: tuple[Array, Array] | None = None
+) -> PoseResult:
     """Poses that far markers hardly disturb: to judge from which springs let go.
 
     Parameters
@@ -61,9 +83,11 @@ def robust_start(pulls: Pulls, scale: float) -> PoseResult:
     return solve_frames(
         pulls.rig,
         pulls.targets,
+        start=start,
         weights=pulls.weights,
         rest=pulls.rest,
         rest_weights=pulls.rest_weights,
+        bounds=pulls.bounds,
         options=PoseOptions(loss="geman-mcclure", loss_scale=scale),
     )
 

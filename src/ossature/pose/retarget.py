@@ -1,0 +1,126 @@
+"""A performer's poses on a character of other proportions and other bones.
+
+Every part turns as the performer's does, from one rest pose to the other; the bodies of a chain
+that the performer has as one, or not at all, share the turn between their neighbours. The hips go
+where the performer's hips go, scaled by the length of the legs.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ossature.maths import quat
+from ossature.pose.attach import NEXT, Figure, lay_part
+from ossature.pose.naming import chain_between
+from ossature.pose.start import on_joints
+from ossature.pose.tree import Rig
+from ossature.values import Motion
+from ossature.values.arrays import Array
+
+
+def carry_poses(
+    performer: Figure, character: Figure, motion: Motion, rig: Rig, scale: float = 1.0
+) -> tuple[Array, Array]:
+    """Local rotations (n_frames, n_bodies, 4) and root places (n_frames, 3) of the character.
+
+    Parameters
+    ----------
+    motion
+        The performer's.
+    rig
+        The character's, for what its joints allow.
+    scale
+        Of the root's path, about the world's origin.
+    """
+    turned, joints = motion.world()
+    world = _turns(performer, character, turned)
+    _share_between(character, world)
+    local = _allowed(character, world, rig)
+    hips = [
+        performer.skeleton.index(performer.parts[f"{side}_thigh"]) for side in ("left", "right")
+    ]
+    target = scale * joints[:, hips].mean(axis=1)
+    reach = character.middle("thigh")
+    assert reach is not None
+    pelvis = character.skeleton.index(character.parts["pelvis"])
+    below = reach - character.joints[pelvis]
+    own = quat.rotate(quat.inverse(character.rotations[pelvis]), below)
+    return local, _root_for(character, local, pelvis, own, target)
+
+
+def _turns(performer: Figure, character: Figure, turned: Array) -> dict[int, Array]:
+    """World rotations (n_frames, 4) of the character's bodies that correspond to a part."""
+    size = character.size() / performer.size()
+    world: dict[int, Array] = {}
+    for index, name in enumerate(performer.skeleton.names):
+        if name not in character.parts:
+            continue
+        turn = lay_part(performer, character, name, size).turn
+        moved = quat.multiply(turned[:, index], quat.inverse(performer.rotations[index]))
+        for body in _bodies_of(character, name):
+            at_rest = quat.multiply(quat.inverse(turn), character.rotations[body])
+            world[body] = quat.multiply(moved, at_rest)
+    return world
+
+
+def _bodies_of(character: Figure, part: str) -> list[int]:
+    """The bodies of a limb's part; of the trunk and the head only the one that is named."""
+    skeleton, parts = character.skeleton, character.parts
+    side, _, limb = part.partition("_")
+    following = parts.get(f"{side}_{NEXT.get(limb, '')}")
+    own = [parts[part]] if following is None else chain_between(skeleton, parts[part], following)
+    return [skeleton.index(name) for name in own]
+
+
+def _share_between(character: Figure, world: dict[int, Array]) -> None:
+    """Bodies between two that are known share what lies between them."""
+    parents, rest = character.skeleton.parents, character.rotations
+    for body in sorted(world):
+        chain, above = [], parents[body]
+        while above >= 0 and above not in world:
+            chain.append(above)
+            above = parents[above]
+        if above < 0 or not chain:
+            continue
+        still = quat.multiply(world[above], quat.between(rest[above], rest[body]))
+        for step, between in enumerate(reversed(chain), 1):
+            share = np.full(len(still), step / (len(chain) + 1))
+            turned = quat.slerp(still, world[body], share)
+            world[between] = quat.multiply(turned, quat.between(rest[body], rest[between]))
+
+
+def _allowed(character: Figure, world: dict[int, Array], rig: Rig) -> Array:
+    """Local rotations that the joints allow, each body as near its world rotation as it can be
+    below a parent that may have fallen short."""
+    parents, rest = character.skeleton.parents, character.rotations
+    n_frames = len(next(iter(world.values())))
+    local, actual = quat.identity((n_frames, len(parents))), quat.identity((n_frames, len(parents)))
+    for bodies in _levels(parents):
+        for body in bodies:
+            parent = parents[body]
+            above = quat.identity((n_frames,)) if parent < 0 else actual[:, parent]
+            still = rest[body] if parent < 0 else quat.between(rest[parent], rest[body])
+            wanted = world.get(body)
+            local[:, body] = still if wanted is None else quat.between(above, wanted)
+        local = on_joints(rig.tree, local)
+        for body in bodies:
+            parent = parents[body]
+            above = quat.identity((n_frames,)) if parent < 0 else actual[:, parent]
+            actual[:, body] = quat.multiply(above, local[:, body])
+    return local
+
+
+def _levels(parents: Sequence[int]) -> list[list[int]]:
+    """Bodies by how many stand above them."""
+    depth: list[int] = []
+    for parent in parents:
+        depth.append(0 if parent < 0 else depth[parent] + 1)
+    return [[b for b, d in enumerate(depth) if d == level] for level in range(max(depth) + 1)]
+
+
+def _root_for(character: Figure, local: Array, body: int, point: Array, target: Array) -> Array:
+    """(n_frames, 3) the root's place that brings a point of a body to its target."""
+    skeleton = character.skeleton
+    motion = Motion(skeleton, local, np.zeros((len(local), 3)), 1.0)
+    turned, joints = motion.world()
+    return target - joints[:, body] - quat.rotate(turned[:, body], point)
