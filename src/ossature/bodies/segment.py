@@ -16,12 +16,18 @@ FRAMES = 600
 """Frames looked at, spread evenly."""
 SHARED = 20
 """Frames two markers must be seen in together to be compared."""
+RARE = 0.02
+"""Share of the frames in which a joint must bend to be noticed."""
+RARE_SIGMAS = 2.33
+"""Standard deviations that normal noise exceeds in so few frames."""
 STILLEST = 0.002
 """Skin is never steadier than this share of the body's size: 1 mm on a human, 0.1 on a mouse."""
 UNREST = 3.0
 """Misfit per degree of freedom, in units of the markers' own unrest, up to which parts are one."""
 
 
+SETTLING = 10
+"""Rounds in which markers may still change groups."""
 NO_STRUCTURE = 0.1
 """Where even the steadiest pairs vary by this share of the markers' distances, nothing is rigid."""
 
@@ -46,20 +52,23 @@ def segment(recording: Recording) -> tuple[tuple[str, ...], ...]:
 
 
 def distance_spread(positions: Array) -> Array:
-    """(n_markers, n_markers) standard deviation over time of each distance, metres.
+    """(n_markers, n_markers) how much each distance varies over time, metres.
 
-    Pairs seen together too rarely are infinite: nothing says that they move together.
+    The standard deviation, or what the rarer frames say where that is more: a joint that bends
+    for a moment only is a joint all the same. Pairs seen together too rarely are infinite: nothing
+    says that they move together.
     """
     n_markers = positions.shape[1]
     spread = np.zeros((n_markers, n_markers))
     for first in range(n_markers):
         gaps = np.linalg.norm(positions - positions[:, first : first + 1], axis=-1)
-        seen = np.isfinite(gaps)
-        count = seen.sum(axis=0)
-        mean = np.where(seen, gaps, 0.0).sum(axis=0) / np.maximum(count, 1)
-        squares = np.where(seen, gaps - mean, 0.0) ** 2
-        spread[first] = np.sqrt(squares.sum(axis=0) / np.maximum(count, 1))
-        spread[first, count < SHARED] = np.inf
+        count = np.isfinite(gaps).sum(axis=0)
+        enough = count >= SHARED
+        known = gaps[:, enough]
+        off = np.abs(known - np.nanmedian(known, axis=0))
+        rare = np.nanquantile(off, 1.0 - RARE, axis=0) / RARE_SIGMAS
+        spread[first] = np.inf
+        spread[first, enough] = np.maximum(np.nanstd(known, axis=0), rare)
     return spread
 
 
@@ -79,7 +88,27 @@ def join_groups(spread: Array, stillest: float) -> list[list[int]]:
         groups[first] = groups[first] + groups[second]
         misfit[first] = _misfit(groups[first], squares)
         del groups[second], misfit[second]
-    return groups
+    return _settled(groups, squares)
+
+
+def _settled(groups: list[list[int]], squares: Array) -> list[list[int]]:
+    """Move markers that joined early to the group they are steadiest with in the end."""
+    home = np.zeros(len(squares), dtype=int)
+    for index, group in enumerate(groups):
+        home[group] = index
+    for _ in range(SETTLING):
+        member = np.eye(len(groups))[home]
+        others = member.sum(axis=0) - member  # how many others each group would offer a marker
+        total = (
+            np.where(np.isfinite(squares), squares, squares[np.isfinite(squares)].max()) @ member
+        )
+        mean = np.where(others > 0, total / np.maximum(others, 1), np.inf)
+        alone = others[np.arange(len(home)), home] == 0
+        best = np.where(alone, home, np.argmin(mean, axis=1))
+        if (best == home).all():
+            break
+        home = best
+    return [group for i in range(len(groups)) if (group := np.flatnonzero(home == i).tolist())]
 
 
 def _unrest(spread: Array) -> float:
