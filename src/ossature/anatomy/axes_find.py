@@ -23,6 +23,10 @@ LOOKS = 3000
 """Samples that noise is judged by."""
 LAG = 0.5
 """Share of the past that a group of points keeps per step, so that it can follow a small circle."""
+CLEARLY = 0.2
+"""Part of a great circle's variance that a small one must leave, to be taken."""
+AGREE = np.radians(8.0)
+"""Angle within which the axis of a circle and that of the rotations are one."""
 MOST_GROUPS = 1500
 """Groups that are clustered, the longest first: more would only say the same again."""
 
@@ -143,9 +147,12 @@ def _axis_of(sweeps: Sweeps, group: np.ndarray, members: np.ndarray) -> Array:
     chosen = np.isin(group, members)
     into, label = sweeps.into[chosen], group[chosen]
     windows, label = np.concatenate([into, into - 1]), np.concatenate([label, label])
+    circle, great = circle_axis(sweeps.points[windows], label)
     if sweeps.rotations is None:
-        return circle_axis(sweeps.points[windows], label)
-    return rotation_axis(sweeps.rotations[windows], label)
+        return circle
+    turned = rotation_axis(sweeps.rotations[windows], label)
+    # a limb across its axis: its path is the steadier witness, for twist does not move it
+    return circle if great and abs(circle @ turned) >= np.cos(AGREE) else turned
 
 
 def rotation_axis(rotations: Array, label: np.ndarray) -> Array:
@@ -164,11 +171,12 @@ def rotation_axis(rotations: Array, label: np.ndarray) -> Array:
     return principal(turns, turns)
 
 
-def circle_axis(points: Array, label: np.ndarray) -> Array:
-    """(3,) common axis of the circles on which points (n, 3) lie, a circle for each set (n,).
+def circle_axis(points: Array, label: np.ndarray) -> tuple[Array, bool]:
+    """(3,) common axis of the circles on which points (n, 3) lie, and whether they are great ones.
 
-    A limb across its axis sweeps a great circle, any other a small one. The small circle is
-    taken when it explains the points clearly better: short arcs cannot tell.
+    A circle for each set (n,) of points. A limb across its axis sweeps a great circle, any other a
+    small one. The small circle is taken when it explains the points clearly better: short arcs
+    cannot tell.
     """
     _, label = np.unique(label, return_inverse=True)
     count = np.bincount(label)
@@ -179,8 +187,8 @@ def circle_axis(points: Array, label: np.ndarray) -> Array:
     n = len(points)
     freedom = max(n - 2 - len(count), 1)
     tells = small_values[1] > 10.0 * max(small_values[0], 1e-12)
-    better = small_values[0] / freedom < 0.5 * great_values[0] / max(n - 2, 1)
-    return small[:, 0] if tells and better else great[:, 0]
+    better = small_values[0] / freedom < CLEARLY * great_values[0] / max(n - 2, 1)
+    return (small[:, 0], False) if tells and better else (great[:, 0], True)
 
 
 def pca(points: Array, most: int = 2) -> list[Direction]:
