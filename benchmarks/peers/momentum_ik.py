@@ -82,7 +82,6 @@ def markers(parameters: np.ndarray) -> np.ndarray:
 def solver_of(iterations: int) -> solver2.GaussNewtonSolver:
     options = solver2.GaussNewtonSolverOptions()
     options.max_iterations = options.min_iterations = iterations
-    options.regularization = 1e-3
     options.use_block_jtj = True
     return solver2.GaussNewtonSolver(problem, options)
 
@@ -90,6 +89,7 @@ def solver_of(iterations: int) -> solver2.GaussNewtonSolver:
 def solve(iterations: int) -> tuple[float, np.ndarray]:
     parameters = np.zeros(character.parameter_transform.size, dtype=np.float32)
     parameters[:3] = targets[0].mean(axis=0)
+    error.clear_constraints()
     error.add_constraints(parent=homes, offset=offsets, target=targets[0])
     parameters = solver_of(SETTLE).solve(parameters)
     solver = solver_of(iterations)
