@@ -10,6 +10,7 @@ from conftest import assert_rotations_close, real
 from limit_joints import some_joint, wave
 from ossature.anatomy.bind import GIVEN_UP, check_bind
 from ossature.anatomy.cones import convex_polygons, find_cones, inside_polygon, nearest_in_polygon
+from ossature.anatomy.edits import apply_edits, read_edits
 from ossature.anatomy.kinds import KindOptions, find_kinds, quaternion_rank
 from ossature.anatomy.limits import LimitOptions, limits
 from ossature.anatomy.ranges import RangeOptions, find_arc
@@ -50,7 +51,7 @@ def test_kinds_of_synthetic_joints(rng):
         if found.kinds[1] == "hinge":
             cos = abs(found.axes[1][0] @ made[1][1])
             errors.append(np.degrees(np.arccos(min(1.0, cos))))
-    # 2 000 joints so drawn: 99.3 % right; axis 0.45° in the median, 90 % below 1.5°
+    # 1 600 joints so drawn: 99.8 % right; axis 0.36° in the median, 85 % below 1°
     assert np.mean(right) >= 0.975
     assert np.median(errors) < 0.8
 
@@ -88,9 +89,7 @@ def test_the_rank_of_the_quaternions_agrees(rng):
 
 def test_the_three_thresholds(rng):
     """A hinge with a small second freedom: 20° and 3°, noise 0.2°."""
-    turns = np.stack(
-        [wave(rng, 400, -0.6, 0.6), wave(rng, 400, -0.07, 0.07), 0 * X[0] * np.ones(400)]
-    )
+    turns = np.stack([wave(rng, 400, -0.6, 0.6), wave(rng, 400, -0.07, 0.07), np.zeros(400)])
     q = quat.exp(turns.T + np.radians(0.2) * rng.normal(size=(400, 3)))[:, None]
     kinds = {rule: find_kinds(q, KindOptions(rule)).kinds[0] for rule in ("noise", "variance95")}
     assert kinds == {"noise": "universal", "variance95": "hinge"}
@@ -134,12 +133,12 @@ def draw_from_cone(rng, cone: Cone, n: int):
     return quat.multiply(cone.centre, swing_twist.join(swing, twist, cone.axis, cone.across))
 
 
-def share_inside(drawn, q, allowance=np.radians(5.0)):
+def share_inside(drawn, q):
     """Share of poses within 5° of the convex hull of the sampled rotation vectors."""
     mean = rotations.frechet_mean(q)
     logs, drawn = (quat.log(quat.between(mean, each)) for each in (q, drawn))
     directions = quat.normalise(np.random.default_rng(0).normal(size=(400, 3)))
-    reach = (logs @ directions.T).max(axis=0) + allowance
+    reach = (logs @ directions.T).max(axis=0) + np.radians(5.0)
     return np.mean(np.all(drawn @ directions.T <= reach, axis=1))
 
 
@@ -287,6 +286,34 @@ def test_the_command_writes_kinds_limits_and_evidence(command, tmp_path, rng):  
     facts = json.loads((tmp_path / "rig" / "summary.json").read_text())["joints"]["bone_0"]
     assert facts["type"] == "hinge" and not facts["bind"]["feasible"]
     np.testing.assert_allclose(np.ptp(facts["hinge_deg"]), np.degrees(1.0), atol=0.5)
+
+
+def test_limits_changed_by_hand_are_taken(command, tmp_path, rng):  # noqa: F811
+    path, rig = tmp_path / "swing.bvh", tmp_path / "rig"
+    q, _ = ball_samples(rng, 200)
+    write(motion_of(quat.from_axis_angle(X, wave(rng, 200, 0.2, 1)), q), path)
+    assert command("limits", path, "-o", rig)[0] == 0
+    first = read(rig / "skeleton.json").skeleton()
+    again = apply_edits(first, read_edits(rig / "limits.toml"))
+    for body in ("bone_0", "bone_1"):  # two digits of degrees
+        one, other = (s.body(body).joint.limits.cone for s in (first, again))
+        np.testing.assert_allclose(one.radii, other.radii, atol=1e-4)
+    edits = tmp_path / "edits.toml"
+    edits.write_text("[bone_0]\nhinge = [-10.0, 90.0]\n[bone_1]\nswing = [30, 20]\n")
+    assert command("limits", path, "-o", rig, "--edits", edits)[0] == 0
+    edited = read(rig / "skeleton.json").skeleton()
+    np.testing.assert_allclose(edited.body("bone_0").joint.limits.hinge, np.radians([-10, 90]))
+    np.testing.assert_allclose(edited.body("bone_1").joint.limits.cone.radii, np.radians([30, 20]))
+    assert edited.body("bone_0").joint.limits.bind.feasible
+    for text, problem in (
+        ("[bone_0]\nhinge = [9, 1]\n", "must go up"),
+        ("[bone_9]\n", "no body named"),
+        ("[bone_0]\nhing = [1, 2]\n", "hing"),
+        ("[bone_0", "edits.toml"),
+    ):
+        edits.write_text(text)
+        code, _, err = command("limits", path, "-o", rig, "--edits", edits)
+        assert code == 1 and problem in err and err.count("\n") == 1
 
 
 def test_the_command_refuses_kindly(command, tmp_path, rng):  # noqa: F811

@@ -67,7 +67,7 @@ def test_the_axis_does_not_cancel(rng, signs):
         ours = find_kinds(q[:, None]).axes[0][0]
         worst_paper = max(worst_paper, degrees_between_axes(paper_axis(q), AXIS))
         worst_ours = max(worst_ours, degrees_between_axes(ours, AXIS))
-    assert worst_ours < 0.6  # 400 draws: worst 0.4°
+    assert worst_ours < 0.6  # 200 draws: worst 0.3°
     assert worst_paper > 10.0
 
 
@@ -98,7 +98,7 @@ def test_the_threshold_does_not_grow_with_the_take(rng):
     """C = PPᵀ is not divided by N: ten times the samples, ten times the eigenvalues."""
     short, long = (noisy(rng, hinge(np.zeros(n)), 1.0) for n in (100, 1000))
     ratio = paper_eigenvalues(long)[0] / paper_eigenvalues(short)[0]
-    assert 7.0 < ratio < 14.0  # 200 draws: 7.8 to 12.6
+    assert 6.0 < ratio < 14.0  # 200 draws: 6.8 to 11.4
     threshold = 0.03  # between the two: the paper finds the same still joint fixed, then moving
     assert paper_eigenvalues(short)[0] < threshold < paper_eigenvalues(long)[0]
     absolute = KindOptions(threshold="absolute")

@@ -85,7 +85,6 @@ def test_targets_within_reach_are_met_within_limits(rng):
     tip = joints[:, hand] + quat.rotate(turned[:, hand], np.array([0, 0, 0.1]))
     result = reach(skeleton, {"hand": joints[:, hand], "hand tip": tip}, root="held")
     assert worst_excess(result.motion) < 0.1
-    # 200 such draws: median 0.4 mm, 95 % below 6 mm; the rest ends in a corner of the limits
     assert np.median(result.error) < 0.002
     np.testing.assert_allclose(result.motion.root, 0.0, atol=1e-9)
 
@@ -148,7 +147,6 @@ def test_gradients_of_the_excess_are_exact(rng, shape):
     """Each excess against finite differences of turns in the parent's frame."""
     q, _ = ball_samples(rng, 300)
     hinge = quat.from_axis_angle(quat.normalise(np.ones(3)), rng.uniform(0, 1, 300))
-    skeleton = limits(motion_of(q, hinge), options=LimitOptions(zyz=True)).with_bodies
     skeleton = limits(motion_of(q, hinge), options=LimitOptions(zyz=True, samples=300))
     tree = build_tree((-1, 0, 0), ("ball",) * 3, [np.zeros((0, 3))] * 3, [])
     rig = Rig(tree, np.zeros((3, 3)), np.zeros((0, 3)))
@@ -167,15 +165,13 @@ def test_gradients_of_the_excess_are_exact(rng, shape):
         turn = quat.exp(step * np.eye(3)[axis])
         ahead, behind = (excesses(quat.multiply(t, poses)) for t in (turn, quat.inverse(turn)))
         slope = (ahead[:, :, 0] - behind[:, :, 0]) / (2 * step)
-        away = np.abs(np.abs(middle[:, :, 0]) - 1e-3) < 1e3  # every excess counts …
-        same = (middle[:, :, 0] != 0) & (np.abs(slope) < 50)  # … but not across a seam
+        same = (middle[:, :, 0] != 0) & (np.abs(slope) < 50)  # not across a seam
         if axis == 0:
             assert same.sum() > 30
         ball_only = slice(0, 1)  # a hinge's angle moves by turns off its axis only to second order
         np.testing.assert_allclose(
             (slope * same)[ball_only], (middle[:, :, 1 + axis] * same)[ball_only], atol=2e-4
         )
-        assert away.all()
 
 
 def test_learned_limits_bring_poses_nearer_to_the_recorded(rng):

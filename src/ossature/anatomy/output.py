@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from ossature.anatomy.edits import write_edits
 from ossature.formats import write
 from ossature.formats.registry import whole_file
 from ossature.values import Body, Motion, Skeleton
@@ -99,7 +100,8 @@ def summary_json(summary: dict[str, Any]) -> str:
 
 
 def write_limits(skeleton: Skeleton, summary: dict[str, Any], folder: Path) -> None:
-    """skeleton.json and summary.json in ``folder``."""
+    """skeleton.json, limits.toml and summary.json in ``folder``."""
     write(skeleton, folder / "skeleton.json")
+    write_edits(skeleton, folder / "limits.toml")
     with whole_file(folder / "summary.json") as partial:
         partial.write_text(summary_json(summary), encoding="utf-8")

@@ -14,7 +14,7 @@ import click
     "--output",
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for skeleton.json and summary.json.",
+    help="Folder for skeleton.json, limits.toml and summary.json.",
 )
 @click.option(
     "--threshold",
@@ -48,6 +48,11 @@ import click
     show_default=True,
     help="What replaces a bind pose outside the limits.",
 )
+@click.option(
+    "--edits",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A limits.toml, changed by hand, whose values replace those found.",
+)
 @click.option("--exclude", metavar="FIRST:LAST", multiple=True, help="Frames to leave out.")
 @click.option("--subject", metavar="NAME", help="Whose motion, where a file holds several.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
@@ -61,6 +66,7 @@ def limits(
     margin: float,
     combine: str,
     bind: str,
+    edits: Path | None,
     exclude: tuple[str, ...],
     subject: str | None,
     *,
@@ -73,6 +79,7 @@ def limits(
 
     Example: ossature limits walk.amc run.amc -o rig --margin 5
     """
+    from ossature.anatomy.edits import apply_edits, read_edits
     from ossature.anatomy.kinds import KindOptions
     from ossature.anatomy.limits import LimitOptions
     from ossature.anatomy.limits import limits as find_limits
@@ -89,6 +96,8 @@ def limits(
     )
     motions = [read(file).motion(subject) for file in files]
     skeleton = find_limits(motions, options=options, exclude=[_frames(text) for text in exclude])
+    if edits:
+        skeleton = apply_edits(skeleton, read_edits(edits))
     summary = summary_of(motions, skeleton)
     write_limits(skeleton, summary, output)
     click.echo(summary_json(summary) if as_json else summary_text(summary))
