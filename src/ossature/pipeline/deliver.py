@@ -79,7 +79,7 @@ def summary_of(solved: Solved) -> dict:
         "per_marker_rms_mm": {k: 1e3 * v for k, v in solved.rms_per_marker().items()},
         "bone_length_spread_mm": 1e3 * bone_length_spread(solved.motion),
         "held_frames": list(solved.motion.held),
-        "contacts": [],
+        "contacts": [{"body": c.body, "frames": list(c.frames)} for c in solved.contacts],
         "warnings": list(solved.warnings),
         "seconds": solved.seconds,
     }
@@ -150,6 +150,7 @@ def _spans(solved: Solved) -> list[Span]:
             spans.append(Span("swap", " and ".join(event.markers), *event.frames))
         elif isinstance(event, Attachment):
             spans.append(Span("attachment", " to ".join(event.bodies), *event.frames))
+    spans += [Span("contact", contact.body, *contact.frames) for contact in solved.contacts]
     gaps = np.flatnonzero(~solved.recording.seen.all(axis=1))
     return spans + [Span("gap", "markers missing", *run) for run in runs_of(gaps)]
 

@@ -19,7 +19,8 @@ from ossature.pose.attach import (
     refine,
     transfer,
 )
-from ossature.pose.dynamics import simulate
+from ossature.pose.contacts import Ground, Standing, find_soles, find_standing
+from ossature.pose.dynamics import Simulated, simulate
 from ossature.pose.equilibrium import (
     Pulls,
     equilibrium,
@@ -31,10 +32,20 @@ from ossature.pose.equilibrium import (
 from ossature.pose.frames import PoseResult
 from ossature.pose.masses import body_masses
 from ossature.pose.naming import name_parts
+from ossature.pose.pins import (
+    Hold,
+    lift_from_ground,
+    pin_holds,
+    pin_soles,
+    slide_and_depth,
+    with_pins,
+)
 from ossature.pose.retarget import carry_poses
 from ossature.values import Motion, Recording, Skeleton, Take
 from ossature.values.arrays import Array
 
+ROUNDS = 2
+"""How often the ground pushes what is below it, each time from where it has come to."""
 MODES = ("equilibrium", "dynamics")
 """How the model is brought to rest."""
 
@@ -47,6 +58,7 @@ class Corrections:
     """Human part → body of the character."""
     markers: Mapping[str, tuple[str, tuple[float, float, float]]] = field(default_factory=dict)
     """Marker → body and place in the body's frame, metres."""
+    holds: tuple[Hold, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,6 +74,8 @@ class MapOptions:
     """Springs stretched farther than this may let go, metres."""
     fit_markers: bool = True
     """Find the markers' places on the character from the recording, near the automatic guess."""
+    contacts: bool = True
+    """Find planted feet and keep them where they stand, and all soles above the ground."""
     corrections: Corrections = field(default_factory=Corrections)
 
     def __post_init__(self) -> None:
@@ -207,24 +221,79 @@ def _mapped(
         _check_posed(first, recording)
         holds = springs_that_hold(first.marker_error, options.let_go)
         pulls = replace(pulls, weights=weights * holds)
-        found = equilibrium(pulls, (first.rotations, first.root))
-        rotations, root, held = found.rotations, found.root, found.held
-        if options.mode == "dynamics":
-            masses = _masses(character, options)
-            moved = simulate(pulls, character, masses, (rotations[0], root[0]))
-            rotations, root, held = moved.rotations, moved.root, moved.held
-    motion = Motion(
-        points.on(character),
-        rotations,
-        root,
+        poses = equilibrium(pulls, (first.rotations, first.root))
+        motion = _as_motion(recording, points.on(character), poses)
+    with watch.stage("contacts", "looking for feet on the ground"):
+        standing = _standing(motion, rest, options)
+        pulls = _pinned(pulls, motion, standing, options)
+    if options.mode == "dynamics":
+        with watch.stage("simulate", "simulating until every frame rests"):
+            begin = motion.rotations[0], motion.root[0]
+            poses = simulate(pulls, character, _masses(character, options), begin)
+            motion = _as_motion(recording, motion.skeleton, poses)
+    elif pulls.rig.tree.n_markers > len(points.names):
+        with watch.stage("solve", "keeping the feet where they stand"):
+            poses = equilibrium(pulls, (motion.rotations, motion.root))
+            motion = _as_motion(recording, motion.skeleton, poses)
+    errors = marker_errors(recording, motion)
+    said = _said(motion, standing, int((~holds).sum()))
+    return Solved(
+        recording, motion, errors, set_name, said, dict(watch.seconds), standing.contacts()
+    )
+
+
+def _as_motion(recording: Recording, skeleton: Skeleton, poses: PoseResult | Simulated) -> Motion:
+    return Motion(
+        skeleton,
+        poses.rotations,
+        poses.root,
         recording.rate,
         marks=recording.marks,
-        held=held,
-        history=(*recording.history, f"mapped onto {character.subject or 'a skeleton'}"),
+        held=poses.held,
+        history=(*recording.history, f"mapped onto {skeleton.subject or 'a skeleton'}"),
         source=recording.source,
     )
-    errors = marker_errors(recording, motion)
-    return Solved(recording, motion, errors, set_name, (), dict(watch.seconds))
+
+
+def _standing(motion: Motion, rest: Array, options: MapOptions) -> Standing:
+    """Feet and ground; nothing stands where the skeleton has no feet."""
+    nothing = Standing((), (), Ground(0.0, np.zeros(2), np.zeros(2)))
+    if not options.contacts:
+        return nothing
+    try:
+        figure = figure_at_rest(motion.skeleton, options.corrections.bodies, rest)
+    except NotEnoughData:
+        return nothing
+    return find_standing(motion, find_soles(figure))
+
+
+def _pinned(pulls: Pulls, motion: Motion, standing: Standing, options: MapOptions) -> Pulls:
+    """Pulled by the ground, by planted soles and by the holds that the user names."""
+    held = options.corrections.holds
+    hands = pin_holds(held, motion.skeleton, motion.n_frames, motion.rate)
+    if not standing.plants:
+        return with_pins(pulls, hands) if held else pulls
+    soles = pin_soles(standing, motion)
+    for _ in range(ROUNDS):
+        pinned = with_pins(pulls, soles, hands)
+        poses = equilibrium(pinned, (motion.rotations, motion.root))
+        motion = replace(motion, rotations=poses.rotations, root=poses.root)
+        soles = lift_from_ground(soles, standing, motion)
+    return with_pins(pulls, soles, hands)
+
+
+def _said(motion: Motion, standing: Standing, released: int) -> tuple[str, ...]:
+    """What a user should know."""
+    said = []
+    if released:
+        said.append(f"{released} marker samples were too far off and have let go")
+    if standing.plants:
+        slide, depth = slide_and_depth(motion, standing)
+        said.append(
+            f"planted soles slide {1e3 * slide:.2f} mm rms, at most {1e3 * max(depth, 0.0):.2f} mm "
+            "below the ground"
+        )
+    return tuple(said)
 
 
 def _masses(character: Skeleton, options: MapOptions) -> Array:

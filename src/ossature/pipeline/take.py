@@ -17,6 +17,7 @@ from ossature.clean import find_swaps, remove_spikes, repair_swaps
 from ossature.errors import NotEnoughData, UnknownName
 from ossature.formats import read
 from ossature.maths.quat import Array
+from ossature.pose.contacts import Contact
 from ossature.pose.frames import PoseOptions
 from ossature.pose.solve import solve as solve_pose
 from ossature.values import Event, Motion, Recording, Skeleton, Swap, Take
@@ -57,6 +58,8 @@ class Solved:
     """Name of the set that was recognised; empty where there was none."""
     warnings: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
+    contacts: tuple[Contact, ...] = ()
+    """Feet that stand on the ground."""
 
     @property
     def skeleton(self) -> Skeleton:

@@ -1,0 +1,237 @@
+"""Which feet stand, on what ground, and since when.
+
+Points under the sole are watched. One stands while it is slow and low, with hysteresis, for some
+time at least; its stay is then widened or narrowed to the frames that are as still as its middle.
+On a treadmill a standing foot goes with the belt: the speed that low points usually have is taken
+off first. The ground is the plane that standing points agree on.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.ndimage import uniform_filter1d
+
+from ossature.maths import quat
+from ossature.pose.attach import Figure
+from ossature.values import Motion
+from ossature.values.arrays import Array
+
+SLOW, SLOWER = 0.35, 0.15
+"""Metres per second: a standing point is slower than the first and was slower than the second."""
+LOW = 0.05
+"""Metres above where the point usually stands."""
+SHORTEST = 0.10
+"""Seconds that a foot stands at least."""
+BELT = 0.25
+"""Metres per second above which low points are taken to stand on a moving belt."""
+STRAY = 2.5
+"""Spreads from its middle place that a standing point may be."""
+LEVEL = 0.005
+"""Slope that floors have, standard deviation."""
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A point of the sole that stays on the ground."""
+
+    body: str
+    point: int
+    """Which point of the sole."""
+    frames: tuple[int, int]
+    """First and last."""
+    place: tuple[float, float, float]
+    """Where it stays, in the world, metres."""
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A foot on the ground with any of its points."""
+
+    body: str
+    frames: tuple[int, int]
+    """First and last."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """height = offset + slope · (x, y); ``belt`` is the speed of a treadmill."""
+
+    offset: float
+    slope: Array
+    """(2,)"""
+    belt: Array
+    """(2,) metres per second."""
+
+    def height(self, points: Array) -> Array:
+        """(...) of the ground below points (..., 3), metres."""
+        return self.offset + points[..., :2] @ self.slope
+
+
+@dataclass(frozen=True, eq=False)
+class Sole:
+    """Points under a foot, in the foot's frame from its joint."""
+
+    body: int
+    points: Array
+    """(n_points, 3) heel, inner and outer ball, tip of the toes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """All that is known of feet and ground."""
+
+    soles: tuple[Sole, ...]
+    plants: tuple[Plant, ...]
+    ground: Ground
+
+    def contacts(self) -> tuple[Contact, ...]:
+        """By foot: while any point of its sole stands."""
+        found = []
+        for body in dict.fromkeys(plant.body for plant in self.plants):
+            spans = sorted(plant.frames for plant in self.plants if plant.body == body)
+            merged = [list(spans[0])]
+            for first, last in spans[1:]:
+                if first <= merged[-1][1] + 1:
+                    merged[-1][1] = max(merged[-1][1], last)
+                else:
+                    merged.append([first, last])
+            found += [Contact(body, (first, last)) for first, last in merged]
+        return tuple(sorted(found, key=lambda contact: contact.frames))
+
+
+def find_soles(figure: Figure) -> tuple[Sole, ...]:
+    """Points spread under the feet of a figure at rest."""
+    soles = []
+    up = figure.axes()[:, 2]
+    for side in ("left", "right"):
+        part = f"{side}_foot"
+        end = figure.end(part) if part in figure.parts else None
+        if end is None:
+            continue
+        ankle, body = figure.joint(part), figure.skeleton.index(figure.parts[part])
+        along = (end - ankle) - ((end - ankle) @ up) * up
+        across = 0.25 * np.cross(up, along)
+        heel = end - 1.3 * along
+        ball = end - 0.3 * along
+        places = np.stack([heel, ball + across, ball - across, end]) - ankle
+        soles.append(Sole(body, quat.rotate(quat.inverse(figure.rotations[body]), places)))
+    return tuple(soles)
+
+
+def find_standing(motion: Motion, soles: Sequence[Sole]) -> Standing:
+    """Foot plants of a motion, and the ground they are on."""
+    paths = [sole_paths(motion, sole) for sole in soles]
+    flat = Ground(0.0, np.zeros(2), np.zeros(2))
+    if not paths or motion.n_frames < 3:
+        return Standing(tuple(soles), (), flat)
+    belt = _belt(paths, motion.rate)
+    drift = np.zeros((motion.n_frames, 3))
+    drift[:, :2] = np.arange(motion.n_frames)[:, None] / motion.rate * belt
+    plants = []
+    for sole, path in zip(soles, paths, strict=True):
+        for point in range(len(sole.points)):
+            still = path[:, point] - drift
+            for first, last in _stays(still, motion.rate):
+                x, y, z = np.median(still[first : last + 1], axis=0).tolist()
+                name = motion.skeleton.names[sole.body]
+                plants.append(Plant(name, point, (first, last), (x, y, z)))
+    ground = replace(_fit_ground(plants), belt=belt)
+    return Standing(_level(motion, soles, plants, ground), tuple(plants), ground)
+
+
+def sole_paths(motion: Motion, sole: Sole) -> Array:
+    """(n_frames, n_points, 3) of a sole's points in the world."""
+    turned, joints = motion.world()
+    arms = quat.rotate(turned[:, sole.body, None], sole.points)
+    return joints[:, sole.body, None] + arms
+
+
+def _speed(path: Array, rate: float) -> Array:
+    """(n_frames,) over a twentieth of a second, metres per second."""
+    half = max(1, round(0.025 * rate))
+    padded = np.concatenate([path[:1].repeat(half, 0), path, path[-1:].repeat(half, 0)])
+    span = np.minimum(np.arange(len(path)) + half, len(path) - 1)
+    span = span - np.maximum(np.arange(len(path)) - half, 0)
+    return np.linalg.norm(padded[2 * half :] - padded[: -2 * half], axis=-1) * rate / span
+
+
+def _belt(paths: Sequence[Array], rate: float) -> Array:
+    """(2,) velocity that low points usually have; zero where they stand."""
+    velocities = []
+    for path in np.concatenate(list(paths), axis=1).swapaxes(0, 1):
+        low = path[1:, 2] < np.quantile(path[:, 2], 0.1) + 0.02
+        velocities.append((np.diff(path[:, :2], axis=0) * rate)[low])
+    usual = np.median(np.concatenate(velocities), axis=0)
+    return usual if np.linalg.norm(usual) > BELT else np.zeros(2)
+
+
+def _stays(path: Array, rate: float) -> list[tuple[int, int]]:
+    """First and last frames in which a point stands."""
+    speed = _speed(path, rate)
+    slow = speed < SLOW
+    if not slow.any():
+        return []
+    low = path[:, 2] < np.quantile(path[slow, 2], 0.25) + LOW
+    stays, smooth = [], uniform_filter1d(path, max(1, round(0.04 * rate)), axis=0, mode="nearest")
+    for first, last in runs(slow & low):
+        if speed[first : last + 1].min() < SLOWER:
+            first, last = _as_still_as_its_middle(smooth, first, last)
+            if (last - first + 1) / rate >= SHORTEST:
+                stays.append((first, last))
+    return stays
+
+
+def _as_still_as_its_middle(path: Array, first: int, last: int) -> tuple[int, int]:
+    quarter = (last - first + 1) // 4
+    middle = path[first + quarter : last - quarter + 1]
+    centre = np.median(middle, axis=0)
+    away = np.linalg.norm(path - centre, axis=-1)
+    spread = float(np.sqrt(np.mean(away[first + quarter : last - quarter + 1] ** 2)))
+    near = away < STRAY * spread + 0.0003
+    inner = (first + last) // 2
+    while first < inner and not near[first : first + 2].all():
+        first += 1
+    while last > inner and not near[last - 1 : last + 1].all():
+        last -= 1
+    return first, last
+
+
+def runs(mask: np.ndarray) -> list[tuple[int, int]]:
+    """First and last of each run of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(int)))
+    return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _fit_ground(plants: Sequence[Plant]) -> Ground:
+    """The plane through the plants, level unless they say otherwise."""
+    if not plants:
+        return Ground(0.0, np.zeros(2), np.zeros(2))
+    places = np.array([plant.place for plant in plants])
+    lowest = places[places[:, 2] < np.median(places[:, 2]) + 0.03]
+    centre = lowest.mean(axis=0)
+    arms, rise = lowest[:, :2] - centre[:2], lowest[:, 2] - centre[2]
+    noise = 0.01**2 / LEVEL**2
+    slope = np.linalg.solve(arms.T @ arms + noise * np.eye(2), arms.T @ rise)
+    return Ground(float(centre[2] - centre[:2] @ slope), slope, np.zeros(2))
+
+
+def _level(
+    motion: Motion, soles: Sequence[Sole], plants: Sequence[Plant], ground: Ground
+) -> tuple[Sole, ...]:
+    """Soles whose points lie on the ground where they stand: nobody says how thick they are."""
+    turned, _ = motion.world()
+    levelled = []
+    for sole in soles:
+        points = np.array(sole.points)
+        name = motion.skeleton.names[sole.body]
+        for point in range(len(points)):
+            own = [plant for plant in plants if (plant.body, plant.point) == (name, point)]
+            if not own:
+                continue
+            lift = np.median([p.place[2] - ground.height(np.array(p.place)) for p in own])
+            frames = [f for p in own for f in range(p.frames[0], p.frames[1] + 1)]
+            down = quat.rotate(quat.inverse(turned[frames, sole.body]), np.array([0.0, 0.0, -1.0]))
+            points[point] += lift * np.median(down, axis=0)
+        levelled.append(Sole(sole.body, points))
+    return tuple(levelled)

@@ -1,0 +1,139 @@
+"""Points of a skeleton held in the world: planted soles, hands on a hold, feet above the ground.
+
+To the solvers they are markers with a stiff spring. Friction is a pin at the place where a point
+of the sole stays; the ground pushes a point that is below it to where it would come out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ossature.errors import BadValue
+from ossature.pose.contacts import Standing, sole_paths
+from ossature.pose.equilibrium import Pulls
+from ossature.pose.tree import Rig, Tree
+from ossature.values import Motion, Skeleton
+from ossature.values.arrays import Array
+
+HOLD = 300.0
+"""Stiffness of a pin against a marker's spring."""
+EASE = 0.03
+"""Seconds before and after a stay in which its pin takes hold and lets go."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pins:
+    """Points pulled to places in some frames."""
+
+    bodies: np.ndarray
+    """(n_points,)"""
+    places: Array
+    """(n_points, 3) from the body's joint, in its frame."""
+    targets: Array
+    """(n_frames, n_points, 3) NaN where free."""
+    weights: Array
+    """(n_frames, n_points)"""
+
+
+@dataclass(frozen=True)
+class Hold:
+    """A point of a body that is held in the world, as a hand on a bar."""
+
+    body: str
+    at: tuple[float, float, float]
+    """In the body's frame, metres."""
+    to: tuple[float, float, float]
+    """In the world, metres."""
+    frames: tuple[int, int]
+    """First and last."""
+
+
+def pin_soles(standing: Standing, motion: Motion) -> Pins:
+    """Pins for all plants, at the height of the ground; every point of every sole has a column."""
+    rate, n_frames = motion.rate, motion.n_frames
+    names = motion.skeleton.names
+    bodies = np.array([sole.body for sole in standing.soles for _ in sole.points], dtype=int)
+    places = np.concatenate([sole.points for sole in standing.soles] or [np.zeros((0, 3))])
+    targets = np.full((n_frames, len(bodies), 3), np.nan)
+    weights = np.zeros((n_frames, len(bodies)))
+    first_column = {names[sole.body]: 4 * i for i, sole in enumerate(standing.soles)}
+    times = np.arange(n_frames)[:, None] / rate
+    for plant in standing.plants:
+        column = first_column[plant.body] + plant.point
+        fades = _fade(plant.frames, n_frames, rate)
+        stronger = fades > weights[:, column]
+        place = np.array(plant.place)
+        path = place[None] + np.pad(times * standing.ground.belt, ((0, 0), (0, 1)))
+        path[:, 2] = standing.ground.height(place)
+        targets[stronger, column] = path[stronger]
+        weights[stronger, column] = fades[stronger]
+    return Pins(bodies, places, targets, weights)
+
+
+def lift_from_ground(pins: Pins, standing: Standing, motion: Motion) -> Pins:
+    """Further pull what the ground would push: free points below it go straight up."""
+    if not len(pins.bodies):
+        return pins
+    paths = np.concatenate([sole_paths(motion, sole) for sole in standing.soles], axis=1)
+    below = standing.ground.height(paths) - paths[..., 2]
+    pushed = (below > 0.0) & ~(pins.weights >= HOLD)
+    out = paths.copy()
+    out[..., 2] += np.maximum(below, 0.0)
+    targets = np.where(pushed[..., None], out, pins.targets)
+    return replace(pins, targets=targets, weights=np.where(pushed, HOLD, pins.weights))
+
+
+def pin_holds(holds: Sequence[Hold], skeleton: Skeleton, n_frames: int, rate: float) -> Pins:
+    """Pins for handholds and other points that a user names."""
+    bodies = np.array([skeleton.index(hold.body) for hold in holds], dtype=int)
+    places = np.array([hold.at for hold in holds], dtype=float).reshape(-1, 3)
+    places -= np.array([skeleton.bodies[b].joint.in_body for b in bodies]).reshape(-1, 3)
+    targets = np.full((n_frames, len(holds), 3), np.nan)
+    weights = np.zeros((n_frames, len(holds)))
+    for column, hold in enumerate(holds):
+        if not 0 <= hold.frames[0] <= hold.frames[1] < n_frames:
+            raise BadValue(
+                f"hold of {hold.body!r}: frames {hold.frames[0]} to {hold.frames[1]} are not "
+                f"within the recording's 0 to {n_frames - 1}"
+            )
+        weights[:, column] = _fade(hold.frames, n_frames, rate)
+        targets[weights[:, column] > 0.0, column] = hold.to
+    return Pins(bodies, places, targets, weights)
+
+
+def with_pins(pulls: Pulls, *pins: Pins) -> Pulls:
+    """The same model pulled by pins as well."""
+    rig, tree = pulls.rig, pulls.rig.tree
+    bodies = np.concatenate([tree.marker_bodies, *(each.bodies for each in pins)])
+    places = np.concatenate([rig.places, *(each.places for each in pins)])
+    more: Tree = replace(tree, marker_bodies=bodies.astype(np.int64))
+    return replace(
+        pulls,
+        rig=Rig(more, rig.offsets, places),
+        targets=np.concatenate([pulls.targets, *(each.targets for each in pins)], axis=1),
+        weights=np.concatenate([pulls.weights, *(each.weights for each in pins)], axis=1),
+    )
+
+
+def slide_and_depth(motion: Motion, standing: Standing) -> tuple[float, float]:
+    """How far planted points stray from their place along the ground, RMS, and how deep any point
+    of a sole goes below it at most, metres."""
+    strays, depth = [0.0], 0.0
+    for sole in standing.soles:
+        paths, name = sole_paths(motion, sole), motion.skeleton.names[sole.body]
+        depth = max(depth, float((standing.ground.height(paths) - paths[..., 2]).max()))
+        for plant in (plant for plant in standing.plants if plant.body == name):
+            frames = np.arange(plant.frames[0], plant.frames[1] + 1)
+            belt = frames[:, None] / motion.rate * standing.ground.belt
+            flat = paths[frames, plant.point, :2] - belt
+            strays += np.linalg.norm(flat - flat.mean(axis=0), axis=-1).tolist()
+    return float(np.sqrt(np.mean(np.square(strays)))), depth
+
+
+def _fade(frames: tuple[int, int], n_frames: int, rate: float) -> Array:
+    """(n_frames,) stiffness that grows a thousandfold before a stay and falls after it."""
+    before = np.maximum(frames[0] - np.arange(n_frames), 0)
+    after = np.maximum(np.arange(n_frames) - frames[1], 0)
+    away = (before + after) / (EASE * rate)
+    return np.where(away <= 1.0, HOLD * 1e-3**away, 0.0)
