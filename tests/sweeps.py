@@ -1,5 +1,6 @@
 """A limb that is moved along known axes, one after the other, as in a calibration phase."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -71,7 +72,7 @@ def swept(
     for axis in (0, 1):
         low, high = reach[axis]
         stops = [0.0, *[high, low] * times[axis], 0.0]
-        for a, b in zip(stops[:-1], stops[1:], strict=True):
+        for a, b in pairwise(stops):
             n = max(int(abs(b - a) / 60.0 * rate), 2)
             path = np.zeros((n, 2))
             path[:, axis] = a + (b - a) * (0.5 - 0.5 * np.cos(np.pi * np.arange(n) / n))

@@ -25,6 +25,8 @@ LAG = 0.5
 """Share of the past that a group of points keeps per step, so that it can follow a small circle."""
 CLEARLY = 0.2
 """Part of a great circle's variance that a small one must leave, to be taken."""
+NARROWEST = np.radians(20.0)
+"""Least angle between a limb and the axis of its circle."""
 AGREE = np.radians(8.0)
 """Angle within which the axis of a circle and that of the rotations are one."""
 MOST_GROUPS = 1500
@@ -186,7 +188,9 @@ def circle_axis(points: Array, label: np.ndarray) -> tuple[Array, bool]:
     great_values, great = np.linalg.eigh(points.T @ points)
     n = len(points)
     freedom = max(n - 2 - len(count), 1)
-    tells = small_values[1] > 10.0 * max(small_values[0], 1e-12)
+    # a mere patch on the sphere lies flattest about its own middle: that is no movement
+    patch = abs(small[:, 0] @ quat.normalise(points.mean(axis=0))) > np.cos(NARROWEST)
+    tells = small_values[1] > 10.0 * max(small_values[0], 1e-12) and not patch
     better = small_values[0] / freedom < CLEARLY * great_values[0] / max(n - 2, 1)
     return (small[:, 0], False) if tells and better else (great[:, 0], True)
 

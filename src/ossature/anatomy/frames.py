@@ -12,6 +12,7 @@ import numpy as np
 
 from ossature.anatomy.front import FrontEvidence, Poses, decide_front
 from ossature.anatomy.planes import (
+    ENOUGH,
     UP,
     PoseCosts,
     body_axes,
@@ -26,6 +27,8 @@ from ossature.values import Frame, Motion, Skeleton
 
 UNSURE = 0.3
 """Confidence in the front below which a warning is given."""
+STEPS = 12
+"""Steps of Weiszfeld's iteration towards a median: enough for a thousandth of the spread."""
 STEEP = np.cos(np.pi / 4)
 """A limb within 45° of a direction counts as going along it."""
 
@@ -73,7 +76,8 @@ def normalise(motion: Motion) -> Normalised:
     poses = world_poses(motion, looked_at(motion))
     costs = pose_costs(poses.frames, poses.joints, skeleton)
     best, voters, say = costs.best, np.flatnonzero(costs.say), costs.say[costs.say > 0.0]
-    pose, unrest, up = typical_pose(poses.rotations[voters], poses.joints[voters])
+    some = voters[:: -(-len(voters) // ENOUGH)]
+    pose, unrest, up = typical_pose(poses.rotations[some], poses.joints[some])
     guess = frontal_normal(pose, unrest, skeleton)
     front, evidence = decide_front(motion, poses, best, guess)
     body = quat.from_matrix(body_axes(front, up))
@@ -132,9 +136,20 @@ def typical_pose(rotations: Array, joints: Array) -> tuple[Array, Array, Array]:
     to_root = quat.inverse(rotations[:, 0])
     seen = quat.rotate(to_root[:, None], joints - joints[:, :1])
     up = quat.rotate(to_root, UP)
-    middle = np.median(seen, axis=0)
-    unrest = np.median(np.linalg.norm(seen - middle, axis=-1), axis=0)
-    return middle, unrest, quat.normalise(np.median(up, axis=0))
+    middle, unrest = spatial_median(seen)
+    return middle, unrest, quat.normalise(spatial_median(up)[0])
+
+
+def spatial_median(points: Array) -> tuple[Array, Array]:
+    """The place (..., 3) nearest to all points (n, ..., 3), and the median distance (...) from it.
+
+    Unlike a median of each coordinate it does not depend on how the frame is turned.
+    """
+    middle = points.mean(axis=0)
+    for _ in range(STEPS):
+        near = 1.0 / np.maximum(np.linalg.norm(points - middle, axis=-1, keepdims=True), 1e-6)
+        middle = np.sum(near * points, axis=0) / near.sum(axis=0)
+    return middle, np.median(np.linalg.norm(points - middle, axis=-1), axis=0)
 
 
 def _seen_from(rotations: Array, axes: Array, say: Array) -> Array:

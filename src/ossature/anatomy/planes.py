@@ -63,14 +63,13 @@ class PoseCosts:
 
 def looked_at(motion: Motion) -> np.ndarray:
     """Frames to look at: some per second, and only such as have a pose."""
-    n = motion.n_frames
-    stride = max(1, int(min(motion.rate / LOOKS, n / ENOUGH)), -(-n // MOST))
-    frames = np.arange(0, n, stride)
-    posed = np.isfinite(motion.rotations[frames]).all(axis=(1, 2))
-    posed &= np.isfinite(motion.root[frames]).all(axis=1)
-    if not posed.any():
+    known = np.isfinite(motion.rotations[..., 0]).all(axis=1) & np.isfinite(motion.root[:, 0])
+    posed = np.flatnonzero(known)
+    if not len(posed):
         raise NotEnoughData("no frame has a whole pose, so there is no default pose to find")
-    return frames[posed]
+    n = len(posed)
+    stride = max(1, int(min(motion.rate / LOOKS, n / ENOUGH)), -(-n // MOST))
+    return posed[::stride]
 
 
 def pose_costs(frames: np.ndarray, joints: Array, skeleton: Skeleton) -> PoseCosts:

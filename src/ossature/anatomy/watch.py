@@ -96,8 +96,12 @@ class Watch:
     def check(self, motion: Motion) -> Findings:
         """How improbable every limb's pose is in every frame."""
         poses = _poses(motion, {limb.name: limb.middle for limb in self.limbs})
-        columns = [self._score(limb, motion, poses) for limb in self.limbs]
-        return Findings(tuple(limb.name for limb in self.limbs), np.stack(columns, axis=-1))
+        scores = {limb.name: self._score(limb, motion, poses) for limb in self.limbs}
+        for name, parent in self.parents.items():
+            # the parent's pose goes into the limb's score: it alone is to blame if it is worse
+            excused = (scores[parent] > 1.0) & (scores[parent] >= scores[name])
+            scores[name] = np.where(excused, np.minimum(scores[name], 1.0), scores[name])
+        return Findings(tuple(scores), np.stack(list(scores.values()), axis=-1))
 
     def mended(self, motion: Motion, findings: Findings | None = None) -> Motion:
         """The motion with improbable limb poses bridged from the good ones before and after."""
