@@ -76,7 +76,8 @@ def find_kinds(
         for there. By default the samples themselves.
     """
     options = options or KindOptions()
-    spread = rotations.spread(samples)
+    # the mean to a ten-millionth of a radian: far below any noise, in a few steps
+    spread = rotations.spread(samples, mean=rotations.frechet_mean(samples, tolerance=1e-7))
     noise = _noise(samples if frames is None else frames, spread)
     threshold = _threshold(samples, spread, noise, options)
     n_free = np.sum(spread.std > threshold[:, None], axis=1)
