@@ -16,6 +16,7 @@ from ossature.calibrate.variety import count_different, spread_frames, varied_fr
 from ossature.errors import NotEnoughData
 from ossature.maths import quat
 from ossature.maths.quat import Array
+from ossature.maths.rigid import fit_rigid
 from ossature.values import Body, Joint, Marker, Recording, Skeleton
 
 FRAMES = 80
@@ -98,7 +99,7 @@ def fit_guess(guess: Guess, observed: Array, *, subject: str = "") -> Calibratio
     beliefs = replace(guess.beliefs, sigma=guess.beliefs.sigma / np.sqrt(repeats))
     fit = adjust(guess.rig, frames, start, beliefs)
     covariances = repeats * _joint_covariances(fit)
-    fit, turns = _aligned(fit, guess.rest)
+    fit, turns = _aligned(fit, guess)
     seen = np.isfinite(frames[..., 0])
     squared = np.sum(fit.residuals**2, axis=-1)
     per_marker = np.sqrt(squared.sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
@@ -152,14 +153,18 @@ def _joint_covariances(fit: Adjustment) -> Array:
     return covariances
 
 
-def _aligned(fit: Adjustment, rest: Array) -> tuple[Adjustment, Array]:
+def _aligned(fit: Adjustment, guess: Guess) -> tuple[Adjustment, Array]:
     """Turn body frames so that bones point in the rest pose as they do on the template.
 
+    The root lies as its markers do there: it branches, so no bone of its own says how.
     Returns the fit in the new frames and the turns (n_bodies, 4) to the new frame from the old.
     """
-    rig = fit.rig
+    rig, rest = fit.rig, guess.rest
     turns = quat.identity((rig.n_bodies,))
-    for body in range(rig.n_bodies):
+    own = np.flatnonzero(rig.marker_bodies == 0)
+    laid = fit_rigid(rig.places[own], guess.rig.places[None, own]).rotations[0]
+    turns[0] = laid if np.isfinite(laid).all() else turns[0]
+    for body in range(1, rig.n_bodies):
         child = bone_child(rig.names, rig.parents, body)
         if child is not None and np.linalg.norm(rest[child]) > 0.0:
             turns[body] = quat.shortest(rig.offsets[child], rest[child])
