@@ -1,7 +1,7 @@
 """Joints, hierarchy and trust from moving bodies: the stage as one function."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,10 +17,12 @@ from ossature.joints.loops import (
     find_attachments,
     find_loops,
 )
+from ossature.joints.looseness import FINEST, fit_looseness, spread_of_bodies
 from ossature.joints.noise import PoseNoise, estimate_noise
 from ossature.joints.outliers import impossible_poses
 from ossature.joints.refine import refine_joint
 from ossature.joints.residuals import products_of_frames, residual_vectors
+from ossature.joints.rings import cut_rings
 from ossature.joints.slips import MOST as MOST_SLIPS
 from ossature.joints.slips import Link, Step, as_event, find_slip, undo_slip
 from ossature.joints.statistics import JointStatistics
@@ -30,6 +32,8 @@ from ossature.values.arrays import Array
 
 LOOSE_JOINT = 0.05
 """Metres: two bodies that miss each other by more than this share no joint."""
+UNKNOWN = 0.03
+"""Metres: a joint whose deviation along its least turned axis exceeds this is a hinge."""
 MOST_FLIPS = 3
 """Rounds of leaving out impossible poses; each lets the next see smaller ones."""
 
@@ -73,15 +77,13 @@ def joints(
     if root is not None and root not in bodies.names:
         raise UnknownName("body", root, bodies.names)
     solution, slips = _settled(bodies, root=root, parents=parents, noise=noise)
+    if parents is None:
+        solution = _with_rings_cut(solution, root)
+    spread = _spread(solution)
+    closures, attachments = _closures(solution, spread)
+    if parents is None:
+        solution = _without_loops(solution, closures)
     connections = [_connection(solution, *link, robust=robust) for link in solution.order]
-    spread = hierarchy.body_noise(
-        solution.products,
-        solution.fits.first,
-        solution.fits.second,
-        solution.tree.edges,
-        bodies.n_bodies,
-    )
-    closures, attachments = _closures(solution, connections, spread)
     bodies = solution.bodies
     return Joints(
         root=bodies.names[solution.root],
@@ -144,16 +146,43 @@ def _apart(bodies: Bodies, links: list[Link]) -> Array:
     return np.linalg.norm(np.stack(vectors, axis=1), axis=-1)
 
 
-def _closures(
-    solution: Solution, connections: list[Connection], spread: Array
-) -> tuple[list[Closure], list[Closure]]:
+def _spread(solution: Solution) -> Array:
+    """(n_bodies,) mean square that each sensor's looseness adds to its joints."""
+    fits, edges, n_bodies = solution.fits, solution.tree.edges, solution.bodies.n_bodies
+    looseness = fit_looseness(solution.products, fits, edges, n_bodies)
+    return spread_of_bodies(looseness, fits, edges, n_bodies)
+
+
+def _with_rings_cut(solution: Solution, root: str | None) -> Solution:
+    bodies, fits = solution.bodies, solution.fits
+    edges = cut_rings(bodies, fits, solution.tree.edges, _spread(solution))
+    if tuple(edges) == solution.tree.edges:
+        return solution
+    tree = hierarchy.judged(solution.products, fits, edges, bodies.n_bodies)
+    start = _root(bodies, fits, tree, root, None)
+    order = hierarchy.parents_from(fits.first, fits.second, tree.edges, start)
+    return replace(solution, tree=tree, order=order, root=start)
+
+
+def _without_loops(solution: Solution, loops: list[Closure]) -> Solution:
+    """A loop's joint is told as such; it does not put the ring's other joints in doubt."""
+    if not loops:
+        return solution
+    fits, n_bodies = solution.fits, solution.bodies.n_bodies
+    pairs = {loop.pair for loop in loops}
+    rows = [k for k, ends in enumerate(zip(fits.first, fits.second, strict=True)) if ends in pairs]
+    edges = list(solution.tree.edges)
+    tree = hierarchy.judged(solution.products, fits, edges, n_bodies, without=rows)
+    return replace(solution, tree=tree)
+
+
+def _closures(solution: Solution, spread: Array) -> tuple[list[Closure], list[Closure]]:
     """Loop joints of the whole take, and joints of a part of it."""
     bodies, fits = solution.bodies, solution.fits
-    names = bodies.names
     joined = {
-        frozenset((names.index(link.child), names.index(link.parent)))
-        for link in connections
-        if link.kind != "free"
+        frozenset((parent, child))
+        for parent, child, row in solution.order
+        if fits.mean_square[row] < LOOSE_JOINT**2
     }
     tree = _links(solution)
     loops = find_loops(bodies, fits, tree, spread, joined)
@@ -180,8 +209,9 @@ def solve(
     never = ~np.isfinite(fits.mean_square)
     products[never] = products[:, never] = 0.0
     products[never, never] = 1e6
+    products += FINEST**2 * np.eye(len(products))
     tree = (
-        hierarchy.best_tree(products, fits.first, fits.second, bodies.n_bodies)
+        hierarchy.best_tree(products, fits, bodies.n_bodies)
         if parents is None
         else _given_tree(bodies, fits, parents)
     )
@@ -232,13 +262,18 @@ def _connection(
     turn = np.r_[3:6, 0:3] if swap else np.arange(6)
     centres, covariance = fits.centres[row][turn], fits.covariance[row][np.ix_(turn, turn)]
     kind = _kind(fits, row)
-    if kind != "fixed":
-        free = _free_directions(fits, row)[turn]
-        refined = refine_joint(
-            bodies, (child, parent), centres, solution.noise, free=free, robust=robust
-        )
-        if refined is not None:
-            centres, covariance = refined.centres, refined.covariance
+    slide = fits.axes[row].reshape(6)[turn] / np.sqrt(2.0)
+
+    def refined(start: Array, free: Array) -> tuple[Array, Array]:
+        ends = (child, parent)
+        better = refine_joint(bodies, ends, start, solution.noise, free=free, robust=robust)
+        return (start, covariance) if better is None else (better.centres, better.covariance)
+
+    if kind == "ball":
+        centres, covariance = refined(centres, np.eye(6))
+        kind = "hinge" if _slides(covariance) else kind
+    if kind == "hinge":
+        centres, covariance = refined(centres - slide * (slide @ centres), _all_but(slide))
     misfit = residual_vectors(bodies, (child, parent), centres)
     rms = float(np.sqrt(np.nanmean(np.sum(misfit**2, axis=-1))))
     axes = fits.axes[row][::-1] if swap else fits.axes[row]
@@ -257,7 +292,7 @@ def _connection(
         axis_in_child=axes[0] if kind == "hinge" else None,
         margin=float(margin),
         rival=None if rival < 0 else (names[fits.first[rival]], names[fits.second[rival]]),
-        ambiguous=bool(margin < hierarchy.CLEAR),
+        ambiguous=bool(hierarchy.in_doubt(solution.tree, fits)[place]),
     )
 
 
@@ -267,12 +302,15 @@ def _kind(fits: PairFits, row: int) -> str:
     return "hinge" if fits.silent[row, 0] else "ball"
 
 
-def _free_directions(fits: PairFits, row: int) -> Array:
-    """(6, n_free) what the motion determines: all but the slide along a hinge's axis."""
-    if not fits.silent[row, 0]:
-        return np.eye(6)
-    slide = fits.axes[row].reshape(6) / np.sqrt(2.0)
-    complement, _ = np.linalg.qr(np.column_stack([slide, np.eye(6)]))
+def _slides(covariance: Array) -> bool:
+    """Whether a joint is known but for one direction: all the rest of its motion is unrest."""
+    deviations = np.sqrt(np.linalg.eigvalsh(covariance[3:, 3:]))
+    return bool(deviations[2] > UNKNOWN and deviations[1] < 0.2 * deviations[2])
+
+
+def _all_but(way: Array) -> Array:
+    """(6, 5) unit directions square to a unit direction (6,)."""
+    complement, _ = np.linalg.qr(np.column_stack([way, np.eye(6)]))
     return complement[:, 1:6]
 
 

@@ -1,25 +1,29 @@
-"""Who is joined to whom: the tree whose residuals, taken together, are smallest.
+"""Who is joined to whom: the tree that makes all residuals, taken together, likeliest.
 
 A loose sensor spoils all its joints at once, and two thighs that swing in one plane fit each other
 nearly as well as the hips do; the sum of residuals then prefers the wrong tree (paper 000, §5).
-What counts is the residual that the others do not explain: the log-determinant of the Gram matrix
-of all residuals of the tree. A loose pelvis moves its three joints together, and together they
-count once. Noise per body is thereby part of the model and need not be guessed. METHODS §2.
+What counts is the residual that the others do not explain. The search goes by the log-determinant
+of the Gram matrix of all residuals of the tree: a loose pelvis moves its three joints together,
+and together they count once. Where edges are close, the looseness of every sensor is fitted, which
+two numbers per body describe, and the likelihood decides. METHODS §2.
 """
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
 
 from ossature.joints.centre import PairFits
+from ossature.joints.looseness import FINEST, fit_looseness
 from ossature.joints.statistics import JointStatistics
 from ossature.values.arrays import Array
 
-FINEST = 1e-4
-"""Metres: residuals below this do not compete."""
-CLEAR = 0.4
-"""Margin (see ``Tree``) from which an edge counts as certain."""
+CONTESTED = 1.5
+"""Margin in ln det below which the likelihood is asked."""
+RIVALS = 3
+"""How many rivals of an edge are put to it."""
+CLEAR = 0.3
+"""Margin from which an edge counts as certain; beside an edge in doubt it must be twice that."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,8 +33,8 @@ class Tree:
     edges: tuple[int, ...]
     """Rows of the ``PairFits`` that are joints."""
     margins: Array
-    """(n_edges,) by how much ln det grows when the best rival takes the edge's place: 0 = a tie,
-    0.7 = the rival leaves twice the unexplained square."""
+    """(n_edges,) by how much the deviance grows when the best rival takes the edge's place:
+    0 = a tie, 0.7 = the rival leaves twice the unexplained square."""
     rivals: tuple[int, ...]
     """The best rival's row for each edge, −1 where there is none."""
 
@@ -52,16 +56,52 @@ def residual_products(statistics: JointStatistics, fits: PairFits) -> Array:
     return selector @ statistics.gram @ selector.T / statistics.count.max()
 
 
-def best_tree(products: Array, first: np.ndarray, second: np.ndarray, n_bodies: int) -> Tree:
-    """The spanning tree with the smallest ln det of its residuals' products."""
-    products = products + FINEST**2 * np.eye(len(first))
-    edges = minimum_spanning_tree(np.diagonal(products), first, second, n_bodies)
+def best_tree(products: Array, fits: PairFits, n_bodies: int) -> Tree:
+    """The likeliest spanning tree, found by exchanging single edges."""
+    edges = minimum_spanning_tree(np.diagonal(products), fits.first, fits.second, n_bodies)
+    _reach_smallest_determinant(products, fits, edges, n_bodies)
     while True:
-        gains, rivals = _exchanges(products, first, second, edges, n_bodies)
+        tree = judged(products, fits, edges, n_bodies)
+        weakest = int(np.argmin(tree.margins))
+        if tree.margins[weakest] >= -1e-9:
+            return tree
+        edges[weakest] = tree.rivals[weakest]
+
+
+def _reach_smallest_determinant(
+    products: Array, fits: PairFits, edges: list[int], n_bodies: int
+) -> None:
+    """Exchange edges, in place, as long as that lowers ln det."""
+    while True:
+        exchanges = [
+            _exchanges(products, fits, edges, place, n_bodies) for place in range(len(edges))
+        ]
+        gains = [gain[0] if len(gain) else np.inf for _, gain in exchanges]
         weakest = int(np.argmin(gains))
         if gains[weakest] >= -1e-9:
-            return Tree(tuple(edges), gains, tuple(rivals))
-        edges[weakest] = rivals[weakest]
+            return
+        edges[weakest] = int(exchanges[weakest][0][0])
+
+
+def judged(
+    products: Array,
+    fits: PairFits,
+    edges: list[int],
+    n_bodies: int,
+    without: Collection[int] = (),
+) -> Tree:
+    """The tree of these edges with each edge's best rival; rows in ``without`` are none."""
+    own = fit_looseness(products, fits, edges, n_bodies).deviance
+    margins, rivals = np.full(len(edges), np.inf), [-1] * len(edges)
+    for place in range(len(edges)):
+        rows, gains = _exchanges(products, fits, edges, place, n_bodies, without)
+        for row, gain in zip(rows[:RIVALS], gains[:RIVALS], strict=True):
+            if gain < CONTESTED:
+                changed = [*edges[:place], int(row), *edges[place + 1 :]]
+                gain = fit_looseness(products, fits, changed, n_bodies).deviance - own
+            if gain < margins[place]:
+                margins[place], rivals[place] = gain, int(row)
+    return Tree(tuple(edges), margins, tuple(rivals))
 
 
 def minimum_spanning_tree(
@@ -78,22 +118,37 @@ def minimum_spanning_tree(
     return edges
 
 
+def in_doubt(tree: Tree, fits: PairFits) -> np.ndarray:
+    """(n_edges,) whether the motion leaves an edge open.
+
+    A margin presupposes all other edges: next to one that is open, or to its rival, it is worth
+    less.
+    """
+    edges = np.array(tree.edges)
+    open_edges = tree.margins < CLEAR
+    rows = np.concatenate([edges[open_edges], np.array(tree.rivals)[open_edges]])
+    touched = np.concatenate([fits.first[rows], fits.second[rows]])
+    beside = np.isin(fits.first[edges], touched) | np.isin(fits.second[edges], touched)
+    return open_edges | (beside & (tree.margins < 2.0 * CLEAR))
+
+
 def _exchanges(
-    products: Array, first: np.ndarray, second: np.ndarray, edges: list[int], n_bodies: int
-) -> tuple[Array, list[int]]:
-    """For each edge the change of ln det when its best rival replaces it, and that rival."""
-    gains, rivals = np.full(len(edges), np.inf), [-1] * len(edges)
-    for place, edge in enumerate(edges):
-        others = [other for other in edges if other != edge]
-        side = _side(first, second, others, n_bodies, int(first[edge]))
-        crossing = np.flatnonzero(side[first] != side[second])
-        score = np.log(unexplained(products, crossing, others))
-        own = score[crossing == edge][0]
-        score[crossing == edge] = np.inf
-        best = int(np.argmin(score))
-        if np.isfinite(score[best]):
-            gains[place], rivals[place] = score[best] - own, int(crossing[best])
-    return gains, rivals
+    products: Array,
+    fits: PairFits,
+    edges: list[int],
+    place: int,
+    n_bodies: int,
+    without: Collection[int] = (),
+) -> tuple[np.ndarray, Array]:
+    """Rows that could take an edge's place, and how much ln det then grows; best first."""
+    edge, others = edges[place], edges[:place] + edges[place + 1 :]
+    side = side_of(fits.first, fits.second, others, n_bodies, int(fits.first[edge]))
+    crossing = np.flatnonzero(side[fits.first] != side[fits.second])
+    score = np.log(unexplained(products, crossing, others))
+    gains = score - score[crossing == edge]
+    rivals = ~np.isin(crossing, [edge, *without])
+    order = np.argsort(gains[rivals], kind="stable")
+    return crossing[rivals][order], gains[rivals][order]
 
 
 def unexplained(products: Array, rows: np.ndarray, given: list[int]) -> Array:
@@ -104,10 +159,10 @@ def unexplained(products: Array, rows: np.ndarray, given: list[int]) -> Array:
     shared = products[given][:, rows]
     block = products[given][:, given]
     explained = np.sum(shared * np.linalg.solve(block, shared), axis=0)
-    return np.maximum(square - explained, FINEST**2 * 1e-3)
+    return np.maximum(square - explained, 1e-3 * FINEST**2)
 
 
-def _side(
+def side_of(
     first: np.ndarray, second: np.ndarray, edges: list[int], n_bodies: int, start: int
 ) -> np.ndarray:
     """(n_bodies,) whether a body hangs together with ``start`` through ``edges``."""
@@ -118,28 +173,6 @@ def _side(
             if side[first[edge]] or side[second[edge]]:
                 side[first[edge]] = side[second[edge]] = True
     return side
-
-
-def body_noise(
-    products: Array, first: np.ndarray, second: np.ndarray, edges: tuple[int, ...], n_bodies: int
-) -> Array:
-    """(n_bodies,) mean square that each body adds to its joints, square metres.
-
-    r²_ij = s_i + s_j, and two joints of one body share s_i: least squares with s ≥ 0.
-    """
-    rows, values = [], []
-    for place, edge in enumerate(edges):
-        for other in edges[place:]:
-            shared = np.zeros(n_bodies)
-            for body in (first[edge], second[edge]):
-                if body in (first[other], second[other]):
-                    same_end = (body == first[edge]) == (body == first[other])
-                    shared[body] = 1.0 if same_end else -1.0
-            if shared.any():
-                sign = 1.0 if shared.sum() > 0 else -1.0
-                rows.append(np.abs(shared))
-                values.append(sign * products[edge, other])
-    return nnls(np.array(rows), np.array(values))[0]
 
 
 def parents_from(
@@ -160,6 +193,20 @@ def parents_from(
     return found
 
 
+def steps_between(
+    first: np.ndarray, second: np.ndarray, edges: Sequence[int], n_bodies: int
+) -> Array:
+    """(n_bodies, n_bodies) number of joints between every two bodies."""
+    steps = np.full((n_bodies, n_bodies), np.inf)
+    np.fill_diagonal(steps, 0.0)
+    for edge in edges:
+        i, j = first[edge], second[edge]
+        steps[i, j] = steps[j, i] = 1.0
+    for via in range(n_bodies):
+        steps = np.minimum(steps, steps[:, via : via + 1] + steps[via : via + 1])
+    return steps
+
+
 def central_body(
     first: np.ndarray, second: np.ndarray, edges: tuple[int, ...], n_bodies: int, travel: Array
 ) -> int:
@@ -167,14 +214,7 @@ def central_body(
 
     ``travel`` (n_bodies,) is how much each body turns; trunks turn less than limbs.
     """
-    steps = np.full((n_bodies, n_bodies), np.inf)
-    np.fill_diagonal(steps, 0.0)
-    degree = np.zeros(n_bodies)
-    for edge in edges:
-        i, j = first[edge], second[edge]
-        steps[i, j] = steps[j, i] = 1.0
-        degree[[i, j]] += 1
-    for via in range(n_bodies):
-        steps = np.minimum(steps, steps[:, via : via + 1] + steps[via : via + 1])
+    steps = steps_between(first, second, edges, n_bodies)
+    degree = (steps == 1.0).sum(axis=1)
     order = np.lexsort((travel, -degree, steps.max(axis=1)))
     return int(order[0])

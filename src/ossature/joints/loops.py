@@ -52,12 +52,12 @@ def find_loops(
 ) -> list[Closure]:
     """Loop joints of the whole take; ``noise`` (n_bodies,) mean square of each body."""
     found = []
-    for row in np.flatnonzero(_holds(fits, noise)):
+    for row in np.flatnonzero(holds(fits, noise)):
         pair = (int(fits.first[row]), int(fits.second[row]))
         closure = Closure(
             pair, (0, bodies.n_frames - 1), fits.centres[row], float(np.sqrt(fits.mean_square[row]))
         )
-        if frozenset(pair) not in skip and not _repeats(bodies, tree, closure):
+        if frozenset(pair) not in skip and not repeats(bodies, tree, closure):
             found.append(closure)
     return distinct(bodies, found)
 
@@ -76,7 +76,7 @@ def find_attachments(
         sums.append(sums[-1] + JointStatistics.of(_frames(bodies, start, start + block)))
     closed = np.stack(
         [
-            _shared(fit_pairs(late + early.scaled(-1.0), pose_noise), noise)
+            shared(fit_pairs(late + early.scaled(-1.0), pose_noise), noise)
             for early, late in zip(sums, sums[need:], strict=False)
         ]
     )
@@ -86,11 +86,11 @@ def find_attachments(
         pair = (int(first[row]), int(second[row]))
         for start, stop in [] if frozenset(pair) in skip else _runs(closed[:, row]):
             total = sums[stop + need - 1] + sums[start].scaled(-1.0)
-            if not _holds(fit_pairs(total, pose_noise, [pair]), noise)[0]:
+            if not holds(fit_pairs(total, pose_noise, [pair]), noise)[0]:
                 continue
             frames = (start * block, (stop + need - 1) * block)
             closure = _fitted(bodies, pair, frames, pose_noise, noise)
-            if closure is not None and not _repeats(bodies, tree, closure):
+            if closure is not None and not repeats(bodies, tree, closure):
                 found.append(closure)
     return distinct(bodies, found)
 
@@ -126,18 +126,18 @@ def _frames(bodies: Bodies, start: int, stop: int) -> Bodies:
     return replace(bodies, positions=bodies.positions[part], rotations=bodies.rotations[part])
 
 
-def _shared(fits: PairFits, noise: Array) -> np.ndarray:
+def shared(fits: PairFits, noise: Array) -> np.ndarray:
     """(n_pairs,) whether some point is shared, be it for want of motion."""
     allowed = LOOSER * (noise[fits.first] + noise[fits.second]) + SMALLEST**2
     return fits.mean_square < allowed
 
 
-def _holds(fits: PairFits, noise: Array) -> np.ndarray:
+def holds(fits: PairFits, noise: Array) -> np.ndarray:
     """(n_pairs,) whether a point is shared, and the motion is rich enough to say so."""
     known = np.sqrt(np.linalg.eigvalsh(fits.covariance[:, 3:, 3:])[:, -1])
     rich = (known < KNOWN_TO) & (fits.motion[:, 0] > TURN**2 / 2.0) & ~fits.silent.any(axis=1)
     near = np.linalg.norm(fits.centres.reshape(-1, 2, 3), axis=-1).max(axis=1) < REACH
-    return _shared(fits, noise) & rich & near
+    return shared(fits, noise) & rich & near
 
 
 def _runs(held: np.ndarray) -> list[tuple[int, int]]:
@@ -160,7 +160,7 @@ def _fitted(
     apart, centres = np.zeros(0), np.zeros(6)
     for _ in range(2):
         fits = fit_pairs(JointStatistics.of(_frames(both, *frames)), own)
-        if not _holds(fits, noise[list(pair)])[0]:
+        if not holds(fits, noise[list(pair)])[0]:
             return None
         centres = fits.centres[0]
         apart = np.linalg.norm(residual_vectors(both, (0, 1), centres), axis=-1)
@@ -183,7 +183,7 @@ def _grown(apart: Array, start: int, stop: int, limit: float) -> tuple[int, int]
     return first, max(last, first + 2)
 
 
-def _repeats(bodies: Bodies, tree: list[Link], closure: Closure) -> bool:
+def repeats(bodies: Bodies, tree: list[Link], closure: Closure) -> bool:
     """Whether the shared point is, most of the time, a joint on the way between the two bodies."""
     part = slice(closure.frames[0], closure.frames[1] + 1)
     here = _world(bodies, closure.pair[0], closure.centres[:3])[part]
