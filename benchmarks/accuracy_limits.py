@@ -100,8 +100,8 @@ def drawn() -> list[str]:
     from_box = share_inside(zyz.to_quat(angles), q, mean)
     return [
         "Poses drawn at random from the limits of a ball joint that moved by ±15° about its rest",
-        f"lie within 5° of what was sampled: from our cone {from_cone:.1%}, from the paper's ZYZ box",
-        f"{from_box:.1%}.",
+        f"lie within 5° of what was sampled: from our cone {from_cone:.1%}, from the paper's ZYZ",
+        f"box {from_box:.1%}.",
         "",
     ]
 

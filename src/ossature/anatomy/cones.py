@@ -1,6 +1,7 @@
 """Swing–twist limits: where bones may point and how far they may twist. METHODS §8."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ossature.anatomy.ranges import Arc, Indices, RangeOptions, find_arc, highest
 from ossature.maths import quat, swing_twist
@@ -110,7 +111,7 @@ def convex_polygons(reach: Array) -> Array:
     return reach[..., None] * normals + along[..., None] * tangents
 
 
-def inside_polygon(points: Array, polygon: Array) -> Array:
+def inside_polygon(points: Array, polygon: Array) -> NDArray[np.bool_]:
     """Whether points (..., 2) lie in the convex polygon (n_corners, 2), its edge included."""
     edges = np.roll(polygon, -1, axis=0) - polygon
     away = points[..., None, :] - polygon
@@ -120,12 +121,18 @@ def inside_polygon(points: Array, polygon: Array) -> Array:
 
 def nearest_in_polygon(points: Array, polygon: Array) -> Array:
     """The points (..., 2) of the convex polygon that lie nearest to ``points`` (..., 2)."""
+    near = np.array(points)
+    outside = ~inside_polygon(near, polygon)
+    near[outside] = _nearest_on_edges(near[outside], polygon)
+    return near
+
+
+def _nearest_on_edges(points: Array, polygon: Array) -> Array:
+    """The same for points (n, 2) outside."""
     edges = np.roll(polygon, -1, axis=0) - polygon
-    away = points[..., None, :] - polygon
     length = np.maximum(np.sum(edges**2, axis=-1), 1e-300)
+    away = points[:, None] - polygon
     share = np.clip(np.sum(away * edges, axis=-1) / length, 0.0, 1.0)
     feet = polygon + share[..., None] * edges
-    distance = np.sum((points[..., None, :] - feet) ** 2, axis=-1)
-    best = np.argmin(distance, axis=-1)[..., None, None]
-    foot = np.take_along_axis(feet, best, axis=-2)[..., 0, :]
-    return np.where(inside_polygon(points, polygon)[..., None], points, foot)
+    best = np.argmin(np.sum((points[:, None] - feet) ** 2, axis=-1), axis=-1)
+    return feet[np.arange(len(points)), best]
