@@ -1,16 +1,24 @@
 """Joint types and limits, and inverse kinematics within them. Times are of the processor."""
 
+import json
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 from ossature import synth
 from ossature.anatomy.limits import LimitOptions, limits
+from ossature.formats import write
 from ossature.maths import quat
 from ossature.pose.reach import reach
-from ossature.values import Body, Joint, Motion, Skeleton
+from ossature.values import Body, Joint, Marker, Motion, Skeleton
+
+HERE = Path(__file__).parent
 
 PAPER_MS = 20.0
 """Mean of paper 001 for 30 bones × 100 samples, on a laptop of 2006."""
@@ -45,31 +53,50 @@ def kinematics() -> list[dict]:
     places = walk.world()[1]
     ends = [n for n in skeleton.names if n.endswith(("_hand", "_foot")) or n == "head"]
     targets = {name: places[:, skeleton.index(name)] for name in ends}
-    start = Motion(skeleton, walk.rotations[:1], walk.root[:1], walk.rate)
-    spread = Motion(
-        skeleton,
-        np.concatenate(
-            [walk.rotations[:, :1], np.repeat(start.rotations[:, 1:], len(places), 0)], 1
-        ),
-        walk.root,
-        walk.rate,
-    )
-    rows = []
-    for shape in ("auto", "none"):
-        seconds = fastest(
-            lambda s=shape: reach(skeleton, targets, start=spread, limits=s, root="held"), 2
-        )
-        label = "within limits" if shape == "auto" else "without limits"
-        rows.append(
-            row(
-                f"reach {label}, batched; peer: 5 000/s asked for",
-                len(places) / seconds,
-                5000.0,
-                "poses/s",
-                more=True,
-            )
-        )
+    poses = np.repeat(walk.rotations[:1], len(places), axis=0)
+    poses[:, 0] = walk.rotations[:, 0]
+    start = Motion(skeleton, poses, walk.root, walk.rate)
+    work = {
+        shape: partial(reach, skeleton, targets, start=start, limits=shape, root="held")
+        for shape in ("auto", "none")
+    }
+    within, without = (len(places) / fastest(each, 2) for each in work.values())
+    rows = [
+        row("reach within limits; peer: 5 000/s asked for", within, 5000.0, "poses/s", more=True),
+        row("reach without limits; peer: the same", without, 5000.0, "poses/s", more=True),
+    ]
+    mink = mink_poses(skeleton, ends, start, targets)
+    if mink is not None:
+        name = f"reach within limits; peer: {mink['name']}, {1e3 * mink['left']:.1f} mm left"
+        rows.append(row(name, within, 1.0 / mink["seconds"], "poses/s", more=True))
     return rows
+
+
+def mink_poses(
+    skeleton: Skeleton, ends: list[str], start: Motion, targets: dict[str, np.ndarray]
+) -> dict | None:
+    """What mink needs for the same targets; None where ``make_peers.sh mink`` was not run."""
+    python = HERE.parent / ".peers" / "mink" / "bin" / "python"
+    if not python.exists():
+        return None
+    bodies = [
+        replace(b, markers=(Marker(f"{b.name}_end", b.joint.in_body),)) if b.name in ends else b
+        for b in skeleton.bodies
+    ]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write(replace(skeleton, bodies=tuple(bodies)), folder / "rig.xml")
+        np.savez(
+            folder / "reach.npz",
+            names=[f"{end}_end" for end in ends],
+            targets=np.stack([targets[end] for end in ends], axis=1),
+            root=start.root,
+            turn=start.rotations[:, 0],
+            root_name=skeleton.names[0],
+        )
+        script = str(HERE / "peers" / "mink_reach.py")
+        done = subprocess.run([str(python), script, name], capture_output=True, text=True)
+    return json.loads(done.stdout) if done.returncode == 0 else None
 
 
 def motion(n: int, n_bones: int = 30) -> Motion:
