@@ -94,9 +94,9 @@ Joint by joint, with noise and soft tissue:
 
 {joints}
 
-`chest` is the joint above the pelvis. The performers' hips lie 40 mm from where regression from
-bony points puts them, and their backs bend in one joint where the template has two: both test what
-motion alone can put right. A collar bone carries one marker and hardly turns; its inner end stays
+`chest` is the joint above the pelvis. The performers' backs bend in one joint where the template
+has two: what motion alone can put right. The seeds are those that the template's weights were
+chosen on; `docs/accuracy.md` further down has real takes. A collar bone carries one marker and hardly turns; its inner end stays
 where the template has it."""
 
 
