@@ -20,6 +20,7 @@ from ossature.errors import BadValue, NotEnoughData, OssatureError
 from ossature.formats import read, write
 from ossature.maths import quat, rotations, swing_twist, zyz
 from ossature.values import Body, Cone, Joint, Limits, Motion, Skeleton
+from samples import some_markers
 from test_cli import command  # noqa: F401
 from test_oss import assert_same
 
@@ -319,8 +320,10 @@ def test_limits_changed_by_hand_are_taken(command, tmp_path, rng):  # noqa: F811
 def test_the_command_refuses_kindly(command, tmp_path, rng):  # noqa: F811
     path = tmp_path / "still.bvh"
     write(motion_of(quat.identity((1,))), path)
-    for args, problem in (((path,), "1 frames carry a pose"),):
-        code, out, err = command("limits", *args, "-o", tmp_path / "rig")
+    markers = tmp_path / "markers.csv"
+    write(some_markers(rng), markers)
+    for file, problem in ((path, "1 frames carry a pose"), (markers, "no moving skeleton")):
+        code, out, err = command("limits", file, "-o", tmp_path / "rig")
         assert (code, out) == (1, "") and problem in err and err.count("\n") == 1
     assert not (tmp_path / "rig").exists()
     assert command("limits", path, "-o", tmp_path / "rig", "--exclude", "a:b")[0] == 2

@@ -1,7 +1,7 @@
 """mink: five position targets on our MJCF within its joint ranges, one pose after the other.
 
-It knows no cones: ball joints move freely. Reads rig.xml and reach.npz from the folder given; prints processor seconds per pose and the mean
-distance left, metres, as JSON.
+It knows no cones: ball joints move freely. Reads rig.xml and reach.npz from the folder given;
+prints processor seconds per pose and the mean distance left, metres, as JSON.
 """
 
 import json

@@ -85,7 +85,6 @@ def limits(
     from ossature.anatomy.limits import limits as find_limits
     from ossature.anatomy.output import summary_json, summary_of, summary_text, write_limits
     from ossature.anatomy.ranges import RangeOptions
-    from ossature.formats import read
 
     options = LimitOptions(
         KindOptions(threshold, minimum),
@@ -94,7 +93,7 @@ def limits(
         zyz=zyz,
         bind=bind,
     )
-    motions = [read(file).motion(subject) for file in files]
+    motions = [_motion(file, subject) for file in files]
     skeleton = find_limits(motions, options=options, exclude=[_frames(text) for text in exclude])
     if edits:
         skeleton = apply_edits(skeleton, read_edits(edits))
@@ -102,6 +101,20 @@ def limits(
     write_limits(skeleton, summary, output)
     click.echo(summary_json(summary) if as_json else summary_text(summary))
     click.echo(output, err=True)
+
+
+def _motion(file: Path, subject: str | None):
+    from ossature.errors import WrongContent
+    from ossature.formats import read
+
+    take = read(file)
+    if "motion" not in take.kinds:
+        raise WrongContent(
+            file,
+            f"holds {' and '.join(take.kinds)} but no moving skeleton; give a motion "
+            "(BVH, AMC, GLB), or make one with: ossature solve",
+        )
+    return take.motion(subject)
 
 
 def _frames(text: str) -> tuple[int, int]:
