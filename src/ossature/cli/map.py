@@ -11,7 +11,6 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.argument("file", type=FILE)
 @click.option(
     "--skeleton",
-    required=True,
     type=FILE,
     help="The character: skeleton.json, .asf, .bvh, .glb and others.",
 )
@@ -29,6 +28,15 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     show_default=True,
     help="Solve for the rest of the physical model, or simulate until it rests.",
 )
+@click.option(
+    "--follow",
+    type=click.Choice(["auto", "markers", "poses"]),
+    default="auto",
+    show_default=True,
+    help="What leads the character; poses suit other proportions than the performer's.",
+)
+@click.option("--no-contacts", is_flag=True, help="Leave feet and ground alone.")
+@click.option("--feet-only", is_flag=True, help="FILE is a motion: mend its feet, keep the rest.")
 @click.option("--subject", help="Whose markers, where the file has several subjects'.")
 @click.option("--mapping", type=FILE, help="Bodies and markers named by hand: a TOML file.")
 @click.option("--own-set", type=FILE, help="Your own marker set, a TOML file.")
@@ -38,9 +46,10 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def map(
     file: Path,
-    skeleton: Path,
+    skeleton: Path | None,
     output: Path,
     mode: str,
+    follow: str,
     subject: str | None,
     mapping: Path | None,
     own_set: Path | None,
@@ -48,6 +57,8 @@ def map(
     unit: str | None,
     up: str | None,
     *,
+    no_contacts: bool,
+    feet_only: bool,
     as_json: bool,
 ) -> None:
     """Move a given skeleton by the recording in FILE.
@@ -58,20 +69,33 @@ def map(
     Example: ossature map walk.c3d --skeleton hero.bvh -o hero
     """
     from ossature import pipeline
-    from ossature.pipeline.mapping import Corrections, MapOptions, map_to, read_corrections
+    from ossature.pipeline.mapping import (
+        Corrections,
+        MapOptions,
+        fix_feet,
+        map_to,
+        read_corrections,
+    )
 
+    if (skeleton is None) != feet_only:
+        raise click.UsageError("give --skeleton, or --feet-only for a motion on its own")
     options = MapOptions(
         mode=mode,
+        follow=follow,
+        contacts=not no_contacts,
         corrections=Corrections() if mapping is None else read_corrections(mapping),
     )
-    mapped = map_to(
-        file,
-        skeleton,
-        subject=subject,
-        options=options,
-        solving=pipeline.SolveOptions(own_set=own_set),
-        progress=lambda saying: click.echo(saying, err=True),
-    )
+
+    def progress(saying: str) -> None:
+        click.echo(saying, err=True)
+
+    if skeleton is None:
+        mapped = fix_feet(file, options=options, progress=progress)
+    else:
+        solving = pipeline.SolveOptions(own_set=own_set)
+        mapped = map_to(
+            file, skeleton, subject=subject, options=options, solving=solving, progress=progress
+        )
     endings = [word.strip().lstrip(".") for word in formats.split(",") if word.strip()]
     pipeline.deliver(mapped, output, formats=endings, unit=unit, up=up)
     if as_json:
@@ -79,9 +103,11 @@ def map(
 
         click.echo(msgspec.json.encode(pipeline.summary_of(mapped)).decode())
     else:
-        click.echo(
-            f"{mapped.recording.subject or mapped.recording.source.file} onto "
-            f"{mapped.skeleton.subject or skeleton.stem}: {mapped.motion.n_frames} frames, "
-            f"markers {1e3 * mapped.rms:.2f} mm rms from the model"
-        )
+        name = mapped.recording.subject or mapped.recording.source.file or file.stem
+        whom = f" onto {mapped.skeleton.subject or skeleton.stem}" if skeleton else ""
+        what = "markers" if skeleton else "joints"
+        off = f"{what} {1e3 * mapped.rms:.2f} mm rms off"
+        click.echo(f"{name}{whom}: {mapped.motion.n_frames} frames, {off}")
+        for note in mapped.warnings:
+            click.echo(f"note: {note}")
         click.echo(output)

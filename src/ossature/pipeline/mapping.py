@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from ossature.errors import BadValue, FormatError, NotEnoughData
@@ -40,12 +41,13 @@ from ossature.pose.pins import (
     slide_and_depth,
     with_pins,
 )
-from ossature.pose.retarget import carry_poses
-from ossature.values import Motion, Recording, Skeleton, Take
+from ossature.pose.retarget import alike, carry_poses, points_of, pose_points
+from ossature.values import Marker, Motion, Recording, Skeleton, Take
 from ossature.values.arrays import Array
 
 ROUNDS = 2
 """How often the ground pushes what is below it, each time from where it has come to."""
+FOLLOW = ("auto", "markers", "poses")
 MODES = ("equilibrium", "dynamics")
 """How the model is brought to rest."""
 
@@ -72,6 +74,9 @@ class MapOptions:
     per square radian: small, for it biases joints that markers determine."""
     let_go: float = 0.06
     """Springs stretched farther than this may let go, metres."""
+    follow: str = "auto"
+    """What leads the character: ``markers`` pull it; ``poses`` turn its parts as the performer's,
+    for other proportions, and its path is scaled to its legs; ``auto`` chooses by the bones."""
     fit_markers: bool = True
     """Find the markers' places on the character from the recording, near the automatic guess."""
     contacts: bool = True
@@ -81,6 +86,8 @@ class MapOptions:
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise BadValue(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
+        if self.follow not in FOLLOW:
+            raise BadValue(f"follow must be one of {', '.join(FOLLOW)}, got {self.follow!r}")
         if not (self.posture > 0.0 and self.let_go > 0.0):
             raise BadValue("posture and let_go must be above zero")
 
@@ -115,19 +122,50 @@ def map_to(
     recording = take.recording(subject).markers()
     shared = {m.name for body in character.bodies for m in body.markers} & set(recording.names)
     if len(shared) >= 3:
-        points, start, set_name = own_attachments(character, recording.names), None, ""
+        points = own_attachments(character, recording.names)
+        job = _Job(recording, points.on(character), rest, points, _targets(recording, points))
     else:
         performer = solve(Take(recordings=(recording,)), options=solving, progress=progress)[0]
-        recording, set_name = performer.recording, performer.marker_set
         watch.seconds.update(performer.seconds)
         with watch.stage("attach", "placing the markers on the character"):
-            points, start = _attach(performer, character, rest, options)
-    return _mapped(recording, character, rest, points, start, set_name, options, watch)
+            job = _attach(performer, character, rest, options)
+    return _mapped(job, options, watch)
+
+
+def fix_feet(
+    source: str | Path | Take,
+    *,
+    options: MapOptions | None = None,
+    progress: Progress = lambda saying: None,
+) -> Solved:
+    """Clean a motion's feet: they stay where they stand and above the ground, all else follows.
+
+    The result's recording holds the joints as they were, its errors how far each has moved.
+    """
+    options, watch = options or MapOptions(), Stopwatch(progress)
+    with watch.stage("read", "reading"):
+        motion = (source if isinstance(source, Take) else read(source)).motion()
+    joints = motion.world()[1]
+    recording = Recording(
+        joints, motion.skeleton.names, motion.rate, motion.skeleton.subject, source=motion.source
+    )
+    points = pose_points(motion.skeleton)
+    bodies = [
+        replace(body, markers=(Marker(body.name, body.joint.in_body),))
+        for body in motion.skeleton.bodies
+    ]
+    shown = replace(motion.skeleton, bodies=tuple(bodies))
+    rest = np.stack([body.joint.rest for body in shown.bodies])
+    start = np.array(motion.rotations), np.array(motion.root)
+    return _mapped(
+        _Job(recording, shown, rest, points, points_of(motion, points), start), options, watch
+    )
 
 
 def read_corrections(path: str | Path) -> Corrections:
     """A TOML file with ``[bodies]``, as ``left_thigh = "LeftUpLeg"``, and ``[markers]``, as
-    ``LKNE = { body = "LeftUpLeg", at = [0.05, 0.0, -0.4] }``, metres in the body's frame."""
+    ``LKNE = { body = "LeftUpLeg", at = [0.05, 0.0, -0.4] }``, metres in the body's frame. Each
+    ``[[holds]]`` pins a point: ``body``, ``at`` in its frame, ``to`` in the world, ``frames``."""
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -137,7 +175,15 @@ def read_corrections(path: str | Path) -> Corrections:
         raise FormatError(path, '[bodies] must hold lines such as left_thigh = "LeftUpLeg"')
     for label, entry in table.get("markers", {}).items():
         markers[label] = _marker_entry(Path(path), label, entry)
-    return Corrections(bodies, markers)
+    holds = tuple(_hold_entry(Path(path), entry) for entry in table.get("holds", []))
+    return Corrections(bodies, markers, holds)
+
+
+def _hold_entry(path: Path, entry: Any) -> Hold:
+    try:
+        return msgspec.convert(entry, Hold)
+    except msgspec.ValidationError as error:
+        raise FormatError(path, f"[[holds]] needs body, at, to and frames: {error}") from None
 
 
 def _marker_entry(path: Path, label: str, entry: Any) -> tuple[str, tuple[float, float, float]]:
@@ -160,10 +206,23 @@ def _character(source: str | Path | Take | Skeleton) -> tuple[Skeleton, Array]:
     return skeleton, np.stack([body.joint.rest for body in skeleton.bodies])
 
 
-def _attach(
-    performer: Solved, character: Skeleton, rest: Array, options: MapOptions
-) -> tuple[Attachments, tuple[Array, Array]]:
-    """The performer's markers on the character, and poses to start from."""
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """What is to be brought to rest."""
+
+    recording: Recording
+    character: Skeleton
+    """With the markers that are reported on."""
+    rest: Array
+    points: Attachments
+    targets: Array
+    """(n_frames, n_points, 3) what pulls each point."""
+    start: tuple[Array, Array] | None = None
+    marker_set: str = ""
+
+
+def _attach(performer: Solved, character: Skeleton, rest: Array, options: MapOptions) -> _Job:
+    """The performer's markers on the character, or its poses where the two are not alike."""
     if not performer.marker_set:
         raise NotEnoughData(
             f"the recording's labels ({', '.join(performer.recording.names[:6])}, …) are no "
@@ -173,11 +232,24 @@ def _attach(
     given = options.corrections.bodies
     one, other = figure_at_rest(performer.skeleton), figure_at_rest(character, given, rest)
     points = _corrected(transfer(one, other), character, options.corrections)
+    recording, set_name = performer.recording, performer.marker_set
+    follow = options.follow
+    if follow == "poses" or (follow == "auto" and not alike(one, other)):
+        scale = other.size() / one.size()
+        poses = carry_poses(one, other, performer.motion, scale=scale)
+        moved = Motion(character, *poses, recording.rate)
+        scaled = recording.with_positions(
+            scale * recording.positions, did=f"scaled by {scale:.3f} to the character's legs"
+        )
+        shown, points = points.on(character), pose_points(character)
+        return _Job(scaled, shown, rest, points, points_of(moved, points), poses, set_name)
     start = carry_poses(one, other, performer.motion, points.rig(character))
     if options.fit_markers:
-        observed = _targets(performer.recording, points)
+        observed = _targets(recording, points)
         points = refine(character, points, observed, start, posture=options.posture)
-    return _corrected(points, character, options.corrections), start
+        points = _corrected(points, character, options.corrections)
+    targets = _targets(recording, points)
+    return _Job(recording, points.on(character), rest, points, targets, start, set_name)
 
 
 def _corrected(points: Attachments, character: Skeleton, said: Corrections) -> Attachments:
@@ -201,30 +273,21 @@ def _targets(recording: Recording, points: Attachments) -> Array:
     return recording.positions[:, [recording.index(name) for name in points.names]]
 
 
-def _mapped(
-    recording: Recording,
-    character: Skeleton,
-    rest: Array,
-    points: Attachments,
-    start: tuple[Array, Array] | None,
-    set_name: str,
-    options: MapOptions,
-    watch: Stopwatch,
-) -> Solved:
-    targets = _targets(recording, points)
-    weights = np.broadcast_to(points.weights, targets.shape[:2])
+def _mapped(job: _Job, options: MapOptions, watch: Stopwatch) -> Solved:
+    recording, character, points = job.recording, job.character, job.points
+    weights = np.broadcast_to(points.weights, job.targets.shape[:2])
     rig = points.rig(character)
     stiffness = posture_weights(rig, options.posture)
-    pulls = Pulls(rig, targets, weights, stiffness, rest, firm_bounds(character))
+    pulls = Pulls(rig, job.targets, weights, stiffness, job.rest, firm_bounds(character))
     with watch.stage("solve", f"solving {recording.n_frames} frames"):
-        first = robust_start(pulls, options.let_go, start)
+        first = robust_start(pulls, options.let_go, job.start)
         _check_posed(first, recording)
         holds = springs_that_hold(first.marker_error, options.let_go)
         pulls = replace(pulls, weights=weights * holds)
         poses = equilibrium(pulls, (first.rotations, first.root))
-        motion = _as_motion(recording, points.on(character), poses)
+        motion = _as_motion(recording, character, poses)
     with watch.stage("contacts", "looking for feet on the ground"):
-        standing = _standing(motion, rest, options)
+        standing = _standing(motion, job.rest, options)
         pulls = _pinned(pulls, motion, standing, options)
     if options.mode == "dynamics":
         with watch.stage("simulate", "simulating until every frame rests"):
@@ -238,7 +301,7 @@ def _mapped(
     errors = marker_errors(recording, motion)
     said = _said(motion, standing, int((~holds).sum()))
     return Solved(
-        recording, motion, errors, set_name, said, dict(watch.seconds), standing.contacts()
+        recording, motion, errors, job.marker_set, said, dict(watch.seconds), standing.contacts()
     )
 
 

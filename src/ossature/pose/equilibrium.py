@@ -58,16 +58,7 @@ def posture_weights(rig: Rig, posture: float) -> Array:
 
 def equilibrium(pulls: Pulls, start: tuple[Array, Array] | None = None) -> PoseResult:
     """The pose of least energy in every frame."""
-    return solve_frames(
-        pulls.rig,
-        pulls.targets,
-        start=start,
-        weights=pulls.weights,
-        rest=pulls.rest,
-        rest_weights=pulls.rest_weights,
-        bounds=pulls.bounds,
-        options=PoseOptions(tolerance=1e-5, max_iterations=60),
-    )
+    return _solve(pulls, start, PoseOptions(tolerance=1e-5, max_iterations=60))
 
 
 def robust_start(
@@ -80,6 +71,10 @@ def robust_start(
     scale
         Distance at which a marker begins to be doubted, metres.
     """
+    return _solve(pulls, start, PoseOptions(loss="geman-mcclure", loss_scale=scale))
+
+
+def _solve(pulls: Pulls, start: tuple[Array, Array] | None, options: PoseOptions) -> PoseResult:
     return solve_frames(
         pulls.rig,
         pulls.targets,
@@ -88,7 +83,7 @@ def robust_start(
         rest=pulls.rest,
         rest_weights=pulls.rest_weights,
         bounds=pulls.bounds,
-        options=PoseOptions(loss="geman-mcclure", loss_scale=scale),
+        options=options,
     )
 
 

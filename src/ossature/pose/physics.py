@@ -42,6 +42,8 @@ class Model:
     tree: Tree
     bodies: np.ndarray
     """(n_bodies,) the model's number of each body."""
+    first: np.ndarray
+    """(n_bodies,) where each body's coordinates start: MuJoCo goes down one limb at a time."""
     mocap: np.ndarray
     """(n_points,) row of each point's target."""
     softness: Array
@@ -109,10 +111,11 @@ def _make_springs(solref: Array, solimp: Array, weights: Array, softness: Array)
 def put_pose(model: Model, rotations: Array, root: Array) -> None:
     """Set the state: local rotations (n_bodies, 4) and the root's place; at rest."""
     tree, data = model.tree, model.data
-    angles = [root, rotations[0]]
+    data.qpos[:7] = np.concatenate([root, rotations[0]])
     for body in range(1, tree.n_bodies):
-        angles.append(_coordinates(tree, body, rotations[body]))
-    data.qpos[:] = np.concatenate(angles)
+        own = _coordinates(tree, body, rotations[body])
+        first = model.first[body]
+        data.qpos[first : first + len(own)] = own
     data.qvel[:] = 0.0
 
 
@@ -203,7 +206,10 @@ def _compiled(mujoco: ModuleType, model: Any, rig: Rig, rest: Array) -> Model:
     if order != list(points):
         raise BadValue("MuJoCo put the springs in another order than they were made in")
     softness = model.body_invweight0[bodies[rig.tree.marker_bodies], 0]
-    built = Model(mujoco, model, data, rig.tree, bodies, mocap, np.maximum(softness, 1e-9))
+    joints = np.maximum(model.body_jntadr[bodies], 0)  # a fixed body has none, and needs none
+    first = model.jnt_qposadr[joints]
+    softness = np.maximum(softness, 1e-9)
+    built = Model(mujoco, model, data, rig.tree, bodies, first, mocap, softness)
     limits = np.full(model.njnt, LIMIT)
     moving = np.maximum(model.dof_invweight0[model.jnt_dofadr], 1e-9)
     _make_springs(model.jnt_solref, model.jnt_solimp, limits, moving)
@@ -222,6 +228,11 @@ def _coordinates(tree: Tree, body: int, q: Array) -> Array:
         return np.zeros(0)
     if len(dofs) == 1:
         axis = tree.dof_axis[dofs[0]]
-        return np.array([2.0 * np.arctan2(moved[1:] @ axis, moved[0])])
+        return _wrapped(np.array([2.0 * np.arctan2(moved[1:] @ axis, moved[0])]))
     second = quat.rotate(tree.rest[body], tree.dof_axis[dofs[1]])
-    return universal_angles(moved, tree.dof_axis[dofs[0]], second)
+    return _wrapped(universal_angles(moved, tree.dof_axis[dofs[0]], second))
+
+
+def _wrapped(angles: Array) -> Array:
+    """Within half a turn: a spring must not pull the long way round."""
+    return np.remainder(angles + np.pi, 2.0 * np.pi) - np.pi

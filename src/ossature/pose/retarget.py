@@ -9,17 +9,60 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ossature.maths import quat
-from ossature.pose.attach import NEXT, Figure, lay_part
+from ossature.maths import chain, quat
+from ossature.pose.attach import NEXT, Attachments, Figure, lay_part
 from ossature.pose.naming import chain_between
 from ossature.pose.start import on_joints
 from ossature.pose.tree import Rig
-from ossature.values import Motion
+from ossature.values import Motion, Skeleton
 from ossature.values.arrays import Array
+
+ALIKE = 1.25
+"""Bones whose lengths differ by more than this, or figures by half as much, are led by poses:
+markers would bend the limbs of a character that has none of the performer's proportions."""
+ARM = 0.1
+"""Metres from a body's joint to the points that say how it is turned."""
+
+
+def alike(performer: Figure, character: Figure) -> bool:
+    """Whether the performer's markers can pull the character as they are."""
+    ratios = [character.size() / performer.size()] * 2
+    for part in ("upper_arm", "forearm", "thigh", "shin"):
+        for side in ("left", "right"):
+            name = f"{side}_{part}"
+            if name in performer.parts and name in character.parts:
+                ends = performer.end(name), character.end(name)
+                if ends[0] is not None and ends[1] is not None:
+                    own = np.linalg.norm(ends[0] - performer.joint(name))
+                    other = np.linalg.norm(ends[1] - character.joint(name))
+                    ratios.append(float(other / max(own, 1e-9)))
+    size = abs(np.log(ratios[0])) < 0.5 * np.log(ALIKE)
+    return size and max(abs(np.log(np.maximum(ratios, 1e-9)))) < np.log(ALIKE)
+
+
+def pose_points(skeleton: Skeleton) -> Attachments:
+    """Three points on every body: pulled together they pull it to a pose."""
+    n_bodies = len(skeleton.bodies)
+    places = ARM * np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    return Attachments(
+        ("",) * (3 * n_bodies),
+        np.repeat(np.arange(n_bodies), 3),
+        np.tile(places, (n_bodies, 1)),
+        np.tile([1.0, 0.3, 0.3], n_bodies),
+    )
+
+
+def points_of(motion: Motion, points: Attachments) -> Array:
+    """(n_frames, n_points, 3) where a motion has these points in the world."""
+    return chain.place_points(*motion.world(), points.bodies.tolist(), points.places)
 
 
 def carry_poses(
-    performer: Figure, character: Figure, motion: Motion, rig: Rig, scale: float = 1.0
+    performer: Figure,
+    character: Figure,
+    motion: Motion,
+    rig: Rig | None = None,
+    scale: float = 1.0,
 ) -> tuple[Array, Array]:
     """Local rotations (n_frames, n_bodies, 4) and root places (n_frames, 3) of the character.
 
@@ -28,7 +71,7 @@ def carry_poses(
     motion
         The performer's.
     rig
-        The character's, for what its joints allow.
+        The character's, for what its joints allow; None: as if all were ball joints.
     scale
         Of the root's path, about the world's origin.
     """
@@ -89,7 +132,7 @@ def _share_between(character: Figure, world: dict[int, Array]) -> None:
             world[between] = quat.multiply(turned, quat.between(rest[body], rest[between]))
 
 
-def _allowed(character: Figure, world: dict[int, Array], rig: Rig) -> Array:
+def _allowed(character: Figure, world: dict[int, Array], rig: Rig | None) -> Array:
     """Local rotations that the joints allow, each body as near its world rotation as it can be
     below a parent that may have fallen short."""
     parents, rest = character.skeleton.parents, character.rotations
@@ -102,7 +145,7 @@ def _allowed(character: Figure, world: dict[int, Array], rig: Rig) -> Array:
             still = rest[body] if parent < 0 else quat.between(rest[parent], rest[body])
             wanted = world.get(body)
             local[:, body] = still if wanted is None else quat.between(above, wanted)
-        local = on_joints(rig.tree, local)
+        local = local if rig is None else on_joints(rig.tree, local)
         for body in bodies:
             parent = parents[body]
             above = quat.identity((n_frames,)) if parent < 0 else actual[:, parent]
