@@ -18,6 +18,7 @@ from ossature.anatomy.parameters import limb_points, parameterise
 from ossature.cli import ossature
 from ossature.errors import BadValue, FormatError, UnknownName
 from ossature.formats import read, write
+from ossature.formats.compact_parquet import write_compact_parquet
 from ossature.maths import quat, two_axes
 from ossature.maths.branches import smoothest
 from ossature.values import Movement
@@ -273,6 +274,18 @@ def test_command_line_and_back(tmp_path, calibration):
     (tmp_path / "out" / "skeleton.json").unlink()
     with pytest.raises(FormatError, match=r"needs the skeleton\.json"):
         read(tmp_path / "out" / "parameters.csv")
+
+
+def test_parquet(tmp_path, calibration):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    compact = calibration.compact
+    write_compact_parquet(tmp_path / "a.parquet", compact)
+    table = parquet.read_table(tmp_path / "a.parquet")
+    assert tuple(table.column_names[7:]) == compact.names
+    assert_close(
+        table["left_shin.bend"].to_numpy(), compact.angles[:, compact.index("left_shin.bend")]
+    )
+    assert b"left_shin" in table.schema.metadata[b"ossature.skeleton"]
 
 
 def test_cmu_walk_is_told_exactly():

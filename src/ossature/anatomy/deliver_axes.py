@@ -11,6 +11,7 @@ from ossature.anatomy.deliver_frames import frames_summary, write_summary
 from ossature.anatomy.watch import Findings
 from ossature.formats import write
 from ossature.formats.compact_csv import write_compact_csv
+from ossature.formats.compact_parquet import write_compact_parquet
 
 
 def axes_summary(found: MovementAxes, findings: Findings | None = None) -> dict[str, Any]:
@@ -73,6 +74,8 @@ def deliver_axes(
     for ending in dict.fromkeys(formats):
         if ending == "csv":
             write_compact_csv(folder / "parameters.csv", found.compact)
+        elif ending == "parquet":
+            write_compact_parquet(folder / "parameters.parquet", found.compact)
         elif ending == "oss":
             write(found.compact, folder / "parameters.oss")
         else:

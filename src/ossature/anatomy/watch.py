@@ -216,14 +216,17 @@ def _away(q: Array, leap: float, longest: int) -> np.ndarray:
     """(n_frames,) frames between a jump and the jump back to where the limb was."""
     away = np.zeros(len(q), dtype=bool)
     jumps = np.flatnonzero(quat.angle(quat.between(q[:-1], q[1:])) > leap) + 1
+    back = 0
     for place, start in enumerate(jumps):
+        if start <= back:  # the jump that brought it back does not take it away again
+            continue
+        size = quat.angle(quat.between(q[start - 1], q[start]))
         for end in jumps[place + 1 :]:
-            if end - start > longest or away[start]:
+            if end - start > longest:
                 break
-            # back on the path that it left: nearer than it could have gone by itself
-            size = quat.angle(quat.between(q[start - 1], q[start]))
             if quat.angle(quat.between(q[start - 1], q[end])) < 0.5 * size:
-                away[start:end] = True
+                away[start:end], back = True, end
+                break
     return away
 
 

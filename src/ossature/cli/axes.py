@@ -34,7 +34,7 @@ import click
     default="csv",
     show_default=True,
     metavar="LIST",
-    help="Of the compact motion: csv, oss; other endings get the motion made of it.",
+    help="Of the compact motion: csv, oss, parquet; other endings get the motion made of it.",
 )
 @click.option(
     "--clean",
