@@ -15,8 +15,9 @@ from ossature.pose import lanes
 from ossature.pose.bound_lanes import pull_inside
 from ossature.pose.bounds import make_bounds
 from ossature.pose.reach import reach
+from ossature.pose.solve import solve
 from ossature.pose.tree import Rig, build_tree
-from ossature.values import Body, Joint, Marker, Motion, Skeleton
+from ossature.values import Body, Joint, Marker, Motion, Recording, Skeleton
 from test_limits import ball_samples, motion_of
 
 X, Y = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
@@ -194,3 +195,21 @@ def test_learned_limits_bring_poses_nearer_to_the_recorded(rng):
         if shape == "auto":
             assert worst_excess(found) < 0.1
     assert errors["auto"] < errors["none"]
+
+
+def test_a_recording_is_solved_within_limits(rng):
+    """Markers show poses far outside what the joints were seen to do."""
+    skeleton = arm(rng)
+    places = 0.05 * np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, 0.5]])
+    bodies = [
+        replace(b, markers=tuple(Marker(f"{b.name}{i}", p) for i, p in enumerate(places)))
+        for b in skeleton.bodies
+    ]
+    skeleton = replace(skeleton, bodies=tuple(bodies))
+    turned, joints = reachable(skeleton, rng, 30).world()
+    beyond = quat.multiply(turned, quat.exp(rng.normal(scale=0.4, size=(30, 4, 3))))
+    positions = (joints[:, :, None] + quat.rotate(beyond[:, :, None], places)).reshape(30, 16, 3)
+    names = [marker.name for body in skeleton.bodies for marker in body.markers]
+    recording = Recording(positions, tuple(names), 60.0)
+    assert worst_excess(solve(recording, skeleton).motion) > 5
+    assert worst_excess(solve(recording, skeleton, limits="auto").motion) < 0.1

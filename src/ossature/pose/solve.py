@@ -6,11 +6,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ossature.errors import NotEnoughData
+from ossature.pose.bounds import hold_within, make_bounds
 from ossature.pose.frames import PoseOptions, Status, solve_frames
 from ossature.pose.smooth import smooth_frames
 from ossature.pose.tree import Indices, compile_rig
 from ossature.values import Motion, Recording, Skeleton
 from ossature.values.arrays import Array
+
+LIMIT_WEIGHT = 10.0
+"""Pull back into the limits, square metres per square radian: beside 3 mm of marker error it leaves
+about a hundredth of a degree, which is then cut off."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +60,7 @@ def solve(
     *,
     weights: ArrayLike | None = None,
     smooth: bool = False,
+    limits: str = "none",
     options: PoseOptions | None = None,
 ) -> SolveResult:
     """Fit a skeleton whose lengths and marker places are known to every frame of a recording.
@@ -68,6 +74,8 @@ def solve(
         Trust in each of the recording's markers that the skeleton carries, in their order.
     smooth
         Fit the whole clip at once instead of frame by frame; see ``smooth_frames``.
+    limits : str
+        Keep joints within the skeleton's limits: ``auto``, ``ellipse`` or ``zyz``, as in ``reach``.
     """
     carried = {marker.name for body in skeleton.bodies for marker in body.markers}
     names = tuple(name for name in recording.names if name in carried)
@@ -77,13 +85,19 @@ def solve(
         )
     rig = compile_rig(skeleton, names)
     observed = recording.select(names).positions
-    result = solve_frames(rig, observed, weights=weights, options=options)
+    bounds = None
+    if limits != "none":
+        bounds = make_bounds(skeleton, limits)._replace(weight=np.array([LIMIT_WEIGHT]))
+    result = solve_frames(rig, observed, weights=weights, bounds=bounds, options=options)
     if len(result.held) == len(observed):
         raise NotEnoughData("no frame shows three markers off a line; there is no pose to find")
     found = smooth_frames(rig, observed, result, rate=recording.rate) if smooth else result
+    rotations = (
+        found.rotations if bounds is None else hold_within(skeleton, found.rotations, limits)
+    )
     motion = Motion(
         skeleton,
-        found.rotations,
+        rotations,
         found.root,
         recording.rate,
         marks=recording.marks,
