@@ -80,7 +80,7 @@ def pose_costs(frames: np.ndarray, joints: Array, skeleton: Skeleton) -> PoseCos
             f"the skeleton has {np.count_nonzero(weights)} joints that bones connect; "
             f"body planes need {FEWEST}"
         )
-    weights = weights / weights.sum()
+    joints, weights = joints[:, weights > 0.0], weights[weights > 0.0] / weights.sum()
     centred = joints - (weights @ joints)[:, None]
     covariance = np.matmul((centred * weights[:, None]).transpose(0, 2, 1), centred)
     values, vectors = np.linalg.eigh(covariance)
@@ -97,18 +97,33 @@ def pose_costs(frames: np.ndarray, joints: Array, skeleton: Skeleton) -> PoseCos
 
 
 def joint_weights(skeleton: Skeleton) -> Array:
-    """(n_bodies,) bone that meets at each joint, metres: fingers count less than thighs."""
-    lengths = np.linalg.norm(skeleton.offsets, axis=-1)
+    """(n_bodies,) bone that meets at each joint, metres: fingers count less than thighs.
+
+    The root's own origin lies where a sensor sat and counts nothing.
+    """
+    lengths = bone_lengths(skeleton)
     weights = lengths.copy()
     for index, parent in enumerate(skeleton.parents):
         if parent >= 0:
             weights[parent] += lengths[index]
-    return weights
+    return np.where(np.array(skeleton.parents) < 0, 0.0, weights)
+
+
+def bone_lengths(skeleton: Skeleton) -> Array:
+    """(n_bodies,) from the parent's joint to each joint, metres.
+
+    Joints on the root, whose origin may be anywhere, are measured from their own middle.
+    """
+    offsets = skeleton.offsets
+    on_root = [i for i, p in enumerate(skeleton.parents) if p >= 0 and skeleton.parents[p] < 0]
+    if on_root:
+        offsets[on_root] -= offsets[on_root].mean(axis=0)
+    return np.linalg.norm(offsets, axis=-1)
 
 
 def body_size(skeleton: Skeleton) -> float:
     """The longest way along the bones from one joint to another, metres."""
-    lengths = np.linalg.norm(skeleton.offsets, axis=-1)
+    lengths = bone_lengths(skeleton)
     below = np.zeros(len(lengths))
     longest = 0.0
     for index in range(len(lengths) - 1, 0, -1):

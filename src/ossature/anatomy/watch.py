@@ -20,7 +20,7 @@ from ossature.values import Motion
 
 NEIGHBOURS = 3
 """The distance to this many nearest known poses tells the density."""
-KNOWN = 4000
+KNOWN = 12000
 """Poses kept of each limb."""
 PARENT = 0.5
 """Weight of the parent's pose beside the limb's own."""
