@@ -155,7 +155,7 @@ def _spread(solution: Solution) -> Array:
 
 def _with_rings_cut(solution: Solution, root: str | None) -> Solution:
     bodies, fits = solution.bodies, solution.fits
-    edges = cut_rings(bodies, fits, solution.tree.edges, _spread(solution))
+    edges = cut_rings(bodies, fits, solution.products, solution.tree.edges, _spread(solution))
     if tuple(edges) == solution.tree.edges:
         return solution
     tree = hierarchy.judged(solution.products, fits, edges, bodies.n_bodies)

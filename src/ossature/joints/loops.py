@@ -59,7 +59,7 @@ def find_loops(
         )
         if frozenset(pair) not in skip and not repeats(bodies, tree, closure):
             found.append(closure)
-    return distinct(bodies, found)
+    return distinct(bodies, tree, found)
 
 
 def find_attachments(
@@ -92,20 +92,22 @@ def find_attachments(
             closure = _fitted(bodies, pair, frames, pose_noise, noise)
             if closure is not None and not repeats(bodies, tree, closure):
                 found.append(closure)
-    return distinct(bodies, found)
+    return distinct(bodies, tree, found)
 
 
-def distinct(bodies: Bodies, closures: list[Closure]) -> list[Closure]:
+def distinct(bodies: Bodies, tree: list[Link], closures: list[Closure]) -> list[Closure]:
     """One closure per point and time: hands held with stiff wrists also join the forearms.
 
-    The two bodies nearest to the point keep it.
+    The two bodies that are most joints apart keep it, for a chain is held by its ends; then the
+    two nearest to the point.
     """
 
-    def arm(closure: Closure) -> float:
-        return float(np.linalg.norm(closure.centres[:3]) + np.linalg.norm(closure.centres[3:]))
+    def rank(closure: Closure) -> tuple[int, float]:
+        arms = np.linalg.norm(closure.centres.reshape(2, 3), axis=-1)
+        return -len(path(tree, *closure.pair)), float(arms.sum())
 
     kept: list[Closure] = []
-    for closure in sorted(closures, key=arm):
+    for closure in sorted(closures, key=rank):
         if not any(_same(bodies, closure, other) for other in kept):
             kept.append(closure)
     return kept

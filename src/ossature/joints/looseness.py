@@ -78,8 +78,14 @@ def _shapes(fits: PairFits, edges: Sequence[int], n_bodies: int) -> Array:
 def spread_of_bodies(
     looseness: Looseness, fits: PairFits, edges: Sequence[int], n_bodies: int
 ) -> Array:
-    """(n_bodies,) mean square that each sensor adds to its joints, on average; square metres."""
-    shapes = _shapes(fits, edges, n_bodies)
-    own = np.diagonal(shapes, axis1=1, axis2=2)
-    added = looseness.shift[:, None] * own[:n_bodies] + looseness.turn[:, None] * own[n_bodies:]
-    return added.sum(axis=1) / np.maximum((own[:n_bodies] > 0).sum(axis=1), 1)
+    """(n_bodies,) mean square that each sensor adds to its joints, on average; square metres.
+
+    Which of two sensors is to blame, one joint alone does not say; nobody is granted less than
+    half of its tightest joint.
+    """
+    own = np.diagonal(_shapes(fits, edges, n_bodies), axis1=1, axis2=2)
+    shifted, turned = own[:n_bodies], own[n_bodies:]
+    added = looseness.shift[:, None] * shifted + looseness.turn[:, None] * turned
+    tightest = np.where(shifted > 0, np.diagonal(looseness.products), np.inf).min(axis=1)
+    mean = added.sum(axis=1) / np.maximum((shifted > 0).sum(axis=1), 1)
+    return np.maximum(mean, 0.5 * tightest)

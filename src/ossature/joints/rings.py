@@ -10,30 +10,39 @@ import numpy as np
 from ossature.joints.centre import PairFits
 from ossature.joints.hierarchy import side_of, steps_between
 from ossature.joints.loops import Closure, holds, repeats, shared
+from ossature.joints.looseness import fit_looseness
 from ossature.joints.slips import Link
 from ossature.values import Bodies
 from ossature.values.arrays import Array
 
 
-def cut_rings(bodies: Bodies, fits: PairFits, edges: tuple[int, ...], noise: Array) -> list[int]:
+def cut_rings(
+    bodies: Bodies, fits: PairFits, products: Array, edges: tuple[int, ...], noise: Array
+) -> list[int]:
     """The tree's edges with each ring cut opposite to the trunk.
 
     Parameters
     ----------
+    products : (n_pairs, n_pairs)
+        Mean products of all residuals, square metres.
     noise : (n_bodies,)
         Mean square that each body adds to its joints, square metres.
     """
-    chosen = list(edges)
-    for edge in np.flatnonzero(holds(fits, noise)):
+    chosen, rich = list(edges), holds(fits, noise)
+    for edge in np.flatnonzero(rich):
         if edge in chosen:
-            instead = _way_round(bodies, fits, chosen, int(edge), noise)
+            instead = _way_round(bodies, fits, products, chosen, int(edge), noise)
             swapped = [instead if other == edge else other for other in chosen]
-            if _width(fits, swapped) < _width(fits, chosen):
+            narrower = _width(fits, chosen) - _width(fits, swapped)
+            # of two that are equal the richer one is the loop: the other could not be told
+            if narrower > 0 or (narrower == 0 and not rich[instead]):
                 chosen = swapped
     return chosen
 
 
-def _way_round(bodies: Bodies, fits: PairFits, edges: list[int], edge: int, noise: Array) -> int:
+def _way_round(
+    bodies: Bodies, fits: PairFits, products: Array, edges: list[int], edge: int, noise: Array
+) -> int:
     """The joint that would hold the tree together without ``edge``; ``edge`` if there is none.
 
     ``edge`` turns about all axes. Two bodies on either side of it can share another point only if
@@ -44,13 +53,19 @@ def _way_round(bodies: Bodies, fits: PairFits, edges: list[int], edge: int, nois
     across = shared(fits, noise) & (side[fits.first] != side[fits.second])
     across[edge] = False
     tree = [Link(int(fits.first[k]), int(fits.second[k]), fits.centres[k]) for k in edges]
-    arms = np.linalg.norm(fits.centres.reshape(-1, 2, 3), axis=-1).sum(axis=1)
-    for row in sorted(np.flatnonzero(across), key=lambda row: arms[row]):
-        pair = (int(fits.first[row]), int(fits.second[row]))
-        closure = Closure(pair, (0, bodies.n_frames - 1), fits.centres[row], 0.0)
-        if not repeats(bodies, tree, closure):
-            return int(row)
-    return edge
+    found = [int(row) for row in np.flatnonzero(across) if _differs(bodies, fits, tree, int(row))]
+    return min(
+        found,
+        key=lambda row: fit_looseness(products, fits, [*others, row], bodies.n_bodies).deviance,
+        default=edge,
+    )
+
+
+def _differs(bodies: Bodies, fits: PairFits, tree: list[Link], row: int) -> bool:
+    """Whether a pair's shared point is another than the joints between its bodies."""
+    pair = (int(fits.first[row]), int(fits.second[row]))
+    closure = Closure(pair, (0, bodies.n_frames - 1), fits.centres[row], 0.0)
+    return not repeats(bodies, tree, closure)
 
 
 def _width(fits: PairFits, edges: list[int]) -> float:
