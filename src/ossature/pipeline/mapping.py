@@ -72,8 +72,9 @@ class MapOptions:
     posture: float = 1e-4
     """Stiffness of a joint's pull to the neutral posture against a marker's spring, square metres
     per square radian: small, for it biases joints that markers determine."""
-    let_go: float = 0.06
-    """Springs stretched farther than this may let go, metres."""
+    let_go: float = 0.02
+    """Springs stretched less than this never let go, metres; beyond it they do where it is far
+    more than usual."""
     follow: str = "auto"
     """What leads the character: ``markers`` pull it; ``poses`` turn its parts as the performer's,
     for other proportions, and its path is scaled to its legs; ``auto`` chooses by the bones."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
+from scipy.ndimage import minimum_filter1d, uniform_filter1d
 
 from ossature.maths import quat
 from ossature.pose.attach import Figure
@@ -20,14 +20,18 @@ from ossature.values.arrays import Array
 SLOW, SLOWER = 0.35, 0.15
 """Metres per second: a standing point is slower than the first and was slower than the second."""
 LOW = 0.05
-"""Metres above where the point usually stands."""
+"""Metres above the lowest place that the point has about that time."""
+NEARBY = 1.2
+"""Seconds that count as about that time: longer than a step, and uphill the ground rises."""
+OUTSIDE = 0.03
+"""Metres from the ground at which a plant is on something else."""
 SHORTEST = 0.10
 """Seconds that a foot stands at least."""
 BELT = 0.25
 """Metres per second above which low points are taken to stand on a moving belt."""
 STRAY = 2.5
 """Spreads from its middle place that a standing point may be."""
-LEVEL = 0.005
+LEVEL = 0.01
 """Slope that floors have, standard deviation."""
 
 
@@ -172,7 +176,8 @@ def _stays(path: Array, rate: float) -> list[tuple[int, int]]:
     slow = speed < SLOW
     if not slow.any():
         return []
-    low = path[:, 2] < np.quantile(path[slow, 2], 0.25) + LOW
+    lowest = minimum_filter1d(path[:, 2], max(1, round(NEARBY * rate)), mode="nearest")
+    low = path[:, 2] < lowest + LOW
     stays, smooth = [], uniform_filter1d(path, max(1, round(0.04 * rate)), axis=0, mode="nearest")
     for first, last in runs(slow & low):
         if speed[first : last + 1].min() < SLOWER:
@@ -208,9 +213,18 @@ def _fit_ground(plants: Sequence[Plant]) -> Ground:
     if not plants:
         return Ground(0.0, np.zeros(2), np.zeros(2))
     places = np.array([plant.place for plant in plants])
-    lowest = places[places[:, 2] < np.median(places[:, 2]) + 0.03]
-    centre = lowest.mean(axis=0)
-    arms, rise = lowest[:, :2] - centre[:2], lowest[:, 2] - centre[2]
+    ground = _plane(places)
+    for _ in range(5):
+        beside = np.abs(places[:, 2] - ground.height(places))
+        kept = places[beside < max(OUTSIDE, float(np.median(beside)))]
+        ground = _plane(kept)
+    return ground
+
+
+def _plane(places: Array) -> Ground:
+    """Least squares, drawn towards the level."""
+    centre = places.mean(axis=0)
+    arms, rise = places[:, :2] - centre[:2], places[:, 2] - centre[2]
     noise = 0.01**2 / LEVEL**2
     slope = np.linalg.solve(arms.T @ arms + noise * np.eye(2), arms.T @ rise)
     return Ground(float(centre[2] - centre[:2] @ slope), slope, np.zeros(2))
