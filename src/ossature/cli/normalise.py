@@ -22,9 +22,20 @@ import click
     metavar="LIST",
     help="Formats of the normalised rig, such as bvh,glb,amc,oss.",
 )
+@click.option(
+    "--meshes",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of <body>.obj, told in limb frames and limb lengths: writes dressed.glb.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def normalise(
-    file: Path, output: Path, subject: str | None, formats: str, *, as_json: bool
+    file: Path,
+    output: Path,
+    subject: str | None,
+    formats: str,
+    meshes: Path | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Frames of body and limbs that do not depend on how the motion in FILE was recorded.
 
@@ -41,6 +52,10 @@ def normalise(
 
     found = find_frames(read(file).motion(subject))
     deliver_frames(found, output, [word for word in formats.split(",") if word])
+    if meshes is not None:
+        from ossature.anatomy.dress import read_meshes, write_dressed
+
+        write_dressed(found, read_meshes(meshes), output / "dressed.glb")
     if as_json:
         click.echo(msgspec.json.encode(frames_summary(found)).decode())
     else:

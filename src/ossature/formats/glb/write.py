@@ -56,13 +56,19 @@ def write_glb(path: Path, take: Take, options: WriteOptions) -> None:
     path.write_bytes(glb_bytes(skeleton, motion))
 
 
-def glb_bytes(skeleton: Skeleton, motion: Motion | None) -> bytes:
-    """Node 0 turns z up to y up, nodes 1 … n are the bodies, the last one carries the mesh."""
+def glb_bytes(skeleton: Skeleton, motion: Motion | None, mesh: Mesh | None = None) -> bytes:
+    """Node 0 turns z up to y up, nodes 1 … n are the bodies, the last one carries the mesh.
+
+    Parameters
+    ----------
+    mesh
+        To be seen instead of bones; placed on the rest pose.
+    """
     n_bodies = len(skeleton.bodies)
     block = _Block()
     rest = np.array(skeleton.offsets)
     _, places = forward_kinematics(quat.identity((n_bodies,)), rest, skeleton.parents)
-    mesh = _add_mesh(block, bone_mesh(skeleton, places), n_bodies)
+    seen = _add_mesh(block, mesh or bone_mesh(skeleton, places), n_bodies)
     inverse_bind = block.add(_inverse_bind(places), F4, "MAT4")
     animations = () if motion is None or motion.n_frames == 0 else (_animation(block, motion),)
     gltf = Gltf(
@@ -70,7 +76,7 @@ def glb_bytes(skeleton: Skeleton, motion: Motion | None) -> bytes:
         scene=0,
         scenes=({"nodes": [0, n_bodies + 1]},),
         nodes=_nodes(skeleton),
-        meshes=(mesh,),
+        meshes=(seen,),
         materials=(MATERIAL,),
         skins=(Skin(tuple(range(1, n_bodies + 1)), inverse_bind, 0, "skeleton"),),
         animations=animations,

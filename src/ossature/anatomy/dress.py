@@ -1,0 +1,73 @@
+"""Meshes that fit any body: given once in limb frames, put on every rig. Paper 002, §5.
+
+A limb's mesh is told in its frame, x right, y front and z up the limb, from the limb's middle, and
+in lengths of the limb: z runs from −½ to ½. So the same mesh fits other takes and other people.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from ossature.anatomy.frames import Normalised, limb_reaches
+from ossature.anatomy.planes import bone_lengths
+from ossature.errors import NotEnoughData, UnknownName
+from ossature.formats.glb.bone_mesh import Mesh
+from ossature.formats.glb.write import glb_bytes
+from ossature.formats.obj import Triangles, read_obj
+from ossature.formats.registry import whole_file
+from ossature.maths import quat
+from ossature.maths.chain import forward_kinematics
+from ossature.values import Skeleton
+
+
+def read_meshes(folder: Path) -> dict[str, Triangles]:
+    """Body name → mesh of every ``<body>.obj`` in a folder."""
+    meshes = {path.stem: read_obj(path) for path in sorted(folder.glob("*.obj"))}
+    if not meshes:
+        raise NotEnoughData(
+            f"{folder.name} holds no mesh; name them after bodies, as left_thigh.obj"
+        )
+    return meshes
+
+
+def dressed(found: Normalised, meshes: Mapping[str, Triangles]) -> Mesh:
+    """The meshes on the rig told in limb frames, in its rest pose."""
+    rig = found.rig().skeleton
+    sizes = limb_sizes(found.skeleton)
+    rest = quat.identity((len(rig.bodies),))
+    _, joints = forward_kinematics(rest, np.array(rig.offsets), rig.parents)
+    corners, bodies = [], []
+    for name, mesh in meshes.items():
+        if name not in rig.names:
+            raise UnknownName("body for the mesh", name, rig.names)
+        index = rig.index(name)
+        # a node sits at the joint, a limb frame in the middle
+        middle = joints[index] - rig.bodies[index].joint.in_body
+        corners.append((middle + sizes[index] * mesh.vertices)[mesh.faces])
+        bodies.append(np.full(3 * len(mesh.faces), index))
+    triangles = np.concatenate(corners)
+    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    length = np.linalg.norm(normals, axis=-1, keepdims=True)
+    normals = np.where(length > 0.0, normals / np.where(length > 0.0, length, 1.0), [0.0, 0.0, 1.0])
+    return Mesh(triangles.reshape(-1, 3), np.repeat(normals, 3, axis=0), np.concatenate(bodies))
+
+
+def limb_sizes(skeleton: Skeleton) -> np.ndarray:
+    """(n_bodies,) length of every limb, metres.
+
+    Of one without a far end, the bone that leads to it; of the root, the way between its joints.
+    """
+    lengths = bone_lengths(skeleton)
+    sizes = np.linalg.norm(limb_reaches(skeleton), axis=-1)
+    on_root = [i for i, parent in enumerate(skeleton.parents) if parent == 0]
+    sizes[0] = 2.0 * lengths[on_root].mean() if on_root else 1.0
+    return np.where(sizes > 1e-6, sizes, np.maximum(lengths, 1e-3))
+
+
+def write_dressed(found: Normalised, meshes: Mapping[str, Triangles], path: Path) -> None:
+    """A skinned GLB of the rig told in limb frames, wearing the meshes."""
+    motion = found.rig()
+    data = glb_bytes(motion.skeleton, motion, dressed(found, meshes))
+    with whole_file(path) as partial:
+        partial.write_bytes(data)
