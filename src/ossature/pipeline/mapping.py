@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from ossature.clean import find_swaps, remove_spikes, repair_swaps
 from ossature.errors import BadValue, FormatError, NotEnoughData
 from ossature.formats import read
 from ossature.maths import quat
@@ -123,6 +124,8 @@ def map_to(
     recording = take.recording(subject).markers()
     shared = {m.name for body in character.bodies for m in body.markers} & set(recording.names)
     if len(shared) >= 3:
+        with watch.stage("clean", "looking for swapped labels and spikes"):
+            recording = remove_spikes(repair_swaps(recording, find_swaps(recording)))
         points = own_attachments(character, recording.names)
         job = _Job(recording, points.on(character), rest, points, _targets(recording, points))
     else:

@@ -1,0 +1,224 @@
+"""A recording onto a given skeleton: both ways to rest, troubles, and other bodies."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import ossature as oss
+from conftest import real
+from ossature import synth
+from ossature.errors import BadValue, FormatError, NotEnoughData, UnknownName
+from ossature.maths import quat
+from ossature.pipeline.mapping import Corrections, MapOptions, fix_feet, map_to, read_corrections
+from ossature.pose.attach import figure_at_rest, transfer
+from ossature.pose.masses import body_masses, standing_height
+from ossature.pose.naming import name_parts
+from ossature.pose.pins import Hold
+from ossature.synth.performers import scaled
+from ossature.values import Body, Joint, Skeleton
+
+
+def take_of(recording):
+    return oss.Take(recordings=(recording,))
+
+
+@pytest.fixture(scope="module")
+def walked():
+    return synth.perform(synth.human(), synth.walk(2.0), noise=0.001, seed=4)
+
+
+@pytest.fixture(scope="module")
+def mapped(walked):
+    return map_to(take_of(walked.recording), walked.truth.skeleton)
+
+
+def joint_errors(solved, truth):
+    return np.linalg.norm(solved.motion.world()[1] - truth.joints, axis=-1)
+
+
+@pytest.mark.parametrize("script", [synth.walk(2.0), synth.kicks(3.0)], ids=["walk", "kicks"])
+def test_own_skeleton_follows_to_the_noise(script):
+    take = synth.perform(synth.human(), script, noise=0.001, seed=1)
+    solved = map_to(take_of(take.recording), take.truth.skeleton)
+    # noise of 1 mm per axis is 1.73 mm in space; 8 seeds leave 1.35–1.5 mm of it
+    assert 1e3 * solved.rms < 1.8
+    assert 1e3 * joint_errors(solved, take.truth).mean() < 2.0  # 8 seeds: 0.9–1.2
+
+
+def test_springs_let_go_of_outliers(walked, mapped):
+    """5 % of samples up to 0.5 m away; the good ones must not feel it."""
+    dirty = synth.perform(
+        synth.human(), synth.walk(2.0), noise=0.001, outliers=0.05, furthest=0.5, seed=4
+    )
+    solved = map_to(take_of(dirty.recording), dirty.truth.skeleton)
+    good = ~np.any(dirty.truth.outliers, axis=-1)
+    rms = [1e3 * np.sqrt(np.nanmean(one.marker_error[good] ** 2)) for one in (mapped, solved)]
+    assert abs(rms[1] - rms[0]) < 1.0  # the issue's bound; here 0.01
+
+
+def test_planted_feet_stay(walked, mapped):
+    """Slide and depth of the true contacts, and the foot elsewhere."""
+    joints = mapped.motion.world()[1]
+    for contact in walked.truth.contacts:
+        first, last = contact.frames
+        if last - first < 0.1 * mapped.motion.rate:  # cut off by the ends of the take
+            continue
+        ankle = joints[first + 2 : last - 1, mapped.skeleton.index(contact.body)]
+        assert 1e3 * np.linalg.norm(ankle - ankle.mean(axis=0), axis=-1).max() < 1.0
+    assert {contact.body for contact in mapped.contacts} == {"left_foot", "right_foot"}
+
+
+def test_both_modes_rest_at_the_same_pose():
+    pytest.importorskip("mujoco")
+    take = synth.perform(synth.human(), synth.walk(0.5), noise=0.001, seed=4)
+    still, moved = (
+        map_to(take_of(take.recording), take.truth.skeleton, options=MapOptions(mode=mode))
+        for mode in ("equilibrium", "dynamics")
+    )
+    apart = quat.angle(quat.between(still.motion.rotations, moved.motion.rotations))
+    assert np.degrees(np.sqrt(np.mean(apart**2))) < 0.5  # the issue's bound; here 0.02
+    lag = np.linalg.norm(still.motion.world()[1] - moved.motion.world()[1], axis=-1)
+    assert 1e3 * lag.max() < 1.0
+    assert moved.motion.held == ()
+
+
+def test_dynamics_survives_markers_that_jump():
+    """Every frame the markers are somewhere else, metres away: nothing explodes."""
+    pytest.importorskip("mujoco")
+    take = synth.perform(synth.human(), synth.walk(0.2), noise=0.0, seed=4)
+    leaps = np.random.default_rng(0).uniform(-2, 2, size=(take.recording.n_frames, 1, 3))
+    wild = take.recording.with_positions(take.recording.positions + leaps, did="leapt")
+    solved = map_to(
+        take_of(wild), take.truth.skeleton, options=MapOptions(mode="dynamics", contacts=False)
+    )
+    assert np.isfinite(solved.motion.root).all()
+    assert 1e3 * solved.rms < 60.0
+
+
+@pytest.mark.parametrize("size", [0.7, 1.3])
+def test_another_size_keeps_feet_planted(size):
+    """The CMU set on a performer, poses led to a child or a giant of the same shape."""
+    take = synth.perform(synth.human(), synth.walk(1.5), noise=0.0, seed=4)
+    other = scaled(synth.human(), dict.fromkeys(synth.human().names, size))
+    bare = replace(other, bodies=tuple(replace(body, markers=()) for body in other.bodies))
+    solved = map_to(take_of(take.recording), bare)
+    assert solved.contacts
+    legs = standing_height(bare, name_parts(bare)) / standing_height(
+        take.truth.skeleton, name_parts(take.truth.skeleton)
+    )
+    assert legs == pytest.approx(size)
+    path = np.ptp(solved.motion.root[:, 1]) / np.ptp(take.truth.motion.root[:, 1])
+    assert path == pytest.approx(size, rel=0.05)
+
+
+def test_a_hand_is_held_where_the_file_says(walked):
+    hold = Hold("left_hand", (0.0, 0.0, 0.0), (0.5, 0.6, 1.2), (20, 60))
+    place = walked.truth.joints[40, walked.truth.skeleton.index("left_hand")] + [0.03, 0, 0]
+    hold = replace(hold, to=tuple(place.tolist()))
+    options = MapOptions(corrections=Corrections(holds=(hold,)))
+    solved = map_to(take_of(walked.recording), walked.truth.skeleton, options=options)
+    hand = solved.motion.world()[1][30:50, solved.skeleton.index("left_hand")]
+    # a pin of 300 against about ten markers that pull the arm elsewhere
+    assert 1e3 * np.linalg.norm(hand - place, axis=-1).max() < 60.0
+
+
+def test_feet_are_mended_without_markers(walked):
+    motion = walked.truth.motion
+    wobble = 0.01 * np.sin(np.arange(motion.n_frames) / 7.0)[:, None] * [1.0, 0.0, 0.0]
+    solved = fix_feet(oss.Take(motions=(replace(motion, root=motion.root + wobble),)))
+    assert solved.contacts
+    assert 1e3 * solved.rms < 20.0
+
+
+def test_markers_go_to_the_same_place_of_the_same_figure():
+    figure = figure_at_rest(synth.human())
+    points = transfer(figure, figure)
+    own = {
+        marker.name: (index, marker.position)
+        for index, body in enumerate(synth.human().bodies)
+        for marker in body.markers
+    }
+    for name, body, place, weight in zip(
+        points.names, points.bodies, points.places, points.weights, strict=True
+    ):
+        if weight == 1.0:
+            assert body == own[name][0]
+            assert place == pytest.approx(own[name][1], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("thigh", "shin"),
+    [("lfemur", "ltibia"), ("mixamorig:LeftUpLeg", "mixamorig:LeftLeg"), ("thigh.L", "shin.L"),
+     ("Bip01 L Thigh", "Bip01 L Calf"), ("LeftHip", "LeftKnee"), ("left_thigh", "left_shin")],
+)  # fmt: skip
+def test_legs_are_known_by_many_names(thigh, shin):
+    names = {"left_thigh": thigh, "left_shin": shin}
+    right = {
+        "lfemur": "rfemur", "ltibia": "rtibia",
+        "mixamorig:LeftUpLeg": "mixamorig:RightUpLeg", "mixamorig:LeftLeg": "mixamorig:RightLeg",
+        "thigh.L": "thigh.R", "shin.L": "shin.R",
+        "Bip01 L Thigh": "Bip01 R Thigh", "Bip01 L Calf": "Bip01 R Calf",
+        "LeftHip": "RightHip", "LeftKnee": "RightKnee",
+        "left_thigh": "right_thigh", "left_shin": "right_shin",
+    }  # fmt: skip
+    bodies = [Body("base", None, Joint("free"))]
+    for upper, lower in ((thigh, shin), (right[thigh], right[shin])):
+        bodies += [Body(upper, "base"), Body(lower, upper)]
+    parts = name_parts(Skeleton(tuple(bodies)))
+    assert {part: parts[part] for part in names} == names
+    assert parts["right_shin"] == right[shin]
+    assert parts["pelvis"] == "base"
+
+
+def test_a_figure_weighs_what_people_do():
+    figure = synth.human()
+    masses = body_masses(figure, name_parts(figure), mass=70.0)
+    assert masses.sum() == pytest.approx(70.0, rel=0.01)
+    assert masses[figure.index("left_thigh")] == pytest.approx(0.142 * 70.0, rel=0.01)
+
+
+def test_skeleton_and_recording_that_share_nothing(walked):
+    names = tuple(f"q{i}" for i in range(walked.recording.n_markers))
+    unknown = replace(walked.recording, names=names)
+    bare = synth.human()
+    bare = replace(bare, bodies=tuple(replace(body, markers=()) for body in bare.bodies))
+    with pytest.raises(NotEnoughData, match="no marker set that ossature knows"):
+        map_to(take_of(unknown), bare)
+
+
+def test_a_character_without_legs_is_named(walked):
+    snake = Skeleton(tuple(Body(f"v{i}", f"v{i - 1}" if i else None) for i in range(5)))
+    with pytest.raises(NotEnoughData, match=r"v0, v1.*left_thigh"):
+        map_to(take_of(walked.recording), snake)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e3])
+def test_absurd_scales_are_refused(walked, size):
+    tiny = scaled(synth.human(), dict.fromkeys(synth.human().names, size))
+    bare = replace(tiny, bodies=tuple(replace(body, markers=()) for body in tiny.bodies))
+    with pytest.raises(BadValue, match=r"check .*scale"):
+        map_to(take_of(walked.recording), bare)
+
+
+def test_wrong_options_and_files(tmp_path, walked):
+    with pytest.raises(BadValue, match="mode must be one of equilibrium, dynamics"):
+        MapOptions(mode="magic")
+    file = tmp_path / "m.toml"
+    file.write_text('[markers]\nLKNE = { body = "x", at = [1, 2] }\n')
+    with pytest.raises(FormatError, match="marker LKNE must be"):
+        read_corrections(file)
+    file.write_text('[bodies]\nleft_wing = "x"\n')
+    with pytest.raises(UnknownName, match="left_wing"):
+        name_parts(synth.human(), read_corrections(file).bodies)
+
+
+@pytest.mark.slow
+def test_cmu_walk_comes_near_the_published_motion():
+    """Six joints of 02_01 on its own ASF; the exam asks for 50 mm."""
+    solved = map_to(real("cmu-02/02_01.c3d"), real("cmu-02/02.asf"))
+    published = oss.read(real("cmu-02/02_01.amc")).motion()
+    names = ["ltibia", "rtibia", "lfoot", "rfoot", "lradius", "rradius"]
+    columns = [solved.skeleton.index(name) for name in names]
+    apart = solved.motion.world()[1][:, columns] - published.world()[1][:, columns]
+    assert 1e3 * np.linalg.norm(apart, axis=-1).mean() < 40.0
