@@ -62,7 +62,8 @@ def axes_text(found: MovementAxes, findings: Findings | None = None) -> str:
 
 
 def _axes_text(limb: dict[str, Any]) -> str:
-    told = [f"{word} {share:.0%}" for word, share in zip(limb["axes"], limb["share"], strict=True)]
+    pairs = zip(limb["axes"], limb["share"], strict=True)
+    told = [f"{word} {share:.0%}" if share else f"{word} (the rest)" for word, share in pairs]
     return ", ".join([*told, "twist"])
 
 
