@@ -1,8 +1,8 @@
 """Which motion a joint still lacks, and what it would bring.
 
 A joint is uncertain along the directions that never turned. Turning by ±θ about an axis square to
-such a direction adds ``n (1 − mean cos)`` to its eigenvalue; the covariance says what that is
-worth in millimetres.
+such a direction raises its share of the relative motion by ``1 − mean cos``; what a share is worth
+in millimetres, the direction that is known best tells.
 """
 
 import numpy as np
@@ -35,33 +35,56 @@ def _advice(bodies: Bodies, link: Connection) -> Advice:
     worst = float(deviations[0])
     # any axis square to the silent direction helps; the next worst direction has turned least
     axis = directions[1]
-    reachable = _after(bodies, link, worst)
+    reachable = _after(bodies, link)
     text = (
-        f"{link.child} on {link.parent}: ±{1000 * worst:.0f} mm "
-        f"{_where(bodies, link, directions[0])}; {REPEATS} {_motion_word(bodies, link, axis)} of "
-        f"±{np.degrees(SWEEP):.0f}° would bring ±{1000 * reachable:.0f} mm"
+        f"{link.child} on {link.parent}, {_where(bodies, link, directions[0])} "
+        f"±{_millimetres(worst)}: two {_motion_word(bodies, link, axis)} would bring "
+        f"±{_millimetres(reachable)}"
     )
     return Advice(link.child, worst, directions[0], axis, reachable, text)
 
 
-def _after(bodies: Bodies, link: Connection, worst: float) -> float:
-    """Deviation after the advised motion: information adds."""
-    noise = link.rms / np.sqrt(3.0)
-    n_frames = REPEATS * SECONDS * bodies.rate
+def _millimetres(metres: float) -> str:
+    return f"{1000 * metres:.0f} mm" if metres >= 0.001 else f"{1000 * metres:.1g} mm"
+
+
+def _after(bodies: Bodies, link: Connection) -> float:
+    """Deviation of the worst direction after the advised motion.
+
+    The variance falls with the share of motion that a direction shows. White noise would fall
+    with the frames as well; skin and straps do not, and nothing is promised on their behalf.
+    """
+    deviations, directions = link.ellipsoid
+    n_more = REPEATS * SECONDS * bodies.rate
     turned = 1.0 - np.sinc(SWEEP / np.pi)
-    gained = n_frames * turned / max(noise**2, 1e-18)
-    return float(1.0 / np.sqrt(1.0 / worst**2 + gained))
+    shown = bodies.n_frames * _share(bodies, link, directions[0]) + n_more * turned
+    share = shown / (bodies.n_frames + n_more)
+    worth = deviations[2] ** 2 * _share(bodies, link, directions[2])
+    return float(1.0 / np.sqrt(1.0 / deviations[0] ** 2 + share / max(worth, 1e-18)))
+
+
+def _share(bodies: Bodies, link: Connection, direction: Array) -> float:
+    """Share of the relative motion that a direction of the parent shows: 1 − mean cos."""
+    child, parent = (bodies.rotations[:, bodies.index(n)] for n in (link.child, link.parent))
+    seen = quat.rotate(quat.between(child, parent), direction)
+    return float(1.0 - np.linalg.norm(np.nanmean(seen, axis=0)))
 
 
 def _motion_word(bodies: Bodies, link: Connection, axis: Array) -> str:
     """Twist or swing: whether the missing axis runs along the limb, on average over the take."""
     if link.kind == "fixed":
-        return "bends to each side"
+        return f"bends of ±{_degrees()} to each side"
     child, parent = (bodies.rotations[:, bodies.index(n)] for n in (link.child, link.parent))
     along = quat.rotate(quat.between(parent, child), link.in_child)
     length = max(float(np.linalg.norm(link.in_child)), 1e-12)
     share = np.sqrt(np.nanmean((along @ axis) ** 2)) / length
-    return "twists about the limb" if share > 0.7 else "swings across the usual motion"
+    if share > 0.7:
+        return f"twists of ±{_degrees()} about the limb"
+    return f"swings of ±{_degrees()} across the usual motion"
+
+
+def _degrees() -> str:
+    return f"{np.degrees(SWEEP):.0f}°"
 
 
 def _where(bodies: Bodies, link: Connection, direction: Array) -> str:
@@ -69,5 +92,5 @@ def _where(bodies: Bodies, link: Connection, direction: Array) -> str:
     turned = quat.rotate(bodies.rotations[:, bodies.index(link.parent)], direction)
     upright = float(np.sqrt(np.nanmean(turned[:, 2] ** 2)))
     if upright > 0.85:
-        return "in height"
-    return "in depth or width" if upright < 0.5 else "along a slanted line"
+        return "height"
+    return "depth or width" if upright < 0.5 else "a slanted line"

@@ -1,0 +1,135 @@
+"""ossature joints from the command line: every option, and a sentence for every bad input."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from ossature import synth
+from ossature.cli import main
+from ossature.formats import write
+from ossature.joints.find import joints as find_joints
+from ossature.maths import quat
+from ossature.values import Bodies
+
+SCRIPT = synth.exercise(8, rate=60, together=True)
+LOUD = {"noise": 0.002, "orientation_noise": 0.01}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A linkage with a seventh sensor on a bar 0.4 m from the torso's, in units of 1/0.94 m."""
+    folder = tmp_path_factory.mktemp("joints")
+    worn = synth.sense(synth.linkage(), SCRIPT, seed=1, **LOUD).bodies
+    write(worn, folder / "take.csv")
+    write(find_joints(worn, root="head").skeleton(), folder / "like.json")
+    write(_with_bar(worn), folder / "bar.csv")
+    (folder / "tape.csv").write_text("limb,cm\nleft_upper_arm,31.4\n", encoding="utf-8")
+    (folder / "wrong.csv").write_text("limb,cm\nleft_uper_arm,31.4\n", encoding="utf-8")
+    return folder
+
+
+def _with_bar(bodies: Bodies) -> Bodies:
+    torso = bodies.index("torso")
+    turned = quat.rotate(bodies.rotations[:, torso], np.array([0.4, 0.0, 0.0]))
+    end = bodies.positions[:, torso] + turned
+    return Bodies(
+        np.concatenate([bodies.positions, end[:, None]], axis=1) / 0.94,
+        np.concatenate([bodies.rotations, bodies.rotations[:, [torso]]], axis=1),
+        (*bodies.names, "bar"),
+        bodies.rate,
+    )
+
+
+@pytest.fixture
+def run(folder, monkeypatch, capsys, tmp_path):
+    def run(file: str, *options: str) -> tuple[int, str, str]:
+        """Exit code, stdout, stderr."""
+        args = ["ossature", "joints", str(folder / file), "-o", str(tmp_path / "rig"), *options]
+        monkeypatch.setattr(sys, "argv", args)
+        with pytest.raises(SystemExit) as stop:
+            main()
+        captured = capsys.readouterr()
+        return int(stop.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+def test_all_files_are_written(run, tmp_path):
+    code, out, _ = run("take.csv", "--root", "torso", "--robust")
+    assert code == 0
+    assert out.startswith("torso (root)\n")
+    written = {path.name for path in (tmp_path / "rig").iterdir()}
+    assert written == {"skeleton.json", "summary.json", "motion.bvh", "residuals.svg"}
+
+
+def test_measured_lengths_stand_beside_those_found(run, folder):
+    code, out, _ = run("take.csv", "--measured", str(folder / "tape.csv"), "--json")
+    assert code == 0
+    (limb,) = [k for k in json.loads(out)["limbs"] if k["measured_mm"] is not None]
+    assert limb["limb"] == "left_upper_arm"
+    # 300 lengths of 60 such takes with twice the noise: worst 1.7 mm
+    assert abs(limb["difference_mm"]) < 4.0
+
+
+def test_a_known_hierarchy_is_kept(run, folder):
+    code, out, _ = run("take.csv", "--like", str(folder / "like.json"), "--json")
+    assert code == 0
+    assert json.loads(out)["root"] == "head"
+
+
+def test_a_known_distance_gives_the_scale(run):
+    code, out, _ = run("bar.csv", "--known-distance", "torso", "bar", "0.4", "--json")
+    assert code == 0
+    limbs = {k["limb"]: k["found_mm"] for k in json.loads(out)["limbs"]}
+    assert abs(limbs["left_upper_arm"] - 314.0) < 5.0
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--root", "tors"), "no body named 'tors'; did you mean 'torso'"),
+        (("--measured", "wrong.csv"), "no limb named 'left_uper_arm'; did you mean"),
+        (("--known-distance", "torso", "pole", "0.4"), "no body named 'pole'"),
+        (("--known-distance", "torso", "head", "-1"), "must be positive, got -1"),
+    ],
+)
+def test_wrong_names_and_values_are_one_line(run, folder, options, says):
+    placed = [str(folder / word) if word.endswith(".csv") else word for word in options]
+    code, _, err = run("take.csv", *placed)
+    assert code == 1
+    assert says in err
+    assert err.strip().count("\n") == 0
+
+
+def _still(n_bodies: int) -> Bodies:
+    positions = np.tile(np.arange(n_bodies)[:, None] * np.ones(3), (50, 1, 1))
+    names = tuple(f"b{i}" for i in range(n_bodies))
+    return Bodies(positions, quat.identity((50, n_bodies)), names, 60)
+
+
+def _turning(positions: np.ndarray) -> Bodies:
+    turns = quat.exp(np.random.default_rng(0).normal(size=(*positions.shape[:2], 3)))
+    names = tuple(f"b{i}" for i in range(positions.shape[1]))
+    return Bodies(positions, turns, names, 60)
+
+
+TWICE = np.random.default_rng(1).normal(size=(50, 1, 3)).repeat(2, axis=1)
+
+
+@pytest.mark.parametrize(
+    ("bodies", "says"),
+    [
+        (_still(1), "at least two are needed"),
+        (_still(3), "nothing moves"),
+        (_turning(np.zeros((50, 2, 3))), "orientations but no positions"),
+        (_turning(TWICE), "are the same sensor twice"),
+    ],
+)
+def test_bad_takes_are_one_line(run, folder, bodies, says):
+    write(bodies, folder / "bad.csv")
+    code, _, err = run("bad.csv")
+    assert code == 1
+    assert says in err
+    assert err.strip().count("\n") == 0
