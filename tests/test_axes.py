@@ -252,6 +252,15 @@ def test_missing_poses_stay_missing(calibration):
     assert (np.isnan(back).any(axis=-1) == np.isnan(rotations).any(axis=-1)).all()
 
 
+@pytest.mark.parametrize("n_frames", [1, 2, 10])
+def test_takes_of_few_frames_are_told_too(calibration, n_frames):
+    motion = calibration.motion
+    short = replace(motion, rotations=motion.rotations[:n_frames], root=motion.root[:n_frames])
+    told = axes(short)
+    assert told.compact.angles.shape[0] == n_frames
+    assert 1e3 * np.mean([limb.error for limb in told.limbs]) < 1.3
+
+
 @pytest.mark.parametrize("method", ["pca", "em"])
 def test_other_methods_tell_the_motion_too(calibration, method):
     told = axes(calibration.motion, method=method)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ossature.anatomy.axes_find import DELTA, Direction, em, joining, pca, sweeps_of
+from ossature.anatomy.axes_find import DELTA, Direction, em, joining, pca, principal, sweeps_of
 from ossature.anatomy.frames import Normalised, limb_reaches, normalise
 from ossature.anatomy.motion_split import moving_samples
 from ossature.anatomy.parameters import Parameters, limb_points, parameterise, rest_place
@@ -142,14 +142,20 @@ def movement_of(
     chosen: list[Direction] = []
     place = rest_place(np.zeros((0, 3)), points)
     if not _stands(points, place):
-        # no sweep longer than a cell: what little there is, its variance tells
-        chosen = main[:1] or [pca(points)[0]._replace(weight=0.0)]
+        chosen = main[:1] or [_faint(points)]
         place = rest_place(chosen[0].axis[None], points)
         if not _keeps_circle(points, chosen[0].axis, place):
             chosen.append(_second(chosen[0], main[1:], points, place))
             place = rest_place(_stacked(chosen), points)
     rest = seen[np.argmax(every @ place)]
     return _named(chosen, rest, direction, body_axes)
+
+
+def _faint(points: Array) -> Direction:
+    """Where no sweep is longer than a cell: what little there is, its variance tells."""
+    centre = points.mean(axis=0)
+    along = principal(points - centre, points - centre)
+    return Direction(quat.normalise(np.cross(centre, along)), 0.0)
 
 
 def _stands(points: Array, place: Array) -> bool:
