@@ -368,19 +368,3 @@ def test_joint_centres_hang_on_the_middle_of_the_hips():
     assert result.names[0] == "hips" and len(result.lengths) == 6
     assert abs(result.lengths["LKJC"] - result.lengths["RKJC"]) < 0.010
     assert result.rms < 0.007
-
-
-@pytest.mark.slow
-def test_long_takes_take_time_in_proportion(rng):
-    import time
-
-    parents, _ = HUMAN
-    truth = swinging(HUMAN, 100_000, rng)
-    q = truth + rng.normal(scale=0.01, size=truth.shape)
-    fit_lengths(q[:100], parents, debias=False)
-    seconds = []
-    for n_frames in (25_000, 100_000):
-        start = time.perf_counter()
-        assert fit_lengths(q[:n_frames], parents, debias=False).status.converged
-        seconds.append(time.perf_counter() - start)
-    assert seconds[1] < 6 * seconds[0]

@@ -1,7 +1,5 @@
 """Poses from markers: the kernels equal the dense reference, and known motions come back."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -308,21 +306,6 @@ def test_start_is_near_where_markers_fix_the_bodies(rng):
     # 10 draws: 0.10–0.29°, 0.05 mm at most
     assert np.degrees(off).max() < 0.6
     assert np.abs(place - root).max() < 0.0002
-
-
-def test_time_is_linear_in_frames(rng):
-    rig, *_, observed = performance(8_000, rng, noise=0.002)
-    solve_frames(rig, observed[:100])
-
-    def seconds(n_frames):
-        times = []
-        for _ in range(2):
-            begin = time.thread_time()
-            solve_frames(rig, observed[:n_frames])
-            times.append(time.thread_time() - begin)
-        return min(times)
-
-    assert seconds(8_000) < 8.0 * seconds(2_000)
 
 
 def test_skeleton_and_recording(rng):
