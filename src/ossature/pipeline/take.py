@@ -17,7 +17,7 @@ from ossature.clean import find_swaps, remove_spikes, repair_swaps
 from ossature.errors import NotEnoughData, UnknownName
 from ossature.formats import read
 from ossature.maths.quat import Array
-from ossature.pose.contacts import Contact
+from ossature.pose.contacts import Contact, contacts_of
 from ossature.pose.frames import PoseOptions
 from ossature.pose.solve import solve as solve_pose
 from ossature.values import Event, Motion, Recording, Skeleton, Swap, Take
@@ -198,7 +198,8 @@ def _solve_take(
     errors[:, [recording.index(name) for name in result.marker_names]] = result.marker_error
     motion, errors = with_passengers(recording, result.motion, errors)
     motion = _with_marker_rms(motion, recording.names, errors)
-    return Solved(recording, motion, errors, set_name, doubts, dict(watch.seconds))
+    contacts = contacts_of(motion)
+    return Solved(recording, motion, errors, set_name, doubts, dict(watch.seconds), contacts)
 
 
 def _with_marker_rms(motion: Motion, names: Sequence[str], errors: Array) -> Motion:

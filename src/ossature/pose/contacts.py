@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.ndimage import minimum_filter1d, uniform_filter1d
 
+from ossature.errors import BadValue, NotEnoughData
 from ossature.maths import quat
-from ossature.pose.attach import Figure
+from ossature.pose.attach import Figure, figure_at_rest
 from ossature.values import Motion
 from ossature.values.arrays import Array
 
@@ -121,6 +122,15 @@ def find_soles(figure: Figure) -> tuple[Sole, ...]:
         places = np.stack([heel, ball + across, ball - across, end]) - ankle
         soles.append(Sole(body, quat.rotate(quat.inverse(figure.rotations[body]), places)))
     return tuple(soles)
+
+
+def contacts_of(motion: Motion) -> tuple[Contact, ...]:
+    """Feet on the ground; none where the skeleton's parts have no human names."""
+    try:
+        figure = figure_at_rest(motion.skeleton)
+    except (NotEnoughData, BadValue):
+        return ()
+    return find_standing(motion, find_soles(figure)).contacts()
 
 
 def find_standing(motion: Motion, soles: Sequence[Sole]) -> Standing:

@@ -25,7 +25,7 @@ from ossature.values.arrays import Array
 
 STEPS = 60
 """Most steps in which a frame settles."""
-AT_REST = 2e-3
+AT_REST = 1e-2
 """Radians or metres per second below which a body rests."""
 RUNAWAY = 1e3
 """Radians or metres per second that no settling body reaches."""
