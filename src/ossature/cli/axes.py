@@ -4,17 +4,13 @@ from pathlib import Path
 
 import click
 
+from ossature.cli import options
+
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for skeleton.json, summary.json and the compact motion.",
-)
-@click.option("--subject", metavar="NAME", help="Whose motion, where FILE holds several.")
+@options.output("skeleton.json, summary.json and the compact motion")
+@options.subject()
 @click.option(
     "--method",
     type=click.Choice(["joining", "pca", "em"]),
@@ -43,7 +39,7 @@ import click
     help="A clean take to learn from, may be repeated: improbable frames of FILE are named.",
 )
 @click.option("--mend", is_flag=True, help="With --clean: mend improbable frames before all else.")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@options.as_json
 def axes(
     file: Path,
     output: Path,
@@ -78,7 +74,7 @@ def axes(
         findings = watch.check(motion)
         motion = watch.mended(motion, findings) if mend else motion
     found = find_axes(motion, method=method, source=source)
-    deliver_axes(found, output, [word for word in formats.split(",") if word], findings)
+    deliver_axes(found, output, options.endings(formats), findings)
     if as_json:
         click.echo(msgspec.json.encode(axes_summary(found, findings)).decode())
     else:

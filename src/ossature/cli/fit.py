@@ -5,26 +5,20 @@ from pathlib import Path
 
 import click
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+from ossature.cli import options
 
 
 @click.command()
-@click.argument("file", type=FILE)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for the results.",
-)
+@click.argument("file", type=options.FILE)
+@options.output()
 @click.option(
     "--tree",
-    type=FILE,
+    type=options.FILE,
     help="What hangs on what: a skeleton file (BVH, ASF, GLB, skeleton.json) or a TOML file with "
     'a table [parents] of lines knee = "hip".',
 )
-@click.option("--lengths", type=FILE, help="Skeleton file whose lengths are kept.")
-@click.option("--subject", metavar="NAME", help="Whose joints, where a file has several subjects.")
+@click.option("--lengths", type=options.FILE, help="Skeleton file whose lengths are kept.")
+@options.subject("joints")
 @click.option("--noise", metavar="MM", type=click.FloatRange(min=0.0), help="Noise of the joints.")
 @click.option(
     "--debias/--least-squares",
@@ -33,9 +27,9 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Take joint noise out of the lengths, or fit them by least squares as paper 004.",
 )
 @click.option("--dividing", is_flag=True, help="Solve chains apart, as paper 004; to compare with.")
-@click.option("--unit", type=click.Choice(["m", "cm", "mm", "in"]), help="Unit of motion.bvh. [m]")
-@click.option("--up", type=click.Choice(["y", "z"]), help="Upward axis of motion.bvh. [z]")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@options.bvh_unit
+@options.bvh_up
+@options.as_json
 def fit(
     file: Path,
     output: Path,

@@ -4,26 +4,22 @@ from pathlib import Path
 
 import click
 
+from ossature.cli import options
+
 
 @click.command()
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for skeleton.json, summary.json, motion.bvh and residuals.svg.",
-)
+@click.argument("file", type=options.FILE)
+@options.output("skeleton.json, summary.json, motion.bvh and residuals.svg")
 @click.option("--root", metavar="BODY", help="Body to start from.  [default: the most central one]")
-@click.option("--subject", metavar="NAME", help="Whose bodies, where FILE holds several.")
+@options.subject("bodies")
 @click.option(
     "--like",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=options.FILE,
     help="File with a skeleton whose hierarchy is kept; by default it is found.",
 )
 @click.option(
     "--measured",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=options.FILE,
     help="CSV of limb,cm: lengths measured by hand, shown beside those found.",
 )
 @click.option(
@@ -34,7 +30,7 @@ import click
     help="Two sensors fixed at this distance give the tracker's scale.",
 )
 @click.option("--robust", is_flag=True, help="Let outlying frames count less.")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@options.as_json
 def joints(
     file: Path,
     output: Path,

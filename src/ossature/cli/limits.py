@@ -4,18 +4,12 @@ from pathlib import Path
 
 import click
 
+from ossature.cli import options
+
 
 @click.command()
-@click.argument(
-    "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for skeleton.json, limits.toml and summary.json.",
-)
+@click.argument("files", nargs=-1, required=True, type=options.FILE)
+@options.output("skeleton.json, limits.toml and summary.json")
 @click.option(
     "--threshold",
     type=click.Choice(["noise", "variance95", "absolute"]),
@@ -50,12 +44,12 @@ import click
 )
 @click.option(
     "--edits",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=options.FILE,
     help="A limits.toml, changed by hand, whose values replace those found.",
 )
 @click.option("--exclude", metavar="FIRST:LAST", multiple=True, help="Frames to leave out.")
-@click.option("--subject", metavar="NAME", help="Whose motion, where a file holds several.")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@options.subject()
+@options.as_json
 def limits(
     files: tuple[Path, ...],
     output: Path,

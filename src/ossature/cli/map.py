@@ -4,23 +4,17 @@ from pathlib import Path
 
 import click
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+from ossature.cli import options
 
 
 @click.command()
-@click.argument("file", type=FILE)
+@click.argument("file", type=options.FILE)
 @click.option(
     "--skeleton",
-    type=FILE,
+    type=options.FILE,
     help="The character: skeleton.json, .asf, .bvh, .glb and others.",
 )
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for the results.",
-)
+@options.output()
 @click.option(
     "--mode",
     type=click.Choice(["equilibrium", "dynamics"]),
@@ -37,13 +31,13 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--no-contacts", is_flag=True, help="Leave feet and ground alone.")
 @click.option("--feet-only", is_flag=True, help="FILE is a motion: mend its feet, keep the rest.")
-@click.option("--subject", help="Whose markers, where the file has several subjects'.")
-@click.option("--mapping", type=FILE, help="Bodies and markers named by hand: a TOML file.")
-@click.option("--own-set", type=FILE, help="Your own marker set, a TOML file.")
-@click.option("--formats", default="", metavar="LIST", help="More motion files, such as amc,oss.")
-@click.option("--unit", type=click.Choice(["m", "cm", "mm", "in"]), help="Unit of motion.bvh. [m]")
-@click.option("--up", type=click.Choice(["y", "z"]), help="Upward axis of motion.bvh. [z]")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@options.subject("markers")
+@click.option("--mapping", type=options.FILE, help="Bodies and markers named by hand: a TOML file.")
+@click.option("--own-set", type=options.FILE, help="Your own marker set, a TOML file.")
+@options.more_formats
+@options.bvh_unit
+@options.bvh_up
+@options.as_json
 def map(
     file: Path,
     skeleton: Path | None,
@@ -96,7 +90,7 @@ def map(
         mapped = map_to(
             file, skeleton, subject=subject, options=options, solving=solving, progress=progress
         )
-    endings = [word.strip().lstrip(".") for word in formats.split(",") if word.strip()]
+    endings = options.endings(formats)
     pipeline.deliver(mapped, output, formats=endings, unit=unit, up=up)
     if as_json:
         import msgspec

@@ -4,17 +4,13 @@ from pathlib import Path
 
 import click
 
+from ossature.cli import options
+
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for skeleton.json, summary.json and the normalised rig.",
-)
-@click.option("--subject", metavar="NAME", help="Whose motion, where FILE holds several.")
+@options.output("skeleton.json, summary.json and the normalised rig")
+@options.subject()
 @click.option(
     "--formats",
     default="bvh",
@@ -27,7 +23,7 @@ import click
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder of <body>.obj, told in limb frames and limb lengths: writes dressed.glb.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@options.as_json
 def normalise(
     file: Path,
     output: Path,
@@ -51,7 +47,7 @@ def normalise(
     from ossature.formats import read
 
     found = find_frames(read(file).motion(subject))
-    deliver_frames(found, output, [word for word in formats.split(",") if word])
+    deliver_frames(found, output, options.endings(formats))
     if meshes is not None:
         from ossature.anatomy.dress import read_meshes, write_dressed
 

@@ -4,18 +4,12 @@ from pathlib import Path
 
 import click
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+from ossature.cli import options
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=FILE)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for the results.",
-)
+@click.argument("files", nargs=-1, required=True, type=options.FILE)
+@options.output()
 @click.option(
     "--template",
     default="auto",
@@ -23,7 +17,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     metavar="SET",
     help="Marker set: auto, none (by motion alone), or a name.",
 )
-@click.option("--own-set", type=FILE, help="Your own marker set, a TOML file.")
+@click.option("--own-set", type=options.FILE, help="Your own marker set, a TOML file.")
 @click.option(
     "--hips",
     type=click.Choice(["harrington", "davis", "seidel"]),
@@ -31,15 +25,17 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     show_default=True,
     help="Regression for the hip centres.",
 )
-@click.option("--skeleton", type=FILE, help="A subject calibrated before: skeleton.json.")
-@click.option("--static", type=FILE, multiple=True, help="Take that only helps to calibrate.")
-@click.option("--measured", type=FILE, help="Lengths measured by hand: a CSV of limb,cm.")
+@click.option("--skeleton", type=options.FILE, help="A subject calibrated before: skeleton.json.")
+@click.option(
+    "--static", type=options.FILE, multiple=True, help="Take that only helps to calibrate."
+)
+@click.option("--measured", type=options.FILE, help="Lengths measured by hand: a CSV of limb,cm.")
 @click.option("--smooth", is_flag=True, help="Use time as well: one fit over the whole take.")
 @click.option("--no-clean", is_flag=True, help="Leave swapped labels and spikes as they are.")
-@click.option("--formats", default="", metavar="LIST", help="More motion files, such as amc,oss.")
-@click.option("--unit", type=click.Choice(["m", "cm", "mm", "in"]), help="Unit of motion.bvh. [m]")
-@click.option("--up", type=click.Choice(["y", "z"]), help="Upward axis of motion.bvh. [z]")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@options.more_formats
+@options.bvh_unit
+@options.bvh_up
+@options.as_json
 def solve(
     files: tuple[Path, ...],
     output: Path,
@@ -68,7 +64,7 @@ def solve(
     from ossature.formats import read
     from ossature.formats.measured import read_measured
 
-    options = pipeline.SolveOptions(
+    asked = pipeline.SolveOptions(
         template=template,
         own_set=own_set,
         hips=hips,
@@ -80,11 +76,11 @@ def solve(
     solved = pipeline.solve(
         *files,
         static=static,
-        options=options,
+        options=asked,
         progress=lambda saying: click.echo(saying, err=True),
     )
     names = [one.recording.subject or Path(one.recording.source.file).stem for one in solved]
-    endings = [word.strip().lstrip(".") for word in formats.split(",") if word.strip()]
+    endings = options.endings(formats)
     for one, name in zip(solved, names, strict=True):
         folder = output if len(solved) == 1 else output / name
         pipeline.deliver(one, folder, formats=endings, unit=unit, up=up, measured=lengths)

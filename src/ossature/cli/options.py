@@ -1,0 +1,36 @@
+"""Options that several verbs share, so that they read and behave alike."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+bvh_unit = click.option(
+    "--unit", type=click.Choice(["m", "cm", "mm", "in"]), help="Unit of motion.bvh. [m]"
+)
+bvh_up = click.option("--up", type=click.Choice(["y", "z"]), help="Upward axis of motion.bvh. [z]")
+more_formats = click.option(
+    "--formats", default="", metavar="LIST", help="More motion files, such as amc,oss."
+)
+
+
+def output(holds: str = "the results") -> Callable[[Any], Any]:
+    """``-o DIR``: a folder for what ``holds`` says."""
+    folder = click.Path(file_okay=False, path_type=Path)
+    return click.option("-o", "--output", required=True, type=folder, help=f"Folder for {holds}.")
+
+
+def subject(whose: str = "motion") -> Callable[[Any], Any]:
+    """``--subject NAME``: one of several people in a file."""
+    return click.option(
+        "--subject", metavar="NAME", help=f"Whose {whose}, where a file holds several."
+    )
+
+
+def endings(formats: str) -> list[str]:
+    """The words of a ``--formats`` list."""
+    return [word.strip().lstrip(".") for word in formats.split(",") if word.strip()]
