@@ -80,7 +80,7 @@ def limits(
     from ossature.anatomy.output import summary_json, summary_of, summary_text, write_limits
     from ossature.anatomy.ranges import RangeOptions
 
-    options = LimitOptions(
+    asked = LimitOptions(
         KindOptions(threshold, minimum),
         RangeOptions(quantile, margin, combine),
         samples=samples,
@@ -88,7 +88,7 @@ def limits(
         bind=bind,
     )
     motions = [_motion(file, subject) for file in files]
-    skeleton = find_limits(motions, options=options, exclude=[_frames(text) for text in exclude])
+    skeleton = find_limits(motions, options=asked, exclude=[_frames(text) for text in exclude])
     if edits:
         skeleton = apply_edits(skeleton, read_edits(edits))
     summary = summary_of(motions, skeleton)

@@ -73,7 +73,7 @@ def map(
 
     if (skeleton is None) != feet_only:
         raise click.UsageError("give --skeleton, or --feet-only for a motion on its own")
-    options = MapOptions(
+    asked = MapOptions(
         mode=mode,
         follow=follow,
         contacts=not no_contacts,
@@ -84,11 +84,11 @@ def map(
         click.echo(saying, err=True)
 
     if skeleton is None:
-        mapped = fix_feet(file, options=options, progress=progress)
+        mapped = fix_feet(file, options=asked, progress=progress)
     else:
         solving = pipeline.SolveOptions(own_set=own_set)
         mapped = map_to(
-            file, skeleton, subject=subject, options=options, solving=solving, progress=progress
+            file, skeleton, subject=subject, options=asked, solving=solving, progress=progress
         )
     endings = options.endings(formats)
     pipeline.deliver(mapped, output, formats=endings, unit=unit, up=up)
