@@ -25,6 +25,8 @@ ARTEFACT = 2.2
 """What smooth residuals are worth: skin and straps slide as joints bend, so more frames do not
 average them out, and the fit hides a part of them. With this factor the stated deviations of
 performers with 5–20 mm of soft tissue are honest (docs/accuracy.md)."""
+ASIDE = 2
+"""Frames between a residual and the postures that may explain it."""
 HUBER = 2.5
 """Residuals beyond this many standard deviations count less, where asked."""
 
@@ -105,7 +107,8 @@ def refine_joint(
             break
     residuals, slopes = problem.residuals(centres), problem.slopes(centres, basis)
     weights = _huber(residuals) if robust else np.ones(len(residuals))
-    covariance = _covariance(residuals, slopes, weights, ridge)
+    artefact = ARTEFACT * _smooth_variance(residuals, problem.turns)
+    covariance = _covariance(residuals, slopes, weights, ridge, artefact)
     silent = np.eye(6) - basis @ basis.T
     return RefinedJoint(centres, basis @ covariance @ basis.T + prior**2 * silent)
 
@@ -142,7 +145,9 @@ def _variance(residuals: Array, weights: Array) -> float:
     return float(np.sum(weights[:, None] * residuals**2) / freedom)
 
 
-def _covariance(residuals: Array, slopes: Array, weights: Array, ridge: Array) -> Array:
+def _covariance(
+    residuals: Array, slopes: Array, weights: Array, ridge: Array, artefact: float
+) -> Array:
     """Covariance of the estimate from the scatter of its own equations.
 
     Frames whose errors go together, as those of skin and loose straps do, count as fewer: the
@@ -158,15 +163,37 @@ def _covariance(residuals: Array, slopes: Array, weights: Array, ridge: Array) -
     # where the prior decides, the data's scatter is zero and the prior's own spread remains
     scatter += ridge
     inverse = np.linalg.inv(hessian)
-    artefact = ARTEFACT * _smooth_variance(residuals) * weights.sum()
-    return inverse @ scatter @ inverse + artefact * inverse
+    return inverse @ scatter @ inverse + artefact * weights.sum() * inverse
 
 
-def _smooth_variance(residuals: Array) -> float:
-    """Variance per coordinate of what residuals share from frame to frame; 0 for white noise."""
+def _smooth_variance(residuals: Array, turns: Array) -> float:
+    """Variance per coordinate of what is no white noise; 0 for white noise.
+
+    Skin and straps move with the posture: what the turns (n_frames, 3, 3) between the two bodies
+    explain of the residuals shows far smaller artefacts than likeness from frame to frame does.
+    """
     power = float(np.mean(residuals**2))
-    shared = float(np.mean(residuals[1:] * residuals[:-1]))
-    return shared if shared > 4.0 * power / np.sqrt(residuals.size) else 0.0
+    alike = float(np.mean(residuals[1:] * residuals[:-1]))
+    # a frame's own turn shares its noise with the residual: take those before and after it
+    posture = _posture(0.5 * (turns[: -2 * ASIDE] + turns[2 * ASIDE :]))
+    n_frames, n_terms = posture.shape
+    within = residuals[ASIDE:-ASIDE]
+    explained = float(np.sum((posture.T @ within) ** 2)) / within.size
+    by_chance = power * n_terms / n_frames
+    shown = explained > by_chance * (1.0 + 4.0 * np.sqrt(2.0 / (3.0 * n_terms)))
+    if not shown and alike < 4.0 * power / np.sqrt(residuals.size):
+        return 0.0
+    return max(alike, explained - by_chance, 0.0)
+
+
+def _posture(turns: Array) -> Array:
+    """(n_frames, n_terms) orthonormal functions of the posture: turns and their products."""
+    linear = turns.reshape(len(turns), 9)
+    linear = linear - linear.mean(axis=0)
+    first, second = np.triu_indices(9)
+    terms = np.column_stack([np.ones(len(turns)), linear, linear[:, first] * linear[:, second]])
+    vectors, sizes, _ = np.linalg.svd(terms, full_matrices=False)
+    return vectors[:, sizes > 1e-3 * sizes[0]]
 
 
 def _memory(residuals: Array) -> int:
