@@ -14,7 +14,7 @@ OLDEST_NODE = 20
 
 
 class FrontEnd(BuildHookInterface):
-    """``npm ci`` and ``npm run build``, with the machine's Node or the one PyPI carries."""
+    """``npm install`` by the lock file and ``npm run build``, with the machine's Node or the one PyPI carries."""
 
     PLUGIN_NAME = "custom"
 
@@ -30,7 +30,8 @@ class FrontEnd(BuildHookInterface):
         npm = shutil.which("npm", path=path)
         if npm is None:
             raise RuntimeError(f"node is in {tools} but npm is not; install npm beside it")
-        for command in (["ci", "--no-fund", "--no-audit"], ["run", "build"]):
+        # not "ci": it refuses a lock file without the binaries of platforms that a mirror lacks
+        for command in (["install", "--no-save", "--no-fund", "--no-audit"], ["run", "build"]):
             subprocess.run(
                 [npm, *command], cwd=root / CLIENT, check=True, env={**os.environ, "PATH": path}
             )
