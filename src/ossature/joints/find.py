@@ -234,7 +234,8 @@ def _given_tree(bodies: Bodies, fits: PairFits, parents: Mapping[str, str]) -> h
             f"a hierarchy of {bodies.n_bodies} bodies has {bodies.n_bodies - 1} joints, "
             f"got {len(set(edges))}: name one parent for every body but the root"
         )
-    return hierarchy.Tree(tuple(edges), np.full(len(edges), np.inf), (-1,) * len(edges))
+    clear = np.full(len(edges), np.inf)
+    return hierarchy.Tree(tuple(edges), clear, clear, (-1,) * len(edges))
 
 
 def _root(
@@ -278,7 +279,8 @@ def _connection(
     rms = float(np.sqrt(np.nanmean(np.sum(misfit**2, axis=-1))))
     axes = fits.axes[row][::-1] if swap else fits.axes[row]
     place = solution.tree.edges.index(row)
-    margin, rival = solution.tree.margins[place], solution.tree.rivals[place]
+    tree = solution.tree
+    margin, rival = min(tree.margins[place], tree.bare[place]), tree.rivals[place]
     names = bodies.names
     return Connection(
         parent=names[parent],
@@ -292,7 +294,7 @@ def _connection(
         axis_in_child=axes[0] if kind == "hinge" else None,
         margin=float(margin),
         rival=None if rival < 0 else (names[fits.first[rival]], names[fits.second[rival]]),
-        ambiguous=bool(hierarchy.in_doubt(solution.tree, fits)[place]),
+        ambiguous=bool(hierarchy.in_doubt(tree, fits)[place]),
     )
 
 

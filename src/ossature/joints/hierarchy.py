@@ -22,7 +22,7 @@ CONTESTED = 1.5
 """Margin in ln det below which the likelihood is asked."""
 RIVALS = 3
 """How many rivals of an edge are put to it."""
-CLEAR = 0.3
+CLEAR = 0.25
 """Margin from which an edge counts as certain; beside an edge in doubt it must be twice that."""
 
 
@@ -35,6 +35,8 @@ class Tree:
     margins: Array
     """(n_edges,) by how much the deviance grows when the best rival takes the edge's place:
     0 = a tie, 0.7 = the rival leaves twice the unexplained square."""
+    bare: Array
+    """(n_edges,) by how much ln det grows, which knows nothing of loose sensors."""
     rivals: tuple[int, ...]
     """The best rival's row for each edge, −1 where there is none."""
 
@@ -92,16 +94,18 @@ def judged(
 ) -> Tree:
     """The tree of these edges with each edge's best rival; rows in ``without`` are none."""
     own = fit_looseness(products, fits, edges, n_bodies).deviance
-    margins, rivals = np.full(len(edges), np.inf), [-1] * len(edges)
+    margins, bare = np.full((2, len(edges)), np.inf)
+    rivals = [-1] * len(edges)
     for place in range(len(edges)):
         rows, gains = _exchanges(products, fits, edges, place, n_bodies, without)
+        bare[place] = min(gains, default=np.inf)
         for row, gain in zip(rows[:RIVALS], gains[:RIVALS], strict=True):
             if gain < CONTESTED:
                 changed = [*edges[:place], int(row), *edges[place + 1 :]]
                 gain = fit_looseness(products, fits, changed, n_bodies).deviance - own
             if gain < margins[place]:
                 margins[place], rivals[place] = gain, int(row)
-    return Tree(tuple(edges), margins, tuple(rivals))
+    return Tree(tuple(edges), margins, bare, tuple(rivals))
 
 
 def minimum_spanning_tree(
@@ -121,15 +125,16 @@ def minimum_spanning_tree(
 def in_doubt(tree: Tree, fits: PairFits) -> np.ndarray:
     """(n_edges,) whether the motion leaves an edge open.
 
-    A margin presupposes all other edges: next to one that is open, or to its rival, it is worth
-    less.
+    An edge is certain when it wins with and without the model of loose sensors. A margin
+    presupposes all other edges: next to one that is open, or to its rival, it is worth less.
     """
     edges = np.array(tree.edges)
-    open_edges = tree.margins < CLEAR
+    margins = np.minimum(tree.margins, tree.bare)
+    open_edges = (margins < CLEAR) & (np.array(tree.rivals) >= 0)
     rows = np.concatenate([edges[open_edges], np.array(tree.rivals)[open_edges]])
     touched = np.concatenate([fits.first[rows], fits.second[rows]])
     beside = np.isin(fits.first[edges], touched) | np.isin(fits.second[edges], touched)
-    return open_edges | (beside & (tree.margins < 2.0 * CLEAR))
+    return open_edges | (beside & (margins < 2.0 * CLEAR))
 
 
 def _exchanges(
