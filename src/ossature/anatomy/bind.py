@@ -1,10 +1,12 @@
 """The pose a rig starts in: is it within the limits, and what to take if not. METHODS §8."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ossature.anatomy.within import clamp, excess, hinge_angle
+from ossature.anatomy.within import Limited, clamp, clamp_each, hinge_angle
 from ossature.maths import circular, quat, swing_twist
-from ossature.values import Bind, Joint
+from ossature.values import Bind
 from ossature.values.arrays import Array
 
 CHOICES = ("mid-range", "circular mean", "nearest sample")
@@ -14,43 +16,68 @@ VANISHING = 0.05
 GIVEN_UP = "unlimited or not enough motion"
 
 
-def check_bind(joint: Joint, samples: Array, mean: Array, choice: str = "mid-range") -> Bind:
-    """Hold the bind pose, rotation zero, against the limits, and choose another if it is outside.
+def check_bind(joint: Limited, samples: Array, mean: Array, choice: str = "mid-range") -> Bind:
+    """``check_binds`` of one joint, samples (n_samples, 4)."""
+    return check_binds([joint], samples[:, None], mean[None], choice)[0]
+
+
+def check_binds(
+    joints: Sequence[Limited], samples: Array, means: Array, choice: str = "mid-range"
+) -> list[Bind]:
+    """Hold bind poses, rotation zero, against the limits, and choose others for those outside.
 
     Parameters
     ----------
-    samples : (n_samples, 4)
-    mean : (4,)
-        Their Fréchet mean.
+    samples : (n_samples, n_joints, 4)
+    means : (n_joints, 4)
+        Their Fréchet means.
     """
-    zero = quat.identity()
-    outside = float(excess(zero, joint))
-    if outside <= TOLERANCE:
-        return Bind(True, 0.0, "bind pose", zero)
+    zero = quat.identity((len(joints),))
+    outside = quat.angle(quat.between(clamp_each(zero, joints), zero))
+    binds = [Bind(True, 0.0, "bind pose", turn) for turn in zero]
+    infeasible = np.flatnonzero(outside > TOLERANCE).tolist()
+    if choice == "mid-range":
+        middles = mid_ranges([joints[j] for j in infeasible], means[infeasible])
+        chosen = [(choice, middle) for middle in middles]
+    else:
+        chosen = [_chosen(joints[j], samples[:, j], means[j], choice) for j in infeasible]
+    for j, (named, taken) in zip(infeasible, chosen, strict=True):
+        binds[j] = Bind(False, float(outside[j]), named, taken)
+    return binds
+
+
+def _chosen(joint: Limited, samples: Array, mean: Array, choice: str) -> tuple[str, Array]:
     if choice == "nearest sample":
         seen = samples[np.isfinite(samples[:, 0])]
-        return Bind(False, outside, choice, seen[np.argmin(quat.angle(seen))])
-    if choice == "circular mean":
-        if not has_mean(joint, samples):
-            return Bind(False, outside, GIVEN_UP, zero)
-        return Bind(False, outside, choice, clamp(mean, joint))
-    return Bind(False, outside, choice, mid_range(joint, mean))
+        return choice, seen[np.argmin(quat.angle(seen))]
+    if not has_mean(joint, samples):
+        return GIVEN_UP, quat.identity()
+    return choice, clamp(mean, joint)
 
 
-def mid_range(joint: Joint, mean: Array) -> Array:
+def mid_range(joint: Limited, mean: Array) -> Array:
     """(4,) the middle of the hinge interval, or of the cone and its twist."""
-    limits = joint.limits
-    if limits is not None and limits.hinge is not None and joint.kind == "hinge":
-        turn = quat.from_axis_angle(joint.axes[0], np.asarray(np.mean(limits.hinge)))
-        return quat.multiply(turn, joint.rest)
-    if limits is not None and limits.cone is not None:
-        cone = limits.cone
-        turn = quat.from_axis_angle(cone.axis, np.asarray(np.mean(cone.twist)))
-        return clamp(quat.multiply(cone.centre, turn), joint)
-    return joint.rest if joint.kind == "fixed" else mean
+    return mid_ranges([joint], mean[None])[0]
 
 
-def has_mean(joint: Joint, samples: Array) -> bool:
+def mid_ranges(joints: Sequence[Limited], means: Array) -> Array:
+    """(n_joints, 4) ``mid_range`` of each; of joints without limits their means."""
+    starts, axes, angles = np.array(means), np.zeros((len(joints), 3)), np.zeros(len(joints))
+    after = np.ones(len(joints), dtype=bool)
+    for j, joint in enumerate(joints):
+        limits = joint.limits
+        if limits is not None and limits.hinge is not None and joint.kind == "hinge":
+            starts[j], axes[j], angles[j] = joint.rest, joint.axes[0], sum(limits.hinge) / 2
+            after[j] = False
+        elif limits is not None and limits.cone is not None:
+            cone = limits.cone
+            starts[j], axes[j], angles[j] = cone.centre, cone.axis, sum(cone.twist) / 2
+    turns = quat.from_axis_angle(axes, angles)
+    ordered = (np.where(after[:, None], a, b) for a, b in ((starts, turns), (turns, starts)))
+    return clamp_each(quat.multiply(*ordered), joints)
+
+
+def has_mean(joint: Limited, samples: Array) -> bool:
     """Whether the samples point anywhere: else the motion is unlimited or not sampled enough."""
     limits = joint.limits
     if joint.kind == "hinge":

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ossature.anatomy.ranges import Arc, Indices, RangeOptions, find_arc, highest
+from ossature.anatomy.limit_kernel import split_turns
+from ossature.anatomy.ranges import Arc, Indices, RangeOptions, find_arcs, highest
 from ossature.maths import quat, swing_twist
 from ossature.values import Body, Cone, Skeleton
 from ossature.values.arrays import Array
@@ -15,21 +16,28 @@ NARROWEST = np.radians(0.01)
 """Radius of an ellipse or polygon that would otherwise have no inside."""
 
 
-def bone_axis(skeleton: Skeleton, body: Body) -> Array:
-    """(3,) unit vector along a bone, in the body's frame: to the next joint, else to the tip.
+def bone_axes(skeleton: Skeleton) -> Array:
+    """(n_bodies, 3) unit vectors along the bones, each in its body's frame."""
+    ends: list[list[Array]] = [[] for _ in skeleton.bodies]
+    for body, parent in zip(skeleton.bodies, skeleton.parents, strict=True):
+        if parent >= 0:
+            ends[parent].append(body.joint.in_parent - skeleton.bodies[parent].joint.in_body)
+    rows = zip(skeleton.bodies, ends, skeleton.offsets, strict=True)
+    return quat.normalise(np.stack([_bone_end(body, own, hung) for body, own, hung in rows]))
+
+
+def _bone_end(body: Body, ends: list[Array], hung: Array) -> Array:
+    """(3,) along the bone: to the next joint, else to the tip.
 
     A body that has neither continues the direction it hangs in; a body at its parent's joint: z.
     """
-    joints = [skeleton.body(child).joint.in_parent for child in skeleton.children(body.name)]
-    ends = [joint - body.joint.in_body for joint in joints]
     if body.length is not None:
         ends.sort(key=lambda end: abs(float(np.linalg.norm(end)) - (body.length or 0.0)))
     if body.tip is not None:
         ends.append(body.tip - body.joint.in_body)
-    ends.append(skeleton.offsets[skeleton.index(body.name)])
-    for end in ends:
-        if np.linalg.norm(end) > 1e-9:
-            return quat.normalise(end)
+    for end in (*ends, hung):
+        if end @ end > 1e-18:
+            return end
     return np.array([0.0, 0.0, 1.0])
 
 
@@ -53,7 +61,7 @@ def find_cones(
     middle = 0.5 * (np.nanmax(swing, axis=0) + np.nanmin(swing, axis=0))
     centre = quat.multiply(mean, quat.exp(np.einsum("ji,jik->jk", middle, across)))
     swing, twist = _split(samples, centre, axes, across)
-    arcs = [find_arc(column, motion_of, options) for column in twist.T]
+    arcs = find_arcs(twist, motion_of, options)
     polygons = convex_polygons(highest(swing @ _normals().T, motion_of, options))
     radii = _radii(swing, motion_of, options)
     cones = [
@@ -64,7 +72,9 @@ def find_cones(
 
 
 def _split(samples: Array, centre: Array, axes: Array, across: Array) -> tuple[Array, Array]:
-    return swing_twist.split(quat.between(centre[None], samples), axes, across)
+    swing, twist = np.empty((*samples.shape[:2], 2)), np.empty(samples.shape[:2])
+    split_turns(samples, centre, axes, across, swing, twist)
+    return swing, twist
 
 
 def _principal(swing: Array, across: Array) -> Array:
@@ -112,24 +122,25 @@ def convex_polygons(reach: Array) -> Array:
 
 
 def inside_polygon(points: Array, polygon: Array) -> NDArray[np.bool_]:
-    """Whether points (..., 2) lie in the convex polygon (n_corners, 2), its edge included."""
-    edges = np.roll(polygon, -1, axis=0) - polygon
+    """Whether points (..., 2) lie in convex polygons (..., n_corners, 2), their edges included."""
+    edges = np.roll(polygon, -1, axis=-2) - polygon
     away = points[..., None, :] - polygon
-    cross = edges[:, 0] * away[..., 1] - edges[:, 1] * away[..., 0]
+    cross = edges[..., 0] * away[..., 1] - edges[..., 1] * away[..., 0]
     return np.all(cross >= -1e-12, axis=-1)
 
 
 def nearest_in_polygon(points: Array, polygon: Array) -> Array:
-    """The points (..., 2) of the convex polygon that lie nearest to ``points`` (..., 2)."""
+    """The points (..., 2) of convex polygons (..., n_corners, 2) nearest to ``points`` (..., 2)."""
     near = np.array(points)
     outside = ~inside_polygon(near, polygon)
-    near[outside] = _nearest_on_edges(near[outside], polygon)
+    polygon = np.broadcast_to(polygon, (*near.shape[:-1], *polygon.shape[-2:]))
+    near[outside] = _nearest_on_edges(near[outside], polygon[outside])
     return near
 
 
 def _nearest_on_edges(points: Array, polygon: Array) -> Array:
-    """The same for points (n, 2) outside."""
-    edges = np.roll(polygon, -1, axis=0) - polygon
+    """The same for points (n, 2) outside, each of its polygon (n, n_corners, 2)."""
+    edges = np.roll(polygon, -1, axis=1) - polygon
     length = np.maximum(np.sum(edges**2, axis=-1), 1e-300)
     away = points[:, None] - polygon
     share = np.clip(np.sum(away * edges, axis=-1) / length, 0.0, 1.0)

@@ -11,10 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ossature.anatomy.limit_kernel import settle_means, turns_about
 from ossature.anatomy.sampling import shaking
 from ossature.anatomy.universal import fit_axes
 from ossature.errors import BadValue
-from ossature.maths import quat, rotations, swing_twist
+from ossature.maths import quat, swing_twist
 from ossature.maths.quat import Array
 from ossature.maths.rotations import Spread
 
@@ -76,8 +77,7 @@ def find_kinds(
         for there. By default the samples themselves.
     """
     options = options or KindOptions()
-    # the mean to a ten-millionth of a radian: far below any noise, in a few steps
-    spread = rotations.spread(samples, mean=rotations.frechet_mean(samples, tolerance=1e-7))
+    spread = _spread(samples)
     noise = _noise(samples if frames is None else frames, spread)
     threshold = _threshold(samples, spread, noise, options)
     n_free = np.sum(spread.std > threshold[:, None], axis=1)
@@ -86,11 +86,8 @@ def find_kinds(
         # a fitted surface leaves less than the noise: its test needs less slack
         close = np.maximum(np.radians(options.minimum), _slack(samples, 2.0) * noise)
         n_free = np.where((n_free == 3) & (pairs[2] <= close), 2, n_free)
-    axes, rest = [], np.array(spread.mean)
-    for joint, n in enumerate(n_free):
-        own, rest[joint] = _axes_and_rest(n, joint, spread, pairs)
-        axes.append(own)
-    return Freedom(tuple(KINDS[n] for n in n_free), spread, noise, threshold, tuple(axes), rest)
+    axes, rest = _axes_and_rest(n_free, spread, pairs)
+    return Freedom(tuple(KINDS[n] for n in n_free), spread, noise, threshold, axes, rest)
 
 
 def quaternion_rank(samples: Array, tolerance: float) -> Array:
@@ -104,14 +101,36 @@ def quaternion_rank(samples: Array, tolerance: float) -> Array:
     return np.sum(np.linalg.eigvalsh(moments) > tolerance**2, axis=-1)
 
 
+def _spread(samples: Array) -> Spread:
+    """``maths.rotations.spread`` of all joints, compiled: most of the time goes here."""
+    seen = np.isfinite(samples[..., 0])
+    filled = np.where(seen[..., None], samples, 0.0).transpose(1, 2, 0)
+    mean = np.ascontiguousarray(np.linalg.eigh(filled @ filled.transpose(0, 2, 1))[1][..., -1])
+    # to a ten-millionth of a radian: far below any noise, in a few steps
+    settle_means(samples, mean, 1e-7, 50)
+    mean = np.where(mean[:, :1] < 0.0, -mean, mean)
+    turns = np.where(seen[..., None], _turns(mean, samples), 0.0).transpose(1, 2, 0)
+    shares = np.maximum(seen.sum(axis=0), 1)[:, None, None]
+    values, vectors = np.linalg.eigh(turns @ turns.transpose(0, 2, 1) / shares)
+    std = np.sqrt(np.maximum(values[:, ::-1], 0.0))
+    return Spread(mean, std, np.swapaxes(vectors[..., ::-1], -1, -2))
+
+
+def _turns(mean: Array, q: Array) -> Array:
+    turns = np.empty((*q.shape[:2], 3))
+    turns_about(mean, q, turns)
+    return turns
+
+
 def _noise(frames: Array, spread: Spread) -> Array:
     """Shaking of all directions together, unless the one that moves least shakes far less.
 
     The more a joint moves the more of its motion is taken for shaking; but of pure noise the least
     direction, picked as the least, shows too little.
     """
-    turns = quat.log(quat.between(spread.mean[None], frames))
-    fast = shaking(np.einsum("jik,njk->nji", spread.directions, turns))
+    turns = _turns(spread.mean, frames)
+    along = turns.transpose(1, 0, 2) @ spread.directions.transpose(0, 2, 1)
+    fast = shaking(along.transpose(1, 0, 2))
     n_frames = np.maximum(np.isfinite(turns[..., 0]).sum(axis=0), 1)
     together = np.sqrt(np.mean(fast**2, axis=-1))
     return np.minimum.reduce(
@@ -149,42 +168,43 @@ def _pairs(samples: Array, spread: Spread, joints: Indices) -> tuple[Array, Arra
     if len(joints) == 0:
         return outer, inner, off
     mean, directions = spread.mean[joints], spread.directions[joints]
-    turns = quat.to_matrix(quat.between(mean[None], samples[:, joints]))
-    turns = np.where(np.isfinite(turns), turns, np.nanmean(turns, axis=0))
-    turns = directions @ turns @ np.swapaxes(directions, -1, -2)
-    first, second, off[joints] = fit_axes(turns)
+    first, second, off[joints] = fit_axes(mean, directions, samples[:, joints])
     outer[joints] = quat.rotate(mean, np.einsum("ji,jik->jk", first, directions))
     inner[joints] = np.einsum("ji,jik->jk", second, directions)
     return outer, inner, off
 
 
 def _axes_and_rest(
-    n_free: int, joint: int, spread: Spread, pairs: tuple[Array, Array, Array]
-) -> tuple[Array, Array]:
+    n_free: Indices, spread: Spread, pairs: tuple[Array, Array, Array]
+) -> tuple[tuple[Array, ...], Array]:
     """Axes in the parent's frame at rest, and the rest: of all allowed poses nearest to zero."""
-    mean = spread.mean[joint]
-    if n_free == 1:
-        axis = quat.rotate(mean, spread.directions[joint, 0])
-        turn = quat.from_axis_angle(axis, -swing_twist.twist_angle(mean, axis))
-        return axis[None], quat.multiply(turn, mean)
-    if n_free == 2:
-        outer, inner = pairs[0][joint], pairs[1][joint]
-        rest = _nearest_to_zero(mean, outer, inner)
-        return np.stack([outer, quat.rotate(rest, inner)]), rest
-    return np.zeros((0, 3)), mean if n_free == 0 else quat.identity()
+    mean, rest = spread.mean, np.array(spread.mean)
+    rest[n_free == 3] = quat.identity()
+    first = quat.rotate(mean, spread.directions[:, 0])
+    one, two = n_free == 1, n_free == 2
+    turn = quat.from_axis_angle(first[one], -swing_twist.twist_angle(mean[one], first[one]))
+    rest[one] = quat.multiply(turn, mean[one])
+    outer, inner = pairs[0], pairs[1]
+    rest[two] = _nearest_to_zero(mean[two], outer[two], inner[two])
+    both = np.stack([outer, quat.rotate(rest, inner)], axis=1)
+    none = np.zeros((0, 3))
+    axes = ({1: first[j, None], 2: both[j]}.get(int(n), none) for j, n in enumerate(n_free))
+    return tuple(axes), rest
 
 
 def _nearest_to_zero(mean: Array, outer: Array, inner: Array) -> Array:
-    """Of the poses R(outer, α)·mean·R(inner, β) the one that turns least.
+    """Of the poses R(outer, α)·mean·R(inner, β) the one that turns least, per joint.
 
     Its w is bilinear in the half angles' (cos, sin): the leading singular pair maximises it.
     """
-    half_turns = [quat.identity(), np.concatenate([[0.0], outer])]
-    inner_turns = [quat.identity(), np.concatenate([[0.0], inner])]
-    table = np.array(
-        [[quat.multiply(quat.multiply(a, mean), b)[0] for b in inner_turns] for a in half_turns]
+    zero = quat.identity((len(mean), 1))
+    before, after = (
+        np.concatenate([zero, np.pad(axis, ((0, 0), (1, 0)))[:, None]], axis=1)
+        for axis in (outer, inner)
     )
+    turned = quat.multiply(before, mean[:, None])
+    table = quat.multiply(turned[:, :, None], after[:, None])[..., 0]
     left, _, right = np.linalg.svd(table)
-    before = left[0, 0] * half_turns[0] + left[1, 0] * half_turns[1]
-    after = right[0, 0] * inner_turns[0] + right[0, 1] * inner_turns[1]
+    before = np.einsum("ji,jik->jk", left[:, :, 0], before)
+    after = np.einsum("ji,jik->jk", right[:, 0], after)
     return quat.multiply(quat.multiply(before, mean), after)

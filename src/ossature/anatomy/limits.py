@@ -2,18 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from ossature.anatomy.bind import CHOICES, check_bind
-from ossature.anatomy.cones import bone_axis, find_cones
+from ossature.anatomy.bind import CHOICES, check_binds
+from ossature.anatomy.cones import bone_axes, find_cones
 from ossature.anatomy.kinds import Freedom, KindOptions, find_kinds
-from ossature.anatomy.ranges import Arc, Indices, RangeOptions, find_arc
+from ossature.anatomy.ranges import Arc, Indices, RangeOptions, find_arc, find_arcs
 from ossature.anatomy.sampling import default_samples, joint_rotations, resample
-from ossature.anatomy.within import hinge_angle
-from ossature.errors import BadValue, NotEnoughData
-from ossature.maths import quat, zyz
-from ossature.values import Cone, Evidence, Joint, Limits, Motion, Skeleton
+from ossature.errors import BadValue, NotEnoughData, UnknownName
+from ossature.maths import quat, swing_twist, zyz
+from ossature.values import Evidence, Joint, Limits, Motion, Skeleton
 from ossature.values.arrays import Array
 from ossature.values.limits import Interval
 
@@ -77,10 +77,9 @@ def limits(
         raise NotEnoughData("the skeleton has one body only; there is no joint to judge")
     samples = _gather(motions, moving, list(exclude), options.samples)
     joints = _judge(skeleton, moving, samples, options)
-    bodies = [
-        replace(body, joint=joints[moving.index(i)]) if i in moving else body
-        for i, body in enumerate(skeleton.bodies)
-    ]
+    bodies = list(skeleton.bodies)
+    for i, joint in zip(moving, joints, strict=True):
+        bodies[i] = replace(bodies[i], joint=joint)
     did = f"joint types and limits from {len(samples.rotations)} samples of {len(motions)} motions"
     return skeleton.with_bodies(bodies, did)
 
@@ -91,12 +90,20 @@ def _gather(
     names = [motions[0].skeleton.names[i] for i in moving]
     rotations, frames = [], []
     for motion in motions:
-        columns = [motion.skeleton.index(name) for name in names]
+        columns = _columns(motion.skeleton, names)
         recorded = joint_rotations(motion, exclude)[:, columns]
         rotations.append(resample(recorded, n or default_samples(motion)))
         frames += [recorded, np.full((3, *recorded.shape[1:]), np.nan)]
     motion_of = np.repeat(np.arange(len(motions)), [len(each) for each in rotations])
     return _Samples(np.concatenate(rotations), motion_of, np.concatenate(frames))
+
+
+def _columns(skeleton: Skeleton, names: list[str]) -> list[int]:
+    places = {name: column for column, name in enumerate(skeleton.names)}
+    for name in names:
+        if name not in places:
+            raise UnknownName("body", name, skeleton.names)
+    return [places[name] for name in names]
 
 
 def _judge(
@@ -108,47 +115,73 @@ def _judge(
         lost = ", ".join(bodies[j].name for j in np.flatnonzero(missing))
         raise NotEnoughData(f"no frame carries a rotation of {lost}")
     freedom = find_kinds(samples.rotations, options.kinds, samples.frames)
-    bones = np.stack([bone_axis(skeleton, body) for body in bodies])
-    cones, twists = find_cones(
-        samples.rotations, freedom.spread.mean, bones, samples.motion_of, options.ranges
-    )
-    joints = []
-    for j, body in enumerate(bodies):
-        joint = replace(
+    found = _found([body.joint for body in bodies], freedom)
+    found = _limited(found, bone_axes(skeleton)[moving], samples, freedom, options)
+    binds = check_binds(found, samples.rotations, freedom.spread.mean, options.bind)
+    return [
+        replace(
             body.joint,
-            kind=freedom.kinds[j],
-            axes=_signed(freedom.axes[j], body.joint, freedom.spread.mean[j], freedom.rest[j]),
-            rest=freedom.rest[j],
+            kind=joint.kind,
+            axes=joint.axes,
+            rest=joint.rest,
+            limits=replace(joint.limits, bind=bind),
         )
-        joints.append(_limit(joint, j, samples, freedom, cones[j], twists[j], options))
-    return joints
+        for body, joint, bind in zip(bodies, found, binds, strict=True)
+    ]
 
 
-def _limit(
-    joint: Joint,
-    j: int,
-    samples: _Samples,
-    freedom: Freedom,
-    cone: Cone,
-    twist: Arc,
-    options: LimitOptions,
-) -> Joint:
-    """The joint with its limits, from column ``j`` of the samples."""
-    own = samples.rotations[:, j]
-    arc, hinge = twist, None
-    if joint.kind == "hinge":
-        arc = find_arc(hinge_angle(own, joint), samples.motion_of, options.ranges)
-        hinge = (arc.low, arc.high)
-    found = replace(
-        joint.limits or Limits(),
-        hinge=hinge,
-        cone=None if joint.kind == "fixed" else cone,
-        zyz=_zyz_box(own, samples.motion_of, options.ranges) if options.zyz else None,
-        evidence=_evidence(j, own, freedom, arc, options.kinds.threshold),
-    )
-    joint = replace(joint, limits=found)
-    bind = check_bind(joint, own, freedom.spread.mean[j], options.bind)
-    return replace(joint, limits=replace(found, bind=bind))
+class _Found(NamedTuple):
+    """A joint in the making."""
+
+    kind: str
+    axes: Array
+    rest: Array
+    limits: Limits
+
+
+def _found(declared: list[Joint], freedom: Freedom) -> list[_Found]:
+    """The joints with their kinds and signed axes, limits still as the file has them."""
+    turns = quat.multiply(freedom.spread.mean, quat.inverse(freedom.rest))
+    turns = np.where(turns[:, :1] < 0.0, -1.0, 1.0) * turns[:, 1:]
+    rows = zip(declared, freedom.kinds, freedom.axes, freedom.rest, turns, strict=True)
+    return [
+        _Found(kind, _signed(axes, joint, turn), rest, joint.limits or Limits())
+        for joint, kind, axes, rest, turn in rows
+    ]
+
+
+def _limited(
+    joints: list[_Found], bones: Array, samples: _Samples, freedom: Freedom, options: LimitOptions
+) -> list[_Found]:
+    """The joints with their limits and what these were judged from."""
+    q, motion_of, ranges = samples.rotations, samples.motion_of, options.ranges
+    cones, arcs = find_cones(q, freedom.spread.mean, bones, motion_of, ranges)
+    hinges = [j for j, joint in enumerate(joints) if joint.kind == "hinge"]
+    for j, arc in zip(hinges, _hinge_arcs(joints, hinges, samples, ranges), strict=True):
+        arcs[j] = arc
+    evidence = _evidence(samples.rotations, freedom, arcs, options.kinds.threshold)
+    limited = []
+    for j, joint in enumerate(joints):
+        found = replace(
+            joint.limits,
+            hinge=(arcs[j].low, arcs[j].high) if joint.kind == "hinge" else None,
+            cone=None if joint.kind == "fixed" else cones[j],
+            zyz=_zyz_box(q[:, j], motion_of, ranges) if options.zyz else None,
+            evidence=evidence[j],
+        )
+        limited.append(joint._replace(limits=found))
+    return limited
+
+
+def _hinge_arcs(
+    joints: list[_Found], hinges: list[int], samples: _Samples, options: RangeOptions
+) -> list[Arc]:
+    if not hinges:
+        return []
+    rests = np.stack([joints[j].rest for j in hinges])
+    axes = np.stack([joints[j].axes[0] for j in hinges])
+    turns = quat.multiply(samples.rotations[:, hinges], quat.inverse(rests))
+    return find_arcs(swing_twist.twist_angle(turns, axes), samples.motion_of, options)
 
 
 def _zyz_box(
@@ -160,25 +193,30 @@ def _zyz_box(
     return (first.low, first.high), (middle.low, middle.high), (last.low, last.high)
 
 
-def _evidence(j: int, samples: Array, freedom: Freedom, arc: Arc, rule: str) -> Evidence:
+def _evidence(samples: Array, freedom: Freedom, arcs: list[Arc], rule: str) -> list[Evidence]:
     spread = freedom.spread
-    return Evidence(
-        samples=int(np.isfinite(samples[:, 0]).sum()),
-        spread=spread.std[j],
-        directions=quat.rotate(spread.mean[j], spread.directions[j]),
-        mean=spread.mean[j],
-        noise=float(freedom.noise[j]),
-        threshold=float(freedom.threshold[j]),
-        rule=rule,
-        gap=arc.gap,
-        coverage=arc.coverage,
-    )
+    n_seen = np.isfinite(samples[..., 0]).sum(axis=0)
+    directions = quat.rotate(spread.mean[:, None], spread.directions)
+    return [
+        Evidence(
+            samples=int(n_seen[j]),
+            spread=spread.std[j],
+            directions=directions[j],
+            mean=spread.mean[j],
+            noise=float(freedom.noise[j]),
+            threshold=float(freedom.threshold[j]),
+            rule=rule,
+            gap=arc.gap,
+            coverage=arc.coverage,
+        )
+        for j, arc in enumerate(arcs)
+    ]
 
 
-def _signed(axes: Array, declared: Joint, mean: Array, rest: Array) -> Array:
+def _signed(axes: Array, declared: Joint, turned: Array) -> Array:
     """Axes that point as the file's own do, else so that the mean angle is positive."""
-    turn = quat.multiply(mean, quat.inverse(rest))
-    turned = np.where(turn[0] < 0.0, -1.0, 1.0) * turn[1:]
+    if not len(axes):
+        return axes
     signed = []
     for axis in axes:
         along = declared.axes @ axis if len(declared.axes) else np.zeros(0)

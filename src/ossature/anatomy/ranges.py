@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ossature.errors import BadValue
-from ossature.maths.circular import TURN, covering_interval
+from ossature.maths.circular import TURN, wrap
 from ossature.values.arrays import Array
 
 Indices = NDArray[np.intp]
@@ -54,23 +54,50 @@ class Arc(NamedTuple):
     """Share of the 5° cells between low and high that hold a sample."""
 
 
+NO_ARC = Arc(np.nan, np.nan, TURN, 0.0)
+
+
 def find_arc(angles: Array, motion_of: Indices, options: RangeOptions) -> Arc:
     """The range of angles (n_samples,), of which ``motion_of`` (n_samples,) tells the motion."""
+    return find_arcs(angles[:, None], motion_of, options)[0]
+
+
+def find_arcs(angles: Array, motion_of: Indices, options: RangeOptions) -> list[Arc]:
+    """The ranges of n angles (n_samples, n); NaN is passed over."""
     seen = np.isfinite(angles)
-    angles, motion_of = angles[seen], motion_of[seen]
-    if not len(angles):
-        return Arc(np.nan, np.nan, TURN, 0.0)
-    whole = covering_interval(angles)
-    above = (angles - whole.low) % TURN
-    above = np.where(above > whole.high - whole.low + 1e-9, 0.0, above)  # rounding at the low end
-    n_cells = max(1, int(np.ceil((whole.high - whole.low) / CELL)))
-    filled = np.unique(np.minimum(above / CELL, n_cells - 1).astype(int))
-    low = -float(highest(-above, motion_of, options))
-    high = float(highest(above, motion_of, options))
-    if low > high:  # nothing that all motions share, or a negative margin: the middle is left
-        low = high = 0.5 * (low + high)
-    high = min(high, low + TURN)
-    return Arc(whole.low + low, whole.low + high, whole.gap, len(filled) / n_cells)
+    start, width = _widest_gaps(angles)
+    above = (angles - start) % TURN
+    above = np.where(above > width + 1e-9, 0.0, above)  # rounding at the low end
+    above = np.where(seen, above, np.nan)
+    n_cells = np.maximum(1, np.ceil(width / CELL))
+    low = -highest(-above, motion_of, options)
+    high = highest(above, motion_of, options)
+    # nothing that all motions share, or a negative margin: the middle is left
+    middle = 0.5 * (low + high)
+    low, high = np.where(low > high, middle, low), np.where(low > high, middle, high)
+    high = np.minimum(high, low + TURN)
+    coverage = _n_filled(above, n_cells) / n_cells
+    rows = zip(start + low, start + high, TURN - width, coverage, seen.sum(axis=0), strict=True)
+    return [
+        Arc(float(low), float(high), float(gap), float(share)) if n_seen else NO_ARC
+        for low, high, gap, share, n_seen in rows
+    ]
+
+
+def _widest_gaps(angles: Array) -> tuple[Array, Array]:
+    """Where the arcs outside the largest gaps begin, (n,), and how wide they are."""
+    ordered = np.sort(wrap(angles), axis=0)  # NaN last
+    ordered = np.nan_to_num(np.where(np.isnan(ordered), ordered[0] + TURN, ordered))
+    gaps = np.diff(ordered, axis=0, append=ordered[:1] + TURN)
+    widest, columns = np.argmax(gaps, axis=0), np.arange(angles.shape[1])
+    start = wrap(ordered[(widest + 1) % len(ordered), columns])
+    return start, TURN - gaps[widest, columns]
+
+
+def _n_filled(above: Array, n_cells: Array) -> Array:
+    """(n,) how many of the cells above the low end hold a sample."""
+    cells = np.sort(np.minimum(above // CELL, n_cells - 1), axis=0)
+    return 1 + np.sum(np.diff(cells, axis=0) > 0, axis=0)
 
 
 def highest(values: Array, motion_of: Indices, options: RangeOptions) -> Array:

@@ -51,6 +51,8 @@ def resample(rotations: Array, n_samples: int) -> Array:
     """
     if n_samples < 2:
         raise BadValue(f"samples must be 2 or more, got {n_samples}")
+    if n_samples == len(rotations):
+        return rotations
     times = np.linspace(0.0, len(rotations) - 1, n_samples)
     before = np.minimum(times.astype(int), len(rotations) - 2)
     share = (times - before).reshape(-1, *[1] * (rotations.ndim - 2))
@@ -64,12 +66,15 @@ def default_samples(motion: Motion) -> int:
 def shaking(tracks: Array) -> Array:
     """Standard deviation (...) of white noise on smooth tracks (n_frames, ...), NaN passed over.
 
-    From third differences, in which smooth motion all but vanishes. Those beyond ``JUMP`` medians are jumps, not shaking.
+    From third differences, in which smooth motion all but vanishes. Those beyond ``JUMP`` medians
+    are jumps, not shaking.
     """
-    fast = np.abs(np.diff(tracks, n=3, axis=0))
-    seen = np.isfinite(fast)
-    fast = np.where(seen, fast, 0.0)
-    middle = np.nanmedian(np.where(seen | ~seen.any(axis=0), fast, np.nan), axis=0)
-    usual = seen & (fast <= JUMP * middle)
+    fast = np.sort(np.abs(np.diff(tracks, n=3, axis=0)), axis=0)  # NaN last
+    n_seen = np.isfinite(fast).sum(axis=0)
+    low, high = (
+        np.take_along_axis(fast, np.maximum(at, 0)[None], axis=0)[0]
+        for at in ((n_seen - 1) // 2, n_seen // 2 - (n_seen == 0))
+    )
+    usual = fast <= JUMP * 0.5 * (low + high)
     square = np.sum(np.where(usual, fast, 0.0) ** 2, axis=0) / np.maximum(usual.sum(axis=0), 1)
     return np.sqrt(square / 20.0)  # 20 = 1² + 3² + 3² + 1²

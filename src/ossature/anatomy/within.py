@@ -1,24 +1,40 @@
 """Whether rotations lie within a joint's limits, by how much not, and the nearest that do."""
 
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
 import numpy as np
 
 from ossature.anatomy.cones import nearest_in_polygon
 from ossature.errors import BadValue
-from ossature.maths import quat, swing_twist, zyz
+from ossature.maths import circular, quat, swing_twist, zyz
 from ossature.maths.circular import TURN
-from ossature.values import Cone, Joint
+from ossature.values import Cone, Limits
 from ossature.values.arrays import Array
 from ossature.values.limits import Interval
 
 SHAPES = ("auto", "polygon", "ellipse", "zyz")
 
 
-def excess(q: Array, joint: Joint, shape: str = "auto") -> Array:
+class Limited(Protocol):
+    """What limits need to know of a joint: a ``Joint``, or one in the making."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def axes(self) -> Array: ...
+    @property
+    def rest(self) -> Array: ...
+    @property
+    def limits(self) -> Limits | None: ...
+
+
+def excess(q: Array, joint: Limited, shape: str = "auto") -> Array:
     """How far (...) rotations (..., 4) must turn to come within the limits, radians; 0 inside."""
     return quat.angle(quat.between(clamp(q, joint, shape), q))
 
 
-def clamp(q: Array, joint: Joint, shape: str = "auto") -> Array:
+def clamp(q: Array, joint: Limited, shape: str = "auto") -> Array:
     """The nearest rotations (..., 4) within the limits; those that are inside are left alone.
 
     Parameters
@@ -38,33 +54,93 @@ def clamp(q: Array, joint: Joint, shape: str = "auto") -> Array:
     if shape == "zyz":
         return q if limits.zyz is None else _clamp_zyz(q, limits.zyz)
     if shape == "auto" and joint.kind == "hinge" and limits.hinge is not None:
-        angle = into(hinge_angle(q, joint), limits.hinge)
+        angle = into(hinge_angle(q, joint), *limits.hinge)
         return quat.multiply(quat.from_axis_angle(joint.axes[0], angle), joint.rest)
     return q if limits.cone is None else _clamp_cone(q, limits.cone, elliptic=shape == "ellipse")
 
 
-def hinge_angle(q: Array, joint: Joint) -> Array:
+def clamp_each(q: Array, joints: Sequence[Limited]) -> Array:
+    """``clamp`` of one rotation for each joint, (n_joints, 4)."""
+    held = np.array(q)
+    hinges = [j for j, joint in enumerate(joints) if hinged(joint)]
+    cones = [j for j, joint in enumerate(joints) if joint.kind != "fixed" and not hinged(joint)]
+    cones = [j for j in cones if (limits := joints[j].limits) is not None and limits.cone]
+    for j, joint in enumerate(joints):
+        if joint.kind == "fixed":
+            held[j] = joint.rest
+    if hinges:
+        held[hinges] = _clamp_hinges(held[hinges], [joints[j] for j in hinges])
+    if cones:
+        own = [joints[j].limits.cone for j in cones]  # type: ignore[union-attr]
+        held[cones] = _clamp_cones(held[cones], stack_cones(own))  # type: ignore[arg-type]
+    return held
+
+
+def hinged(joint: Limited) -> bool:
+    """Whether its limit is an interval about its one axis."""
+    return joint.kind == "hinge" and joint.limits is not None and joint.limits.hinge is not None
+
+
+def hinge_angle(q: Array, joint: Limited) -> Array:
     """Signed angle (...) of a hinge from its rest, radians."""
     turn = quat.multiply(q, quat.inverse(joint.rest))
     return swing_twist.twist_angle(turn, joint.axes[0])
 
 
-def into(angles: Array, interval: Interval) -> Array:
-    """The angles of ``interval`` nearest to ``angles`` on the circle."""
-    low, high = interval
-    if not np.isfinite(high - low):
-        return np.clip(angles, low, high)
-    if high - low >= TURN:
-        return np.asarray(angles)
-    middle = 0.5 * (low + high)
-    near = middle + (np.asarray(angles) - middle + np.pi) % TURN - np.pi
-    return np.clip(near, low, high)
+def into(angles: Array, low: Array | float, high: Array | float) -> Array:
+    """The angles from ``low`` to ``high`` nearest to ``angles`` on the circle."""
+    angles, low, high = np.asarray(angles), np.asarray(low), np.asarray(high)
+    bounded = np.isfinite(low) & np.isfinite(high)
+    middle = 0.5 * (np.where(bounded, low, 0.0) + np.where(bounded, high, 0.0))
+    near = np.where(bounded, middle + circular.wrap(angles - middle), angles)
+    whole = bounded & (high - low >= TURN)
+    return np.where(whole, angles, np.clip(near, low, high))
+
+
+def _clamp_hinges(q: Array, joints: list[Limited]) -> Array:
+    axes = np.stack([joint.axes[0] for joint in joints])
+    rests = np.stack([joint.rest for joint in joints])
+    low, high = np.array([joint.limits.hinge for joint in joints]).T  # type: ignore[union-attr]
+    angle = swing_twist.twist_angle(quat.multiply(q, quat.inverse(rests)), axes)
+    return quat.multiply(quat.from_axis_angle(axes, into(angle, low, high)), rests)
+
+
+class Cones(NamedTuple):
+    """Arrays of many cones; see :class:`ossature.values.Cone`."""
+
+    centre: Array
+    axis: Array
+    across: Array
+    polygon: Array
+    """(n, n_corners, 2); those with fewer corners repeat their last."""
+    twist: Array
+    """(n, 2)"""
+
+
+def stack_cones(cones: Sequence[Cone]) -> Cones:
+    most = max(len(cone.polygon) for cone in cones)
+    polygons = [c.polygon[np.minimum(np.arange(most), len(c.polygon) - 1)] for c in cones]
+    return Cones(
+        np.stack([cone.centre for cone in cones]),
+        np.stack([cone.axis for cone in cones]),
+        np.stack([cone.across for cone in cones]),
+        np.stack(polygons),
+        np.array([cone.twist for cone in cones]),
+    )
+
+
+def _clamp_cones(q: Array, cones: Cones) -> Array:
+    """Rotations (n, 4) within the polygons of n cones."""
+    swing, twist = swing_twist.split(quat.between(cones.centre, q), cones.axis, cones.across)
+    held = nearest_in_polygon(swing, cones.polygon)
+    twist = into(twist, *cones.twist.T)
+    return quat.multiply(cones.centre, swing_twist.join(held, twist, cones.axis, cones.across))
 
 
 def _clamp_cone(q: Array, cone: Cone, *, elliptic: bool) -> Array:
     swing, twist = swing_twist.split(quat.between(cone.centre, q), cone.axis, cone.across)
     held = _into_ellipse(swing, cone.radii) if elliptic else nearest_in_polygon(swing, cone.polygon)
-    inner = swing_twist.join(held, into(twist, cone.twist), cone.axis, cone.across)
+    inner = swing_twist.join(held, into(twist, *cone.twist), cone.axis, cone.across)
     return quat.multiply(cone.centre, inner)
 
 
@@ -84,5 +160,5 @@ def _into_ellipse(points: Array, radii: Array) -> Array:
 
 def _clamp_zyz(q: Array, box: tuple[Interval, Interval, Interval]) -> Array:
     angles = zyz.from_quat(q)
-    held = [into(angles[..., i], interval) for i, interval in enumerate(box)]
+    held = [into(angles[..., i], *interval) for i, interval in enumerate(box)]
     return zyz.to_quat(np.stack(held, axis=-1))

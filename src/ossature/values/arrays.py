@@ -14,8 +14,9 @@ Array = NDArray[np.floating[Any]]
 def frozen(values: ArrayLike, shape: Sequence[int | str], name: str) -> Array:
     """A read-only float64 copy of ``values``; a word in ``shape`` stands for any size."""
     array = np.array(values, dtype=np.float64)
-    fits = array.ndim == len(shape) and all(
-        isinstance(want, str) or want == got for want, got in zip(shape, array.shape, strict=True)
+    fits = array.shape == shape or (
+        array.ndim == len(shape)
+        and all(isinstance(w, str) or w == n for w, n in zip(shape, array.shape, strict=True))
     )
     if not fits:
         wanted = "(" + ", ".join(str(size) for size in shape) + ")"
@@ -41,8 +42,11 @@ def unit_quaternions(rotations: Array) -> Array:
     Those that are so already, to rounding, keep every bit: what was stored reads back the same.
     """
     length = np.linalg.norm(rotations, axis=-1, keepdims=True)
+    close = np.abs(length - 1.0) < 1e-15
+    if close.all():
+        return rotations
     with np.errstate(invalid="ignore", divide="ignore"):
-        unit = np.where(np.abs(length - 1.0) < 1e-15, rotations, rotations / length)
+        unit = np.where(close, rotations, rotations / length)
     unit.flags.writeable = False
     return unit
 
