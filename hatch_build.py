@@ -14,7 +14,7 @@ OLDEST_NODE = 20
 
 
 class FrontEnd(BuildHookInterface):
-    """``npm install`` by the lock file and ``npm run build``, with the machine's Node or the one PyPI carries."""
+    """``npm install`` and ``npm run build``, with the machine's Node or the one PyPI carries."""
 
     PLUGIN_NAME = "custom"
 
