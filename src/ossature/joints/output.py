@@ -65,7 +65,7 @@ def summary_text(found: Joints, limbs: tuple[Limb, ...]) -> str:
         note = f"  ambiguous with {'–'.join(link.rival)}" if link.ambiguous and link.rival else ""
         lines.append(
             f"{link.child} on {link.parent}: {link.kind}, residual {1000 * link.rms:.2f} mm, "
-            f"known to ±{worst:.2g} mm{note}"
+            f"known to ±{worst:.{0 if worst >= 10 else 1}f} mm{note}"
         )
     lines += ["", table_text(limbs), ""]
     lines += [_event_text(event) for event in found.events]

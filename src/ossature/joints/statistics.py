@@ -14,7 +14,7 @@ from ossature.errors import BadValue, FormatError, ShapeError
 from ossature.values import Bodies
 from ossature.values.arrays import Array
 
-BLOCK_BYTES = 1_000_000
+BLOCK_BYTES = 250_000
 """Size of the packed block that is multiplied at once: it stays in the processor's cache."""
 
 
