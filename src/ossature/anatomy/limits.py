@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ossature.anatomy.bind import CHOICES, check_binds
+from ossature.anatomy.calm import calm
 from ossature.anatomy.cones import bone_axes, find_cones
 from ossature.anatomy.kinds import Freedom, KindOptions, find_kinds
 from ossature.anatomy.ranges import Arc, Indices, RangeOptions, find_arc, find_arcs
@@ -29,6 +30,9 @@ class LimitOptions:
     ranges: RangeOptions = field(default_factory=RangeOptions)
     samples: int | None = None
     """Rotations taken from each motion; None: 50 a second, at least 4."""
+    calm: bool = True
+    """Take the noise that was found out of the motion before its ranges are measured; False: the
+    largest and smallest of the samples as they are, as in paper 001."""
     zyz: bool = False
     """Also give each joint its box of ZYZ angles."""
     bind: str = "mid-range"
@@ -50,6 +54,8 @@ class _Samples:
     """(n_samples,) which motion each belongs to."""
     frames: Array
     """(n_frames, n_joints, 4) as recorded, motions three missing frames apart."""
+    recorded: list[Array]
+    """The same, motion by motion."""
 
 
 def limits(
@@ -75,7 +81,9 @@ def limits(
     moving = [i for i, body in enumerate(skeleton.bodies) if body.parent is not None]
     if not moving:
         raise NotEnoughData("the skeleton has one body only; there is no joint to judge")
-    samples = _gather(motions, moving, list(exclude), options.samples)
+    recorded = _recorded(motions, moving, list(exclude))
+    n_samples = [options.samples or default_samples(motion) for motion in motions]
+    samples = _gather(recorded, n_samples)
     joints = _judge(skeleton, moving, samples, options)
     bodies = list(skeleton.bodies)
     for i, joint in zip(moving, joints, strict=True):
@@ -84,18 +92,26 @@ def limits(
     return skeleton.with_bodies(bodies, did)
 
 
-def _gather(
-    motions: list[Motion], moving: list[int], exclude: list[Sequence[int]], n: int | None
-) -> _Samples:
+def _recorded(
+    motions: list[Motion], moving: list[int], exclude: list[Sequence[int]]
+) -> list[Array]:
+    """Of each motion (n_frames, n_joints, 4), in the order of the first one's joints."""
     names = [motions[0].skeleton.names[i] for i in moving]
-    rotations, frames = [], []
-    for motion in motions:
-        columns = _columns(motion.skeleton, names)
-        recorded = joint_rotations(motion, exclude)[:, columns]
-        rotations.append(resample(recorded, n or default_samples(motion)))
-        frames += [recorded, np.full((3, *recorded.shape[1:]), np.nan)]
-    motion_of = np.repeat(np.arange(len(motions)), [len(each) for each in rotations])
-    return _Samples(np.concatenate(rotations), motion_of, np.concatenate(frames))
+    return [joint_rotations(m, exclude)[:, _columns(m.skeleton, names)] for m in motions]
+
+
+def _gather(recorded: list[Array], n_samples: list[int]) -> _Samples:
+    rotations = [resample(each, n) for each, n in zip(recorded, n_samples, strict=True)]
+    apart = np.full((3, *recorded[0].shape[1:]), np.nan)
+    frames = [part for each in recorded for part in (each, apart)]
+    motion_of = np.repeat(np.arange(len(rotations)), n_samples)
+    return _Samples(np.concatenate(rotations), motion_of, np.concatenate(frames), recorded)
+
+
+def _calmed(samples: _Samples, noise: Array) -> _Samples:
+    """The samples without the noise that was found in the frames."""
+    n_samples = np.bincount(samples.motion_of).tolist()
+    return _gather([calm(each, noise) for each in samples.recorded], n_samples)
 
 
 def _columns(skeleton: Skeleton, names: list[str]) -> list[int]:
@@ -115,6 +131,8 @@ def _judge(
         lost = ", ".join(bodies[j].name for j in np.flatnonzero(missing))
         raise NotEnoughData(f"no frame carries a rotation of {lost}")
     freedom = find_kinds(samples.rotations, options.kinds, samples.frames)
+    if options.calm:
+        samples = _calmed(samples, freedom.noise)
     found = _found([body.joint for body in bodies], freedom)
     found = _limited(found, bone_axes(skeleton)[moving], samples, freedom, options)
     binds = check_binds(found, samples.rotations, freedom.spread.mean, options.bind)

@@ -34,6 +34,7 @@ from ossature.cli import options
     show_default=True,
     help="Of several FILES: what any of them does, or only what all do.",
 )
+@click.option("--raw", is_flag=True, help="Measure ranges with the noise left in the motion.")
 @click.option("--zyz", is_flag=True, help="Also write boxes of ZYZ angles.")
 @click.option(
     "--bind",
@@ -64,6 +65,7 @@ def limits(
     exclude: tuple[str, ...],
     subject: str | None,
     *,
+    raw: bool,
     zyz: bool,
     as_json: bool,
 ) -> None:
@@ -84,6 +86,7 @@ def limits(
         KindOptions(threshold, minimum),
         RangeOptions(quantile, margin, combine),
         samples=samples,
+        calm=not raw,
         zyz=zyz,
         bind=bind,
     )
