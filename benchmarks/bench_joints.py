@@ -67,7 +67,7 @@ def _pair_by_pair(matrices: np.ndarray, positions: np.ndarray) -> None:
 def _biobuddy_seconds(matrices: np.ndarray, positions: np.ndarray) -> float | None:
     """120 pairs by biobuddy's Score, from two of them; None where it is not installed."""
     try:
-        from biobuddy import RotoTransMatrixTimeSeries, Score
+        from biobuddy import RotoTransMatrixTimeSeries, Score  # pyright: ignore[reportMissingImports]
     except ImportError:
         return None
     poses = np.zeros((4, 4, N_FRAMES, 3))
