@@ -30,7 +30,7 @@ def run() -> list[dict]:
 
 def analysis() -> list[dict]:
     """30 bones × 100 samples, and ten times as many samples."""
-    short, long = (1e3 * fastest(partial(judge, motion(n)), 15) for n in (100, 1000))
+    short, long = (1e3 * fastest(partial(judge, motion(n)), 40) for n in (100, 1000))
     return [
         row("types and limits, 30 bones × 100 samples; peer: paper 001", short, PAPER_MS, "ms"),
         row(
@@ -60,23 +60,29 @@ def kinematics() -> list[dict]:
         shape: partial(reach, skeleton, targets, start=start, limits=shape, root="held")
         for shape in ("auto", "none")
     }
-    within, without = (len(places) / fastest(each, 2) for each in work.values())
+    within, without = (len(places) / fastest(each, 5) for each in work.values())
     rows = [
         row("reach within limits; peer: 5 000/s asked for", within, 5000.0, "poses/s", more=True),
         row("reach without limits; peer: the same", without, 5000.0, "poses/s", more=True),
     ]
-    mink = mink_poses(skeleton, ends, start, targets)
-    if mink is not None:
-        name = f"reach within limits; peer: {mink['name']}, {1e3 * mink['left']:.1f} mm left"
-        rows.append(row(name, within, 1.0 / mink["seconds"], "poses/s", more=True))
+    for peer, rig in (("mink", "rig.xml"), ("pink", "rig.urdf")):
+        found = peer_poses(peer, rig, skeleton, ends, start, targets)
+        if found is not None:
+            name = f"reach within limits; peer: {found['name']}, {1e3 * found['left']:.1f} mm left"
+            rows.append(row(name, within, 1.0 / found["seconds"], "poses/s", more=True))
     return rows
 
 
-def mink_poses(
-    skeleton: Skeleton, ends: list[str], start: Motion, targets: dict[str, np.ndarray]
+def peer_poses(
+    peer: str,
+    rig: str,
+    skeleton: Skeleton,
+    ends: list[str],
+    start: Motion,
+    targets: dict[str, np.ndarray],
 ) -> dict | None:
-    """What mink needs for the same targets; None where ``make_peers.sh mink`` was not run."""
-    python = HERE.parent / ".peers" / "mink" / "bin" / "python"
+    """What a peer needs for the same targets; None where ``make_peers.sh`` did not make it."""
+    python = HERE.parent / ".peers" / peer / "bin" / "python"
     if not python.exists():
         return None
     bodies = [
@@ -85,7 +91,7 @@ def mink_poses(
     ]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write(replace(skeleton, bodies=tuple(bodies)), folder / "rig.xml")
+        write(replace(skeleton, bodies=tuple(bodies)), folder / rig)
         np.savez(
             folder / "reach.npz",
             names=[f"{end}_end" for end in ends],
@@ -94,7 +100,7 @@ def mink_poses(
             turn=start.rotations[:, 0],
             root_name=skeleton.names[0],
         )
-        script = str(HERE / "peers" / "mink_reach.py")
+        script = str(HERE / "peers" / f"{peer}_reach.py")
         done = subprocess.run([str(python), script, name], capture_output=True, text=True)
     return json.loads(done.stdout) if done.returncode == 0 else None
 
