@@ -5,15 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conftest import real
+from conftest import assert_rotations_close, real
+from ossature import synth
 from ossature.anatomy.limits import LimitOptions, limits
-from ossature.anatomy.within import excess
+from ossature.anatomy.within import clamp, excess
 from ossature.errors import BadValue, ShapeError, UnknownName
 from ossature.formats import read
 from ossature.maths import quat
 from ossature.pose import lanes
 from ossature.pose.bound_lanes import pull_inside
-from ossature.pose.bounds import make_bounds
+from ossature.pose.bounds import hold_within, make_bounds
 from ossature.pose.reach import reach
 from ossature.pose.solve import solve
 from ossature.pose.tree import Rig, build_tree
@@ -213,3 +214,17 @@ def test_a_recording_is_solved_within_limits(rng):
     recording = Recording(positions, tuple(names), 60.0)
     assert worst_excess(solve(recording, skeleton).motion) > 5
     assert worst_excess(solve(recording, skeleton, limits="auto").motion) < 0.1
+
+
+def test_the_compiled_clamp_is_the_plain_one(rng):
+    """Hinges and cones of a walk, poses far outside, inside and near the edges."""
+    walk = synth.perform(synth.human(), synth.walk(seconds=2), seed=3).truth.motion
+    skeleton = limits(walk)
+    size = rng.choice([0.0, 0.2, 2.0], size=(walk.n_frames, 1, 1))
+    turns = size * rng.normal(size=(*walk.rotations.shape[:2], 3))
+    poses = quat.multiply(walk.rotations, quat.exp(turns))
+    held = hold_within(skeleton, poses)
+    for index, body in enumerate(skeleton.bodies):
+        if body.parent is not None:
+            plain = clamp(poses[:, index], body.joint)
+            assert_rotations_close(held[:, index], plain, 1e-9)

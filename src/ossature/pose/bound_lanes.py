@@ -13,6 +13,7 @@ from ossature.pose.lanes import IN_BODY, LANES, PULL, PULL_COST, L, U
 ROWS = 3
 ROW = U(4 * LANES)
 ITEM = U(ROWS * 4 * LANES)
+NO_TURN = 1e-12
 POLE = 1e-3
 """Sine below which ZYZ angles are too stiff to pull at."""
 
@@ -218,6 +219,67 @@ def _zyz(bounds, i, lanes, item):
             beyond = _beyond(theta, ranges[i, 2, 0], ranges[i, 2, 1])
             _write(out, item + U(2) * ROW + n, beyond, last)
     lanes.active[i] = 1
+
+
+@njit(**JIT)
+def hold_inside(bounds, rotations):
+    """Bring rotations (n_frames, n_bodies, 4) inside, in place; what is inside stays as it is."""
+    for i in range(len(bounds.body)):
+        body = bounds.body[i]
+        f, x = bounds.frame[i], bounds.axes[i]
+        frame, axis = (f[0], f[1], f[2], f[3]), (x[0, 0], x[0, 1], x[0, 2])
+        back = (f[0], -f[1], -f[2], -f[3])
+        for n in range(len(rotations)):
+            r = rotations[n, body]
+            q = (r[0], r[1], r[2], r[3])
+            if bounds.shape[i] == HINGE:
+                q = _hold_hinge(bounds, i, _multiply(q, back), axis, frame)
+            else:
+                d = _multiply(back, q)
+                if abs(d[0]) >= bounds.safe[i]:
+                    continue
+                d, moved = _hold_cone(bounds, i, d, axis)
+                if not moved:
+                    continue
+                q = _multiply(frame, d)
+            for k in range(4):
+                rotations[n, body, k] = q[k]
+
+
+@njit(**JIT)
+def _hold_hinge(bounds, i, turn, axis, rest):
+    """The nearest rotation about the axis within its interval."""
+    angle = 2.0 * np.arctan2(_dot((turn[1], turn[2], turn[3]), axis), turn[0])
+    angle -= _beyond(angle, bounds.ranges[i, 0, 0], bounds.ranges[i, 0, 1])
+    return _multiply(_about(axis, angle), rest)
+
+
+@njit(**JIT)
+def _hold_cone(bounds, i, d, axis):
+    """A turn from the cone's centre with its swing and twist brought inside, and whether moved."""
+    twist = 2.0 * np.arctan2(_dot((d[1], d[2], d[3]), axis), d[0])
+    beyond = _beyond(twist, bounds.ranges[i, 0, 0], bounds.ranges[i, 0, 1])
+    bone = _rotate(d, axis)
+    hinge = _cross(axis, bone)
+    sine = np.sqrt(_dot(hinge, hinge))
+    ratio = np.arctan2(sine, _dot(axis, bone)) / sine if sine > 1e-9 else 1.0
+    a = bounds.axes[i]
+    one, two = (a[1, 0], a[1, 1], a[1, 2]), (a[2, 0], a[2, 1], a[2, 2])
+    x, y = ratio * _dot(hinge, one), ratio * _dot(hinge, two)
+    u, v = _nearest_in_polygon(x, y, bounds.corners, i, bounds.n_corners[i])
+    if beyond == 0.0 and u == x and v == y:
+        return d, False
+    size = np.hypot(u, v)
+    along = (u * one[0] + v * two[0], u * one[1] + v * two[1], u * one[2] + v * two[2])
+    scale = 1.0 / size if size > NO_TURN else 0.0
+    swing = _about((scale * along[0], scale * along[1], scale * along[2]), size)
+    return _multiply(swing, _about(axis, twist - beyond)), True
+
+
+@njit(**JIT)
+def _about(axis, angle):
+    sine = np.sin(0.5 * angle)
+    return np.cos(0.5 * angle), sine * axis[0], sine * axis[1], sine * axis[2]
 
 
 @njit(**JIT)

@@ -85,6 +85,14 @@ def no_bounds() -> Bounds:
 def hold_within(skeleton: Skeleton, rotations: Array, shape: str = "auto") -> Array:
     """Local rotations (..., n_bodies, 4) brought within the limits of their joints."""
     rotations = np.array(rotations)
+    if shape in ("auto", "polygon"):
+        from ossature.pose.bound_lanes import hold_inside
+
+        for index, body in enumerate(skeleton.bodies):
+            if body.parent is not None and body.joint.kind == "fixed":
+                rotations[..., index, :] = body.joint.rest
+        hold_inside(make_bounds(skeleton, shape), rotations.reshape(-1, *rotations.shape[-2:]))
+        return rotations
     for index, body in enumerate(skeleton.bodies):
         if body.parent is not None:
             rotations[..., index, :] = clamp(rotations[..., index, :], body.joint, shape)
