@@ -19,7 +19,7 @@ BAND = 3
 FREEDOM, SLACK = 0.45, 1.02
 """Share of freedom a stiffness of 1 leaves to a track, and the noise to take away per noise found:
 by simulation of joints of known range, so that these come out neither too wide nor too narrow."""
-STIFFEST, ROUNDS = 12.0, 12
+STIFFEST, ROUNDS = 12.0, 8
 """Decimal powers of the stiffness looked through, and how often their range is halved."""
 
 
@@ -88,7 +88,7 @@ def _draw(tracks, weights, j, stiffness, bands, found):
 
 @njit(cache=True, nogil=True)
 def _solve_banded(bands, x):
-    """Cholesky of a symmetric matrix, its entry (i, i − k) at ``bands[i, k]``; x in place."""
+    """Cholesky of a symmetric matrix, entry (i, i − k) at ``bands[i, k]``; x (n, 4) in place."""
     n = len(bands)
     for i in range(n):
         for k in range(min(BAND, i), -1, -1):
@@ -99,10 +99,14 @@ def _solve_banded(bands, x):
                     value -= bands[i, i - m] * bands[j, j - m]
             bands[i, k] = value / bands[j, 0] if k else np.sqrt(max(value, 1e-12))
     for i in range(n):
-        for k in range(1, min(BAND, i) + 1):
-            x[i] -= bands[i, k] * x[i - k]
-        x[i] /= bands[i, 0]
+        for c in range(4):
+            value = x[i, c]
+            for k in range(1, min(BAND, i) + 1):
+                value -= bands[i, k] * x[i - k, c]
+            x[i, c] = value / bands[i, 0]
     for i in range(n - 1, -1, -1):
-        x[i] /= bands[i, 0]
-        for k in range(1, min(BAND, i) + 1):
-            x[i - k] -= bands[i, k] * x[i]
+        for c in range(4):
+            value = x[i, c]
+            for k in range(1, min(BAND, n - 1 - i) + 1):
+                value -= bands[i + k, k] * x[i + k, c]
+            x[i, c] = value / bands[i, 0]
