@@ -124,7 +124,7 @@ def _row(name: str, ours: float, peer: float, scale: float, unit: str) -> dict:
         "name": name,
         "ours": ours * scale,
         "peer": peer * scale,
-        "ratio": ours / peer,
+        "ratio": peer / ours,
         "unit": unit,
     }
 

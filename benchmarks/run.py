@@ -33,14 +33,16 @@ def main(wanted: list[str]) -> None:
 
 
 def line(row: dict) -> str:
-    ours, peer = (f"{number(row[key])} {row['unit']}" for key in ("ours", "peer"))
-    return f"| {row['name']} | {ours} | {peer} | {row['ratio']:.3g} |"
+    ours, peer = (number(row[key], row["unit"]) for key in ("ours", "peer"))
+    return f"| {row['name']} | {ours} | {peer} | {number(row['ratio'])} |"
 
 
-def number(value: float | None) -> str:
-    if value is None:
+def number(value: float | None, unit: str = "") -> str:
+    """Three digits, or a dash where there is nothing to compare with."""
+    if value is None or value != value:
         return "–"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return f"{text} {unit}".rstrip()
 
 
 def page(rows: list[dict]) -> str:
