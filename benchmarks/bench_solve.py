@@ -1,7 +1,6 @@
 """``ossature solve`` from shell to files, and its memory on a long take."""
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,13 @@ from ossature.formats import write
 
 FRAMES = (25_000, 100_000)
 """Of 41 markers: memory must grow no faster than the take."""
+
+WATCH = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+"""A small parent: a child's peak counts the memory of the process it was forked from."""
 
 
 def run() -> list[dict]:
@@ -44,16 +50,12 @@ def _row(name: str, ours: float, peer: float | None, unit: str) -> dict:
 def _solve(file: Path, folder: Path) -> tuple[float, dict, float]:
     """Seconds, summary.json, and megabytes at the peak."""
     start = time.perf_counter()
-    command = [sys.executable, "-c", "from ossature.cli import main; main()", "solve", str(file)]
-    process = subprocess.Popen(
-        [*command, "-o", str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        raise RuntimeError(f"solve ended with {status}")
+    solve = [sys.executable, "-c", "from ossature.cli import main; main()", "solve", str(file)]
+    watched = [sys.executable, "-c", WATCH, *solve, "-o", str(folder)]
+    run = subprocess.run(watched, check=True, capture_output=True, text=True)
     seconds = time.perf_counter() - start
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    return seconds, summary, usage.ru_maxrss / 1024.0
+    return seconds, summary, float(run.stdout.splitlines()[-1]) / 1024.0
 
 
 def _start() -> float:
