@@ -1,7 +1,6 @@
 """A smooth path over a gap in time, from the samples on both sides."""
 
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline
 
 from ossature.maths.quat import Array
 
@@ -13,6 +12,8 @@ def bridge(path: Array, first: int, last: int) -> Array:
     """
     ends = np.array([first - 1, last + 1])
     slopes = [_slope(path, first - 1, -1), _slope(path, last + 1, 1)]
+    from scipy.interpolate import CubicHermiteSpline  # slow to load, rarely asked for
+
     return CubicHermiteSpline(ends, path[ends], slopes)(np.arange(first, last + 1))
 
 

@@ -1,8 +1,6 @@
 """Smoothing in time. Never needed to solve a rig; for those who want calm curves."""
 
 import numpy as np
-from scipy.interpolate import make_smoothing_spline
-from scipy.signal import butter, sosfiltfilt
 
 from ossature.clean.runs import runs
 from ossature.errors import BadValue
@@ -48,6 +46,8 @@ def _butterworth(path: Array, cutoff: float, rate: float) -> Array:
     both_ways = (np.sqrt(2.0) - 1.0) ** 0.25
     warped = np.tan(np.pi * cutoff / rate) / both_ways
     single = np.arctan(warped) * rate / np.pi
+    from scipy.signal import butter, sosfiltfilt  # slow to load, rarely asked for
+
     sections = butter(2, single, fs=rate, output="sos")
     # a reflected second at each end lets the filter settle before the data begins
     return sosfiltfilt(sections, path, axis=0, padlen=min(round(rate), len(path) - 1))
@@ -59,4 +59,6 @@ def _spline(path: Array, cutoff: float, rate: float) -> Array:
         return path
     stiffness = (np.sqrt(2.0) - 1.0) * rate / (2.0 * np.pi * cutoff) ** 4
     times = np.arange(len(path)) / rate
+    from scipy.interpolate import make_smoothing_spline  # slow to load, rarely asked for
+
     return make_smoothing_spline(times, path, lam=stiffness, axis=0)(times)
