@@ -98,12 +98,13 @@ def fit_guess(guess: Guess, observed: Array, *, subject: str = "") -> Calibratio
     repeats = max(1.0, len(frames) / max(different, FEWEST_INDEPENDENT))
     beliefs = replace(guess.beliefs, sigma=guess.beliefs.sigma / np.sqrt(repeats))
     fit = adjust(guess.rig, frames, start, beliefs)
-    covariances = repeats * _joint_covariances(fit)
+    joint_covariances, place_covariances = _covariances(fit)
     fit, turns = _aligned(fit, guess)
     seen = np.isfinite(frames[..., 0])
     squared = np.sum(fit.residuals**2, axis=-1)
     per_marker = np.sqrt(squared.sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
-    skeleton = _skeleton(fit.rig, guess, turns, per_marker, covariances, subject)
+    sure = (repeats * joint_covariances, repeats * place_covariances)
+    skeleton = _skeleton(fit.rig, guess, turns, per_marker, sure, subject)
     doubts = guess.doubts
     if not fit.converged:
         doubts += ("the calibration had not settled when its iterations ran out",)
@@ -132,25 +133,35 @@ def _stacked(recordings: Sequence[Recording], labels: Sequence[str]) -> Array:
     return np.concatenate(parts)
 
 
-def _joint_covariances(fit: Adjustment) -> Array:
-    """(n_bodies, 3, 3) of each joint as seen from its parent's markers; root zero.
+def _covariances(fit: Adjustment) -> tuple[Array, Array]:
+    """Of joints (n_bodies, 3, 3), root zero, and of marker places (n_markers, 3, 3).
 
-    The parent's frame is only a convention; its markers are what can be touched. So they are held
-    while the joint and all else vary.
+    A body's frame is only a convention; its markers are what can be touched. So a joint is told as
+    seen from its parent's markers, and a marker as seen from the others on its body: those are
+    held while all else varies.
     """
     rig = fit.rig
-    covariances = np.zeros((rig.n_bodies, 3, 3))
-    seen = fit.residuals[np.any(fit.residuals, axis=-1)]
-    noise = float(np.mean(seen**2)) / MARKER_SIGMA**2 if len(seen) else 1.0
+    joints, places = np.zeros((rig.n_bodies, 3, 3)), np.zeros((rig.n_markers, 3, 3))
     for body in range(1, rig.n_bodies):
         held = np.flatnonzero(rig.marker_bodies == rig.parents[body])
-        free = np.ones(rig.n_shared, dtype=bool)
-        for marker in held:
-            free[rig.marker_columns(int(marker))] = False
-        place = np.cumsum(free)[rig.joint_columns(body)] - 1
-        inverse = np.linalg.inv(fit.information[np.ix_(free, free)])
-        covariances[body] = max(noise, 0.1) * inverse[np.ix_(place, place)]
-    return covariances
+        joints[body] = _held_covariance(fit, held, rig.joint_columns(body))
+    for marker, body in enumerate(rig.marker_bodies):
+        others = np.flatnonzero(rig.marker_bodies == body)
+        places[marker] = _held_covariance(fit, others[others != marker], rig.marker_columns(marker))
+    seen = fit.residuals[np.any(fit.residuals, axis=-1)]
+    noise = float(np.mean(seen**2)) / MARKER_SIGMA**2 if len(seen) else 1.0
+    return max(noise, 0.1) * joints, max(noise, 0.1) * places
+
+
+def _held_covariance(fit: Adjustment, held: np.ndarray, columns: slice) -> Array:
+    """(3, 3) of one point while the markers ``held`` stay where they are."""
+    free = np.ones(fit.rig.n_shared, dtype=bool)
+    for marker in held:
+        free[fit.rig.marker_columns(int(marker))] = False
+    place = np.cumsum(free)[columns] - 1
+    unit = np.zeros((int(free.sum()), 3))
+    unit[place] = np.eye(3)
+    return np.linalg.solve(fit.information[np.ix_(free, free)], unit)[place]
 
 
 def _aligned(fit: Adjustment, guess: Guess) -> tuple[Adjustment, Array]:
@@ -192,22 +203,32 @@ def bone_child(names: Sequence[str], parents: Sequence[int], body: int) -> int |
 
 
 def _skeleton(
-    rig: Rig, guess: Guess, turns: Array, per_marker: Array, covariances: Array, subject: str
+    rig: Rig,
+    guess: Guess,
+    turns: Array,
+    per_marker: Array,
+    covariances: tuple[Array, Array],
+    subject: str,
 ) -> Skeleton:
     bodies = []
     for body, (name, parent) in enumerate(zip(rig.names, rig.parents, strict=True)):
         child = bone_child(rig.names, rig.parents, body)
         own = np.flatnonzero(rig.marker_bodies == body)
         markers = tuple(
-            Marker(rig.marker_names[m], rig.places[m], rms=float(per_marker[m])) for m in own
+            Marker(
+                rig.marker_names[m],
+                rig.places[m],
+                rms=float(per_marker[m]),
+                covariance=_turned(covariances[1][m], turns[body]),
+            )
+            for m in own
         )
         leaf = body not in rig.parents
         tip = quat.rotate(turns[body], guess.tips[name]) if leaf and name in guess.tips else None
-        frame = quat.to_matrix(turns[parent])
         joint = Joint(
             kind="free" if parent < 0 else "ball",
             in_parent=rig.offsets[body],
-            covariance=None if parent < 0 else frame @ covariances[body] @ frame.T,
+            covariance=None if parent < 0 else _turned(covariances[0][body], turns[parent]),
         )
         bodies.append(
             Body(
@@ -220,3 +241,9 @@ def _skeleton(
             )
         )
     return Skeleton(tuple(bodies), subject=subject)
+
+
+def _turned(covariance: Array, turn: Array) -> Array:
+    """A covariance in a frame that was turned."""
+    matrix = quat.to_matrix(turn)
+    return matrix @ covariance @ matrix.T

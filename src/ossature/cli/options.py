@@ -1,6 +1,7 @@
 """Options that several verbs share, so that they read and behave alike."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,3 +35,16 @@ def subject(whose: str = "motion") -> Callable[[Any], Any]:
 def endings(formats: str) -> list[str]:
     """The words of a ``--formats`` list."""
     return [word.strip().lstrip(".") for word in formats.split(",") if word.strip()]
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """Says on stderr what is being done: a live line on a terminal, plain lines elsewhere."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda saying: click.echo(saying, err=True)
+        return
+    with console.status("starting") as status:
+        yield lambda saying: status.update(saying)

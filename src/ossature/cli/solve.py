@@ -73,12 +73,8 @@ def solve(
         smooth=smooth,
     )
     lengths = None if measured is None else read_measured(measured)
-    solved = pipeline.solve(
-        *files,
-        static=static,
-        options=asked,
-        progress=lambda saying: click.echo(saying, err=True),
-    )
+    with options.progress() as saying:
+        solved = pipeline.solve(*files, static=static, options=asked, progress=saying)
     names = [one.recording.subject or Path(one.recording.source.file).stem for one in solved]
     endings = options.endings(formats)
     for one, name in zip(solved, names, strict=True):
