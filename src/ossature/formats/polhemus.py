@@ -15,10 +15,10 @@ from ossature.maths import quat
 from ossature.values import Bodies, Source, Take
 
 RATE = 100.0
-NUMBER = rb"[ \t]*[-+]?[\d.]+(?:[eE][-+]?\d+)?"
-FRAME = re.compile(
-    rb"\s*(?:" + NUMBER * 4 + rb"[ \t]*\r?\n){3}[ \t]*0[.0]*[ \t]+0[.0]*[ \t]+0[.0]*[ \t]+1[.0]*\s"
-)
+NUMBER = rb"[-+]?[\d.]+(?:[eE][-+]?\d+)?"
+# blanks must part the numbers: else a long run of digits may be split in countless ways
+ROW = rb"[ \t]*" + NUMBER + (rb"[ \t]+" + NUMBER) * 3 + rb"[ \t]*\r?\n"
+FRAME = re.compile(rb"\s*(?:" + ROW + rb"){3}[ \t]*0[.0]*[ \t]+0[.0]*[ \t]+0[.0]*[ \t]+1[.0]*\s")
 TURNED = 0.05
 """How far the rows of a rotation may be from unit length and right angles: printed digits, not
 another kind of matrix."""

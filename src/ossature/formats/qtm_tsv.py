@@ -34,7 +34,7 @@ def sniff(head: bytes) -> bool:
 def read_qtm_tsv(path: Path) -> Take:
     lines = read_lines(path)
     header, marks, first = _header(lines)
-    kind = header.get("DATA_INCLUDED", ["3D"])[0].upper()
+    kind = (header.get("DATA_INCLUDED") or ["3D"])[0].upper()
     if kind not in ("3D", "6D"):
         raise WrongContent(path, f"holds {kind} data; export 3D markers or 6D bodies from QTM")
     key, per_name = ("MARKER_NAMES", 3) if kind == "3D" else ("BODY_NAMES", BODY_COLUMNS)
