@@ -47,7 +47,7 @@ def test_limbs_are_found_where_they_were(performance, solved):
 
 
 def test_markers_lie_on_the_model(solved):
-    # noise of 1 mm per axis is 1.7 mm per marker; the fit absorbs some: 1.29 to 1.35 mm, seeds 1 to 6
+    # noise of 1 mm per axis is 1.7 mm per marker; seeds 1 to 6 end at 1.29 to 1.35 mm
     assert solved.rms < 0.0017
 
 
