@@ -15,6 +15,7 @@ from ossature.joints.residuals import residual_vectors
 from ossature.joints.slips import Link
 from ossature.joints.statistics import JointStatistics
 from ossature.maths import quat
+from ossature.maths.runs import runs
 from ossature.values import Attachment, Bodies, Loop
 from ossature.values.arrays import Array
 
@@ -84,11 +85,11 @@ def find_attachments(
     found = []
     for row in np.flatnonzero(closed.any(axis=0) & ~closed.all(axis=0)):
         pair = (int(first[row]), int(second[row]))
-        for start, stop in [] if frozenset(pair) in skip else _runs(closed[:, row]):
-            total = sums[stop + need - 1] + sums[start].scaled(-1.0)
+        for start, last in [] if frozenset(pair) in skip else runs(closed[:, row]):
+            total = sums[last + need] + sums[start].scaled(-1.0)
             if not holds(fit_pairs(total, pose_noise, [pair]), noise)[0]:
                 continue
-            frames = (start * block, (stop + need - 1) * block)
+            frames = (start * block, (last + need) * block)
             closure = _fitted(bodies, pair, frames, pose_noise, noise)
             if closure is not None and not repeats(bodies, tree, closure):
                 found.append(closure)
@@ -140,12 +141,6 @@ def holds(fits: PairFits, noise: Array) -> np.ndarray:
     rich = (known < KNOWN_TO) & (fits.motion[:, 0] > TURN**2 / 2.0) & ~fits.silent.any(axis=1)
     near = np.linalg.norm(fits.centres.reshape(-1, 2, 3), axis=-1).max(axis=1) < REACH
     return shared(fits, noise) & rich & near
-
-
-def _runs(held: np.ndarray) -> list[tuple[int, int]]:
-    """First and one-past-last index of every run of True."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], held, [False]]).astype(int)))
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 def _fitted(

@@ -14,6 +14,7 @@ from scipy.ndimage import minimum_filter1d, uniform_filter1d
 
 from ossature.errors import BadValue, NotEnoughData
 from ossature.maths import quat
+from ossature.maths.runs import runs
 from ossature.pose.attach import Figure, figure_at_rest
 from ossature.values import Motion
 from ossature.values.arrays import Array
@@ -210,12 +211,6 @@ def _as_still_as_its_middle(path: Array, first: int, last: int) -> tuple[int, in
     while last > inner and not near[last - 1 : last + 1].all():
         last -= 1
     return first, last
-
-
-def runs(mask: np.ndarray) -> list[tuple[int, int]]:
-    """First and last of each run of True."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(int)))
-    return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def _fit_ground(plants: Sequence[Plant]) -> Ground:
