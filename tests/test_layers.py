@@ -21,10 +21,10 @@ LAYERS = (
     "pose",
     "synth",
     "report",
+    "pipeline",
     "studio",
     "batch",
     "live",
-    "pipeline",
     "cli",
 )
 
