@@ -8,7 +8,7 @@ from pathlib import Path
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 CLIENT = Path("src/ossature/studio/client")
-BUNDLE = Path("src/ossature/report/bundle")
+BUILT = (Path("src/ossature/report/bundle/report.js"), Path("src/ossature/studio/bundle/studio.js"))
 OLDEST_NODE = 20
 
 
@@ -35,13 +35,14 @@ class FrontEnd(BuildHookInterface):
 
 
 def _up_to_date(root: Path) -> bool:
-    built = root / BUNDLE / "report.js"
-    if not built.exists():
+    built = [root / script for script in BUILT]
+    if not all(script.exists() for script in built):
         return False
     if not (root / CLIENT / "package.json").exists():  # an sdist that carries the bundle
         return True
     sources = [*(root / CLIENT / "src").rglob("*"), *(root / CLIENT).glob("*.*")]
-    return built.stat().st_mtime >= max(source.stat().st_mtime for source in sources)
+    oldest = min(script.stat().st_mtime for script in built)
+    return oldest >= max(source.stat().st_mtime for source in sources)
 
 
 def _machine_node() -> str | None:

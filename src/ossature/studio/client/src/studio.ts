@@ -1,0 +1,3 @@
+// The studio: the page that `ossature studio` serves.
+
+import "./style.css";
