@@ -8,12 +8,12 @@ import pytest
 import ossature as oss
 from conftest import real
 from ossature import synth
+from ossature.anatomy.naming import name_parts
 from ossature.errors import BadValue, FormatError, NotEnoughData, UnknownName
 from ossature.maths import quat
 from ossature.pipeline.mapping import Corrections, MapOptions, fix_feet, map_to, read_corrections
 from ossature.pose.attach import figure_at_rest, transfer
 from ossature.pose.masses import body_masses, standing_height
-from ossature.pose.naming import name_parts
 from ossature.pose.pins import Hold
 from ossature.synth.performers import scaled
 from ossature.values import Body, Joint, Skeleton

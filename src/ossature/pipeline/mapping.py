@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from ossature.anatomy.naming import name_parts
 from ossature.clean import find_swaps, remove_spikes, repair_swaps
 from ossature.errors import BadValue, FormatError, NotEnoughData
 from ossature.formats import read
@@ -33,7 +34,6 @@ from ossature.pose.equilibrium import (
 )
 from ossature.pose.frames import PoseResult
 from ossature.pose.masses import body_masses
-from ossature.pose.naming import name_parts
 from ossature.pose.pins import (
     Hold,
     lift_from_ground,

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ossature.anatomy.naming import chain_between, name_parts
 from ossature.errors import BadValue, NotEnoughData
 from ossature.maths import chain, quat
 from ossature.pose.equilibrium import firm_bounds, posture_weights
 from ossature.pose.frames import PoseOptions, solve_frames
-from ossature.pose.naming import chain_between, name_parts
 from ossature.pose.tree import Indices, Rig, build_tree
 from ossature.values import Marker, Skeleton
 from ossature.values.arrays import Array

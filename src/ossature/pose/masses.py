@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ossature.pose.naming import chain_between
+from ossature.anatomy.naming import chain_between
 from ossature.values import Skeleton
 from ossature.values.arrays import Array
 

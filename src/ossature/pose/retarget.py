@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ossature.anatomy.naming import chain_between
 from ossature.maths import chain, quat
 from ossature.pose.attach import NEXT, Attachments, Figure, lay_part
-from ossature.pose.naming import chain_between
 from ossature.pose.start import on_joints
 from ossature.pose.tree import Rig
 from ossature.values import Motion, Skeleton

@@ -38,6 +38,18 @@ def name_parts(skeleton: Skeleton, given: Mapping[str, str] | None = None) -> di
     given
         Parts that the user names; they go before anything found.
     """
+    parts = parts_found(skeleton, given)
+    missing = [part for part in NEEDED if part not in parts]
+    if missing:
+        raise NotEnoughData(
+            f"the skeleton's {len(skeleton.bodies)} bodies ({_some(skeleton)}) show no "
+            f'{" or ".join(missing)}; name them in a mapping file: [bodies] {missing[0]} = "…"'
+        )
+    return parts
+
+
+def parts_found(skeleton: Skeleton, given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The same for any creature: as many parts as there are, none perhaps."""
     parts = _checked(skeleton, given or {})
     spoken = {name: _side_and_word(name) for name in skeleton.names}
     for side in ("left", "right"):
@@ -46,12 +58,6 @@ def name_parts(skeleton: Skeleton, given: Mapping[str, str] | None = None) -> di
     for part, words in MIDDLE.items():
         _name_one(parts, part, "", words, spoken)
     _name_trunk(skeleton, parts)
-    missing = [part for part in NEEDED if part not in parts]
-    if missing:
-        raise NotEnoughData(
-            f"the skeleton's {len(skeleton.bodies)} bodies ({_some(skeleton)}) show no "
-            f'{" or ".join(missing)}; name them in a mapping file: [bodies] {missing[0]} = "…"'
-        )
     return parts
 
 
