@@ -7,9 +7,9 @@ number that is not known is null.
 
 Big arrays do not travel here but as ``GET /api/arrays/{name}?token=…``, little-endian numbers,
 their shape in the header ``X-Shape`` (``2400,41,3``), and ``X-First``, ``X-Stride``: row i is frame
-first + i · stride. Query: ``first``, ``last`` (default: all frames), ``stride`` (default 1), ``dtype``
-``float32`` (NaN = missing) or ``int16`` (−32768 = missing; value = ``X-Origin`` + ``X-Step`` ·
-integer), ``of`` ``take`` or ``compared`` (the other side of ``Compare``):
+first + i · stride. Query: ``first``, ``last`` (default: all frames), ``stride`` (default 1),
+``dtype`` ``float32`` (NaN = missing) or ``int16`` (−32768 = missing; value = ``X-Origin`` +
+``X-Step`` · integer), ``of`` ``take`` or ``compared`` (the other side of ``Compare``):
 
     markers     (n, n_markers, 3)  recording; ``state=before`` untouched, ``after`` edited (default)
     channel     (n_columns, 3, 2)  one marker's x, y, z for the curve panel: least and most of each
@@ -124,7 +124,7 @@ class Export(_Message, frozen=True, tag="export"):
 
 
 class Compare(_Message, frozen=True, tag="compare"):
-    """Solve another take, or this one with other settings, to stand beside; ``Compared`` answers."""
+    """Solve another take, or this one with other settings, to stand beside; ``Compared`` tells."""
 
     path: str = ""
     """Relative to the folder; empty: this take."""

@@ -93,7 +93,7 @@ class SetKind(_Edit, frozen=True, tag="kind"):
     body: str
     kind: Literal["fixed", "hinge", "universal", "ball"]
     axes: tuple[Place3, ...] = ()
-    """In the parent's frame: one for a hinge, two for a universal joint; empty: as it moves most."""
+    """In the parent's frame: one for a hinge, two for a universal joint; none: as it moves."""
 
 
 class SetLimits(_Edit, frozen=True, tag="limits"):
