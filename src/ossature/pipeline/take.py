@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from ossature.calibrate.calibration import calibrate, calibrate_blind
+from ossature.calibrate.calibration import Calibration, calibrate, calibrate_blind
 from ossature.calibrate.marker_sets import Landmark, MarkerSet, known_sets, load_set, recognise
 from ossature.calibrate.passengers import with_passengers
 from ossature.calibrate.upright import upright
@@ -23,6 +23,8 @@ from ossature.pose.solve import solve as solve_pose
 from ossature.values import Event, Motion, Recording, Skeleton, Swap, Take
 
 Progress = Callable[[str], None]
+Chosen = tuple[MarkerSet, dict[str, Landmark]] | None
+"""The marker set to use and the labels found of it; None: by motion alone."""
 
 
 @dataclass(frozen=True)
@@ -145,20 +147,13 @@ def _solve_subject(
 ) -> list[Solved]:
     everything: Sequence[Recording] = [*takes, *stills]
     _check_solvable(everything)
-    labels = tuple(dict.fromkeys(label for take in everything for label in take.names))
-    chosen = _marker_set(labels, options)
-    everything = [upright(take, chosen[1] if chosen else {}) for take in everything]
-    swaps: Sequence[tuple[Swap, ...]] = [()] * len(everything)
-    if options.clean:
-        with watch.stage("clean", "looking for swapped labels and spikes"):
-            everything, swaps = zip(*map(_cleaned, everything), strict=True)
+    chosen = set_of(everything, options)
+    with watch.stage("clean", "looking for swapped labels and spikes"):
+        everything, swaps = zip(*(prepared(t, chosen, options) for t in everything), strict=True)
     skeleton, doubts = options.skeleton, ()
     if skeleton is None:
         with watch.stage("calibrate", f"calibrating {name or 'the subject'}"):
-            if chosen is None:
-                calibration = calibrate_blind(everything, subject=name)
-            else:
-                calibration = calibrate(everything, chosen[1], hips=options.hips, subject=name)
+            calibration = calibrate_subject(everything, chosen, options, name)
             skeleton, doubts = calibration.skeleton, calibration.doubts
     set_name = chosen[0].name if chosen else ""
     return [
@@ -172,6 +167,29 @@ def _solve_subject(
         )
         for take, found in zip(everything[: len(takes)], swaps, strict=False)
     ]
+
+
+def set_of(takes: Sequence[Recording], options: SolveOptions) -> Chosen:
+    """The marker set that a subject wears, by the labels of all its takes."""
+    labels = tuple(dict.fromkeys(label for take in takes for label in take.names))
+    return _marker_set(labels, options)
+
+
+def prepared(
+    recording: Recording, chosen: Chosen, options: SolveOptions
+) -> tuple[Recording, tuple[Swap, ...]]:
+    """A take as it is calibrated and solved: z up, cleaned where asked; and the swaps repaired."""
+    turned = upright(recording, chosen[1] if chosen else {})
+    return _cleaned(turned) if options.clean else (turned, ())
+
+
+def calibrate_subject(
+    takes: Sequence[Recording], chosen: Chosen, options: SolveOptions, subject: str = ""
+) -> Calibration:
+    """The subject of prepared takes; by motion alone where no set is known."""
+    if chosen is None:
+        return calibrate_blind(takes, subject=subject)
+    return calibrate(takes, chosen[1], hips=options.hips, subject=subject)
 
 
 def _cleaned(recording: Recording) -> tuple[Recording, tuple[Swap, ...]]:
@@ -221,10 +239,7 @@ def _rms(errors: Array) -> float | None:
     return float(np.sqrt(np.mean(seen**2))) if len(seen) else None
 
 
-def _marker_set(
-    labels: Sequence[str], options: SolveOptions
-) -> tuple[MarkerSet, dict[str, Landmark]] | None:
-    """The set to use and the labels found of it; None: by motion alone."""
+def _marker_set(labels: Sequence[str], options: SolveOptions) -> Chosen:
     if options.own_set is not None:
         chosen = load_set(options.own_set)
         found = chosen.match(labels)
