@@ -1,0 +1,41 @@
+"""The pose of one frame of tracked bodies: their own rotations, joints together. Paper 000."""
+
+import numpy as np
+
+from ossature.maths import chain, quat
+from ossature.pose.follow import FramePose
+from ossature.values import Skeleton
+from ossature.values.arrays import Array
+
+
+class BodyFollower:
+    """A skeleton that follows a stream of bodies.
+
+    Rotations are the sensors' own; a body that is not seen keeps its last turn against its parent.
+    The whole figure stands where it agrees best with all sensors.
+    """
+
+    def __init__(self, skeleton: Skeleton, names: tuple[str, ...]) -> None:
+        self.skeleton = skeleton
+        self._columns = [names.index(body.name) for body in skeleton.bodies]
+        self._parents, self._offsets = skeleton.parents, skeleton.offsets
+        self._in_body = np.array([body.joint.in_body for body in skeleton.bodies])
+        self._n_names = len(names)
+        self._local = quat.identity((len(skeleton.bodies),))
+
+    def follow(self, values: Array) -> FramePose | None:
+        """The pose of bodies (n_names, 7): place, then rotation; None where none is seen."""
+        places, turns = values[self._columns, :3], values[self._columns, 3:]
+        seen = np.isfinite(places[:, 0])
+        if not seen.any():
+            return None
+        for body, parent in enumerate(self._parents):
+            if seen[body] and (parent < 0 or seen[parent]):
+                above = quat.identity() if parent < 0 else turns[parent]
+                self._local[body] = quat.between(above, turns[body])
+        world, joints = chain.forward_kinematics(self._local, self._offsets, self._parents)
+        origins = joints - quat.rotate(world, self._in_body)
+        root = (places - origins)[seen].mean(axis=0)
+        error = np.full(self._n_names, np.nan)
+        error[self._columns] = np.linalg.norm(places - origins - root, axis=1)
+        return FramePose(self._local.copy(), root, error)

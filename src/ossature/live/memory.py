@@ -1,0 +1,59 @@
+"""Frames to calibrate with: the whole session thinned evenly, in bounded memory."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ossature.live.stream import StreamFrame
+from ossature.values.arrays import Array
+
+CAPACITY = 600
+"""Frames that are kept; at least half of them once the session is long enough."""
+MOST_NAMES = 400
+"""Names a stream may bring; more are noise, such as unlabelled points numbered anew."""
+
+
+@dataclass(slots=True)
+class Memory:
+    """Every n-th frame of a stream; when it is full every second one goes and n doubles.
+
+    Names may join at any time: an earlier frame did not see them.
+    """
+
+    names: tuple[str, ...] = ()
+    stride: int = 1
+    count: int = 0
+    """Frames that were offered."""
+    _frames: list[tuple[int, Array]] = field(default_factory=list)
+    _forgotten: dict[str, int] = field(default_factory=dict)
+
+    def roster(self, frame: StreamFrame) -> list[int]:
+        """Columns of the frame's names; −1 for those past MOST_NAMES."""
+        new = [name for name in frame.names if name not in self.names]
+        self.names += tuple(new[: MOST_NAMES - len(self.names)])
+        place = {name: index for index, name in enumerate(self.names)}
+        return [place.get(name, -1) for name in frame.names]
+
+    def add(self, values: Array) -> None:
+        """Offer a frame: (n_names, columns) in the order of ``names``."""
+        if self.count % self.stride == 0:
+            self._frames.append((self.count, values))
+            if len(self._frames) > CAPACITY:
+                self.stride *= 2
+                self._frames = self._frames[::2]
+        self.count += 1
+
+    def forget(self, name: str) -> None:
+        """What was seen of this name no longer holds: it sits elsewhere now."""
+        self._forgotten[name] = self.count
+
+    def frames(self) -> Array:
+        """(n_frames, n_names, columns) all that is kept; NaN where not seen or forgotten."""
+        columns = self._frames[0][1].shape[1]
+        kept = np.full((len(self._frames), len(self.names), columns), np.nan)
+        for row, (number, values) in enumerate(self._frames):
+            kept[row, : len(values)] = values
+            for name, since in self._forgotten.items():
+                if number < since:
+                    kept[row, self.names.index(name)] = np.nan
+        return kept

@@ -1,0 +1,100 @@
+"""Open Sound Control 1.0: messages and bundles, only the types that poses need."""
+
+import struct
+from collections.abc import Iterator, Sequence
+
+from ossature.errors import OssatureError
+
+Value = int | float | str
+
+BUNDLE = b"#bundle\0"
+NOW = struct.pack(">Q", 1)
+_DEEPEST = 8
+
+
+class BadPacket(OssatureError):
+    """A datagram that is no Open Sound Control."""
+
+
+def message(address: str, *values: Value) -> bytes:
+    """One message; whole numbers go as int32, others as float32."""
+    tags = "," + "".join(_tag(value) for value in values)
+    return _text(address) + _text(tags) + b"".join(_encoded(value) for value in values)
+
+
+def bundle(messages: Sequence[bytes]) -> bytes:
+    """Messages that belong together in one datagram."""
+    parts = (struct.pack(">i", len(each)) + each for each in messages)
+    return BUNDLE + NOW + b"".join(parts)
+
+
+def messages_of(packet: bytes, depth: int = 0) -> Iterator[tuple[str, list[Value]]]:
+    """Every message of a datagram, bundles opened. Raises BadPacket."""
+    if not packet.startswith(BUNDLE):
+        yield _message(packet)
+        return
+    if depth >= _DEEPEST:
+        raise BadPacket(f"bundles are nested more than {_DEEPEST} deep")
+    at = 16
+    while at < len(packet):
+        size = _number(packet, at, ">i")
+        if not 0 < size <= len(packet) - at - 4:
+            raise BadPacket(f"a part claims {size} bytes where {len(packet) - at - 4} are left")
+        yield from messages_of(packet[at + 4 : at + 4 + size], depth + 1)
+        at += 4 + size
+
+
+def _tag(value: Value) -> str:
+    if isinstance(value, str):
+        return "s"
+    return "i" if isinstance(value, int) else "f"
+
+
+def _encoded(value: Value) -> bytes:
+    if isinstance(value, str):
+        return _text(value)
+    return struct.pack(">i" if isinstance(value, int) else ">f", value)
+
+
+def _text(text: str) -> bytes:
+    """Ends with at least one zero and on a multiple of four."""
+    data = text.encode()
+    return data + b"\0" * (4 - len(data) % 4)
+
+
+def _message(packet: bytes) -> tuple[str, list[Value]]:
+    address, at = _read_text(packet, 0)
+    tags, at = _read_text(packet, at)
+    if not address.startswith("/") or not tags.startswith(","):
+        raise BadPacket(f"a message starts with an address and its types, got {packet[:16]!r}")
+    values: list[Value] = []
+    for tag in tags[1:]:
+        value, at = _read_value(packet, at, tag)
+        values.append(value)
+    return address, values
+
+
+def _read_value(packet: bytes, at: int, tag: str) -> tuple[Value, int]:
+    if tag == "s":
+        return _read_text(packet, at)
+    codes = {"i": ">i", "f": ">f", "d": ">d", "h": ">q"}
+    if tag not in codes:
+        raise BadPacket(f"type {tag!r} is not one of i, f, d, h, s")
+    return _number(packet, at, codes[tag]), at + struct.calcsize(codes[tag])
+
+
+def _number(packet: bytes, at: int, code: str):
+    if at + struct.calcsize(code) > len(packet):
+        raise BadPacket(f"the datagram ends after {len(packet)} bytes, within a number")
+    return struct.unpack_from(code, packet, at)[0]
+
+
+def _read_text(packet: bytes, at: int) -> tuple[str, int]:
+    end = packet.find(b"\0", at)
+    if end < 0:
+        raise BadPacket(f"the datagram ends after {len(packet)} bytes, within a word")
+    try:
+        text = packet[at:end].decode()
+    except UnicodeDecodeError:
+        raise BadPacket(f"a word is no UTF-8: {packet[at:end]!r}") from None
+    return text, end + 4 - (end - at) % 4

@@ -1,0 +1,179 @@
+"""A performer on stage: frames in, poses out, and what is to be said about them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ossature.live.calibrator import Calibrated, Calibrator, Refused
+from ossature.live.follow_bodies import BodyFollower
+from ossature.live.memory import Memory
+from ossature.live.stream import Arrivals, StreamFrame
+from ossature.live.watch import Courses, Seats
+from ossature.maths import chain
+from ossature.pose.follow import Follower, warm_up
+from ossature.values import Bodies, Recording, Skeleton
+from ossature.values.arrays import Array
+
+FIRST = 2.0
+"""Seconds of motion before the first calibration."""
+OFTEN, SELDOM = 3.0, 30.0
+"""Seconds between calibrations: a sixth of what has been seen, within these."""
+UNTRUE = 0.03
+"""Metres: a pose whose median marker is further off than this is not shown."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LivePose:
+    """What is shown of one frame."""
+
+    number: int
+    skeleton: Skeleton
+    rotations: Array
+    """(n_bodies, 4) to the parent's frame from the body's; root: to the world."""
+    world: Array
+    """(n_bodies, 4) to the world from the body's frame."""
+    joints: Array
+    """(n_bodies, 3) in the world, metres."""
+    rms: float
+    """Between model and what was seen, metres."""
+
+
+@dataclass
+class LiveSession:
+    """Calibrates while the performer moves, and poses every frame that is news.
+
+    Parameters
+    ----------
+    rate
+        Frames per second of the stream.
+    skeleton
+        A subject calibrated before; poses come from the first frame on.
+    say
+        Takes a sentence: swaps, slips, what the coach advises.
+    """
+
+    rate: float
+    skeleton: Skeleton | None = None
+    say: Say = lambda sentence: None
+    calibrator: Calibrator = field(default_factory=Calibrator)
+
+    def __post_init__(self) -> None:
+        self.arrivals = Arrivals(self.rate)
+        self.memory = Memory()
+        self.advice: tuple[str, ...] = ()
+        self.calibrations = 0
+        self._courses = Courses(self.rate)
+        self._following: Follower | BodyFollower | None = None
+        self._parents: tuple[int, ...] = ()
+        self._offsets = np.zeros((0, 3))
+        self._seats: Seats | None = None
+        self._next_look = FIRST * self.rate
+        self._said: set[str] = set()
+        warm_up()
+
+    def feed(self, frame: StreamFrame) -> LivePose | None:
+        """The pose of a frame; None where it comes late, shows too little or fits nothing."""
+        self._hear_calibrator(of_bodies=frame.rotations is not None)
+        values = self._values(frame)
+        if not self.arrivals.is_news(frame.number):
+            self.memory.add(values)
+            return None
+        if frame.rotations is None:
+            values = self._with_right_labels(frame.number, values)
+        self.memory.add(values)
+        self._ask_calibrator(of_bodies=frame.rotations is not None)
+        return self._posed(frame, values)
+
+    def close(self) -> None:
+        self.calibrator.close()
+
+    def _values(self, frame: StreamFrame) -> Array:
+        """(n_names, 3 or 7) the frame in the order of the session's names."""
+        given = frame.positions
+        if frame.rotations is not None:
+            given = np.concatenate([frame.positions, frame.rotations], axis=1)
+        columns = np.array(self.memory.roster(frame), dtype=np.int64)
+        values = np.full((len(self.memory.names), given.shape[1]), np.nan)
+        values[columns[columns >= 0]] = given[columns >= 0]
+        return values
+
+    def _with_right_labels(self, number: int, values: Array) -> Array:
+        values, changed = self._courses.sorted_out(number, values)
+        for pair in changed:
+            a, b = (self.memory.names[column] for column in pair)
+            now = "exchanged; put right" if pair in self._courses.exchanged else "right again"
+            self.say(f"frame {number}: labels {a} and {b} are {now}")
+        return values
+
+    def _ask_calibrator(self, *, of_bodies: bool) -> None:
+        seen = self.memory.count
+        if not self.calibrator.idle or seen < self._next_look or self.skeleton is not None:
+            return
+        wait = np.clip(seen / self.rate / 6.0, OFTEN, SELDOM)
+        self._next_look = seen + wait * self.rate
+        kept, names = self.memory.frames(), self.memory.names
+        rate = self.rate / self.memory.stride
+        if of_bodies:
+            self.calibrator.submit(Bodies(kept[..., :3], kept[..., 3:], names, rate))
+        else:
+            self.calibrator.submit(Recording(kept, names, rate))
+
+    def _hear_calibrator(self, *, of_bodies: bool) -> None:
+        if self._following is None and self.skeleton is not None:
+            self._adopt(Calibrated(self.skeleton), of_bodies=of_bodies)
+        match self.calibrator.poll():
+            case Calibrated() as found:
+                self.calibrations += 1
+                self._adopt(found, of_bodies=of_bodies)
+            case Refused(sentence):
+                self._say_once(sentence)
+
+    def _adopt(self, found: Calibrated, *, of_bodies: bool) -> None:
+        """Follow with the new skeleton, from the pose that the old one had."""
+        self.advice = found.advice
+        for sentence in (*found.advice[:1], *found.doubts):
+            self._say_once(sentence)
+        for event in found.events:
+            self._say_once(f"noticed: {event}")
+        self._parents, self._offsets = found.skeleton.parents, found.skeleton.offsets
+        if of_bodies:
+            self._following = BodyFollower(found.skeleton, self.memory.names)
+            return
+        before = self._following
+        following = Follower(found.skeleton, self.memory.names)
+        if isinstance(before, Follower) and before.skeleton.names == found.skeleton.names:
+            following.go_on_from(before)
+        self._following = following
+        self._seats = Seats(self.rate, following.rig.tree.marker_bodies)
+
+    def _say_once(self, sentence: str) -> None:
+        if sentence not in self._said:
+            self._said.add(sentence)
+            self.say(sentence)
+
+    def _posed(self, frame: StreamFrame, values: Array) -> LivePose | None:
+        following = self._following
+        found = None if following is None else following.follow(values)
+        if following is None or found is None or not np.nanmedian(found.error) < UNTRUE:
+            return None
+        offsets = self._offsets.copy()
+        offsets[0] = found.root
+        world, joints = chain.forward_kinematics(found.rotations, offsets, self._parents)
+        if isinstance(following, Follower):
+            self._look_for_slips(frame.number, following, values, world, joints)
+        rms = float(np.sqrt(np.nanmean(found.error**2)))
+        return LivePose(frame.number, following.skeleton, found.rotations, world, joints, rms)
+
+    def _look_for_slips(
+        self, number: int, following: Follower, values: Array, world: Array, joints: Array
+    ) -> None:
+        assert self._seats is not None
+        off = following.off(values, world, joints)
+        for column, size in self._seats.slipped(off, world):
+            name = self.memory.names[following.columns[column]]
+            self.say(f"frame {number}: marker {name} slipped by {1e3 * size:.0f} mm")
+            self.memory.forget(name)
+            self._next_look = self.memory.count + self.rate

@@ -1,0 +1,129 @@
+"""Poses to avatars by the Virtual Motion Capture protocol: OSC over UDP, as VSeeFace, Unity and
+Unreal plug-ins and Warudo listen to.
+
+Bones are told as turns from a T-pose in which every bone's frame lies like the world's, in a
+left-handed world: x right, y up, z forward.
+"""
+
+import contextlib
+import socket
+
+import numpy as np
+
+from ossature.live.osc import bundle, message
+from ossature.live.session import LivePose
+from ossature.maths import quat
+from ossature.values import Skeleton
+from ossature.values.arrays import Array
+
+PORT = 39539
+"""Where receivers listen unless told otherwise."""
+
+_TRUNK = {"pelvis": "Hips", "spine": "Spine", "chest": "Chest", "neck": "Neck", "head": "Head"}
+_LIMBS = {
+    "clavicle": "Shoulder",
+    "upper_arm": "UpperArm",
+    "forearm": "LowerArm",
+    "hand": "Hand",
+    "thigh": "UpperLeg",
+    "shin": "LowerLeg",
+    "foot": "Foot",
+    "toes": "Toes",
+}
+_LEFT = np.array([0.0, 1.0, 0.0])
+_ARM = ("clavicle", "upper_arm", "forearm", "hand")
+_DOWN = {"thigh": (0.0, 0.0, -1.0), "shin": (0.0, 0.0, -1.0)}
+_UP = ("spine", "chest", "neck", "head")
+
+_TO_UNITY = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+"""From x forward, y left, z up; a mirror, for the other world is left-handed."""
+
+
+def bone_name(body: str) -> str:
+    """The humanoid bone of a body of ours; other bodies keep their name."""
+    side, _, limb = body.partition("_")
+    if side in ("left", "right") and limb in _LIMBS:
+        return side.capitalize() + _LIMBS[limb]
+    return _TRUNK.get(body, body)
+
+
+def t_pose(skeleton: Skeleton) -> Array:
+    """(n_bodies, 4) to the world from each body's frame, arms to the sides and legs down.
+
+    A body whose bone has no place in a T-pose stands to its parent as at rest.
+    """
+    turned = quat.identity((len(skeleton.bodies),))
+    arms = _bones(skeleton)
+    for index, (body, parent) in enumerate(zip(skeleton.bodies, skeleton.parents, strict=True)):
+        if parent >= 0:
+            turned[index] = turned[parent]
+        way = _way(body.name)
+        if way is not None and np.linalg.norm(arms[index]) > 0.0:
+            bone = quat.rotate(turned[index], arms[index])
+            turned[index] = quat.multiply(quat.shortest(bone, way), turned[index])
+    return turned
+
+
+def _way(name: str) -> Array | None:
+    side, _, limb = name.partition("_")
+    if limb in _ARM:
+        return _LEFT if side == "left" else -_LEFT
+    if limb in _DOWN:
+        return np.array(_DOWN[limb])
+    return np.array([0.0, 0.0, 1.0]) if name in _UP else None
+
+
+def _bones(skeleton: Skeleton) -> Array:
+    """(n_bodies, 3) from each joint to the end of its bone, in the body's frame; 0 if unknown."""
+    ends = np.zeros((len(skeleton.bodies), 3))
+    for index, parent in enumerate(skeleton.parents):
+        if parent >= 0 and skeleton.parents.count(parent) == 1:
+            ends[parent] = skeleton.offsets[index]
+        tip = skeleton.bodies[index].tip
+        if tip is not None:
+            ends[index] = tip - skeleton.bodies[index].joint.in_body
+    return ends
+
+
+class VmcSender:
+    """Sends every pose as one datagram."""
+
+    def __init__(self, host: str, port: int, *, rate: float) -> None:
+        self._address, self._rate = (host, port), rate
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._of: Skeleton | None = None
+
+    def send(self, pose: LivePose) -> None:
+        with contextlib.suppress(OSError):  # nobody listens there yet; a stage goes on
+            self._socket.sendto(self.packet(pose), self._address)
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def packet(self, pose: LivePose) -> bytes:
+        if self._of is not pose.skeleton:
+            self._learn(pose.skeleton)
+        turned = quat.multiply(pose.world, self._back)
+        above = np.where(self._has_parent[:, None], turned[self._parents], quat.identity())
+        local = quat.between(above, turned)
+        places = self._places.copy()
+        places[0] = pose.joints[0]
+        moved = places @ _TO_UNITY.T
+        # a mirror turns rotations the other way round the mirrored axis
+        axis = -local[:, 1:] @ _TO_UNITY.T
+        rows = np.concatenate([moved, axis, local[:, :1]], axis=1).tolist()
+        bones = [
+            message("/VMC/Ext/Bone/Pos", name, *row)
+            for name, row in zip(self._names, rows, strict=True)
+        ]
+        root = message("/VMC/Ext/Root/Pos", "root", 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+        ok, when = message("/VMC/Ext/OK", 1), message("/VMC/Ext/T", pose.number / self._rate)
+        return bundle([ok, when, root, *bones])
+
+    def _learn(self, skeleton: Skeleton) -> None:
+        standing = t_pose(skeleton)
+        parents = np.array(skeleton.parents)
+        self._of, self._back = skeleton, quat.inverse(standing)
+        self._has_parent, self._parents = parents >= 0, np.maximum(parents, 0)
+        self._places = quat.rotate(standing[self._parents], skeleton.offsets)
+        self._names = [bone_name(body.name) for body in skeleton.bodies]
