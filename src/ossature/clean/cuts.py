@@ -11,7 +11,7 @@ from ossature.values.recording import Analog
 
 def cut(recording: Recording, first: int, last: int) -> Recording:
     """Only the frames from ``first`` to ``last``, both kept; marks and analog channels follow."""
-    _check_range(recording, first, last)
+    check_range(recording.n_frames, first, last)
     start, end = first / recording.rate, (last + 1) / recording.rate
     marks = [
         type(mark)(mark.label, mark.time - start, mark.context)
@@ -32,7 +32,7 @@ def cut(recording: Recording, first: int, last: int) -> Recording:
 
 def blank(recording: Recording, marker: str, first: int, last: int) -> Recording:
     """A marker counts as not seen from ``first`` to ``last``."""
-    _check_range(recording, first, last)
+    check_range(recording.n_frames, first, last)
     positions = recording.positions.copy()
     positions[first : last + 1, recording.index(marker)] = np.nan
     return recording.with_filled(
@@ -42,11 +42,11 @@ def blank(recording: Recording, marker: str, first: int, last: int) -> Recording
     )
 
 
-def _check_range(recording: Recording, first: int, last: int) -> None:
-    if not 0 <= first <= last < recording.n_frames:
+def check_range(n_frames: int, first: int, last: int) -> None:
+    """Refuse frames that are not there."""
+    if not 0 <= first <= last < n_frames:
         raise BadValue(
-            f"frames must lie in 0…{recording.n_frames - 1}, first before last; "
-            f"got {first} to {last}"
+            f"frames must lie in 0…{n_frames - 1}, first before last; got {first} to {last}"
         )
 
 

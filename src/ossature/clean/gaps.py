@@ -10,6 +10,7 @@ Both ways over companions are bent to meet the samples at the ends of the gap.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -50,7 +51,13 @@ def find_gaps(recording: Recording) -> tuple[Gap, ...]:
     )
 
 
-def fill(recording: Recording, method: str = "auto", max_gap: float | None = None) -> Recording:
+def fill(
+    recording: Recording,
+    method: str = "auto",
+    max_gap: float | None = None,
+    *,
+    markers: Sequence[str] | None = None,
+) -> Recording:
     """Fill missing samples; they get the residual 0 and count as no evidence.
 
     Parameters
@@ -59,13 +66,17 @@ def fill(recording: Recording, method: str = "auto", max_gap: float | None = Non
         ``auto``, ``spline``, ``rigid`` or ``lowrank``, as above.
     max_gap
         Longer gaps stay open, seconds.
+    markers
+        Only these; all by default.
     """
     if method not in METHODS:
         raise BadValue(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     if max_gap is not None and not max_gap >= 0.0:
         raise BadValue(f"max_gap must be a number of seconds ≥ 0, got {max_gap}")
     longest = np.inf if max_gap is None else max_gap * recording.rate
-    gaps = [run for run in _fillable(recording) if run.length <= longest]
+    chosen = range(recording.n_markers) if markers is None else map(recording.index, markers)
+    chosen = set(chosen)
+    gaps = [run for run in _fillable(recording) if run.length <= longest and run.marker in chosen]
     if not gaps:
         return recording
     filler = _Filler(recording, method)

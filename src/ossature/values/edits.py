@@ -182,3 +182,42 @@ class Edits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     undone: tuple[Edit, ...] = ()
     """What redo would bring back, next one last."""
     settings: Settings = Settings()
+
+
+def told(edit: Edit) -> str:
+    """An edit in a few words, for histories."""
+    match edit:
+        case Cut(markers, first, last):
+            return f"cut {_names(markers)} {_frames(first, last)}"
+        case Fill(markers, first, last, method):
+            return f"fill {_names(markers)} {_frames(first, last)} ({method})"
+        case Filter(markers, first, last, cutoff, method):
+            return f"filter {_names(markers)} {_frames(first, last)} ({cutoff:g} Hz {method})"
+        case SwapLabels(a, b, first, last):
+            return f"swap {a} and {b} {_frames(first, last)}"
+        case Assign(marker, body):
+            return f"{marker} belongs to {body or 'no body'}"
+        case Place(marker, body, _, character):
+            return f"{marker} placed on {body}" + (f" of {character}" if character else "")
+        case SetParent(body, parent):
+            return f"{body} hangs on {parent}"
+        case SetRoot(body):
+            return f"{body} is the root"
+        case SetKind(body, kind):
+            return f"{body} is {'' if kind == 'fixed' else 'a '}{kind}"
+        case SetLimits(body):
+            return f"limits of {body}"
+        case SetPlant(body, first, last, on):
+            return f"{body} {'stands' if on else 'is off the ground'} {_frames(first, last)}"
+        case SetPose(frame, targets, parameters):
+            return f"pose {_names((*targets, *parameters))} at frame {frame}"
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return (
+        ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
+    )
+
+
+def _frames(first: int, last: int) -> str:
+    return f"frame {first}" if first == last else f"{first}–{last}"
