@@ -137,8 +137,8 @@ class Draft:
 
     def _block(self, columns: tuple[int, ...], edit: RecordingEdit) -> tuple[Array, Array]:
         """Copies of the positions and residuals that an edit is about."""
-        where = np.ix_(range(edit.first, edit.last + 1), columns)
-        return self.positions[where], self.residuals[where]
+        frames = slice(edit.first, edit.last + 1)
+        return self.positions[frames, list(columns)], self.residuals[frames, list(columns)]
 
     def _change(
         self, columns: tuple[int, ...], edit: RecordingEdit, positions: Array, residuals: Array

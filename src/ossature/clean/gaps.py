@@ -79,7 +79,7 @@ def fill(
     gaps = [run for run in _fillable(recording) if run.length <= longest and run.marker in chosen]
     if not gaps:
         return recording
-    filler = _Filler(recording, method)
+    filler = _Filler(recording, method, sorted({gap.marker for gap in gaps}))
     positions = recording.positions.copy()
     used: Counter[str] = Counter()
     for gap in gaps:
@@ -110,11 +110,12 @@ def _fillable(recording: Recording) -> list[Run]:
 class _Filler:
     """Fills one gap at a time, always from the recording as it was."""
 
-    def __init__(self, recording: Recording, method: str) -> None:
+    def __init__(self, recording: Recording, method: str, markers: Sequence[int]) -> None:
         self.positions, self.rate, self.method = recording.positions, recording.rate, method
         kept = [i for i, name in enumerate(recording.names) if name not in recording.outputs]
-        near = companions(recording.positions[:, kept], 12)
-        self.near = {kept[a]: [kept[b] for b in row] for a, row in enumerate(near)}
+        near = companions(recording.positions[:, kept], 12, [kept.index(m) for m in markers])
+        rows = zip(markers, near, strict=True)
+        self.near = {marker: [kept[b] for b in row] for marker, row in rows}
         self.views: dict[tuple[int, tuple[int, ...]], View] = {}
 
     def fill(self, gap: Run) -> tuple[str, Array | None]:

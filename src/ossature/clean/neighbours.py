@@ -1,5 +1,7 @@
 """Which markers move with a marker."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ossature.maths.quat import Array
@@ -13,16 +15,21 @@ def sparse(positions: Array) -> Array:
     return positions[:: max(len(positions) // FRAMES, 1)]
 
 
-def distance_spread(positions: Array) -> tuple[Array, Array]:
-    """Median distance of every pair and its robust spread, (n_markers, n_markers) each, metres.
+def distance_spread(positions: Array, markers: Sequence[int] | None = None) -> tuple[Array, Array]:
+    """Median distance of pairs and its robust spread, (n_markers, all markers) each, metres.
 
     Infinite where a pair is seen together in fewer than a tenth of the frames. The spread is the
     range of the middle 80 %, so that a swapped tenth does not spoil it.
+
+    Parameters
+    ----------
+    markers
+        Whose distances; everybody's by default.
     """
     few = sparse(positions)
-    n_markers = few.shape[1]
-    middle, spread = np.full((2, n_markers, n_markers), np.inf)
-    for a in range(n_markers if len(few) else 0):
+    rows = range(few.shape[1]) if markers is None else markers
+    middle, spread = np.full((2, len(rows), few.shape[1]), np.inf)
+    for row, a in enumerate(rows if len(few) else ()):
         ordered = np.sort(np.linalg.norm(few - few[:, a : a + 1], axis=-1), axis=0)  # NaN last
         together = np.isfinite(ordered).sum(axis=0)
         low, centre, high = (
@@ -31,17 +38,22 @@ def distance_spread(positions: Array) -> tuple[Array, Array]:
         )
         often = together >= max(0.1 * len(few), 1)
         often[a] = False
-        middle[a, often], spread[a, often] = centre[often], (high - low)[often]
+        middle[row, often], spread[row, often] = centre[often], (high - low)[often]
     return middle, spread
 
 
-def companions(positions: Array, n: int) -> list[list[int]]:
+def companions(positions: Array, n: int, markers: Sequence[int] | None = None) -> list[list[int]]:
     """For every marker the ``n`` others that keep their distance to it best, best first.
 
     Far markers must be more rigid to count: a tenth of the distance is added to the spread, since
     a long lever turns small errors into large ones.
+
+    Parameters
+    ----------
+    markers
+        Whose companions; everybody's by default.
     """
-    middle, spread = distance_spread(positions)
+    middle, spread = distance_spread(positions, markers)
     cost = spread + 0.1 * middle
     order = np.argsort(cost, axis=1)[:, :n]
     return [[int(b) for b in row if np.isfinite(cost[a, b])] for a, row in enumerate(order)]
