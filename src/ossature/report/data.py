@@ -1,56 +1,158 @@
-"""What the report page is given. ``studio/client/src/data.ts`` holds the same shapes."""
-
-import base64
+"""What the report page is given; ``studio/client/src/report_data.ts`` is made from it."""
 
 import msgspec
-import numpy as np
-
-from ossature.maths import quat
-from ossature.maths.quat import Array
-from ossature.values import Motion, Recording
 
 MISSING = -32768
 """The integer that stands for NaN."""
-MOST_NUMBERS = 12_000_000
-"""Coordinates a page may carry per array (24 MB); longer takes are thinned, and say so."""
+
+Point = tuple[float, float, float]
+Turn = tuple[float, float, float, float]
 
 
 class Packed(msgspec.Struct, frozen=True):
-    """An array as 16-bit integers: value = origin + step · integer."""
+    """An array as 16-bit integers: value = origin + step · integer.
+
+    The integers are differences along the first axis, low bytes before high bytes, deflated and
+    written in base 64.
+    """
 
     data: str
+    shape: tuple[int, ...]
     origin: float
     step: float
 
 
-class BodyRow(msgspec.Struct, frozen=True):
+class HingeRow(msgspec.Struct, frozen=True):
+    """The range of a hinge about its axis; angle 0 at ``rest``. Radians."""
+
+    axis: Point
+    """In the parent's frame."""
+    rest: Turn
+    """To the parent's frame from the body's."""
+    low: float
+    high: float
+
+
+class ConeRow(msgspec.Struct, frozen=True):
+    """Where a bone may point: swings about ``centre``. Radians."""
+
+    centre: Turn
+    """To the parent's frame from the body's, in the middle of the cone."""
+    axis: Point
+    """Along the bone, in the body's frame."""
+    across: tuple[Point, Point]
+    """With ``axis`` a right-handed frame; swings are rotation vectors along these two."""
+    rim: list[tuple[float, float]]
+    """Swings at the corners of the limit."""
+    twist: tuple[float, float]
+
+
+class FrameRow(msgspec.Struct, frozen=True):
+    """A limb's own frame, seen from its body's joint."""
+
+    origin: Point
+    rotation: Turn
+
+
+class BodyRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One body of the rig. A body's node sits at its joint and is turned like the body."""
+
     name: str
     parent: int
+    """−1 for a root."""
     kind: str
+    """Of the joint."""
+    offset: Point
+    """Its joint from the parent's joint, in the parent's frame, metres."""
+    tip: Point | None = None
+    """End of a bone that has no child, from the joint, in the body's frame."""
     length_mm: float | None = None
     measured_mm: float | None = None
     sigma_mm: float | None = None
+    """Standard deviation of the joint in its worst direction."""
     rms_mm: float | None = None
+    """How far the two bodies' ideas of the joint lie apart."""
+    ellipsoid: tuple[Point, Point, Point] | None = None
+    """Half axes of one standard deviation about the joint, in the parent's frame, metres."""
+    margin: float | None = None
+    """How clearly the joint beats its best rival: 0 a tie, 0.7 twice the unexplained square."""
+    rival: tuple[str, str] | None = None
+    """The two bodies that would be joined instead."""
+    ambiguous: bool = False
+    cone: ConeRow | None = None
+    hinge: HingeRow | None = None
+    frame: FrameRow | None = None
+    movement: list[str] = []
+    """What turning about each movement axis is called."""
 
 
 class MarkerRow(msgspec.Struct, frozen=True):
     name: str
     body: int
+    """−1 where no body carries it."""
     rms_mm: float | None = None
+    missing: float = 0.0
+    """Share of the frames in which it was not seen."""
 
 
-class TipRow(msgspec.Struct, frozen=True):
-    body: int
-    points: Packed
+class Poses(msgspec.Struct, frozen=True):
+    """How the bodies are turned, and where they are."""
+
+    turns: Packed
+    """(n_shown, n_bodies, 3) rotation vectors to the world from each body, radians."""
+    root: Packed
+    """(n_shown, 3) the root's place in the world."""
+    joints: Packed | None = None
+    """(n_shown, n_bodies, 3) places of the joints, where bones do not keep their length."""
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """A skin that the bodies carry, in its rest pose."""
+
+    vertices: Packed
+    """(n_vertices, 3) metres."""
+    triangles: Packed
+    """(n_triangles, 3)"""
+    bodies: Packed
+    """(n_vertices, 4) which bodies move a vertex."""
+    weights: Packed
+    """(n_vertices, 4) how much, summing to one."""
+    rest: list[Point]
+    """Where each body's joint is in the rest pose, in which every body is turned like the
+    world."""
+
+
+class Residuals(msgspec.Struct, frozen=True):
+    """Distances over time of several things of one kind, millimetres."""
+
+    what: str
+    """What the distance is between, such as ``markers and model``."""
+    names: list[str]
+    values: Packed
+    """(n_shown, n_names)"""
+    rms_mm: list[float | None]
+    """Root mean square of each over all frames."""
 
 
 class Span(msgspec.Struct, frozen=True):
     """Something that happened from one frame to another."""
 
     kind: str
+    """``gap``, ``swap``, ``slip``, ``contact``, ``held``, ``improbable``, ``attachment``,
+    ``mark``."""
     what: str
     first: int
     last: int
+    body: int = -1
+    """The body it happened to, where it is one."""
+
+
+class Ground(msgspec.Struct, frozen=True):
+    """The plane that feet stand on."""
+
+    height: float = 0.0
+    slope: tuple[float, float] = (0.0, 0.0)
+    """How much it rises per metre along x and y."""
 
 
 class ReportData(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,87 +160,18 @@ class ReportData(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     rate: float
     frames: int
+    """Of the recording; the page shows every ``stride``-th."""
     stride: int
     bodies: list[BodyRow] = []
     markers: list[MarkerRow] = []
-    joints: Packed | None = None
-    tips: list[TipRow] = []
+    poses: Poses | None = None
     points: Packed | None = None
-    errors: Packed | None = None
+    """(n_shown, n_markers, 3)"""
+    figure: Figure | None = None
+    ground: Ground = Ground()
+    residuals: list[Residuals] = []
     spans: list[Span] = []
     facts: list[tuple[str, str]] = []
+    advice: list[str] = []
     history: list[str] = []
     warnings: list[str] = []
-
-
-def pack(values: Array) -> Packed:
-    """Numbers as 16-bit integers over their own range: 0.1 mm steps for a six-metre stage."""
-    finite = values[np.isfinite(values)]
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-    origin, step = 0.5 * (low + high), max((high - low) / 65_000.0, 1e-9)
-    seen = np.isfinite(values)
-    whole = np.rint((np.where(seen, values, origin) - origin) / step)
-    whole = np.where(seen, whole, MISSING).astype("<i2")
-    return Packed(base64.b64encode(whole.tobytes()).decode("ascii"), origin, step)
-
-
-def stride_for(n_frames: int, n_points: int) -> int:
-    """Show every how many-th frame, so that the page stays small enough to open."""
-    return max(1, -(-n_frames * max(n_points, 1) * 3 // MOST_NUMBERS))
-
-
-def marker_points(recording: Recording, stride: int) -> Packed:
-    return pack(recording.positions[::stride])
-
-
-def joint_points(motion: Motion, stride: int) -> tuple[Packed, list[TipRow]]:
-    """Joints of every shown frame, and the ends of bones that have no child."""
-    rotations, joints = motion.world()
-    rotations, joints = rotations[::stride], joints[::stride]
-    tips = []
-    for index, body in enumerate(motion.skeleton.bodies):
-        if body.tip is not None:
-            arm = body.tip - body.joint.in_body
-            place = joints[:, index] + quat.rotate(rotations[:, index], arm)
-            tips.append(TipRow(index, pack(place)))
-    return pack(joints), tips
-
-
-def body_rows(motion: Motion, measured: dict[str, float] | None = None) -> list[BodyRow]:
-    skeleton = motion.skeleton
-    measured = measured or {}
-    rows = []
-    for body, parent in zip(skeleton.bodies, skeleton.parents, strict=True):
-        covariance = body.joint.covariance
-        sigma = (
-            None if covariance is None else 1e3 * float(np.sqrt(np.linalg.eigvalsh(covariance)[-1]))
-        )
-        length = None if body.length is None else 1e3 * body.length
-        known = measured.get(body.name)
-        rms = None if body.joint.rms is None else 1e3 * body.joint.rms
-        rows.append(
-            BodyRow(
-                body.name,
-                parent,
-                body.joint.kind,
-                length,
-                None if known is None else 1e3 * known,
-                sigma,
-                rms,
-            )
-        )
-    return rows
-
-
-def marker_rows(recording: Recording, motion: Motion) -> list[MarkerRow]:
-    """The recording's markers in its own order, with the body that carries each."""
-    carriers = {
-        marker.name: (index, marker.rms)
-        for index, body in enumerate(motion.skeleton.bodies)
-        for marker in body.markers
-    }
-    rows = []
-    for name in recording.names:
-        body, rms = carriers.get(name, (-1, None))
-        rows.append(MarkerRow(name, body, None if rms is None else 1e3 * rms))
-    return rows

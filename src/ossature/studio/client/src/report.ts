@@ -1,252 +1,189 @@
 // The report: one page, no server, all data inside.
 
-import { Curves } from "./curves";
-import { type ReportData, readPageData } from "./data";
-import { Scene } from "./scene";
+import * as THREE from "three";
+import { button, element, facts, listing, section, toggle } from "./dom";
+import { unpack } from "./packed";
+import { limbTable } from "./panels/limbs";
+import { type Distances, ResidualPanel } from "./panels/residuals";
+import { timeline } from "./panels/timeline";
+import { hierarchy } from "./panels/tree";
+import { isForPage, Player, playerKey } from "./player";
+import type { ReportData, Residuals } from "./report_data";
+import { FrameLayer } from "./scene/axes";
+import { ContactLayer } from "./scene/contacts";
+import { ELLIPSOID_SCALE, EllipsoidLayer } from "./scene/ellipsoids";
+import { FigureLayer } from "./scene/figure";
+import { FloorLayer } from "./scene/floor";
+import { LimitLayer } from "./scene/limits";
+import { MarkerLayer } from "./scene/markers";
+import { SkeletonLayer } from "./scene/skeleton";
+import { type Cloud, GridCloud, type Poses, RigPoses } from "./scene/sources";
+import { Stage } from "./scene/stage";
+import { themeButton } from "./theme";
 import "./style.css";
 
-class Player {
-  frame = 0;
-  private playing = false;
-  private last = 0;
-  private carry = 0;
+function readPageData(): ReportData {
+  const carrier = document.getElementById("ossature-data");
+  if (carrier === null) throw new Error("the page carries no data");
+  return JSON.parse(carrier.textContent ?? "") as ReportData;
+}
 
-  constructor(
-    private readonly data: ReportData,
-    private readonly shown: number,
-    private readonly onFrame: (frame: number) => void,
-    private readonly onState: (playing: boolean) => void,
-  ) {}
+interface Sources {
+  cloud: Cloud | null;
+  poses: Poses | null;
+}
 
-  seek(frame: number): void {
-    this.frame = Math.max(0, Math.min(this.shown - 1, Math.round(frame)));
-    this.onFrame(this.frame);
-  }
+async function openSources({ points, poses, bodies }: ReportData): Promise<Sources> {
+  const cloud = points === null ? null : new GridCloud(await unpack(points));
+  if (poses === null) return { cloud, poses: null };
+  const [turns, root] = await Promise.all([unpack(poses.turns), unpack(poses.root)]);
+  const joints = poses.joints === null ? null : await unpack(poses.joints);
+  return { cloud, poses: new RigPoses(bodies, turns, root, joints) };
+}
 
-  toggle(): void {
-    this.playing = !this.playing;
-    this.onState(this.playing);
-    if (this.playing) {
-      this.last = performance.now();
-      requestAnimationFrame((now) => this.step(now));
+/** What a take reaches over: every so many frames will do. */
+function reach({ cloud, poses }: Sources, frames: number): THREE.Box3 {
+  const box = new THREE.Box3();
+  const at = new THREE.Vector3();
+  const every = Math.max(1, Math.floor(frames / 200));
+  for (let frame = 0; frame < frames; frame += every) {
+    if (poses?.place(frame, 0, at)) box.expandByPoint(at);
+    for (let i = 0; !poses && i < (cloud?.count ?? 0); i++) {
+      if (cloud?.read(frame, i, at)) box.expandByPoint(at);
     }
   }
-
-  private step(now: number): void {
-    if (!this.playing) return;
-    this.carry += ((now - this.last) / 1000) * (this.data.rate / this.data.stride);
-    this.last = now;
-    const whole = Math.floor(this.carry);
-    if (whole > 0) {
-      this.carry -= whole;
-      this.seek((this.frame + whole) % this.shown);
-    }
-    requestAnimationFrame((next) => this.step(next));
-  }
+  return box;
 }
 
-function element<K extends keyof HTMLElementTagNameMap>(
-  tag: K,
-  text = "",
-  className = "",
-): HTMLElementTagNameMap[K] {
-  const made = document.createElement(tag);
-  made.textContent = text;
-  if (className) made.className = className;
-  return made;
+interface Shown {
+  name: string;
+  label: string;
+  on: boolean;
 }
 
-function section(title: string): HTMLElement {
-  const made = element("section");
-  made.append(element("h2", title));
-  return made;
-}
-
-function table(head: string[], rows: (string | number)[][]): HTMLTableElement {
-  const made = element("table");
-  const top = made.createTHead().insertRow();
-  for (const word of head) {
-    const cell = element("th", word);
-    cell.scope = "col";
-    top.append(cell);
-  }
-  const body = made.createTBody();
-  for (const row of rows) {
-    const line = body.insertRow();
-    row.forEach((value, i) => {
-      const cell = line.insertCell();
-      cell.textContent = String(value);
-      if (i > 0) cell.className = "number";
-    });
-  }
-  return made;
-}
-
-const mm = (value: number | null): string => (value === null ? "–" : value.toFixed(1));
-
-function limbTable(data: ReportData): HTMLElement {
-  const made = section("Limbs");
-  const rows = data.bodies.map((body) => [
-    body.name,
-    body.kind,
-    mm(body.length_mm),
-    mm(body.measured_mm),
-    body.sigma_mm === null ? "–" : `± ${body.sigma_mm.toFixed(1)}`,
-  ]);
-  made.append(table(["body", "joint", "length mm", "measured mm", "joint known to mm"], rows));
-  return made;
-}
-
-function markerTable(data: ReportData, choose: (marker: number | null) => void): HTMLElement {
-  const made = section("Markers, worst first");
-  const order = data.markers
-    .map((marker, index) => ({ marker, index }))
-    .sort((a, b) => (b.marker.rms_mm ?? -1) - (a.marker.rms_mm ?? -1));
-  const rows = order.map(({ marker }) => [
-    marker.name,
-    marker.body < 0 ? "–" : data.bodies[marker.body].name,
-    mm(marker.rms_mm),
-  ]);
-  const made_table = table(["marker", "body", "rms mm"], rows);
-  let chosen: HTMLTableRowElement | null = null;
-  order.forEach(({ index }, row) => {
-    const line = made_table.tBodies[0].rows[row];
-    line.tabIndex = 0;
-    const pick = () => {
-      chosen?.classList.remove("chosen");
-      chosen = chosen === line ? null : line;
-      chosen?.classList.add("chosen");
-      choose(chosen ? index : null);
-    };
-    line.addEventListener("click", pick);
-    line.addEventListener("keydown", (event) => event.key === "Enter" && pick());
-  });
-  made.append(made_table);
-  return made;
-}
-
-function tree(data: ReportData): HTMLElement {
-  const made = section("Hierarchy");
-  const branch = (parent: number): HTMLUListElement => {
-    const list = element("ul");
-    data.bodies.forEach((body, index) => {
-      if (body.parent !== parent) return;
-      const item = element("li", body.name);
-      if (data.bodies.some((other) => other.parent === index)) item.append(branch(index));
-      list.append(item);
-    });
-    return list;
+/** Fills the stage and says what can be shown or hidden. */
+async function fill(
+  stage: Stage,
+  data: ReportData,
+  sources: Sources,
+  frames: number,
+): Promise<{ shown: Shown[]; markers: MarkerLayer | null }> {
+  const { cloud, poses } = sources;
+  const shown: Shown[] = [];
+  const add = (name: string, label: string, layer: Parameters<Stage["add"]>[1], on = true) => {
+    stage.add(name, layer, on);
+    shown.push({ name, label, on });
   };
-  const root = branch(-1);
-  root.className = "tree";
-  made.append(root);
-  return made;
-}
-
-function listing(title: string, lines: string[]): HTMLElement[] {
-  if (lines.length === 0) return [];
-  const made = section(title);
-  const list = element("ul");
-  list.append(...lines.map((line) => element("li", line)));
-  made.append(list);
-  return [made];
-}
-
-function timeline(data: ReportData, seek: (frame: number) => void): HTMLElement {
-  const made = element("div", "", "spans");
-  for (const span of data.spans) {
-    const mark = element("button", "", `span ${span.kind}`);
-    mark.title = `${span.kind}: ${span.what}, frames ${span.first}–${span.last}`;
-    mark.setAttribute("aria-label", mark.title);
-    mark.style.left = `${(100 * span.first) / data.frames}%`;
-    mark.style.width = `${Math.max(0.4, (100 * (span.last - span.first + 1)) / data.frames)}%`;
-    mark.addEventListener("click", () => seek(span.first / data.stride));
-    made.append(mark);
+  add("floor", "floor", new FloorLayer(data.ground, reach(sources, frames)));
+  const markers = cloud === null ? null : new MarkerLayer(cloud);
+  if (markers) add("markers", "markers", markers);
+  if (poses) {
+    const { bodies, spans, ground, stride } = data;
+    add("skeleton", "skeleton", new SkeletonLayer(bodies, poses));
+    if (data.figure) {
+      const figure = await FigureLayer.from(data.figure, poses);
+      figure.setOpacity(0.45);
+      add("figure", "skinned figure", figure);
+    }
+    const contacts = new ContactLayer(bodies, poses, spans, ground, stride);
+    if (contacts.count) add("contacts", "contacts", contacts);
+    add("frames", "limb frames", new FrameLayer(bodies, poses), false);
+    const ellipsoids = new EllipsoidLayer(bodies, poses);
+    if (ellipsoids.count) {
+      add("ellipsoids", `joint ellipsoids ×${ELLIPSOID_SCALE}`, ellipsoids, false);
+    }
+    const limits = new LimitLayer(bodies, poses);
+    if (limits.count) add("limits", "limit cones", limits, false);
   }
+  return { shown, markers };
+}
+
+function switches(stage: Stage, shown: Shown[], sources: Sources): HTMLElement {
+  const made = element("div", "", "switches");
+  made.setAttribute("role", "group");
+  made.setAttribute("aria-label", "Show");
+  for (const { name, label, on } of shown) {
+    made.append(toggle(label, (now) => stage.setVisible(name, now), on));
+  }
+  const { cloud, poses } = sources;
+  const follow = (frame: number, out: THREE.Vector3): boolean =>
+    poses ? poses.place(frame, 0, out) : (cloud?.read(frame, 0, out) ?? false);
+  const goAlong = (on: boolean) => {
+    stage.follow = on ? follow : null;
+  };
+  goAlong(poses !== null);
+  made.append(
+    toggle("follow", goAlong, poses !== null),
+    button("Frame", () => stage.lookAtAll(), "Bring everything into view: f"),
+  );
   return made;
 }
 
-function toggle(label: string, onChange: (on: boolean) => void): HTMLElement {
-  const made = element("label", "", "toggle");
-  const box = element("input");
-  box.type = "checkbox";
-  box.checked = true;
-  box.addEventListener("change", () => onChange(box.checked));
-  made.append(box, document.createTextNode(label));
+async function distances(data: ReportData): Promise<Distances[]> {
+  const carrier = new Map(data.markers.map((marker) => [marker.name, marker]));
+  const joint = new Map(data.bodies.map((body) => [body.name, body]));
+  return Promise.all(
+    data.residuals.map(async ({ what, names, values, rms_mm }: Residuals) => ({
+      what,
+      names,
+      values: await unpack(values),
+      rms: rms_mm,
+      on: names.map((name) => {
+        const body = carrier.get(name)?.body ?? joint.get(name)?.parent ?? -1;
+        return body < 0 ? "–" : data.bodies[body].name;
+      }),
+    })),
+  );
+}
+
+function side(data: ReportData): HTMLElement {
+  const made = element("div", "", "side");
+  const summary = section("Summary");
+  summary.append(facts(data.facts));
+  made.append(summary);
+  made.append(...listing("Take note", data.warnings, "notes"));
+  made.append(...listing("To know the joints better", data.advice, "advice"));
+  if (data.bodies.length) made.append(hierarchy(data.bodies), limbTable(data.bodies));
+  made.append(...listing("What was done to the data", data.history, "history"));
   return made;
 }
 
-function build(): void {
+async function build(): Promise<void> {
   const data = readPageData();
-  const shown = Math.max(1, Math.ceil(data.frames / data.stride));
   const main = document.querySelector("main");
   if (main === null) throw new Error("the page has no main element");
+  document.querySelector("header")?.append(themeButton());
 
-  const stage = element("div", "", "stage");
+  const frames = Math.max(1, Math.ceil(data.frames / data.stride));
+  const player = new Player(frames, data.rate / data.stride);
+  const left = element("div", "", "left");
   const view = element("div", "", "view");
-  const bar = element("div", "", "bar");
-  const play = element("button", "Play");
-  const slider = element("input");
-  slider.type = "range";
-  slider.max = String(shown - 1);
-  slider.value = "0";
-  slider.setAttribute("aria-label", "frame");
-  const clock = element("output", "", "clock");
-  stage.append(view, bar);
-  main.append(stage);
+  left.append(view);
+  main.append(left, side(data));
 
-  const scene = new Scene(view, data);
-  const player = new Player(
-    data,
-    shown,
-    (frame) => {
-      scene.show(frame);
-      slider.value = String(frame);
-      const number = frame * data.stride;
-      clock.textContent = `frame ${number} · ${(number / data.rate).toFixed(2)} s`;
-    },
-    (playing) => {
-      play.textContent = playing ? "Pause" : "Play";
-    },
-  );
-  play.addEventListener("click", () => player.toggle());
-  slider.addEventListener("input", () => player.seek(Number(slider.value)));
-  bar.append(
-    play,
-    slider,
-    clock,
-    toggle("markers", (on) => scene.setVisible("markers", on)),
-    toggle("skeleton", (on) => scene.setVisible("skeleton", on)),
-  );
-  if (data.spans.length) stage.append(timeline(data, (frame) => player.seek(frame)));
-
-  const side = element("div", "", "side");
-  main.append(side);
-  const facts = section("Summary");
-  facts.append(table(["", ""], data.facts));
-  side.append(facts, ...listing("Take note", data.warnings));
-  if (data.errors !== null) {
-    const residuals = section("Distance between model and markers");
-    const host = element("div");
-    residuals.append(host);
-    stage.append(residuals);
-    const curves = new Curves(host, data, (frame) => player.seek(frame));
-    side.append(markerTable(data, (marker) => curves.choose(marker)));
+  const sources = await openSources(data);
+  const stage = new Stage(view);
+  const { shown, markers } = await fill(stage, data, sources, frames);
+  left.append(switches(stage, shown, sources), timeline(player, data));
+  player.onFrame((frame) => stage.show(frame));
+  const sets = await distances(data);
+  if (sets.length) {
+    new ResidualPanel(left, sets, player, (set, index) => {
+      const name = sets[set].names[index];
+      const chosen = data.markers.findIndex((marker) => marker.name === name);
+      markers?.choose(chosen < 0 ? [] : [chosen]);
+      stage.show(player.frame);
+    });
   }
-  if (data.bodies.length) side.append(limbTable(data), tree(data));
-  side.append(...listing("What was done to the data", data.history));
-
   document.addEventListener("keydown", (event) => {
-    if (event.target instanceof HTMLInputElement && event.target.type !== "range") return;
-    if (event.code === "Space") player.toggle();
-    else if (event.key === "ArrowRight") player.seek(player.frame + 1);
-    else if (event.key === "ArrowLeft") player.seek(player.frame - 1);
-    else if (event.key === "f") scene.lookAtAll();
-    else return;
+    if (!isForPage(event)) return;
+    if (event.key === "f") stage.lookAtAll();
+    else if (!playerKey(player, event)) return;
     event.preventDefault();
   });
   player.seek(0);
-  scene.lookAtAll();
+  stage.lookAtAll();
+  document.body.dataset.ready = "yes";
 }
 
-build();
+void build();

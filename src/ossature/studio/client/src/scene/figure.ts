@@ -1,0 +1,58 @@
+// A skin that the bodies carry.
+
+import * as THREE from "three";
+import { unpack } from "../packed";
+import type { Figure } from "../report_data";
+import { colour } from "../theme";
+import type { Poses } from "./sources";
+import type { Layer } from "./stage";
+
+export class FigureLayer implements Layer {
+  readonly object: THREE.SkinnedMesh<THREE.BufferGeometry, THREE.MeshStandardMaterial>;
+  private readonly bones: THREE.Bone[];
+
+  constructor(
+    geometry: THREE.BufferGeometry,
+    rest: [number, number, number][],
+    private readonly poses: Poses,
+  ) {
+    const material = new THREE.MeshStandardMaterial({ roughness: 0.75, transparent: true });
+    this.object = new THREE.SkinnedMesh(geometry, material);
+    // every bone is told its place in the world, so none hangs on another
+    this.bones = rest.map(() => new THREE.Bone());
+    this.object.add(...this.bones);
+    const inverses = rest.map(([x, y, z]) => new THREE.Matrix4().makeTranslation(-x, -y, -z));
+    this.object.bind(new THREE.Skeleton(this.bones, inverses), new THREE.Matrix4());
+    this.object.frustumCulled = false;
+  }
+
+  static async from(figure: Figure, poses: Poses): Promise<FigureLayer> {
+    const [vertices, triangles, bodies, weights] = await Promise.all(
+      [figure.vertices, figure.triangles, figure.bodies, figure.weights].map(unpack),
+    );
+    const geometry = new THREE.BufferGeometry();
+    geometry.setAttribute("position", new THREE.BufferAttribute(vertices.floats(), 3));
+    geometry.setAttribute("skinIndex", new THREE.BufferAttribute(bodies.integers(), 4));
+    geometry.setAttribute("skinWeight", new THREE.BufferAttribute(weights.floats(), 4));
+    geometry.setIndex(new THREE.BufferAttribute(triangles.integers(), 1));
+    geometry.computeVertexNormals();
+    return new FigureLayer(geometry, figure.rest, poses);
+  }
+
+  show(frame: number): void {
+    this.bones.forEach((bone, body) => {
+      this.poses.place(frame, body, bone.position);
+      this.poses.turn(frame, body, bone.quaternion);
+    });
+  }
+
+  /** Lets what is inside shine through. */
+  setOpacity(opacity: number): void {
+    this.object.material.opacity = opacity;
+    this.object.material.depthWrite = opacity > 0.99;
+  }
+
+  paint(): void {
+    this.object.material.color.set(colour("skin"));
+  }
+}

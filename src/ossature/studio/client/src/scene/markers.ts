@@ -1,0 +1,62 @@
+// Markers as spheres; those that were chosen stand out.
+
+import * as THREE from "three";
+import { colour } from "../theme";
+import type { Cloud } from "./sources";
+import type { Layer } from "./stage";
+
+const RADIUS = 0.009;
+
+export class MarkerLayer implements Layer {
+  readonly object: THREE.InstancedMesh;
+  private chosen = new Set<number>();
+  private readonly place = new THREE.Vector3();
+  private readonly matrix = new THREE.Matrix4();
+
+  constructor(
+    private readonly cloud: Cloud,
+    /** Name of the colour in the style sheet. */
+    private readonly tint = "marker",
+  ) {
+    this.object = new THREE.InstancedMesh(
+      new THREE.SphereGeometry(RADIUS, 14, 10),
+      new THREE.MeshStandardMaterial({ roughness: 0.45 }),
+      Math.max(cloud.count, 1),
+    );
+    this.object.count = cloud.count;
+    this.object.frustumCulled = false;
+  }
+
+  choose(markers: Iterable<number>): void {
+    this.chosen = new Set(markers);
+    this.paint();
+  }
+
+  show(frame: number): void {
+    for (let i = 0; i < this.cloud.count; i++) {
+      const seen = this.cloud.read(frame, i, this.place);
+      const size = seen ? (this.chosen.has(i) ? 1.9 : 1) : 0;
+      this.matrix.makeScale(size, size, size);
+      if (seen) this.matrix.setPosition(this.place);
+      this.object.setMatrixAt(i, this.matrix);
+    }
+    this.object.instanceMatrix.needsUpdate = true;
+    // an old sphere around all markers would make clicks miss
+    this.object.boundingSphere = null;
+  }
+
+  paint(): void {
+    const usual = new THREE.Color(colour(this.tint));
+    const strong = new THREE.Color(colour("accent"));
+    for (let i = 0; i < this.cloud.count; i++) {
+      this.object.setColorAt(i, this.chosen.has(i) ? strong : usual);
+    }
+    if (this.object.instanceColor) this.object.instanceColor.needsUpdate = true;
+  }
+
+  extend(frame: number, box: THREE.Box3): void {
+    for (let i = 0; i < this.cloud.count; i++) {
+      if (this.cloud.read(frame, i, this.place)) box.expandByPoint(this.place);
+    }
+  }
+}

@@ -1,0 +1,120 @@
+// Bones and joints, left and right told apart by colour.
+
+import * as THREE from "three";
+import type { BodyRow } from "../report_data";
+import { colour } from "../theme";
+import type { Poses } from "./sources";
+import type { Layer } from "./stage";
+
+const WIDTH = 0.15;
+const RADIUS = 0.014;
+const UP = new THREE.Vector3(0, 0, 1);
+
+export type Side = "left" | "right" | "middle";
+
+/** Which side of the body a name speaks of: `left_thigh`, `LHip`, `hand.L`. */
+export function sideOf(name: string): Side {
+  if (/^(left|[Ll](?=[A-Z_\s.-]))/.test(name.replace(/^left/i, "left"))) return "left";
+  if (/^(right|[Rr](?=[A-Z_\s.-]))/.test(name.replace(/^right/i, "right"))) return "right";
+  if (/[_\s.-](l|left)$/i.test(name)) return "left";
+  return /[_\s.-](r|right)$/i.test(name) ? "right" : "middle";
+}
+
+interface Bone {
+  /** Body whose joint is where the bone begins. */
+  from: number;
+  /** Body whose joint is where it ends; −1: at the tip of `from`. */
+  to: number;
+}
+
+export class SkeletonLayer implements Layer {
+  readonly object = new THREE.Group();
+  private readonly bones: Bone[] = [];
+  private readonly boneMesh: THREE.InstancedMesh;
+  private readonly jointMesh: THREE.InstancedMesh;
+  private readonly a = new THREE.Vector3();
+  private readonly b = new THREE.Vector3();
+  private readonly turn = new THREE.Quaternion();
+  private readonly scale = new THREE.Vector3();
+  private readonly matrix = new THREE.Matrix4();
+
+  constructor(
+    private readonly bodies: BodyRow[],
+    private readonly poses: Poses,
+  ) {
+    bodies.forEach((body, index) => {
+      if (body.parent >= 0) this.bones.push({ from: body.parent, to: index });
+      if (body.tip !== null) this.bones.push({ from: index, to: -1 });
+    });
+    this.boneMesh = instances(boneGeometry(), this.bones.length);
+    this.jointMesh = instances(new THREE.SphereGeometry(RADIUS, 16, 12), bodies.length);
+    this.object.add(this.boneMesh, this.jointMesh);
+  }
+
+  show(frame: number): void {
+    this.bones.forEach((bone, i) => {
+      this.poses.place(frame, bone.from, this.a);
+      this.endOf(frame, bone, this.b);
+      const length = this.b.sub(this.a).length();
+      this.turn.setFromUnitVectors(UP, this.b.normalize());
+      this.boneMesh.setMatrixAt(i, this.matrix.compose(this.a, this.turn, this.scale.setScalar(length)));
+    });
+    for (let i = 0; i < this.bodies.length; i++) {
+      this.poses.place(frame, i, this.a);
+      this.jointMesh.setMatrixAt(i, this.matrix.makeTranslation(this.a));
+    }
+    this.boneMesh.instanceMatrix.needsUpdate = true;
+    this.jointMesh.instanceMatrix.needsUpdate = true;
+    this.jointMesh.boundingSphere = this.boneMesh.boundingSphere = null;
+  }
+
+  paint(): void {
+    const tint = (body: number) => new THREE.Color(colour(sideOf(this.bodies[body].name)));
+    this.bones.forEach(({ from, to }, i) => this.boneMesh.setColorAt(i, tint(to < 0 ? from : to)));
+    this.bodies.forEach((_, i) => this.jointMesh.setColorAt(i, tint(i)));
+    for (const mesh of [this.boneMesh, this.jointMesh]) {
+      if (mesh.instanceColor) mesh.instanceColor.needsUpdate = true;
+    }
+  }
+
+  extend(frame: number, box: THREE.Box3): void {
+    for (let i = 0; i < this.bodies.length; i++) {
+      if (this.poses.place(frame, i, this.a)) box.expandByPoint(this.a);
+    }
+    for (const bone of this.bones) {
+      this.endOf(frame, bone, this.a);
+      if (Number.isFinite(this.a.x)) box.expandByPoint(this.a);
+    }
+  }
+
+  private endOf(frame: number, bone: Bone, out: THREE.Vector3): void {
+    if (bone.to >= 0) {
+      this.poses.place(frame, bone.to, out);
+      return;
+    }
+    const start = new THREE.Vector3();
+    this.poses.place(frame, bone.from, start);
+    this.poses.turn(frame, bone.from, this.turn);
+    out.set(...(this.bodies[bone.from].tip ?? [0, 0, 0])).applyQuaternion(this.turn).add(start);
+  }
+}
+
+function instances(geometry: THREE.BufferGeometry, count: number): THREE.InstancedMesh {
+  const material = new THREE.MeshStandardMaterial({ roughness: 0.5, flatShading: true });
+  const mesh = new THREE.InstancedMesh(geometry, material, Math.max(count, 1));
+  mesh.count = count;
+  mesh.frustumCulled = false;
+  return mesh;
+}
+
+/** A bone: slender octahedron from the origin to (0, 0, 1). */
+function boneGeometry(): THREE.BufferGeometry {
+  const geometry = new THREE.OctahedronGeometry(0.5, 0);
+  const place = geometry.attributes.position;
+  for (let i = 0; i < place.count; i++) {
+    const [x, y, z] = [place.getX(i), place.getY(i), place.getZ(i)];
+    place.setXYZ(i, x * WIDTH, y * WIDTH, z > 0.1 ? 1 : z < -0.1 ? 0 : 0.15);
+  }
+  geometry.computeVertexNormals();
+  return geometry;
+}
