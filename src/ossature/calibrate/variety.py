@@ -29,10 +29,15 @@ def varied_frames(rotations: Array, parents: Sequence[int], n: int) -> np.ndarra
     rotations : (n_frames, n_bodies, 3, 3)
         World from body.
     """
-    n_frames = len(rotations)
+    return farthest_frames(_bends(rotations, parents), n)
+
+
+def farthest_frames(poses: Array, n: int) -> np.ndarray:
+    """Up to ``n`` rows of ``poses`` (n_frames, …): half of them spread evenly, each of the others
+    the one farthest from all taken before."""
+    n_frames = len(poses)
     if n_frames <= n:
         return np.arange(n_frames)
-    poses = _bends(rotations, parents)
     taken = np.linspace(0, n_frames - 1, n - n // 2).astype(int).tolist()
     distance = np.full(n_frames, np.inf)
     for newest in taken:

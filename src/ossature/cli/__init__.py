@@ -7,6 +7,7 @@ import click
 
 VERBS = {
     "axes": "Find along which axes limbs move; tell the motion by angles about them.",
+    "batch": "Solve all takes of an archive, on one machine or many.",
     "convert": "Turn one file format into another.",
     "demo": "Generate a performance whose truth is known.",
     "fit": "Fit bones of fixed length to joint positions.",

@@ -14,6 +14,21 @@ bvh_unit = click.option(
     "--unit", type=click.Choice(["m", "cm", "mm", "in"]), help="Unit of motion.bvh. [m]"
 )
 bvh_up = click.option("--up", type=click.Choice(["y", "z"]), help="Upward axis of motion.bvh. [z]")
+hips = click.option(
+    "--hips",
+    type=click.Choice(["harrington", "davis", "seidel"]),
+    default="harrington",
+    show_default=True,
+    help="Regression for the hip centres.",
+)
+marker_set = click.option(
+    "--template",
+    default="auto",
+    show_default=True,
+    metavar="SET",
+    help="Marker set: auto, none (by motion alone), or a name.",
+)
+own_set = click.option("--own-set", type=FILE, help="Your own marker set, a TOML file.")
 more_formats = click.option(
     "--formats", default="", metavar="LIST", help="More motion files, such as amc,oss."
 )

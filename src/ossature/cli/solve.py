@@ -10,21 +10,9 @@ from ossature.cli import options
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=options.FILE)
 @options.output()
-@click.option(
-    "--template",
-    default="auto",
-    show_default=True,
-    metavar="SET",
-    help="Marker set: auto, none (by motion alone), or a name.",
-)
-@click.option("--own-set", type=options.FILE, help="Your own marker set, a TOML file.")
-@click.option(
-    "--hips",
-    type=click.Choice(["harrington", "davis", "seidel"]),
-    default="harrington",
-    show_default=True,
-    help="Regression for the hip centres.",
-)
+@options.marker_set
+@options.own_set
+@options.hips
 @click.option("--skeleton", type=options.FILE, help="A subject calibrated before: skeleton.json.")
 @click.option(
     "--static", type=options.FILE, multiple=True, help="Take that only helps to calibrate."

@@ -2,6 +2,24 @@
 
 from ossature.pipeline.deliver import deliver, summary_of
 from ossature.pipeline.mapping import MapOptions, map_to
-from ossature.pipeline.take import Solved, SolveOptions, solve
+from ossature.pipeline.take import (
+    Solved,
+    SolveOptions,
+    calibrate_subject,
+    prepared,
+    set_of,
+    solve,
+)
 
-__all__ = ["MapOptions", "SolveOptions", "Solved", "deliver", "map_to", "solve", "summary_of"]
+__all__ = [
+    "MapOptions",
+    "SolveOptions",
+    "Solved",
+    "calibrate_subject",
+    "deliver",
+    "map_to",
+    "prepared",
+    "set_of",
+    "solve",
+    "summary_of",
+]

@@ -1,0 +1,124 @@
+"""Where a batch keeps things, and how a folder appears whole or not at all.
+
+DIR/index.html, index.csv, index.parquet   all takes, worst first
+DIR/takes/<path of the recording>/         what solve writes, and record.json
+DIR/subjects/<subject>/                    skeleton.json, passport.json, record.json
+DIR/.batch/                                samples of frames, the journal, unfinished folders
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from ossature.errors import OssatureError
+from ossature.formats.registry import whole_file
+
+RECORD = "record.json"
+R = TypeVar("R", bound=msgspec.Struct)
+
+
+@dataclass(frozen=True)
+class Places:
+    """The folders of one batch; small enough to be sent with every job."""
+
+    source: Path
+    output: Path
+
+    @property
+    def hidden(self) -> Path:
+        return self.output / ".batch"
+
+    @property
+    def unfinished(self) -> Path:
+        return self.hidden / "unfinished"
+
+    @property
+    def journal(self) -> Path:
+        """Times and workers: what differs between runs that do the same."""
+        return self.hidden / "journal.jsonl"
+
+    def recording(self, take: str) -> Path:
+        return self.source / take
+
+    def survey(self, take: str) -> Path:
+        return self.hidden / "surveys" / file_name(take)
+
+    def take(self, take: str) -> Path:
+        return self.output / "takes" / take
+
+    def subject(self, name: str) -> Path:
+        return self.output / "subjects" / file_name(name)
+
+
+def file_name(text: str) -> str:
+    """Any text as the name of one file, two texts never the same one."""
+    name = quote(text, safe=" ()+,=@[]") or "%"
+    return "%2E" + name[1:] if name.startswith(".") else name
+
+
+@contextmanager
+def whole_folder(target: Path, unfinished: Path) -> Iterator[Path]:
+    """A folder to write to, renamed to ``target`` when all went well.
+
+    An older ``target`` is moved away first. Where another worker has put the same there in the
+    meantime that one stays, for both hold the same bytes.
+    """
+    unfinished.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(dir=unfinished))
+    try:
+        yield partial
+        partial.chmod(0o755)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists():
+            old = Path(tempfile.mkdtemp(dir=unfinished))
+            target.replace(old)
+            shutil.rmtree(old, ignore_errors=True)
+        try:
+            partial.rename(target)
+        except OSError:
+            if not (target / RECORD).exists():
+                raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def read_record(folder: Path, kind: type[R]) -> R | None:
+    """What a finished folder says of itself; None where there is none, or an unreadable one."""
+    try:
+        return msgspec.json.decode((folder / RECORD).read_bytes(), type=kind)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def write_record(folder: Path, record: msgspec.Struct) -> None:
+    with whole_file(folder / RECORD) as partial:
+        partial.write_bytes(msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
+
+
+@contextmanager
+def only_one(places: Places) -> Iterator[None]:
+    """Refuse a second batch on the same output; the lock goes with the process, however it ends."""
+    places.hidden.mkdir(parents=True, exist_ok=True)
+    with (places.hidden / "lock").open("w") as file:
+        if not _locked(file.fileno()):
+            raise OssatureError(f"another batch is at work in {places.output}; wait for its end")
+        yield
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # Windows: two batches waste time there, but spoil nothing
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

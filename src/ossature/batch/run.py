@@ -1,0 +1,268 @@
+"""The order of a batch: look at every file, calibrate every subject, solve every take."""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+import ossature
+from ossature.batch import jobs
+from ossature.batch.find import find_files
+from ossature.batch.index import Row, rows_of, write_index
+from ossature.batch.jobs import Job, SubjectJob, SurveyJob, TakeJob, Timed
+from ossature.batch.options import BatchOptions
+from ossature.batch.places import Places, only_one, read_record, whole_folder, write_record
+from ossature.batch.progress import Meter, Say
+from ossature.batch.records import SubjectRecord, Survey, TakeRecord
+from ossature.batch.workers import Lost, Workers, cluster, pool
+
+J = TypeVar("J", bound=Job)
+T = TypeVar("T")
+
+SETTLED = 2.0
+"""Seconds a file must have been left alone before a watching batch takes it up."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """Where a batch stands when nothing is left to do."""
+
+    rows: tuple[Row, ...]
+    """One per subject and take, worst first."""
+    skipped: tuple[Survey, ...]
+    """Files that are no takes, and why."""
+    solved: int
+    """How many takes were solved this time; the others were done before."""
+
+    @property
+    def failed(self) -> tuple[Row, ...]:
+        return tuple(row for row in self.rows if row.problem)
+
+
+def batch(
+    folder: str | Path,
+    output: str | Path,
+    *,
+    options: BatchOptions | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: Say = lambda saying: None,
+) -> Done:
+    """Solve every take below ``folder``; go on where an earlier batch stopped.
+
+    Parameters
+    ----------
+    workers
+        Processes of this machine; by default one per core.
+    scheduler
+        Address of a dask scheduler whose workers do the work instead, as ``tcp://head:8786``.
+    """
+    with _batch(folder, output, options, workers, scheduler, progress) as run:
+        return run.once()
+
+
+def watch(
+    folder: str | Path,
+    output: str | Path,
+    *,
+    options: BatchOptions | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: Say = lambda saying: None,
+    every: float = 5.0,
+) -> Iterator[Done]:
+    """As ``batch``, again and again: a result each time that new or changed files were solved.
+
+    Parameters
+    ----------
+    every
+        Seconds between two looks at the folder.
+    """
+    with _batch(folder, output, options, workers, scheduler, progress) as run:
+        yield run.once()
+        while True:
+            time.sleep(every)
+            if run.has_news():
+                yield run.once()
+
+
+@contextmanager
+def _batch(
+    folder: str | Path,
+    output: str | Path,
+    options: BatchOptions | None,
+    workers: int | None,
+    scheduler: str | None,
+    progress: Say,
+) -> Iterator["_Run"]:
+    # workers elsewhere have another working folder
+    places = Places(Path(folder).resolve(), Path(output).resolve())
+    next(find_files(places.source, places.output), None)  # refuse a wrong folder before any output
+    team: AbstractContextManager[Workers] = cluster(scheduler) if scheduler else pool(workers)
+    with only_one(places), team as hands:
+        shutil.rmtree(places.unfinished, ignore_errors=True)
+        yield _Run(places, options or BatchOptions(), hands, progress)
+
+
+class _Run:
+    """One coordinator at work."""
+
+    def __init__(
+        self, places: Places, options: BatchOptions, workers: Workers, progress: Say
+    ) -> None:
+        self._places, self._options = places, options
+        self._workers, self._progress = workers, progress
+
+    def once(self) -> Done:
+        """Everything that is there now."""
+        surveys = self._surveys(list(find_files(self._places.source, self._places.output)))
+        takes = [survey for survey in surveys if survey.kind]
+        subjects = self._subjects(takes)
+        records, solved = self._takes(takes, subjects)
+        rows = rows_of(surveys, records)
+        skipped = tuple(survey for survey in surveys if survey.skipped)
+        write_index(self._places.output, rows, skipped)
+        return Done(rows, skipped, solved)
+
+    def has_news(self) -> bool:
+        """Whether a file came or changed, and is no longer being written."""
+        now = time.time_ns()
+        for take in find_files(self._places.source, self._places.output):
+            _, modified = stamp = jobs.stamp(self._places.recording(take))
+            if now - modified > 1e9 * SETTLED and stamp != self._stamp(take):
+                return True
+        return False
+
+    def _stamp(self, take: str) -> tuple[int, int] | None:
+        known = read_record(self._places.survey(take), Survey)
+        return None if known is None else (known.size, known.modified_ns)
+
+    def _surveys(self, files: Sequence[str]) -> list[Survey]:
+        found = {take: self._known_survey(take) for take in files}
+        wanted = [
+            SurveyJob(self._places, self._options, take)
+            for take, known in found.items()
+            if known is None
+        ]
+        for job, result in self._each(jobs.survey, wanted, "looking at", lambda job: job.take):
+            if isinstance(result, Lost):
+                size, modified = jobs.stamp(self._places.recording(job.take))
+                result = Survey(
+                    take=job.take, size=size, modified_ns=modified, problem=result.reason
+                )
+            found[job.take] = result
+        return [survey for survey in found.values() if survey is not None]
+
+    def _known_survey(self, take: str) -> Survey | None:
+        """What an earlier look found, if file and options are still the same."""
+        known = read_record(self._places.survey(take), Survey)
+        if known is None or known.looking != self._options.looking():
+            return None
+        if (known.size, known.modified_ns) != jobs.stamp(self._places.recording(take)):
+            return None
+        return None if known.problem and self._options.retry else known
+
+    def _subjects(self, takes: Sequence[Survey]) -> dict[str, SubjectRecord]:
+        """All subjects calibrated; those that are known stay as they are."""
+        takes_of: dict[str, list[str]] = {}
+        for survey in takes:
+            for subject in survey.subjects:
+                takes_of.setdefault(subject, []).append(survey.take)
+        found: dict[str, SubjectRecord] = {}
+        wanted = []
+        for subject, own in takes_of.items():
+            known = self._known_subject(subject, tuple(own))
+            if known is None:
+                wanted.append(SubjectJob(self._places, self._options, subject, tuple(own)))
+            else:
+                found[subject] = known
+        for job, result in self._each(
+            jobs.calibrate, wanted, "calibrating", lambda job: job.subject
+        ):
+            found[job.subject] = (
+                jobs.subject_record(job, problem=result.reason)
+                if isinstance(result, Lost)
+                else result
+            )
+        return found
+
+    def _known_subject(self, subject: str, takes: tuple[str, ...]) -> SubjectRecord | None:
+        known = read_record(self._places.subject(subject), SubjectRecord)
+        if known is None or known.options != self._options.calibrating():
+            return None
+        grown = known.takes != takes
+        # a subject that could not be calibrated gets another chance with every new take
+        return None if grown and (known.problem or self._options.recalibrate) else known
+
+    def _takes(
+        self, takes: Sequence[Survey], subjects: dict[str, SubjectRecord]
+    ) -> tuple[list[TakeRecord], int]:
+        found: dict[str, TakeRecord] = {}
+        wanted = []
+        for survey in takes:
+            plan = self._plan(survey, subjects)
+            known = plan if plan.problem else read_record(self._places.take(plan.take), TakeRecord)
+            if known is None or known.key != plan.key or (known.problem and self._options.retry):
+                wanted.append(TakeJob(self._places, self._options, plan))
+            else:
+                found[plan.take] = known
+        for job, result in self._each(
+            jobs.solve_take, wanted, "solving", lambda job: job.record.take
+        ):
+            found[job.record.take] = (
+                self._give_up(job, result) if isinstance(result, Lost) else result
+            )
+        return [found[survey.take] for survey in takes], len(wanted)
+
+    def _plan(self, survey: Survey, subjects: dict[str, SubjectRecord]) -> TakeRecord:
+        """A take's record before it is solved."""
+        own = [subjects[name] for name in survey.subjects]
+        problems = [f"{one.subject} could not be calibrated: {one.problem}" for one in own]
+        return TakeRecord(
+            take=survey.take,
+            sha256=survey.sha256,
+            options=self._options.writing(),
+            version=ossature.__version__,
+            subjects=survey.subjects,
+            skeletons=tuple(one.skeleton for one in own),
+            problem=next((p for p, one in zip(problems, own, strict=True) if one.problem), ""),
+        )
+
+    def _give_up(self, job: TakeJob, lost: Lost) -> TakeRecord:
+        """A take that kills its workers is done, as one that failed."""
+        record = msgspec.structs.replace(job.record, problem=lost.reason)
+        with whole_folder(self._places.take(record.take), self._places.unfinished) as folder:
+            write_record(folder, record)
+        return record
+
+    def _each(
+        self,
+        work: Callable[[J], T],
+        wanted: Sequence[J],
+        verb: str,
+        name: Callable[[J], str],
+    ) -> Iterator[tuple[J, T | Lost]]:
+        """Results as they come, with a word to whoever watches and a line in the journal."""
+        meter = Meter(verb, len(wanted), self._progress)
+        for job, outcome in self._workers.each(work, wanted):
+            if isinstance(outcome, Timed):
+                self._note(verb, name(job), outcome)
+                yield job, outcome.result
+            else:
+                yield job, outcome
+            meter.step()
+
+    def _note(self, verb: str, name: str, outcome: Timed) -> None:
+        line = {
+            "did": verb,
+            "name": name,
+            "seconds": round(outcome.seconds, 4),
+            "worker": outcome.worker,
+        }
+        with self._places.journal.open("ab") as journal:
+            journal.write(msgspec.json.encode(line) + b"\n")

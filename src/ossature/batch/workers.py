@@ -1,0 +1,151 @@
+"""Who does the jobs: processes of this machine, or the workers of a dask scheduler."""
+
+import os
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import connection, get_context, parent_process
+from typing import Any, TypeVar
+
+from ossature.batch.jobs import Timed, timed
+from ossature.errors import BadValue, MissingExtra, OssatureError
+
+J = TypeVar("J", bound=Hashable)
+T = TypeVar("T")
+
+DEATHS = 2
+"""Times a worker may die on a job, the last of them with no other job at work."""
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+"""As many workers as cores: threads inside them would only be in each other's way."""
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A job that took its worker down with it."""
+
+    reason: str
+
+
+class Workers:
+    """Runs jobs and survives the death of those who do them."""
+
+    def __init__(self, start: Callable[[], Executor], room: Callable[[], int]) -> None:
+        self._start, self._room = start, room
+        self._executor = start()
+
+    def each(
+        self, work: Callable[[J], T], jobs: Iterable[J]
+    ) -> Iterator[tuple[J, Timed[T] | Lost]]:
+        """Every job with its result, in the order they are done.
+
+        When a process dies the whole pool is lost, and with it every job at work. These are tried
+        again one by one, so that a deadly job is told from its neighbours.
+        """
+        waiting, suspects = deque(jobs), deque[J]()
+        flying: dict[Future[Timed[T]], J] = {}
+        deaths: Counter[J] = Counter()
+        while waiting or suspects or flying:
+            queue, room = (suspects, 1) if suspects else (waiting, self._room())
+            while queue and len(flying) < room:
+                job = queue.popleft()
+                flying[self._executor.submit(timed, work, job)] = job
+                if queue is suspects:
+                    break
+            broken = False
+            for future in wait(flying, return_when=FIRST_COMPLETED).done:
+                job = flying.pop(future)
+                outcome = _outcome(future)
+                if outcome is None:
+                    broken = True
+                    deaths[job] += 1
+                    if deaths[job] < DEATHS:
+                        suspects.append(job)
+                        continue
+                    outcome = Lost("the worker died on it twice: killed, or out of memory")
+                yield job, outcome
+            if broken and not flying:
+                self.close()
+                self._executor = self._start()
+
+    def close(self) -> None:
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _outcome(future: "Future[Timed[T]]") -> Timed[T] | Lost | None:
+    """None: the pool broke under the job."""
+    try:
+        return future.result()
+    except BrokenExecutor:
+        return None
+    except CancelledError:
+        raise OssatureError(
+            "the scheduler went away; what is done is kept: start it and the batch again"
+        ) from None
+    except Exception as error:  # dask gives up on a job that killed several workers
+        return Lost(f"the worker was lost: {' '.join(str(error).split())}")
+
+
+@contextmanager
+def pool(n: int | None) -> Iterator[Workers]:
+    """Processes of this machine, by default one per core."""
+    n = n or os.cpu_count() or 1
+    if n < 1:
+        raise BadValue(f"workers must be 1 or more, got {n}")
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))  # processes read it when they start
+    workers = Workers(
+        lambda: ProcessPoolExecutor(n, get_context("spawn"), initializer=end_with_parent),
+        lambda: n + 1,
+    )
+    try:
+        yield workers
+    finally:
+        workers.close()
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def end_with_parent() -> None:
+    """A worker whose coordinator was killed must not go on waiting for it."""
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def cluster(address: str) -> Iterator[Workers]:
+    """The workers of a dask scheduler; they must see the same folders under the same paths."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MissingExtra("distributed", "--scheduler", "cluster") from None
+    try:
+        client = Client(address, timeout="10s")
+    except (OSError, ValueError) as error:
+        raise OssatureError(
+            f"no dask scheduler answers at {address} ({error}); start one with: dask scheduler"
+        ) from None
+
+    def room() -> int:
+        threads: Any = client.nthreads()
+        # twice as many jobs as threads: none waits for the next to arrive
+        return 2 * max(1, sum(threads.values()))
+
+    with client:
+        yield Workers(client.get_executor, room)
