@@ -62,18 +62,23 @@ class MakeEdit(_Message, frozen=True, tag="edit"):
     revision: int
     """The revision that the page shows. A change of something that another page has changed
     meanwhile is refused, others go on top."""
+    id: str = ""
+    """Made by the page, comes back in ``Changed`` or ``Problem``. A page that lost its socket sends
+    again what was not answered: an id that was seen before is answered, not done twice."""
 
 
 class Undo(_Message, frozen=True, tag="undo"):
     """Take back the last change; ``Changed`` follows."""
 
     revision: int
+    id: str = ""
 
 
 class Redo(_Message, frozen=True, tag="redo"):
     """Make again what was taken back last; ``Changed`` follows."""
 
     revision: int
+    id: str = ""
 
 
 class Run(_Message, frozen=True, tag="run"):
@@ -285,6 +290,8 @@ class Changed(_Message, frozen=True, tag="changed"):
     """The whole timeline anew."""
     moved: bool = False
     """Whether the motion itself changed (poses): fetch joints and rotations of first…last."""
+    id: str = ""
+    """Of the message that asked for it; empty for other pages."""
 
 
 class Progress(_Message, frozen=True, tag="progress"):
@@ -376,6 +383,8 @@ class Problem(_Message, frozen=True, tag="problem"):
     """Type of the message that was refused, or the stage that failed."""
     serial: int = 0
     """Of the ``Drag`` or ``Slide`` that was refused."""
+    id: str = ""
+    """Of the change that was refused."""
 
 
 ToPage = (
