@@ -153,7 +153,7 @@ def poses_of(motion: Motion, stride: int) -> Poses:
 
 def distances(what: str, names: Sequence[str], values: Array, stride: int) -> Residuals:
     """Distances (n_frames, n_names) in metres, NaN where unknown."""
-    known = np.isfinite(values).any(axis=0)
+    known = np.asarray(np.isfinite(values).any(axis=0))
     squares = np.nanmean(np.where(known, values, 0.0) ** 2, axis=0)
     rms = [_mm(float(r)) if k else None for r, k in zip(np.sqrt(squares), known, strict=True)]
     return Residuals(what, list(names), pack(1e3 * values[::stride]), rms)

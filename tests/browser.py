@@ -1,0 +1,103 @@
+"""A real browser for tests of the pages: ``pytest_plugins = ["browser"]`` in a test file.
+
+Where the machine has no Chromium these tests skip. ``visit`` opens an address and keeps what the
+page complained about and asked for.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = (
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--ignore-gpu-blocklist",
+    "--no-sandbox",
+)
+"""WebGL without a graphics card."""
+AXE = Path(__file__).parent / "node" / "node_modules" / "axe-core" / "axe.min.js"
+LOCAL = ("file:", "data:", "blob:", "about:", "http://127.0.0.1", "ws://127.0.0.1")
+
+
+@dataclass
+class Visit:
+    """A page, and what it did on its own."""
+
+    page: Any
+    errors: list[str] = field(default_factory=list)
+    """Errors on the console and exceptions nobody caught."""
+    requests: list[str] = field(default_factory=list)
+
+    @property
+    def strangers(self) -> list[str]:
+        """Requests that left the machine."""
+        return [url for url in self.requests if not url.startswith(LOCAL)]
+
+    def faults(self) -> list[str]:
+        """Serious and critical faults that axe-core finds, one line each."""
+        if not AXE.exists():
+            pytest.skip("axe-core is not here: run make test, which fetches it where npm is")
+        self.page.evaluate(AXE.read_text(encoding="utf-8"))
+        found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        return [
+            f"{fault['id']}: {fault['help']} ({json.dumps(node['target'])})"
+            for fault in found["violations"]
+            if fault["impact"] in ("serious", "critical")
+            for node in fault["nodes"][:3]
+        ]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """The machine's Chromium, or the one that playwright fetched.
+
+    One per test file: playwright keeps an event loop running, which other tests need for theirs.
+    """
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        own = playwright.chromium.executable_path
+        path = next(filter(None, map(shutil.which, NAMES)), own if Path(own).exists() else None)
+        if path is None:
+            pytest.skip("no Chromium is here")
+        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(chromium) -> Iterator[Callable[..., Visit]]:
+    """``visit(address, width=1280, height=800, scheme="light")`` → ``Visit``, loaded.
+
+    Further arguments go to the browser's context, such as ``has_touch=True``.
+    """
+    contexts = []
+
+    def go(
+        address: str | Path,
+        *,
+        width: int = 1280,
+        height: int = 800,
+        scheme: str = "light",
+        **more: Any,
+    ) -> Visit:
+        size = {"width": width, "height": height}
+        context = chromium.new_context(viewport=size, color_scheme=scheme, **more)
+        contexts.append(context)
+        page = context.new_page()
+        seen = Visit(page)
+        page.on("request", lambda request: seen.requests.append(request.url))
+        page.on("pageerror", lambda error: seen.errors.append(str(error)))
+        page.on("console", lambda said: said.type == "error" and seen.errors.append(said.text))
+        page.goto(address.resolve().as_uri() if isinstance(address, Path) else address)
+        return seen
+
+    yield go
+    for context in contexts:
+        context.close()
