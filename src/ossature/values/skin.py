@@ -80,10 +80,9 @@ class SkinnedMesh:
 
 def _indices(values: np.ndarray, shape: tuple, limit: int, name: str) -> np.ndarray:
     array = np.array(values, dtype=np.int64)
-    fits = array.ndim == 2 and all(isinstance(w, str) or w == n for w, n in zip(shape, array.shape))
-    if not fits:
+    if array.ndim != 2 or array.shape[1] != shape[1] or shape[0] not in (len(array), "n_triangles"):
         raise ShapeError(f"{name} must have shape {shape}, got {array.shape}")
-    if array.size and not (0 <= array.min() and array.max() < limit):
+    if array.size and not (array.min() >= 0 and array.max() < limit):
         raise BadValue(f"{name} must be indices from 0 to {limit - 1}, got {array.max()}")
     array.flags.writeable = False
     return array
