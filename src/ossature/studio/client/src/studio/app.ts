@@ -1,0 +1,302 @@
+// The studio's page: its parts, and who tells whom.
+
+import { toggle } from "../dom";
+import { Player, isForPage, playerKey } from "../player";
+import { BodyTree } from "./body_tree";
+import { CurvePanel } from "./curve_panel";
+import { compareDialog, exportDialog, exportedDialog, keysDialog, openDialog, solveDialog } from "./dialogs";
+import { make } from "./elements";
+import { FrameWindow } from "./frame_window";
+import { type Chosen, Inspector } from "./inspector";
+import { limitHandles } from "./limit_handles";
+import { address } from "./link";
+import { MarkerList } from "./marker_list";
+import { Notices } from "./notices";
+import { poseHandles } from "./pose_handles";
+import { Session } from "./session";
+import { Tabs } from "./tabs";
+import { Timeline } from "./timeline";
+import { TopBar } from "./top_bar";
+import { Transport } from "./transport";
+import { View } from "./view";
+
+export class App {
+  readonly session = new Session();
+  readonly player = new Player(1, 100);
+  readonly frames = new FrameWindow();
+  readonly view: View;
+  private readonly other: View;
+  private readonly notices = new Notices();
+  private readonly bar: TopBar;
+  private readonly transport = new Transport(this.player);
+  private readonly curves: CurvePanel;
+  private readonly timeline: Timeline;
+  private readonly markers: MarkerList;
+  private readonly tree: BodyTree;
+  private readonly inspector: Inspector;
+  private readonly views = make("div", { class: "views" });
+  private readonly mode = make("p", { class: "mode", hidden: true, role: "status" });
+  private chosen: Chosen = { markers: [], body: -1 };
+  private assigning = false;
+  private limitsShown = false;
+  private opened = "";
+
+  constructor() {
+    const { session, player, frames } = this;
+    const actions = {
+      chooseMarker: (marker: number, adding: boolean) => this.chooseMarker(marker, adding),
+      chooseBody: (body: number) => this.chooseBody(body),
+      chooseNothing: () => this.choose({ markers: [], body: -1 }),
+    };
+    this.view = new View(actions);
+    this.other = new View({ chooseMarker() {}, chooseBody() {}, chooseNothing() {} });
+    this.bar = new TopBar(session, {
+      open: () => session.welcome && openDialog(session.welcome, (path) => this.open(path), (file) => void this.upload(file)),
+      settings: () =>
+        session.welcome &&
+        solveDialog(session.welcome, session.state.settings, (settings) =>
+          session.send({ type: "run", stage: "solve", settings, character: "" }),
+        ),
+      compare: () => this.compare(),
+      export: () =>
+        session.welcome &&
+        exportDialog(session.welcome, (formats) => session.send({ type: "export", formats })),
+      keys: keysDialog,
+    });
+    this.curves = new CurvePanel(session, frames, (frame) => player.seek(frame));
+    this.timeline = new Timeline(frames, {
+      seek: (frame) => player.seek(frame),
+      plant: (body, first, last, on) => session.edit({ edit: "plant", body, first, last, on }),
+    });
+    this.markers = new MarkerList((markers) => this.choose({ ...this.chosen, markers }));
+    this.tree = new BodyTree({
+      choose: (body) => this.chooseBody(body),
+      hang: (body, parent) => session.edit({ edit: "parent", body, parent }),
+      makeRoot: (body) => session.edit({ edit: "root", body }),
+    });
+    this.inspector = new Inspector(session, () => player.frame, () => this.setAssigning(true));
+    this.build();
+    this.listen();
+  }
+
+  private build(): void {
+    document.body.className = "studio";
+    this.views.append(this.view.element, this.layers(), this.mode);
+    const left = new Tabs("What there is", { Markers: this.markers.element, Bodies: this.tree.element });
+    const middle = make("div", { class: "middle" });
+    middle.append(this.views, this.transport.element, this.curves.element, this.timeline.element);
+    const main = document.querySelector("main") ?? make("main");
+    main.replaceChildren(
+      make("aside", { class: "shelf", "aria-label": "Markers and bodies" }, left.element),
+      middle,
+      make("aside", { class: "desk", "aria-label": "Properties" }, this.inspector.element),
+    );
+    document.body.replaceChildren(this.bar.element, main, this.notices.element);
+    this.inspector.show(this.chosen);
+  }
+
+  /** What the view shows, over its corner. */
+  private layers(): HTMLElement {
+    const layer = (name: string, on = true) =>
+      toggle(name, (shown) => [this.view, this.other].forEach((view) => view.stage.setVisible(name, shown)), on);
+    const limits = toggle("limits", (on) => this.showLimits(on), false);
+    return make(
+      "div",
+      { class: "layers", role: "group", "aria-label": "Show" },
+      layer("markers"),
+      layer("skeleton"),
+      limits,
+      toggle("follow", (on) => this.view.setFollow(on), false),
+    );
+  }
+
+  private listen(): void {
+    const { session, player } = this;
+    player.onFrame((frame) => this.show(frame));
+    session.on("opened", () => this.take());
+    session.on("changed", (change) => {
+      this.refreshLists();
+      if (change.saying) this.notices.say(change.saying);
+    });
+    session.on("solved", () => this.solved());
+    session.on("arrived", () => this.arrived());
+    session.on("pose", () => this.view.show(player.frame));
+    session.on("problem", (saying) => {
+      session.letGo();
+      this.notices.problem(saying);
+    });
+    session.on("exported", exportedDialog);
+    session.on("compared", () => this.showCompared());
+    session.on("welcome", (welcome) => {
+      if (session.take === null && welcome.files.length > 0 && !this.opened) this.bar.invite();
+    });
+    document.addEventListener("keydown", (event) => this.key(event));
+    document.addEventListener("dragover", (event) => event.preventDefault());
+    document.addEventListener("drop", (event) => {
+      event.preventDefault();
+      const file = event.dataTransfer?.files[0];
+      if (file) void this.upload(file);
+    });
+  }
+
+  private open(path: string): void {
+    this.session.send({ type: "open", path, subject: "" });
+  }
+
+  private async upload(file: File): Promise<void> {
+    this.notices.say(`Bringing in ${file.name} …`);
+    const answer = await fetch(address("/api/upload", { name: file.name }), {
+      method: "POST",
+      body: file,
+    });
+    if (!answer.ok) this.notices.problem(await answer.text());
+  }
+
+  /** A take was opened, or the socket came back: everything is as the server says. */
+  private take(): void {
+    const { session, player } = this;
+    const side = session.side;
+    if (side === null) return;
+    const again = session.take?.path === this.opened && side.frames === this.frames.frames;
+    this.opened = session.take?.path ?? "";
+    this.view.setSide(side, () => session.posed, again);
+    this.transport.setTake(side.frames, side.rate);
+    if (!again) {
+      this.frames.setFrames(side.frames);
+      this.chosen = { markers: side.markers.length > 0 ? [0] : [], body: -1 };
+      player.seek(0);
+    }
+    document.title = `${this.opened} · Ossature studio`;
+    this.refreshLists();
+    this.choose(this.chosen);
+  }
+
+  private solved(): void {
+    const { session } = this;
+    this.view.setSide(session.side, () => session.posed, true);
+    this.view.stage.setVisible("limits", this.limitsShown);
+    this.refreshLists();
+    this.choose(this.chosen);
+    this.notices.say("Done.");
+  }
+
+  private refreshLists(): void {
+    const { session } = this;
+    const bodies = session.side?.figure?.bodies ?? [];
+    this.markers.setMarkers(session.side?.markers ?? []);
+    this.tree.setBodies(bodies);
+    this.timeline.setSpans(session.spans, bodies.map((body) => body.name));
+    this.choose(this.chosen);
+  }
+
+  private show(frame: number): void {
+    this.view.show(frame);
+    if (this.session.compared) this.other.show(frame);
+    this.frames.follow(frame);
+    this.curves.setFrame(frame);
+    this.timeline.setFrame(frame);
+  }
+
+  private arrived(): void {
+    this.view.arrived();
+    if (this.session.compared) this.other.arrived();
+  }
+
+  private chooseMarker(marker: number, adding: boolean): void {
+    const { markers } = this.chosen;
+    const without = markers.filter((each) => each !== marker);
+    const more = without.length < markers.length ? without : [...without, marker];
+    this.choose({ ...this.chosen, markers: adding ? more : [marker] });
+  }
+
+  private chooseBody(body: number): void {
+    if (this.assigning) return this.assign(body);
+    this.choose({ ...this.chosen, body });
+  }
+
+  private choose(chosen: Chosen): void {
+    const marker = chosen.markers.at(-1) ?? -1;
+    this.chosen = chosen;
+    this.curves.choose(marker);
+    this.view.chooseMarkers(chosen.markers);
+    this.markers.show(chosen.markers);
+    this.tree.show(chosen.body);
+    this.inspector.show(chosen);
+    this.setHandles();
+  }
+
+  private setHandles(): void {
+    const { view, session, chosen } = this;
+    if (chosen.body < 0) return view.setHandles([]);
+    view.setHandles([
+      ...poseHandles(view, session, chosen.body, this.inspector.pose),
+      ...(this.limitsShown
+        ? limitHandles(view, session, chosen.body, (range) => view.previewLimits(chosen.body, range))
+        : []),
+    ]);
+  }
+
+  private showLimits(on: boolean): void {
+    this.limitsShown = on;
+    this.view.stage.setVisible("limits", on);
+    this.setHandles();
+  }
+
+  private setAssigning(on: boolean): void {
+    this.assigning = on && (this.session.side?.figure ?? null) !== null;
+    this.mode.hidden = !this.assigning;
+    this.mode.textContent = "Assigning: click a marker, then the body that carries it. Escape ends.";
+  }
+
+  private assign(body: number): void {
+    const name = this.session.side?.figure?.bodies[body]?.name;
+    for (const index of this.chosen.markers) {
+      const marker = this.session.side?.markers[index]?.name;
+      if (marker && name) this.session.edit({ edit: "assign", marker, body: name });
+    }
+  }
+
+  private compare(): void {
+    const { session } = this;
+    if (session.compared) return session.stopComparing();
+    if (session.welcome === null) return;
+    compareDialog(session.welcome, session.state.settings, (path, settings, edits) =>
+      session.send({ type: "compare", path, settings, edits }),
+    );
+  }
+
+  private showCompared(): void {
+    const { session, views, other } = this;
+    views.classList.toggle("two", session.compared !== null);
+    if (session.compared === null) return other.element.remove();
+    this.view.element.after(other.element);
+    other.setSide(session.compared, () => null, false);
+    other.lookAlong(this.view);
+    other.show(this.player.frame);
+  }
+
+  private key(event: KeyboardEvent): void {
+    const strong = event.ctrlKey || event.metaKey;
+    const key = event.key.toLowerCase();
+    if (document.querySelector("dialog[open]")) return;
+    if (strong && key === "z") event.shiftKey ? this.session.redo() : this.session.undo();
+    else if (strong && key === "y") this.session.redo();
+    else if (strong && key === "o") this.bar.press("open");
+    else if (strong && key === "e") this.bar.press("export");
+    else if (!isForPage(event)) return;
+    else if (playerKey(this.player, event)) void 0;
+    else if (key === "f") this.view.lookAtAll();
+    else if (key === "a") this.setAssigning(!this.assigning);
+    else if (key === "delete") this.curves.cut();
+    else if (key === "escape") this.escape();
+    else if (key === "?") keysDialog();
+    else return;
+    event.preventDefault();
+  }
+
+  private escape(): void {
+    if (this.assigning) this.setAssigning(false);
+    else if (this.frames.selection) this.frames.select(null);
+    else this.choose({ markers: [], body: -1 });
+  }
+}

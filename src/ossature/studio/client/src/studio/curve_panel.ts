@@ -1,0 +1,166 @@
+// The curve editor: one marker's x, y, z; cut, fill, filter, swap over the selected frames.
+
+import { button, toggle } from "../dom";
+import { CurveCanvas } from "./curve_canvas";
+import { CurvePlots } from "./curve_plots";
+import { choice, make, number } from "./elements";
+import { type FrameWindow } from "./frame_window";
+import { type Session } from "./session";
+import { fetchArray } from "./side";
+
+const FILLS = [
+  ["auto", "fill: best"],
+  ["spline", "fill: spline"],
+  ["rigid", "fill: rigid neighbours"],
+  ["lowrank", "fill: bending neighbours"],
+] as const;
+const FILTERS = ["butterworth", "spline"] as const;
+
+export class CurvePanel {
+  readonly element = make("section", { class: "curve-panel", "aria-label": "Curve editor" });
+  private readonly plots = new CurvePlots(() => this.canvas?.place());
+  private readonly canvas: CurveCanvas;
+  private readonly title = make("strong", { class: "curve-title" });
+  private readonly range = make("output", { class: "range", "aria-live": "polite" });
+  private readonly partner = choice("swap with", []);
+  private readonly fillMethod = choice("", FILLS.map(([value, text]) => [value, text] as const));
+  private readonly filterMethod = choice("", FILTERS);
+  private readonly cutoff = number("Hz", 6, { min: 0.1, step: 0.5, class: "short" });
+  private readonly needSelection: HTMLButtonElement[] = [];
+  private marker = -1;
+  private overlay = true;
+  private asked = 0;
+
+  constructor(
+    private readonly session: Session,
+    private readonly frames: FrameWindow,
+    onSeek: (frame: number) => void,
+  ) {
+    this.canvas = new CurveCanvas(this.plots, frames, onSeek, () => this.cut());
+    this.element.append(this.tools(), this.canvas.element);
+    frames.onChange(() => this.tellRange());
+    session.on("arrived", ({ first, last }) => {
+      if (last >= frames.first && first <= frames.last) this.plots.draw();
+    });
+    session.on("opened", () => this.listPartners());
+    this.tellRange();
+  }
+
+  setFrame(frame: number): void {
+    this.canvas.setFrame(frame);
+  }
+
+  /** Shows a marker; its untouched curve is fetched to lie beneath. */
+  choose(marker: number): void {
+    this.marker = marker;
+    const side = this.session.side;
+    this.title.textContent = side?.markers[marker]?.name ?? "no marker chosen";
+    this.plots.setCurve(side?.points ?? null, Math.max(0, marker), null);
+    this.tellRange();
+    if (side && marker >= 0) void this.fetchBefore(marker);
+  }
+
+  cut(): void {
+    const part = this.part();
+    if (part) this.session.edit({ edit: "cut", ...part });
+  }
+
+  fill(): void {
+    const part = this.part(true);
+    if (part) {
+      const method = this.fillMethod.select.value as (typeof FILLS)[number][0];
+      this.session.edit({ edit: "fill", ...part, method });
+    }
+  }
+
+  private async fetchBefore(marker: number): Promise<void> {
+    const asked = ++this.asked;
+    const bytes = await fetchArray("markers", { state: "before", only: marker });
+    if (asked !== this.asked) return;
+    const before = this.overlay ? new Float32Array(bytes) : null;
+    this.plots.setCurve(this.session.side?.points ?? null, marker, before);
+  }
+
+  private filter(): void {
+    const part = this.part(true);
+    if (part === null) return;
+    const method = this.filterMethod.select.value as (typeof FILTERS)[number];
+    const cutoff = this.cutoff.input.valueAsNumber;
+    this.session.edit({ edit: "filter", ...part, cutoff, method });
+  }
+
+  private swap(): void {
+    const part = this.part();
+    const b = this.partner.select.value;
+    if (part === null || b === part.markers[0]) return;
+    const { first, last } = part;
+    this.session.edit({ edit: "swap", a: part.markers[0], b, first, last });
+  }
+
+  /** Marker and frames that the next edit is about; without a selection all frames, if allowed. */
+  private part(orAll = false): { markers: string[]; first: number; last: number } | null {
+    const name = this.session.side?.markers[this.marker]?.name;
+    const all = orAll ? { first: 0, last: this.frames.frames - 1 } : null;
+    const range = this.frames.selection ?? all;
+    return name === undefined || range === null
+      ? null
+      : { markers: [name], first: range.first, last: range.last };
+  }
+
+  private tools(): HTMLElement {
+    const row = make("div", { class: "tools", role: "toolbar", "aria-label": "Curve tools" });
+    const channels = ["x", "y", "z"].map((name, i) =>
+      toggle(name, (on) => this.plots.setShown(i, on)),
+    );
+    const cut = button("Cut", () => this.cut(), "Take the selected samples out (Delete)");
+    const swap = button("Swap", () => this.swap(), "Exchange the labels in the selected frames");
+    this.needSelection.push(cut, swap);
+    this.fillMethod.select.setAttribute("aria-label", "How to fill");
+    this.filterMethod.select.setAttribute("aria-label", "Filter");
+    const group = (...parts: Node[]) => make("span", { class: "group" }, ...parts);
+    row.append(
+      this.title,
+      group(...channels, toggle("before", (on) => this.setOverlay(on))),
+      this.range,
+      make("span", { class: "spring" }),
+      group(cut),
+      group(
+        this.fillMethod.select,
+        button("Fill", () => this.fill(), "Fill what is missing in the selected frames, or in all"),
+      ),
+      group(
+        this.filterMethod.select,
+        this.cutoff.field,
+        button("Filter", () => this.filter(), "Smooth the selected frames, or all"),
+      ),
+      group(this.partner.field, swap),
+    );
+    return row;
+  }
+
+  private setOverlay(on: boolean): void {
+    this.overlay = on;
+    this.choose(this.marker);
+  }
+
+  private listPartners(): void {
+    const names = this.session.side?.markers.map((marker) => marker.name) ?? [];
+    this.partner.select.replaceChildren(
+      ...names.map((name) => make("option", { value: name }, name)),
+    );
+  }
+
+  private tellRange(): void {
+    const selection = this.frames.selection;
+    for (const each of this.needSelection) {
+      each.disabled = selection === null || this.marker < 0;
+    }
+    if (selection === null) {
+      this.range.textContent = "drag to select frames";
+      return;
+    }
+    const n = selection.last - selection.first + 1;
+    const rate = this.session.side?.rate ?? 1;
+    this.range.textContent = `${selection.first}–${selection.last} · ${n} frames · ${(n / rate).toFixed(2)} s`;
+  }
+}

@@ -1,0 +1,139 @@
+// Three plots under one another, x, y and z of one marker, as it is and as it was before.
+
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { colour, onTheme } from "../theme";
+import { type Blocks } from "./blocks";
+import { make } from "./elements";
+import { type Window, places, thin } from "./thin";
+
+export const AXIS_WIDTH = 56;
+const CHANNELS = ["x", "y", "z"];
+
+export class CurvePlots {
+  readonly element = make("div", { class: "plots" });
+  private readonly hosts = CHANNELS.map((name) =>
+    make("div", { class: "plot", "data-channel": name }),
+  );
+  private plots: uPlot[] = [];
+  private readonly shown = [true, true, true];
+  private window: Window = { first: 0, last: 0 };
+  private queued = false;
+  private blocks: Blocks | null = null;
+  private before: Float32Array | null = null;
+  private marker = 0;
+
+  constructor(private readonly onSize: () => void) {
+    this.element.append(...this.hosts);
+    onTheme(() => this.build()); // colours are drawn into the canvas
+    new ResizeObserver(() => this.resize()).observe(this.element);
+  }
+
+  /** Pixels between which frames are drawn. */
+  get columns(): number {
+    return Math.max(50, this.element.clientWidth - AXIS_WIDTH);
+  }
+
+  setCurve(blocks: Blocks | null, marker: number, before: Float32Array | null): void {
+    [this.blocks, this.marker, this.before] = [blocks, marker, before];
+    this.draw();
+  }
+
+  setWindow(window: Window): void {
+    this.window = window;
+    this.draw();
+  }
+
+  setShown(channel: number, on: boolean): void {
+    this.shown[channel] = on;
+    this.hosts[channel].hidden = !on;
+    this.resize();
+  }
+
+  /** Draws again, at most once per picture of the screen. */
+  draw(): void {
+    if (this.queued) return;
+    this.queued = true;
+    requestAnimationFrame(() => {
+      this.queued = false;
+      this.fill();
+    });
+  }
+
+  private fill(): void {
+    const x = places(this.window, this.columns);
+    this.plots.forEach((plot, channel) => {
+      if (!this.shown[channel]) return;
+      plot.setData([x, this.curve(this.before, 3, channel), this.now(channel)], false);
+      plot.setScale("x", { min: this.window.first, max: Math.max(this.window.last, 1) });
+    });
+  }
+
+  private now(channel: number): (number | null)[] {
+    const blocks = this.blocks;
+    if (blocks === null) return this.curve(null, 3, channel);
+    return this.curve(blocks.values, blocks.width, 3 * this.marker + channel);
+  }
+
+  private curve(values: Float32Array | null, stride: number, at: number): (number | null)[] {
+    if (values === null || values.length === 0) return [];
+    return thin(values, at, stride, this.window, this.columns).map((v) => v && 1000 * v);
+  }
+
+  private build(): void {
+    this.plots.forEach((plot) => plot.destroy());
+    this.plots = this.hosts.map((host, channel) => this.plot(host, channel));
+    this.resize();
+  }
+
+  private plot(host: HTMLElement, channel: number): uPlot {
+    const ink = colour("quiet");
+    const axis = {
+      stroke: ink,
+      font: "11px system-ui, sans-serif",
+      grid: { stroke: colour("grid"), width: 1 },
+      ticks: { show: false },
+    };
+    const title = {
+      label: `${CHANNELS[channel]} mm`,
+      labelSize: 14,
+      labelGap: 0,
+      labelFont: axis.font,
+    };
+    const options: uPlot.Options = {
+      width: 300,
+      height: 60,
+      legend: { show: false },
+      cursor: { show: false },
+      padding: [4, 0, 2, 0],
+      scales: { x: { time: false, auto: false }, y: { range: padded } },
+      axes: [
+        { ...axis, show: false },
+        { ...axis, ...title, size: AXIS_WIDTH - title.labelSize, space: 22 },
+      ],
+      series: [
+        {},
+        { stroke: colour("before"), width: 1.5, dash: [4, 3], points: { show: false } },
+        { stroke: colour(`${CHANNELS[channel]}`), width: 1.5, points: { show: false } },
+      ],
+    };
+    return new uPlot(options, [[], [], []], host);
+  }
+
+  private resize(): void {
+    const { clientWidth: width, clientHeight: height } = this.element;
+    const count = this.shown.filter(Boolean).length;
+    if (width === 0 || height === 0 || count === 0) return;
+    const each = Math.max(36, Math.floor(height / count));
+    this.plots.forEach((plot) => plot.setSize({ width, height: each }));
+    this.draw();
+    this.onSize();
+  }
+}
+
+/** The range of a curve with a little room; a still marker gets a centimetre. */
+function padded(_plot: uPlot, low: number | null, high: number | null): [number, number] {
+  if (low === null || high === null) return [0, 1];
+  const room = Math.max(5, 0.08 * (high - low));
+  return [low - room, high + room];
+}

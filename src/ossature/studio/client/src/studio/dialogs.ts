@@ -1,0 +1,203 @@
+// Dialogs: open a file, settings of the solve, compare, export, keys.
+
+import { button, element, table } from "../dom";
+import { type Exported, type Settings, type Welcome } from "../messages";
+import { choice, make } from "./elements";
+import { address } from "./link";
+
+/** A dialog with a heading and a button that closes it; Escape does as well. */
+export function dialog(title: string, ...content: Node[]): HTMLDialogElement {
+  const heading = make("h2", { id: `dialog-${title.toLowerCase().replaceAll(" ", "-")}` }, title);
+  const made = make("dialog", { "aria-labelledby": heading.id });
+  const close = button("×", () => made.close(), "Close (Escape)");
+  close.className = "close";
+  close.setAttribute("aria-label", "Close");
+  made.append(make("header", {}, heading, close), ...content);
+  made.addEventListener("close", () => made.remove());
+  made.addEventListener("click", (event) => event.target === made && made.close());
+  document.body.append(made);
+  made.showModal();
+  return made;
+}
+
+export function openDialog(
+  welcome: Welcome,
+  open: (path: string) => void,
+  upload: (file: File) => void,
+): void {
+  const list = make("ul", { class: "files" });
+  const search = make("input", {
+    type: "search",
+    placeholder: "Find a file",
+    "aria-label": "Find a file",
+  });
+  const picker = make("input", { type: "file", class: "hidden", tabindex: -1, "aria-hidden": true });
+  picker.addEventListener("change", () => {
+    if (picker.files?.[0]) upload(picker.files[0]);
+    made.close();
+  });
+  const show = () => {
+    const wanted = search.value.toLowerCase();
+    const shown = welcome.files.filter((path) => path.toLowerCase().includes(wanted));
+    list.replaceChildren(
+      ...shown.slice(0, 400).map((path) => {
+        const choose = () => {
+          open(path);
+          made.close();
+        };
+        return make("li", {}, button(path, choose));
+      }),
+    );
+    if (shown.length === 0) list.append(make("li", { class: "hint" }, "no such file here"));
+  };
+  search.addEventListener("input", show);
+  const other = button("From another place …", () => picker.click());
+  const made = dialog(
+    "Open a take",
+    make("p", { class: "hint" }, `In the folder ${welcome.folder}. Files can also be dropped anywhere on the page.`),
+    search,
+    list,
+    make("footer", {}, other, picker),
+  );
+  show();
+  search.focus();
+}
+
+/** Fields for the settings of a solve, and what they say when asked. */
+export function settingsForm(
+  welcome: Welcome,
+  now: Settings,
+): { form: HTMLElement; read: () => Settings } {
+  const sets: [string, string][] = [
+    ["auto", "recognise by labels"],
+    ["none", "by motion alone"],
+    ...welcome.marker_sets.map((name): [string, string] => [name, name]),
+  ];
+  const template = choice("marker set", sets);
+  template.select.value = now.template;
+  const hips = choice("hip centres", ["harrington", "davis", "seidel"]);
+  hips.select.value = now.hips;
+  const box = (label: string, on: boolean) => {
+    const input = make("input", { type: "checkbox" });
+    input.checked = on;
+    return { field: make("label", { class: "toggle" }, input, label), input };
+  };
+  const clean = box("repair swapped labels and spikes first", now.clean);
+  const smooth = box("use time: one smooth fit over the whole take", now.smooth);
+  const limits = box("find joint types and limits", now.limits);
+  const axes = box("find movement axes (sliders)", now.axes);
+  const form = make(
+    "div",
+    { class: "form" },
+    ...[template, hips, clean, smooth, limits, axes].map((each) => each.field),
+  );
+  const read = (): Settings => ({
+    template: template.select.value,
+    hips: hips.select.value as Settings["hips"],
+    clean: clean.input.checked,
+    smooth: smooth.input.checked,
+    limits: limits.input.checked,
+    axes: axes.input.checked,
+  });
+  return { form, read };
+}
+
+export function solveDialog(
+  welcome: Welcome,
+  now: Settings,
+  solve: (settings: Settings) => void,
+): void {
+  const { form, read } = settingsForm(welcome, now);
+  const start = button("Solve", () => {
+    solve(read());
+    made.close();
+  });
+  start.className = "primary";
+  const made = dialog("Solve settings", form, make("footer", {}, start));
+}
+
+export function compareDialog(
+  welcome: Welcome,
+  now: Settings,
+  compare: (path: string, settings: Settings, edits: boolean) => void,
+): void {
+  const take = choice("with", [["", "this take, other settings"], ...welcome.files.map((path): [string, string] => [path, path])]);
+  const { form, read } = settingsForm(welcome, now);
+  const edits = make("input", { type: "checkbox" });
+  edits.checked = true;
+  const start = button("Compare", () => {
+    compare(take.select.value, read(), edits.checked);
+    made.close();
+  });
+  start.className = "primary";
+  form.prepend(take.field);
+  form.append(make("label", { class: "toggle" }, edits, "with the edits made here"));
+  const made = dialog("Compare side by side", form, make("footer", {}, start));
+}
+
+export function exportDialog(welcome: Welcome, write: (formats: string[]) => void): void {
+  const boxes = welcome.formats.map((name) => {
+    const input = make("input", { type: "checkbox", value: name });
+    input.checked = name === "bvh" || name === "glb";
+    input.disabled = input.checked;
+    return { field: make("label", { class: "toggle" }, input, `.${name}`), input };
+  });
+  const start = button("Write files", () => {
+    write(boxes.filter(({ input }) => input.checked && !input.disabled).map(({ input }) => input.value));
+    made.close();
+  });
+  start.className = "primary";
+  const made = dialog(
+    "Export",
+    make(
+      "p",
+      { class: "hint" },
+      `Skeleton, motion, report, summary and the edits go to ${welcome.output || "the output folder"}. Further formats:`,
+    ),
+    make("div", { class: "formats", role: "group", "aria-label": "Formats" }, ...boxes.map(({ field }) => field)),
+    make("footer", {}, start),
+  );
+  start.focus();
+}
+
+export function exportedDialog(exported: Exported): void {
+  const rows = exported.files.map((file) => {
+    const link = make("a", { href: address(file.url), download: file.name }, file.name);
+    return [link, size(file.size)];
+  });
+  dialog(
+    "Exported",
+    make("p", { class: "hint" }, `Written to ${exported.folder}. Click to download one.`),
+    table(["file", "size"], rows),
+  );
+}
+
+function size(bytes: number): string {
+  return bytes < 1e6 ? `${Math.max(1, Math.round(bytes / 1e3))} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+const KEYS: [string, string][] = [
+  ["Space", "play, pause"],
+  ["← →", "one frame; with Shift ten, in the curves: select"],
+  ["Home End", "first, last frame"],
+  ["f", "frame the figure in the 3D view"],
+  ["a", "assign: click a marker, then a body"],
+  ["Delete", "cut the selected samples"],
+  ["Ctrl Z", "undo"],
+  ["Ctrl Shift Z", "redo"],
+  ["[ ]", "on a foot plant: its end to the current frame"],
+  ["+ −", "in the curves: closer, further; the wheel does it too"],
+  ["Ctrl O, Ctrl E", "open, export"],
+  ["Escape", "let go of what is being dragged; clear the choice"],
+  ["?", "this list"],
+];
+
+export function keysDialog(): void {
+  const list = element("dl", "", "keys");
+  for (const [key, does] of KEYS) {
+    const pair = element("div");
+    pair.append(element("dt", key), element("dd", does));
+    list.append(pair);
+  }
+  dialog("Keys", list);
+}

@@ -1,0 +1,182 @@
+// What is chosen and what can be done with it: marker, body, pose; and what was done so far.
+
+import { button, element, facts, listing, section } from "../dom";
+import { type FigureBody } from "../messages";
+import { choice, make, number } from "./elements";
+import { type Range, rangeOf, sendRange } from "./limit_handles";
+import { type PoseSettings } from "./pose_handles";
+import { sayEdit } from "./say";
+import { type Session } from "./session";
+import { sliders } from "./sliders";
+
+const KINDS = ["fixed", "hinge", "universal", "ball"] as const;
+const RECENT = 200;
+const plain = (name: string): string => name.replaceAll("_", " ");
+const degrees = (radians: number): number => Math.round((1800 * radians) / Math.PI) / 10;
+
+export interface Chosen {
+  markers: number[];
+  body: number;
+}
+
+export class Inspector {
+  readonly element = make("div", { class: "inspector" });
+  readonly pose: PoseSettings = { spread: 0.25, limits: true };
+  private readonly about = element("div");
+  private readonly history = section("History", "history");
+  private readonly notes = element("div");
+
+  constructor(
+    private readonly session: Session,
+    private readonly frame: () => number,
+    private readonly onAssignByClick: () => void,
+  ) {
+    this.element.append(this.about, this.history, this.notes);
+    for (const what of ["opened", "changed", "solved"] as const) {
+      session.on(what, () => {
+        this.showHistory();
+        this.showNotes();
+      });
+    }
+    this.showHistory();
+  }
+
+  show(chosen: Chosen): void {
+    const side = this.session.side;
+    const body = side?.figure?.bodies[chosen.body];
+    const parts: Node[] = [];
+    if (chosen.markers.length > 0) parts.push(this.markerPart(chosen.markers));
+    if (body) parts.push(this.jointPart(body), this.posePart(body));
+    if (parts.length === 0) {
+      parts.push(
+        make("p", { class: "hint" }, "Click a marker or a bone in the view, or choose one on the left."),
+      );
+    }
+    this.about.replaceChildren(...parts);
+  }
+
+  private markerPart(markers: number[]): HTMLElement {
+    const side = this.session.side;
+    const names = markers.map((index) => side?.markers[index]?.name ?? "");
+    const made = section(names.length === 1 ? names[0] : `${names.length} markers`);
+    const bodies = side?.figure?.bodies ?? [];
+    if (bodies.length > 0) {
+      const options: [string, string][] = [
+        ["", "no body"],
+        ...bodies.map((body): [string, string] => [body.name, plain(body.name)]),
+      ];
+      const carrier = choice("belongs to", options, (body) => {
+        for (const marker of names) this.session.edit({ edit: "assign", marker, body });
+      });
+      carrier.select.value = side?.markers[markers.at(-1) ?? -1]?.body ?? "";
+      const byClick = button("Assign by clicking", this.onAssignByClick, "Click a marker, then a body (a)");
+      made.append(carrier.field, byClick);
+    }
+    const last = side?.markers[markers.at(-1) ?? -1];
+    if (last) {
+      const rms = last.rms === null ? "–" : `${(1000 * last.rms).toFixed(1)} mm`;
+      made.append(
+        facts([
+          ["missing", `${(100 * last.missing).toFixed(1)} %`],
+          ["from the model", rms],
+        ]),
+      );
+    }
+    return made;
+  }
+
+  private jointPart(body: FigureBody): HTMLElement {
+    const made = section(plain(body.name));
+    const bodies = this.session.side?.figure?.bodies ?? [];
+    const isRoot = body.parent < 0;
+    const others = bodies.filter((each) => each.name !== body.name).map((each) => each.name);
+    const parent = choice(
+      "hangs on",
+      others.map((name): [string, string] => [name, plain(name)]),
+      (name) => this.session.edit({ edit: "parent", body: body.name, parent: name }),
+    );
+    if (isRoot) made.append(make("p", { class: "hint" }, "This is the root."));
+    else {
+      parent.select.value = bodies[body.parent]?.name ?? "";
+      const root = button("Make root", () => this.session.edit({ edit: "root", body: body.name }));
+      const kind = choice("joint", KINDS, (value) =>
+        this.session.edit({
+          edit: "kind",
+          body: body.name,
+          kind: value as (typeof KINDS)[number],
+          axes: [],
+        }),
+      );
+      kind.select.value = body.kind;
+      made.append(parent.field, root, kind.field, ...this.rangeFields(body));
+    }
+    if (body.length !== null) {
+      made.append(facts([["length", `${(1000 * body.length).toFixed(1)} mm`]]));
+    }
+    return made;
+  }
+
+  /** The same limits that the handles in the view change, as numbers. */
+  private rangeFields(body: FigureBody): Node[] {
+    const range = rangeOf(body);
+    const pair = (label: string, key: keyof Range): Node[] => {
+      const ends = range[key];
+      if (ends === null || !ends.every(Number.isFinite)) return [];
+      const inputs = ends.map((end, i) =>
+        make("input", {
+          type: "number",
+          step: 1,
+          class: "short",
+          value: degrees(end),
+          "aria-label": `${label}, ${key === "swing" ? ["first", "second"][i] : ["least", "largest"][i]}, degrees`,
+        }),
+      );
+      const send = () => {
+        if (!inputs.every((input) => Number.isFinite(input.valueAsNumber))) return;
+        inputs.forEach((input, i) => (ends[i] = (input.valueAsNumber * Math.PI) / 180));
+        sendRange(this.session, body, { hinge: null, swing: null, twist: null, [key]: ends });
+      };
+      inputs.forEach((input) => input.addEventListener("change", send));
+      return [make("div", { class: "field" }, make("span", {}, `${label} °`), ...inputs)];
+    };
+    if (body.kind === "hinge") return pair("angle", "hinge");
+    return [...pair("swing", "swing"), ...pair("twist", "twist")];
+  }
+
+  private posePart(body: FigureBody): HTMLElement {
+    const made = section("Pose");
+    made.append(
+      make("p", { class: "hint" }, "Drag the round handle in the view; the change fades away over"),
+      number("seconds", this.pose.spread, { min: 0, step: 0.05, class: "short" }, (value) => {
+        this.pose.spread = value;
+      }).field,
+      sliders(this.session, body.name, this.frame, this.pose),
+    );
+    return made;
+  }
+
+  private showHistory(): void {
+    const { edits, undone } = this.session.state;
+    const list = element("ol", "", "edits");
+    edits.slice(-RECENT).forEach((edit) => list.append(element("li", sayEdit(edit))));
+    const title = element("h2", edits.length === 0 ? "No edits yet" : `Edits (${edits.length})`);
+    this.history.replaceChildren(title, list);
+    if (undone > 0) this.history.append(make("p", { class: "hint" }, `${undone} taken back; redo brings them again`));
+    list.scrollTop = list.scrollHeight;
+  }
+
+  private showNotes(): void {
+    const { summary, take, warnings } = this.session;
+    const known = (key: string): [string, string][] => {
+      const value = summary?.[key];
+      return typeof value === "number" ? [[key.replaceAll("_", " "), String(Math.round(10 * value) / 10)]] : [];
+    };
+    const result = summary === null ? [] : [section("Result")];
+    result[0]?.append(
+      facts([...known("marker_rms_mm"), ...known("marker_max_mm"), ...known("missing")]),
+    );
+    const file = section("Recording");
+    file.append(facts(take?.facts ?? []));
+    this.notes.replaceChildren(...result, ...listing("Take note", warnings), file);
+  }
+}

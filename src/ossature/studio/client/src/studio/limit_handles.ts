@@ -1,0 +1,193 @@
+// Handles on a joint's range: the half axes of its cone, its twist, or the two ends of a hinge.
+
+import * as THREE from "three";
+import { type FigureBody, type FigureCone } from "../messages";
+import { boneOf } from "../scene/limits";
+import { quaternion, turnOfVector } from "../scene/sources";
+import { type Handle } from "./handles";
+import { type Session } from "./session";
+import { rowOf } from "./sources";
+import { type View } from "./view";
+
+const SHARE = 0.5;
+const LEAST = 0.08;
+const CORNERS = 48;
+const NARROWEST = THREE.MathUtils.degToRad(1);
+const degrees = THREE.MathUtils.radToDeg;
+
+export interface Range {
+  hinge: [number, number] | null;
+  swing: [number, number] | null;
+  twist: [number, number] | null;
+}
+
+export function rangeOf(body: FigureBody): Range {
+  const { cone, hinge } = body;
+  return {
+    hinge: hinge && [...hinge],
+    swing: cone && [...cone.radii],
+    twist: cone && [...cone.twist],
+  };
+}
+
+/** The body with another range, to be drawn before the server has said so. */
+export function withRange(body: FigureBody, range: Range): FigureBody {
+  const { cone } = body;
+  const [a, b] = range.swing ?? [0, 0];
+  const ellipse = Array.from({ length: CORNERS }, (_, k): [number, number] => {
+    const angle = (2 * Math.PI * k) / CORNERS;
+    return [a * Math.cos(angle), b * Math.sin(angle)];
+  });
+  return { ...body, hinge: range.hinge, cone: cone && { ...cone, polygon: ellipse } };
+}
+
+/** Tells the server of a range; radians here, degrees there. */
+export function sendRange(session: Session, body: FigureBody, range: Range): void {
+  const inDegrees = (ends: [number, number] | null): [number, number] | null =>
+    ends && [degrees(ends[0]), degrees(ends[1])];
+  session.edit({
+    edit: "limits",
+    body: body.name,
+    hinge: inDegrees(range.hinge),
+    swing: inDegrees(range.swing),
+    twist: inDegrees(range.twist),
+    zyz: null,
+  });
+}
+
+/** Where handles are and what they mean: directions in the parent's frame and back. */
+class Joint {
+  readonly reach: number;
+  private readonly place = new THREE.Vector3();
+  private readonly turn = new THREE.Quaternion();
+
+  constructor(
+    private readonly view: View,
+    private readonly index: number,
+    private readonly parent: number,
+    bone: THREE.Vector3,
+  ) {
+    this.reach = SHARE * Math.max(bone.length(), LEAST);
+  }
+
+  toWorld(direction: THREE.Vector3, frame: number, out: THREE.Vector3): boolean {
+    const seen = this.view.poses?.place(frame, this.index, this.place) ?? false;
+    this.view.poses?.turn(frame, this.parent, this.turn);
+    out.copy(direction).multiplyScalar(this.reach).applyQuaternion(this.turn).add(this.place);
+    return seen;
+  }
+
+  /** Unit direction from the joint to where a ray comes nearest to the handles' sphere. */
+  fromRay(ray: THREE.Ray): THREE.Vector3 {
+    this.view.poses?.place(this.view.frame, this.index, this.place);
+    this.view.poses?.turn(this.view.frame, this.parent, this.turn);
+    const sphere = new THREE.Sphere(this.place, this.reach);
+    const at =
+      ray.intersectSphere(sphere, new THREE.Vector3()) ??
+      ray.closestPointToPoint(this.place, new THREE.Vector3());
+    return at.sub(this.place).applyQuaternion(this.turn.clone().invert()).normalize();
+  }
+}
+
+export function limitHandles(
+  view: View,
+  session: Session,
+  index: number,
+  onChange: (range: Range) => void,
+): Handle[] {
+  const bodies = session.side?.figure?.bodies ?? [];
+  const body = bodies[index];
+  if (!body || body.parent < 0 || view.poses === null) return [];
+  const bone = boneOf(bodies.map(rowOf), index);
+  const joint = new Joint(view, index, body.parent, bone);
+  const range = rangeOf(body);
+  const finish = { change: () => onChange(range), send: () => sendRange(session, body, range) };
+  if (body.kind === "hinge" && range.hinge && body.axes.length > 0) {
+    return [0, 1].map((end) => hingeHandle(joint, body, bone, range, end, finish));
+  }
+  const { cone } = body;
+  if (cone === null || range.swing === null) return [];
+  return [
+    ...[0, 1].flatMap((axis) =>
+      [1, -1].map((sign) => swingHandle(joint, cone, range, axis, sign, finish)),
+    ),
+  ];
+}
+
+interface Finish {
+  change(): void;
+  send(): void;
+}
+
+function hingeHandle(
+  joint: Joint,
+  body: FigureBody,
+  bone: THREE.Vector3,
+  range: Range,
+  end: number,
+  finish: Finish,
+): Handle {
+  const axis = new THREE.Vector3(...body.axes[0]).normalize();
+  const straight = bone.clone().normalize().applyQuaternion(quaternion(body.rest));
+  const flat = straight.clone().projectOnPlane(axis).normalize();
+  const side = axis.clone().cross(flat);
+  const ends = range.hinge ?? [0, 0];
+  const start = [...ends];
+  return {
+    label: `${end === 0 ? "least" : "largest"} angle of ${body.name.replaceAll("_", " ")}`,
+    tint: "limit",
+    place: (frame, out) =>
+      joint.toWorld(straight.clone().applyAxisAngle(axis, ends[end]), frame, out),
+    drag(ray) {
+      const to = joint.fromRay(ray);
+      let angle = Math.atan2(to.dot(side), to.dot(flat));
+      // the nearest turn to where the end was, so that ranges may pass half a turn
+      angle += 2 * Math.PI * Math.round((ends[end] - angle) / (2 * Math.PI));
+      ends[end] = end === 0 ? Math.min(angle, ends[1] - NARROWEST) : Math.max(angle, ends[0] + NARROWEST);
+      finish.change();
+    },
+    drop: () => finish.send(),
+    cancel() {
+      ends[end] = start[end];
+      finish.change();
+    },
+  };
+}
+
+function swingHandle(
+  joint: Joint,
+  cone: FigureCone,
+  range: Range,
+  axis: number,
+  sign: number,
+  finish: Finish,
+): Handle {
+  const centre = quaternion(cone.centre);
+  const along = new THREE.Vector3(...cone.axis);
+  const turnAxis = new THREE.Vector3(...cone.across[axis]);
+  const radii = range.swing ?? [0, 0];
+  const start = radii[axis];
+  const swing = new THREE.Quaternion();
+  return {
+    label: `${axis === 0 ? "first" : "second"} half axis of the cone`,
+    tint: "limit",
+    place(frame, out) {
+      const turn = turnAxis.clone().multiplyScalar(sign * radii[axis]);
+      turnOfVector(turn.x, turn.y, turn.z, swing);
+      const way = along.clone().applyQuaternion(swing).applyQuaternion(centre);
+      return joint.toWorld(way, frame, out);
+    },
+    drag(ray) {
+      const to = joint.fromRay(ray).applyQuaternion(centre.clone().invert());
+      const side = turnAxis.clone().cross(along);
+      const angle = sign * Math.atan2(to.dot(side), to.dot(along));
+      radii[axis] = Math.max(NARROWEST, Math.min(angle < 0 ? NARROWEST : angle, Math.PI));
+      finish.change();
+    },
+    drop: () => finish.send(),
+    cancel() {
+      radii[axis] = start;
+      finish.change();
+    },
+  };
+}

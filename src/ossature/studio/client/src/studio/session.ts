@@ -1,0 +1,208 @@
+// What the page knows of the session; all of it comes from the server.
+
+import {
+  type Changed,
+  type Compared,
+  type Edit,
+  type Exported,
+  type FromPage,
+  type Opened,
+  type Pose,
+  type Progress,
+  type Settings,
+  type Solved,
+  type TakeState,
+  type ToPage,
+  type Welcome,
+} from "../messages";
+import { type Span } from "../report_data";
+import { Link, type LinkState } from "./link";
+import { Side } from "./side";
+
+interface Happenings {
+  link: { state: LinkState; unsaved: number };
+  welcome: Welcome;
+  opened: Opened;
+  /** Edits, undo, redo: state and time line are new. */
+  changed: Changed;
+  solved: Solved;
+  progress: Progress | null;
+  pose: Pose;
+  exported: Exported;
+  compared: Side | null;
+  problem: string;
+  /** Numbers of some frames have come. */
+  arrived: { first: number; last: number };
+}
+
+type Listener<K extends keyof Happenings> = (what: Happenings[K]) => void;
+
+const NOTHING: TakeState = {
+  revision: 0,
+  edits: [],
+  undone: 0,
+  settings: {} as Settings,
+  solved: false,
+  stale: false,
+};
+
+export class Session {
+  welcome: Welcome | null = null;
+  take: Opened | null = null;
+  side: Side | null = null;
+  compared: Side | null = null;
+  comparedLabel = "";
+  spans: Span[] = [];
+  state = NOTHING;
+  summary: Record<string, unknown> | null = null;
+  warnings: string[] = [];
+  /** A pose that is being dragged and stands in for its frame. */
+  posed: Pose | null = null;
+  private serial = 0;
+  private readonly listeners: { [K in keyof Happenings]?: Listener<K>[] } = {};
+  private readonly link: Link;
+
+  constructor() {
+    this.link = new Link(
+      (message) => this.receive(message),
+      (state, unsaved) => this.tell("link", { state, unsaved }),
+    );
+  }
+
+  on<K extends keyof Happenings>(what: K, listener: Listener<K>): void {
+    const list = (this.listeners[what] ??= []) as Listener<K>[];
+    list.push(listener);
+  }
+
+  send(message: FromPage): void {
+    this.link.send(message);
+  }
+
+  edit(edit: Edit): void {
+    this.link.change({ type: "edit", edit, revision: this.state.revision });
+  }
+
+  undo(): void {
+    if (this.state.edits.length > 0) {
+      this.link.change({ type: "undo", revision: this.state.revision });
+    }
+  }
+
+  redo(): void {
+    if (this.state.undone > 0) {
+      this.link.change({ type: "redo", revision: this.state.revision });
+    }
+  }
+
+  drag(frame: number, targets: Record<string, [number, number, number]>): void {
+    this.send({ type: "drag", frame, targets, limits: true, serial: ++this.serial });
+  }
+
+  slide(frame: number, parameter: string, value: number): void {
+    this.send({ type: "slide", frame, parameter, value, limits: true, serial: ++this.serial });
+  }
+
+  /** Forgets a pose that was dragged and not kept. */
+  letGo(): void {
+    this.serial += 1; // answers on their way are for nobody
+    this.posed = null;
+    this.arrived(0, 0);
+  }
+
+  stopComparing(): void {
+    this.compared?.stop();
+    this.compared = null;
+    this.tell("compared", null);
+  }
+
+  private tell<K extends keyof Happenings>(what: K, value: Happenings[K]): void {
+    (this.listeners[what] as Listener<K>[] | undefined)?.forEach((listener) => listener(value));
+  }
+
+  private receive(message: ToPage): void {
+    switch (message.type) {
+      case "welcome":
+        this.welcome = message;
+        return this.tell("welcome", message);
+      case "opened":
+        return this.open(message);
+      case "changed":
+        return this.change(message);
+      case "solved":
+        return this.solve(message);
+      case "progress":
+        return this.tell("progress", message);
+      case "cancelled":
+        return this.tell("progress", null);
+      case "pose":
+        if (message.serial === this.serial) this.posed = message;
+        return this.tell("pose", message);
+      case "exported":
+        return this.tell("exported", message);
+      case "compared":
+        return this.compare(message);
+      case "problem":
+        this.tell("progress", null);
+        return this.tell("problem", message.saying);
+      default:
+        return undefined;
+    }
+  }
+
+  private arrived = (first: number, last: number): void => this.tell("arrived", { first, last });
+
+  private open(message: Opened): void {
+    this.side?.stop();
+    this.posed = null;
+    this.take = message;
+    this.state = message.state;
+    this.spans = message.spans;
+    this.summary = message.summary;
+    this.warnings = message.problems;
+    this.side = new Side("take", message.frames, message.rate, message.markers, this.arrived);
+    this.side.setFigure(message.figure);
+    this.tell("opened", message);
+  }
+
+  private change(message: Changed): void {
+    const side = this.side;
+    if (side === null) return;
+    this.state = message.state;
+    if (message.spans.length > 0) this.spans = message.spans;
+    for (const marker of message.markers) {
+      const index = side.markers.findIndex((each) => each.name === marker.name);
+      if (index >= 0) side.markers[index] = marker;
+    }
+    const names = message.markers.map((marker) => marker.name);
+    void side.refreshMarkers(names, message.first, message.last);
+    if (message.moved && message.last >= message.first) {
+      // the dragged pose stays in sight until the kept one has come
+      void side.refreshMotion(message.first, message.last).then(() => this.letGo());
+    }
+    this.tell("changed", message);
+  }
+
+  private solve(message: Solved): void {
+    const side = this.side;
+    if (side === null) return;
+    this.posed = null;
+    this.state = message.state;
+    this.spans = message.spans;
+    this.summary = message.summary;
+    this.warnings = message.warnings;
+    side.markers = message.markers;
+    side.setFigure(message.figure);
+    this.tell("progress", null);
+    this.tell("solved", message);
+  }
+
+  private compare(message: Compared): void {
+    this.compared?.stop();
+    const { frames, rate, markers, figure, label } = message;
+    this.compared = new Side("compared", frames, rate, markers, this.arrived);
+    this.compared.setFigure(figure);
+    this.comparedLabel = label;
+    this.tell("progress", null);
+    this.tell("compared", this.compared);
+  }
+}

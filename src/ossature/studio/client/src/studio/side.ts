@@ -1,0 +1,83 @@
+// One performance with its arrays: the take itself, or the one it is compared with.
+
+import { type Figure, type TakeMarker } from "../messages";
+import { Blocks, type Fetcher } from "./blocks";
+import { address } from "./link";
+
+export type Origin = "take" | "compared";
+
+/** Fetches an array of the server as float32 numbers. */
+export async function fetchArray(
+  name: string,
+  query: Record<string, string | number>,
+): Promise<ArrayBuffer> {
+  const answer = await fetch(address(`/api/arrays/${name}`, query));
+  if (!answer.ok) throw new Error(`${name}: ${answer.status} ${await answer.text()}`);
+  return answer.arrayBuffer();
+}
+
+function fetcher(name: string, of: Origin): Fetcher {
+  return (first, last, stride, columns) => {
+    const only: Record<string, string> = columns === null ? {} : { only: columns.join(",") };
+    return fetchArray(name, { first, last: last - 1, stride, of, ...only });
+  };
+}
+
+export class Side {
+  points: Blocks | null = null;
+  joints: Blocks | null = null;
+  turned: Blocks | null = null;
+  figure: Figure | null = null;
+
+  constructor(
+    readonly origin: Origin,
+    readonly frames: number,
+    readonly rate: number,
+    public markers: TakeMarker[],
+    private readonly onArrival: (first: number, last: number) => void,
+  ) {
+    if (markers.length > 0) this.points = this.blocks("markers", markers.length, 3);
+  }
+
+  /** Takes a rig, and fetches its motion from the beginning. */
+  setFigure(figure: Figure | null): void {
+    this.joints?.stop();
+    this.turned?.stop();
+    this.figure = figure;
+    const n = figure?.bodies.length ?? 0;
+    this.joints = n ? this.blocks("joints", n, 3) : null;
+    this.turned = n ? this.blocks("turned", n, 4) : null;
+  }
+
+  /** Fetches again the samples of some markers. */
+  refreshMarkers(names: string[], first: number, last: number): Promise<void> | undefined {
+    const columns = names
+      .map((name) => this.markers.findIndex((marker) => marker.name === name))
+      .filter((index) => index >= 0);
+    if (columns.length === 0) return undefined;
+    return this.points?.refresh(first, last + 1, columns);
+  }
+
+  async refreshMotion(first: number, last: number): Promise<void> {
+    await Promise.all([
+      this.joints?.refresh(first, last + 1),
+      this.turned?.refresh(first, last + 1),
+    ]);
+  }
+
+  stop(): void {
+    for (const blocks of [this.points, this.joints, this.turned]) blocks?.stop();
+  }
+
+  private blocks(name: string, columns: number, depth: number): Blocks {
+    const made = new Blocks(
+      this.frames,
+      columns,
+      depth,
+      fetcher(name, this.origin),
+      this.onArrival,
+    );
+    made.load().catch((error: unknown) => console.warn(`${name} could not be fetched`, error));
+    return made;
+  }
+}

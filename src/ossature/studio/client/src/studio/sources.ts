@@ -1,0 +1,76 @@
+// A side's arrays as the 3D view reads them.
+
+import type * as THREE from "three";
+import { type FigureBody, type Pose } from "../messages";
+import { type BodyRow } from "../report_data";
+import { type Cloud, type Poses } from "../scene/sources";
+import { type Blocks } from "./blocks";
+
+export class BlockCloud implements Cloud {
+  readonly count: number;
+
+  constructor(private readonly points: Blocks) {
+    this.count = points.columns;
+  }
+
+  read(frame: number, index: number, out: THREE.Vector3): boolean {
+    out.fromArray(this.points.at(frame), 3 * index);
+    return Number.isFinite(out.x);
+  }
+}
+
+/** Joints and turns from the server; a pose that is being dragged stands in for its frame. */
+export class BlockPoses implements Poses {
+  readonly count: number;
+
+  constructor(
+    private readonly joints: Blocks,
+    private readonly turned: Blocks,
+    private readonly posed: () => Pose | null,
+  ) {
+    this.count = joints.columns;
+  }
+
+  place(frame: number, body: number, out: THREE.Vector3): boolean {
+    const posed = this.posed();
+    if (posed !== null && posed.frame === frame) out.set(...posed.joints[body]);
+    else out.fromArray(this.joints.at(frame), 3 * body);
+    return Number.isFinite(out.x);
+  }
+
+  turn(frame: number, body: number, out: THREE.Quaternion): void {
+    const posed = this.posed();
+    if (posed !== null && posed.frame === frame) {
+      const [w, x, y, z] = posed.turned[body];
+      out.set(x, y, z, w);
+      return;
+    }
+    const numbers = this.turned.at(frame);
+    const at = 4 * body;
+    out.set(numbers[at + 1], numbers[at + 2], numbers[at + 3], numbers[at]);
+  }
+}
+
+/** A body of the studio as the layers that the report draws want it. */
+export function rowOf(body: FigureBody): BodyRow {
+  const { hinge, cone, axes, rest } = body;
+  return {
+    name: body.name,
+    parent: body.parent,
+    kind: body.kind,
+    offset: body.offset,
+    tip: body.tip,
+    length_mm: null,
+    measured_mm: null,
+    sigma_mm: null,
+    rms_mm: null,
+    ellipsoid: null,
+    margin: null,
+    rival: null,
+    ambiguous: false,
+    cone: cone && { ...cone, rim: cone.polygon },
+    hinge: hinge && axes.length > 0 ? { axis: axes[0], rest, low: hinge[0], high: hinge[1] } : null,
+    frame: null,
+    movement: [],
+  };
+}
