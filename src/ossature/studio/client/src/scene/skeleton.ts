@@ -48,6 +48,7 @@ export class SkeletonLayer implements Layer {
     });
     this.boneMesh = instances(boneGeometry(), this.bones.length);
     this.jointMesh = instances(new THREE.SphereGeometry(RADIUS, 16, 12), bodies.length);
+    this.boneMesh.userData.indices = this.bones.map((bone) => bone.from);
     this.object.add(this.boneMesh, this.jointMesh);
   }
 

@@ -125,7 +125,8 @@ export class Stage {
       if (!layer?.object.visible) continue;
       const hit = ray.intersectObject(layer.object, true)[0];
       if (hit && (best === null || hit.distance < best.distance)) {
-        const index = hit.instanceId ?? Number(hit.object.userData.index ?? 0);
+        const { indices, index: own = 0 } = hit.object.userData as { indices?: number[]; index?: number };
+        const index = hit.instanceId === undefined ? own : (indices?.[hit.instanceId] ?? hit.instanceId);
         best = { distance: hit.distance, pick: { layer: name, index, place: hit.point } };
       }
     }
