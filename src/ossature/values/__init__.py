@@ -14,6 +14,7 @@ from ossature.values.limits import Bind, Cone, Evidence, Limits
 from ossature.values.motion import Motion
 from ossature.values.recording import Analog, Recording
 from ossature.values.skeleton import Body, Joint, Loop, Marker, Skeleton
+from ossature.values.skin import SkinnedMesh
 from ossature.values.source import Source
 from ossature.values.take import Take
 
@@ -40,6 +41,7 @@ __all__ = [
     "Movement",
     "Recording",
     "Skeleton",
+    "SkinnedMesh",
     "Slip",
     "Source",
     "Swap",
