@@ -40,6 +40,8 @@ class SolveOptions:
     """Regression for the hip centres: ``harrington``, ``davis`` or ``seidel``."""
     skeleton: Skeleton | None = None
     """A subject calibrated before; then only the poses are solved."""
+    limits: bool = False
+    """Keep joints within the limits of ``skeleton``."""
     clean: bool = True
     """Repair exchanged labels and take out spikes before anything else."""
     smooth: bool = False
@@ -163,7 +165,7 @@ def _solve_subject(
             set_name,
             doubts,
             watch,
-            smooth=options.smooth,
+            options,
         )
         for take, found in zip(everything[: len(takes)], swaps, strict=False)
     ]
@@ -205,12 +207,15 @@ def _solve_take(
     set_name: str,
     doubts: tuple[str, ...],
     watch: Stopwatch,
-    *,
-    smooth: bool,
+    options: SolveOptions,
 ) -> Solved:
     with watch.stage("solve", f"solving {recording.n_frames} frames"):
         result = solve_pose(
-            recording, skeleton, options=PoseOptions(loss="geman-mcclure"), smooth=smooth
+            recording,
+            skeleton,
+            options=PoseOptions(loss="geman-mcclure"),
+            smooth=options.smooth,
+            limits="auto" if options.limits else "none",
         )
     errors = np.full((recording.n_frames, recording.n_markers), np.nan)
     errors[:, [recording.index(name) for name in result.marker_names]] = result.marker_error

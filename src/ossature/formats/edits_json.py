@@ -1,0 +1,77 @@
+"""``take.edits.json``: what a person changed, on top of the untouched recording.
+
+{ "format": "ossature.edits", "version": 1,
+  "recording": { "file": "take.c3d", "sha256": "…", "subject": "" },
+  "settings": { "template": "auto", … },
+  "edits": [ { "edit": "cut", "markers": ["LTHI"], "first": 120, "last": 140 }, … ],
+  "undone": [] }
+"""
+
+import hashlib
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from ossature.errors import FormatError
+from ossature.formats.registry import whole_file
+from ossature.values.edits import Edit, Edits, RecordingId, Settings
+
+SUFFIX = ".edits.json"
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    format: Literal["ossature.edits"]
+    version: Literal[1]
+    recording: RecordingId
+    settings: Settings = Settings()
+    edits: tuple[Edit, ...] = ()
+    undone: tuple[Edit, ...] = ()
+
+
+def edits_path(recording: Path) -> Path:
+    """Where the edits of a recording are kept: beside it."""
+    return recording.with_name(recording.stem + SUFFIX)
+
+
+def read_edits(path: str | Path, recording: str | Path | None = None) -> Edits:
+    """Read edits; refuses those of another recording than the one given."""
+    path = Path(path)
+    try:
+        said = msgspec.json.decode(path.read_bytes(), type=_File)
+    except OSError as error:
+        raise FormatError(path, f"cannot be read: {error.strerror or error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise FormatError(path, f"not a file of edits: {error}") from None
+    if recording is not None and said.recording.sha256 != digest(recording):
+        raise FormatError(
+            path,
+            f"these edits were made on another recording ({said.recording.file}) than "
+            f"{Path(recording).name} is now; give that one, or move the edits away",
+        )
+    return Edits(said.recording, said.edits, said.undone, said.settings)
+
+
+def write_edits(edits: Edits, path: str | Path) -> None:
+    """Write edits; the file appears whole or not at all."""
+    said = _File("ossature.edits", 1, edits.recording, edits.settings, edits.edits, edits.undone)
+    text = msgspec.json.format(msgspec.json.encode(said), indent=1)
+    try:
+        with whole_file(Path(path)) as partial:
+            partial.write_bytes(text + b"\n")
+    except OSError as error:
+        raise FormatError(path, f"cannot be written: {error.strerror or error}") from None
+
+
+def digest(recording: str | Path) -> str:
+    """SHA-256 of a file's bytes; of all files where a folder stands for one."""
+    path, total = Path(recording), hashlib.sha256()
+    try:
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file():
+                with file.open("rb") as data:
+                    while block := data.read(1 << 20):
+                        total.update(block)
+    except OSError as error:
+        raise FormatError(path, f"cannot be read: {error.strerror or error}") from None
+    return total.hexdigest()

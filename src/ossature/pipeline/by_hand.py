@@ -1,0 +1,98 @@
+"""Plants and poses set by hand on a finished motion. Only frames near an edit change."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ossature.clean.cuts import check_range
+from ossature.errors import BadValue, NotEnoughData
+from ossature.maths import quat
+from ossature.maths.runs import runs
+from ossature.pipeline.mapping import Corrections, MapOptions, fix_feet
+from ossature.pose.attach import figure_at_rest
+from ossature.pose.by_hand import bend, cut_motion, frames_of
+from ossature.pose.contacts import Contact, find_soles
+from ossature.pose.pins import Hold
+from ossature.values import Motion, Skeleton, Take
+from ossature.values.arrays import Array
+from ossature.values.edits import SetPlant, SetPose
+
+AROUND = 0.25
+"""Seconds around a plant that may follow it."""
+
+MotionEdit = SetPlant | SetPose
+
+
+def changed_frames(edit: MotionEdit, rate: float, n_frames: int) -> tuple[int, int]:
+    """First and last frame that an edit may change."""
+    if isinstance(edit, SetPose):
+        return frames_of(edit, rate, n_frames)
+    check_range(n_frames, edit.first, edit.last)
+    around = round(AROUND * rate) if edit.on else 0
+    return max(edit.first - around, 0), min(edit.last + around, n_frames - 1)
+
+
+def changed_motion(
+    motion: Motion, contacts: Sequence[Contact], edit: MotionEdit
+) -> tuple[Motion, tuple[Contact, ...]]:
+    """The motion and its contacts after one edit."""
+    first, last = changed_frames(edit, motion.rate, motion.n_frames)
+    window = changed_window(cut_motion(motion, first, last), first, edit)
+    rotations, root = np.array(motion.rotations), np.array(motion.root)
+    rotations[first : last + 1], root[first : last + 1] = window.rotations, window.root
+    contacts = with_plant(contacts, edit, motion) if isinstance(edit, SetPlant) else contacts
+    return replace(motion, rotations=rotations, root=root), tuple(contacts)
+
+
+def changed_window(window: Motion, first: int, edit: MotionEdit) -> Motion:
+    """The frames that an edit may change, changed; the window begins at ``first``."""
+    if isinstance(edit, SetPose):
+        return bend(window, edit.frame - first, edit)
+    window.skeleton.index(edit.body)  # refuses a body that is not there
+    if not edit.on:
+        return window
+    frames = edit.first - first, edit.last - first
+    holds = _holds(window, edit.body, frames)
+    asked = MapOptions(contacts=False, corrections=Corrections(holds=holds))
+    fixed = fix_feet(Take(motions=(window,)), options=asked).motion
+    return replace(window, rotations=fixed.rotations, root=fixed.root)
+
+
+def with_plant(contacts: Sequence[Contact], edit: SetPlant, motion: Motion) -> tuple[Contact, ...]:
+    """Contacts in which the body stands, or does not, in the edit's frames."""
+    stands = np.zeros(motion.n_frames, dtype=bool)
+    for contact in contacts:
+        if contact.body == edit.body:
+            stands[contact.frames[0] : contact.frames[1] + 1] = True
+    stands[edit.first : edit.last + 1] = edit.on
+    others = [contact for contact in contacts if contact.body != edit.body]
+    own = [Contact(edit.body, run) for run in runs(stands)]
+    return tuple(sorted([*others, *own], key=lambda contact: contact.frames))
+
+
+def _holds(window: Motion, body: str, frames: tuple[int, int]) -> tuple[Hold, ...]:
+    """Pins for the points on which a body stands: where they are on average, at one height."""
+    index = window.skeleton.index(body)
+    in_body = window.skeleton.bodies[index].joint.in_body
+    turned, joints = window.world()
+    inside = slice(frames[0], frames[1] + 1)
+    holds = []
+    for point in _points(window.skeleton, index):
+        path = joints[inside, index] + quat.rotate(turned[inside, index], point)
+        x, y, z = np.median(path, axis=0).tolist()
+        ax, ay, az = (point + in_body).tolist()
+        holds.append(Hold(body, (ax, ay, az), (x, y, z), frames))
+    return tuple(holds)
+
+
+def _points(skeleton: Skeleton, index: int) -> Array:
+    """(n, 3) from the joint: a foot's sole, else the body's free end, else its joint."""
+    try:
+        for sole in find_soles(figure_at_rest(skeleton)):
+            if sole.body == index:
+                return sole.points
+    except (NotEnoughData, BadValue):
+        pass
+    body = skeleton.bodies[index]
+    return (np.zeros(3) if body.tip is None else body.tip - body.joint.in_body)[None]

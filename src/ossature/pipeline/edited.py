@@ -1,0 +1,209 @@
+"""A take solved as a person has edited it. The same edits on the same recording give the same rig.
+
+Edits of the recording come before all stages. What is said of the rig is measured on a first solve,
+then the poses are solved again; kinds and limits likewise. Plants and poses come last, on the
+finished motion.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from ossature.anatomy import edits as limit_edits
+from ossature.anatomy.axes import axes
+from ossature.anatomy.limits import limits
+from ossature.clean.draft import apply_edits
+from ossature.errors import BadValue
+from ossature.formats import read
+from ossature.pipeline.by_hand import changed_motion
+from ossature.pipeline.mapping import marker_errors
+from ossature.pipeline.rig_edits import RigEdit, edited_rig
+from ossature.pipeline.take import (
+    Progress,
+    Solved,
+    SolveOptions,
+    prepared,
+    set_of,
+    solve,
+)
+from ossature.values import Motion, Recording, Skeleton, Take
+from ossature.values.edits import (
+    Assign,
+    Edit,
+    Edits,
+    Place,
+    RecordingEdit,
+    SetKind,
+    SetLimits,
+    SetPlant,
+    SetPose,
+    Settings,
+    told,
+)
+
+
+def solve_edited(
+    source: str | Path | Take,
+    edits: Edits,
+    *,
+    options: SolveOptions | None = None,
+    progress: Progress = lambda saying: None,
+) -> Solved:
+    """One subject of one take, solved with all its edits.
+
+    Parameters
+    ----------
+    options
+        Instead of the settings that the edits carry.
+    """
+    take = source if isinstance(source, Take) else read(source)
+    recording = take.recording(edits.recording.subject or None).markers()
+    changes = [edit for edit in edits.edits if isinstance(edit, RecordingEdit)]
+    rig = solve_rig(apply_edits(recording, changes), edits.edits, edits.settings, options, progress)
+    return with_motion_edits(rig, edits.edits)
+
+
+def options_of(settings: Settings) -> SolveOptions:
+    """What ``solve`` is asked for by a session's settings."""
+    return SolveOptions(
+        template=settings.template,
+        hips=settings.hips,
+        clean=settings.clean,
+        smooth=settings.smooth,
+    )
+
+
+def solve_rig(
+    recording: Recording,
+    edits: Sequence[Edit],
+    settings: Settings,
+    options: SolveOptions | None = None,
+    progress: Progress = lambda saying: None,
+) -> Solved:
+    """All but the edits of the finished motion, of a recording that is already edited."""
+    options = options or options_of(settings)
+    solved = _with_rig_edits(recording, edits, options, progress)
+    if settings.limits or any(isinstance(edit, SetKind | SetLimits) for edit in edits):
+        solved = _with_limits(solved, edits, options, progress)
+    turns_limbs = any(isinstance(edit, SetPose) and edit.parameters for edit in edits)
+    if settings.axes or turns_limbs:
+        progress("finding movement axes")
+        solved = replace(solved, motion=with_axes(solved.motion))
+    return solved
+
+
+def with_axes(motion: Motion) -> Motion:
+    """The motion on a skeleton that knows limb frames and movement axes."""
+    return replace(motion, skeleton=axes(motion).motion.skeleton)
+
+
+def with_motion_edits(solved: Solved, edits: Sequence[Edit]) -> Solved:
+    """With plants and poses set by hand, in their order."""
+    chosen = [edit for edit in edits if isinstance(edit, SetPlant | SetPose)]
+    if not chosen:
+        return solved
+    motion, contacts = solved.motion, solved.contacts
+    for edit in chosen:
+        motion, contacts = changed_motion(motion, contacts, edit)
+    history = (*motion.history, *(f"by hand: {told(edit)}" for edit in chosen))
+    motion = replace(motion, history=history)
+    errors = marker_errors(solved.recording, motion)
+    return replace(solved, motion=motion, contacts=contacts, marker_error=errors)
+
+
+def _with_rig_edits(
+    recording: Recording, edits: Sequence[Edit], options: SolveOptions, progress: Progress
+) -> Solved:
+    chosen = [
+        edit
+        for edit in edits
+        if isinstance(edit, RigEdit) and not (isinstance(edit, Place) and edit.character)
+    ]
+    if not chosen:
+        return solve(Take(recordings=(recording,)), options=options, progress=progress)[0]
+    whole, swaps = prepared(recording, set_of([recording], options), options)
+    last = {edit.marker: edit.body for edit in chosen if isinstance(edit, Assign | Place)}
+    # a marker on the wrong body would spoil the calibration before it is moved
+    first = _again(_blanked(whole, tuple(last)), options, progress)
+    whole = _blanked(whole, tuple(marker for marker, body in last.items() if not body))
+    skeleton = edited_rig(whole, first.motion, chosen)
+    skeleton = replace(skeleton, events=(*skeleton.events, *swaps))
+    second = _again(whole, replace(options, skeleton=skeleton), progress)
+    seconds = {
+        key: first.seconds.get(key, 0.0) + second.seconds.get(key, 0.0)
+        for key in (*first.seconds, *second.seconds)
+    }
+    return replace(second, warnings=first.warnings, seconds=seconds)
+
+
+def _again(recording: Recording, options: SolveOptions, progress: Progress) -> Solved:
+    """Solve a recording that is cleaned already."""
+    asked = replace(options, clean=False)
+    return solve(Take(recordings=(recording,)), options=asked, progress=progress)[0]
+
+
+def _blanked(recording: Recording, names: tuple[str, ...]) -> Recording:
+    """As if these markers had not been worn."""
+    if not names:
+        return recording
+    positions = np.array(recording.positions)
+    positions[:, [recording.index(name) for name in names]] = np.nan
+    return recording.with_positions(positions, did=f"left out by hand: {', '.join(names)}")
+
+
+def _with_limits(
+    solved: Solved, edits: Sequence[Edit], options: SolveOptions, progress: Progress
+) -> Solved:
+    """Kinds and limits as found, and as said by hand; poses keep to the latter."""
+    progress("finding joint kinds and limits")
+    found = limits(solved.motion)
+    skeleton, said = found, {}
+    for edit in edits:
+        if isinstance(edit, SetKind | SetLimits):
+            skeleton = with_limit_edit(skeleton, edit)
+            said[edit.body] = None
+    if not said:
+        return replace(solved, motion=replace(solved.motion, skeleton=found))
+    # joints that nobody spoke of stay free: what was found there came from this very motion
+    by_hand = [
+        skeleton.body(body.name) if body.name in said else body for body in solved.skeleton.bodies
+    ]
+    asked = replace(options, skeleton=replace(skeleton, bodies=tuple(by_hand)), limits=True)
+    again = _again(solved.recording, asked, progress)
+    carried = {body.name: body.markers for body in again.skeleton.bodies}
+    bodies = [replace(body, markers=carried[body.name]) for body in skeleton.bodies]
+    motion = replace(again.motion, skeleton=replace(skeleton, bodies=tuple(bodies)))
+    return replace(again, motion=motion, warnings=solved.warnings)
+
+
+def with_limit_edit(skeleton: Skeleton, edit: SetKind | SetLimits) -> Skeleton:
+    """A joint's kind or limits as said by hand."""
+    if isinstance(edit, SetKind):
+        n_axes = {"hinge": 1, "universal": 2}.get(edit.kind, 0)
+        if edit.axes and len(edit.axes) != n_axes:
+            raise BadValue(f"a {edit.kind} joint has {n_axes} axes, got {len(edit.axes)}")
+        changed = limit_edits.apply_edits(skeleton, {edit.body: limit_edits.Edit(type=edit.kind)})
+        return _with_joint_axes(changed, edit) if edit.axes else changed
+    has_cone = (known := skeleton.body(edit.body).joint.limits) and known.cone is not None
+    if (edit.swing or edit.twist) and not has_cone:
+        raise BadValue(f"joint {edit.body!r} has no cone, so it has no swing or twist to set")
+    table = msgspec.structs.asdict(edit)
+    del table["body"]
+    return limit_edits.apply_edits(skeleton, {edit.body: limit_edits.Edit(**table)})
+
+
+def _with_joint_axes(skeleton: Skeleton, edit: SetKind) -> Skeleton:
+    long = np.array(edit.axes)
+    length = np.linalg.norm(long, axis=-1, keepdims=True)
+    if not (np.isfinite(length).all() and (length > 0.0).all()):
+        raise BadValue(f"axes of {edit.body!r} must have a length, got {edit.axes}")
+    bodies = [
+        replace(body, joint=replace(body.joint, axes=long / length))
+        if body.name == edit.body
+        else body
+        for body in skeleton.bodies
+    ]
+    return replace(skeleton, bodies=tuple(bodies))
