@@ -1,30 +1,50 @@
 """What the stages found → what the report page shows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from ossature.errors import OssatureError
+from ossature.joints.coach import advise
+from ossature.maths import quat
+from ossature.maths.rigid import fit_bodies
 from ossature.pipeline.take import Solved
-from ossature.report.data import ReportData, Span
+from ossature.pose.attach import figure_at_rest
+from ossature.pose.contacts import Contact, find_soles, find_standing
+from ossature.report.data import Figure, Ground, ReportData, Residuals, Span
 from ossature.report.pack import pack
 from ossature.report.rows import (
     body_rows,
     distances,
     event_spans,
+    figure_row,
     gap_spans,
     held_spans,
+    mark_spans,
     marker_rows,
     poses_of,
     stride_for,
 )
+from ossature.values import Bodies, Connection, Motion, Recording, Skeleton
+from ossature.values.arrays import Array
 
 OF_BODIES = 3
 """Numbers per frame that a body's turn takes."""
 OF_MARKERS = 4
 """Numbers per frame that a marker's place and residual take."""
+WATCHED = 20_000
+"""Frames up to which every pose is held against the others; more would take minutes."""
+CLUSTER = 3
+"""Markers that show how a body is turned."""
 
 
 def report_of(
-    solved: Solved, summary: dict[str, Any], measured: Mapping[str, float] | None = None
+    solved: Solved,
+    summary: Mapping[str, Any],
+    measured: Mapping[str, float] | None = None,
 ) -> ReportData:
     """The page of a solved take.
 
@@ -38,32 +58,101 @@ def report_of(
     recording, motion = solved.recording, solved.motion
     n_numbers = OF_MARKERS * recording.n_markers + OF_BODIES * len(motion.skeleton.bodies)
     stride = stride_for(recording.n_frames, n_numbers)
+    marker_distances = distances("markers and model", recording.names, solved.marker_error, stride)
     return ReportData(
-        title=_title(recording.subject or recording.source.file, recording.n_frames),
+        title=title_of(recording.subject or recording.source.file, recording.n_frames),
         subject=recording.subject,
         rate=recording.rate,
         frames=recording.n_frames,
         stride=stride,
-        bodies=body_rows(motion.skeleton, measured),
+        bodies=body_rows(motion.skeleton, seen=seen_in(motion), measured=measured),
         markers=marker_rows(recording, motion.skeleton),
         poses=poses_of(motion, stride),
         points=pack(recording.positions[::stride]),
-        residuals=[distances("markers and model", recording.names, solved.marker_error, stride)],
-        spans=_spans(solved),
+        figure=skin_of(motion),
+        ground=ground_of(motion, solved.contacts),
+        residuals=[marker_distances, *_joint_distances(recording, motion.skeleton, stride)],
+        spans=[*motion_spans(motion, solved.contacts), *gap_spans(recording)],
         facts=_facts(summary),
-        history=list(recording.history),
-        warnings=[*solved.warnings, *_thinned(stride)],
+        advice=_advice(motion),
+        history=[*recording.history, *motion.history],
+        warnings=[*solved.warnings, *thinned(stride)],
     )
 
 
-def _title(name: str, n_frames: int) -> str:
+def title_of(name: str, n_frames: int) -> str:
     return f"{name} · {n_frames} frames" if name else f"{n_frames} frames"
 
 
-def _thinned(stride: int) -> list[str]:
+def thinned(stride: int) -> list[str]:
+    """Says so where the page leaves frames out."""
     if stride == 1:
         return []
     return [f"the page shows one frame of every {stride}; the files hold all of them"]
+
+
+def seen_in(motion: Motion) -> Skeleton:
+    """The skeleton with the ranges and limb frames that this motion shows, where it shows any."""
+    from ossature.anatomy.frames import normalise
+    from ossature.anatomy.limits import limits
+
+    skeleton = motion.skeleton
+    with suppress(OssatureError):
+        skeleton = limits([motion])
+    with suppress(OssatureError):
+        frames = {body.name: body.frame for body in normalise(motion).skeleton.bodies}
+        bodies = [replace(body, frame=frames.get(body.name)) for body in skeleton.bodies]
+        skeleton = replace(skeleton, bodies=tuple(bodies))
+    return skeleton
+
+
+def skin_of(motion: Motion) -> Figure | None:
+    """A skin, where one can be put round the skeleton."""
+    with suppress(OssatureError):
+        return figure_row(motion)
+    return None
+
+
+def ground_of(motion: Motion, contacts: Sequence[Contact]) -> Ground:
+    """The plane that the feet stand on; z = 0 where none do."""
+    if contacts:
+        with suppress(OssatureError):
+            soles = find_soles(figure_at_rest(motion.skeleton))
+            ground = find_standing(motion, soles).ground
+            return Ground(float(ground.offset), (float(ground.slope[0]), float(ground.slope[1])))
+    return Ground()
+
+
+def motion_spans(motion: Motion, contacts: Sequence[Contact]) -> list[Span]:
+    """What happened to the motion, whatever it was made from."""
+    names = motion.skeleton.names
+    stands = [
+        Span("contact", f"{contact.body} on the ground", *contact.frames, names.index(contact.body))
+        for contact in contacts
+    ]
+    return [
+        *held_spans(motion),
+        *event_spans(motion.skeleton.events, names),
+        *_improbable(motion),
+        *mark_spans(motion.marks, motion.rate, motion.n_frames),
+        *stands,
+    ]
+
+
+def _improbable(motion: Motion) -> list[Span]:
+    """Poses that stand alone in their own take, and limbs that jump away and back."""
+    from ossature.anatomy.watch import learn
+
+    if not 2 < motion.n_frames <= WATCHED:
+        return []
+    with suppress(OssatureError):
+        runs = learn([motion]).check(motion).runs()
+        names = motion.skeleton.names
+        return [
+            Span("improbable", f"{limb} takes an improbable pose", first, last, names.index(limb))
+            for limb, first, last in runs
+        ]
+    return []
 
 
 def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -80,15 +169,62 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _spans(solved: Solved) -> list[Span]:
-    names = solved.skeleton.names
-    stands = [
-        Span("contact", f"{contact.body} on the ground", *contact.frames, names.index(contact.body))
-        for contact in solved.contacts
+def _joint_distances(recording: Recording, skeleton: Skeleton, stride: int) -> list[Residuals]:
+    """How far two neighbouring bodies, each fitted to its own markers, put their joint apart."""
+    columns = [
+        [recording.names.index(m.name) for m in body.markers if m.name in recording.names]
+        for body in skeleton.bodies
     ]
-    return [
-        *held_spans(solved.motion),
-        *event_spans(solved.events, names),
-        *stands,
-        *gap_spans(solved.recording),
-    ]
+    held = [index for index, own in enumerate(columns) if len(own) >= CLUSTER]
+    pairs = [(p, c) for c, p in enumerate(skeleton.parents) if p in held and c in held]
+    if not pairs:
+        return []
+    templates = [_places(skeleton, index, recording.names) for index in held]
+    fit = fit_bodies(templates, [columns[index] for index in held], recording.positions)
+    gaps = np.full((recording.n_frames, len(pairs)), np.nan)
+    for column, (parent, child) in enumerate(pairs):
+        joint = skeleton.bodies[child].joint
+        above = _point(fit.rotations, fit.positions, held.index(parent), joint.in_parent)
+        below = _point(fit.rotations, fit.positions, held.index(child), joint.in_body)
+        gaps[:, column] = np.linalg.norm(above - below, axis=-1)
+    names = [skeleton.names[child] for _, child in pairs]
+    return [distances("both bodies' ideas of a joint", names, gaps, stride)]
+
+
+def _places(skeleton: Skeleton, index: int, known: Sequence[str]) -> Array:
+    """(n_markers, 3) of a body's markers that the recording has, in the body's frame."""
+    return np.array([m.position for m in skeleton.bodies[index].markers if m.name in known])
+
+
+def _point(rotations: Array, positions: Array, body: int, point: Array) -> Array:
+    return positions[:, body] + quat.rotate(rotations[:, body], point)
+
+
+def _advice(motion: Motion) -> list[str]:
+    """What would make the least certain joints better known, worst first."""
+    turns, places = motion.world()
+    bodies = Bodies(places, turns, motion.skeleton.names, motion.rate)
+    return [advice.text for advice in advise(bodies, tuple(_connections(motion.skeleton)))]
+
+
+def _connections(skeleton: Skeleton) -> list[Connection]:
+    """The joints whose covariance is known, as the joint stage would tell them."""
+    found = []
+    for body in skeleton.bodies:
+        joint = body.joint
+        if body.parent is None or joint.covariance is None:
+            continue
+        both = np.zeros((6, 6))
+        both[3:, 3:] = joint.covariance
+        found.append(
+            Connection(
+                body.parent,
+                body.name,
+                joint.in_parent,
+                joint.in_body,
+                both,
+                joint.rms or 0.0,
+                joint.kind,
+            )
+        )
+    return found

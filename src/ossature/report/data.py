@@ -117,9 +117,10 @@ class Figure(msgspec.Struct, frozen=True):
     """(n_vertices, 4) which bodies move a vertex."""
     weights: Packed
     """(n_vertices, 4) how much, summing to one."""
-    rest: list[Point]
-    """Where each body's joint is in the rest pose, in which every body is turned like the
-    world."""
+    joints: list[Point]
+    """Where each body's joint is in the rest pose."""
+    turns: list[Turn]
+    """How each body is turned in it."""
 
 
 class Residuals(msgspec.Struct, frozen=True):

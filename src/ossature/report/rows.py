@@ -11,6 +11,7 @@ from ossature.maths.runs import runs
 from ossature.report.data import (
     BodyRow,
     ConeRow,
+    Figure,
     FrameRow,
     HingeRow,
     MarkerRow,
@@ -18,8 +19,18 @@ from ossature.report.data import (
     Residuals,
     Span,
 )
-from ossature.report.pack import pack
-from ossature.values import Attachment, Body, Connection, Event, Motion, Recording, Skeleton, Slip
+from ossature.report.pack import pack, pack_whole
+from ossature.values import (
+    Attachment,
+    Body,
+    Connection,
+    Event,
+    Mark,
+    Motion,
+    Recording,
+    Skeleton,
+    Slip,
+)
 
 MOST_NUMBERS = 30_000_000
 """Numbers a page may carry: about 40 MB. Longer takes are thinned, and say so."""
@@ -36,6 +47,8 @@ def stride_for(n_frames: int, numbers_per_frame: int) -> int:
 
 def body_rows(
     skeleton: Skeleton,
+    *,
+    seen: Skeleton | None = None,
     measured: Mapping[str, float] | None = None,
     connections: Sequence[Connection] = (),
 ) -> list[BodyRow]:
@@ -43,21 +56,33 @@ def body_rows(
 
     Parameters
     ----------
+    seen
+        The same bodies with the ranges and frames that the motion shows, where the skeleton has
+        none of its own.
     measured
         Lengths by hand, metres.
     connections
         What the joint stage found: margins and rivals.
     """
     found = {connection.child: connection for connection in connections}
-    offsets = skeleton.offsets
+    told = zip(
+        skeleton.bodies,
+        (seen or skeleton).bodies,
+        skeleton.parents,
+        skeleton.offsets,
+        strict=True,
+    )
     return [
-        _body_row(body, parent, offset, (measured or {}).get(body.name), found.get(body.name))
-        for body, parent, offset in zip(skeleton.bodies, skeleton.parents, offsets, strict=True)
+        _body_row(
+            body, shown, parent, offset, (measured or {}).get(body.name), found.get(body.name)
+        )
+        for body, shown, parent, offset in told
     ]
 
 
 def _body_row(
     body: Body,
+    shown: Body,
     parent: int,
     offset: Array,
     measured: float | None,
@@ -80,9 +105,9 @@ def _body_row(
         margin=connection.margin if connection is not None and decided else None,
         rival=connection.rival if connection is not None and decided else None,
         ambiguous=connection is not None and connection.ambiguous,
-        cone=_cone(body),
-        hinge=_hinge(body),
-        frame=_limb_frame(body),
+        cone=_cone(body) or _cone(shown),
+        hinge=_hinge(body) or _hinge(shown),
+        frame=_limb_frame(body) or _limb_frame(shown),
         movement=[] if body.movement is None else list(body.movement.labels),
     )
 
@@ -151,6 +176,23 @@ def poses_of(motion: Motion, stride: int) -> Poses:
     return Poses(pack(quat.log(turns)), pack(places[:, 0]), stretched)
 
 
+def figure_row(motion: Motion) -> Figure | None:
+    """A skin for the motion's skeleton; None where it has no bones to put it on."""
+    from ossature.anatomy.figure import figure_for
+
+    if len(motion.skeleton.bodies) < 2:
+        return None
+    skin = figure_for(motion)
+    return Figure(
+        vertices=pack(skin.vertices),
+        triangles=pack_whole(skin.triangles),
+        bodies=pack_whole(skin.bodies),
+        weights=pack(skin.weights),
+        joints=_floats(skin.joints),
+        turns=_floats(skin.rotations),
+    )
+
+
 def distances(what: str, names: Sequence[str], values: Array, stride: int) -> Residuals:
     """Distances (n_frames, n_names) in metres, NaN where unknown."""
     known = np.asarray(np.isfinite(values).any(axis=0))
@@ -184,6 +226,18 @@ def gap_spans(recording: Recording) -> list[Span]:
         names = ", ".join(recording.names[column] for column in columns[:NAMED])
         more = f" and {len(columns) - NAMED} more" if len(columns) > NAMED else ""
         spans.append(Span("gap", f"{names}{more} not seen", first, last))
+    return spans
+
+
+def mark_spans(marks: Sequence[Mark], rate: float, n_frames: int) -> list[Span]:
+    """Instants that somebody marked in the file."""
+    spans = []
+    for mark in marks:
+        frame = round(mark.time * rate)
+        if 0 <= frame < n_frames:
+            spans.append(
+                Span("mark", " ".join(filter(None, (mark.context, mark.label))), frame, frame)
+            )
     return spans
 
 

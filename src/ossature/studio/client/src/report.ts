@@ -137,7 +137,7 @@ async function distances(data: ReportData): Promise<Distances[]> {
 }
 
 function side(data: ReportData): HTMLElement {
-  const made = element("div", "", "side");
+  const made = element("div", "", "side-column");
   const summary = section("Summary");
   summary.append(facts(data.facts));
   made.append(summary);
@@ -156,7 +156,7 @@ async function build(): Promise<void> {
 
   const frames = Math.max(1, Math.ceil(data.frames / data.stride));
   const player = new Player(frames, data.rate / data.stride);
-  const left = element("div", "", "left");
+  const left = element("div", "", "stage-column");
   const view = element("div", "", "view");
   left.append(view);
   main.append(left, side(data));

@@ -100,8 +100,10 @@ export interface Figure {
   bodies: Packed;
   /** (n_vertices, 4) how much, summing to one. */
   weights: Packed;
-  /** Where each body's joint is in the rest pose, in which every body is turned like the world. */
-  rest: [number, number, number][];
+  /** Where each body's joint is in the rest pose. */
+  joints: [number, number, number][];
+  /** How each body is turned in it. */
+  turns: [number, number, number, number][];
 }
 
 /** Distances over time of several things of one kind, millimetres. */

@@ -118,7 +118,7 @@ function lanes(player: Player, options: TimelineOptions, kinds: string[]): HTMLE
 
 function mark(span: Span, lane: number, frames: number): SVGRectElement {
   const made = drawn("rect", {
-    class: `mark ${span.kind}`,
+    class: `mark kind-${span.kind}`,
     x: (1000 * span.first) / frames,
     y: lane * LANE + 2,
     width: Math.max(2, (1000 * (span.last - span.first + 1)) / frames),
@@ -144,7 +144,7 @@ function eventList(player: Player, { spans, stride }: TimelineOptions): HTMLElem
     () => {
       const list = element("ul");
       for (const span of [...spans].sort((a, b) => a.first - b.first).slice(0, LISTED)) {
-        const item = element("li", "", span.kind);
+        const item = element("li", "", `kind-${span.kind}`);
         item.append(button(told(span), () => player.seek(span.first / stride)));
         list.append(item);
       }

@@ -4,7 +4,7 @@ import * as THREE from "three";
 import { unpack } from "../packed";
 import type { Figure } from "../report_data";
 import { colour } from "../theme";
-import type { Poses } from "./sources";
+import { type Poses, quaternion } from "./sources";
 import type { Layer } from "./stage";
 
 export class FigureLayer implements Layer {
@@ -13,7 +13,8 @@ export class FigureLayer implements Layer {
 
   constructor(
     geometry: THREE.BufferGeometry,
-    rest: [number, number, number][],
+    /** From the rest pose's bodies to the world. */
+    rest: THREE.Matrix4[],
     private readonly poses: Poses,
   ) {
     const material = new THREE.MeshStandardMaterial({ roughness: 0.75, transparent: true });
@@ -21,7 +22,7 @@ export class FigureLayer implements Layer {
     // every bone is told its place in the world, so none hangs on another
     this.bones = rest.map(() => new THREE.Bone());
     this.object.add(...this.bones);
-    const inverses = rest.map(([x, y, z]) => new THREE.Matrix4().makeTranslation(-x, -y, -z));
+    const inverses = rest.map((matrix) => matrix.clone().invert());
     this.object.bind(new THREE.Skeleton(this.bones, inverses), new THREE.Matrix4());
     this.object.frustumCulled = false;
   }
@@ -36,7 +37,11 @@ export class FigureLayer implements Layer {
     geometry.setAttribute("skinWeight", new THREE.BufferAttribute(weights.floats(), 4));
     geometry.setIndex(new THREE.BufferAttribute(triangles.integers(), 1));
     geometry.computeVertexNormals();
-    return new FigureLayer(geometry, figure.rest, poses);
+    const one = new THREE.Vector3(1, 1, 1);
+    const rest = figure.joints.map((joint, i) =>
+      new THREE.Matrix4().compose(new THREE.Vector3(...joint), quaternion(figure.turns[i]), one),
+    );
+    return new FigureLayer(geometry, rest, poses);
   }
 
   show(frame: number): void {
