@@ -85,7 +85,18 @@ def solve_rig(
 ) -> Solved:
     """All but the edits of the finished motion, of a recording that is already edited."""
     options = options or options_of(settings)
-    solved = _with_rig_edits(recording, edits, options, progress)
+    solved = posed_rig(recording, edits, options, progress)
+    return told_rig(solved, edits, settings, options, progress)
+
+
+def told_rig(
+    solved: Solved,
+    edits: Sequence[Edit],
+    settings: Settings,
+    options: SolveOptions,
+    progress: Progress = lambda saying: None,
+) -> Solved:
+    """With joint kinds, limits and movement axes, where settings or edits ask for them."""
     if settings.limits or any(isinstance(edit, SetKind | SetLimits) for edit in edits):
         solved = _with_limits(solved, edits, options, progress)
     turns_limbs = any(isinstance(edit, SetPose) and edit.parameters for edit in edits)
@@ -114,9 +125,10 @@ def with_motion_edits(solved: Solved, edits: Sequence[Edit]) -> Solved:
     return replace(solved, motion=motion, contacts=contacts, marker_error=errors)
 
 
-def _with_rig_edits(
+def posed_rig(
     recording: Recording, edits: Sequence[Edit], options: SolveOptions, progress: Progress
 ) -> Solved:
+    """Bodies, joints and poses, with what is said by hand of markers and hierarchy."""
     chosen = [
         edit
         for edit in edits
