@@ -15,9 +15,11 @@ VERBS = {
     "inspect": "Say what is in a file.",
     "joints": "Find joints and hierarchy from moving bodies.",
     "limits": "Find what kind each joint is and how far it goes.",
+    "live": "Pose a stream while it comes in.",
     "normalise": "Find frames of body and limbs that no recording set-up changes.",
     "map": "Move a given skeleton by a recording.",
     "solve": "Turn recordings into a rig with clean motion.",
+    "view": "Show any file in the browser.",
 }
 
 

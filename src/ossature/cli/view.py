@@ -1,0 +1,35 @@
+"""ossature view"""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the page.  [default: a temporary one]",
+)
+@click.option("--no-open", is_flag=True, help="Only write the page; leave the browser alone.")
+def view(file: Path, output: Path | None, *, no_open: bool) -> None:
+    """Show FILE in the browser: markers, rigid bodies, a moving skeleton, or all of them.
+
+    FILE may also be a folder that another verb has written; then its report is shown. Where a file
+    holds several subjects each has a page, and the first is opened.
+
+    Example: ossature view walk.bvh
+    """
+    import tempfile
+    import webbrowser
+
+    from ossature.pipeline.looking import view as write_pages
+
+    folder = Path(tempfile.mkdtemp(prefix="ossature-")) if output is None else output
+    pages = write_pages(file, folder)
+    for page in pages:
+        click.echo(page)
+    if not no_open:
+        webbrowser.open(pages[0].resolve().as_uri())

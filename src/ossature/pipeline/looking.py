@@ -1,0 +1,195 @@
+"""Any file → the pages that show it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from msgspec import structs
+
+from ossature.errors import NotEnoughData
+from ossature.formats import read
+from ossature.maths import quat
+from ossature.pipeline.reporting import (
+    OF_BODIES,
+    OF_MARKERS,
+    ground_of,
+    motion_spans,
+    seen_in,
+    skin_of,
+    thinned,
+    title_of,
+)
+from ossature.pose.contacts import contacts_of
+from ossature.report.data import BodyRow, Poses, ReportData
+from ossature.report.pack import pack
+from ossature.report.page import write_report
+from ossature.report.rows import (
+    body_rows,
+    gap_spans,
+    mark_spans,
+    marker_rows,
+    poses_of,
+    stride_for,
+)
+from ossature.values import Bodies, Motion, Recording, Skeleton, Take
+
+MOTIONS = ("motion.glb", "motion.bvh", "motion.oss", "skeleton.json")
+"""What shows an output folder that has no report, best first."""
+
+
+def view(source: str | Path | Take, folder: Path) -> tuple[Path, ...]:
+    """Write the report of any file, one page per subject, and say where.
+
+    Parameters
+    ----------
+    source
+        A file in any format, or a folder that a verb has written; its own report stays in place.
+    folder
+        Where the pages go.
+    """
+    name = ""
+    if not isinstance(source, Take):
+        path = Path(source)
+        if (path / "report.html").exists():
+            return (path / "report.html",)
+        path = _best_of(path) if path.is_dir() else path
+        source, name = read(path), path.name
+    pages = list(pages_of(source, name))
+    if not pages:
+        raise NotEnoughData(f"{name or 'the take'} holds nothing that can be shown")
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for page in pages:
+        own = _file_name(page.subject) if len(pages) > 1 else "report"
+        written.append(folder / f"{own}.html")
+        write_report(written[-1], page)
+    return tuple(written)
+
+
+def _best_of(folder: Path) -> Path:
+    for name in MOTIONS:
+        if (folder / name).exists():
+            return folder / name
+    raise NotEnoughData(
+        f"{folder} holds no report and none of {', '.join(MOTIONS)}; give a file or a folder "
+        "that ossature has written"
+    )
+
+
+def _file_name(subject: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_" else "_" for c in subject) or "report"
+
+
+def pages_of(take: Take, name: str = "") -> Iterator[ReportData]:
+    """A page for everything in a take: markers and motion of one subject share theirs."""
+    motions = [*take.motions, *(compact.motion() for compact in take.compacts)]
+    if not motions:
+        motions = [_standing(skeleton) for skeleton in take.skeletons]
+    for recording in (recording.markers() for recording in take.recordings):
+        own = next((motion for motion in motions if _together(recording, motion)), None)
+        motions = [motion for motion in motions if motion is not own]
+        yield _page(name, recording, own)
+    for motion in motions:
+        yield _page(name, None, motion)
+    if not take.recordings:
+        for bodies in take.bodies:
+            yield _page_of_bodies(name, bodies)
+
+
+def _together(recording: Recording, motion: Motion) -> bool:
+    """Whether markers and motion are of one subject and time."""
+    same = motion.skeleton.subject in ("", recording.subject)
+    return same and motion.n_frames == recording.n_frames
+
+
+def _standing(skeleton: Skeleton) -> Motion:
+    """A skeleton that does not move, at rest."""
+    rest = np.stack([body.joint.rest for body in skeleton.bodies])[None]
+    return Motion(skeleton, rest, np.zeros((1, 3)), 1.0)
+
+
+def _page(name: str, recording: Recording | None, motion: Motion | None) -> ReportData:
+    shown = recording or motion
+    assert shown is not None
+    n_markers = recording.n_markers if recording else 0
+    n_bodies = len(motion.skeleton.bodies) if motion else 0
+    stride = stride_for(shown.n_frames, OF_MARKERS * n_markers + OF_BODIES * n_bodies)
+    subject = recording.subject if recording else motion.skeleton.subject if motion else ""
+    page = ReportData(
+        title=title_of(" · ".join(filter(None, (name, subject))), shown.n_frames),
+        subject=subject,
+        rate=shown.rate,
+        frames=shown.n_frames,
+        stride=stride,
+        facts=_time_facts(shown),
+        warnings=[*shown.source.problems, *thinned(stride)],
+    )
+    if recording:
+        page = _with_markers(page, recording, motion)
+    return _with_motion(page, motion) if motion else page
+
+
+def _with_markers(page: ReportData, recording: Recording, motion: Motion | None) -> ReportData:
+    missing = 1.0 - recording.seen.mean() if recording.seen.size else 0.0
+    marks = mark_spans(recording.marks, recording.rate, recording.n_frames)
+    return structs.replace(
+        page,
+        markers=marker_rows(recording, motion.skeleton if motion else None),
+        points=pack(recording.positions[:: page.stride]),
+        spans=[*page.spans, *marks, *gap_spans(recording)],
+        facts=[
+            *page.facts,
+            ("markers", f"{recording.n_markers}, {100 * missing:.1f} % of samples missing"),
+        ],
+        history=[*page.history, *recording.history],
+    )
+
+
+def _with_motion(page: ReportData, motion: Motion) -> ReportData:
+    contacts = contacts_of(motion)
+    bones = "lengths change" if motion.offsets is not None else "lengths fixed"
+    return structs.replace(
+        page,
+        bodies=body_rows(motion.skeleton, seen=seen_in(motion)),
+        poses=poses_of(motion, page.stride),
+        figure=skin_of(motion),
+        ground=ground_of(motion, contacts),
+        spans=[*page.spans, *motion_spans(motion, contacts)],
+        facts=[*page.facts, ("bodies", f"{len(motion.skeleton.bodies)}, {bones}")],
+        history=[*page.history, *motion.history],
+    )
+
+
+def _page_of_bodies(name: str, bodies: Bodies) -> ReportData:
+    """Rigid bodies on their own: nothing joins them yet."""
+    stride = stride_for(bodies.n_frames, 2 * OF_BODIES * bodies.n_bodies)
+    turns, places = bodies.rotations[::stride], bodies.positions[::stride]
+    missing = 1.0 - bodies.seen.mean() if bodies.seen.size else 0.0
+    return ReportData(
+        title=title_of(" · ".join(filter(None, (name, bodies.subject))), bodies.n_frames),
+        subject=bodies.subject,
+        rate=bodies.rate,
+        frames=bodies.n_frames,
+        stride=stride,
+        bodies=[BodyRow(name=n, parent=-1, kind="free", offset=(0, 0, 0)) for n in bodies.names],
+        poses=Poses(pack(quat.log(turns)), pack(places[:, 0]), pack(places)),
+        spans=mark_spans(bodies.marks, bodies.rate, bodies.n_frames),
+        facts=[
+            *_time_facts(bodies),
+            ("rigid bodies", f"{bodies.n_bodies}, {100 * missing:.1f} % of samples missing"),
+        ],
+        history=list(bodies.history),
+        warnings=[*bodies.source.problems, *thinned(stride)],
+    )
+
+
+def _time_facts(shown: Recording | Motion | Bodies) -> list[tuple[str, str]]:
+    source = shown.source
+    facts = [
+        ("frames", f"{shown.n_frames} at {shown.rate:g} per second"),
+        ("duration", f"{shown.n_frames / shown.rate:.2f} s"),
+    ]
+    if source.format:
+        facts.append(("format", " ".join(filter(None, (source.format, source.detail)))))
+        facts.append(("in the file", f"{source.unit}, {source.up} up"))
+    return facts
