@@ -220,8 +220,8 @@ def test_the_bone_mesh_is_closed_and_faces_outwards(name):
     assert (volume > 0).all()
     edges = np.roll(triangles, -1, axis=2) - triangles
     np.testing.assert_allclose(edges.sum(axis=(1, 2)), 0.0, atol=1e-12)
-    np.testing.assert_allclose(np.linalg.norm(mesh.normals, axis=-1), 1.0)
-    assert set(mesh.bodies) == set(range(len(skeleton.bodies)))
+    np.testing.assert_allclose(np.linalg.norm(mesh.normals(), axis=-1), 1.0)
+    assert set(mesh.bodies[:, 0]) == set(range(len(skeleton.bodies)))
 
 
 # -- files of other programs --------------------------------------------------------------------

@@ -7,8 +7,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from ossature.anatomy.figure import figure_for
 from ossature.anatomy.frames import Normalised
 from ossature.formats import write
+from ossature.formats.glb.write import write_skinned
 from ossature.formats.registry import whole_file
 from ossature.values import Motion
 
@@ -63,8 +65,11 @@ def deliver_frames(found: Normalised, folder: Path, formats: Sequence[str]) -> N
 def write_motion(motion: Motion, folder: Path, name: str, formats: Sequence[str]) -> None:
     """The motion in each format, in metres with z up where the format leaves a choice."""
     for ending in dict.fromkeys(formats):
-        bvh = {"unit": "m", "up": "z"} if ending == "bvh" else {}
-        write(motion, folder / f"{name}.{ending}", **bvh)
+        path = folder / f"{name}.{ending}"
+        if ending == "glb":
+            write_skinned(path, motion, figure_for(motion))
+        else:
+            write(motion, path, **({"unit": "m", "up": "z"} if ending == "bvh" else {}))
 
 
 def write_summary(summary: dict[str, Any], folder: Path) -> None:

@@ -12,13 +12,12 @@ import numpy as np
 from ossature.anatomy.frames import Normalised, limb_reaches
 from ossature.anatomy.planes import bone_lengths
 from ossature.errors import NotEnoughData, UnknownName
-from ossature.formats.glb.bone_mesh import Mesh
-from ossature.formats.glb.write import glb_bytes
+from ossature.formats.glb.write import write_skinned
 from ossature.formats.obj import Triangles, read_obj
-from ossature.formats.registry import whole_file
 from ossature.maths import quat
 from ossature.maths.chain import forward_kinematics
-from ossature.values import Skeleton
+from ossature.values import Skeleton, SkinnedMesh
+from ossature.values.skin import CARRIERS
 
 
 def read_meshes(folder: Path) -> dict[str, Triangles]:
@@ -31,26 +30,27 @@ def read_meshes(folder: Path) -> dict[str, Triangles]:
     return meshes
 
 
-def dressed(found: Normalised, meshes: Mapping[str, Triangles]) -> Mesh:
-    """The meshes on the rig told in limb frames, in its rest pose."""
+def dressed(found: Normalised, meshes: Mapping[str, Triangles]) -> SkinnedMesh:
+    """The meshes on the rig told in limb frames, in its rest pose; every face is flat."""
     rig = found.rig().skeleton
     sizes = limb_sizes(found.skeleton)
     rest = quat.identity((len(rig.bodies),))
     _, joints = forward_kinematics(rest, np.array(rig.offsets), rig.parents)
-    corners, bodies = [], []
+    corners, carriers = [], []
     for name, mesh in meshes.items():
         if name not in rig.names:
             raise UnknownName("body for the mesh", name, rig.names)
         index = rig.index(name)
         # a node sits at the joint, a limb frame in the middle
         middle = joints[index] - rig.bodies[index].joint.in_body
-        corners.append((middle + sizes[index] * mesh.vertices)[mesh.faces])
-        bodies.append(np.full(3 * len(mesh.faces), index))
-    triangles = np.concatenate(corners)
-    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
-    length = np.linalg.norm(normals, axis=-1, keepdims=True)
-    normals = np.where(length > 0.0, normals / np.where(length > 0.0, length, 1.0), [0.0, 0.0, 1.0])
-    return Mesh(triangles.reshape(-1, 3), np.repeat(normals, 3, axis=0), np.concatenate(bodies))
+        corners.append((middle + sizes[index] * mesh.vertices)[mesh.faces].reshape(-1, 3))
+        carriers.append(np.full(len(corners[-1]), index))
+    vertices = np.concatenate(corners)
+    bodies = np.zeros((len(vertices), CARRIERS), dtype=int)
+    bodies[:, 0] = np.concatenate(carriers)
+    weights = np.eye(CARRIERS)[np.zeros(len(vertices), dtype=int)]
+    triangles = np.arange(len(vertices)).reshape(-1, 3)
+    return SkinnedMesh(vertices, triangles, bodies, weights, rest, joints)
 
 
 def limb_sizes(skeleton: Skeleton) -> np.ndarray:
@@ -67,7 +67,4 @@ def limb_sizes(skeleton: Skeleton) -> np.ndarray:
 
 def write_dressed(found: Normalised, meshes: Mapping[str, Triangles], path: Path) -> None:
     """A skinned GLB of the rig told in limb frames, wearing the meshes."""
-    motion = found.rig()
-    data = glb_bytes(motion.skeleton, motion, dressed(found, meshes))
-    with whole_file(path) as partial:
-        partial.write_bytes(data)
+    write_skinned(path, found.rig(), dressed(found, meshes))

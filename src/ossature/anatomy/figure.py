@@ -28,13 +28,15 @@ MELT = 0.4
 """Over how much neighbouring pieces run into each other, in cells."""
 GAP = 1.2
 """How far strangers stay apart, in cells."""
+CELLS = 2e6
+"""Most cells of the grid: a rig of little flesh far apart is made coarser."""
 CRUMB = 20
 """Pieces of the surface with fewer vertices are dropped: leftovers between two limbs."""
 SAMPLES = 120
 """Poses of a motion from which its typical one is taken."""
 FAR_FROM_REST = np.radians(50.0)
 """If half the joints are turned further from rest than this, nobody stands in the rest pose."""
-LEAST = 0.75
+LEAST = 0.9
 """Thinnest flesh, in cells: thinner tubes would fall through the grid."""
 
 
@@ -51,11 +53,12 @@ def figure_of(skeleton: Skeleton, pose: Array | None = None) -> SkinnedMesh:
     placed = pose_of(skeleton, pose)
     pieces = _pieces(placed)
     kin = _kinship(skeleton.parents, [piece.body for piece in pieces])
-    cell = 1.5 * float(np.sqrt(3.0 * _area(pieces) / TRIANGLES))
+    finest = _finest(pieces)
+    cell = max(1.5 * float(np.sqrt(3.0 * _area(pieces) / TRIANGLES)), finest)
     vertices, quads, flesh = _surface(placed, pieces, kin, cell)
     goal = TRIANGLES  # the first, coarse one only tells how much surface there is
     while goal == TRIANGLES or 2 * len(quads) > MOST:
-        cell *= float(np.sqrt(2 * len(quads) / goal))
+        cell = max(cell * float(np.sqrt(2 * len(quads) / goal)), finest)
         vertices, quads, flesh = _surface(placed, pieces, kin, cell)
         goal *= 0.95
     vertices = _drawn_to(vertices, flesh, kin, cell)
@@ -107,6 +110,13 @@ def _area(pieces: Sequence[Piece]) -> float:
     return total
 
 
+def _finest(pieces: Sequence[Piece]) -> float:
+    """Edge of cells of which ``CELLS`` fill the figure's box, metres."""
+    ends = np.stack([end for piece in pieces for end in (piece.start, piece.end)])
+    thick = max(float(max(piece.wide.max(), piece.deep.max())) for piece in pieces)
+    return float(np.cbrt(np.prod(np.ptp(ends, axis=0) + 2.0 * thick) / CELLS))
+
+
 def _surface(
     pose: Pose, pieces: Sequence[Piece], kin: np.ndarray, cell: float
 ) -> tuple[Array, np.ndarray, Array]:
@@ -116,9 +126,8 @@ def _surface(
 
     flesh = _packed(pose, pieces, LEAST * cell)
     low = flesh[:, LOW : LOW + 3].min(axis=0) - 3.0 * cell
-    shape = (
-        np.ceil((flesh[:, HIGH : HIGH + 3].max(axis=0) + 3.0 * cell - low) / cell).astype(int) + 1
-    )
+    high = flesh[:, HIGH : HIGH + 3].max(axis=0) + 3.0 * cell
+    shape = np.ceil((high - low) / cell).astype(int) + 1
     grid = np.moveaxis(np.indices(shape), 0, -1).reshape(-1, 3)
     values = _field(low + cell * grid, flesh, kin, cell)
     vertices, quads = surface_nets(values.reshape(shape))

@@ -23,6 +23,8 @@ ARM_LIKE = {
 HAND = ((22, 21, 19, 15, 10), (29, 42, 44, 40, 27), (0, 2, 3, 2, 0))
 FOOT = ((34, 37, 40, 46, 38), (34, 36, 33, 26, 18), (0, 2, 2, 0, 0))
 NECK = ((54, 51, 49, 49, 50), (56, 54, 53, 53, 54), (0, 0, 2, 3, 4))
+SKULL = ((66, 72, 76, 77, 74), (82, 90, 96, 97, 94))
+JAW = ((40, 47, 53, 58, 60), (36, 44, 50, 55, 60))
 TRUNK = np.array(
     # way from hips (0) to neck (1); half width and depth, shift to the front; metres
     [
@@ -272,7 +274,7 @@ def _head(found: dict[int, list[Piece]], pose: Pose, scale: float) -> None:
 
 
 def _skull(pose: Pose, body: int, way: Array, scale: float, *, on_neck: bool) -> list[Piece]:
-    """Neck (where the head has to bring its own), skull, jaw and nose."""
+    """Neck, skull and jaw."""
     base = pose.joints[body]
     up = way / np.linalg.norm(way)
     ahead = pose.front - up * (pose.front @ up)
@@ -280,48 +282,15 @@ def _skull(pose: Pose, body: int, way: Array, scale: float, *, on_neck: bool) ->
     rise = (0.085 if on_neck else 0.15) * scale
     centre = base + max(0.75 * float(np.linalg.norm(way)), rise) * up + 0.012 * scale * ahead
 
-    def ball(low: float, high: float, ahead_low: float, ahead_high: float, *radii: float) -> Piece:
-        start = centre + scale * (low * up + ahead_low * ahead)
-        end = centre + scale * (high * up + ahead_high * ahead)
-        wide, deep = radii[:5], radii[5:]
-        return tube(body, start, end, ahead, scale * np.array(wide), scale * np.array(deep))
+    def oval(profile: tuple[tuple[int, ...], ...], low: tuple[int, int], high: tuple[int, int]):
+        """Between two places up and ahead of the head's middle, millimetres."""
+        ends = (centre + 1e-3 * scale * (rise * up + out * ahead) for rise, out in (low, high))
+        return tube(body, *ends, ahead, *(1e-3 * scale * np.array(row) for row in profile))
 
-    skull = ball(
-        -0.030,
-        0.045,
-        0.0,
-        0.0,
-        0.066,
-        0.072,
-        0.076,
-        0.077,
-        0.074,
-        0.082,
-        0.090,
-        0.096,
-        0.097,
-        0.094,
-    )
-    jaw = ball(
-        -0.085,
-        -0.02,
-        0.040,
-        0.030,
-        0.034,
-        0.044,
-        0.052,
-        0.058,
-        0.06,
-        0.036,
-        0.044,
-        0.05,
-        0.055,
-        0.06,
-    )
-    nose = ball(-0.030, 0.0, 0.098, 0.088, *([0.014, 0.014, 0.013, 0.012, 0.011] * 2))
+    skull, jaw = oval(SKULL, (-30, 0), (45, 0)), oval(JAW, (-78, 42), (-10, 28))
     rows = [1e-3 * scale * np.array(row) for row in NECK]
     throat = tube(body, base - 0.02 * scale * up, centre - 0.045 * scale * up, pose.front, *rows)
-    return [skull, jaw, nose, throat]
+    return [skull, jaw, throat]
 
 
 def _muzzle(pose: Pose, body: int, way: Array, scale: float) -> list[Piece]:

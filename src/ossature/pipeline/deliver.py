@@ -7,7 +7,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from ossature.anatomy.figure import figure_for
 from ossature.formats import write
+from ossature.formats.glb.write import write_skinned
 from ossature.formats.registry import whole_file
 from ossature.pipeline.reporting import report_of
 from ossature.pipeline.take import Solved
@@ -46,6 +48,8 @@ def deliver(
     for ending in dict.fromkeys((*MOTION_FILES, *formats)):
         if ending == "bvh":
             write(solved.motion, folder / "motion.bvh", unit=unit or "m", up=up or "z")
+        elif ending == "glb":
+            write_skinned(folder / "motion.glb", solved.motion, figure_for(solved.motion))
         else:
             write(solved.motion, folder / f"motion.{ending}")
     summary = summary_of(solved) | (facts or {})

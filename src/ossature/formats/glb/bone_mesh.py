@@ -4,13 +4,13 @@ Many viewers show nothing, and Blender makes no bones, without a skinned mesh.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
 from ossature.maths import quat
 from ossature.maths.quat import Array
-from ossature.values import Skeleton
+from ossature.values import Skeleton, SkinnedMesh
+from ossature.values.skin import CARRIERS
 
 WAIST = 0.15
 """Where a bone is thickest, as a share of its length."""
@@ -27,28 +27,25 @@ _RING = np.array([[1.0, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0]])
 _FACES = np.array([[4, (i + 1) % 4, i] for i in range(4)] + [[5, i, (i + 1) % 4] for i in range(4)])
 
 
-class Mesh(NamedTuple):
-    """Triangles with corners of their own, so that every face is flat."""
+def bone_mesh(skeleton: Skeleton, places: Array) -> SkinnedMesh:
+    """Bones of a skeleton whose joints stand at ``places`` (n_bodies, 3), all frames parallel.
 
-    vertices: Array
-    """(n_vertices, 3), each three a triangle, anticlockwise from outside."""
-    normals: Array
-    """(n_vertices, 3)"""
-    bodies: np.ndarray
-    """(n_vertices,) index of the body that carries the vertex."""
-
-
-def bone_mesh(skeleton: Skeleton, places: Array) -> Mesh:
-    """Bones of a skeleton whose joints stand at ``places`` (n_bodies, 3), all frames parallel."""
-    corners, bodies = [], []
+    Triangles have corners of their own, so that every face is flat.
+    """
+    corners, carriers = [], []
     for body, triangles in _octahedra(skeleton):
         corners.append(places[body] + triangles)
-        bodies.append(np.full(24, body))
-    vertices = np.concatenate(corners).reshape(-1, 3, 3)
-    normals = np.cross(vertices[:, 1] - vertices[:, 0], vertices[:, 2] - vertices[:, 0])
-    normals /= np.linalg.norm(normals, axis=-1, keepdims=True)
-    return Mesh(
-        vertices.reshape(-1, 3), np.repeat(normals, 3, axis=0), np.concatenate(bodies, dtype=int)
+        carriers.append(np.full(24, body))
+    vertices = np.concatenate(corners)
+    bodies = np.zeros((len(vertices), CARRIERS), dtype=int)
+    bodies[:, 0] = np.concatenate(carriers)
+    return SkinnedMesh(
+        vertices,
+        np.arange(len(vertices)).reshape(-1, 3),
+        bodies,
+        np.eye(CARRIERS)[np.zeros(len(vertices), dtype=int)],
+        quat.identity((len(places),)),
+        places,
     )
 
 

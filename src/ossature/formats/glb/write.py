@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ossature.errors import BadValue
+from ossature.errors import BadValue, FormatError
 from ossature.formats.axes import to_z_up, turn_points
-from ossature.formats.glb.bone_mesh import Mesh, bone_mesh
+from ossature.formats.glb.bone_mesh import bone_mesh
 from ossature.formats.glb.schema import (
     Accessor,
     Animation,
@@ -24,19 +24,19 @@ from ossature.formats.glb.schema import (
     Vector,
     pack,
 )
-from ossature.formats.registry import WriteOptions
+from ossature.formats.registry import WriteOptions, whole_file
 from ossature.formats.skeleton_json import check_finite, from_body, from_skeleton
 from ossature.maths import quat
 from ossature.maths.chain import forward_kinematics
 from ossature.maths.quat import Array
-from ossature.values import Motion, Skeleton, Take
+from ossature.values import Motion, Skeleton, SkinnedMesh, Take
 
 GENERATOR = "Ossature"
-VERTICES = 34962
-"""glTF's name for a buffer view of vertex attributes."""
-U1, U2, F4 = 5121, 5123, 5126
+VERTICES, INDICES = 34962, 34963
+"""glTF's names for buffer views of vertex attributes and of the corners of triangles."""
+U1, U2, U4, F4 = 5121, 5123, 5125, 5126
 MATERIAL = {
-    "name": "bone",
+    "name": "skin",
     "pbrMetallicRoughness": {
         "baseColorFactor": [0.86, 0.80, 0.68, 1.0],
         "metallicFactor": 0.0,
@@ -56,20 +56,32 @@ def write_glb(path: Path, take: Take, options: WriteOptions) -> None:
     path.write_bytes(glb_bytes(skeleton, motion))
 
 
-def glb_bytes(skeleton: Skeleton, motion: Motion | None, mesh: Mesh | None = None) -> bytes:
+def write_skinned(path: Path, motion: Motion, skin: SkinnedMesh) -> None:
+    """A motion that wears a skin instead of bones."""
+    data = glb_bytes(motion.skeleton, motion, skin)
+    try:
+        with whole_file(path) as partial:
+            partial.write_bytes(data)
+    except OSError as error:
+        raise FormatError(path, f"cannot be written: {error.strerror or error}") from error
+
+
+def glb_bytes(skeleton: Skeleton, motion: Motion | None, skin: SkinnedMesh | None = None) -> bytes:
     """Node 0 turns z up to y up, nodes 1 … n are the bodies, the last one carries the mesh.
 
     Parameters
     ----------
-    mesh
-        To be seen instead of bones; placed on the rest pose.
+    skin
+        To be seen instead of bones.
     """
     n_bodies = len(skeleton.bodies)
     block = _Block()
-    rest = np.array(skeleton.offsets)
-    _, places = forward_kinematics(quat.identity((n_bodies,)), rest, skeleton.parents)
-    seen = _add_mesh(block, mesh or bone_mesh(skeleton, places), n_bodies)
-    inverse_bind = block.add(_inverse_bind(places), F4, "MAT4")
+    if skin is None:
+        rest = np.array(skeleton.offsets)
+        _, places = forward_kinematics(quat.identity((n_bodies,)), rest, skeleton.parents)
+        skin = bone_mesh(skeleton, places)
+    seen = _add_mesh(block, skin)
+    inverse_bind = block.add(_inverse_bind(skin), F4, "MAT4")
     animations = () if motion is None or motion.n_frames == 0 else (_animation(block, motion),)
     gltf = Gltf(
         asset=Asset("2.0", GENERATOR, {"ossature": _extras(skeleton, motion)}),
@@ -100,14 +112,15 @@ class _Block:
 
         Smallest and largest values are given where glTF demands them: places and times.
         """
-        dtype = {U1: "<u1", U2: "<u2", F4: "<f4"}[component]
+        dtype = {U1: "<u1", U2: "<u2", U4: "<u4", F4: "<f4"}[component]
         with np.errstate(over="ignore"):
             values = np.ascontiguousarray(values.reshape(len(values), -1), dtype=dtype)
         if not np.isfinite(values).all():
             raise BadValue("GLB counts in single precision, too narrow for a length here")
         self.data += bytes(-len(self.data) % 4)
         self.views.append(BufferView(0, values.nbytes, len(self.data), target=target))
-        ranged = kind == "SCALAR" or (kind == "VEC3" and target is not None)
+        is_time = kind == "SCALAR" and target is None
+        ranged = is_time or (kind == "VEC3" and target is not None)
         self.accessors.append(
             Accessor(
                 component,
@@ -122,25 +135,27 @@ class _Block:
         return len(self.accessors) - 1
 
 
-def _add_mesh(block: _Block, mesh: Mesh, n_bodies: int) -> dict:
-    """The bones in the rest pose, each vertex bound to one body."""
+def _add_mesh(block: _Block, skin: SkinnedMesh) -> dict:
     up = quat.inverse(to_z_up("y"))
-    joints = np.zeros((len(mesh.bodies), 4), dtype=int)
-    joints[:, 0] = mesh.bodies
+    narrow = len(skin.joints) <= 256
     attributes = {
-        "POSITION": block.add(turn_points(mesh.vertices, up), F4, "VEC3", VERTICES),
-        "NORMAL": block.add(turn_points(mesh.normals, up), F4, "VEC3", VERTICES),
-        "JOINTS_0": block.add(joints, U1 if n_bodies <= 256 else U2, "VEC4", VERTICES),
-        "WEIGHTS_0": block.add(np.eye(4)[np.zeros(len(joints), int)], F4, "VEC4", VERTICES),
+        "POSITION": block.add(turn_points(skin.vertices, up), F4, "VEC3", VERTICES),
+        "NORMAL": block.add(turn_points(skin.normals(), up), F4, "VEC3", VERTICES),
+        "JOINTS_0": block.add(skin.bodies, U1 if narrow else U2, "VEC4", VERTICES),
+        "WEIGHTS_0": block.add(skin.weights, F4, "VEC4", VERTICES),
     }
-    return {"name": "bones", "primitives": [{"attributes": attributes, "material": 0}]}
+    wide = U2 if len(skin.vertices) < 2**16 - 1 else U4
+    corners = block.add(skin.triangles.reshape(-1), wide, "SCALAR", INDICES)
+    primitive = {"attributes": attributes, "indices": corners, "material": 0}
+    return {"name": "skin", "primitives": [primitive]}
 
 
-def _inverse_bind(places: Array) -> Array:
-    """(n_bodies, 4, 4) to each joint's frame from the mesh's, stored column by column."""
-    matrices = np.tile(np.eye(4), (len(places), 1, 1))
-    matrices[:, :3, :3] = np.rint(quat.to_matrix(to_z_up("y")))
-    matrices[:, :3, 3] = -places
+def _inverse_bind(skin: SkinnedMesh) -> Array:
+    """(n_bodies, 4, 4) to each body's frame, at its joint, from the mesh's; column by column."""
+    to_body = quat.inverse(skin.rotations)
+    matrices = np.tile(np.eye(4), (len(skin.joints), 1, 1))
+    matrices[:, :3, :3] = quat.to_matrix(to_body) @ np.rint(quat.to_matrix(to_z_up("y")))
+    matrices[:, :3, 3] = -quat.rotate(to_body, skin.joints)
     return np.swapaxes(matrices, 1, 2)
 
 
