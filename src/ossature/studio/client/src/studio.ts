@@ -4,4 +4,11 @@ import "./style.css";
 import "./studio/studio.css";
 import { App } from "./studio/app";
 
-new App();
+declare global {
+  interface Window {
+    /** For tests and the console. */
+    ossatureStudio?: App;
+  }
+}
+
+window.ossatureStudio = new App();

@@ -57,6 +57,20 @@ export class FigureLayer implements Layer {
     this.object.material.depthWrite = opacity > 0.99;
   }
 
+  /** The body that carries the skin at a place in the world, as the figure stands now. */
+  bodyAt(place: THREE.Vector3): number {
+    const { position, skinIndex, skinWeight } = this.object.geometry.attributes;
+    const at = new THREE.Vector3();
+    let nearest = 0;
+    let least = Infinity;
+    for (let i = 0; i < position.count; i++) {
+      const away = this.object.getVertexPosition(i, at).distanceToSquared(place);
+      if (away < least) [nearest, least] = [i, away];
+    }
+    const shares = [0, 1, 2, 3].map((k) => skinWeight.getComponent(nearest, k));
+    return skinIndex.getComponent(nearest, shares.indexOf(Math.max(...shares)));
+  }
+
   paint(): void {
     this.object.material.color.set(colour("skin"));
   }

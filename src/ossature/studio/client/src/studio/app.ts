@@ -4,9 +4,10 @@ import { toggle } from "../dom";
 import { Player, isForPage, playerKey } from "../player";
 import { BodyTree } from "./body_tree";
 import { CurvePanel } from "./curve_panel";
-import { compareDialog, exportDialog, exportedDialog, keysDialog, openDialog, solveDialog } from "./dialogs";
+import { characterDialog, compareDialog, exportDialog, exportedDialog, keysDialog, openDialog, solveDialog } from "./dialogs";
 import { make } from "./elements";
 import { FrameWindow } from "./frame_window";
+import { Glue } from "./glue";
 import { type Chosen, Inspector } from "./inspector";
 import { limitHandles } from "./limit_handles";
 import { address } from "./link";
@@ -26,6 +27,7 @@ export class App {
   readonly frames = new FrameWindow();
   readonly view: View;
   private readonly other: View;
+  private readonly glue: Glue;
   private readonly notices = new Notices();
   private readonly bar: TopBar;
   private readonly transport = new Transport(this.player);
@@ -40,6 +42,8 @@ export class App {
   private assigning = false;
   private limitsShown = false;
   private opened = "";
+  /** How often numbers have come and been drawn. */
+  pictures = 0;
 
   constructor() {
     const { session, player, frames } = this;
@@ -50,6 +54,7 @@ export class App {
     };
     this.view = new View(actions);
     this.other = new View({ chooseMarker() {}, chooseBody() {}, chooseNothing() {} });
+    this.glue = new Glue(session, (marker) => this.chooseMarker(marker, false), () => this.closeCharacter());
     this.bar = new TopBar(session, {
       open: () => session.welcome && openDialog(session.welcome, (path) => this.open(path), (file) => void this.upload(file)),
       settings: () =>
@@ -58,6 +63,9 @@ export class App {
           session.send({ type: "run", stage: "solve", settings, character: "" }),
         ),
       compare: () => this.compare(),
+      character: () =>
+        session.welcome &&
+        characterDialog(session.welcome, (path) => void this.openCharacter(path)),
       export: () =>
         session.welcome &&
         exportDialog(session.welcome, (formats) => session.send({ type: "export", formats })),
@@ -105,6 +113,7 @@ export class App {
       { class: "layers", role: "group", "aria-label": "Show" },
       layer("markers"),
       layer("skeleton"),
+      toggle("figure", (on) => [this.view, this.other].forEach((view) => view.setDressed(on)), false),
       limits,
       toggle("follow", (on) => this.view.setFollow(on), false),
     );
@@ -119,7 +128,7 @@ export class App {
       if (change.saying) this.notices.say(change.saying);
     });
     session.on("solved", () => this.solved());
-    session.on("arrived", () => this.arrived());
+    session.on("arrived", ({ first, last }) => this.arrived(first, last));
     session.on("pose", () => this.view.show(player.frame));
     session.on("problem", (saying) => {
       session.letGo();
@@ -197,7 +206,9 @@ export class App {
     this.timeline.setFrame(frame);
   }
 
-  private arrived(): void {
+  private arrived(first: number, last: number): void {
+    if (this.player.frame < first || this.player.frame > last) return;
+    this.pictures += 1;
     this.view.arrived();
     if (this.session.compared) this.other.arrived();
   }
@@ -222,6 +233,7 @@ export class App {
     this.markers.show(chosen.markers);
     this.tree.show(chosen.body);
     this.inspector.show(chosen);
+    if (this.glue.element.isConnected) this.glue.choose(marker);
     this.setHandles();
   }
 
@@ -263,6 +275,23 @@ export class App {
     compareDialog(session.welcome, session.state.settings, (path, settings, edits) =>
       session.send({ type: "compare", path, settings, edits }),
     );
+  }
+
+  private async openCharacter(path: string): Promise<void> {
+    this.views.classList.add("two");
+    this.view.element.after(this.glue.element);
+    try {
+      await this.glue.open(path);
+      this.glue.choose(this.chosen.markers.at(-1) ?? -1);
+    } catch (error) {
+      this.closeCharacter();
+      this.notices.problem(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  private closeCharacter(): void {
+    this.glue.element.remove();
+    this.views.classList.toggle("two", this.session.compared !== null);
   }
 
   private showCompared(): void {

@@ -9,10 +9,10 @@ import { type Session } from "./session";
 import { fetchArray } from "./side";
 
 const FILLS = [
-  ["auto", "fill: best"],
-  ["spline", "fill: spline"],
-  ["rigid", "fill: rigid neighbours"],
-  ["lowrank", "fill: bending neighbours"],
+  ["auto", "best way"],
+  ["spline", "spline"],
+  ["rigid", "rigid neighbours"],
+  ["lowrank", "bending neighbours"],
 ] as const;
 const FILTERS = ["butterworth", "spline"] as const;
 
@@ -122,7 +122,7 @@ export class CurvePanel {
       this.title,
       group(...channels, toggle("before", (on) => this.setOverlay(on))),
       this.range,
-      make("span", { class: "spring" }),
+      make("span", { class: "break" }),
       group(cut),
       group(
         this.fillMethod.select,

@@ -109,7 +109,13 @@ export class CurvePlots {
       scales: { x: { time: false, auto: false }, y: { range: padded } },
       axes: [
         { ...axis, show: false },
-        { ...axis, ...title, size: AXIS_WIDTH - title.labelSize, space: 22 },
+        {
+          ...axis,
+          ...title,
+          size: AXIS_WIDTH - title.labelSize,
+          space: 22,
+          values: (_plot, values) => values.map(String),
+        },
       ],
       series: [
         {},

@@ -5,6 +5,9 @@ import { type Exported, type Settings, type Welcome } from "../messages";
 import { choice, make } from "./elements";
 import { address } from "./link";
 
+const MOST_FILES = 400;
+const CHARACTERS = /\.(glb|gltf|bvh|asf|amc|json|urdf|mjcf|xml|osim|usd[acz]?|oss)$/i;
+
 /** A dialog with a heading and a button that closes it; Escape does as well. */
 export function dialog(title: string, ...content: Node[]): HTMLDialogElement {
   const heading = make("h2", { id: `dialog-${title.toLowerCase().replaceAll(" ", "-")}` }, title);
@@ -20,47 +23,60 @@ export function dialog(title: string, ...content: Node[]): HTMLDialogElement {
   return made;
 }
 
-export function openDialog(
-  welcome: Welcome,
-  open: (path: string) => void,
-  upload: (file: File) => void,
-): void {
+/** A list of files to choose from, with a field to find one. */
+function fileList(files: string[], choose: (path: string) => void): HTMLElement[] {
   const list = make("ul", { class: "files" });
   const search = make("input", {
     type: "search",
     placeholder: "Find a file",
     "aria-label": "Find a file",
+    autofocus: true,
   });
+  const show = () => {
+    const wanted = search.value.toLowerCase();
+    const shown = files.filter((path) => path.toLowerCase().includes(wanted));
+    list.replaceChildren(
+      ...shown.slice(0, MOST_FILES).map((path) => make("li", {}, button(path, () => choose(path)))),
+    );
+    if (shown.length === 0) list.append(make("li", { class: "hint" }, "no such file here"));
+  };
+  search.addEventListener("input", show);
+  show();
+  return [search, list];
+}
+
+export function openDialog(
+  welcome: Welcome,
+  open: (path: string) => void,
+  upload: (file: File) => void,
+): void {
   const picker = make("input", { type: "file", class: "hidden", tabindex: -1, "aria-hidden": true });
   picker.addEventListener("change", () => {
     if (picker.files?.[0]) upload(picker.files[0]);
     made.close();
   });
-  const show = () => {
-    const wanted = search.value.toLowerCase();
-    const shown = welcome.files.filter((path) => path.toLowerCase().includes(wanted));
-    list.replaceChildren(
-      ...shown.slice(0, 400).map((path) => {
-        const choose = () => {
-          open(path);
-          made.close();
-        };
-        return make("li", {}, button(path, choose));
-      }),
-    );
-    if (shown.length === 0) list.append(make("li", { class: "hint" }, "no such file here"));
-  };
-  search.addEventListener("input", show);
-  const other = button("From another place …", () => picker.click());
+  const hint = `In the folder ${welcome.folder}. Files can also be dropped anywhere on the page.`;
   const made = dialog(
     "Open a take",
-    make("p", { class: "hint" }, `In the folder ${welcome.folder}. Files can also be dropped anywhere on the page.`),
-    search,
-    list,
-    make("footer", {}, other, picker),
+    make("p", { class: "hint" }, hint),
+    ...fileList(welcome.files, (path) => {
+      open(path);
+      made.close();
+    }),
+    make("footer", {}, button("From another place …", () => picker.click()), picker),
   );
-  show();
-  search.focus();
+}
+
+export function characterDialog(welcome: Welcome, open: (path: string) => void): void {
+  const hint = "A skeleton to be moved by this take. Markers are then put onto it by hand.";
+  const made = dialog(
+    "Choose a character",
+    make("p", { class: "hint" }, hint),
+    ...fileList(welcome.files.filter((path) => CHARACTERS.test(path)), (path) => {
+      open(path);
+      made.close();
+    }),
+  );
 }
 
 /** Fields for the settings of a solve, and what they say when asked. */

@@ -18,7 +18,7 @@ export interface Handle {
   cancel(): void;
 }
 
-const SIZE = 0.011;
+const SIZE = 0.0085;
 const REACH = 1.7;
 
 export class HandleLayer implements Layer {

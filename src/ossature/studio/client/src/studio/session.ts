@@ -105,8 +105,9 @@ export class Session {
   /** Forgets a pose that was dragged and not kept. */
   letGo(): void {
     this.serial += 1; // answers on their way are for nobody
+    const frame = this.posed?.frame ?? 0;
     this.posed = null;
-    this.arrived(0, 0);
+    this.arrived(frame, frame);
   }
 
   stopComparing(): void {

@@ -11,6 +11,7 @@ export interface BarActions {
   open(): void;
   settings(): void;
   compare(): void;
+  character(): void;
   export(): void;
   keys(): void;
 }
@@ -23,6 +24,7 @@ export class TopBar {
   private readonly undo: HTMLButtonElement;
   private readonly redo: HTMLButtonElement;
   private readonly compare: HTMLButtonElement;
+  private readonly character: HTMLButtonElement;
   private readonly buttons: Record<"open" | "export", HTMLButtonElement>;
   private readonly saying = make("span", { class: "saying", role: "status" });
   private readonly meter = make("progress", { "aria-label": "Progress", max: 1 });
@@ -44,6 +46,7 @@ export class TopBar {
     this.undo = button("Undo", () => session.undo(), "Take back the last edit (Ctrl Z)");
     this.redo = button("Redo", () => session.redo(), "Make it again (Ctrl Shift Z)");
     this.compare = button("Compare", actions.compare, "Another take, or other settings, beside this one");
+    this.character = button("Character", actions.character, "Glue the markers onto another character");
     const keys = button("?", actions.keys, "Keys (?)");
     keys.setAttribute("aria-label", "Keys");
     this.work.append(this.meter, this.saying, this.cancel);
@@ -56,6 +59,7 @@ export class TopBar {
       group(this.undo, this.redo),
       make("span", { class: "spring" }),
       this.link,
+      this.character,
       this.compare,
       out,
       themeButton(),
@@ -99,7 +103,7 @@ export class TopBar {
     this.undo.disabled = session.state.edits.length === 0;
     this.redo.disabled = session.state.undone === 0;
     this.buttons.export.disabled = !open;
-    this.compare.disabled = !open;
+    this.compare.disabled = this.character.disabled = !open;
     this.compare.textContent = session.compared ? "Stop comparing" : "Compare";
   }
 

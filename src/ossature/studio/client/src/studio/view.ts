@@ -1,6 +1,8 @@
 // One performance in three dimensions: what is drawn, what is clicked, what is dragged.
 
 import * as THREE from "three";
+import { type Figure as Skin } from "../report_data";
+import { FigureLayer } from "../scene/figure";
 import { FloorLayer } from "../scene/floor";
 import { LimitLayer } from "../scene/limits";
 import { MarkerLayer } from "../scene/markers";
@@ -11,12 +13,15 @@ import { type Pose } from "../messages";
 import { follow, make } from "./elements";
 import { type Handle, HandleLayer } from "./handles";
 import { type Range, withRange } from "./limit_handles";
+import { address } from "./link";
 import { type Side } from "./side";
 import { BlockCloud, BlockPoses, rowOf } from "./sources";
 import { TrailLayer } from "./trail";
 
 const CLICK = 4;
 const GLANCES = 60;
+const MOST_TAGS = 8;
+const SKIN_OPACITY = 0.55;
 
 export interface ViewActions {
   chooseMarker(marker: number, adding: boolean): void;
@@ -36,13 +41,19 @@ export class View {
   private side: Side | null = null;
   private framed = false;
   private paired = false;
+  private dressed = false;
+  private readonly tags = make("div", { class: "tags", "aria-hidden": true });
+  private tagged: number[] = [];
 
   constructor(private readonly actions: ViewActions) {
     this.stage = new Stage(this.element);
     this.handles = new HandleLayer(this.stage.camera);
     this.stage.add("handles", this.handles);
-    this.stage.controls.addEventListener("change", () => this.handles.show(this.frame));
-    this.element.append(this.label);
+    this.stage.controls.addEventListener("change", () => {
+      this.handles.show(this.frame);
+      this.placeTags();
+    });
+    this.element.append(this.tags, this.label);
     this.element.addEventListener("pointerdown", (event) => this.down(event), { capture: true });
     this.element.addEventListener("pointermove", (event) => this.hover(event));
     this.element.addEventListener("pointerleave", () => (this.label.hidden = true));
@@ -52,7 +63,7 @@ export class View {
   setSide(side: Side | null, posed: () => Pose | null, keepCamera = false): void {
     this.side = side;
     this.framed = keepCamera;
-    for (const name of ["markers", "trail", "skeleton", "limits"]) this.stage.remove(name);
+    for (const name of ["markers", "trail", "skeleton", "limits", "figure"]) this.stage.remove(name);
     this.markers = this.trail = this.poses = null;
     if (side?.points) {
       const cloud = new BlockCloud(side.points);
@@ -66,13 +77,30 @@ export class View {
       this.poses = new BlockPoses(side.joints, side.turned, posed);
       this.stage.add("skeleton", new SkeletonLayer(rows, this.poses));
       this.stage.add("limits", new LimitLayer(rows, this.poses), false);
+      void this.dress(side, this.poses);
     }
+  }
+
+  /** Shows the figure's skin, or not. */
+  setDressed(on: boolean): void {
+    this.dressed = on;
+    this.stage.setVisible("figure", on);
+  }
+
+  private async dress(side: Side, poses: Poses): Promise<void> {
+    const answer = await fetch(address("/api/skin", { of: side.origin }));
+    const skin = answer.ok ? ((await answer.json()) as Skin | null) : null;
+    if (skin === null || this.poses !== poses) return;
+    const layer = await FigureLayer.from(skin, poses);
+    layer.setOpacity(SKIN_OPACITY);
+    if (this.poses === poses) this.stage.add("figure", layer, this.dressed);
   }
 
   show(frame: number): void {
     const last = (this.side?.frames ?? 1) - 1;
     this.frame = Math.min(frame, last);
     this.stage.show(this.frame);
+    this.placeTags();
   }
 
   /** Numbers have come: draw them, and look at them if nothing was seen before. */
@@ -128,7 +156,24 @@ export class View {
   chooseMarkers(markers: number[]): void {
     this.markers?.choose(markers);
     this.trail?.choose(markers.at(-1) ?? -1);
+    this.tagged = markers.slice(-MOST_TAGS);
+    this.tags.replaceChildren(
+      ...this.tagged.map((marker) => make("span", {}, this.nameOf("markers", marker))),
+    );
     this.show(this.frame);
+  }
+
+  /** Names beside the chosen markers. */
+  private placeTags(): void {
+    const area = this.element.getBoundingClientRect();
+    const place = new THREE.Vector3();
+    this.tagged.forEach((marker, i) => {
+      const tag = this.tags.children[i] as HTMLElement;
+      place.fromArray(this.side?.points?.at(this.frame) ?? [], 3 * marker);
+      tag.hidden = !Number.isFinite(place.x);
+      const { x, y } = this.onScreen(place);
+      tag.style.transform = `translate(${x - area.left + 10}px, ${y - area.top - 22}px)`;
+    });
   }
 
   setHandles(handles: Handle[]): void {
