@@ -4,8 +4,11 @@ import { type FromPage, type MakeEdit, type Redo, type ToPage, type Undo } from 
 
 export type LinkState = "open" | "waiting" | "refused";
 
-type Answered = MakeEdit | Undo | Redo;
-export type Change = Omit<MakeEdit, "id"> | Omit<Undo, "id"> | Omit<Redo, "id">;
+/** A change without what the link adds: its id, and the revision that it goes on top of. */
+export type Change =
+  | Omit<MakeEdit, "id" | "revision">
+  | Omit<Undo, "id" | "revision">
+  | Omit<Redo, "id" | "revision">;
 
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 4000;
@@ -28,14 +31,21 @@ export class Link {
   private wait = FIRST_WAIT;
   private failures = 0;
   private opened = false;
-  private readonly unanswered = new Map<string, Answered>();
+  /** Changes in their order; the first one is on its way, or will be when the server is back. */
+  private queue: { id: string; change: Change }[] = [];
+  private inFlight = false;
+  /** Whether the state of a take has come over this socket. */
+  private ready = false;
   private serial = 0;
+  private readonly page = Math.random().toString(36).slice(2, 10);
 
   constructor(
     private readonly onMessage: (message: ToPage) => void,
     private readonly onState: (state: LinkState, unsaved: number) => void,
+    private readonly revision: () => number,
   ) {
     this.connect();
+    addEventListener("beforeunload", (event) => this.queue.length > 0 && event.preventDefault());
   }
 
   get isOpen(): boolean {
@@ -47,12 +57,20 @@ export class Link {
     if (this.isOpen) this.socket?.send(JSON.stringify(message));
   }
 
-  /** Sends a change, and again after a break until the server has answered it. */
-  change(message: Change): void {
-    const id = `${token.slice(0, 4)}-${Date.now().toString(36)}-${++this.serial}`;
-    const kept = { ...message, id };
-    this.unanswered.set(id, kept);
-    this.send(kept);
+  /** Sends a change when those before it are answered, and again after a break. */
+  change(change: Change): void {
+    const id = `${this.page}-${++this.serial}`;
+    this.queue.push({ id, change });
+    this.flush();
+  }
+
+  /** The page shows this revision: what waits may go on top of it. */
+  flush(): void {
+    const next = this.queue[0];
+    if (next !== undefined && this.ready && !this.inFlight) {
+      this.inFlight = true;
+      this.send({ ...next.change, id: next.id, revision: this.revision() } as FromPage);
+    }
     this.tell();
   }
 
@@ -69,26 +87,28 @@ export class Link {
       this.wait = FIRST_WAIT;
       this.failures = 0;
       this.opened = true;
-      for (const change of this.unanswered.values()) this.send(change);
-      this.tell();
     }
-    if ((message.type === "changed" || message.type === "problem") && message.id) {
-      this.unanswered.delete(message.id);
-      this.tell();
+    const answers = message.type === "changed" || message.type === "problem";
+    if (answers && message.id !== "" && message.id === this.queue[0]?.id) {
+      this.queue.shift();
+      this.inFlight = false;
     }
-    this.onMessage(message);
+    this.onMessage(message); // the revision is new now
+    if (message.type === "opened") this.ready = true;
+    if (answers || message.type === "opened") this.flush();
   }
 
   private closed(event: CloseEvent): void {
     this.failures += 1;
+    this.inFlight = this.ready = false;
     const hopeless = event.code === REFUSED || (!this.opened && this.failures >= TRIES);
-    this.onState(hopeless ? "refused" : "waiting", this.unanswered.size);
+    this.onState(hopeless ? "refused" : "waiting", this.queue.length);
     if (hopeless) return;
     setTimeout(() => this.connect(), this.wait);
     this.wait = Math.min(LONGEST_WAIT, 2 * this.wait);
   }
 
   private tell(): void {
-    this.onState(this.isOpen ? "open" : "waiting", this.unanswered.size);
+    this.onState(this.isOpen ? "open" : "waiting", this.queue.length);
   }
 }

@@ -66,6 +66,7 @@ export class Session {
     this.link = new Link(
       (message) => this.receive(message),
       (state, unsaved) => this.tell("link", { state, unsaved }),
+      () => this.state.revision,
     );
   }
 
@@ -79,19 +80,15 @@ export class Session {
   }
 
   edit(edit: Edit): void {
-    this.link.change({ type: "edit", edit, revision: this.state.revision });
+    this.link.change({ type: "edit", edit });
   }
 
   undo(): void {
-    if (this.state.edits.length > 0) {
-      this.link.change({ type: "undo", revision: this.state.revision });
-    }
+    if (this.state.edits.length > 0) this.link.change({ type: "undo" });
   }
 
   redo(): void {
-    if (this.state.undone > 0) {
-      this.link.change({ type: "redo", revision: this.state.revision });
-    }
+    if (this.state.undone > 0) this.link.change({ type: "redo" });
   }
 
   drag(frame: number, targets: Record<string, [number, number, number]>): void {

@@ -25,6 +25,7 @@ export class Timeline {
   private readonly rows = make("div", { class: "plant-rows" });
   private readonly now = make("div", { class: "now" });
   private spans: Span[] = [];
+  private bodies: string[] = [];
   private feet: string[] = [];
   private frame = 0;
 
@@ -43,6 +44,7 @@ export class Timeline {
 
   setSpans(spans: Span[], bodies: string[]): void {
     this.spans = spans;
+    this.bodies = bodies;
     const planted = new Set(this.plants().map((plant) => plant.body));
     const feet = bodies.filter((name) => planted.has(name) || /foot|paw|hoof/i.test(name));
     this.feet = feet.slice(0, 4);
@@ -59,7 +61,7 @@ export class Timeline {
   private plants(): Plant[] {
     return this.spans
       .filter((span) => span.kind === "contact")
-      .map((span) => ({ body: span.what, first: span.first, last: span.last }));
+      .map((span) => ({ body: this.bodies[span.body], first: span.first, last: span.last }));
   }
 
   private draw(): void {
