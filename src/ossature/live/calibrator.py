@@ -102,35 +102,10 @@ def _from_bodies(bodies: Bodies) -> Calibrated:
 
 
 def _advice(recording: Recording, skeleton: Skeleton) -> tuple[str, ...]:
-    """The coach's sentences for joints between bodies that show three markers or more."""
-    from dataclasses import replace
+    from ossature.joints.coach_motion import advise_motion
+    from ossature.pose.solve import solve
 
-    from ossature.bodies.track import track
-    from ossature.joints import joints
-
-    home = {marker.name: body for body in skeleton.bodies for marker in body.markers}
-    groups = [[marker.name for marker in body.markers] for body in skeleton.bodies]
-    try:
-        tracked = track(recording, [group for group in groups if len(group) >= 3])
-        names = tuple(home[markers[0]].name for markers in tracked.markers)
-        parents = _parents_among(skeleton, names)
-        found = joints(replace(tracked.bodies, names=names), parents=parents)
-    except OssatureError:  # too little of anything: there is no advice yet
-        return ()
-    return tuple(each.text for each in found.advice)
-
-
-def _parents_among(skeleton: Skeleton, names: tuple[str, ...]) -> dict[str, str]:
-    """The nearest ancestor of each body that is itself among ``names``."""
-    above = {body.name: body.parent for body in skeleton.bodies}
-    parents = {}
-    for name in names:
-        parent = above[name]
-        while parent is not None and parent not in names:
-            parent = above[parent]
-        if parent is not None:
-            parents[name] = parent
-    return parents
+    return tuple(each.text for each in advise_motion(solve(recording, skeleton).motion))
 
 
 def serve(jobs: BinaryIO, results: BinaryIO) -> None:

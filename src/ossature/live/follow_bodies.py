@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ossature.maths import chain, quat
+from ossature.maths import quat
+from ossature.maths.chain_kernel import forward_pose
 from ossature.pose.follow import FramePose
 from ossature.values import Skeleton
 from ossature.values.arrays import Array
@@ -16,11 +17,11 @@ class BodyFollower:
     """
 
     def __init__(self, skeleton: Skeleton, names: tuple[str, ...]) -> None:
-        self.skeleton = skeleton
+        self.skeleton, self.names = skeleton, names
         self._columns = [names.index(body.name) for body in skeleton.bodies]
-        self._parents, self._offsets = skeleton.parents, skeleton.offsets
+        self._parents = np.array(skeleton.parents, dtype=np.int64)
+        self._offsets = skeleton.offsets
         self._in_body = np.array([body.joint.in_body for body in skeleton.bodies])
-        self._n_names = len(names)
         self._local = quat.identity((len(skeleton.bodies),))
 
     def follow(self, values: Array) -> FramePose | None:
@@ -33,9 +34,9 @@ class BodyFollower:
             if seen[body] and (parent < 0 or seen[parent]):
                 above = quat.identity() if parent < 0 else turns[parent]
                 self._local[body] = quat.between(above, turns[body])
-        world, joints = chain.forward_kinematics(self._local, self._offsets, self._parents)
+        world, joints = forward_pose(self._local, np.zeros(3), self._offsets, self._parents)
         origins = joints - quat.rotate(world, self._in_body)
         root = (places - origins)[seen].mean(axis=0)
-        error = np.full(self._n_names, np.nan)
+        error = np.full(len(self.names), np.nan)
         error[self._columns] = np.linalg.norm(places - origins - root, axis=1)
         return FramePose(self._local.copy(), root, error)

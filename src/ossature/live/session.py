@@ -10,7 +10,7 @@ from ossature.live.follow_bodies import BodyFollower
 from ossature.live.memory import Memory
 from ossature.live.stream import Arrivals, StreamFrame
 from ossature.live.watch import Courses, Seats
-from ossature.maths import chain
+from ossature.maths.chain_kernel import forward_pose
 from ossature.pose.follow import Follower, warm_up
 from ossature.values import Bodies, Recording, Skeleton
 from ossature.values.arrays import Array
@@ -67,8 +67,7 @@ class LiveSession:
         self.calibrations = 0
         self._courses = Courses(self.rate)
         self._following: Follower | BodyFollower | None = None
-        self._parents: tuple[int, ...] = ()
-        self._offsets = np.zeros((0, 3))
+        self._parents, self._offsets = np.zeros(0, dtype=np.int64), np.zeros((0, 3))
         self._seats: Seats | None = None
         self._next_look = FIRST * self.rate
         self._said: set[str] = set()
@@ -76,8 +75,8 @@ class LiveSession:
 
     def feed(self, frame: StreamFrame) -> LivePose | None:
         """The pose of a frame; None where it comes late, shows too little or fits nothing."""
-        self._hear_calibrator(of_bodies=frame.rotations is not None)
         values = self._values(frame)
+        self._hear_calibrator(of_bodies=frame.rotations is not None)
         if not self.arrivals.is_news(frame.number):
             self.memory.add(values)
             return None
@@ -122,7 +121,8 @@ class LiveSession:
             self.calibrator.submit(Recording(kept, names, rate))
 
     def _hear_calibrator(self, *, of_bodies: bool) -> None:
-        if self._following is None and self.skeleton is not None:
+        joined = self._following is not None and self._following.names != self.memory.names
+        if self.skeleton is not None and (self._following is None or joined):
             self._adopt(Calibrated(self.skeleton), of_bodies=of_bodies)
         match self.calibrator.poll():
             case Calibrated() as found:
@@ -138,7 +138,8 @@ class LiveSession:
             self._say_once(sentence)
         for event in found.events:
             self._say_once(f"noticed: {event}")
-        self._parents, self._offsets = found.skeleton.parents, found.skeleton.offsets
+        self._parents = np.array(found.skeleton.parents, dtype=np.int64)
+        self._offsets = found.skeleton.offsets
         if of_bodies:
             self._following = BodyFollower(found.skeleton, self.memory.names)
             return
@@ -159,9 +160,7 @@ class LiveSession:
         found = None if following is None else following.follow(values)
         if following is None or found is None or not np.nanmedian(found.error) < UNTRUE:
             return None
-        offsets = self._offsets.copy()
-        offsets[0] = found.root
-        world, joints = chain.forward_kinematics(found.rotations, offsets, self._parents)
+        world, joints = forward_pose(found.rotations, found.root, self._offsets, self._parents)
         if isinstance(following, Follower):
             self._look_for_slips(frame.number, following, values, world, joints)
         rms = float(np.sqrt(np.nanmean(found.error**2)))

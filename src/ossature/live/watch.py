@@ -49,7 +49,7 @@ class Courses:
     def _crossed(self, number: int, positions: Array) -> list[tuple[int, int]]:
         steps = number - self._number
         fresh = np.isfinite(positions[:, 0]) & (steps > 0) & (steps <= LONGEST * self.rate)
-        course = self._place + self._velocity * steps[:, None]
+        course = self._place + self._velocity * np.where(fresh, steps, 0.0)[:, None]
         off = np.where(fresh, np.linalg.norm(positions - course, axis=1), 0.0)
         jumped = np.flatnonzero(off > JUMP).tolist()
         pairs: list[tuple[int, int]] = []

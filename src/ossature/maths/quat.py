@@ -22,8 +22,8 @@ def identity(shape: tuple[int, ...] = ()) -> Array:
 
 def multiply(a: Array, b: Array) -> Array:
     """Compose rotations: first ``b``, then ``a``."""
-    aw, ax, ay, az = np.moveaxis(a, -1, 0)
-    bw, bx, by, bz = np.moveaxis(b, -1, 0)
+    aw, ax, ay, az = a[..., 0], a[..., 1], a[..., 2], a[..., 3]
+    bw, bx, by, bz = b[..., 0], b[..., 1], b[..., 2], b[..., 3]
     return np.stack(
         [
             aw * bw - ax * bx - ay * by - az * bz,
@@ -47,9 +47,14 @@ def between(a: Array, b: Array) -> Array:
 
 def rotate(q: Array, v: Array) -> Array:
     """Rotate vectors (..., 3) by quaternions (..., 4)."""
-    w, u = q[..., :1], q[..., 1:]
-    t = 2.0 * np.cross(u, v)
-    return v + w * t + np.cross(u, t)
+    # written out: np.cross takes two to four times as long, for one vector and for a million
+    w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
+    a, b, c = v[..., 0], v[..., 1], v[..., 2]
+    s, t, u = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)
+    return np.stack(
+        [a + w * s + (y * u - z * t), b + w * t + (z * s - x * u), c + w * u + (x * t - y * s)],
+        axis=-1,
+    )
 
 
 def normalise(q: Array) -> Array:

@@ -40,9 +40,8 @@ class Follower:
     def __init__(self, skeleton: Skeleton, marker_names: tuple[str, ...]) -> None:
         carried = {marker.name for body in skeleton.bodies for marker in body.markers}
         self.columns = [i for i, name in enumerate(marker_names) if name in carried]
-        self.skeleton = skeleton
+        self.skeleton, self.names = skeleton, marker_names
         self.rig = compile_rig(skeleton, [marker_names[i] for i in self.columns])
-        self._n_markers = len(marker_names)
         rest_weights = np.full(self.rig.tree.n_bodies, OPTIONS.rest_weight)
         rest_weights[0] = 0.0
         self._model = lanes.make_model(self.rig, rest_weights, None)
@@ -95,7 +94,7 @@ class Follower:
         return self._pose(found.rotations[0], found.root[0], found.marker_error[0])
 
     def _pose(self, rotations: Array, root: Array, errors: Array) -> FramePose:
-        spread = np.full(self._n_markers, np.nan)
+        spread = np.full(len(self.names), np.nan)
         spread[self.columns] = errors
         return FramePose(rotations, root, spread)
 

@@ -1,0 +1,88 @@
+"""ossature live"""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from ossature.cli import options
+
+
+@click.command()
+@click.argument("source")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the skeleton and the summary, written at the end.",
+)
+@click.option("--skeleton", type=options.FILE, help="A subject calibrated before: skeleton.json.")
+@click.option("--vmc", metavar="HOST:PORT", help="Send poses by the VMC protocol (OSC over UDP).")
+@click.option(
+    "--rate", default=120.0, show_default=True, metavar="HZ", help="Frames per second of udp://."
+)
+@click.option(
+    "--silence",
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="A stream that says nothing for this long has ended.",
+)
+@options.subject("markers to replay")
+@options.as_json
+def live(
+    source: str,
+    output: Path | None,
+    skeleton: Path | None,
+    vmc: str | None,
+    rate: float,
+    silence: float,
+    subject: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Pose a stream while it comes in, calibrating as the performer moves.
+
+    SOURCE is a recording, replayed at its own rate; udp://HOST:PORT for markers or bodies over
+    OSC; or qtm://HOST for Qualisys Track Manager. Ends with the stream or with Ctrl+C.
+
+    Example: ossature live walk.c3d --vmc 127.0.0.1:39539
+    """
+    import msgspec
+
+    from ossature.formats import read, write
+    from ossature.formats.registry import whole_file
+    from ossature.live.run import run_live
+    from ossature.live.sources import open_stream
+    from ossature.live.udp import split_address
+    from ossature.live.vmc import VmcSender
+
+    known = None if skeleton is None else read(skeleton).skeleton()
+    stream = open_stream(source, rate=rate, silence=silence, subject=subject)
+    with ExitStack() as stack:
+        listeners = []
+        if vmc is not None:
+            sender = VmcSender(*split_address(vmc), rate=stream.rate)
+            stack.callback(sender.close)
+            listeners.append(lambda frame, pose: sender.send(pose))
+        found, summary = run_live(
+            stream, listeners, skeleton=known, say=lambda said: click.echo(said, err=True)
+        )
+    text = msgspec.json.format(msgspec.json.encode(summary)).decode()
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        if found is not None:
+            write(found, output / "skeleton.json")
+        with whole_file(output / "summary.json") as partial:
+            partial.write_text(text + "\n", encoding="utf-8")
+    click.echo(text if as_json else _told(summary))
+
+
+def _told(summary: dict) -> str:
+    """A line a person understands."""
+    nearly_all = summary["latency_ms"].get("99.9 %")
+    line = (
+        f"{summary['poses']} poses from {summary['frames']} frames, {summary['late']} late, "
+        f"{summary['missing']} missing, {summary['calibrations']} calibrations"
+    )
+    return line if nearly_all is None else f"{line}; 99.9 % of poses within {nearly_all:.1f} ms"

@@ -1,0 +1,80 @@
+"""A stream from its beginning to its end: poses to everybody who listens, and what came of it."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ossature.live.session import LivePose, LiveSession
+from ossature.live.stream import Stream, StreamFrame
+from ossature.values import Skeleton
+
+Listener = Callable[[StreamFrame, LivePose], None]
+
+KEPT = 100_000
+"""Latencies that are kept for the summary; older ones are thinned to every second."""
+
+
+@dataclass(slots=True)
+class Latencies:
+    """Seconds from a frame's arrival to its pose, in bounded memory."""
+
+    _kept: list[float] = field(default_factory=list)
+    _stride: int = 1
+    _count: int = 0
+
+    def add(self, seconds: float) -> None:
+        if self._count % self._stride == 0:
+            self._kept.append(seconds)
+        self._count += 1
+        if len(self._kept) > KEPT:
+            self._kept, self._stride = self._kept[::2], 2 * self._stride
+
+    def milliseconds(self) -> dict[str, float]:
+        if not self._kept:
+            return {}
+        median, most, nearly_all = np.quantile(self._kept, [0.5, 0.99, 0.999])
+        return {"median": 1e3 * median, "99 %": 1e3 * most, "99.9 %": 1e3 * nearly_all}
+
+
+def run_live(
+    stream: Stream,
+    listeners: Sequence[Listener] = (),
+    *,
+    skeleton: Skeleton | None = None,
+    say: Callable[[str], None] = lambda sentence: None,
+) -> tuple[Skeleton | None, dict[str, Any]]:
+    """Pose a stream until it ends.
+
+    Returns the subject as known at the end and a summary for ``summary.json``.
+    """
+    session, latencies, poses = LiveSession(stream.rate, skeleton, say), Latencies(), 0
+    known = skeleton
+    try:
+        for frame in stream.frames():
+            arrived = time.perf_counter()
+            pose = session.feed(frame)
+            if pose is None:
+                continue
+            for listener in listeners:
+                listener(frame, pose)
+            latencies.add(time.perf_counter() - arrived)
+            poses, known = poses + 1, pose.skeleton
+    except KeyboardInterrupt:  # the usual end of a live session
+        say("stopped")
+    finally:
+        session.close()
+    arrivals = session.arrivals
+    summary = {
+        "frames": arrivals.received,
+        "rate": stream.rate,
+        "poses": poses,
+        "late": arrivals.late,
+        "missing": arrivals.missing,
+        "calibrations": session.calibrations,
+        "latency_ms": latencies.milliseconds(),
+        "advice": list(session.advice),
+    }
+    return known, summary
