@@ -7,6 +7,7 @@ page complained about and asked for.
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,33 +72,43 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+@contextmanager
+def _opened(
+    chromium: Any,
+    address: str | Path,
+    *,
+    width: int = 1280,
+    height: int = 800,
+    scheme: str = "light",
+    **more: Any,
+) -> Iterator[Visit]:
+    """An address in a window of its own; ``more`` goes to the browser's context."""
+    size = {"width": width, "height": height}
+    context = chromium.new_context(viewport=size, color_scheme=scheme, **more)
+    page = context.new_page()
+    seen = Visit(page)
+    page.on("request", lambda request: seen.requests.append(request.url))
+    page.on("pageerror", lambda error: seen.errors.append(str(error)))
+    page.on("console", lambda said: said.type == "error" and seen.errors.append(said.text))
+    page.goto(address.resolve().as_uri() if isinstance(address, Path) else address)
+    yield seen
+    context.close()
+
+
+def _windows(chromium: Any) -> Iterator[Callable[..., Visit]]:
+    with ExitStack() as windows:
+        yield lambda address, **options: windows.enter_context(
+            _opened(chromium, address, **options)
+        )
+
+
 @pytest.fixture
 def visit(chromium) -> Iterator[Callable[..., Visit]]:
-    """``visit(address, width=1280, height=800, scheme="light")`` → ``Visit``, loaded.
+    """``visit(address, width=1280, height=800, scheme="light")`` → ``Visit``, for one test."""
+    yield from _windows(chromium)
 
-    Further arguments go to the browser's context, such as ``has_touch=True``.
-    """
-    contexts = []
 
-    def go(
-        address: str | Path,
-        *,
-        width: int = 1280,
-        height: int = 800,
-        scheme: str = "light",
-        **more: Any,
-    ) -> Visit:
-        size = {"width": width, "height": height}
-        context = chromium.new_context(viewport=size, color_scheme=scheme, **more)
-        contexts.append(context)
-        page = context.new_page()
-        seen = Visit(page)
-        page.on("request", lambda request: seen.requests.append(request.url))
-        page.on("pageerror", lambda error: seen.errors.append(str(error)))
-        page.on("console", lambda said: said.type == "error" and seen.errors.append(said.text))
-        page.goto(address.resolve().as_uri() if isinstance(address, Path) else address)
-        return seen
-
-    yield go
-    for context in contexts:
-        context.close()
+@pytest.fixture(scope="module")
+def stay(chromium) -> Iterator[Callable[..., Visit]]:
+    """As ``visit``, for all tests of a file."""
+    yield from _windows(chromium)
