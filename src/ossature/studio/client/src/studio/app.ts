@@ -38,6 +38,12 @@ export class App {
   private readonly inspector: Inspector;
   private readonly views = make("div", { class: "views" });
   private readonly mode = make("p", { class: "mode", hidden: true, role: "status" });
+  private readonly nothing = make(
+    "div",
+    { class: "nothing" },
+    make("p", {}, "Drop a recording here"),
+    make("p", { class: "hint" }, "C3D, TRC, CSV, TSV, BVH, ASF and AMC, GLB; or press Open for the files of the folder"),
+  );
   private chosen: Chosen = { markers: [], body: -1 };
   private assigning = false;
   private limitsShown = false;
@@ -89,7 +95,7 @@ export class App {
 
   private build(): void {
     document.body.className = "studio";
-    this.views.append(this.view.element, this.layers(), this.mode);
+    this.views.append(this.view.element, this.layers(), this.mode, this.nothing);
     const left = new Tabs("What there is", { Markers: this.markers.element, Bodies: this.tree.element });
     const middle = make("div", { class: "middle" });
     middle.append(this.views, this.transport.element, this.curves.element, this.timeline.element);
@@ -175,6 +181,7 @@ export class App {
       this.chosen = { markers: side.markers.length > 0 ? [0] : [], body: -1 };
       player.seek(0);
     }
+    this.nothing.hidden = true;
     document.title = `${this.opened} · Ossature studio`;
     this.refreshLists();
     this.choose(this.chosen);
@@ -228,7 +235,7 @@ export class App {
   private choose(chosen: Chosen): void {
     const marker = chosen.markers.at(-1) ?? -1;
     this.chosen = chosen;
-    this.curves.choose(marker);
+    this.curves.choose(chosen.markers);
     this.view.chooseMarkers(chosen.markers);
     this.markers.show(chosen.markers);
     this.tree.show(chosen.body);

@@ -1,7 +1,7 @@
 // The hierarchy as a tree: a body dragged onto another hangs on it, dragged to the top it is root.
 
 import { type FigureBody } from "../messages";
-import { follow, make } from "./elements";
+import { follow, make, reveal } from "./elements";
 
 const START = 5;
 
@@ -41,7 +41,7 @@ export class BodyTree {
       row.parentElement?.setAttribute("aria-selected", String(index === body));
       row.parentElement?.setAttribute("tabindex", index === Math.max(0, body) ? "0" : "-1");
     });
-    this.rows[body]?.scrollIntoView({ block: "nearest" });
+    reveal(this.rows[body], this.element);
   }
 
   private branch(parent: number, level: number): HTMLLIElement[] {

@@ -27,7 +27,7 @@ export class CurvePanel {
   private readonly filterMethod = choice("", FILTERS);
   private readonly cutoff = number("Hz", 6, { min: 0.1, step: 0.5, class: "short" });
   private readonly needSelection: HTMLButtonElement[] = [];
-  private marker = -1;
+  private markers: number[] = [];
   private overlay = true;
   private asked = 0;
 
@@ -50,14 +50,21 @@ export class CurvePanel {
     this.canvas.setFrame(frame);
   }
 
-  /** Shows a marker; its untouched curve is fetched to lie beneath. */
-  choose(marker: number): void {
-    this.marker = marker;
+  /** Shows the last of the chosen markers, its untouched curve beneath; edits are about all. */
+  choose(markers: number[]): void {
     const side = this.session.side;
-    this.title.textContent = side?.markers[marker]?.name ?? "no marker chosen";
-    this.plots.setCurve(side?.points ?? null, Math.max(0, marker), null);
+    this.markers = markers;
+    const name = side?.markers[this.marker]?.name ?? "no marker chosen";
+    this.title.textContent = markers.length > 1 ? `${name} and ${markers.length - 1} more` : name;
+    const other = side?.markers[markers.at(-2) ?? -1]?.name;
+    if (other !== undefined) this.partner.select.value = other;
+    this.plots.setCurve(side?.points ?? null, Math.max(0, this.marker), null);
     this.tellRange();
-    if (side && marker >= 0) void this.fetchBefore(marker);
+    if (side?.points && this.marker >= 0) void this.fetchBefore(this.marker);
+  }
+
+  private get marker(): number {
+    return this.markers.at(-1) ?? -1;
   }
 
   cut(): void {
@@ -91,20 +98,21 @@ export class CurvePanel {
 
   private swap(): void {
     const part = this.part();
+    const a = part?.markers.at(-1);
     const b = this.partner.select.value;
-    if (part === null || b === part.markers[0]) return;
-    const { first, last } = part;
-    this.session.edit({ edit: "swap", a: part.markers[0], b, first, last });
+    if (part === null || a === undefined || a === b) return;
+    this.session.edit({ edit: "swap", a, b, first: part.first, last: part.last });
   }
 
-  /** Marker and frames that the next edit is about; without a selection all frames, if allowed. */
+  /** Markers and frames that the next edit is about; without a selection all frames, if allowed. */
   private part(orAll = false): { markers: string[]; first: number; last: number } | null {
-    const name = this.session.side?.markers[this.marker]?.name;
+    const known = this.session.side?.markers ?? [];
+    const markers = this.markers.flatMap((index) => known[index]?.name ?? []);
     const all = orAll ? { first: 0, last: this.frames.frames - 1 } : null;
     const range = this.frames.selection ?? all;
-    return name === undefined || range === null
+    return markers.length === 0 || range === null
       ? null
-      : { markers: [name], first: range.first, last: range.last };
+      : { markers, first: range.first, last: range.last };
   }
 
   private tools(): HTMLElement {
@@ -140,7 +148,7 @@ export class CurvePanel {
 
   private setOverlay(on: boolean): void {
     this.overlay = on;
-    this.choose(this.marker);
+    this.choose(this.markers);
   }
 
   private listPartners(): void {

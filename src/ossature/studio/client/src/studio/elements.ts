@@ -47,6 +47,14 @@ export function number(
   return { field: make("label", { class: "field" }, make("span", {}, label), input), input };
 }
 
+/** Scrolls a list, and nothing around it, until an item is in sight. */
+export function reveal(item: HTMLElement | undefined, list: HTMLElement): void {
+  if (item === undefined) return;
+  const [inner, outer] = [item.getBoundingClientRect(), list.getBoundingClientRect()];
+  if (inner.top < outer.top) list.scrollTop -= outer.top - inner.top;
+  else if (inner.bottom > outer.bottom) list.scrollTop += inner.bottom - outer.bottom;
+}
+
 /** Follows a pointer from where it went down until it goes up or the key Escape is pressed. */
 export function follow(
   down: PointerEvent,

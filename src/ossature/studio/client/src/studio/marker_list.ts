@@ -1,6 +1,6 @@
 // The markers of the take: how much of each is there, who carries it, and which is chosen.
 
-import { make } from "./elements";
+import { make, reveal } from "./elements";
 import { type TakeMarker } from "../messages";
 
 export class MarkerList {
@@ -36,7 +36,7 @@ export class MarkerList {
   show(markers: number[]): void {
     this.chosen = markers;
     this.paint();
-    this.items[markers.at(-1) ?? -1]?.scrollIntoView({ block: "nearest" });
+    reveal(this.items[markers.at(-1) ?? -1], this.list);
   }
 
   private item(marker: TakeMarker, index: number): HTMLLIElement {
@@ -88,7 +88,7 @@ export class MarkerList {
     const next = open[Math.max(0, Math.min(open.length - 1, at + step))];
     if (next === undefined) return;
     this.pick(next, false);
-    this.items[next].scrollIntoView({ block: "nearest" });
+    reveal(this.items[next], this.list);
     event.preventDefault();
     event.stopPropagation();
   }

@@ -115,6 +115,7 @@ export class View {
   lookAtAll(): void {
     this.stage.lookAtAll();
     this.handles.show(this.frame);
+    this.placeTags();
   }
 
   /** Lets the camera go along with the figure, or not. */
@@ -195,6 +196,7 @@ export class View {
   /** Where a place in the world is on the page. */
   onScreen(place: THREE.Vector3): { x: number; y: number } {
     const area = this.element.getBoundingClientRect();
+    this.stage.camera.updateMatrixWorld();
     const at = place.clone().project(this.stage.camera);
     return {
       x: area.left + (0.5 + 0.5 * at.x) * area.width,
