@@ -63,11 +63,15 @@ def chromium() -> Iterator[Any]:
     """
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:
-        own = playwright.chromium.executable_path
-        path = next(filter(None, map(shutil.which, NAMES)), own if Path(own).exists() else None)
-        if path is None:
+        path = next(filter(None, map(shutil.which, NAMES)), None)
+        if path is None and not Path(playwright.chromium.executable_path).exists():
             pytest.skip("no Chromium is here")
-        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        try:
+            browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        except sync_api.Error as error:
+            if path is not None:
+                raise
+            pytest.skip(f"playwright's Chromium does not start: {str(error).splitlines()[0]}")
         yield browser
         browser.close()
 
