@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.fft import dct
+from scipy.special import fdtri
 
 from ossature.anatomy.limit_kernel import settle_means, turns_about
 from ossature.anatomy.sampling import shaking
@@ -25,6 +27,16 @@ THRESHOLDS = ("noise", "variance95", "absolute")
 KINDS = ("fixed", "hinge", "universal", "ball")
 NOISIEST = np.radians(4.0)
 """Whatever shakes more than this is movement: samples in no order look like nothing but noise."""
+
+SLOW = 0.3
+"""Share of the frequencies in which motion is looked for: at 50 samples a second below 7.5 Hz."""
+SURFACE_FREEDOM = 5
+"""Numbers that make a surface of two axes: two directions and the angle between."""
+NOISE_FREEDOM = 1.3
+"""Degrees of freedom per sample of the noise found: of three directions of third differences."""
+SURE, SURER = 0.996, 0.9999
+"""How often noise alone passes for noise: out of a fitted surface, and along a direction, where the
+largest of three that were chosen by their spread is judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +92,13 @@ def find_kinds(
     spread = _spread(samples)
     noise = _noise(samples if frames is None else frames, spread)
     threshold = _threshold(samples, spread, noise, options)
-    n_free = np.sum(spread.std > threshold[:, None], axis=1)
+    moved = _slow_spread(samples, spread) if options.threshold == "noise" else spread.std
+    n_free = np.sum(moved > threshold[:, None], axis=1)
     pairs = _pairs(samples, spread, np.flatnonzero(n_free >= 2))
     if options.threshold == "noise":
-        # a fitted surface leaves less than the noise: its test needs less slack
-        close = np.maximum(np.radians(options.minimum), _slack(samples, 2.0) * noise)
-        n_free = np.where((n_free == 3) & (pairs[2] <= close), 2, n_free)
+        free = np.flatnonzero(n_free >= 2)
+        n_free[free] = 3
+        n_free[_on_a_surface(samples, pairs, free, noise, options)] = 2
     axes, rest = _axes_and_rest(n_free, spread, pairs)
     return Freedom(tuple(KINDS[n] for n in n_free), spread, noise, threshold, axes, rest)
 
@@ -149,16 +162,33 @@ def _threshold(samples: Array, spread: Spread, noise: Array, options: KindOption
         held = np.cumsum(variance, axis=1) / np.maximum(variance.sum(axis=1), 1e-300)[:, None]
         last = np.argmax(held >= 0.95, axis=1)
         return np.maximum(minimum, spread.std[np.arange(len(last)), last] * (1.0 - 1e-9))
-    return np.maximum(minimum, _slack(samples, 4.0) * noise)
+    return np.maximum(minimum, noise * np.sqrt(_slow_noise(_n_seen(samples), 0, SURER)))
 
 
-def _slack(samples: Array, per_root: float) -> Array:
-    """(n_joints,) how many times the noise still counts as noise.
+def _slow_spread(samples: Array, spread: Spread) -> Array:
+    """(n_joints, 3) of the spread along each direction, the part in the slow frequencies."""
+    turns = np.nan_to_num(_turns(spread.mean, samples))
+    along = turns.transpose(1, 0, 2) @ spread.directions.transpose(0, 2, 1)
+    return np.sqrt(_slow_square(along.transpose(1, 0, 2)) / _n_seen(samples)[:, None])
 
-    The spread of n samples of pure noise, and the noise found in them, scatter by about 1/√n.
+
+def _slow_square(tracks: Array) -> Array:
+    """(...) sum of squares of the slow part of tracks (n, ...)."""
+    n_slow = max(SURFACE_FREEDOM + 1, round(SLOW * len(tracks)))
+    return np.sum(dct(tracks, axis=0, norm="ortho")[:n_slow] ** 2, axis=0)
+
+
+def _slow_noise(n_seen: Indices, n_fitted: int, sure: float) -> Array:
+    """The most, per sample and square of the noise, that noise alone leaves in the slow part.
+
+    By an F test; a model of ``n_fitted`` numbers that explains slow tracks has taken its share.
     """
-    n_samples = np.maximum(np.isfinite(samples[..., 0]).sum(axis=0), 1)
-    return 1.2 + per_root / np.sqrt(n_samples)
+    freedom = np.maximum(SLOW * n_seen - n_fitted, 1.0)
+    return freedom / n_seen * fdtri(freedom, NOISE_FREEDOM * n_seen, sure)
+
+
+def _n_seen(samples: Array) -> Indices:
+    return np.maximum(np.isfinite(samples[..., 0]).sum(axis=0), 1)
 
 
 def _pairs(samples: Array, spread: Spread, joints: Indices) -> tuple[Array, Array, Array]:
@@ -172,6 +202,28 @@ def _pairs(samples: Array, spread: Spread, joints: Indices) -> tuple[Array, Arra
     outer[joints] = quat.rotate(mean, np.einsum("ji,jik->jk", first, directions))
     inner[joints] = np.einsum("ji,jik->jk", second, directions)
     return outer, inner, off
+
+
+def _on_a_surface(
+    samples: Array,
+    pairs: tuple[Array, Array, Array],
+    joints: Indices,
+    noise: Array,
+    options: KindOptions,
+) -> Indices:
+    """Those of the joints whose turn out of the surface of their pair is noise.
+
+    Motion is slow and white noise is not: the slow part of that turn is held against the noise, by
+    an F test, so that few samples suffice.
+    """
+    outer, inner = pairs[0][joints], pairs[1][joints]
+    between = np.einsum("ji,nji->nj", outer, quat.rotate(samples[:, joints], inner))
+    seen, n_seen = np.isfinite(between), _n_seen(samples)[joints]
+    cosine = np.where(seen, between, 0.0).sum(axis=0) / n_seen
+    turn = np.where(seen, between - cosine, 0.0) / np.sqrt(np.maximum(1.0 - cosine**2, 0.25))
+    most = _slow_noise(n_seen, SURFACE_FREEDOM, SURE) * noise[joints] ** 2
+    still = np.radians(options.minimum) ** 2
+    return joints[_slow_square(turn) / n_seen <= np.maximum(most, still)]
 
 
 def _axes_and_rest(

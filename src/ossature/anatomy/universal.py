@@ -9,9 +9,11 @@ from numba import njit
 from ossature.anatomy.limit_kernel import turn_moments
 from ossature.maths.quat import Array
 
-STARTS = 6
-ROUNDS = 12
-SETTLED = 1e-6
+STARTS = 12
+FIRST_ROUNDS, MOST_ROUNDS = 3, 80
+"""Rounds from every start, and from the ``FOLLOWED`` best of them until they settle."""
+FOLLOWED = 3
+SETTLED = 1e-7
 """Share of the variance by which a round must better it to be followed by another."""
 MOST_OBLIQUE = 1.0
 """Cotangent of the least angle between the axes: nearer than 45° they count as one that wobbles."""
@@ -46,21 +48,35 @@ def fit_axes(mean: Array, directions: Array, samples: Array) -> tuple[Array, Arr
 
 @njit(cache=True, nogil=True)
 def _search(for_outer, for_inner, starts, outer, inner, variance):
-    """From every start, each axis in turn the best for the other; the best pair is kept."""
+    """A few rounds from every start, then the best few until they settle; the best is kept."""
+    seconds, lefts = np.empty((len(starts), 3)), np.empty(len(starts))
     for joint in range(len(for_outer)):
         for start in range(len(starts)):
             two = (starts[start, 0], starts[start, 1], starts[start, 2])
-            one, left = two, np.inf
-            for _ in range(ROUNDS):
-                before = left
-                one, _ = _best_partner(for_outer[joint], two)
-                two, left = _best_partner(for_inner[joint], one)
-                if before - left <= SETTLED * left:
-                    break
+            _, two, lefts[start] = _alternate(
+                for_outer[joint], for_inner[joint], two, FIRST_ROUNDS
+            )
+            seconds[start, 0], seconds[start, 1], seconds[start, 2] = two
+        for start in np.argsort(lefts)[:FOLLOWED]:
+            two = (seconds[start, 0], seconds[start, 1], seconds[start, 2])
+            one, two, left = _alternate(for_outer[joint], for_inner[joint], two, MOST_ROUNDS)
             if left < variance[joint]:
                 variance[joint] = left
                 for k in range(3):
                     outer[joint, k], inner[joint, k] = one[k], two[k]
+
+
+@njit(cache=True, nogil=True)
+def _alternate(for_outer, for_inner, two, rounds):
+    """Each axis in turn the best for the other; the pair and the variance it leaves."""
+    one, left = two, np.inf
+    for _ in range(rounds):
+        before = left
+        one, _ = _best_partner(for_outer, two)
+        two, left = _best_partner(for_inner, one)
+        if before - left <= SETTLED * left:
+            break
+    return one, two, left
 
 
 @njit(cache=True, nogil=True)
