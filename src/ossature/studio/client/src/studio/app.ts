@@ -48,8 +48,6 @@ export class App {
   private assigning = false;
   private limitsShown = false;
   private opened = "";
-  /** How often numbers have come and been drawn. */
-  pictures = 0;
 
   constructor() {
     const { session, player, frames } = this;
@@ -135,7 +133,11 @@ export class App {
     });
     session.on("solved", () => this.solved());
     session.on("arrived", ({ first, last }) => this.arrived(first, last));
-    session.on("pose", () => this.view.show(player.frame));
+    session.on("pose", (pose) => (pose.live ? this.view.arrived() : this.view.show(player.frame)));
+    session.on("live", (live) => {
+      this.nothing.hidden = true;
+      this.view.setLive(live, () => session.livePose);
+    });
     session.on("problem", (saying) => {
       session.letGo();
       this.notices.problem(saying);
@@ -215,7 +217,7 @@ export class App {
 
   private arrived(first: number, last: number): void {
     if (this.player.frame < first || this.player.frame > last) return;
-    this.pictures += 1;
+    document.body.dataset.ready = "";
     this.view.arrived();
     if (this.session.compared) this.other.arrived();
   }

@@ -6,14 +6,14 @@ import { type Figure as Skin } from "../report_data";
 import { FigureLayer } from "../scene/figure";
 import { MarkerLayer } from "../scene/markers";
 import { SkeletonLayer } from "../scene/skeleton";
-import { type Cloud, type Poses, quaternion } from "../scene/sources";
+import { type Cloud } from "../scene/sources";
 import { Stage } from "../scene/stage";
 import { FloorLayer } from "../scene/floor";
 import { button } from "../dom";
 import { follow, make } from "./elements";
 import { address } from "./link";
 import { type Session } from "./session";
-import { rowOf } from "./sources";
+import { OnePose, rowOf } from "./sources";
 
 type Triple = [number, number, number];
 
@@ -24,26 +24,6 @@ interface Character {
   turned: [number, number, number, number][];
   skin: Skin | null;
   placed: { marker: string; body: string; position: Triple }[];
-}
-
-class Still implements Poses {
-  readonly count: number;
-
-  constructor(
-    private readonly joints: Triple[],
-    private readonly turned: [number, number, number, number][],
-  ) {
-    this.count = joints.length;
-  }
-
-  place(_frame: number, body: number, out: THREE.Vector3): boolean {
-    out.set(...this.joints[body]);
-    return true;
-  }
-
-  turn(_frame: number, body: number, out: THREE.Quaternion): void {
-    out.copy(quaternion(this.turned[body]));
-  }
 }
 
 class Glued implements Cloud {
@@ -66,7 +46,7 @@ export class Glue {
   private readonly note = make("p", { class: "mode", role: "status" });
   private path = "";
   private character: Character | null = null;
-  private poses = new Still([], []);
+  private readonly poses = new OnePose(0, () => this.character);
   private cloud = new Glued(0);
   private markers = new MarkerLayer(this.cloud);
   private skin: FigureLayer | null = null;
@@ -91,7 +71,6 @@ export class Glue {
     const { character } = this;
     if (character === null) return;
     const rows = character.figure.bodies.map(rowOf);
-    this.poses = new Still(character.joints, character.turned);
     const skeleton = new SkeletonLayer(rows, this.poses);
     this.stage.add("skeleton", skeleton);
     this.skin = character.skin && (await FigureLayer.from(character.skin, this.poses));
@@ -115,6 +94,11 @@ export class Glue {
     this.note.textContent = name
       ? `${name}: ${there ? "drag it to its place" : "click its place on the character"}`
       : "Choose a marker on the left, then click its place on the character.";
+  }
+
+  /** Edits name the character by its file alone. */
+  private get file(): string {
+    return this.path.slice(this.path.lastIndexOf("/") + 1);
   }
 
   private async fetch(): Promise<void> {
@@ -192,7 +176,7 @@ export class Glue {
     const index = this.skin ? this.skin.bodyAt(hit.place) : hit.index;
     const body = this.character.figure.bodies[index];
     const position = this.inBody(index, hit.place);
-    this.session.edit({ edit: "place", marker: name, body: body.name, position, character: this.path });
+    this.session.edit({ edit: "place", marker: name, body: body.name, position, character: this.file });
   }
 
   private inBody(index: number, place: THREE.Vector3): Triple {

@@ -6,6 +6,7 @@ import {
   type Edit,
   type Exported,
   type FromPage,
+  type Live,
   type Opened,
   type Pose,
   type Progress,
@@ -28,6 +29,7 @@ interface Happenings {
   solved: Solved;
   progress: Progress | null;
   pose: Pose;
+  live: Live;
   exported: Exported;
   compared: Side | null;
   problem: string;
@@ -58,6 +60,7 @@ export class Session {
   warnings: string[] = [];
   /** A pose that is being dragged and stands in for its frame. */
   posed: Pose | null = null;
+  livePose: Pose | null = null;
   private serial = 0;
   private readonly listeners: { [K in keyof Happenings]?: Listener<K>[] } = {};
   private readonly link: Link;
@@ -132,8 +135,11 @@ export class Session {
         return this.tell("progress", message);
       case "cancelled":
         return this.tell("progress", null);
+      case "live":
+        return this.tell("live", message);
       case "pose":
-        if (message.serial === this.serial) this.posed = message;
+        if (message.live) this.livePose = message;
+        else if (message.serial === this.serial) this.posed = message;
         return this.tell("pose", message);
       case "exported":
         return this.tell("exported", message);

@@ -51,6 +51,39 @@ export class BlockPoses implements Poses {
   }
 }
 
+/** What a single pose says, whatever the frame: a live performer, or a character at rest. */
+export class OnePose implements Poses {
+  constructor(
+    readonly count: number,
+    private readonly pose: () => Pick<Pose, "joints" | "turned"> | null,
+  ) {}
+
+  place(_frame: number, body: number, out: THREE.Vector3): boolean {
+    const joint = this.pose()?.joints[body];
+    if (joint) out.set(...joint);
+    return joint !== undefined && Number.isFinite(out.x);
+  }
+
+  turn(_frame: number, body: number, out: THREE.Quaternion): void {
+    const [w, x, y, z] = this.pose()?.turned[body] ?? [1, 0, 0, 0];
+    out.set(x, y, z, w);
+  }
+}
+
+/** The markers of a live pose. */
+export class LiveCloud implements Cloud {
+  constructor(
+    readonly count: number,
+    private readonly pose: () => Pose | null,
+  ) {}
+
+  read(_frame: number, index: number, out: THREE.Vector3): boolean {
+    const point = this.pose()?.points[index];
+    if (point) out.set(...point);
+    return Boolean(point);
+  }
+}
+
 /** A body of the studio as the layers that the report draws want it. */
 export function rowOf(body: FigureBody): BodyRow {
   const { hinge, cone, axes, rest } = body;

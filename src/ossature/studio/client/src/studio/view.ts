@@ -9,13 +9,13 @@ import { MarkerLayer } from "../scene/markers";
 import { SkeletonLayer } from "../scene/skeleton";
 import { type Poses } from "../scene/sources";
 import { Stage } from "../scene/stage";
-import { type Pose } from "../messages";
+import { type Live, type Pose } from "../messages";
 import { follow, make } from "./elements";
 import { type Handle, HandleLayer } from "./handles";
 import { type Range, withRange } from "./limit_handles";
 import { address } from "./link";
 import { type Side } from "./side";
-import { BlockCloud, BlockPoses, rowOf } from "./sources";
+import { BlockCloud, BlockPoses, LiveCloud, OnePose, rowOf } from "./sources";
 import { TrailLayer } from "./trail";
 
 const CLICK = 4;
@@ -79,6 +79,16 @@ export class View {
       this.stage.add("limits", new LimitLayer(rows, this.poses), false);
       void this.dress(side, this.poses);
     }
+  }
+
+  /** Shows a performer who is live. */
+  setLive(live: Live, pose: () => Pose | null): void {
+    this.setSide(null, () => null);
+    const rows = live.figure.bodies.map(rowOf);
+    this.poses = new OnePose(rows.length, pose);
+    this.markers = new MarkerLayer(new LiveCloud(live.markers.length, pose));
+    this.stage.add("markers", this.markers);
+    this.stage.add("skeleton", new SkeletonLayer(rows, this.poses));
   }
 
   /** Shows the figure's skin, or not. */
