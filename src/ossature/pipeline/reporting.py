@@ -59,19 +59,20 @@ def report_of(
     n_numbers = OF_MARKERS * recording.n_markers + OF_BODIES * len(motion.skeleton.bodies)
     stride = stride_for(recording.n_frames, n_numbers)
     marker_distances = distances("markers and model", recording.names, solved.marker_error, stride)
+    apart = _joint_distances(recording, motion.skeleton, stride)
     return ReportData(
         title=title_of(recording.subject or recording.source.file, recording.n_frames),
         subject=recording.subject,
         rate=recording.rate,
         frames=recording.n_frames,
         stride=stride,
-        bodies=body_rows(motion.skeleton, seen=seen_in(motion), measured=measured),
+        bodies=body_rows(motion.skeleton, seen=seen_in(motion), measured=measured, apart=apart),
         markers=marker_rows(recording, motion.skeleton),
         poses=poses_of(motion, stride),
         points=pack(recording.positions[::stride]),
         figure=skin_of(motion),
         ground=ground_of(motion, solved.contacts),
-        residuals=[marker_distances, *_joint_distances(recording, motion.skeleton, stride)],
+        residuals=[marker_distances, apart] if apart else [marker_distances],
         spans=[*motion_spans(motion, solved.contacts), *gap_spans(recording)],
         facts=_facts(summary),
         advice=_advice(motion),
@@ -169,7 +170,7 @@ def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _joint_distances(recording: Recording, skeleton: Skeleton, stride: int) -> list[Residuals]:
+def _joint_distances(recording: Recording, skeleton: Skeleton, stride: int) -> Residuals | None:
     """How far two neighbouring bodies, each fitted to its own markers, put their joint apart."""
     columns = [
         [recording.names.index(m.name) for m in body.markers if m.name in recording.names]
@@ -178,7 +179,7 @@ def _joint_distances(recording: Recording, skeleton: Skeleton, stride: int) -> l
     held = [index for index, own in enumerate(columns) if len(own) >= CLUSTER]
     pairs = [(p, c) for c, p in enumerate(skeleton.parents) if p in held and c in held]
     if not pairs:
-        return []
+        return None
     templates = [_places(skeleton, index, recording.names) for index in held]
     fit = fit_bodies(templates, [columns[index] for index in held], recording.positions)
     gaps = np.full((recording.n_frames, len(pairs)), np.nan)
@@ -188,7 +189,7 @@ def _joint_distances(recording: Recording, skeleton: Skeleton, stride: int) -> l
         below = _point(fit.rotations, fit.positions, held.index(child), joint.in_body)
         gaps[:, column] = np.linalg.norm(above - below, axis=-1)
     names = [skeleton.names[child] for _, child in pairs]
-    return [distances("both bodies' ideas of a joint", names, gaps, stride)]
+    return distances("both bodies' ideas of a joint", names, gaps, stride)
 
 
 def _places(skeleton: Skeleton, index: int, known: Sequence[str]) -> Array:

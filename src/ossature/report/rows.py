@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from ossature.maths import quat
 from ossature.maths.quat import Array
@@ -51,6 +52,7 @@ def body_rows(
     seen: Skeleton | None = None,
     measured: Mapping[str, float] | None = None,
     connections: Sequence[Connection] = (),
+    apart: Residuals | None = None,
 ) -> list[BodyRow]:
     """Every body with what is known of its joint.
 
@@ -63,8 +65,12 @@ def body_rows(
         Lengths by hand, metres.
     connections
         What the joint stage found: margins and rivals.
+    apart
+        Distances at joints, which stand in where the skeleton tells no rms of its own.
     """
     found = {connection.child: connection for connection in connections}
+    rms = dict(zip(apart.names, apart.rms_mm, strict=True)) if apart else {}
+    known = measured or {}
     told = zip(
         skeleton.bodies,
         (seen or skeleton).bodies,
@@ -72,11 +78,13 @@ def body_rows(
         skeleton.offsets,
         strict=True,
     )
-    return [
-        _body_row(
-            body, shown, parent, offset, (measured or {}).get(body.name), found.get(body.name)
-        )
+    rows = [
+        _body_row(body, shown, parent, offset, known.get(body.name), found.get(body.name))
         for body, shown, parent, offset in told
+    ]
+    return [
+        structs.replace(row, rms_mm=rms.get(row.name)) if row.rms_mm is None else row
+        for row in rows
     ]
 
 

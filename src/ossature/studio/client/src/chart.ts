@@ -26,7 +26,8 @@ export class Chart {
     const width = () => Math.max(host.clientWidth, 200);
     const axis = (label: string): uPlot.Axis => ({
       label,
-      labelSize: 22,
+      labelSize: 18,
+      gap: 3,
       labelFont: "12px system-ui",
       font: "12px system-ui",
       stroke: () => colour("quiet"),
@@ -38,7 +39,8 @@ export class Chart {
         width: width(),
         height,
         scales: { x: { time: false } },
-        axes: [axis("seconds"), { ...axis(unit), size: 46 }],
+        axes: [{ ...axis("seconds"), size: 30 }, { ...axis(unit), size: 40 }],
+        padding: [8, 8, 0, 0],
         legend: { live: true },
         cursor: { drag: { x: true, y: false, setScale: true } },
         series: [

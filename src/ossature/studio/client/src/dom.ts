@@ -91,14 +91,23 @@ export function facts(pairs: [string, string][]): HTMLElement {
   return made;
 }
 
-/** Nothing where there are no lines. */
-export function listing(title: string, lines: string[], className = ""): HTMLElement[] {
+/** Nothing where there are no lines; those beyond the first `most` are folded away. */
+export function listing(title: string, lines: string[], className = "", most = 5): HTMLElement[] {
   if (lines.length === 0) return [];
   const made = section(title, className);
-  const list = element("ul");
-  list.append(...lines.map((line) => element("li", line)));
-  made.append(list);
+  made.append(bullets(lines.slice(0, most)));
+  if (lines.length > most) {
+    const more = element("details");
+    more.append(element("summary", `${lines.length - most} more`), bullets(lines.slice(most)));
+    made.append(more);
+  }
   return [made];
+}
+
+function bullets(lines: string[]): HTMLUListElement {
+  const made = element("ul");
+  made.append(...lines.map((line) => element("li", line)));
+  return made;
 }
 
 export const mm = (value: number | null | undefined, digits = 1): string =>

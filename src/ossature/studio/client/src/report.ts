@@ -107,7 +107,9 @@ function switches(stage: Stage, shown: Shown[], sources: Sources): HTMLElement {
   }
   const { cloud, poses } = sources;
   const follow = (frame: number, out: THREE.Vector3): boolean =>
-    poses ? poses.place(frame, 0, out) : (cloud?.read(frame, 0, out) ?? false);
+    // along the floor only: the picture should not bob with every step
+    (poses ? poses.place(frame, 0, out) : (cloud?.read(frame, 0, out) ?? false)) &&
+    Number.isFinite(out.setZ(0).x);
   const goAlong = (on: boolean) => {
     stage.follow = on ? follow : null;
   };
@@ -144,7 +146,7 @@ function side(data: ReportData): HTMLElement {
   made.append(...listing("Take note", data.warnings, "notes"));
   made.append(...listing("To know the joints better", data.advice, "advice"));
   if (data.bodies.length) made.append(hierarchy(data.bodies), limbTable(data.bodies));
-  made.append(...listing("What was done to the data", data.history, "history"));
+  made.append(...listing("What was done to the data", data.history, "history", 20));
   return made;
 }
 
@@ -166,6 +168,7 @@ async function build(): Promise<void> {
   const { shown, markers } = await fill(stage, data, sources, frames);
   left.append(switches(stage, shown, sources), timeline(player, data));
   player.onFrame((frame) => stage.show(frame));
+  stage.lookAtAll();
   const sets = await distances(data);
   if (sets.length) {
     new ResidualPanel(left, sets, player, (set, index) => {
@@ -182,7 +185,6 @@ async function build(): Promise<void> {
     event.preventDefault();
   });
   player.seek(0);
-  stage.lookAtAll();
   document.body.dataset.ready = "yes";
 }
 

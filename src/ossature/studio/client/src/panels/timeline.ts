@@ -15,6 +15,8 @@ export const KINDS: Record<string, string> = {
   mark: "marks",
 };
 const LANE = 14;
+/** Spans of a kind up to which each tells its name under the pointer. */
+const NAMED = 1000;
 /** Spans that are listed as buttons; the lanes show all. */
 const LISTED = 200;
 
@@ -92,7 +94,8 @@ function lanes(player: Player, options: TimelineOptions, kinds: string[]): HTMLE
   kinds.forEach((kind, lane) => {
     const own = spans.filter((span) => span.kind === kind);
     labels.append(element("span", `${KINDS[kind]} ${own.length}`));
-    chart.append(...own.map((span) => mark(span, lane, frames)));
+    if (own.length > NAMED) chart.append(outline(kind, own, lane, frames));
+    else chart.append(...own.map((span) => mark(span, lane, frames)));
   });
   const head = drawn("line", { class: "playhead", y1: 0, y2: height });
   chart.append(head);
@@ -128,6 +131,16 @@ function mark(span: Span, lane: number, frames: number): SVGRectElement {
   title.textContent = told(span);
   made.append(title);
   return made;
+}
+
+/** So many that names would not be read: one shape for all. */
+function outline(kind: string, spans: Span[], lane: number, frames: number): SVGPathElement {
+  const top = lane * LANE + 2;
+  const boxes = spans.map(({ first, last }) => {
+    const width = Math.max(1, (1000 * (last - first + 1)) / frames);
+    return `M${((1000 * first) / frames).toFixed(2)} ${top}h${width.toFixed(2)}v${LANE - 4}h${(-width).toFixed(2)}z`;
+  });
+  return drawn("path", { class: `mark kind-${kind}`, d: boxes.join("") });
 }
 
 const told = (span: Span): string =>

@@ -100,7 +100,7 @@ export class Stage {
     const radius = 0.5 * box.getSize(new THREE.Vector3()).length();
     const half = THREE.MathUtils.degToRad(this.camera.fov / 2);
     const narrow = Math.min(1, this.camera.aspect);
-    const away = (1.02 * radius) / Math.sin(Math.atan(Math.tan(half) * narrow));
+    const away = (0.93 * radius) / Math.sin(Math.atan(Math.tan(half) * narrow));
     this.controls.target.copy(centre);
     this.camera.position.set(1.0, -1.0, 0.38).setLength(away).add(centre);
     this.camera.near = away / 100;
