@@ -64,7 +64,7 @@ function transport(player: Player, { stride, rate }: TimelineOptions): HTMLEleme
   return bar;
 }
 
-function speedChoice(player: Player): HTMLSelectElement {
+export function speedChoice(player: Player): HTMLSelectElement {
   const made = element("select");
   made.setAttribute("aria-label", "speed");
   for (const speed of [0.1, 0.25, 0.5, 1, 2, 4]) {

@@ -326,10 +326,16 @@ export class App {
     else if (key === "f") this.view.lookAtAll();
     else if (key === "a") this.setAssigning(!this.assigning);
     else if (key === "delete") this.curves.cut();
+    else if (key === "," || key === ".") this.seekEvent(key === "." ? 1 : -1);
     else if (key === "escape") this.escape();
     else if (key === "?") keysDialog();
     else return;
     event.preventDefault();
+  }
+
+  private seekEvent(step: 1 | -1): void {
+    const frame = this.timeline.nextEvent(step);
+    if (frame !== null) this.player.seek(frame);
   }
 
   private escape(): void {

@@ -196,6 +196,7 @@ const KEYS: [string, string][] = [
   ["Space", "play, pause"],
   ["← →", "one frame; with Shift ten, in the curves: select"],
   ["Home End", "first, last frame"],
+  [", .", "to the event before, after"],
   ["f", "frame the figure in the 3D view"],
   ["a", "assign: click a marker, then a body"],
   ["Delete", "cut the selected samples"],

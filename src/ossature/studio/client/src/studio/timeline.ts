@@ -6,6 +6,8 @@ import { follow, make } from "./elements";
 import { type FrameWindow } from "./frame_window";
 
 const EDGE = 6;
+/** Kinds of events that have a colour of their own. */
+const TINTED = new Set(["gap", "swap", "slip", "held", "improbable", "attachment"]);
 
 export interface PlantActions {
   seek(frame: number): void;
@@ -58,6 +60,16 @@ export class Timeline {
     this.now.style.left = `${100 * share}%`;
   }
 
+  /** The nearest frame before or after this one at which something begins. */
+  nextEvent(step: 1 | -1): number | null {
+    const starts = this.spans
+      .filter((span) => span.kind !== "contact")
+      .map((span) => span.first)
+      .filter((first) => step * (first - this.frame) > 0);
+    if (starts.length === 0) return null;
+    return step > 0 ? Math.min(...starts) : Math.max(...starts);
+  }
+
   private plants(): Plant[] {
     return this.spans
       .filter((span) => span.kind === "contact")
@@ -78,14 +90,16 @@ export class Timeline {
     const brush = canvas.getContext("2d");
     if (brush === null) return;
     const counts = new Map<string, number>();
+    const colours = new Map<string, string>();
     for (const span of this.spans) {
       if (span.kind === "contact") continue;
       counts.set(span.kind, (counts.get(span.kind) ?? 0) + 1);
       const from = width * this.frames.share(span.first - 0.5);
       const to = width * this.frames.share(span.last + 0.5);
       if (to < 0 || from > width) continue;
-      brush.fillStyle = colour(span.kind === "gap" ? "before" : "accent");
-      brush.globalAlpha = span.kind === "gap" ? 0.45 : 0.9;
+      brush.fillStyle = colours.get(span.kind) ?? colour(TINTED.has(span.kind) ? span.kind : "accent");
+      colours.set(span.kind, String(brush.fillStyle));
+      brush.globalAlpha = span.kind === "gap" ? 0.5 : 0.9;
       brush.fillRect(from, 0, Math.max(scale, to - from), height);
     }
     const said = [...counts].map(([kind, n]) => `${n} ${kind}${n === 1 ? "" : "s"}`).join(", ");

@@ -1,16 +1,9 @@
 // Playing: buttons, the slider over the whole take, the frame by number.
 
 import { button } from "../dom";
+import { speedChoice } from "../panels/timeline";
 import { type Player } from "../player";
-import { choice, make, number } from "./elements";
-
-const SPEEDS = [
-  ["0.1", "⅒ speed"],
-  ["0.25", "¼ speed"],
-  ["0.5", "½ speed"],
-  ["1", "real time"],
-  ["2", "2 × speed"],
-] as const;
+import { make, number } from "./elements";
 
 export class Transport {
   readonly element = make("div", { class: "transport", role: "group", "aria-label": "Playing" });
@@ -25,11 +18,8 @@ export class Transport {
     this.play.setAttribute("aria-label", "Play");
     const box = number("frame", 0, { min: 0, class: "short" }, (frame) => player.seek(frame));
     this.frame = box.input;
-    const speed = choice("", SPEEDS, (value) => (player.speed = Number(value)));
-    speed.select.value = "1";
-    speed.select.setAttribute("aria-label", "Speed");
     this.slider.addEventListener("input", () => player.seek(this.slider.valueAsNumber));
-    this.element.append(this.play, this.slider, box.field, this.clock, speed.select);
+    this.element.append(this.play, this.slider, box.field, this.clock, speedChoice(player));
     player.onState((playing) => {
       this.play.textContent = playing ? "❚❚" : "▶";
       this.play.setAttribute("aria-label", playing ? "Pause" : "Play");
