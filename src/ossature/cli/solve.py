@@ -14,6 +14,7 @@ from ossature.cli import options
 @options.own_set
 @options.hips
 @click.option("--skeleton", type=options.FILE, help="A subject calibrated before: skeleton.json.")
+@click.option("--passport", type=options.FILE, help="A performer known before: passport.json.")
 @click.option(
     "--static", type=options.FILE, multiple=True, help="Take that only helps to calibrate."
 )
@@ -31,6 +32,7 @@ def solve(
     own_set: Path | None,
     hips: str,
     skeleton: Path | None,
+    passport: Path | None,
     static: tuple[Path, ...],
     measured: Path | None,
     formats: str,
@@ -44,26 +46,28 @@ def solve(
     """Turn the recordings in FILES into a rig with clean motion.
 
     Several files of one subject calibrate together. Writes skeleton.json, motion.bvh, motion.glb,
-    summary.json and report.html.
+    summary.json, report.html and the subject's passport.json.
 
     Example: ossature solve walk.c3d -o walk
     """
     from ossature import pipeline
     from ossature.formats import read
     from ossature.formats.measured import read_measured
+    from ossature.formats.passport_json import read_passport, write_passport
 
     asked = pipeline.SolveOptions(
         template=template,
         own_set=own_set,
         hips=hips,
         skeleton=None if skeleton is None else read(skeleton).skeleton(),
+        passport=None if passport is None else read_passport(passport),
         clean=not no_clean,
         smooth=smooth,
     )
     lengths = None if measured is None else read_measured(measured)
     with options.progress() as saying:
         solved = pipeline.solve(*files, static=static, options=asked, progress=saying)
-    names = [one.recording.subject or Path(one.recording.source.file).stem for one in solved]
+    names = _folders(solved)
     endings = options.endings(formats)
     for one, name in zip(solved, names, strict=True):
         folder = output if len(solved) == 1 else output / name
@@ -75,6 +79,22 @@ def solve(
         else:
             click.echo(_told(one))
             click.echo(folder)
+    known = pipeline.passports_of(solved, files)
+    for subject, each in known.items():
+        folder = output if len(known) == 1 else output / subject
+        write_passport(folder / "passport.json", each)
+
+
+def _folders(solved) -> list[str]:
+    """A folder for each take: by the subject where there is one take of each, else by the file."""
+    subjects = [one.recording.subject for one in solved]
+    files = [Path(one.recording.source.file).stem for one in solved]
+    if len(set(subjects)) == len(solved):
+        return [subject or file for subject, file in zip(subjects, files, strict=True)]
+    if len(set(files)) == len(solved):
+        return files
+    both = zip(files, subjects, strict=True)
+    return [f"{file} {subject}".strip() for file, subject in both]
 
 
 def _told(solved) -> str:

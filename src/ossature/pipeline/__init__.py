@@ -2,6 +2,7 @@
 
 from ossature.pipeline.deliver import deliver, summary_of
 from ossature.pipeline.mapping import MapOptions, map_to
+from ossature.pipeline.passport import passports_of
 from ossature.pipeline.take import (
     Solved,
     SolveOptions,
@@ -18,6 +19,7 @@ __all__ = [
     "calibrate_subject",
     "deliver",
     "map_to",
+    "passports_of",
     "prepared",
     "set_of",
     "solve",

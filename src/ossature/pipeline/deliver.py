@@ -75,6 +75,7 @@ def summary_of(solved: Solved) -> dict:
         "held_frames": list(solved.motion.held),
         "contacts": [{"body": c.body, "frames": list(c.frames)} for c in solved.contacts],
         "warnings": list(solved.warnings),
+        **({} if solved.findings is None else {"passport": solved.findings.facts()}),
         "seconds": solved.seconds,
     }
 

@@ -17,10 +17,12 @@ from ossature.clean import find_swaps, remove_spikes, repair_swaps
 from ossature.errors import NotEnoughData, UnknownName
 from ossature.formats import read
 from ossature.maths.quat import Array
+from ossature.pipeline.against import Findings, hold_against
 from ossature.pose.contacts import Contact, contacts_of
 from ossature.pose.frames import PoseOptions
 from ossature.pose.solve import solve as solve_pose
 from ossature.values import Event, Motion, Recording, Skeleton, Swap, Take
+from ossature.values.passport import Passport
 
 Progress = Callable[[str], None]
 Chosen = tuple[MarkerSet, dict[str, Landmark]] | None
@@ -40,6 +42,8 @@ class SolveOptions:
     """Regression for the hip centres: ``harrington``, ``davis`` or ``seidel``."""
     skeleton: Skeleton | None = None
     """A subject calibrated before; then only the poses are solved."""
+    passport: Passport | None = None
+    """A performer known before: each take is held against it and solved with what it says."""
     limits: bool = False
     """Keep joints within the limits of ``skeleton``."""
     clean: bool = True
@@ -64,6 +68,8 @@ class Solved:
     seconds: dict[str, float] = field(default_factory=dict)
     contacts: tuple[Contact, ...] = ()
     """Feet that stand on the ground."""
+    findings: Findings | None = None
+    """What differs from the passport, where one was given."""
 
     @property
     def skeleton(self) -> Skeleton:
@@ -152,23 +158,46 @@ def _solve_subject(
     chosen = set_of(everything, options)
     with watch.stage("clean", "looking for swapped labels and spikes"):
         everything, swaps = zip(*(prepared(t, chosen, options) for t in everything), strict=True)
-    skeleton, doubts = options.skeleton, ()
-    if skeleton is None:
-        with watch.stage("calibrate", f"calibrating {name or 'the subject'}"):
-            calibration = calibrate_subject(everything, chosen, options, name)
-            skeleton, doubts = calibration.skeleton, calibration.doubts
+    with watch.stage("calibrate", f"calibrating {name or 'the subject'}"):
+        plans = _plans(name, everything, len(takes), chosen, options)
     set_name = chosen[0].name if chosen else ""
     return [
-        _solve_take(
-            take,
-            replace(skeleton, events=(*skeleton.events, *found)),
-            set_name,
-            doubts,
-            watch,
-            options,
-        )
-        for take, found in zip(everything[: len(takes)], swaps, strict=False)
+        _solve_take(take, plan, found, set_name, watch, options)
+        for take, plan, found in zip(everything[: len(takes)], plans, swaps, strict=False)
     ]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What a take is solved with."""
+
+    skeleton: Skeleton
+    warnings: tuple[str, ...] = ()
+    findings: Findings | None = None
+
+
+def _plans(
+    name: str, takes: Sequence[Recording], n: int, chosen: Chosen, options: SolveOptions
+) -> list[_Plan]:
+    """For each of the first ``n`` takes."""
+    if options.skeleton is not None:
+        return [_Plan(options.skeleton)] * n
+    if options.passport is not None:
+        return [_by_passport(name, take, options.passport, chosen, options) for take in takes[:n]]
+    calibration = calibrate_subject(takes, chosen, options, name)
+    return [_Plan(calibration.skeleton, calibration.doubts)] * n
+
+
+def _by_passport(
+    name: str, take: Recording, passport: Passport, chosen: Chosen, options: SolveOptions
+) -> _Plan:
+    findings, own = hold_against(
+        passport, take, lambda: calibrate_subject([take], chosen, options, name)
+    )
+    if own is None:
+        assert findings.skeleton is not None
+        return _Plan(findings.skeleton, findings.sentences(), findings)
+    return _Plan(own.skeleton, (*findings.sentences(), *own.doubts), findings)
 
 
 def set_of(takes: Sequence[Recording], options: SolveOptions) -> Chosen:
@@ -203,12 +232,13 @@ def _cleaned(recording: Recording) -> tuple[Recording, tuple[Swap, ...]]:
 
 def _solve_take(
     recording: Recording,
-    skeleton: Skeleton,
+    plan: _Plan,
+    swaps: tuple[Swap, ...],
     set_name: str,
-    doubts: tuple[str, ...],
     watch: Stopwatch,
     options: SolveOptions,
 ) -> Solved:
+    skeleton = replace(plan.skeleton, events=(*plan.skeleton.events, *swaps))
     with watch.stage("solve", f"solving {recording.n_frames} frames"):
         result = solve_pose(
             recording,
@@ -221,8 +251,16 @@ def _solve_take(
     errors[:, [recording.index(name) for name in result.marker_names]] = result.marker_error
     motion, errors = with_passengers(recording, result.motion, errors)
     motion = _with_marker_rms(motion, recording.names, errors)
-    contacts = contacts_of(motion)
-    return Solved(recording, motion, errors, set_name, doubts, dict(watch.seconds), contacts)
+    return Solved(
+        recording,
+        motion,
+        errors,
+        set_name,
+        plan.warnings,
+        dict(watch.seconds),
+        contacts_of(motion),
+        plan.findings,
+    )
 
 
 def _with_marker_rms(motion: Motion, names: Sequence[str], errors: Array) -> Motion:
