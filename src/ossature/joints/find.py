@@ -10,6 +10,7 @@ from ossature.joints import hierarchy
 from ossature.joints.centre import PairFits, fit_pairs
 from ossature.joints.checks import check_bodies, check_motion, without_poses
 from ossature.joints.coach import advise
+from ossature.joints.finish import FinishedJoint, finish_joints
 from ossature.joints.loops import (
     Closure,
     as_attachment,
@@ -20,7 +21,6 @@ from ossature.joints.loops import (
 from ossature.joints.looseness import FINEST, fit_looseness, spread_of_bodies
 from ossature.joints.noise import PoseNoise, estimate_noise
 from ossature.joints.outliers import impossible_poses
-from ossature.joints.refine import refine_joint
 from ossature.joints.residuals import products_of_frames, residual_vectors
 from ossature.joints.rings import cut_rings
 from ossature.joints.slips import MOST as MOST_SLIPS
@@ -32,8 +32,6 @@ from ossature.values.arrays import Array
 
 LOOSE_JOINT = 0.05
 """Metres: two bodies that miss each other by more than this share no joint."""
-UNKNOWN = 0.03
-"""Metres: a joint whose deviation along its least turned axis exceeds this is a hinge."""
 MOST_FLIPS = 3
 """Rounds of leaving out impossible poses; each lets the next see smaller ones."""
 
@@ -83,8 +81,9 @@ def joints(
     closures, attachments = _closures(solution, spread)
     if parents is None:
         solution = _without_loops(solution, closures)
-    connections = [_connection(solution, *link, robust=robust) for link in solution.order]
     bodies = solution.bodies
+    finished = finish_joints(bodies, solution.noise, solution.fits, solution.order, robust=robust)
+    connections = [_connection(solution, joint) for joint in finished]
     return Joints(
         root=bodies.names[solution.root],
         connections=tuple(connections),
@@ -254,66 +253,28 @@ def _root(
     return hierarchy.central_body(fits.first, fits.second, tree.edges, bodies.n_bodies, travel)
 
 
-def _connection(
-    solution: Solution, parent: int, child: int, row: int, *, robust: bool
-) -> Connection:
-    """The joint of one edge, finished on the frames themselves; ``c`` first, then ``l``."""
-    bodies, fits = solution.bodies, solution.fits
-    swap = int(fits.first[row]) != child
-    turn = np.r_[3:6, 0:3] if swap else np.arange(6)
-    centres, covariance = fits.centres[row][turn], fits.covariance[row][np.ix_(turn, turn)]
-    kind = _kind(fits, row)
-    slide = fits.axes[row].reshape(6)[turn] / np.sqrt(2.0)
-
-    def refined(start: Array, free: Array) -> tuple[Array, Array]:
-        ends = (child, parent)
-        better = refine_joint(bodies, ends, start, solution.noise, free=free, robust=robust)
-        return (start, covariance) if better is None else (better.centres, better.covariance)
-
-    if kind == "ball":
-        centres, covariance = refined(centres, np.eye(6))
-        kind = "hinge" if _slides(covariance) else kind
-    if kind == "hinge":
-        centres, covariance = refined(centres - slide * (slide @ centres), _all_but(slide))
-    misfit = residual_vectors(bodies, (child, parent), centres)
+def _connection(solution: Solution, joint: FinishedJoint) -> Connection:
+    """A finished joint with its place in the hierarchy."""
+    bodies, fits, tree = solution.bodies, solution.fits, solution.tree
+    misfit = residual_vectors(bodies, (joint.child, joint.parent), joint.centres)
     rms = float(np.sqrt(np.nanmean(np.sum(misfit**2, axis=-1))))
-    axes = fits.axes[row][::-1] if swap else fits.axes[row]
-    place = solution.tree.edges.index(row)
-    tree = solution.tree
-    margin, rival = min(tree.margins[place], tree.bare[place]), tree.rivals[place]
-    names = bodies.names
+    place = tree.edges.index(joint.row)
+    rival = tree.rivals[place]
+    names, hinge = bodies.names, joint.kind == "hinge"
     return Connection(
-        parent=names[parent],
-        child=names[child],
-        in_parent=centres[3:],
-        in_child=centres[:3],
-        covariance=covariance,
+        parent=names[joint.parent],
+        child=names[joint.child],
+        in_parent=joint.centres[3:],
+        in_child=joint.centres[:3],
+        covariance=joint.covariance,
         rms=rms,
-        kind="free" if rms > LOOSE_JOINT else kind,
-        axis_in_parent=axes[1] if kind == "hinge" else None,
-        axis_in_child=axes[0] if kind == "hinge" else None,
-        margin=float(margin),
+        kind="free" if rms > LOOSE_JOINT else joint.kind,
+        axis_in_parent=joint.axes[1] if hinge else None,
+        axis_in_child=joint.axes[0] if hinge else None,
+        margin=float(min(tree.margins[place], tree.bare[place])),
         rival=None if rival < 0 else (names[fits.first[rival]], names[fits.second[rival]]),
         ambiguous=bool(hierarchy.in_doubt(tree, fits)[place]),
     )
-
-
-def _kind(fits: PairFits, row: int) -> str:
-    if fits.silent[row, 1:].any():
-        return "fixed"
-    return "hinge" if fits.silent[row, 0] else "ball"
-
-
-def _slides(covariance: Array) -> bool:
-    """Whether a joint is known but for one direction: all the rest of its motion is unrest."""
-    deviations = np.sqrt(np.linalg.eigvalsh(covariance[3:, 3:]))
-    return bool(deviations[2] > UNKNOWN and deviations[1] < 0.2 * deviations[2])
-
-
-def _all_but(way: Array) -> Array:
-    """(6, 5) unit directions square to a unit direction (6,)."""
-    complement, _ = np.linalg.qr(np.column_stack([way, np.eye(6)]))
-    return complement[:, 1:6]
 
 
 def _distances(bodies: Bodies, connections: list[Connection]) -> Array:

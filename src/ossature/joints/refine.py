@@ -21,28 +21,46 @@ MAX_FRAMES = 20_000
 """A longer take is thinned to this for the last step."""
 STEP = 1e-6
 MAX_ITERATIONS = 12
-ARTEFACT = 2.2
-"""What smooth residuals are worth: skin and straps slide as joints bend, so more frames do not
-average them out, and the fit hides a part of them. With this factor the stated deviations of
-performers with 5–20 mm of soft tissue are honest (docs/accuracy.md)."""
-ASIDE = 2
-"""Frames between a residual and the postures that may explain it."""
 HUBER = 2.5
 """Residuals beyond this many standard deviations count less, where asked."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RefinedJoint:
-    """A joint between two bodies and how well it is known."""
+    """A joint between two bodies, and the equations that say how well it is known.
+
+    Rows of frames that count less are scaled down, so that all sums over rows are weighted ones.
+    """
 
     centres: Array
     """(6,) the joint in the first body's frame and in the second's."""
-    covariance: Array
-    """(6, 6) square metres."""
+    free: Array
+    """(6, n_free) directions of the six coordinates that were fitted."""
+    frames: np.ndarray
+    """(n_frames,) the frames of the take that were used."""
+    weights: Array
+    """(n_frames,) by how much each row was scaled."""
+    residuals: Array
+    """(n_frames, 3) in units of noise."""
+    slopes: Array
+    """(n_frames, 3, n_free) derivative of the residuals along ``free``, per metre."""
+    ridge: float
+    """Curvature that the prior adds in every direction, per square metre."""
+    unit: float
+    """The unit of noise at this joint, metres."""
+    feigned: float
+    """Curvature that orientation noise alone would show, per square metre."""
+
+    @property
+    def hessian(self) -> Array:
+        """(n_free, n_free) curvature of half the sum of squares, per square metre."""
+        own = np.einsum("kia,kib->ab", self.slopes, self.slopes)
+        return own + self.ridge * np.eye(own.shape[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Problem:
+    frames: np.ndarray
     turns: Array
     gaps: Array
     place: float
@@ -66,6 +84,14 @@ class _Problem:
         ]
         return np.stack(columns, axis=-1)
 
+    def unit(self, centres: Array) -> float:
+        """Standard deviation per axis that pose noise gives the residual, metres."""
+        swept = sum(
+            float(np.trace(turning) * arm @ arm - arm @ turning @ arm)
+            for arm, turning in ((centres[:3], self.first), (centres[3:], self.second))
+        )
+        return float(np.sqrt(self.place + swept / 3.0))
+
 
 def refine_joint(
     bodies: Bodies,
@@ -82,35 +108,44 @@ def refine_joint(
     Parameters
     ----------
     free : (6, n_free)
-        Directions of the six coordinates that the motion determines; the others stay as they are
-        and keep the prior's uncertainty. All six by default.
+        Directions of the six coordinates that the motion determines; the others stay as they are.
+        All six by default.
     robust
         Weigh residuals by Huber's rule, so that outliers count less.
     """
     problem = _problem(bodies, pair, noise)
-    if len(problem.gaps) < 10:
+    if len(problem.frames) < 10:
         return None
     basis = np.eye(6) if free is None else free
     centres = np.array(centres, dtype=float)
-    ridge = np.zeros((basis.shape[1], basis.shape[1]))
+    ridge = 0.0
     for _ in range(MAX_ITERATIONS):
-        residuals = problem.residuals(centres)
-        slopes = problem.slopes(centres, basis)
-        weights = _huber(residuals) if robust else np.ones(len(residuals))
-        ridge = _variance(residuals, weights) / prior**2 * np.eye(basis.shape[1])
-        hessian = np.einsum("kia,k,kib->ab", slopes, weights, slopes) + ridge
-        gradient = np.einsum("kia,k,ki->a", slopes, weights, residuals)
-        gradient += ridge @ (basis.T @ centres)
+        residuals, slopes, weights = _equations(problem, centres, basis, robust=robust)
+        ridge = _variance(residuals, weights) / prior**2
+        hessian = np.einsum("kia,kib->ab", slopes, slopes) + ridge * np.eye(basis.shape[1])
+        gradient = np.einsum("kia,ki->a", slopes, residuals) + ridge * basis.T @ centres
         step = basis @ np.linalg.solve(hessian, gradient)
         centres = centres - step
         if np.abs(step).max() < 1e-7 * prior:
             break
+    residuals, slopes, weights = _equations(problem, centres, basis, robust=robust)
+    unit = problem.unit(centres)
+    turning = float(np.trace(problem.first + problem.second)) * 2.0 / 3.0
+    feigned = float(np.sum(weights**2)) * turning / unit**2
+    return RefinedJoint(
+        centres, basis, problem.frames, weights, residuals, slopes, ridge, unit, feigned
+    )
+
+
+def _equations(
+    problem: _Problem, centres: Array, basis: Array, *, robust: bool
+) -> tuple[Array, Array, Array]:
+    """Residuals and slopes with each frame's row scaled by its weight, and the weights."""
     residuals, slopes = problem.residuals(centres), problem.slopes(centres, basis)
-    weights = _huber(residuals) if robust else np.ones(len(residuals))
-    artefact = ARTEFACT * _smooth_variance(residuals, problem.turns)
-    covariance = _covariance(residuals, slopes, weights, ridge, artefact)
-    silent = np.eye(6) - basis @ basis.T
-    return RefinedJoint(centres, basis @ covariance @ basis.T + prior**2 * silent)
+    if not robust:
+        return residuals, slopes, np.ones(len(residuals))
+    weights = np.sqrt(_huber(residuals))
+    return weights[:, None] * residuals, weights[:, None, None] * slopes, weights
 
 
 def _problem(bodies: Bodies, pair: tuple[int, int], noise: PoseNoise) -> _Problem:
@@ -122,6 +157,7 @@ def _problem(bodies: Bodies, pair: tuple[int, int], noise: PoseNoise) -> _Proble
     place = noise.position[i] ** 2 + noise.position[j] ** 2
     swept = np.trace(noise.rotation[i] + noise.rotation[j]) * 0.01
     return _Problem(
+        frames=both,
         turns=quat.to_matrix(quat.between(q_first, q_second)),
         gaps=quat.rotate(quat.inverse(q_first), apart),
         # data without noise still needs a scale, whatever it is
@@ -141,67 +177,5 @@ def _huber(residuals: Array) -> Array:
 
 def _variance(residuals: Array, weights: Array) -> float:
     """Mean square per coordinate: 1 when the noise is as stated."""
-    freedom = max(3.0 * weights.sum() - 6.0, 1.0)
-    return float(np.sum(weights[:, None] * residuals**2) / freedom)
-
-
-def _covariance(
-    residuals: Array, slopes: Array, weights: Array, ridge: Array, artefact: float
-) -> Array:
-    """Covariance of the estimate from the scatter of its own equations.
-
-    Frames whose errors go together, as those of skin and loose straps do, count as fewer: the
-    scatter is summed over lags up to where the residuals forget each other.
-    """
-    hessian = np.einsum("kia,k,kib->ab", slopes, weights, slopes) + ridge
-    scores = np.einsum("kia,k,ki->ka", slopes, weights, residuals)
-    n_lags = _memory(residuals)
-    scatter = scores.T @ scores
-    for lag in range(1, n_lags + 1):
-        share = scores[lag:].T @ scores[:-lag]
-        scatter += (1.0 - lag / (n_lags + 1)) * (share + share.T)
-    # where the prior decides, the data's scatter is zero and the prior's own spread remains
-    scatter += ridge
-    inverse = np.linalg.inv(hessian)
-    return inverse @ scatter @ inverse + artefact * weights.sum() * inverse
-
-
-def _smooth_variance(residuals: Array, turns: Array) -> float:
-    """Variance per coordinate of what is no white noise; 0 for white noise.
-
-    Skin and straps move with the posture: what the turns (n_frames, 3, 3) between the two bodies
-    explain of the residuals shows far smaller artefacts than likeness from frame to frame does.
-    """
-    power = float(np.mean(residuals**2))
-    alike = float(np.mean(residuals[1:] * residuals[:-1]))
-    # a frame's own turn shares its noise with the residual: take those before and after it
-    posture = _posture(0.5 * (turns[: -2 * ASIDE] + turns[2 * ASIDE :]))
-    n_frames, n_terms = posture.shape
-    within = residuals[ASIDE:-ASIDE]
-    explained = float(np.sum((posture.T @ within) ** 2)) / within.size
-    by_chance = power * n_terms / n_frames
-    shown = explained > by_chance * (1.0 + 4.0 * np.sqrt(2.0 / (3.0 * n_terms)))
-    if not shown and alike < 4.0 * power / np.sqrt(residuals.size):
-        return 0.0
-    return max(alike, explained - by_chance, 0.0)
-
-
-def _posture(turns: Array) -> Array:
-    """(n_frames, n_terms) orthonormal functions of the posture: turns and their products."""
-    linear = turns.reshape(len(turns), 9)
-    linear = linear - linear.mean(axis=0)
-    first, second = np.triu_indices(9)
-    terms = np.column_stack([np.ones(len(turns)), linear, linear[:, first] * linear[:, second]])
-    vectors, sizes, _ = np.linalg.svd(terms, full_matrices=False)
-    return vectors[:, sizes > 1e-3 * sizes[0]]
-
-
-def _memory(residuals: Array) -> int:
-    """Frames after which residuals are no longer alike; 0 for white noise."""
-    centred = residuals - residuals.mean(axis=0)
-    power = np.sum(centred**2)
-    limit = max(0.1, 3.0 / np.sqrt(centred.size))
-    for lag in range(1, len(centred) // 10):
-        if np.sum(centred[lag:] * centred[:-lag]) < limit * power:
-            return 2 * (lag - 1)
-    return len(centred) // 10
+    freedom = max(3.0 * float(np.sum(weights**2)) - 6.0, 1.0)
+    return float(np.sum(residuals**2) / freedom)

@@ -1,0 +1,126 @@
+"""Skin: what moves with the posture, and what it may do to a joint.
+
+The flesh that carries a sensor slides as the joints beside it bend. Take it as a random smooth
+function of their angles with an unknown *gain*, metres of skin per radian. As far as another place
+of the joint would explain it, the fit takes that place, and no residual shows it; the rest of the
+same function stays in the residuals and shows how large the gain is. So the likelihood of the
+residuals gives the gain, and the gain how far the joint may be off. Joints of one person have
+similar skin: they tell one another its usual gain, which helps those that show little themselves.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ossature.joints.refine import RefinedJoint
+from ossature.maths import quat
+from ossature.values import Bodies
+from ossature.values.arrays import Array
+
+GAINS = np.geomspace(1e-8, 1.0, 161)
+"""Gains that are tried, metres per radian."""
+ALIKE = 0.5
+"""Standard deviation of ln gain between the joints of one take."""
+ASIDE = 2
+"""Frames between a residual and the postures that may explain it: a frame's own posture shares its
+noise with the residual."""
+FEWEST = 3
+"""Frames per term below which residuals are not asked."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SkinView:
+    """What one joint's residuals say about its skin."""
+
+    likelihood: Array
+    """(n_gains,) ln likelihood of every gain, up to a constant."""
+    moved: Array
+    """(n_free, n_terms) metres by which a unit gain of each term moves the joint, times rad."""
+
+
+def postures(bodies: Bodies, ends: Sequence[tuple[int, int]]) -> Array:
+    """(n_frames, n_joints, 3) rotation vectors of joints about their means; NaN if not seen."""
+    turns = [quat.between(bodies.rotations[:, i], bodies.rotations[:, j]) for i, j in ends]
+    return np.stack([_about_mean(turn) for turn in turns], axis=1)
+
+
+def _about_mean(turns: Array) -> Array:
+    known = turns[np.isfinite(turns).all(axis=-1)]
+    # the first eigenvector is the mean whatever the signs of the quaternions
+    mean = np.linalg.eigh(known.T @ known)[1][:, -1]
+    return quat.log(quat.between(mean, turns))
+
+
+def terms_of(bent: Array, ends: Sequence[tuple[int, int]], joint: int, frames: Array) -> Array:
+    """(n_frames, n_terms) functions of the posture on which the skin beside a joint may depend.
+
+    The joint's own rotation vector and its squares, and the vectors of all joints of its bodies.
+    """
+    near = [
+        other for other, pair in enumerate(ends) if other != joint and set(pair) & set(ends[joint])
+    ]
+    last = len(bent) - 1
+    before, after = np.maximum(frames - ASIDE, 0), np.minimum(frames + ASIDE, last)
+    around = np.nan_to_num(0.5 * (bent[before] + bent[after]))
+    own = around[:, joint]
+    first, second = np.triu_indices(3)
+    beside = around[:, near].reshape(len(frames), -1)
+    terms = np.concatenate([own, own[:, first] * own[:, second], beside], axis=1)
+    return terms - terms.mean(axis=0)
+
+
+def view_skin(fit: RefinedJoint, terms: Array) -> SkinView:
+    """Likelihood of gains from a joint's residuals; ``terms`` (n_frames, n_terms) of the posture.
+
+    The part of each term that the joint's place explains is taken out of it (restricted maximum
+    likelihood); along the eigenvectors of what is left, residuals are independent.
+    """
+    terms = fit.weights[:, None] * terms
+    n_free = fit.free.shape[1]
+    pull = np.einsum("kia,kf->aif", fit.slopes, terms).reshape(n_free, -1)
+    moved = np.linalg.solve(fit.hessian, pull)
+    left = np.kron(np.eye(3), terms.T @ terms) - pull.T @ moved
+    sizes, ways = np.linalg.eigh(left)
+    shown = sizes > 1e-6 * np.sum(terms**2)
+    power = (ways.T @ (fit.residuals.T @ terms).reshape(-1))[shown] ** 2 / sizes[shown]
+    noise = _slow_variance(fit.residuals, terms)
+    if len(terms) < FEWEST * terms.shape[1]:
+        return SkinView(np.zeros(len(GAINS)), moved / fit.unit)
+    gains = (GAINS / fit.unit) ** 2
+    variance = noise + np.multiply.outer(gains, sizes[shown])
+    likelihood = -0.5 * np.sum(np.log(variance) + power / variance, axis=1)
+    return SkinView(likelihood, moved / fit.unit)
+
+
+def _slow_variance(residuals: Array, terms: Array) -> float:
+    """Variance that slow functions see in what the posture leaves unexplained of the residuals."""
+    rest = residuals - terms @ np.linalg.lstsq(terms, residuals, rcond=1e-6)[0]
+    power = float(np.sum(rest**2))
+    limit = max(0.1, 3.0 / np.sqrt(rest.size))
+    total = 1.0
+    for lag in range(1, len(rest) // 10):
+        alike = float(np.sum(rest[lag:] * rest[:-lag])) / max(power, 1e-300)
+        if alike < limit:
+            break
+        total += 2.0 * alike
+    return max(total * power / rest.size, 1e-300)
+
+
+def mean_square_gains(views: Sequence[SkinView | None]) -> Array:
+    """(n_joints,) expected square of each joint's gain, metres² per rad²; None: no view of it."""
+    seen = [view.likelihood for view in views if view is not None]
+    if not seen:
+        return np.zeros(len(views))
+    scale = np.log(GAINS)
+    usual = -0.5 * ((scale - scale[:, None]) / ALIKE) ** 2
+    usual -= np.logaddexp.reduce(usual, axis=1, keepdims=True)
+    # rows: the usual gain of the take; it is chosen by what all joints say together
+    together = [np.logaddexp.reduce(usual + likelihood, axis=1) for likelihood in seen]
+    prior = usual[int(np.argmax(np.sum(together, axis=0)))]
+    return np.array([_expected(prior if v is None else prior + v.likelihood) for v in views])
+
+
+def _expected(log_weights: Array) -> float:
+    weights = np.exp(log_weights - log_weights.max())
+    return float(weights @ GAINS**2 / weights.sum())
