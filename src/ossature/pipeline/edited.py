@@ -15,6 +15,7 @@ import numpy as np
 from ossature.anatomy import edits as limit_edits
 from ossature.anatomy.axes import axes
 from ossature.anatomy.limits import limits
+from ossature.calibrate.upright import upright
 from ossature.clean.draft import apply_edits
 from ossature.errors import BadValue
 from ossature.formats import read
@@ -29,6 +30,8 @@ from ossature.pipeline.take import (
     set_of,
     solve,
 )
+from ossature.pose.bounds import hold_within
+from ossature.pose.contacts import contacts_of
 from ossature.values import Motion, Recording, Skeleton, Take
 from ossature.values.edits import (
     Assign,
@@ -60,10 +63,19 @@ def solve_edited(
         Instead of the settings that the edits carry.
     """
     take = source if isinstance(source, Take) else read(source)
+    asked = options or options_of(edits.settings)
     recording = take.recording(edits.recording.subject or None).markers()
     changes = [edit for edit in edits.edits if isinstance(edit, RecordingEdit)]
-    rig = solve_rig(apply_edits(recording, changes), edits.edits, edits.settings, options, progress)
+    recording = apply_edits(turned_upright(recording, asked), changes)
+    rig = posed_rig(recording, edits.edits, asked, progress)
+    rig = told_rig(rig, edits.edits, edits.settings, asked, progress)
     return with_motion_edits(rig, edits.edits)
+
+
+def turned_upright(recording: Recording, options: SolveOptions) -> Recording:
+    """z up, as the stages see it, before anything is edited."""
+    chosen = set_of([recording], options)
+    return upright(recording, chosen[1] if chosen else {})
 
 
 def options_of(settings: Settings) -> SolveOptions:
@@ -74,19 +86,6 @@ def options_of(settings: Settings) -> SolveOptions:
         clean=settings.clean,
         smooth=settings.smooth,
     )
-
-
-def solve_rig(
-    recording: Recording,
-    edits: Sequence[Edit],
-    settings: Settings,
-    options: SolveOptions | None = None,
-    progress: Progress = lambda saying: None,
-) -> Solved:
-    """All but the edits of the finished motion, of a recording that is already edited."""
-    options = options or options_of(settings)
-    solved = posed_rig(recording, edits, options, progress)
-    return told_rig(solved, edits, settings, options, progress)
 
 
 def told_rig(
@@ -104,6 +103,28 @@ def told_rig(
         progress("finding movement axes")
         solved = replace(solved, motion=with_axes(solved.motion))
     return solved
+
+
+def as_solved(motion: Motion) -> Solved:
+    """A motion from a file in the place of a solved one; its joints stand for markers."""
+    joints = motion.world()[1]
+    recording = Recording(
+        joints, motion.skeleton.names, motion.rate, motion.skeleton.subject, source=motion.source
+    )
+    return Solved(recording, motion, np.zeros(joints.shape[:2]), "", contacts=contacts_of(motion))
+
+
+def told_motion(motion: Motion, edits: Sequence[Edit], settings: Settings) -> Motion:
+    """A motion from a file with kinds, limits and axes; poses keep to what is said by hand."""
+    said = [edit for edit in edits if isinstance(edit, SetKind | SetLimits)]
+    if settings.limits or said:
+        skeleton = limits(motion)
+        for edit in said:
+            skeleton = with_limit_edit(skeleton, edit)
+        by_hand = _only(skeleton, motion.skeleton, {edit.body for edit in said})
+        rotations = hold_within(by_hand, np.array(motion.rotations), "auto")
+        motion = replace(motion, skeleton=skeleton, rotations=rotations)
+    return with_axes(motion) if settings.axes else motion
 
 
 def with_axes(motion: Motion) -> Motion:
@@ -180,15 +201,19 @@ def _with_limits(
     if not said:
         return replace(solved, motion=replace(solved.motion, skeleton=found))
     # joints that nobody spoke of stay free: what was found there came from this very motion
-    by_hand = [
-        skeleton.body(body.name) if body.name in said else body for body in solved.skeleton.bodies
-    ]
-    asked = replace(options, skeleton=replace(skeleton, bodies=tuple(by_hand)), limits=True)
+    by_hand = _only(skeleton, solved.skeleton, set(said))
+    asked = replace(options, skeleton=by_hand, limits=True)
     again = _again(solved.recording, asked, progress)
     carried = {body.name: body.markers for body in again.skeleton.bodies}
     bodies = [replace(body, markers=carried[body.name]) for body in skeleton.bodies]
     motion = replace(again.motion, skeleton=replace(skeleton, bodies=tuple(bodies)))
     return replace(again, motion=motion, warnings=solved.warnings)
+
+
+def _only(skeleton: Skeleton, other: Skeleton, names: set[str]) -> Skeleton:
+    """These bodies of a skeleton, the rest from another one."""
+    bodies = [skeleton.body(body.name) if body.name in names else body for body in other.bodies]
+    return replace(skeleton, bodies=tuple(bodies))
 
 
 def with_limit_edit(skeleton: Skeleton, edit: SetKind | SetLimits) -> Skeleton:

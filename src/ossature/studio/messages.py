@@ -9,7 +9,8 @@ Big arrays do not travel here but as ``GET /api/arrays/{name}?token=…``, littl
 their shape in the header ``X-Shape`` (``2400,41,3``), and ``X-First``, ``X-Stride``: row i is frame
 first + i · stride. Query: ``first``, ``last`` (default: all frames), ``stride`` (default 1),
 ``dtype`` ``float32`` (NaN = missing) or ``int16`` (−32768 = missing; value = ``X-Origin`` +
-``X-Step`` · integer), ``of`` ``take`` or ``compared`` (the other side of ``Compare``):
+``X-Step`` · integer), ``only`` (columns by number, ``3,4``; default: all), ``of`` ``take`` or
+``compared`` (the other side of ``Compare``):
 
     markers     (n, n_markers, 3)  recording; ``state=before`` untouched, ``after`` edited (default)
     channel     (n_columns, 3, 2)  one marker's x, y, z for the curve panel: least and most of each

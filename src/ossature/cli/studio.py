@@ -1,0 +1,48 @@
+"""ossature studio"""
+
+from pathlib import Path
+
+import click
+
+from ossature.cli import options
+
+
+@click.command()
+@click.argument("file", required=False, type=options.FILE)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for exports.  [default: beside FILE, named after it]",
+)
+@click.option("--port", default=0, metavar="N", help="Port to listen on.  [default: any]")
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+def studio(file: Path | None, output: Path | None, port: int, *, no_browser: bool) -> None:
+    """Look at FILE and edit it in the browser.
+
+    Cut, fill and filter curves, swap markers, say which body a marker is on, set joints, limits,
+    plants and poses; every edit is kept in FILE's .edits.json, which solve --edits reads. Without
+    FILE the studio opens in this folder. It answers only to this machine, and only to the address
+    that it prints.
+
+    Example: ossature studio walk.c3d
+    """
+    from ossature.errors import MissingExtra
+
+    try:
+        from ossature.studio.server import Studio, address, bind, serve
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("ossature"):
+            raise
+        raise MissingExtra(error.name, "the studio", "studio") from None
+    opened = Studio(Path.cwd() if file is None else file.parent, output=output)
+    if file is not None:
+        opened.open(file.name)
+    bound = bind(port)
+    where = address(opened, bound)
+    click.echo(where)
+    if not no_browser:
+        import webbrowser
+
+        webbrowser.open(where)
+    serve(opened, bound)

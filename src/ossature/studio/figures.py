@@ -1,0 +1,142 @@
+"""Values of the stages → what the page is told about them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ossature.maths.runs import runs
+from ossature.pipeline import Solved
+from ossature.pose.by_hand import compact_of
+from ossature.pose.contacts import Contact
+from ossature.report.data import Span
+from ossature.studio.messages import (
+    Figure,
+    FigureBody,
+    FigureCone,
+    FigureMarker,
+    FigureParameter,
+    TakeMarker,
+)
+from ossature.values import Body, Cone, Motion, Skeleton
+from ossature.values.arrays import Array
+
+MOST_SPANS = 1000
+"""Gaps drawn apart on the timeline; where there are more, neighbours are drawn as one."""
+NAMED = 4
+"""Markers of a gap that are named; more are counted."""
+BEYOND = 0.35
+"""Radians that a slider goes beyond what the take shows."""
+
+
+def figure_of(motion: Motion) -> Figure:
+    """The rig of a motion; sliders where its movement axes are known."""
+    skeleton = motion.skeleton
+    offsets, parents = skeleton.offsets, skeleton.parents
+    bodies = tuple(
+        _body(body, parent, offset)
+        for body, parent, offset in zip(skeleton.bodies, parents, offsets, strict=True)
+    )
+    return Figure(bodies, parameters_of(motion), skeleton.subject)
+
+
+def parameters_of(motion: Motion) -> tuple[FigureParameter, ...]:
+    if not knows_axes(motion.skeleton) or not motion.n_frames:
+        return ()
+    compact = compact_of(motion)
+    lows, highs = np.nanmin(compact.angles, axis=0), np.nanmax(compact.angles, axis=0)
+    rows = zip(compact.names, lows.tolist(), highs.tolist(), strict=True)
+    return tuple(FigureParameter(name, low - BEYOND, high + BEYOND) for name, low, high in rows)
+
+
+def knows_axes(skeleton: Skeleton) -> bool:
+    """Whether every limb's movement axes have been found."""
+    return len(skeleton.bodies) > 1 and all(b.movement is not None for b in skeleton.bodies[1:])
+
+
+def _body(body: Body, parent: int, offset: Array) -> FigureBody:
+    joint, limits = body.joint, body.joint.limits
+    covariance = joint.covariance
+    sigma = None if covariance is None else float(np.sqrt(np.linalg.eigvalsh(covariance)[-1]))
+    cone = None if limits is None or limits.cone is None else _cone(limits.cone)
+    return FigureBody(
+        name=body.name,
+        parent=parent,
+        kind=joint.kind,
+        offset=_tuple(offset),
+        in_body=_tuple(joint.in_body),
+        tip=None if body.tip is None else _tuple(body.tip - joint.in_body),
+        length=body.length,
+        rms=joint.rms,
+        sigma=sigma,
+        axes=tuple(_tuple(axis) for axis in joint.axes),
+        rest=_tuple(joint.rest),
+        hinge=None if limits is None else limits.hinge,
+        cone=cone,
+        markers=tuple(
+            FigureMarker(marker.name, _tuple(marker.position - joint.in_body))
+            for marker in body.markers
+        ),
+    )
+
+
+def _cone(cone: Cone) -> FigureCone:
+    return FigureCone(
+        centre=_tuple(cone.centre),
+        axis=_tuple(cone.axis),
+        across=(_tuple(cone.across[0]), _tuple(cone.across[1])),
+        radii=_tuple(cone.radii),
+        polygon=tuple(_tuple(corner) for corner in cone.polygon),
+        twist=cone.twist,
+    )
+
+
+def _tuple(values: Array) -> tuple:
+    return tuple(values.tolist())
+
+
+def take_markers(
+    names: Sequence[str], seen: np.ndarray, solved: Solved | None, chosen: Sequence[int]
+) -> tuple[TakeMarker, ...]:
+    """Some of the recording's markers; ``seen`` is (n_frames, n_markers)."""
+    bodies = {}
+    for body in () if solved is None else solved.skeleton.bodies:
+        bodies.update({marker.name: (body.name, marker.rms) for marker in body.markers})
+    missing = 1.0 - seen[:, list(chosen)].mean(axis=0) if len(seen) else np.ones(len(chosen))
+    return tuple(
+        TakeMarker(names[column], float(share), *bodies.get(names[column], ("", None)))
+        for column, share in zip(chosen, missing, strict=True)
+    )
+
+
+def gap_spans(names: Sequence[str], seen: np.ndarray) -> list[Span]:
+    """Stretches in which markers are missing; close ones together where there are very many."""
+    gone = ~seen
+    found = runs(np.asarray(gone.any(axis=1)))
+    if len(found) > MOST_SPANS:
+        found = _merged(found, len(seen) // MOST_SPANS)
+    spans = []
+    for first, last in found:
+        columns = np.flatnonzero(gone[first : last + 1].any(axis=0))
+        named = ", ".join([names[int(column)] for column in columns[:NAMED]])
+        more = f" and {len(columns) - NAMED} more" if len(columns) > NAMED else ""
+        spans.append(Span("gap", f"{named}{more} not seen", first, last))
+    return spans
+
+
+def _merged(found: Sequence[tuple[int, int]], apart: int) -> list[tuple[int, int]]:
+    """Runs, with those that are no more than ``apart`` frames apart made one."""
+    merged = [found[0]]
+    for first, last in found[1:]:
+        if first - merged[-1][1] <= apart:
+            merged[-1] = (merged[-1][0], last)
+        else:
+            merged.append((first, last))
+    return merged
+
+
+def contact_spans(contacts: Sequence[Contact], skeleton: Skeleton) -> list[Span]:
+    places = {name: index for index, name in enumerate(skeleton.names)}
+    return [
+        Span("contact", f"{each.body} on the ground", *each.frames, places[each.body])
+        for each in contacts
+    ]
