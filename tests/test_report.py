@@ -1,0 +1,207 @@
+"""What the report page is given, without a browser."""
+
+import base64
+import json
+import re
+import zlib
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from conftest import assert_close, assert_rotations_close, real
+from ossature import synth
+from ossature.cli import ossature
+from ossature.errors import NotEnoughData
+from ossature.formats import write
+from ossature.maths import quat
+from ossature.pipeline.looking import pages_of, view
+from ossature.report.data import MISSING, Packed, ReportData
+from ossature.report.pack import pack, pack_whole
+from ossature.report.page import write_report
+from ossature.report.rows import MOST_NUMBERS, distances, gap_spans, stride_for
+from ossature.values import Bodies, Body, Motion, Recording, Skeleton, Take
+
+
+def unpacked(packed: Packed) -> np.ndarray:
+    """As the page does it."""
+    squeezed = zlib.decompress(base64.b64decode(packed.data))
+    halves = np.frombuffer(squeezed, dtype=np.uint8).reshape(2, -1)
+    change = (halves[0].astype(np.uint16) | (halves[1].astype(np.uint16) << 8)).view(np.int16)
+    whole = np.cumsum(change.reshape(packed.shape), axis=0, dtype=np.int16)
+    return np.where(whole == MISSING, np.nan, packed.origin + packed.step * whole.astype(float))
+
+
+@pytest.mark.parametrize("shape", [(1,), (7,), (5, 3), (40, 2, 3), (0, 4, 3)])
+def test_packing_keeps_every_value_to_half_a_step(rng, shape):
+    values = rng.normal(scale=3.0, size=shape)
+    values[rng.random(shape) < 0.2] = np.nan
+    packed = pack(values)
+    assert np.array_equal(np.isnan(unpacked(packed)), np.isnan(values))
+    assert_close(unpacked(packed), values, 0.5001 * packed.step + 1e-12)
+
+
+def test_six_metres_are_packed_to_a_tenth_of_a_millimetre():
+    assert pack(np.linspace(-3.0, 3.0, 100)).step < 1e-4
+
+
+def test_whole_numbers_are_exact():
+    values = np.array([[0, 1, 65534], [7, 32767, 32768]])
+    assert_close(unpacked(pack_whole(values)), values)
+
+
+def test_an_array_that_never_changes_or_is_never_seen():
+    assert_close(unpacked(pack(np.full((4, 2), 7.25))), np.full((4, 2), 7.25))
+    assert np.isnan(unpacked(pack(np.full((4, 2), np.nan)))).all()
+
+
+def test_smooth_motion_takes_half_of_what_its_integers_would():
+    times = np.linspace(0.0, 60.0, 7200)[:, None]
+    swinging = 0.3 * np.sin(times * np.linspace(1.0, 3.0, 30)) + times * 0.05
+    plain = base64.b64encode(np.zeros(swinging.shape, np.int16).tobytes())
+    assert len(pack(swinging).data) < 0.6 * len(plain)
+
+
+@pytest.mark.parametrize(
+    ("n_frames", "numbers"), [(1, 3), (344, 200), (144_000, 218), (10**6, 300)]
+)
+def test_a_page_never_carries_more_than_it_may(n_frames, numbers):
+    stride = stride_for(n_frames, numbers)
+    assert -(-n_frames // stride) * numbers <= MOST_NUMBERS + numbers
+    assert stride == 1 or -(-n_frames // (stride - 1)) * numbers > MOST_NUMBERS
+
+
+def test_distances_tell_the_rms_of_all_frames_though_some_are_left_out(rng):
+    values = np.abs(rng.normal(scale=0.003, size=(90, 3)))
+    values[:, 1] = np.nan
+    told = distances("a and b", ("one", "two", "three"), values, stride=7)
+    assert told.values.shape == (13, 3)
+    assert told.rms_mm[1] is None
+    assert told.rms_mm[0] == pytest.approx(1e3 * np.sqrt(np.mean(values[:, 0] ** 2)))
+
+
+def test_gaps_name_their_markers():
+    places = np.zeros((10, 6, 3))
+    places[2:4, 1] = places[3:6, 4] = np.nan
+    places[8] = np.nan
+    spans = gap_spans(Recording(places, tuple("abcdef"), 100.0))
+    assert [(span.first, span.last) for span in spans] == [(2, 5), (8, 8)]
+    assert spans[0].what == "b, e not seen"
+    assert spans[1].what == "a, b, c, d and 2 more not seen"
+
+
+def test_no_text_ends_the_element_it_stands_in(tmp_path):
+    bad = '</script><script>alert("1")</script><!--'
+    write_report(
+        tmp_path / "page.html",
+        ReportData(title=bad, subject=bad, rate=1.0, frames=1, stride=1, warnings=[bad]),
+    )
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert bad not in page and "<script>alert" not in page
+    inside = re.search(r'id="ossature-data">(.*?)</script>', page, re.DOTALL)
+    assert inside and json.loads(inside[1])["warnings"] == [bad]
+
+
+@pytest.fixture
+def motion() -> Motion:
+    take = synth.perform(synth.human(), synth.walk(seconds=1.5), seed=2)
+    return take.truth.motion
+
+
+def page_of(take: Take) -> ReportData:
+    (page,) = pages_of(take, "x")
+    return page
+
+
+def test_a_motion_is_packed_so_that_its_joints_come_back(motion):
+    page = page_of(Take(motions=(motion,)))
+    assert page.poses is not None and page.poses.joints is None
+    turns, places = motion.world()
+    # steps of the packing: 1e-4 rad and the root's reach over 65 000; chains of at most a metre
+    assert_rotations_close(quat.exp(unpacked(page.poses.turns)), turns, 1e-4)
+    shown = np.zeros_like(places)
+    shown[:, 0] = unpacked(page.poses.root)
+    world = quat.exp(unpacked(page.poses.turns))
+    for index, row in enumerate(page.bodies[1:], start=1):
+        shown[:, index] = shown[:, row.parent] + quat.rotate(
+            world[:, row.parent], np.array(row.offset)
+        )
+    assert_close(shown, places, 5e-4)
+
+
+def test_a_motion_shows_skin_ranges_frames_and_contacts(motion):
+    page = page_of(Take(motions=(motion,)))
+    assert page.figure is not None
+    assert len(page.figure.joints) == len(page.bodies)
+    assert unpacked(page.figure.bodies).max() < len(page.bodies)
+    assert any(row.cone or row.hinge for row in page.bodies)
+    assert all(row.frame for row in page.bodies)
+    assert {span.kind for span in page.spans} >= {"contact"}
+
+
+def test_markers_alone(rng):
+    recording = Recording(rng.normal(size=(5, 2, 3)), ("a", "b"), 50.0, subject="S")
+    page = page_of(Take(recordings=(recording,)))
+    assert page.poses is None and page.bodies == []
+    assert page.points is not None
+    assert_close(unpacked(page.points), recording.positions, 1e-4)
+
+
+def test_rigid_bodies_alone(rng):
+    turns = quat.normalise(rng.normal(size=(6, 2, 4)))
+    bodies = Bodies(rng.normal(size=(6, 2, 3)), turns, ("a", "b"), 50.0)
+    page = page_of(Take(bodies=(bodies,)))
+    assert [row.parent for row in page.bodies] == [-1, -1]
+    assert page.poses is not None and page.poses.joints is not None
+    assert_close(unpacked(page.poses.joints), bodies.positions, 1e-4)
+
+
+def test_a_skeleton_that_does_not_move():
+    page = page_of(Take(skeletons=(Skeleton((Body("only", None),)),)))
+    assert page.frames == 1 and page.figure is None
+
+
+def test_every_subject_has_a_page(rng, tmp_path):
+    people = tuple(
+        Recording(rng.normal(size=(3, 1, 3)), ("m",), 50.0, subject=name) for name in ("A/b", "C")
+    )
+    pages = view(Take(recordings=people), tmp_path)
+    assert [page.name for page in pages] == ["A_b.html", "C.html"]
+
+
+def test_view_of_a_file_prints_where_the_page_is(motion, tmp_path):
+    write(motion, tmp_path / "walk.bvh")
+    asked = ["view", str(tmp_path / "walk.bvh"), "-o", str(tmp_path / "out"), "--no-open"]
+    result = CliRunner().invoke(ossature, asked)
+    assert result.exit_code == 0
+    assert result.stdout.strip() == str(tmp_path / "out" / "report.html")
+    assert "walk.bvh" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
+def test_view_of_a_folder_shows_its_report_or_its_motion(motion, tmp_path):
+    write(motion, tmp_path / "rig" / "motion.bvh")
+    assert view(tmp_path / "rig", tmp_path / "out") == (tmp_path / "out" / "report.html",)
+    (tmp_path / "rig" / "report.html").write_text("kept")
+    assert view(tmp_path / "rig", tmp_path / "out") == (tmp_path / "rig" / "report.html",)
+    assert (tmp_path / "rig" / "report.html").read_text() == "kept"
+
+
+def test_view_of_an_empty_folder_or_take_says_so(tmp_path):
+    with pytest.raises(NotEnoughData, match=r"holds no report and none of motion\.glb"):
+        view(tmp_path, tmp_path)
+    with pytest.raises(NotEnoughData, match="nothing that can be shown"):
+        view(Take(), tmp_path)
+
+
+def test_view_opens_the_browser_unless_told(motion, tmp_path, monkeypatch):
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    write(motion, tmp_path / "walk.bvh")
+    CliRunner().invoke(ossature, ["view", str(tmp_path / "walk.bvh"), "-o", str(tmp_path)])
+    assert opened == [(tmp_path / "report.html").as_uri()]
+
+
+@pytest.mark.parametrize("name", ["cmu-02/02_01.c3d", "cmu-02/02_01.amc"])
+def test_view_of_real_files(name, tmp_path):
+    (page,) = view(real(name), tmp_path)
+    assert page.stat().st_size < 3_000_000
