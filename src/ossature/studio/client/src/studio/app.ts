@@ -2,6 +2,7 @@
 
 import { toggle } from "../dom";
 import { Player, isForPage, playerKey } from "../player";
+import { Again } from "./again";
 import { BodyTree } from "./body_tree";
 import { CurvePanel } from "./curve_panel";
 import { characterDialog, compareDialog, exportDialog, exportedDialog, keysDialog, openDialog, solveDialog } from "./dialogs";
@@ -25,6 +26,7 @@ export class App {
   readonly session = new Session();
   readonly player = new Player(1, 100);
   readonly frames = new FrameWindow();
+  readonly again = new Again(this.session);
   readonly view: View;
   private readonly other: View;
   private readonly glue: Glue;
@@ -63,8 +65,8 @@ export class App {
       open: () => session.welcome && openDialog(session.welcome, (path) => this.open(path), (file) => void this.upload(file)),
       settings: () =>
         session.welcome &&
-        solveDialog(session.welcome, session.state.settings, (settings) =>
-          session.send({ type: "run", stage: "solve", settings, character: "" }),
+        solveDialog(session.welcome, session.state.settings, (stage, settings) =>
+          session.run(stage, settings),
         ),
       compare: () => this.compare(),
       character: () =>
@@ -195,7 +197,8 @@ export class App {
     this.view.stage.setVisible("limits", this.limitsShown);
     this.refreshLists();
     this.choose(this.chosen);
-    this.notices.say("Done.");
+    const rms = session.summary?.marker_rms_mm;
+    this.notices.say(typeof rms === "number" ? `Solved: ${rms.toFixed(1)} mm rms` : "Done");
   }
 
   private refreshLists(): void {

@@ -1,7 +1,7 @@
 // Dialogs: open a file, settings of the solve, compare, export, keys.
 
 import { button, element, table } from "../dom";
-import { type Exported, type Settings, type Welcome } from "../messages";
+import { type Exported, type Run, type Settings, type Welcome } from "../messages";
 import { choice, make } from "./elements";
 import { address } from "./link";
 
@@ -118,18 +118,34 @@ export function settingsForm(
   return { form, read };
 }
 
+/** Stages beside the solve itself, and what they are called. */
+const STAGES: [Run["stage"], string][] = [
+  ["swaps", "Look for swapped labels"],
+  ["contacts", "Find foot plants"],
+  ["limits", "Find joint limits"],
+  ["axes", "Find movement axes"],
+];
+
 export function solveDialog(
   welcome: Welcome,
   now: Settings,
-  solve: (settings: Settings) => void,
+  run: (stage: Run["stage"], settings: Settings) => void,
 ): void {
   const { form, read } = settingsForm(welcome, now);
-  const start = button("Solve", () => {
-    solve(read());
-    made.close();
-  });
-  start.className = "primary";
-  const made = dialog("Solve settings", form, make("footer", {}, start));
+  const start = (stage: Run["stage"], label: string) =>
+    button(label, () => {
+      run(stage, read());
+      made.close();
+    });
+  const solve = start("solve", "Solve");
+  solve.className = "primary";
+  const single = make(
+    "details",
+    { class: "stages" },
+    make("summary", {}, "One stage alone"),
+    ...STAGES.map(([stage, label]) => start(stage, label)),
+  );
+  const made = dialog("Solve settings", form, single, make("footer", {}, solve));
 }
 
 export function compareDialog(

@@ -189,6 +189,6 @@ export class Glue {
   }
 
   private move(): void {
-    this.session.send({ type: "run", stage: "map", settings: null, character: this.path });
+    this.session.run("map", null, this.path);
   }
 }

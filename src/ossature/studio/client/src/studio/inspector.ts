@@ -139,8 +139,12 @@ export class Inspector {
       inputs.forEach((input) => input.addEventListener("change", send));
       return [make("div", { class: "field" }, make("span", {}, `${label} °`), ...inputs)];
     };
-    if (body.kind === "hinge") return pair("angle", "hinge");
-    return [...pair("swing", "swing"), ...pair("twist", "twist")];
+    const fields =
+      body.kind === "hinge"
+        ? pair("angle", "hinge")
+        : [...pair("swing", "swing"), ...pair("twist", "twist")];
+    if (fields.length > 0 || body.kind === "fixed") return fields;
+    return [button("Find limits", () => this.session.run("limits"), "From how far the joints go in this take")];
   }
 
   private posePart(body: FigureBody): HTMLElement {

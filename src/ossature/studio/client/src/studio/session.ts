@@ -10,6 +10,7 @@ import {
   type Opened,
   type Pose,
   type Progress,
+  type Run,
   type Settings,
   type Solved,
   type TakeState,
@@ -82,6 +83,11 @@ export class Session {
     this.link.send(message);
   }
 
+  /** Runs a stage; settings as last time unless given. */
+  run(stage: Run["stage"], settings: Settings | null = null, character = ""): void {
+    this.send({ type: "run", stage, settings, character });
+  }
+
   edit(edit: Edit): void {
     this.link.change({ type: "edit", edit });
   }
@@ -142,6 +148,7 @@ export class Session {
         else if (message.serial === this.serial) this.posed = message;
         return this.tell("pose", message);
       case "exported":
+        this.tell("progress", null);
         return this.tell("exported", message);
       case "compared":
         return this.compare(message);

@@ -1,6 +1,6 @@
 // Movement axes of a body as sliders; the server poses the figure while one is moved.
 
-import { element } from "../dom";
+import { button, element } from "../dom";
 import { type FigureParameter } from "../messages";
 import { make } from "./elements";
 import { type PoseSettings } from "./pose_handles";
@@ -21,8 +21,8 @@ export function sliders(
     parameter.name.startsWith(`${body}.`) ? [{ parameter, index }] : [],
   );
   if (own.length === 0) {
-    const why = all.length === 0 ? "Solve with movement axes for sliders." : "No movement axis here.";
-    made.append(make("p", { class: "hint" }, why));
+    const find = button("Find movement axes", () => session.run("axes"), "Sliders for every limb");
+    made.append(all.length === 0 ? find : make("p", { class: "hint" }, "No movement axis here."));
     return made;
   }
   const rows = own.map(({ parameter }) => slider(session, parameter, frame, settings));

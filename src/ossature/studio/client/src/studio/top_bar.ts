@@ -38,7 +38,7 @@ export class TopBar {
     const open = button("Open", actions.open, "Open a take (Ctrl O); or drop a file on the page");
     const out = button("Export", actions.export, "Write skeleton, motion and report (Ctrl E)");
     this.buttons = { open, export: out };
-    this.solve = button("Solve", () => this.run(), "Recording to rig");
+    this.solve = button("Solve", () => session.run("solve"), "Recording to rig");
     this.solve.classList.add("primary");
     const settings = button("…", actions.settings, "Solve with other settings");
     settings.setAttribute("aria-label", "Solve settings");
@@ -76,10 +76,6 @@ export class TopBar {
   /** Nothing is open yet: the eye should find the button. */
   invite(): void {
     this.buttons.open.classList.add("primary");
-  }
-
-  private run(): void {
-    this.session.send({ type: "run", stage: "solve", settings: null, character: "" });
   }
 
   private listen(): void {
