@@ -69,6 +69,7 @@ class LiveSession:
         self._following: Follower | BodyFollower | None = None
         self._parents, self._offsets = np.zeros(0, dtype=np.int64), np.zeros((0, 3))
         self._seats: Seats | None = None
+        self._carriers = np.zeros(0, dtype=np.int64)
         self._next_look = FIRST * self.rate
         self._said: set[str] = set()
         warm_up()
@@ -148,7 +149,9 @@ class LiveSession:
         if isinstance(before, Follower) and before.skeleton.names == found.skeleton.names:
             following.go_on_from(before)
         self._following = following
-        self._seats = Seats(self.rate, following.rig.tree.marker_bodies)
+        carriers = following.rig.tree.marker_bodies
+        if self._seats is None or not np.array_equal(carriers, self._carriers):
+            self._seats, self._carriers = Seats(self.rate, carriers), carriers
 
     def _say_once(self, sentence: str) -> None:
         if sentence not in self._said:
@@ -162,17 +165,14 @@ class LiveSession:
             return None
         world, joints = forward_pose(found.rotations, found.root, self._offsets, self._parents)
         if isinstance(following, Follower):
-            self._look_for_slips(frame.number, following, values, world, joints)
+            self._look_for_slips(frame.number, following, values)
         rms = float(np.sqrt(np.nanmean(found.error**2)))
         return LivePose(frame.number, following.skeleton, found.rotations, world, joints, rms)
 
-    def _look_for_slips(
-        self, number: int, following: Follower, values: Array, world: Array, joints: Array
-    ) -> None:
+    def _look_for_slips(self, number: int, following: Follower, values: Array) -> None:
         assert self._seats is not None
-        off = following.off(values, world, joints)
-        for column, size in self._seats.slipped(off, world):
+        for column, size in self._seats.slipped(values[following.columns]):
             name = self.memory.names[following.columns[column]]
-            self.say(f"frame {number}: marker {name} slipped by {1e3 * size:.0f} mm")
+            self.say(f"frame {number}: marker {name} slipped, {1e3 * size:.0f} mm or more")
             self.memory.forget(name)
             self._next_look = self.memory.count + self.rate

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ossature.maths import quat
 from ossature.values.arrays import Array
 
 JUMP = 0.03
@@ -15,11 +14,11 @@ LONGEST = 0.05
 """Seconds without a marker after which its course says nothing any more."""
 
 BLOCK = 0.5
-"""Seconds over which a marker's place on its body is averaged: skin swings, slips stay."""
+"""Seconds over which a distance is averaged: skin swings, slips stay."""
 BEFORE, AFTER = 8, 3
 """Blocks that tell where a marker sat, and blocks it must sit elsewhere."""
 FARTHEST_SKIN = 0.012
-"""Metres: skin carries a marker this far for seconds, when a posture is held."""
+"""Metres: skin parts two markers of a body this far for seconds, while a posture is held."""
 
 
 @dataclass(slots=True)
@@ -79,46 +78,54 @@ class Courses:
 
 
 class Seats:
-    """Where each marker sits on its body, block after block of time."""
+    """How far markers of a body sit from each other, block after block of time.
+
+    Distances know nothing of calibrations, which take a slip in as they improve.
+    """
 
     def __init__(self, rate: float, bodies: np.ndarray) -> None:
+        n = len(bodies)
+        self.pairs = np.array(
+            [(a, b) for a in range(n) for b in range(a + 1, n) if bodies[a] == bodies[b]]
+        ).reshape(-1, 2)
         self._frames = max(2, round(BLOCK * rate))
-        self._bodies = bodies
-        self._sum, self._seen = np.zeros((len(bodies), 3)), np.zeros(len(bodies))
+        self._sum, self._seen = np.zeros(len(self.pairs)), np.zeros(len(self.pairs))
         self._n = 0
         self._blocks: list[Array] = []
 
-    def slipped(self, off: Array, rotations: Array) -> list[tuple[int, float]]:
-        """Columns of markers that sit elsewhere now, and how far, metres.
+    def slipped(self, positions: Array) -> list[tuple[int, float]]:
+        """Columns of markers (n_markers, 3) that sit elsewhere now, and how far at least, metres.
 
-        Parameters
-        ----------
-        off : (n_markers, 3)
-            From the model's marker to the seen one, in the world; NaN where not seen.
-        rotations : (n_bodies, 4)
-            To the world.
+        A marker is named when its distances to others of its body changed and theirs did not; of
+        a body with two markers nobody can tell which of them it was, so neither is.
         """
-        on_body = quat.rotate(quat.inverse(rotations)[self._bodies], off)
-        seen = np.isfinite(on_body[:, 0])
-        self._sum += np.where(seen[:, None], on_body, 0.0)
+        apart = np.linalg.norm(positions[self.pairs[:, 0]] - positions[self.pairs[:, 1]], axis=1)
+        seen = np.isfinite(apart)
+        self._sum += np.where(seen, apart, 0.0)
         self._seen += seen
         self._n += 1
         if self._n < self._frames:
             return []
-        enough = self._seen > 0.5 * self._n
         with np.errstate(invalid="ignore", divide="ignore"):
-            block = np.where(enough[:, None], self._sum / self._seen[:, None], np.nan)
+            block = np.where(self._seen > 0.5 * self._n, self._sum / self._seen, np.nan)
         self._blocks = [*self._blocks[-(BEFORE + AFTER - 1) :], block]
         self._sum, self._seen, self._n = np.zeros_like(self._sum), np.zeros_like(self._seen), 0
         return self._judged() if len(self._blocks) == BEFORE + AFTER else []
 
     def _judged(self) -> list[tuple[int, float]]:
         blocks = np.array(self._blocks)
-        known = np.isfinite(blocks[..., 0]).all(axis=0)
         before, after = blocks[:BEFORE], blocks[BEFORE:]
         seat = np.median(before, axis=0)
-        usual = np.linalg.norm(before - seat, axis=-1).max(axis=0)
-        nearest = np.linalg.norm(after - seat, axis=-1).min(axis=0)
-        gone = known & (nearest > np.maximum(FARTHEST_SKIN, 2.0 * usual))
-        size = np.linalg.norm(np.median(after, axis=0) - seat, axis=-1)
-        return [(int(column), float(size[column])) for column in np.flatnonzero(gone)]
+        usual = np.abs(before - seat).max(axis=0)
+        nearest = np.abs(after - seat).min(axis=0)
+        with np.errstate(invalid="ignore"):
+            changed = nearest > np.maximum(FARTHEST_SKIN, 2.0 * usual)
+        found = []
+        for marker in np.unique(self.pairs[changed]).tolist():
+            own = (self.pairs == marker).any(axis=1)
+            others = np.isin(self.pairs, self.pairs[own]).all(axis=1) & ~own
+            if (changed & own).sum() > 1 and not (changed & others).any():
+                found.append((marker, float(nearest[changed & own].max())))
+        if found:  # they sit there now: from here on this is where they belong
+            self._blocks = []
+        return found

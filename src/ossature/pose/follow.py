@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ossature.maths import chain, quat
+from ossature.maths import quat
 from ossature.pose import damping, lanes
 from ossature.pose.frames import LOSSES, PoseOptions, solve_frames
 from ossature.pose.start import has_evidence
@@ -63,13 +63,6 @@ class Follower:
     def go_on_from(self, other: "Follower") -> None:
         """Start where another calibration of the same bodies has come to."""
         self._last = other._last
-
-    def off(self, positions: Array, world: Array, joints: Array) -> Array:
-        """(n_columns, 3) from each carried marker of the posed model to the one seen, metres."""
-        placed = chain.place_points(
-            world, joints, self.rig.tree.marker_bodies.tolist(), self.rig.places
-        )
-        return positions[self.columns] - placed
 
     def _onwards(self, observed: Array, last: FramePose) -> FramePose:
         task = damping.Task(
