@@ -19,6 +19,7 @@ VERBS = {
     "normalise": "Find frames of body and limbs that no recording set-up changes.",
     "map": "Move a given skeleton by a recording.",
     "solve": "Turn recordings into a rig with clean motion.",
+    "studio": "Look at a take and edit it in the browser.",
     "view": "Show any file in the browser.",
 }
 
