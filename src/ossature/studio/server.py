@@ -219,6 +219,7 @@ def bind(port: int) -> socket.socket:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind(("127.0.0.1", port))
+        bound.listen()  # a browser that is faster than the server waits
     except OSError as error:
         bound.close()
         raise BadValue(f"port {port} cannot be used: {error.strerror}; choose another") from None
