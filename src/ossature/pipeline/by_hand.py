@@ -7,14 +7,11 @@ import numpy as np
 
 from ossature.clean.cuts import check_range
 from ossature.errors import BadValue, NotEnoughData
-from ossature.maths import quat
 from ossature.maths.runs import runs
-from ossature.pipeline.mapping import Corrections, MapOptions, fix_feet
 from ossature.pose.attach import figure_at_rest
-from ossature.pose.by_hand import bend, cut_motion, frames_of
+from ossature.pose.by_hand import bend, cut_motion, frames_of, plant
 from ossature.pose.contacts import Contact, find_soles
-from ossature.pose.pins import Hold
-from ossature.values import Motion, Skeleton, Take
+from ossature.values import Motion, Skeleton
 from ossature.values.arrays import Array
 from ossature.values.edits import SetPlant, SetPose
 
@@ -52,11 +49,9 @@ def changed_window(window: Motion, first: int, edit: MotionEdit) -> Motion:
     window.skeleton.index(edit.body)  # refuses a body that is not there
     if not edit.on:
         return window
+    body = window.skeleton.index(edit.body)
     frames = edit.first - first, edit.last - first
-    holds = _holds(window, edit.body, frames)
-    asked = MapOptions(contacts=False, corrections=Corrections(holds=holds))
-    fixed = fix_feet(Take(motions=(window,)), options=asked).motion
-    return replace(window, rotations=fixed.rotations, root=fixed.root)
+    return plant(window, body, _points(window.skeleton, body), frames)
 
 
 def with_plant(contacts: Sequence[Contact], edit: SetPlant, motion: Motion) -> tuple[Contact, ...]:
@@ -69,21 +64,6 @@ def with_plant(contacts: Sequence[Contact], edit: SetPlant, motion: Motion) -> t
     others = [contact for contact in contacts if contact.body != edit.body]
     own = [Contact(edit.body, run) for run in runs(stands)]
     return tuple(sorted([*others, *own], key=lambda contact: contact.frames))
-
-
-def _holds(window: Motion, body: str, frames: tuple[int, int]) -> tuple[Hold, ...]:
-    """Pins for the points on which a body stands: where they are on average, at one height."""
-    index = window.skeleton.index(body)
-    in_body = window.skeleton.bodies[index].joint.in_body
-    turned, joints = window.world()
-    inside = slice(frames[0], frames[1] + 1)
-    holds = []
-    for point in _points(window.skeleton, index):
-        path = joints[inside, index] + quat.rotate(turned[inside, index], point)
-        x, y, z = np.median(path, axis=0).tolist()
-        ax, ay, az = (point + in_body).tolist()
-        holds.append(Hold(body, (ax, ay, az), (x, y, z), frames))
-    return tuple(holds)
 
 
 def _points(skeleton: Skeleton, index: int) -> Array:

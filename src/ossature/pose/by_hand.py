@@ -12,7 +12,7 @@ from ossature.anatomy.parameters import parameterise
 from ossature.errors import BadValue, NotEnoughData
 from ossature.maths import quat
 from ossature.pose.reach import reach
-from ossature.values import CompactMotion, Motion, Skeleton
+from ossature.values import CompactMotion, Marker, Motion, Skeleton
 from ossature.values.arrays import Array
 from ossature.values.edits import SetPose
 
@@ -74,22 +74,67 @@ def pose_at(now: Motion, edit: SetPose) -> tuple[Motion, float | None]:
 
 
 def bend(window: Motion, at: int, edit: SetPose) -> Motion:
-    """The frames that an edit changes, changed; ``at`` is the edited one among them.
+    """The frames that an edit changes, changed; ``at`` is the edited one among them."""
+    then, _ = pose_at(cut_motion(window, at, at), edit)
+    return _following(window, at, then, round(edit.spread * window.rate))
 
-    Every joint turns by a share of what it turns in the edited frame, falling to nothing at the
-    ends of the window.
+
+def plant(window: Motion, body: int, points: Array, frames: tuple[int, int]) -> Motion:
+    """A body stands in some frames of a window: its points stay where they are on average.
+
+    Parameters
+    ----------
+    points : (n_points, 3)
+        From the body's joint, in its frame.
+    frames
+        First and last in which it stands; the ones before and after follow.
+    """
+    first, last = frames
+    stood = cut_motion(window, first, last)
+    turned, joints = stood.world()
+    paths = joints[:, body, None] + quat.rotate(turned[:, body, None], points)
+    places = np.median(paths, axis=0)
+    names = [f"point {index} of the sole" for index in range(len(points))]
+    skeleton = _with_points(window.skeleton, body, dict(zip(names, points, strict=True)))
+    targets = {
+        name: np.broadcast_to(place, (stood.n_frames, 3))
+        for name, place in zip(names, places, strict=True)
+    }
+    start = replace(stood, skeleton=skeleton)
+    held = reach(skeleton, targets, start=start, limits="none", root="held").motion
+    before = _following(cut_motion(window, 0, first), first, cut_motion(held, 0, 0), first)
+    n_after = window.n_frames - 1 - last
+    end = cut_motion(held, held.n_frames - 1, held.n_frames - 1)
+    after = _following(cut_motion(window, last, window.n_frames - 1), 0, end, n_after)
+    parts = [before.rotations[:-1], held.rotations, after.rotations[1:]]
+    return replace(window, rotations=np.concatenate(parts))
+
+
+def _following(window: Motion, at: int, then: Motion, around: int) -> Motion:
+    """A window in which the frame ``at`` becomes ``then`` and those around it follow.
+
+    Every joint turns by a share of what it turns in that frame, falling to nothing beyond
+    ``around`` frames.
     """
     now = cut_motion(window, at, at)
-    then, _ = pose_at(now, edit)
-    share = _share(window.n_frames, at, round(edit.spread * window.rate))
+    share = _share(window.n_frames, at, around)
     turn = quat.log(quat.multiply(quat.inverse(now.rotations), then.rotations))
     turned = quat.multiply(window.rotations, quat.exp(share[:, None, None] * turn))
+    turned[at] = then.rotations[0]
     # where nothing turns every bit stays
     still = np.linalg.norm(turn, axis=-1, keepdims=True) < 1e-12
-    turned[at] = then.rotations[0]
     rotations = np.where(still, window.rotations, turned)
     root = window.root + share[:, None] * (then.root - now.root)
     return replace(window, rotations=rotations, root=root)
+
+
+def _with_points(skeleton: Skeleton, body: int, points: dict[str, Array]) -> Skeleton:
+    """The skeleton with more markers on a body, given from its joint."""
+    chosen = skeleton.bodies[body]
+    more = tuple(Marker(name, point + chosen.joint.in_body) for name, point in points.items())
+    bodies = list(skeleton.bodies)
+    bodies[body] = replace(chosen, markers=(*chosen.markers, *more))
+    return replace(skeleton, bodies=tuple(bodies))
 
 
 def compact_of(motion: Motion) -> CompactMotion:
