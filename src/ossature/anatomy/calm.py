@@ -1,8 +1,10 @@
 """Rotations freed of the shaking that was found in them, so that limits tell of the motion.
 
 The largest of many noisy angles lies several times the noise beyond where the joint went. Tracks
-are drawn as smooth as the noise allows: third differences are made small until what is taken away
-is as large as the noise.
+are smoothed by making their third differences small, as stiffly as brings them nearest to the motion
+without noise: that error is what is taken away plus twice the noise that so free a track keeps, but
+for a constant (Mallows). Asking that as much be taken away as there is noise would hang on the
+noise's last per cent.
 """
 
 import numpy as np
@@ -16,11 +18,11 @@ LEAST = np.radians(0.05)
 """Noise that is left alone."""
 BAND = 3
 """Order of the differences made small, and so the bandwidth of the equations."""
-FREEDOM, SLACK = 0.45, 1.02
-"""Share of freedom a stiffness of 1 leaves to a track, and the noise to take away per noise found:
-by simulation of joints of known range, so that these come out neither too wide nor too narrow."""
-STIFFEST, ROUNDS = 12.0, 8
-"""Decimal powers of the stiffness looked through, and how often their range is halved."""
+FREEDOM, OWN_FREEDOM = 1.0 / 3.0, 1.5
+"""Share of freedom that a stiffness of 1 leaves to a track, from the eigenvalues of third differences
+of long tracks; and what its ends add: half of the three numbers of a parabola."""
+STIFFNESSES = np.arange(-2.0, 11.0, 3.0)
+"""Decimal powers of the stiffness tried first; then two halvings of their distance about the best."""
 
 
 def calm(frames: Array, noise: Array) -> Array:
@@ -35,7 +37,7 @@ def calm(frames: Array, noise: Array) -> Array:
     seen = np.isfinite(shaky[..., 0])
     smooth = np.where(seen[..., None], shaky, 0.0)
     # a turn is twice the vector part of its quaternion; of the four parts three can shake
-    _calm(smooth, seen.astype(np.float64), 0.75 * (SLACK * noise[joints]) ** 2)
+    _calm(smooth, seen.astype(np.float64), 0.75 * noise[joints] ** 2)
     calmed = np.array(frames)
     calmed[:, joints] = np.where(seen[..., None], quat.normalise(smooth), np.nan)
     return calmed
@@ -43,24 +45,25 @@ def calm(frames: Array, noise: Array) -> Array:
 
 @njit(cache=True, nogil=True)
 def _calm(tracks, weights, square):
-    """Smooth tracks (n, n_joints, 4) in place, until the mean square taken away is ``square``."""
+    """Smooth tracks (n, n_joints, 4) with noise of mean squares ``square`` (n_joints,) in place."""
     n = len(tracks)
-    bands, found = np.empty((n, BAND + 1)), np.empty((n, 4))
+    bands, found, best = np.empty((n, BAND + 1)), np.empty((n, 4)), np.empty((n, 4))
     for j in range(tracks.shape[1]):
-        if weights[:, j].sum() <= 2 * BAND:
+        n_seen = weights[:, j].sum()
+        if n_seen <= 2 * BAND:
             continue
-        low, high = -2.0, STIFFEST
-        for _ in range(ROUNDS):
-            power = 0.5 * (low + high)
-            left = _draw(tracks, weights, j, 10.0**power, bands, found)
-            # a track drawn with some freedom keeps that share of the noise
-            free = min(0.9, FREEDOM * 10.0 ** (-power / 6.0))
-            if left > square[j] * (1.0 - free):
-                high = power
-            else:
-                low = power
-        _draw(tracks, weights, j, 10.0**low, bands, found)
-        tracks[:, j] = found
+        least, middle, step = np.inf, 0.0, 0.0
+        for halving in range(3):
+            tried = STIFFNESSES if halving == 0 else np.array([middle - step, middle + step])
+            for power in tried:
+                left = _draw(tracks, weights, j, 10.0**power, bands, found)
+                free = min(1.0, FREEDOM * 10.0 ** (-power / 6.0) + OWN_FREEDOM / n_seen)
+                wrong = left + 2.0 * free * square[j]
+                if wrong < least:
+                    least, middle = wrong, power
+                    best[:] = found
+            step = 0.5 * (STIFFNESSES[1] - STIFFNESSES[0]) if halving == 0 else 0.5 * step
+        tracks[:, j] = best
 
 
 @njit(cache=True, nogil=True)

@@ -53,9 +53,7 @@ def _search(for_outer, for_inner, starts, outer, inner, variance):
     for joint in range(len(for_outer)):
         for start in range(len(starts)):
             two = (starts[start, 0], starts[start, 1], starts[start, 2])
-            _, two, lefts[start] = _alternate(
-                for_outer[joint], for_inner[joint], two, FIRST_ROUNDS
-            )
+            _, two, lefts[start] = _alternate(for_outer[joint], for_inner[joint], two, FIRST_ROUNDS)
             seconds[start, 0], seconds[start, 1], seconds[start, 2] = two
         for start in np.argsort(lefts)[:FOLLOWED]:
             two = (seconds[start, 0], seconds[start, 1], seconds[start, 2])
