@@ -63,6 +63,7 @@ def axes(
     from ossature.anatomy.axes import axes as find_axes
     from ossature.anatomy.deliver_axes import axes_summary, axes_text, deliver_axes
     from ossature.formats import read
+    from ossature.pipeline.looking import show
 
     if mend and not clean:
         raise click.UsageError("--mend needs --clean TAKE to learn from")
@@ -75,6 +76,7 @@ def axes(
         motion = watch.mended(motion, findings) if mend else motion
     found = find_axes(motion, method=method, source=source)
     deliver_axes(found, output, options.endings(formats), findings)
+    show(found.motion, output, None if mend else findings)
     if as_json:
         click.echo(msgspec.json.encode(axes_summary(found, findings)).decode())
     else:

@@ -9,7 +9,7 @@ from ossature.cli import options
 
 @click.command()
 @click.argument("file", type=options.FILE)
-@options.output("skeleton.json, summary.json, motion.bvh and residuals.svg")
+@options.output("skeleton.json, summary.json, motion.bvh, residuals.svg and report.html")
 @click.option("--root", metavar="BODY", help="Body to start from.  [default: the most central one]")
 @options.subject("bodies")
 @click.option(
@@ -54,15 +54,18 @@ def joints(
     from ossature.joints.scale import rescaled, scale_factor
     from ossature.joints.source import bodies_of
     from ossature.joints.table import limb_table
+    from ossature.pipeline.looking import show_joints
 
     bodies, noise = bodies_of(read(file), subject)
     if known_distance:
         bodies = rescaled(bodies, scale_factor(bodies, *known_distance))
     parents = None if like is None else _parents(read(like).skeleton())
     found = find_joints(bodies, root=root, parents=parents, noise=noise, robust=robust)
-    limbs = limb_table(found, read_measured(measured) if measured else None)
+    lengths = read_measured(measured) if measured else None
+    limbs = limb_table(found, lengths)
     summary = summary_of(bodies, found, limbs)
     write_joints(bodies, found, summary, output)
+    show_joints(bodies, found, output, lengths)
     click.echo(summary_json(summary) if as_json else summary_text(found, limbs))
     click.echo(output, err=True)
 

@@ -1,5 +1,6 @@
 """ossature limits"""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -9,7 +10,7 @@ from ossature.cli import options
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=options.FILE)
-@options.output("skeleton.json, limits.toml and summary.json")
+@options.output("skeleton.json, limits.toml, summary.json and report.html")
 @click.option(
     "--threshold",
     type=click.Choice(["noise", "variance95", "absolute"]),
@@ -81,6 +82,7 @@ def limits(
     from ossature.anatomy.limits import limits as find_limits
     from ossature.anatomy.output import summary_json, summary_of, summary_text, write_limits
     from ossature.anatomy.ranges import RangeOptions
+    from ossature.pipeline.looking import show
 
     asked = LimitOptions(
         KindOptions(threshold, minimum),
@@ -96,6 +98,7 @@ def limits(
         skeleton = apply_edits(skeleton, read_edits(edits))
     summary = summary_of(motions, skeleton)
     write_limits(skeleton, summary, output)
+    show(replace(motions[0], skeleton=skeleton), output)
     click.echo(summary_json(summary) if as_json else summary_text(summary))
     click.echo(output, err=True)
 

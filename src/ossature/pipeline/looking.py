@@ -1,18 +1,21 @@
 """Any file → the pages that show it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import structs
 
 from ossature.errors import NotEnoughData
 from ossature.formats import read
+from ossature.joints.playback import play_back
 from ossature.maths import quat
 from ossature.pipeline.reporting import (
     OF_BODIES,
     OF_MARKERS,
     ground_of,
+    improbable_spans,
     motion_spans,
     seen_in,
     skin_of,
@@ -25,13 +28,17 @@ from ossature.report.pack import pack
 from ossature.report.page import write_report
 from ossature.report.rows import (
     body_rows,
+    distances,
     gap_spans,
     mark_spans,
     marker_rows,
     poses_of,
     stride_for,
 )
-from ossature.values import Bodies, Motion, Recording, Skeleton, Take
+from ossature.values import Bodies, Joints, Motion, Recording, Skeleton, Take
+
+if TYPE_CHECKING:
+    from ossature.anatomy.watch import Findings
 
 MOTIONS = ("motion.glb", "motion.bvh", "motion.oss", "skeleton.json")
 """What shows an output folder that has no report, best first."""
@@ -64,6 +71,60 @@ def view(source: str | Path | Take, folder: Path) -> tuple[Path, ...]:
         written.append(folder / f"{own}.html")
         write_report(written[-1], page)
     return tuple(written)
+
+
+def show(motion: Motion, folder: Path, findings: "Findings | None" = None) -> None:
+    """Write report.html of a motion beside a verb's other files.
+
+    ``findings`` are improbable poses by what other takes have taught.
+    """
+    page = _page(motion.source.file, None, motion)
+    if findings is not None:
+        spans = [span for span in page.spans if span.kind != "improbable"]
+        spans += improbable_spans(findings, motion.skeleton.names)
+        page = structs.replace(page, spans=spans)
+    write_report(folder / "report.html", page)
+
+
+def show_joints(
+    bodies: Bodies, found: Joints, folder: Path, measured: Mapping[str, float] | None = None
+) -> None:
+    """Write report.html of what the joint stage found: margins, residuals, loops, advice."""
+    motion = play_back(bodies, found)
+    page = _page(bodies.source.file, None, motion)
+    joints = [connection.child for connection in found.connections]
+    rows = body_rows(
+        motion.skeleton, seen=seen_in(motion), measured=measured, connections=found.connections
+    )
+    page = structs.replace(
+        page,
+        bodies=rows,
+        residuals=[
+            distances("both bodies' ideas of a joint", joints, found.residuals, page.stride)
+        ],
+        facts=[*_joint_facts(found), *page.facts],
+        advice=[advice.text for advice in found.advice],
+        history=[*bodies.history, *motion.history],
+        warnings=[*page.warnings, *bodies.source.problems, *found.warnings, *_loops(found)],
+    )
+    write_report(folder / "report.html", page)
+
+
+def _joint_facts(found: Joints) -> list[tuple[str, str]]:
+    unsettled = sum(connection.ambiguous for connection in found.connections)
+    worst = max(found.connections, key=lambda connection: connection.rms, default=None)
+    return [
+        ("joints", f"{len(found.connections)}, {unsettled or 'none'} in doubt"),
+        ("worst joint", f"{worst.child}, {1e3 * worst.rms:.1f} mm rms" if worst else "–"),
+        ("root", found.root),
+    ]
+
+
+def _loops(found: Joints) -> list[str]:
+    return [
+        f"{' and '.join(loop.bodies)} close a loop, {1e3 * loop.rms:.1f} mm rms"
+        for loop in found.loops
+    ]
 
 
 def _best_of(folder: Path) -> Path:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from ossature.report.rows import (
 )
 from ossature.values import Bodies, Connection, Motion, Recording, Skeleton
 from ossature.values.arrays import Array
+
+if TYPE_CHECKING:
+    from ossature.anatomy.watch import Findings
 
 OF_BODIES = 3
 """Numbers per frame that a body's turn takes."""
@@ -126,7 +129,7 @@ def ground_of(motion: Motion, contacts: Sequence[Contact]) -> Ground:
 
 def motion_spans(motion: Motion, contacts: Sequence[Contact]) -> list[Span]:
     """What happened to the motion, whatever it was made from."""
-    names = motion.skeleton.names
+    names, findings = motion.skeleton.names, _watched(motion)
     stands = [
         Span("contact", f"{contact.body} on the ground", *contact.frames, names.index(contact.body))
         for contact in contacts
@@ -134,26 +137,27 @@ def motion_spans(motion: Motion, contacts: Sequence[Contact]) -> list[Span]:
     return [
         *held_spans(motion),
         *event_spans(motion.skeleton.events, names),
-        *_improbable(motion),
+        *(improbable_spans(findings, names) if findings else ()),
         *mark_spans(motion.marks, motion.rate, motion.n_frames),
         *stands,
     ]
 
 
-def _improbable(motion: Motion) -> list[Span]:
+def improbable_spans(findings: "Findings", bodies: Sequence[str]) -> list[Span]:
+    return [
+        Span("improbable", f"{limb} takes an improbable pose", first, last, bodies.index(limb))
+        for limb, first, last in findings.runs()
+    ]
+
+
+def _watched(motion: Motion) -> "Findings | None":
     """Poses that stand alone in their own take, and limbs that jump away and back."""
     from ossature.anatomy.watch import learn
 
-    if not 2 < motion.n_frames <= WATCHED:
-        return []
-    with suppress(OssatureError):
-        runs = learn([motion]).check(motion).runs()
-        names = motion.skeleton.names
-        return [
-            Span("improbable", f"{limb} takes an improbable pose", first, last, names.index(limb))
-            for limb, first, last in runs
-        ]
-    return []
+    if 2 < motion.n_frames <= WATCHED:
+        with suppress(OssatureError):
+            return learn([motion]).check(motion)
+    return None
 
 
 def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
