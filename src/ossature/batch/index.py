@@ -33,7 +33,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     changed: str = ""
     problem: str = ""
     report: str = ""
-    """Path of report.html from the index."""
+    """Path of its page from the index."""
 
 
 COLUMNS = Row.__struct_fields__
@@ -55,7 +55,7 @@ def _of_take(record: TakeRecord) -> list[Row]:
 
 
 def _of_person(take: str, person: Quality) -> Row:
-    parts = ["takes", take, *([person.folder] if person.folder else []), "report.html"]
+    parts = ["takes", take, *([person.folder] if person.folder else []), person.report]
     return Row(
         take=take,
         subject=person.subject,

@@ -1,4 +1,4 @@
-"""The three jobs of a batch. Each runs on any worker and leaves one whole folder, or nothing.
+"""The jobs of a batch. Each runs on any worker and leaves one whole folder, or nothing.
 
 A job's result is its record, small enough to send home; frames stay on disk. A job that finds its
 folder finished returns the record there: after a lost connection nothing is done twice.
@@ -9,27 +9,33 @@ import os
 import shutil
 import socket
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
 import msgspec
 
 import ossature
+from ossature.batch import markers, sensors
 from ossature.batch.find import subjects_of
 from ossature.batch.options import BatchOptions, file_hash
-from ossature.batch.places import Places, read_record, whole_folder, write_record
+from ossature.batch.places import Places, file_name, read_record, whole_folder, write_record
 from ossature.batch.records import Quality, SubjectRecord, Survey, TakeRecord
-from ossature.batch.sample import joined, sample_frames, share_of
-from ossature.errors import FormatError, OssatureError, UnknownFormat, WrongContent
-from ossature.formats import read, write
+from ossature.errors import (
+    FormatError,
+    NotEnoughData,
+    OssatureError,
+    UnknownFormat,
+    WrongContent,
+)
+from ossature.formats import read
+from ossature.formats.passport_json import write_passport
 from ossature.formats.registry import FOLDER_INDEX
-from ossature.pipeline import Solved, calibrate_subject, deliver, prepared, set_of, solve
-from ossature.pipeline.deliver import summary_of
-from ossature.values import Recording, Skeleton, Take
+from ossature.pipeline.passport import make_passport
+from ossature.values import Bodies, Recording
+from ossature.values.passport import Origin
 
-SAMPLE = "sample.oss"
 TELLING = (".c3d", ".trc")
 """Endings that promise a recording: without one inside the file is damaged, not another kind."""
 T = TypeVar("T")
@@ -72,6 +78,16 @@ class SubjectJob(Job):
 
 
 @dataclass(frozen=True)
+class PassportJob(Job):
+    subject: str
+    motions: tuple[Path, ...]
+    """Folders of solved takes."""
+    origins: tuple[Origin, ...]
+    noise: float
+    """Metres."""
+
+
+@dataclass(frozen=True)
 class TakeJob(Job):
     record: TakeRecord
     """As it will be, but for the quality."""
@@ -99,26 +115,24 @@ def survey(job: SurveyJob) -> Survey:
 
 
 def _facts(job: SurveyJob, path: Path, folder: Path) -> dict:
-    """The survey's remaining fields; the sample is left in ``folder``."""
+    """The survey's remaining fields; what calibration will need is left in ``folder``."""
     take = read(path)
-    recordings = [recording.markers() for recording in take.recordings]
-    if not recordings:
+    people: Sequence[Recording] | Sequence[Bodies] = take.recordings or take.bodies
+    if not people:
         held = " and ".join(take.kinds) or "nothing"
-        raise WrongContent(path, f"holds {held}; a batch solves markers")
-    options = job.options.solving()
-    samples = [
-        sample_frames(prepared(each, set_of([each], options), options)[0]) for each in recordings
-    ]
-    write(Take(recordings=tuple(samples)), folder / SAMPLE)
-    first = recordings[0]
-    in_file = [recording.subject for recording in recordings]
+        raise WrongContent(path, f"holds {held}; a batch solves markers or bodies")
+    if take.recordings:
+        markers.survey(take.recordings, folder, job.options)
+    else:
+        sensors.survey(take.bodies, folder)
+    in_file = [person.subject for person in people]
     return {
         "sha256": content_hash(path),
-        "kind": "markers",
+        "kind": "markers" if take.recordings else "bodies",
         "subjects": subjects_of(job.take, in_file, job.options.subjects),
-        "frames": first.n_frames,
-        "rate": first.rate,
-        "software": first.source.software,
+        "frames": people[0].n_frames,
+        "rate": people[0].rate,
+        "software": people[0].source.software,
     }
 
 
@@ -147,27 +161,22 @@ def subject_record(job: SubjectJob, problem: str = "") -> SubjectRecord:
 
 
 def _calibrated(job: SubjectJob, folder: Path) -> dict:
-    options = job.options.solving()
-    stride, n = share_of(len(job.takes))
-    samples = [sample_frames(_sample(job, take), n) for take in job.takes[::stride]]
-    everything = joined(samples)
-    chosen = set_of([everything], options)
-    found = calibrate_subject([everything], chosen, options, job.subject)
-    write(found.skeleton, folder / "skeleton.json")
-    return {
-        "frames": found.frames,
-        "candidates": everything.n_frames,
-        "marker_rms_mm": 1e3 * found.rms,
-        "doubts": found.doubts,
-        "skeleton": file_hash(folder / "skeleton.json"),
-    }
-
-
-def _sample(job: SubjectJob, take: str) -> Recording:
-    folder = job.places.survey(take)
-    found = read_record(folder, Survey)
-    assert found is not None
-    return read(folder / SAMPLE).recordings[found.subjects.index(job.subject)]
+    kinds, surveys = set(), []
+    for take in job.takes:
+        known = read_record(job.places.survey(take), Survey)
+        assert known is not None
+        kinds.add(known.kind)
+        surveys.append((job.places.survey(take), known.subjects.index(job.subject)))
+    if len(kinds) > 1:
+        raise NotEnoughData(
+            "some takes hold markers and some bodies; put them in folders of their own, or name "
+            "the subjects apart with --subjects"
+        )
+    if kinds == {"markers"}:
+        facts = markers.calibrate(job.subject, surveys, folder, job.options)
+    else:
+        facts = sensors.calibrate(job.subject, surveys, folder)
+    return facts | {"skeleton": file_hash(folder / "skeleton.json")}
 
 
 def solve_take(job: TakeJob) -> TakeRecord:
@@ -188,48 +197,38 @@ def _solved(job: TakeJob, folder: Path) -> tuple[Quality, ...]:
     path = job.places.recording(job.record.take)
     if content_hash(path) != job.record.sha256:
         raise FormatError(path, "changed while the batch was at work; start the batch again")
-    recordings = read(path).recordings
-    alone = len(recordings) == 1
-    people = []
-    for recording, subject in zip(recordings, job.record.subjects, strict=True):
-        skeleton = read(job.places.subject(subject) / "skeleton.json").skeleton()
-        people.append(_person(job, recording, skeleton, folder, "" if alone else subject))
-    return tuple(people)
+    take = read(path)
+    people: Sequence[Recording] | Sequence[Bodies] = take.recordings or take.bodies
+    return tuple(
+        _person(job, person, subject, folder, "" if len(people) == 1 else file_name(subject))
+        for person, subject in zip(people, job.record.subjects, strict=True)
+    )
 
 
 def _person(
-    job: TakeJob, recording: Recording, skeleton: Skeleton, folder: Path, name: str
+    job: TakeJob, person: Recording | Bodies, subject: str, folder: Path, name: str
 ) -> Quality:
-    options, asked = job.options, replace(job.options.solving(), skeleton=skeleton)
-    solved = solve(Take(recordings=(recording,)), options=asked)[0]
-    # how long it took is no part of the result: it stands in the journal
-    solved = replace(solved, seconds={})
-    deliver(
-        solved,
-        folder / name,
-        formats=options.formats,
-        unit=options.unit,
-        up=options.up,
-        facts={"take": job.record.take, "sha256": job.record.sha256},
-    )
-    return _quality(solved, skeleton.subject, name)
+    skeleton = read(job.places.subject(subject) / "skeleton.json").skeleton()
+    facts = {"take": job.record.take, "sha256": job.record.sha256}
+    (folder / name).mkdir(exist_ok=True)
+    if isinstance(person, Recording):
+        found = markers.solve_person(person, skeleton, folder / name, job.options, facts)
+    else:
+        found = sensors.solve_person(person, skeleton, folder / name, facts)
+    return msgspec.structs.replace(found, folder=name)
 
 
-def _quality(solved: Solved, subject: str, folder: str) -> Quality:
-    summary = summary_of(solved)
-    return Quality(
-        subject=subject,
-        folder=folder,
-        frames=summary["frames"],
-        rate=summary["rate"],
-        markers=summary["markers"],
-        missing=summary["missing"],
-        rms_mm=summary["marker_rms_mm"],
-        max_mm=summary["marker_max_mm"],
-        worst=next(iter(summary["per_marker_rms_mm"]), ""),
-        held=len(summary["held_frames"]),
-        warnings=tuple(summary["warnings"]),
-    )
+def passport(job: PassportJob) -> str:
+    """Write a subject's passport from its solved takes; returns what hindered it, or nothing."""
+    folder = job.places.subject(job.subject)
+    try:
+        skeleton = read(folder / "skeleton.json").skeleton()
+        motions = [read(each / "motion.bvh").motion() for each in job.motions]
+        made = make_passport(skeleton, motions, job.origins, job.noise)
+        write_passport(folder / "passport.json", made)
+    except Exception as error:  # a subject without a passport is solved all the same
+        return _sentence(error)
+    return ""
 
 
 def content_hash(path: Path) -> str:

@@ -40,7 +40,7 @@ class SubjectRecord(msgspec.Struct, frozen=True, kw_only=True):
     """How many frames the fit looked at."""
     candidates: int = 0
     """How many it chose them from."""
-    marker_rms_mm: float = 0.0
+    rms_mm: float = 0.0
     doubts: tuple[str, ...] = ()
     skeleton: str = ""
     """SHA-256 of skeleton.json: the takes solved with it name it."""
@@ -76,12 +76,15 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True):
     frames: int = 0
     rate: float = 0.0
     markers: int = 0
+    """Or bodies."""
     missing: float = 0.0
     """Share of all samples."""
     rms_mm: float = 0.0
     max_mm: float = 0.0
     worst: str = ""
     held: int = 0
+    report: str = ""
+    """Its page, below its folder."""
     warnings: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     """What differs from the subject's passport, one sentence each."""

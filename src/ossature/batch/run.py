@@ -5,21 +5,25 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+import numpy as np
 
 import ossature
 from ossature.batch import jobs
 from ossature.batch.find import find_files
 from ossature.batch.index import Row, rows_of, write_index
-from ossature.batch.jobs import Job, SubjectJob, SurveyJob, TakeJob, Timed
+from ossature.batch.jobs import Job, PassportJob, SubjectJob, SurveyJob, TakeJob, Timed
 from ossature.batch.options import BatchOptions
 from ossature.batch.places import Places, only_one, read_record, whole_folder, write_record
 from ossature.batch.progress import Meter, Say
-from ossature.batch.records import SubjectRecord, Survey, TakeRecord
+from ossature.batch.records import Quality, SubjectRecord, Survey, TakeRecord
 from ossature.batch.workers import Lost, Workers, cluster, pool
+from ossature.pipeline.passport import MOST_FRAMES
+from ossature.values.passport import Origin
 
 J = TypeVar("J", bound=Job)
 T = TypeVar("T")
@@ -124,6 +128,7 @@ class _Run:
         takes = [survey for survey in surveys if survey.kind]
         subjects = self._subjects(takes)
         records, solved = self._takes(takes, subjects)
+        self._passports(takes, records)
         rows = rows_of(surveys, records)
         skipped = tuple(survey for survey in surveys if survey.skipped)
         write_index(self._places.output, rows, skipped)
@@ -219,6 +224,42 @@ class _Run:
             )
         return [found[survey.take] for survey in takes], len(wanted)
 
+    def _passports(self, takes: Sequence[Survey], records: Sequence[TakeRecord]) -> None:
+        """For each subject that was calibrated now and has a solved take."""
+        solved: dict[str, list[Survey]] = {}
+        qualities: dict[tuple[str, str], Quality] = {}
+        for survey, record in zip(takes, records, strict=True):
+            for subject, person in zip(record.subjects, record.people, strict=False):
+                solved.setdefault(subject, []).append(survey)
+                qualities[subject, survey.take] = person
+        wanted = [
+            self._passport(subject, own, [qualities[subject, survey.take] for survey in own])
+            for subject, own in solved.items()
+            if not (self._places.subject(subject) / "passport.json").exists()
+        ]
+        for _ in self._each(jobs.passport, wanted, "passports", lambda job: job.subject):
+            pass
+
+    def _passport(
+        self, subject: str, takes: Sequence[Survey], people: Sequence[Quality]
+    ) -> PassportJob:
+        frames = np.cumsum([survey.frames for survey in takes])
+        folders = [
+            self._places.take(survey.take) / person.folder
+            for survey, person in zip(takes, people, strict=True)
+        ]
+        shown = [each for each, total in zip(folders, frames, strict=True) if total <= MOST_FRAMES]
+        squares = np.array([person.rms_mm**2 for person in people])
+        weights = np.array([person.frames for person in people])
+        return PassportJob(
+            self._places,
+            self._options,
+            subject,
+            tuple(shown or folders[:1]),
+            tuple(map(_origin, takes)),
+            1e-3 * float(np.sqrt(np.average(squares, weights=weights))),
+        )
+
     def _plan(self, survey: Survey, subjects: dict[str, SubjectRecord]) -> TakeRecord:
         """A take's record before it is solved."""
         own = [subjects[name] for name in survey.subjects]
@@ -266,3 +307,15 @@ class _Run:
         }
         with self._places.journal.open("ab") as journal:
             journal.write(msgspec.json.encode(line) + b"\n")
+
+
+def _origin(survey: Survey) -> Origin:
+    changed = datetime.fromtimestamp(survey.modified_ns // 10**9, UTC)
+    return Origin(
+        file=survey.take,
+        frames=survey.frames,
+        rate=survey.rate,
+        sha256=survey.sha256,
+        modified=changed.isoformat().replace("+00:00", "Z"),
+        software=survey.software,
+    )
