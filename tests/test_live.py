@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import socket
 import struct
 import threading
@@ -9,11 +10,15 @@ import time
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ossature import synth
+from ossature.clean.cuts import cut
+from ossature.cli import ossature
 from ossature.errors import BadValue, NotEnoughData, OssatureError
+from ossature.formats import write
 from ossature.live import osc, udp, vmc
 from ossature.live.calibrator import Calibrated, Calibrator, Refused, calibrated
 from ossature.live.memory import CAPACITY, Memory
@@ -443,3 +448,49 @@ class TestBadRequests:
     def test_a_motion_is_no_stream(self, offline):
         with pytest.raises(NotEnoughData, match="holds motion"):
             Replay(Take(motions=(offline.motion,)))
+
+
+def test_the_studio_shows_the_stage(exercise, offline):
+    """A page that joins is told of the stream and gets its poses and its sentences."""
+    pytest.importorskip("starlette")
+    from websockets.sync.client import connect
+
+    from ossature.live.stage import Stage
+
+    stage = Stage(RATE)
+    url = stage.address.replace("http://", "ws://").replace("/?", "/ws?")
+    origin = stage.address.split("/?")[0]
+    frame = played(exercise.recording)[0]
+    _, poses, _ = feed([frame], skeleton=offline.skeleton)
+    with _patiently(lambda: connect(url, origin=origin)) as page:  # type: ignore[arg-type]
+        page.recv(timeout=10)
+        stage.show(frame, poses[0])
+        stage.say("labels a and b are exchanged")
+        heard = {}
+        while "problem" not in heard:
+            message = json.loads(page.recv(timeout=10))
+            heard[message["type"]] = message
+    assert [body["name"] for body in heard["live"]["figure"]["bodies"]] == [*offline.skeleton.names]
+    np.testing.assert_allclose(heard["pose"]["joints"], poses[0].joints, atol=1e-5)
+    assert heard["problem"]["saying"] == "labels a and b are exchanged"
+
+
+def _patiently(attempt):
+    """What ``attempt`` gives, once the server has come up."""
+    for _ in range(100):
+        try:
+            return attempt()
+        except OSError:
+            time.sleep(0.1)
+    raise TimeoutError("the server did not come up")
+
+
+def test_the_command_line_replays_a_file(tmp_path, exercise, offline):
+    write(cut(exercise.recording, 0, 89), tmp_path / "short.trc")
+    write(offline.skeleton, tmp_path / "skeleton.json")
+    asked = ["live", str(tmp_path / "short.trc"), "--skeleton", str(tmp_path / "skeleton.json")]
+    ran = CliRunner().invoke(ossature, [*asked, "-o", str(tmp_path / "out"), "--json"])
+    assert ran.exit_code == 0, ran.output
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["poses"] == summary["frames"] == 90
+    assert (tmp_path / "out" / "skeleton.json").exists()

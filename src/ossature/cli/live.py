@@ -1,5 +1,6 @@
 """ossature live"""
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from ossature.cli import options
 )
 @click.option("--skeleton", type=options.FILE, help="A subject calibrated before: skeleton.json.")
 @click.option("--vmc", metavar="HOST:PORT", help="Send poses by the VMC protocol (OSC over UDP).")
+@click.option("--studio", is_flag=True, help="Show the performer in the browser.")
+@click.option("--no-browser", is_flag=True, help="Only print the studio's address.")
 @click.option(
     "--rate", default=120.0, show_default=True, metavar="HZ", help="Frames per second of udp://."
 )
@@ -39,6 +42,8 @@ def live(
     silence: float,
     subject: str | None,
     *,
+    studio: bool,
+    no_browser: bool,
     as_json: bool,
 ) -> None:
     """Pose a stream while it comes in, calibrating as the performer moves.
@@ -59,14 +64,22 @@ def live(
 
     known = None if skeleton is None else read(skeleton).skeleton()
     stream = open_stream(source, rate=rate, silence=silence, subject=subject)
+    tellers: list[Callable[[str], None]] = [lambda said: click.echo(said, err=True)]
     with ExitStack() as stack:
         listeners = []
+        if studio:
+            stage = _stage(stream.rate, open_browser=not no_browser)
+            listeners.append(stage.show)
+            tellers.append(stage.say)
         if vmc is not None:
             sender = VmcSender(*split_address(vmc), rate=stream.rate)
             stack.callback(sender.close)
             listeners.append(lambda frame, pose: sender.send(pose))
         found, summary = run_live(
-            stream, listeners, skeleton=known, say=lambda said: click.echo(said, err=True)
+            stream,
+            listeners,
+            skeleton=known,
+            say=lambda said: [tell(said) for tell in tellers],
         )
     text = msgspec.json.format(msgspec.json.encode(summary)).decode()
     if output is not None:
@@ -76,6 +89,24 @@ def live(
         with whole_file(output / "summary.json") as partial:
             partial.write_text(text + "\n", encoding="utf-8")
     click.echo(text if as_json else _told(summary))
+
+
+def _stage(rate: float, *, open_browser: bool):
+    from ossature.errors import MissingExtra
+
+    try:
+        from ossature.live.stage import Stage
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("ossature"):
+            raise
+        raise MissingExtra(error.name, "the studio", "studio") from None
+    stage = Stage(rate)
+    click.echo(stage.address, err=True)
+    if open_browser:
+        import webbrowser
+
+        webbrowser.open(stage.address)
+    return stage
 
 
 def _told(summary: dict) -> str:

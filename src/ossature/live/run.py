@@ -35,8 +35,8 @@ class Latencies:
     def milliseconds(self) -> dict[str, float]:
         if not self._kept:
             return {}
-        median, most, nearly_all = np.quantile(self._kept, [0.5, 0.99, 0.999])
-        return {"median": 1e3 * median, "99 %": 1e3 * most, "99.9 %": 1e3 * nearly_all}
+        median, most, nearly_all = (1e3 * np.quantile(self._kept, [0.5, 0.99, 0.999])).tolist()
+        return {"median": median, "99 %": most, "99.9 %": nearly_all}
 
 
 def run_live(
@@ -44,7 +44,7 @@ def run_live(
     listeners: Sequence[Listener] = (),
     *,
     skeleton: Skeleton | None = None,
-    say: Callable[[str], None] = lambda sentence: None,
+    say: Callable[[str], object] = lambda sentence: None,
 ) -> tuple[Skeleton | None, dict[str, Any]]:
     """Pose a stream until it ends.
 

@@ -22,7 +22,7 @@ OFTEN, SELDOM = 3.0, 30.0
 UNTRUE = 0.03
 """Metres: a pose whose median marker is further off than this is not shown."""
 
-Say = Callable[[str], None]
+Say = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
