@@ -19,6 +19,7 @@ from ossature.cli import options
     "--static", type=options.FILE, multiple=True, help="Take that only helps to calibrate."
 )
 @click.option("--measured", type=options.FILE, help="Lengths measured by hand: a CSV of limb,cm.")
+@click.option("--edits", type=options.FILE, help="What was edited in the studio: .edits.json.")
 @click.option("--smooth", is_flag=True, help="Use time as well: one fit over the whole take.")
 @click.option("--no-clean", is_flag=True, help="Leave swapped labels and spikes as they are.")
 @options.more_formats
@@ -35,6 +36,7 @@ def solve(
     passport: Path | None,
     static: tuple[Path, ...],
     measured: Path | None,
+    edits: Path | None,
     formats: str,
     unit: str | None,
     up: str | None,
@@ -65,8 +67,14 @@ def solve(
         smooth=smooth,
     )
     lengths = None if measured is None else read_measured(measured)
+    if edits is not None and (len(files) > 1 or static):
+        raise click.UsageError("--edits belongs to one FILE, without --static")
     with options.progress() as saying:
-        solved = pipeline.solve(*files, static=static, options=asked, progress=saying)
+        if edits is None:
+            solved = pipeline.solve(*files, static=static, options=asked, progress=saying)
+        else:
+            (file,) = files
+            solved = (_edited(file, edits, asked, saying),)
     names = _folders(solved)
     endings = options.endings(formats)
     for one, name in zip(solved, names, strict=True):
@@ -83,6 +91,23 @@ def solve(
     for subject, each in known.items():
         folder = output if len(known) == 1 else output / subject
         write_passport(folder / "passport.json", each)
+
+
+def _edited(file: Path, path: Path, asked, saying):
+    """The take as edited; what was not asked for here is as it was set in the studio."""
+    import dataclasses
+
+    from ossature.formats.edits_json import read_edits
+    from ossature.pipeline.edited import options_of, solve_edited
+
+    edits, given = read_edits(path, file), click.get_current_context().get_parameter_source
+    default = click.core.ParameterSource.DEFAULT
+    flags = {"template": "template", "hips": "hips", "smooth": "smooth", "no_clean": "clean"}
+    set_there = options_of(edits.settings)
+    kept = {
+        name: getattr(set_there, name) for flag, name in flags.items() if given(flag) == default
+    }
+    return solve_edited(file, edits, options=dataclasses.replace(asked, **kept), progress=saying)
 
 
 def _folders(solved) -> list[str]:

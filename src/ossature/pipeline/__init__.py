@@ -1,6 +1,7 @@
 """The order of the stages, and the files that come out at the end."""
 
 from ossature.pipeline.deliver import deliver, summary_of
+from ossature.pipeline.edited import solve_edited
 from ossature.pipeline.mapping import MapOptions, map_to
 from ossature.pipeline.passport import passports_of
 from ossature.pipeline.take import (
@@ -23,5 +24,6 @@ __all__ = [
     "prepared",
     "set_of",
     "solve",
+    "solve_edited",
     "summary_of",
 ]
