@@ -1,0 +1,23 @@
+"""A stream of markers, posed while it comes in.
+
+    python examples/90_live.py
+
+Here the stream is a generated take, replayed three times as fast as it was made.
+"""
+
+from ossature import synth
+from ossature.live.replay import Replay
+from ossature.live.run import run_live
+from ossature.values import Take
+
+take = synth.perform(
+    synth.human(), synth.exercise(seconds=60, rate=60), noise=0.001, soft_tissue=0.005, swaps=2
+)
+stream = Replay(Take(recordings=(take.recording,)), speed=3.0)
+heights = []
+skeleton, summary = run_live(
+    stream, [lambda frame, pose: heights.append(pose.joints[:, 2].max())], say=print
+)
+print(f"{summary['poses']} poses from {summary['frames']} frames")
+if skeleton is not None and heights:
+    print(f"{len(skeleton.bodies)} bodies; the highest joint reached {max(heights):.2f} m")
