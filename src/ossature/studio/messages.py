@@ -22,6 +22,10 @@ first + i · stride. Query: ``first``, ``last`` (default: all frames), ``stride`
     parameters  (n, n_parameters)  movement angles, in the order of ``Figure.parameters``
     residuals   (n, n_markers)     distance from model to marker
 
+``GET /api/skin?token=…&of=…`` is the rig's skin as the report carries it (``report.data.Figure``),
+or null; ``of`` as above, or ``character`` with its ``path``. ``GET /api/character?token=…&path=…``
+is a ``Character``.
+
 ``POST /api/open?token=…&path=…`` opens as ``Open`` does. ``POST /api/upload?token=…&name=…`` (body:
 the file) stores a dropped file in the folder and opens it. ``GET /api/export/{format}?token=…``
 downloads one file of the export: an ending such as ``bvh`` or ``glb``, or ``skeleton``,
@@ -373,6 +377,26 @@ class Compared(_Message, frozen=True, tag="compared"):
     markers: tuple[TakeMarker, ...]
     summary: dict[str, Any]
     spans: tuple[Span, ...]
+
+
+class PlacedMarker(msgspec.Struct, frozen=True):
+    """Where a marker is on a character."""
+
+    marker: str
+    body: str
+    position: Place3
+    """In the body's frame."""
+    by_hand: bool = False
+
+
+class Character(msgspec.Struct, frozen=True):
+    """A skeleton to be moved, in its rest pose: the answer to ``/api/character``."""
+
+    figure: Figure
+    joints: tuple[Place3, ...]
+    turned: tuple[Quaternion, ...]
+    placed: tuple[PlacedMarker, ...] = ()
+    """Markers that are on it so far, by hand or as guessed."""
 
 
 class Problem(_Message, frozen=True, tag="problem"):

@@ -19,10 +19,12 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from ossature.errors import BadValue, OssatureError
 from ossature.formats.registry import whole_file
 from ossature.studio.arrays import Asked, answer
+from ossature.studio.characters import character_at, character_skin, skin_of
 from ossature.studio.desk import Desk
 from ossature.studio.folder import Folder
 from ossature.studio.guard import Guard
 from ossature.studio.hub import Page
+from ossature.studio.take import OpenTake, Shown
 
 LARGEST = 2 * 1024**3
 """Bytes of a dropped file."""
@@ -55,6 +57,8 @@ class Studio:
             Route("/", self._page),
             Route("/{name}", self._script),
             Route("/api/arrays/{name}", self._array),
+            Route("/api/skin", self._skin),
+            Route("/api/character", self._character),
             Route("/api/open", self._open, methods=["POST"]),
             Route("/api/upload", self._upload, methods=["POST"]),
             Route("/api/export/{format}", self._export),
@@ -82,15 +86,36 @@ class Studio:
 
     async def _array(self, request: Request) -> Response:
         try:
-            query = request.query_params
-            background = self.desk.background
-            shown = background.compared if query.get("of") == "compared" else self.desk.take
-            if shown is None:
-                raise BadValue("nothing is open, or nothing is compared")
-            found = await asyncio.to_thread(answer, _asked(request), shown)
+            found = await asyncio.to_thread(answer, _asked(request), self._shown(request))
         except OssatureError as error:
             return PlainTextResponse(str(error), status_code=400)
         return Response(found.body, headers=found.headers, media_type="application/octet-stream")
+
+    async def _skin(self, request: Request) -> Response:
+        try:
+            if request.query_params.get("of") == "character":
+                path = self.desk.folder.inside(request.query_params.get("path", ""))
+                skin = await asyncio.to_thread(character_skin, path)
+            else:
+                skin = await asyncio.to_thread(skin_of, self._shown(request))
+        except OssatureError as error:
+            return PlainTextResponse(str(error), status_code=400)
+        return Response(msgspec.json.encode(skin), media_type="application/json")
+
+    async def _character(self, request: Request) -> Response:
+        try:
+            path = self.desk.folder.inside(request.query_params.get("path", ""))
+            found = await asyncio.to_thread(character_at, path, self.desk.need_take())
+        except OssatureError as error:
+            return PlainTextResponse(str(error), status_code=400)
+        return Response(msgspec.json.encode(found), media_type="application/json")
+
+    def _shown(self, request: Request) -> OpenTake | Shown:
+        compared = request.query_params.get("of") == "compared"
+        shown = self.desk.background.compared if compared else self.desk.take
+        if shown is None:
+            raise BadValue("nothing is open, or nothing is compared")
+        return shown
 
     async def _open(self, request: Request) -> Response:
         query = request.query_params

@@ -442,6 +442,24 @@ export interface Compared {
   spans: Span[];
 }
 
+/** Where a marker is on a character. */
+export interface PlacedMarker {
+  marker: string;
+  body: string;
+  /** In the body's frame. */
+  position: [number, number, number];
+  by_hand: boolean;
+}
+
+/** A skeleton to be moved, in its rest pose: the answer to ``/api/character``. */
+export interface Character {
+  figure: Figure;
+  joints: [number, number, number][];
+  turned: [number, number, number, number][];
+  /** Markers that are on it so far, by hand or as guessed. */
+  placed: PlacedMarker[];
+}
+
 /** Something was refused or went wrong; nothing changed. */
 export interface Problem {
   type: "problem";

@@ -1,7 +1,7 @@
 // Gluing: markers put by hand onto the surface of a character, which the take then moves.
 
 import * as THREE from "three";
-import { type Figure } from "../messages";
+import { type Character } from "../messages";
 import { type Figure as Skin } from "../report_data";
 import { FigureLayer } from "../scene/figure";
 import { MarkerLayer } from "../scene/markers";
@@ -16,15 +16,6 @@ import { type Session } from "./session";
 import { OnePose, rowOf } from "./sources";
 
 type Triple = [number, number, number];
-
-/** What the server tells of a character. */
-interface Character {
-  figure: Figure;
-  joints: Triple[];
-  turned: [number, number, number, number][];
-  skin: Skin | null;
-  placed: { marker: string; body: string; position: Triple }[];
-}
 
 class Glued implements Cloud {
   readonly places: (THREE.Vector3 | null)[];
@@ -73,7 +64,9 @@ export class Glue {
     const rows = character.figure.bodies.map(rowOf);
     const skeleton = new SkeletonLayer(rows, this.poses);
     this.stage.add("skeleton", skeleton);
-    this.skin = character.skin && (await FigureLayer.from(character.skin, this.poses));
+    const answer = await fetch(address("/api/skin", { of: "character", path }));
+    const skin = answer.ok ? ((await answer.json()) as Skin | null) : null;
+    this.skin = skin && (await FigureLayer.from(skin, this.poses));
     if (this.skin) {
       this.skin.setOpacity(0.85);
       this.stage.add("figure", this.skin);
