@@ -61,7 +61,8 @@ def test_all_files_are_written(run, tmp_path):
     assert code == 0
     assert out.startswith("torso (root)\n")
     written = {path.name for path in (tmp_path / "rig").iterdir()}
-    assert written == {"skeleton.json", "summary.json", "motion.bvh", "residuals.svg"}
+    wanted = {"skeleton.json", "summary.json", "motion.bvh", "residuals.svg", "report.html"}
+    assert written == wanted
 
 
 def test_measured_lengths_stand_beside_those_found(run, folder):
