@@ -1,0 +1,243 @@
+"""The studio in a real browser: the whole loop by mouse and keyboard, its result read in Python."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ossature as oss
+from ossature import synth
+from ossature.values import Take
+
+pytest_plugins = ["browser"]
+
+READY = "body[data-ready]"
+PATIENCE = 120_000
+"""Milliseconds for a solve on a busy machine that also has to compile its kernels."""
+
+
+@contextmanager
+def studio(take: Path) -> Iterator[str]:
+    """``ossature studio`` as a user starts it; the address it prints."""
+    program = [sys.executable, "-c", "from ossature.cli import main; main()"]
+    command = [*program, "studio", str(take), "--no-browser"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as running:
+        try:
+            assert running.stdout is not None
+            yield running.stdout.readline().strip()
+        finally:
+            running.terminate()
+
+
+def performance(folder: Path) -> Path:
+    script = synth.sequence(synth.walk(seconds=2), synth.exercise(seconds=4))
+    take = synth.perform(synth.human(), script, noise=0.001, seed=3).recording
+    path = folder / "take.c3d"
+    oss.write(Take(recordings=(take,)), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def take(tmp_path_factory) -> Path:
+    return performance(tmp_path_factory.mktemp("studio"))
+
+
+@pytest.fixture(scope="module")
+def address(take) -> Iterator[str]:
+    with studio(take) as where:
+        yield where
+
+
+@pytest.fixture(scope="module")
+def window(stay, address):
+    seen = stay(address)
+    seen.page.wait_for_selector(READY)
+    return seen
+
+
+def has_edits(page, count: int) -> None:
+    """Waits until the page lists so many edits."""
+    from playwright.sync_api import expect
+
+    expect(page.locator(".edits li")).to_have_count(count, timeout=30_000)
+
+
+def choose_marker(page, name: str) -> None:
+    page.get_by_role("tab", name="Markers").click()
+    page.get_by_label("Find a marker").fill(name)
+    page.locator(f"#panel-markers li[data-name='{name}']").click()
+
+
+def select_frames(page, start: float, end: float) -> tuple[int, int]:
+    """Drags over the curves, from one share of their width to another; the frames selected."""
+    area = page.locator(".over").bounding_box()
+    y = area["y"] + area["height"] / 2
+    page.mouse.move(area["x"] + start * area["width"], y)
+    page.mouse.down()
+    page.mouse.move(area["x"] + end * area["width"], y, steps=4)
+    page.mouse.up()
+    first, last = page.locator(".range").inner_text().split(" ")[0].split("–")
+    return int(first), int(last)
+
+
+def handle_on_screen(page) -> tuple[float, float]:
+    """Where the first handle of the chosen body is."""
+    at = page.evaluate(
+        "() => { const {view} = window.ossatureStudio;"
+        " return view.onScreen(view.handles.object.children[0].position) }"
+    )
+    return at["x"], at["y"]
+
+
+def solve(page) -> None:
+    page.get_by_role("button", name="Solve", exact=True).click()
+    page.get_by_role("button", name="Solve again").wait_for(timeout=PATIENCE)
+    page.locator(".work").wait_for(state="hidden", timeout=PATIENCE)
+
+
+def drag_hand(page) -> dict[str, list[float]]:
+    """Pulls the left hand up and to the side in the frame that is shown; what the edit says."""
+    page.get_by_role("tab", name="Bodies").click()
+    page.locator("[data-body=left_hand]").click()
+    x, y = handle_on_screen(page)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 15, y - 15)
+    page.mouse.move(x + 30, y - 30)
+    page.mouse.up()
+    has_edits(page, 3)
+    return page.evaluate("() => window.ossatureStudio.session.state.edits.at(-1).targets")
+
+
+def test_the_whole_loop_by_mouse_and_keyboard(window, take):
+    page = window.page
+    choose_marker(page, "LFIN")
+    first, last = select_frames(page, 0.30, 0.34)
+    page.keyboard.press("Delete")
+    has_edits(page, 1)
+    page.get_by_label("How to fill").select_option("rigid")
+    page.get_by_role("button", name="Fill").click()
+    has_edits(page, 2)
+    page.keyboard.press("Control+z")
+    has_edits(page, 1)
+    page.keyboard.press("Control+Shift+Z")
+    has_edits(page, 2)
+    solve(page)
+    page.keyboard.press("Home")
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    targets = drag_hand(page)
+    page.keyboard.press("Control+e")
+    page.get_by_role("button", name="Write files").click()
+    page.get_by_role("link", name="motion.bvh").wait_for(timeout=PATIENCE)
+    page.keyboard.press("Escape")
+    assert window.errors == [] and not window.strangers
+    check_edits(take, first, last)
+    check_motion(take, targets)
+
+
+def check_edits(take: Path, first: int, last: int) -> None:
+    """The file beside the recording says what was done, and the recording is untouched."""
+    from ossature.formats.edits_json import edits_path, read_edits
+
+    edits = read_edits(edits_path(take), take).edits
+    assert [type(edit).__name__ for edit in edits] == ["Cut", "Fill", "SetPose"]
+    assert (edits[0].first, edits[0].last) == (edits[1].first, edits[1].last) == (first, last)
+    assert edits[0].markers == edits[1].markers == ("LFIN",)
+    assert edits[1].method == "rigid" and edits[2].frame == 5
+
+
+def check_motion(take: Path, targets: dict[str, list[float]]) -> None:
+    """In the BVH the hand is where the mouse put it, at that frame alone."""
+    motion = oss.read(take.with_name("take-rig") / "motion.bvh").motion()
+    turned, joints = motion.world()
+    index = motion.skeleton.names.index("left_hand")
+    tip = motion.skeleton.bodies[index].tip
+    assert tip is not None
+    from ossature.maths import quat
+
+    arm = tip - motion.skeleton.bodies[index].joint.in_body
+    place = joints[:, index] + quat.rotate(turned[:, index], arm)
+    (name, target), *_ = targets.items()
+    assert name == "left_hand tip"
+    away = np.linalg.norm(place - target, axis=-1)
+    # the pose is solved to a millimetre, and BVH angles are written with six digits
+    assert away[5] < 0.003
+    assert away[:200].argmin() == 5
+
+
+def test_the_page_has_no_serious_fault(window):
+    assert window.faults() == []
+    for name in ("Open", "Export", "Solve settings", "Keys"):
+        window.page.get_by_role("button", name=name, exact=True).click()
+        assert window.faults() == [], name
+        window.page.keyboard.press("Escape")
+
+
+def test_reloading_keeps_everything(window):
+    page = window.page
+    page.reload()
+    page.wait_for_selector(READY)
+    has_edits(page, 3)
+    assert page.get_by_role("button", name="Solve again").is_visible()
+
+
+def test_two_pages_see_each_others_edits(window, visit, address):
+    page, other = window.page, visit(address).page
+    other.wait_for_selector(READY)
+    choose_marker(other, "RFIN")
+    select_frames(other, 0.6, 0.62)
+    other.get_by_role("button", name="Cut").click()
+    has_edits(page, 4)
+    has_edits(other, 4)
+    page.keyboard.press("Control+z")
+    has_edits(page, 3)
+    has_edits(other, 3)
+
+
+def test_an_edit_made_while_the_socket_is_closed_is_not_lost(window):
+    page = window.page
+    choose_marker(page, "LANK")
+    select_frames(page, 0.5, 0.52)
+    page.evaluate("() => window.ossatureStudio.session.link.socket.close()")
+    page.keyboard.press("Delete")
+    has_edits(page, 4)
+    page.keyboard.press("Control+z")
+    has_edits(page, 3)
+
+
+def test_foot_plants_are_drawn_and_removed(window):
+    page = window.page
+    lane = page.locator(".lane.plants").first
+    bars = lane.locator(".plant")
+    before = bars.count()
+    area = lane.bounding_box()
+    y = area["y"] + area["height"] / 2
+    taken = [bar.bounding_box() for bar in bars.all()]
+    x = max(box["x"] + box["width"] for box in taken) if taken else area["x"]
+    right = area["x"] + area["width"]
+    page.mouse.move(x + 0.3 * (right - x), y)
+    page.mouse.down()
+    page.mouse.move(x + 0.6 * (right - x), y, steps=4)
+    page.mouse.up()
+    has_edits(page, 4)
+    assert bars.count() == before + 1
+    bars.last.focus()
+    page.keyboard.press("Delete")
+    has_edits(page, 5)
+    assert bars.count() == before
+    page.keyboard.press("Control+z")
+    page.keyboard.press("Control+z")
+    has_edits(page, 3)
+
+
+def test_on_a_phone_nothing_sticks_out(visit, address):
+    page = visit(address, width=390, height=844, scheme="dark").page
+    page.wait_for_selector(READY)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
