@@ -1,7 +1,7 @@
-"""Calibration beside the stream: a second process with the least priority.
+"""Calibration beside the stream, in a second process that gives way.
 
 Poses have a few milliseconds each; a calibration takes a second. A process of its own holds no
-lock of the interpreter, and the system lets it run only when no pose is due.
+lock of the interpreter, and the system prefers the one that has slept until its frame came.
 """
 
 import os
@@ -15,6 +15,11 @@ from typing import BinaryIO
 
 from ossature.errors import OssatureError
 from ossature.values import Bodies, Event, Recording, Skeleton
+
+
+GIVES_WAY = 5
+"""Steps of priority below the poses: a third of their share. At the lowest priority a busy machine
+would never calibrate at all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,7 +130,7 @@ def serve(jobs: BinaryIO, results: BinaryIO) -> None:
 
 if __name__ == "__main__":
     if hasattr(os, "nice"):
-        os.nice(19)
+        os.nice(GIVES_WAY)
     answers = sys.stdout.buffer
     sys.stdout = sys.stderr  # nothing that is printed may mix with the answers
     # run as a script this module is "__main__"; pickles must name the one that others import
