@@ -67,14 +67,13 @@ def solve(
         smooth=smooth,
     )
     lengths = None if measured is None else read_measured(measured)
-    if edits is not None and (len(files) > 1 or static):
-        raise click.UsageError("--edits belongs to one FILE, without --static")
+    if edits is not None and static:
+        raise click.UsageError("--edits knows no --static")
     with options.progress() as saying:
         if edits is None:
             solved = pipeline.solve(*files, static=static, options=asked, progress=saying)
         else:
-            (file,) = files
-            solved = (_edited(file, edits, asked, saying),)
+            solved = (_edited(files, edits, asked, saying),)
     names = _folders(solved)
     endings = options.endings(formats)
     for one, name in zip(solved, names, strict=True):
@@ -93,21 +92,24 @@ def solve(
         write_passport(folder / "passport.json", each)
 
 
-def _edited(file: Path, path: Path, asked, saying):
+def _edited(files: tuple[Path, ...], path: Path, asked, saying):
     """The take as edited; what was not asked for here is as it was set in the studio."""
     import dataclasses
 
     from ossature.formats.edits_json import read_edits
     from ossature.pipeline.edited import options_of, solve_edited
 
-    edits, given = read_edits(path, file), click.get_current_context().get_parameter_source
+    if len(files) != 1:
+        raise click.UsageError(f"--edits belongs to one FILE, got {len(files)}")
+    edits, given = read_edits(path, files[0]), click.get_current_context().get_parameter_source
     default = click.core.ParameterSource.DEFAULT
     flags = {"template": "template", "hips": "hips", "smooth": "smooth", "no_clean": "clean"}
     set_there = options_of(edits.settings)
     kept = {
         name: getattr(set_there, name) for flag, name in flags.items() if given(flag) == default
     }
-    return solve_edited(file, edits, options=dataclasses.replace(asked, **kept), progress=saying)
+    asked = dataclasses.replace(asked, **kept)
+    return solve_edited(files[0], edits, options=asked, progress=saying)
 
 
 def _folders(solved) -> list[str]:

@@ -62,14 +62,16 @@ def pose_at(now: Motion, edit: SetPose) -> tuple[Motion, float | None]:
         raise NotEnoughData("this file's bones stretch; solve or fit it before pulling at it")
     skeleton = now.skeleton
     limited = edit.limits and any(body.joint.limits is not None for body in skeleton.bodies)
+    free = _moves_root(skeleton, edit)
     found = reach(
         skeleton,
         edit.targets,
         start=now,
         limits="auto" if limited else "none",
-        root="free" if _moves_root(skeleton, edit) else "held",
+        root="free" if free else "held",
     )
-    moved = replace(now, rotations=found.motion.rotations, root=found.motion.root)
+    root = found.motion.root if free else now.root  # held to rounding, but every bit may stay
+    moved = replace(now, rotations=found.motion.rotations, root=root)
     return moved, float(np.nanmax(found.error))
 
 
