@@ -15,6 +15,7 @@ from ossature.pipeline.reporting import (
     OF_BODIES,
     OF_MARKERS,
     ground_of,
+    history_of,
     improbable_spans,
     motion_spans,
     seen_in,
@@ -104,7 +105,7 @@ def show_joints(
         ],
         facts=[*_joint_facts(found), *page.facts],
         advice=[advice.text for advice in found.advice],
-        history=[*bodies.history, *motion.history],
+        history=history_of(bodies.history, motion.history),
         warnings=[*page.warnings, *bodies.source.problems, *found.warnings, *_loops(found)],
     )
     write_report(folder / "report.html", page)
@@ -217,7 +218,7 @@ def _with_motion(page: ReportData, motion: Motion) -> ReportData:
         ground=ground_of(motion, contacts),
         spans=[*page.spans, *motion_spans(motion, contacts)],
         facts=[*page.facts, ("bodies", f"{len(motion.skeleton.bodies)}, {bones}")],
-        history=[*page.history, *motion.history],
+        history=history_of(page.history, motion.history),
     )
 
 

@@ -79,7 +79,7 @@ def report_of(
         spans=[*motion_spans(motion, solved.contacts), *gap_spans(recording)],
         facts=_facts(summary),
         advice=_advice(motion),
-        history=[*recording.history, *motion.history],
+        history=history_of(recording.history, motion.history),
         warnings=[*solved.warnings, *thinned(stride)],
     )
 
@@ -93,6 +93,12 @@ def thinned(stride: int) -> list[str]:
     if stride == 1:
         return []
     return [f"the page shows one frame of every {stride}; the files hold all of them"]
+
+
+def history_of(before: Sequence[str], after: Sequence[str]) -> list[str]:
+    """What was done, once: a later value often tells what its maker told already."""
+    known = list(after[: len(before)]) == list(before)
+    return list(after) if known else [*before, *after]
 
 
 def seen_in(motion: Motion) -> Skeleton:

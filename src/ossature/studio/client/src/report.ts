@@ -11,7 +11,7 @@ import { isForPage, Player, playerKey } from "./player";
 import type { ReportData, Residuals } from "./report_data";
 import { FrameLayer } from "./scene/axes";
 import { ContactLayer } from "./scene/contacts";
-import { ELLIPSOID_SCALE, EllipsoidLayer } from "./scene/ellipsoids";
+import { EllipsoidLayer } from "./scene/ellipsoids";
 import { FigureLayer } from "./scene/figure";
 import { FloorLayer } from "./scene/floor";
 import { LimitLayer } from "./scene/limits";
@@ -90,7 +90,8 @@ async function fill(
     add("frames", "limb frames", new FrameLayer(bodies, poses), false);
     const ellipsoids = new EllipsoidLayer(bodies, poses);
     if (ellipsoids.count) {
-      add("ellipsoids", `joint ellipsoids ×${ELLIPSOID_SCALE}`, ellipsoids, false);
+      const times = ellipsoids.scale > 1 ? ` ×${ellipsoids.scale}` : "";
+      add("ellipsoids", `joint ellipsoids${times}`, ellipsoids, false);
     }
     const limits = new LimitLayer(bodies, poses);
     if (limits.count) add("limits", "limit cones", limits, false);

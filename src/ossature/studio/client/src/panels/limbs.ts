@@ -3,30 +3,38 @@
 import { type Cell, element, mm, scroller, section, table } from "../dom";
 import type { BodyRow } from "../report_data";
 
+interface Column {
+  head: string;
+  cell: (body: BodyRow) => Cell;
+  /** Whether any body has something to say here. */
+  used: (body: BodyRow) => boolean;
+}
+
+const COLUMNS: Column[] = [
+  { head: "length mm", cell: (b) => mm(b.length_mm), used: () => true },
+  { head: "measured mm", cell: (b) => mm(b.measured_mm), used: (b) => b.measured_mm !== null },
+  { head: "apart mm", cell: apart, used: (b) => b.measured_mm !== null },
+  { head: "joint ± mm", cell: (b) => mm(b.sigma_mm), used: (b) => b.sigma_mm !== null },
+  { head: "joint rms mm", cell: (b) => mm(b.rms_mm), used: (b) => b.rms_mm !== null },
+  { head: "range", cell: range, used: (b) => b.hinge !== null || b.cone !== null },
+  { head: "moves by", cell: (b) => b.movement.join(", ") || "–", used: (b) => b.movement.length > 0 },
+];
+
 export function limbTable(bodies: BodyRow[]): HTMLElement {
   const made = section("Limbs", "limbs");
-  const measured = bodies.some((body) => body.measured_mm !== null);
-  const moves = bodies.some((body) => body.movement.length > 0);
-  const limited = bodies.some((body) => body.hinge ?? body.cone);
-  const head = ["body", "joint", "length mm"];
-  if (measured) head.push("measured mm", "apart mm");
-  head.push("joint ± mm", "joint rms mm");
-  if (limited) head.push("range");
-  if (moves) head.push("moves by");
-  const rows = bodies.map((body) => {
-    const row: Cell[] = [body.name, body.parent < 0 ? "root" : body.kind, mm(body.length_mm)];
-    if (measured) row.push(mm(body.measured_mm), apart(body));
-    row.push(mm(body.sigma_mm), mm(body.rms_mm));
-    if (limited) row.push(range(body));
-    if (moves) row.push(body.movement.join(", ") || "–");
-    return row;
-  });
+  const columns = COLUMNS.filter((column) => bodies.some(column.used));
+  const rows = bodies.map((body) => [
+    body.name,
+    body.parent < 0 ? "root" : body.kind,
+    ...columns.map((column) => column.cell(body)),
+  ]);
+  const head = ["body", "joint", ...columns.map((column) => column.head)];
   made.append(scroller(table(head, rows), "Limbs"));
-  made.append(
-    element("p", "± is one standard deviation of the joint centre in its worst direction.", "quiet"),
-  );
+  if (bodies.some((body) => body.sigma_mm !== null)) made.append(element("p", SPREAD, "quiet"));
   return made;
 }
+
+const SPREAD = "± is one standard deviation of the joint centre in its worst direction.";
 
 function apart(body: BodyRow): string {
   if (body.length_mm === null || body.measured_mm === null) return "–";

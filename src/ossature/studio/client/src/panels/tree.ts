@@ -34,7 +34,7 @@ export function hierarchy(bodies: BodyRow[]): HTMLElement {
   const made = section("Hierarchy", "hierarchy");
   const rows = treeRows(bodies);
   const judged = bodies.some((body) => body.margin !== null);
-  const list = element("div", "", "tree");
+  const list = element("div", "", judged ? "tree judged" : "tree");
   list.append(branches(rows));
   for (const row of rows) list.append(line(bodies, row, judged));
   made.append(list);
@@ -62,25 +62,28 @@ function branches(rows: Row[]): SVGSVGElement {
 function line(bodies: BodyRow[], { index, depth }: Row, judged: boolean): HTMLElement {
   const body = bodies[index];
   const made = element("div", "", "tree-row");
-  const name = element("span", body.name, `tree-name ${sideOf(body.name)}`);
+  const side = sideOf(body.name, bodies.map((each) => each.name));
+  const name = element("span", body.name, `tree-name ${side}`);
   name.style.paddingLeft = `${depth * INDENT}px`;
   made.append(name, element("span", body.parent < 0 ? "root" : body.kind, "quiet"));
-  if (judged) made.append(marginOf(body));
+  if (judged) made.append(...marginOf(body));
   return made;
 }
 
-function marginOf(body: BodyRow): HTMLElement {
-  const made = element("span", "", body.ambiguous ? "margin doubtful" : "margin");
-  if (body.margin === null) return made;
+/** How clear the joint is, and what it might be instead. */
+function marginOf(body: BodyRow): HTMLElement[] {
+  const margin = element("span", "", body.ambiguous ? "margin doubtful" : "margin");
+  const rival = element("span", "", "margin doubtful");
+  if (body.margin === null) return [margin, rival];
   const bar = element("span", "", "margin-bar");
   const fill = element("span");
   fill.style.width = `${100 * Math.max(0, Math.min(1, body.margin / FULL))}%`;
   bar.append(fill);
-  made.append(bar, element("span", body.margin.toFixed(2)));
+  margin.append(bar, element("span", body.margin.toFixed(2).replace("-", "−")));
   if (body.rival) {
-    const rival = `${body.rival[0]}–${body.rival[1]}`;
-    made.title = `next best: ${rival}`;
-    if (body.ambiguous) made.append(element("span", `or ${rival}`));
+    const told = `${body.rival[0]}–${body.rival[1]}`;
+    margin.title = `next best: ${told}`;
+    if (body.ambiguous) rival.textContent = `or ${told}`;
   }
-  return made;
+  return [margin, rival];
 }

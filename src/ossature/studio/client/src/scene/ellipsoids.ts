@@ -7,7 +7,9 @@ import type { Poses } from "./sources";
 import type { Layer } from "./stage";
 
 /** Deviations are drawn this many times their size: true ones would vanish inside the joints. */
-export const ELLIPSOID_SCALE = 5;
+const ENLARGED = 5;
+/** Metres: deviations beyond this are seen as they are. */
+const LARGE = 0.04;
 
 interface Known {
   body: number;
@@ -18,16 +20,20 @@ interface Known {
 
 export class EllipsoidLayer implements Layer {
   readonly object: THREE.InstancedMesh<THREE.SphereGeometry, THREE.MeshStandardMaterial>;
+  /** How many times their size they are drawn. */
+  readonly scale: number;
   private readonly known: Known[] = [];
 
   constructor(
     bodies: BodyRow[],
     private readonly poses: Poses,
   ) {
+    const largest = Math.max(0, ...bodies.map((body) => body.sigma_mm ?? 0));
+    this.scale = largest > 1000 * LARGE ? 1 : ENLARGED;
     bodies.forEach((body, index) => {
       if (!body.ellipsoid) return;
       const [a, b, c] = body.ellipsoid.map((axis) =>
-        new THREE.Vector3(...axis).multiplyScalar(ELLIPSOID_SCALE),
+        new THREE.Vector3(...axis).multiplyScalar(this.scale),
       );
       const shape = new THREE.Matrix4().makeBasis(a, b, c);
       this.known.push({ body: index, parent: body.parent, shape });

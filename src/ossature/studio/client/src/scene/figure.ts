@@ -7,6 +7,9 @@ import { colour } from "../theme";
 import { type Poses, quaternion } from "./sources";
 import type { Layer } from "./stage";
 
+/** Every how many-th vertex tells how far the figure reaches. */
+const SAMPLED = 23;
+
 export class FigureLayer implements Layer {
   readonly object: THREE.SkinnedMesh<THREE.BufferGeometry, THREE.MeshStandardMaterial>;
   private readonly bones: THREE.Bone[];
@@ -49,6 +52,17 @@ export class FigureLayer implements Layer {
       this.poses.place(frame, body, bone.position);
       this.poses.turn(frame, body, bone.quaternion);
     });
+  }
+
+  extend(frame: number, box: THREE.Box3): void {
+    this.show(frame);
+    this.object.updateMatrixWorld(true);
+    const place = new THREE.Vector3();
+    const vertices = this.object.geometry.attributes.position;
+    for (let i = 0; i < vertices.count; i += SAMPLED) {
+      place.fromBufferAttribute(vertices, i);
+      box.expandByPoint(this.object.applyBoneTransform(i, place));
+    }
   }
 
   /** Lets what is inside shine through. */

@@ -12,12 +12,19 @@ const UP = new THREE.Vector3(0, 0, 1);
 
 export type Side = "left" | "right" | "middle";
 
-/** Which side of the body a name speaks of: `left_thigh`, `LHip`, `hand.L`. */
-export function sideOf(name: string): Side {
-  if (/^(left|[Ll](?=[A-Z_\s.-]))/.test(name.replace(/^left/i, "left"))) return "left";
-  if (/^(right|[Rr](?=[A-Z_\s.-]))/.test(name.replace(/^right/i, "right"))) return "right";
-  if (/[_\s.-](l|left)$/i.test(name)) return "left";
-  return /[_\s.-](r|right)$/i.test(name) ? "right" : "middle";
+const SIDES: [Side, RegExp][] = [
+  ["left", /^(left|l(?=[A-Z_\s.-])|L(?=[A-Z_\s.-]))|[_\s.-](l|L|left|Left)$/],
+  ["right", /^(right|r(?=[A-Z_\s.-])|R(?=[A-Z_\s.-]))|[_\s.-](r|R|right|Right)$/],
+];
+
+/** Which side of the body a name speaks of: `left_thigh`, `LHip`, `hand.L`; among `names` that
+ * also hold its like of the other side `lfemur` will do. */
+export function sideOf(name: string, names: string[] = []): Side {
+  const word = name.replace(/^(Left|LEFT)/, "left").replace(/^(Right|RIGHT)/, "right");
+  for (const [side, pattern] of SIDES) if (pattern.test(word)) return side;
+  const other = { l: "r", L: "R", r: "l", R: "L" }[name[0]];
+  if (other === undefined || !names.includes(other + name.slice(1))) return "middle";
+  return name[0].toLowerCase() === "l" ? "left" : "right";
 }
 
 interface Bone {
@@ -70,7 +77,8 @@ export class SkeletonLayer implements Layer {
   }
 
   paint(): void {
-    const tint = (body: number) => new THREE.Color(colour(sideOf(this.bodies[body].name)));
+    const names = this.bodies.map((body) => body.name);
+    const tint = (body: number) => new THREE.Color(colour(sideOf(names[body], names)));
     this.bones.forEach(({ from, to }, i) => this.boneMesh.setColorAt(i, tint(to < 0 ? from : to)));
     this.bodies.forEach((_, i) => this.jointMesh.setColorAt(i, tint(i)));
     for (const mesh of [this.boneMesh, this.jointMesh]) {
