@@ -69,7 +69,7 @@ def finish_joints(
         return refine_joint(bodies, ends[place], start, noise, free=free, robust=robust)
 
     def viewed(fit: RefinedJoint, place: int) -> skin.SkinView:
-        return skin.view_skin(fit, skin.terms_of(bent, ends, place, fit.frames))
+        return skin.view_skin(fit, skin.angles_beside(bent, ends, place, fit.frames))
 
     found = [
         None if start.kind == "fixed" else refined(place, hinge=start.kind == "hinge")

@@ -37,6 +37,8 @@ class SkinView:
     """(n_gains,) ln likelihood of every gain, up to a constant."""
     moved: Array
     """(n_free, n_terms) metres by which a unit gain of each term moves the joint, times rad."""
+    bent: float
+    """Mean square of all angles beside the joint together, about their means, rad²."""
 
 
 def postures(bodies: Bodies, ends: Sequence[tuple[int, int]]) -> Array:
@@ -52,45 +54,45 @@ def _about_mean(turns: Array) -> Array:
     return quat.log(quat.between(mean, turns))
 
 
-def terms_of(bent: Array, ends: Sequence[tuple[int, int]], joint: int, frames: Array) -> Array:
-    """(n_frames, n_terms) functions of the posture on which the skin beside a joint may depend.
-
-    The joint's own rotation vector and its squares, and the vectors of all joints of its bodies.
-    """
-    near = [
+def angles_beside(
+    bent: Array, ends: Sequence[tuple[int, int]], joint: int, frames: np.ndarray
+) -> Array:
+    """(n_frames, 3 n_near) postures of a joint, first, and of all others of its two bodies."""
+    near = [joint] + [
         other for other, pair in enumerate(ends) if other != joint and set(pair) & set(ends[joint])
     ]
-    last = len(bent) - 1
-    before, after = np.maximum(frames - ASIDE, 0), np.minimum(frames + ASIDE, last)
-    around = np.nan_to_num(0.5 * (bent[before] + bent[after]))
-    own = around[:, joint]
-    first, second = np.triu_indices(3)
-    beside = around[:, near].reshape(len(frames), -1)
-    terms = np.concatenate([own, own[:, first] * own[:, second], beside], axis=1)
-    return terms - terms.mean(axis=0)
+    before, after = np.maximum(frames - ASIDE, 0), np.minimum(frames + ASIDE, len(bent) - 1)
+    around = 0.5 * (bent[before][:, near] + bent[after][:, near])
+    return np.nan_to_num(around).reshape(len(frames), -1)
 
 
-def view_skin(fit: RefinedJoint, terms: Array) -> SkinView:
-    """Likelihood of gains from a joint's residuals; ``terms`` (n_frames, n_terms) of the posture.
+def view_skin(fit: RefinedJoint, angles: Array) -> SkinView:
+    """What a joint's residuals say of its skin; ``angles`` (n_frames, n) as ``angles_beside``.
 
     The part of each term that the joint's place explains is taken out of it (restricted maximum
     likelihood); along the eigenvectors of what is left, residuals are independent.
     """
-    terms = fit.weights[:, None] * terms
-    n_free = fit.free.shape[1]
-    pull = np.einsum("kia,kf->aif", fit.slopes, terms).reshape(n_free, -1)
+    terms = fit.weights[:, None] * _terms(angles)
+    pull = np.einsum("kia,kf->aif", fit.slopes, terms).reshape(fit.free.shape[1], -1)
     moved = np.linalg.solve(fit.hessian, pull)
+    bent = float(np.sum(np.var(angles, axis=0)))
+    if len(terms) < FEWEST * terms.shape[1]:
+        return SkinView(np.zeros(len(GAINS)), moved / fit.unit, bent)
     left = np.kron(np.eye(3), terms.T @ terms) - pull.T @ moved
     sizes, ways = np.linalg.eigh(left)
     shown = sizes > 1e-6 * np.sum(terms**2)
     power = (ways.T @ (fit.residuals.T @ terms).reshape(-1))[shown] ** 2 / sizes[shown]
-    noise = _slow_variance(fit.residuals, terms)
-    if len(terms) < FEWEST * terms.shape[1]:
-        return SkinView(np.zeros(len(GAINS)), moved / fit.unit)
     gains = (GAINS / fit.unit) ** 2
-    variance = noise + np.multiply.outer(gains, sizes[shown])
+    variance = _slow_variance(fit.residuals, terms) + np.multiply.outer(gains, sizes[shown])
     likelihood = -0.5 * np.sum(np.log(variance) + power / variance, axis=1)
-    return SkinView(likelihood, moved / fit.unit)
+    return SkinView(likelihood, moved / fit.unit, bent)
+
+
+def _terms(angles: Array) -> Array:
+    """(n_frames, n_terms) functions of the posture: all angles, and squares of the joint's own."""
+    first, second = np.triu_indices(3)
+    terms = np.concatenate([angles, angles[:, first] * angles[:, second]], axis=1)
+    return terms - terms.mean(axis=0)
 
 
 def _slow_variance(residuals: Array, terms: Array) -> float:

@@ -17,6 +17,10 @@ REST = 1.0
 so much skin a sensor may sit elsewhere than where it was put, all the time."""
 LEVEL = 0.015
 """Share to which the level of orientation noise is known; it draws joints to the sensors."""
+LEVER = 0.25
+"""Metres: skin that moves a sensor by this much turns it by one radian."""
+ARM = 0.1
+"""Metres: usual distance of a joint from its sensors, one coordinate of it."""
 
 
 def placed(fit: RefinedJoint, view: SkinView, gain: float) -> tuple[Array, Array]:
@@ -26,7 +30,8 @@ def placed(fit: RefinedJoint, view: SkinView, gain: float) -> tuple[Array, Array
     origins.
     """
     n_free = fit.free.shape[1]
-    noise = noise_covariance(fit)
+    hessian = fit.hessian
+    noise = noise_covariance(fit, hessian) + _drawn_by_skin(fit, hessian, gain * view.bent)
     skin = gain * (view.moved @ view.moved.T + REST**2 * np.eye(n_free))
     keep = np.linalg.inv(np.eye(n_free) + skin / PRIOR**2)
     lost = np.eye(n_free) - keep
@@ -36,7 +41,21 @@ def placed(fit: RefinedJoint, view: SkinView, gain: float) -> tuple[Array, Array
     return centres, fit.free @ covariance @ fit.free.T + PRIOR**2 * silent
 
 
-def noise_covariance(fit: RefinedJoint) -> Array:
+def _drawn_by_skin(fit: RefinedJoint, hessian: Array, moved: float) -> Array:
+    """(n_free, n_free) how far turning skin draws the joint to the sensors, as noise does.
+
+    ``moved`` is the mean square of what the skin moves, square metres. Of the curvature along a
+    direction, a share that is no motion of the joint shortens its arm by that share.
+    """
+    curvatures, ways = np.linalg.eigh(hessian)
+    turned = 2.0 * moved / LEVER**2 * len(fit.frames) / fit.unit**2
+    true = np.maximum(curvatures - fit.feigned, 0.05 * curvatures)
+    share = np.minimum(turned / true, 0.999)
+    drawn = np.minimum(ARM * share / (1.0 - share), PRIOR)
+    return (ways * drawn**2) @ ways.T
+
+
+def noise_covariance(fit: RefinedJoint, hessian: Array) -> Array:
     """(n_free, n_free) covariance of the estimate from the scatter of its own equations.
 
     The scatter is summed over lags up to where the residuals forget each other.
@@ -49,7 +68,6 @@ def noise_covariance(fit: RefinedJoint) -> Array:
         scatter += (1.0 - lag / (n_lags + 1)) * (share + share.T)
     # where the prior decides, the data's scatter is zero and the prior's own spread remains
     scatter += fit.ridge * np.eye(len(scatter))
-    hessian = fit.hessian
     inverse = np.linalg.inv(hessian)
     return inverse @ scatter @ inverse + _misjudged_noise(fit, hessian)
 
