@@ -1,4 +1,6 @@
-"""Meshes that fit any body: given once in limb frames, put on every rig. Paper 002, §5.
+"""Meshes that fit any body: given once in limb frames, or as one skin, put on every rig.
+
+Paper 002, §5.
 
 A limb's mesh is told in its frame, x right, y front and z up the limb, from the limb's middle, and
 in lengths of the limb: z runs from −½ to ½. So the same mesh fits other takes and other people.
@@ -11,7 +13,11 @@ import numpy as np
 
 from ossature.anatomy.frames import Normalised, limb_reaches
 from ossature.anatomy.planes import bone_lengths
+from ossature.anatomy.skin_bind import bound
+from ossature.anatomy.skin_fit import fitted
 from ossature.errors import NotEnoughData, UnknownName
+from ossature.formats.axes import to_z_up, turn_points
+from ossature.formats.glb.mesh import Skinned, read_glb_mesh
 from ossature.formats.glb.write import write_skinned
 from ossature.formats.obj import Triangles, read_obj
 from ossature.maths import quat
@@ -20,14 +26,36 @@ from ossature.values import Skeleton, SkinnedMesh
 from ossature.values.skin import CARRIERS
 
 
+def read_mesh(path: Path, up: str = "y") -> Triangles | Skinned:
+    """A mesh as GLB or OBJ, with its skin where it has one.
+
+    Parameters
+    ----------
+    up
+        Axis that points up in an OBJ file; glTF says so itself.
+    """
+    if path.suffix.lower() in (".glb", ".gltf"):
+        return read_glb_mesh(path)
+    mesh = read_obj(path)
+    return Triangles(turn_points(mesh.vertices, to_z_up(up)), mesh.faces)
+
+
 def read_meshes(folder: Path) -> dict[str, Triangles]:
-    """Body name → mesh of every ``<body>.obj`` in a folder."""
-    meshes = {path.stem: read_obj(path) for path in sorted(folder.glob("*.obj"))}
+    """Body name → mesh of every ``<body>.obj`` and ``<body>.glb`` in a folder."""
+    paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in (".obj", ".glb"))
+    meshes = {}
+    for path in paths:
+        mesh = read_mesh(path, up="z")
+        meshes[path.stem] = mesh if isinstance(mesh, Triangles) else _bare(mesh)
     if not meshes:
         raise NotEnoughData(
             f"{folder.name} holds no mesh; name them after bodies, as left_thigh.obj"
         )
     return meshes
+
+
+def _bare(mesh: Skinned) -> Triangles:
+    return Triangles(mesh.mesh.vertices, mesh.mesh.triangles)
 
 
 def dressed(found: Normalised, meshes: Mapping[str, Triangles]) -> SkinnedMesh:
@@ -65,6 +93,19 @@ def limb_sizes(skeleton: Skeleton) -> np.ndarray:
     return np.where(sizes > 1e-6, sizes, np.maximum(lengths, 1e-3))
 
 
-def write_dressed(found: Normalised, meshes: Mapping[str, Triangles], path: Path) -> None:
-    """A skinned GLB of the rig told in limb frames, wearing the meshes."""
-    write_skinned(path, found.rig(), dressed(found, meshes))
+def write_dressed(found: Normalised, path: Path, meshes: Path, up: str = "y") -> None:
+    """A skinned GLB that wears a folder's meshes, limb by limb, or one skin over the whole body.
+
+    Parameters
+    ----------
+    meshes
+        Folder of meshes told in limb frames, or one file.
+    up
+        Axis that points up in one skin given as OBJ.
+    """
+    if meshes.is_dir():
+        write_skinned(path, found.rig(), dressed(found, read_meshes(meshes)))
+        return
+    mesh = read_mesh(meshes, up)
+    skin = bound(mesh, found) if isinstance(mesh, Triangles) else fitted(mesh, found)
+    write_skinned(path, found.given, skin)

@@ -8,7 +8,7 @@ field of distances is zero is the skin. Each place of it goes with the bodies wh
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array, diags_array
 from scipy.sparse.csgraph import connected_components
 
 from ossature.anatomy.flesh import Piece, Pose, plain_pieces, pose_of
@@ -30,6 +30,8 @@ GAP = 1.2
 """How far strangers stay apart, in cells."""
 CELLS = 2e6
 """Most cells of the grid: a rig of little flesh far apart is made coarser."""
+EVENED = 4
+"""How often weights are averaged with those beside them."""
 CRUMB = 20
 """Pieces of the surface with fewer vertices are dropped: leftovers between two limbs."""
 SAMPLES = 120
@@ -63,7 +65,7 @@ def figure_of(skeleton: Skeleton, pose: Array | None = None) -> SkinnedMesh:
         goal *= 0.95
     vertices = _drawn_to(vertices, flesh, kin, cell)
     triangles = triangles_of(vertices, quads)
-    bodies, weights = _weights(vertices, flesh, kin, pieces)
+    bodies, weights = _weights(vertices, triangles, flesh, kin, pieces)
     return SkinnedMesh(vertices, triangles, bodies, weights, placed.rotations, placed.joints)
 
 
@@ -90,6 +92,21 @@ def natural_pose(motion: Motion) -> Array | None:
     if not len(turned) or np.median(turned) < FAR_FROM_REST:
         return None
     return mean
+
+
+def carried(pose: Pose, vertices: Array, triangles: np.ndarray) -> tuple[np.ndarray, Array]:
+    """Bodies and weights (n_vertices, 4) of any mesh over a posed skeleton."""
+    pieces = _pieces(pose)
+    kin = _kinship(pose.skeleton.parents, [piece.body for piece in pieces])
+    return _weights(vertices, triangles, _packed(pose, pieces, 0.0), kin, pieces)
+
+
+def body_extent(pose: Pose) -> tuple[Array, Array]:
+    """Lowest and highest corner (3,) of the figure's box."""
+    from ossature.anatomy.flesh_kernel import HIGH, LOW
+
+    flesh = _packed(pose, _pieces(pose), 0.0)
+    return flesh[:, LOW : LOW + 3].min(axis=0), flesh[:, HIGH : HIGH + 3].max(axis=0)
 
 
 def _pieces(pose: Pose) -> list[Piece]:
@@ -214,18 +231,31 @@ def _kinship(parents: Sequence[int], bodies: Sequence[int]) -> np.ndarray:
 
 
 def _weights(
-    vertices: Array, flesh: Array, kin: np.ndarray, pieces: Sequence[Piece]
+    vertices: Array, triangles: np.ndarray, flesh: Array, kin: np.ndarray, pieces: Sequence[Piece]
 ) -> tuple[np.ndarray, Array]:
-    """Bodies and weights (n_vertices, 4): each body by how near its flesh is."""
+    """Bodies and weights (n_vertices, 4): each body by how near its flesh is, evened out along the
+    surface. Vertices at one place, as along the seams of textures, get the same."""
     from ossature.anatomy.flesh_kernel import carriers_at
 
+    places, welded = np.unique(vertices, axis=0, return_inverse=True)
     on = np.array([piece.body for piece in pieces])
-    shares = np.zeros((len(vertices), on.max() + 1))
-    carriers_at(vertices, flesh, kin, on, shares)
+    shares = np.zeros((len(places), max(on.max() + 1, CARRIERS)))
+    carriers_at(places, flesh, kin, on, shares)
+    shares /= shares.sum(axis=1, keepdims=True)
+    beside = _neighbours(welded.reshape(-1)[triangles], len(places))
+    for _ in range(EVENED):
+        shares = 0.5 * shares + 0.5 * (beside @ shares)
     bodies = np.argsort(-shares, axis=1)[:, :CARRIERS]
-    bodies = np.pad(bodies, ((0, 0), (0, CARRIERS - bodies.shape[1])))
     weights = np.take_along_axis(shares, bodies, axis=1)
-    weights[:, min(shares.shape[1], CARRIERS) :] = 0.0
     weights[weights < 0.02 * weights[:, :1]] = 0.0
     bodies[weights == 0.0] = 0
-    return bodies, weights / weights.sum(axis=1, keepdims=True)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return bodies[welded.reshape(-1)], weights[welded.reshape(-1)]
+
+
+def _neighbours(triangles: np.ndarray, count: int) -> csr_array:
+    """(count, count) whose product with values on vertices is the mean over those beside them."""
+    ends = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
+    ends = np.concatenate([ends, ends[:, ::-1], np.repeat(np.arange(count), 2).reshape(-1, 2)])
+    beside = coo_array((np.ones(len(ends)), ends.T), shape=(count, count)).tocsr()
+    return csr_array(diags_array(1.0 / beside.sum(axis=1)) @ beside)

@@ -117,7 +117,7 @@ def plain_pieces(pose: Pose, body: int, size: float) -> list[Piece]:
     pieces = []
     following = [_joint_radius(pose, child, size) for child in pose.children(body)]
     for index, end in enumerate(ends):
-        last = following[index] if index < len(following) else 0.7 * thick
+        last = following[index] if index < len(following) else 0.85 * thick
         own = bone_radius(float(np.linalg.norm(end - start)), size)
         radii = [thick, 1.1 * (own + thick) / 2, 1.05 * own, (own + last) / 2, last]
         pieces.append(tube(body, start, end, pose.front, radii, radii))
@@ -130,14 +130,17 @@ def bone_radius(length: float, size: float) -> float:
 
 
 def _hub(pose: Pose, body: int, ends: list[Array], size: float) -> list[Piece]:
-    middle = np.mean([pose.joints[body], *ends], axis=0)
-    reach = float(np.mean([np.linalg.norm(end - middle) for end in ends]))
-    pieces = []
-    for end in (pose.joints[body], *ends):
-        if np.linalg.norm(end - middle) > SHORTEST:
-            radii = np.linspace(0.55, 0.4, STATIONS) * reach + 0.004 * size
-            pieces.append(tube(body, middle, end, pose.front, radii, radii))
-    return pieces
+    """Tubes from the middle, thinner across the plane in which the ends lie: palms and trunks."""
+    places = np.array([pose.joints[body], *ends])
+    middle = places.mean(axis=0)
+    reach = float(np.linalg.norm(places - middle, axis=-1).mean())
+    normal = np.linalg.svd(places - middle)[2][2]
+    wide = np.linspace(0.6, 0.4, STATIONS) * reach + 0.004 * size
+    return [
+        tube(body, middle, end, normal, wide, 0.65 * wide)
+        for end in places
+        if np.linalg.norm(end - middle) > SHORTEST
+    ]
 
 
 def _joint_radius(pose: Pose, body: int, size: float) -> float:

@@ -282,10 +282,13 @@ def _skull(pose: Pose, body: int, way: Array, scale: float, *, on_neck: bool) ->
     rise = (0.085 if on_neck else 0.15) * scale
     centre = base + max(0.75 * float(np.linalg.norm(way)), rise) * up + 0.012 * scale * ahead
 
-    def oval(profile: tuple[tuple[int, ...], ...], low: tuple[int, int], high: tuple[int, int]):
+    def oval(
+        profile: tuple[tuple[int, ...], ...], low: tuple[int, int], high: tuple[int, int]
+    ) -> Piece:
         """Between two places up and ahead of the head's middle, millimetres."""
-        ends = (centre + 1e-3 * scale * (rise * up + out * ahead) for rise, out in (low, high))
-        return tube(body, *ends, ahead, *(1e-3 * scale * np.array(row) for row in profile))
+        start, end = (centre + 1e-3 * scale * (h * up + out * ahead) for h, out in (low, high))
+        wide, deep = (1e-3 * scale * np.array(row) for row in profile)
+        return tube(body, start, end, ahead, wide, deep)
 
     skull, jaw = oval(SKULL, (-30, 0), (45, 0)), oval(JAW, (-78, 42), (-10, 28))
     rows = [1e-3 * scale * np.array(row) for row in NECK]

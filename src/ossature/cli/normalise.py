@@ -20,8 +20,16 @@ from ossature.cli import options
 )
 @click.option(
     "--meshes",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of <body>.obj, told in limb frames and limb lengths: writes dressed.glb.",
+    type=click.Path(exists=True, path_type=Path),
+    help="Folder of <body>.obj or .glb, told in limb frames and limb lengths, or one skin over the "
+    "whole body, .glb or .obj: writes dressed.glb.",
+)
+@click.option(
+    "--mesh-up",
+    type=click.Choice(["y", "z"]),
+    default="y",
+    show_default=True,
+    help="Upward axis of a skin given as OBJ.",
 )
 @options.as_json
 def normalise(
@@ -30,6 +38,7 @@ def normalise(
     subject: str | None,
     formats: str,
     meshes: Path | None,
+    mesh_up: str,
     *,
     as_json: bool,
 ) -> None:
@@ -49,9 +58,9 @@ def normalise(
     found = find_frames(read(file).motion(subject))
     deliver_frames(found, output, options.endings(formats))
     if meshes is not None:
-        from ossature.anatomy.dress import read_meshes, write_dressed
+        from ossature.anatomy.dress import write_dressed
 
-        write_dressed(found, read_meshes(meshes), output / "dressed.glb")
+        write_dressed(found, output / "dressed.glb", meshes, mesh_up)
     if as_json:
         click.echo(msgspec.json.encode(frames_summary(found)).decode())
     else:

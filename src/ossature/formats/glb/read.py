@@ -45,7 +45,7 @@ def read_glb(path: Path) -> Take:
     tree = NodeTree(path, file.gltf.nodes)
     chosen, problems = choose_bodies(path, file.gltf, tree)
     used = _with_ancestors(tree, chosen)
-    extras = _extras(file.gltf.asset.extras, TakeExtras)
+    extras = our_extras(file.gltf.asset.extras, TakeExtras)
     curves, clock = _curves(file, set(used), extras)
     if len(file.gltf.animations) > 1:
         problems.append(f"{len(file.gltf.animations)} animations; the first one is read")
@@ -141,7 +141,7 @@ def _pose(
     scales = {-1: 1.0}
     for column, index in enumerate(used):
         place = f"$.nodes[{index}]"
-        q, p, s = _rest(file.path, file.gltf.nodes[index], place)
+        q, p, s = rest_of(file.path, file.gltf.nodes[index], place)
         above = scales[tree.parents[index]]
         rest[column] = above * p
         if (index, "rotation") in curves:
@@ -159,7 +159,7 @@ def _pose(
     return Pose(rotations, places, rest)
 
 
-def _rest(path: Path, node: Node, place: str) -> tuple[Array, Array, Array]:
+def rest_of(path: Path, node: Node, place: str) -> tuple[Array, Array, Array]:
     """Rotation w x y z, place and scale of a node that nothing drives."""
     if node.matrix is None:
         x, y, z, w = node.rotation or (0.0, 0.0, 0.0, 1.0)
@@ -236,7 +236,7 @@ def _skeleton(
             None if parent < 0 else names[parent],
             Joint("free" if parent < 0 else "ball", in_parent),
         )
-        record = _extras(file.gltf.nodes[node].extras, BodyRecord)
+        record = our_extras(file.gltf.nodes[node].extras, BodyRecord)
         told = None if record is None else _told(record, plain)
         lost += record is not None and told is None
         bodies.append(told or plain)
@@ -263,7 +263,7 @@ def _offset(pose: Pose, index: int) -> Array:
     return places[0] if stays and np.abs(places[0] - rest).max() > SAME else rest
 
 
-def _extras(extras: Any, kind: type[T]) -> T | None:
+def our_extras(extras: Any, kind: type[T]) -> T | None:
     """What ossature wrote into ``extras``; None where somebody else did."""
     ours = extras.get("ossature") if isinstance(extras, dict) else None
     if ours is None:

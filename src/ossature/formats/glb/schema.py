@@ -171,6 +171,23 @@ class File:
 
     def array(self, index: int, kind: str) -> Array:
         """Accessor as float64 (count, width); ``kind`` is the type it must have."""
+        values = self._raw(index, kind)
+        if not np.isfinite(values).all():
+            problem = "holds numbers that are not finite"
+            raise FormatError(self.path, problem, f"$.accessors[{index}]")
+        if values.dtype.kind != "f":
+            return np.maximum(values / float(np.iinfo(values.dtype).max), -1.0)
+        return values.astype(np.float64)
+
+    def integers(self, index: int, kind: str) -> np.ndarray:
+        """Accessor of whole numbers, not negative, (count, width)."""
+        values = self._raw(index, kind)
+        if values.dtype.kind != "u":
+            place = f"$.accessors[{index}]"
+            raise FormatError(self.path, "must hold whole numbers without a sign", place)
+        return values.astype(np.int64)
+
+    def _raw(self, index: int, kind: str) -> np.ndarray:
         place = f"$.accessors[{index}]"
         accessor = self._get(self.gltf.accessors, index, "accessors")
         if accessor.type != kind or accessor.component_type not in COMPONENTS:
@@ -179,12 +196,7 @@ class File:
         if accessor.buffer_view is None or accessor.sparse is not None:
             raise FormatError(self.path, "sparse accessors are not read; save it without", place)
         view = self._get(self.gltf.buffer_views, accessor.buffer_view, "bufferViews")
-        values = self._numbers(accessor, view, place)
-        if not np.isfinite(values).all():
-            raise FormatError(self.path, "holds numbers that are not finite", place)
-        if values.dtype.kind != "f":
-            return np.maximum(values / float(np.iinfo(values.dtype).max), -1.0)
-        return values.astype(np.float64)
+        return self._numbers(accessor, view, place)
 
     def _numbers(self, accessor: Accessor, view: BufferView, place: str) -> np.ndarray:
         """The buffer's own numbers (count, width), seen in place."""
@@ -207,7 +219,7 @@ class File:
         return np.ndarray(shape, dtype, buffer, start, strides)
 
     def _get(self, members: tuple, index: int, name: str) -> Any:
-        if index >= len(members):
+        if not 0 <= index < len(members):
             raise FormatError(
                 self.path, f"there are {len(members)}, not one of {index}", f"$.{name}"
             )

@@ -1,0 +1,193 @@
+"""The meshes of a glTF file, with the skin that carries them where there is one."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ossature.errors import FormatError, WrongContent
+from ossature.formats.axes import to_z_up, turn_points
+from ossature.formats.glb.read import our_extras, rest_of
+from ossature.formats.glb.schema import File, TakeExtras
+from ossature.formats.glb.tree import NodeTree, choose_bodies, unique_node_names
+from ossature.formats.obj import Triangles
+from ossature.formats.skeleton_json import BodyRecord, to_body
+from ossature.maths import quat
+from ossature.maths.quat import Array
+from ossature.values import Body, Joint, Skeleton, SkinnedMesh
+
+TRIANGLE_LIST = 4
+MAX_VERTICES = 5_000_000
+LEAST_TURN = 1e-12
+"""Volume of a matrix's turning part below which it is none."""
+
+
+class Skinned(NamedTuple):
+    """A skin and the skeleton it was made for, whose rest pose is the pose it was put on in."""
+
+    skeleton: Skeleton
+    mesh: SkinnedMesh
+
+
+def read_glb_mesh(path: Path) -> Triangles | Skinned:
+    """All triangles of a file as one mesh: z up, and on its skeleton where it has a skin."""
+    file = File(path)
+    tree = NodeTree(path, file.gltf.nodes)
+    if file.gltf.skins:
+        return _skinned(file, tree)
+    worlds = _worlds(file, tree)
+    meshes = []
+    for index, node in enumerate(file.gltf.nodes):
+        if node.mesh is not None:
+            for vertices, faces, _ in _primitives(file, node.mesh):
+                placed = vertices @ worlds[index][:3, :3].T + worlds[index][:3, 3]
+                meshes.append((placed, faces))
+    if not meshes:
+        raise WrongContent(path, "holds no mesh")
+    vertices, faces = _joined(meshes)
+    return Triangles(turn_points(vertices, to_z_up("y")), faces)
+
+
+def _skinned(file: File, tree: NodeTree) -> Skinned:
+    """What the first skin carries, in the pose of its inverse bind matrices."""
+    chosen, _ = choose_bodies(file.path, file.gltf, tree)
+    place = {node: index for index, node in enumerate(chosen)}
+    columns = np.array([place[joint] for joint in file.gltf.skins[0].joints])
+    meshes, carriers, weights = [], [], []
+    for node in file.gltf.nodes:
+        for vertices, faces, attributes in (
+            _primitives(file, node.mesh) if node.mesh is not None and node.skin == 0 else ()
+        ):
+            meshes.append((vertices, faces))
+            joints, shares = _carriers(file, attributes, len(vertices))
+            if joints.max(initial=0) >= len(columns):
+                raise FormatError(file.path, f"a vertex hangs on joint {joints.max()}, which the "
+                                  f"skin's {len(columns)} joints do not have")  # fmt: skip
+            carriers.append(columns[joints])
+            weights.append(shares)
+    if not meshes:
+        raise WrongContent(file.path, "holds a skin, but no mesh that wears it")
+    vertices, faces = _joined(meshes)
+    rests, to_world = _rests(file, tree, chosen)
+    vertices = vertices @ to_world[:3, :3].T + to_world[:3, 3]
+    skeleton = _skeleton(file, tree, chosen, rests)
+    mesh = SkinnedMesh(
+        vertices,
+        faces,
+        np.concatenate(carriers),
+        np.concatenate(weights),
+        quat.from_matrix(rests[:, :3, :3]),
+        rests[:, :3, 3],
+    )
+    return Skinned(skeleton, mesh)
+
+
+def _primitives(file: File, index: int) -> list[tuple[Array, np.ndarray, dict[str, Any]]]:
+    """Vertices, faces and attributes of the triangle lists of a mesh."""
+    place = f"$.meshes[{index}]"
+    found = []
+    if index >= len(file.gltf.meshes):
+        raise FormatError(file.path, "is not there", place)
+    mesh = file.gltf.meshes[index]
+    for primitive in mesh.get("primitives", ()) if isinstance(mesh, dict) else ():
+        attributes = primitive.get("attributes") if isinstance(primitive, dict) else None
+        if not isinstance(attributes, dict) or not isinstance(attributes.get("POSITION"), int):
+            raise FormatError(file.path, "has a primitive without places", place)
+        if primitive.get("mode", TRIANGLE_LIST) != TRIANGLE_LIST:
+            continue
+        vertices = file.array(attributes["POSITION"], "VEC3")
+        corners = np.arange(len(vertices))
+        if isinstance(primitive.get("indices"), int):
+            corners = file.integers(primitive["indices"], "SCALAR")[:, 0]
+        if corners.max(initial=-1) >= len(vertices) or len(vertices) > MAX_VERTICES:
+            raise FormatError(file.path, f"has corners beyond its {len(vertices)} vertices", place)
+        found.append((vertices, corners[: len(corners) // 3 * 3].reshape(-1, 3), attributes))
+    return found
+
+
+def _carriers(file: File, attributes: dict[str, Any], count: int) -> tuple[np.ndarray, Array]:
+    """Joints and weights (count, 4); the weights sum to 1."""
+    both = attributes.get("JOINTS_0"), attributes.get("WEIGHTS_0")
+    if not (isinstance(both[0], int) and isinstance(both[1], int)):
+        raise FormatError(file.path, "a mesh wears a skin but says not how (JOINTS_0, WEIGHTS_0)")
+    joints, weights = file.integers(both[0], "VEC4"), file.array(both[1], "VEC4")
+    if len(joints) != count or len(weights) != count:
+        raise FormatError(file.path, f"{count} vertices need as many joints and weights")
+    weights = np.maximum(weights, 0.0)
+    total = weights.sum(axis=1, keepdims=True)
+    weights = np.where(total > 0.0, weights / np.where(total > 0.0, total, 1.0), [1.0, 0, 0, 0])
+    return np.where(weights > 0.0, joints, 0), weights
+
+
+def _joined(meshes: list[tuple[Array, np.ndarray]]) -> tuple[Array, np.ndarray]:
+    starts = np.cumsum([0, *(len(vertices) for vertices, _ in meshes)])
+    faces = [corners + start for (_, corners), start in zip(meshes, starts[:-1], strict=True)]
+    return np.concatenate([vertices for vertices, _ in meshes]), np.concatenate(faces)
+
+
+def _worlds(file: File, tree: NodeTree) -> dict[int, Array]:
+    """Node → (4, 4) its place in the file's world where nothing is animated."""
+    worlds: dict[int, Array] = {}
+    for index in tree.order:
+        q, p, s = rest_of(file.path, file.gltf.nodes[index], f"$.nodes[{index}]")
+        local = np.eye(4)
+        local[:3, :3], local[:3, 3] = quat.to_matrix(q) * s, p
+        above = worlds.get(tree.parents[index])
+        worlds[index] = local if above is None else above @ local
+    return worlds
+
+
+def _rests(file: File, tree: NodeTree, chosen: list[int]) -> tuple[Array, Array]:
+    """(n_bodies, 4, 4) the bodies as the skin was put on them, and the way (4, 4) to our world
+    from the mesh's, which may lie on its side or be in centimetres."""
+    skin, worlds = file.gltf.skins[0], _worlds(file, tree)
+    binds: dict[int, Array] = {}
+    if skin.inverse_bind_matrices is not None:
+        matrices = file.array(skin.inverse_bind_matrices, "MAT4").reshape(-1, 4, 4)
+        for joint, matrix in zip(skin.joints, np.swapaxes(matrices, 1, 2), strict=False):
+            if abs(np.linalg.det(matrix[:3, :3])) < LEAST_TURN:
+                raise FormatError(file.path, "has an inverse bind matrix without an inverse")
+            binds[joint] = np.linalg.inv(matrix)
+    first = chosen[0]
+    ours = our_extras(file.gltf.asset.extras, TakeExtras) is not None
+    # our own meshes stand upright in the file's world, whatever the root's frame
+    to_file = (
+        np.eye(4) if ours or first not in binds else worlds[first] @ np.linalg.inv(binds[first])
+    )
+    to_world = np.eye(4)
+    to_world[:3, :3] = np.rint(quat.to_matrix(to_z_up("y")))
+    to_world = to_world @ to_file
+    rests: dict[int, Array] = {}
+    for node in chosen:
+        parent = tree.parents[node]
+        if node in binds:
+            rests[node] = to_world @ binds[node]
+        elif parent in rests:
+            rests[node] = rests[parent] @ np.linalg.inv(worlds[parent]) @ worlds[node]
+        else:
+            rests[node] = to_world @ worlds[node]
+    stacked = np.stack([rests[node] for node in chosen])
+    stacked[:, :3, :3] /= np.cbrt(np.abs(np.linalg.det(stacked[:, :3, :3])))[:, None, None]
+    return stacked, to_world
+
+
+def _skeleton(file: File, tree: NodeTree, chosen: list[int], rests: Array) -> Skeleton:
+    """Bodies at their joints, whose rest is the pose of the skin."""
+    names, _ = unique_node_names(file.gltf.nodes, chosen)
+    place = {node: index for index, node in enumerate(chosen)}
+    turns = quat.from_matrix(rests[:, :3, :3])
+    bodies = []
+    for index, node in enumerate(chosen):
+        parent = place.get(tree.parents[node], -1)
+        joint = Joint("free", rest=turns[index])
+        if parent >= 0:
+            to_parent = quat.inverse(turns[parent])
+            reach = quat.rotate(to_parent, rests[index, :3, 3] - rests[parent, :3, 3])
+            joint = Joint("ball", reach, rest=quat.multiply(to_parent, turns[index]))
+        body = Body(names[index], None if parent < 0 else names[parent], joint)
+        told = our_extras(file.gltf.nodes[node].extras, BodyRecord)
+        if told is not None and (known := to_body(told)).tip is not None:
+            body = replace(body, tip=known.tip - known.joint.in_body)
+        bodies.append(body)
+    return Skeleton(tuple(bodies))
