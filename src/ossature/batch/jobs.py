@@ -5,14 +5,11 @@ folder finished returns the record there: after a lost connection nothing is don
 """
 
 import hashlib
-import os
 import shutil
-import socket
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -39,23 +36,6 @@ from ossature.values.passport import Origin
 TELLING = (".c3d", ".trc")
 """Endings that promise a recording: without one inside the file is damaged, not another kind."""
 T = TypeVar("T")
-J = TypeVar("J")
-
-
-@dataclass(frozen=True)
-class Timed(Generic[T]):
-    """A job's result, and what it cost where."""
-
-    result: T
-    seconds: float
-    worker: str
-
-
-def timed(work: Callable[[J], T], job: J) -> Timed[T]:
-    start = time.perf_counter()
-    result = work(job)
-    seconds = time.perf_counter() - start
-    return Timed(result, seconds, f"{socket.gethostname()}:{os.getpid()}")
 
 
 @dataclass(frozen=True)

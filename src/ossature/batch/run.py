@@ -16,12 +16,12 @@ import ossature
 from ossature.batch import jobs
 from ossature.batch.find import find_files
 from ossature.batch.index import Row, rows_of, write_index
-from ossature.batch.jobs import Job, PassportJob, SubjectJob, SurveyJob, TakeJob, Timed
+from ossature.batch.jobs import Job, PassportJob, SubjectJob, SurveyJob, TakeJob
 from ossature.batch.options import BatchOptions
 from ossature.batch.places import Places, only_one, read_record, whole_folder, write_record
 from ossature.batch.progress import Meter, Say
 from ossature.batch.records import Quality, SubjectRecord, Survey, TakeRecord
-from ossature.batch.workers import Lost, Workers, cluster, pool
+from ossature.batch.workers import Lost, Timed, Workers, cluster, pool
 from ossature.pipeline.passport import MOST_FRAMES
 from ossature.values.passport import Origin
 

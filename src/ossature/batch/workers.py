@@ -1,7 +1,9 @@
 """Who does the jobs: processes of this machine, or the workers of a dask scheduler."""
 
 import os
+import socket
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import (
@@ -16,9 +18,8 @@ from concurrent.futures import (
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
-from ossature.batch.jobs import Timed, timed
 from ossature.errors import BadValue, MissingExtra, OssatureError
 
 J = TypeVar("J", bound=Hashable)
@@ -28,6 +29,22 @@ DEATHS = 2
 """Times a worker may die on a job, the last of them with no other job at work."""
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """As many workers as cores: threads inside them would only be in each other's way."""
+
+
+@dataclass(frozen=True)
+class Timed(Generic[T]):
+    """A job's result, and what it cost where."""
+
+    result: T
+    seconds: float
+    worker: str
+
+
+def timed(work: Callable[[J], T], job: J) -> Timed[T]:
+    start = time.perf_counter()
+    result = work(job)
+    seconds = time.perf_counter() - start
+    return Timed(result, seconds, f"{socket.gethostname()}:{os.getpid()}")
 
 
 @dataclass(frozen=True)
