@@ -11,6 +11,7 @@ from limit_joints import some_joint, wave
 from ossature.anatomy.bind import GIVEN_UP, check_bind
 from ossature.anatomy.calm import calm
 from ossature.anatomy.cones import convex_polygons, find_cones, inside_polygon, nearest_in_polygon
+from ossature.anatomy.crosstalk import turn_doubts
 from ossature.anatomy.edits import apply_edits, read_edits
 from ossature.anatomy.kinds import KindOptions, find_kinds, quaternion_rank
 from ossature.anatomy.limits import LimitOptions, limits
@@ -20,7 +21,7 @@ from ossature.anatomy.within import clamp, excess, hinge_angle
 from ossature.errors import BadValue, NotEnoughData, OssatureError
 from ossature.formats import read, write
 from ossature.maths import quat, rotations, swing_twist, zyz
-from ossature.values import Body, Cone, Joint, Limits, Motion, Skeleton
+from ossature.values import Body, Cone, Joint, Limits, Marker, Motion, Skeleton
 from samples import some_markers
 from test_cli import command  # noqa: F401
 from test_oss import assert_same
@@ -54,19 +55,44 @@ def test_kinds_of_synthetic_joints(rng):
             cos = abs(found.axes[1][0] @ made[1][1])
             errors.append(np.degrees(np.arccos(min(1.0, cos))))
     # 1 600 joints so drawn: 99.8 % right; axis 0.36° in the median, 85 % below 1°
-    assert np.mean(right) >= 0.975
+    assert np.mean(right) >= 0.98
     assert np.median(errors) < 0.8
 
 
 @pytest.mark.slow
-def test_kinds_of_many_synthetic_joints(rng):
-    right = []
-    for _ in range(500):
-        n, noise = int(rng.integers(30, 1001)), rng.uniform(0.5, 3.0)
-        made = [some_joint(rng, kind, n, noise)[0] for kind in KINDS]
-        found = find_kinds(np.stack(made, axis=1))
-        right += [a == b for a, b in zip(found.kinds, KINDS, strict=True)]
-    assert np.mean(right) >= 0.99
+@pytest.mark.parametrize(("n", "noise"), [(30, 0.5), (30, 3.0), (100, 3.0), (1000, 3.0)])
+def test_kinds_at_the_corners(rng, n, noise):
+    made = [some_joint(rng, kind, n, noise)[0] for _ in range(600) for kind in KINDS]
+    found = find_kinds(np.stack(made, axis=1))
+    # 10 000 joints at 30 samples and 3°: 99.05 % right, so 2 400 scatter by 0.2 %
+    assert np.mean(np.array(found.kinds) == np.tile(KINDS, 600)) >= 0.985
+
+
+def test_skin_does_not_make_a_hinge_a_ball(rng):
+    """A long thin body: what twists it by 6° only swings it by 2°, and is 2 % of what bends it."""
+    turns = np.stack([wave(rng, 400, -0.5, 0.5), 0.1 * wave(rng, 400, -1.0, 1.0), np.zeros(400)])
+    q = quat.exp(turns.T + np.radians(0.1) * rng.normal(size=(400, 3)))[:, None]
+    doubts = np.diag([1.0, 9.0, 9.0])[None]
+    found = find_kinds(q, doubts=doubts)
+    assert find_kinds(q).kinds == ("universal",) and found.kinds == ("hinge",)
+    assert 0.05 < found.crosstalk[0] < 0.1 and np.isnan(find_kinds(q).crosstalk[0])
+    assert find_kinds(q, doubts=np.eye(3)[None]).kinds == ("universal",)
+
+
+def test_only_markers_that_were_solved_with_tell_of_skin(rng):
+    motion = motion_of(quat.from_axis_angle(X, wave(rng, 100, 0.0, 1.0)))
+    places = [(0.0, 0.05, 0.0), (0.05, 0.0, 0.2), (0.0, -0.05, 0.2), (-0.05, 0.0, 0.1)]
+    for rms, known in ((None, False), (0.002, True)):
+        markers = [Marker(f"m{i}", place, rms) for i, place in enumerate(places)]
+        bodies = [
+            replace(body, markers=[replace(m, name=f"{body.name}_{m.name}") for m in markers])
+            for body in motion.skeleton.bodies
+        ]
+        worn = replace(motion, skeleton=motion.skeleton.with_bodies(bodies, "markers put on"))
+        doubts = turn_doubts(worn)
+        assert (doubts is not None) == known
+    # a cluster 0.2 m long and 0.1 m wide about its joint: a twist is told worst
+    assert doubts is not None and np.argmax(np.diag(doubts[1])) == 2
 
 
 def hinge_width(q, *, calm: bool) -> tuple[Joint, float]:
@@ -88,16 +114,16 @@ def test_raw_hinge_limits_are_what_was_sampled(rng):
 
 
 def test_hinge_limits_are_where_the_joint_went(rng):
-    """Noise that widens the samples by up to 4° at each end is taken out: 2° are left."""
+    """Noise that widens the samples by up to 8° at each end is taken out: 2° are left."""
     raw, calmed = [], []
     for _ in range(20):
-        n, noise = int(rng.integers(100, 1000)), rng.uniform(0.5, 1.5)
+        n, noise = int(rng.integers(200, 1000)), rng.uniform(0.5, 3.0)
         q, _, angle = some_joint(rng, "hinge", n, noise)
         for widths, clean in ((raw, False), (calmed, True)):
             widths.append(0.5 * np.degrees(hinge_width(q, calm=clean)[1] - np.ptp(angle)))
-    # 240 joints so drawn: within 2.0° at each end, 0.5° in the median; raw 1.2° in the median
-    assert np.abs(calmed).max() < 2.2
-    assert np.median(np.abs(calmed)) < 0.7 * np.median(raw)
+    # 240 joints so drawn: within 1.5° at each end, 0.15° in the median; raw 2.9° in the median
+    assert np.abs(calmed).max() < 2.0
+    assert np.median(np.abs(calmed)) < 0.3 * np.median(raw)
 
 
 def test_calming_leaves_clean_motion_and_missing_frames(rng):

@@ -1,10 +1,10 @@
 """Rotations freed of the shaking that was found in them, so that limits tell of the motion.
 
 The largest of many noisy angles lies several times the noise beyond where the joint went. Tracks
-are smoothed by making their third differences small, as stiffly as brings them nearest to the motion
-without noise: that error is what is taken away plus twice the noise that so free a track keeps, but
-for a constant (Mallows). Asking that as much be taken away as there is noise would hang on the
-noise's last per cent.
+are smoothed by making their third differences small, as stiffly as brings them nearest to the
+motion without noise: but for a constant, that error is what is taken away plus twice the noise that
+so free a track keeps (Mallows). To ask that as much be taken away as there is noise would hang on
+the noise's last per cent.
 """
 
 import numpy as np
@@ -19,10 +19,11 @@ LEAST = np.radians(0.05)
 BAND = 3
 """Order of the differences made small, and so the bandwidth of the equations."""
 FREEDOM, OWN_FREEDOM = 1.0 / 3.0, 1.5
-"""Share of freedom that a stiffness of 1 leaves to a track, from the eigenvalues of third differences
-of long tracks; and what its ends add: half of the three numbers of a parabola."""
+"""Share of freedom that a stiffness of 1 leaves to a track, from the eigenvalues of third
+differences of long tracks; and what its ends add: half of the three numbers of a parabola."""
 STIFFNESSES = np.arange(-2.0, 11.0, 3.0)
-"""Decimal powers of the stiffness tried first; then two halvings of their distance about the best."""
+"""Decimal powers of the stiffness tried first; their distance is then halved twice about the
+best."""
 
 
 def calm(frames: Array, noise: Array) -> Array:

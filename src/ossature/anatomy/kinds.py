@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.fft import dct
 from scipy.special import fdtri
 
+from ossature.anatomy.crosstalk import second_to_first
 from ossature.anatomy.limit_kernel import settle_means, turns_about
 from ossature.anatomy.sampling import shaking
 from ossature.anatomy.universal import fit_axes
@@ -38,14 +39,19 @@ SURE, SURER = 0.996, 0.9999
 """How often noise alone passes for noise: out of a fitted surface, and along a direction, where the
 largest of three that were chosen by their spread is judged."""
 
+CROSSTALK = 0.14
+"""Most that skin makes of one direction in a second one, as ``anatomy.crosstalk`` measures it: by
+simulation of hinges under skin that slides by up to 15 mm, solved from markers."""
+
 
 @dataclass(frozen=True, slots=True)
 class KindOptions:
     """What counts as movement."""
 
     threshold: str = "noise"
-    """``noise``: spread well above the shaking found in the data; ``variance95``: the fewest
-    directions that hold 95 % of the variance; ``absolute``: a fixed eigenvalue, as in paper 001."""
+    """``noise``: spread well above the shaking found in the data and, in motion solved from
+    markers, above what skin makes of the first direction; ``variance95``: the fewest directions
+    that hold 95 % of the variance; ``absolute``: a fixed eigenvalue, as in paper 001."""
     minimum: float = 0.5
     """Spread that is never movement, degrees; for ``noise`` and ``variance95``."""
     eigenvalue: float = 1e-3
@@ -73,10 +79,16 @@ class Freedom(NamedTuple):
     """Per joint (n_axes, 3) in the parent's frame at rest; none for fixed and ball."""
     rest: Array
     """(n_joints, 4) rotation at which the angles about the axes are zero."""
+    crosstalk: Array
+    """(n_joints,) spread in the second direction as a share of that in the first, by what markers
+    tell of each; NaN where the motion is not from markers."""
 
 
 def find_kinds(
-    samples: Array, options: KindOptions | None = None, frames: Array | None = None
+    samples: Array,
+    options: KindOptions | None = None,
+    frames: Array | None = None,
+    doubts: Array | None = None,
 ) -> Freedom:
     """Kinds, axes and rests of joints.
 
@@ -87,6 +99,8 @@ def find_kinds(
     frames : (n_frames, n_joints, 4), optional
         The recording the samples were drawn from, in its own order and rate: the noise is looked
         for there. By default the samples themselves.
+    doubts : (n_joints, 3, 3), optional
+        Of motion solved from markers, what these leave open; see ``crosstalk.turn_doubts``.
     """
     options = options or KindOptions()
     spread = _spread(samples)
@@ -94,13 +108,17 @@ def find_kinds(
     threshold = _threshold(samples, spread, noise, options)
     moved = _slow_spread(samples, spread) if options.threshold == "noise" else spread.std
     n_free = np.sum(moved > threshold[:, None], axis=1)
+    crosstalk = np.full(len(noise), np.nan) if doubts is None else second_to_first(spread, doubts)
+    if options.threshold == "noise":
+        n_free[(n_free >= 2) & (crosstalk < CROSSTALK)] = 1
     pairs = _pairs(samples, spread, np.flatnonzero(n_free >= 2))
     if options.threshold == "noise":
         free = np.flatnonzero(n_free >= 2)
         n_free[free] = 3
         n_free[_on_a_surface(samples, pairs, free, noise, options)] = 2
     axes, rest = _axes_and_rest(n_free, spread, pairs)
-    return Freedom(tuple(KINDS[n] for n in n_free), spread, noise, threshold, axes, rest)
+    kinds = tuple(KINDS[n] for n in n_free)
+    return Freedom(kinds, spread, noise, threshold, axes, rest, crosstalk)
 
 
 def quaternion_rank(samples: Array, tolerance: float) -> Array:
@@ -175,7 +193,8 @@ def _slow_spread(samples: Array, spread: Spread) -> Array:
 def _slow_square(tracks: Array) -> Array:
     """(...) sum of squares of the slow part of tracks (n, ...)."""
     n_slow = max(SURFACE_FREEDOM + 1, round(SLOW * len(tracks)))
-    return np.sum(dct(tracks, axis=0, norm="ortho")[:n_slow] ** 2, axis=0)
+    waves = np.asarray(dct(tracks, axis=0, norm="ortho"))
+    return np.sum(waves[:n_slow] ** 2, axis=0)
 
 
 def _slow_noise(n_seen: Indices, n_fitted: int, sure: float) -> Array:

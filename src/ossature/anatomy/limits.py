@@ -9,6 +9,7 @@ import numpy as np
 from ossature.anatomy.bind import CHOICES, check_binds
 from ossature.anatomy.calm import calm
 from ossature.anatomy.cones import bone_axes, find_cones
+from ossature.anatomy.crosstalk import turn_doubts
 from ossature.anatomy.kinds import Freedom, KindOptions, find_kinds
 from ossature.anatomy.ranges import Arc, Indices, RangeOptions, find_arc, find_arcs
 from ossature.anatomy.sampling import default_samples, joint_rotations, resample
@@ -84,7 +85,8 @@ def limits(
     recorded = _recorded(motions, moving, list(exclude))
     n_samples = [options.samples or default_samples(motion) for motion in motions]
     samples = _gather(recorded, n_samples)
-    joints = _judge(skeleton, moving, samples, options)
+    doubts = turn_doubts(motions[0])
+    joints = _judge(skeleton, moving, samples, None if doubts is None else doubts[moving], options)
     bodies = list(skeleton.bodies)
     for i, joint in zip(moving, joints, strict=True):
         bodies[i] = replace(bodies[i], joint=joint)
@@ -123,14 +125,18 @@ def _columns(skeleton: Skeleton, names: list[str]) -> list[int]:
 
 
 def _judge(
-    skeleton: Skeleton, moving: list[int], samples: _Samples, options: LimitOptions
+    skeleton: Skeleton,
+    moving: list[int],
+    samples: _Samples,
+    doubts: Array | None,
+    options: LimitOptions,
 ) -> list[Joint]:
     bodies = [skeleton.bodies[i] for i in moving]
     missing = np.isnan(samples.rotations[..., 0]).all(axis=0)
     if missing.any():
         lost = ", ".join(bodies[j].name for j in np.flatnonzero(missing))
         raise NotEnoughData(f"no frame carries a rotation of {lost}")
-    freedom = find_kinds(samples.rotations, options.kinds, samples.frames)
+    freedom = find_kinds(samples.rotations, options.kinds, samples.frames, doubts)
     if options.calm:
         samples = _calmed(samples, freedom.noise)
     found = _found([body.joint for body in bodies], freedom)
@@ -226,6 +232,7 @@ def _evidence(samples: Array, freedom: Freedom, arcs: list[Arc], rule: str) -> l
             rule=rule,
             gap=arc.gap,
             coverage=arc.coverage,
+            crosstalk=None if np.isnan(freedom.crosstalk[j]) else float(freedom.crosstalk[j]),
         )
         for j, arc in enumerate(arcs)
     ]

@@ -49,6 +49,7 @@ def _facts(body: Body) -> dict[str, Any]:
         "zyz_deg": limits.zyz and _degrees(limits.zyz),
         "gap_deg": _degrees(evidence.gap),
         "coverage": round(evidence.coverage, 3),
+        "crosstalk": None if evidence.crosstalk is None else round(evidence.crosstalk, 3),
         "bind": {
             "feasible": bind.feasible,
             "outside_deg": _degrees(bind.excess),

@@ -49,6 +49,7 @@ class EvidenceRecord(msgspec.Struct):
     rule: str
     gap: float
     coverage: float
+    crosstalk: float | None = None
 
 
 class LimitsRecord(msgspec.Struct, omit_defaults=True):

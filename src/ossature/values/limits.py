@@ -55,6 +55,9 @@ class Evidence:
     """Largest arc without a sample, of the hinge angle or else of the twist."""
     coverage: float
     """Share of the range of that angle, cut into 5° cells, that holds samples."""
+    crosstalk: float | None = None
+    """Spread in the second direction as a share of that in the first, by what markers tell of each;
+    None where the motion is not from markers."""
 
     def __post_init__(self) -> None:
         for name, shape in {"spread": (3,), "directions": (3, 3), "mean": (4,)}.items():
