@@ -11,9 +11,11 @@ from ossature.cli import options
 @click.argument("file", type=options.FILE)
 @click.option(
     "--skeleton",
-    type=options.FILE,
-    help="The character: skeleton.json, .asf, .bvh, .glb and others.",
+    type=click.Path(path_type=Path),
+    help="The character: skeleton.json, .asf, .bvh, .glb and others; or the word figure, for the "
+    "average figure at the performer's height.",
 )
+@click.option("--height", type=float, metavar="M", help="Of the average figure, metres.")
 @options.output()
 @click.option(
     "--mode",
@@ -41,6 +43,7 @@ from ossature.cli import options
 def map(
     file: Path,
     skeleton: Path | None,
+    height: float | None,
     output: Path,
     mode: str,
     follow: str,
@@ -64,6 +67,7 @@ def map(
     """
     from ossature import pipeline
     from ossature.pipeline.mapping import (
+        FIGURE,
         Corrections,
         MapOptions,
         fix_feet,
@@ -73,22 +77,28 @@ def map(
 
     if (skeleton is None) != feet_only:
         raise click.UsageError("give --skeleton, or --feet-only for a motion on its own")
+    onto = FIGURE if skeleton == Path(FIGURE) else skeleton
+    if isinstance(onto, Path) and not onto.is_file():
+        raise click.BadParameter(f"there is no file {onto}", param_hint="--skeleton")
+    if height is not None and onto != FIGURE:
+        raise click.UsageError("--height is for --skeleton figure; other skeletons have their own")
     asked = MapOptions(
         mode=mode,
         follow=follow,
         contacts=not no_contacts,
+        height=height,
         corrections=Corrections() if mapping is None else read_corrections(mapping),
     )
 
     def progress(saying: str) -> None:
         click.echo(saying, err=True)
 
-    if skeleton is None:
+    if onto is None:
         mapped = fix_feet(file, options=asked, progress=progress)
     else:
         solving = pipeline.SolveOptions(own_set=own_set)
         mapped = map_to(
-            file, skeleton, subject=subject, options=asked, solving=solving, progress=progress
+            file, onto, subject=subject, options=asked, solving=solving, progress=progress
         )
     endings = options.endings(formats)
     pipeline.deliver(mapped, output, formats=endings, unit=unit, up=up)

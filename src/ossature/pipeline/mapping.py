@@ -22,15 +22,15 @@ from ossature.pose.attach import (
     refine,
     transfer,
 )
+from ossature.pose.average import average_figure, estimated_height
 from ossature.pose.contacts import Ground, Standing, find_soles, find_standing
 from ossature.pose.dynamics import Simulated, simulate
 from ossature.pose.equilibrium import (
     Pulls,
     equilibrium,
     firm_bounds,
+    let_go_and_settle,
     posture_weights,
-    robust_start,
-    springs_that_hold,
 )
 from ossature.pose.frames import PoseResult
 from ossature.pose.masses import body_masses
@@ -51,6 +51,8 @@ ROUNDS = 2
 FOLLOW = ("auto", "markers", "poses")
 MODES = ("equilibrium", "dynamics")
 """How the model is brought to rest."""
+FIGURE = "figure"
+"""In place of a skeleton: the average figure, as tall as the performer."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,8 @@ class MapOptions:
     """Find the markers' places on the character from the recording, near the automatic guess."""
     contacts: bool = True
     """Find planted feet and keep them where they stand, and all soles above the ground."""
+    height: float | None = None
+    """Of the average figure, metres; None: as tall as the performer's bones say."""
     corrections: Corrections = field(default_factory=Corrections)
 
     def __post_init__(self) -> None:
@@ -110,8 +114,9 @@ def map_to(
     source
         A recording with markers.
     skeleton
-        The character. Where it carries the recording's markers they are used; otherwise the
-        performer is calibrated first and the markers are carried over, part by part.
+        The character, or ``figure`` for the average one. Where it carries the recording's markers
+        they are used; otherwise the performer is calibrated first and the markers are carried
+        over, part by part.
     subject
         Whose markers, where the recording has several subjects'.
     solving
@@ -120,19 +125,20 @@ def map_to(
     options, watch = options or MapOptions(), Stopwatch(progress)
     with watch.stage("read", "reading"):
         take = source if isinstance(source, Take) else read(source)
-        character, rest = _character(skeleton)
+        character = None if skeleton == FIGURE else _character(skeleton)
     recording = take.recording(subject).markers()
-    shared = {m.name for body in character.bodies for m in body.markers} & set(recording.names)
-    if len(shared) >= 3:
+    if character is not None and _carries(character, recording):
         with watch.stage("clean", "looking for swapped labels and spikes"):
             recording = remove_spikes(repair_swaps(recording, find_swaps(recording)))
         points = own_attachments(character, recording.names)
-        job = _Job(recording, points.on(character), rest, points, _targets(recording, points))
+        job = _Job(recording, points.on(character), points, _targets(recording, points))
     else:
         performer = solve(Take(recordings=(recording,)), options=solving, progress=progress)[0]
         watch.seconds.update(performer.seconds)
         with watch.stage("attach", "placing the markers on the character"):
-            job = _attach(performer, character, rest, options)
+            if character is None:
+                character = average_figure(options.height or estimated_height(performer.skeleton))
+            job = _attach(performer, character, options)
     return _mapped(job, options, watch)
 
 
@@ -159,11 +165,8 @@ def fix_feet(
         for body in motion.skeleton.bodies
     ]
     shown = replace(motion.skeleton, bodies=tuple(bodies))
-    rest = np.stack([body.joint.rest for body in shown.bodies])
     start = np.array(motion.rotations), np.array(motion.root)
-    return _mapped(
-        _Job(recording, shown, rest, points, points_of(motion, points), start), options, watch
-    )
+    return _mapped(_Job(recording, shown, points, points_of(motion, points), start), options, watch)
 
 
 def read_corrections(path: str | Path) -> Corrections:
@@ -201,13 +204,16 @@ def _marker_entry(path: Path, label: str, entry: Any) -> tuple[str, tuple[float,
     )
 
 
-def _character(source: str | Path | Take | Skeleton) -> tuple[Skeleton, Array]:
-    """The skeleton and its rest pose, (n_bodies, 4) local rotations."""
+def _character(source: str | Path | Take | Skeleton) -> Skeleton:
     if isinstance(source, Skeleton):
-        return source, np.stack([body.joint.rest for body in source.bodies])
-    take = source if isinstance(source, Take) else read(source)
-    skeleton = take.skeleton()
-    return skeleton, np.stack([body.joint.rest for body in skeleton.bodies])
+        return source
+    return (source if isinstance(source, Take) else read(source)).skeleton()
+
+
+def _carries(character: Skeleton, recording: Recording) -> bool:
+    """Whether the character has markers of the recording's names, enough for a pose."""
+    own = {marker.name for body in character.bodies for marker in body.markers}
+    return len(own & set(recording.names)) >= 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,15 +223,19 @@ class _Job:
     recording: Recording
     character: Skeleton
     """With the markers that are reported on."""
-    rest: Array
     points: Attachments
     targets: Array
     """(n_frames, n_points, 3) what pulls each point."""
     start: tuple[Array, Array] | None = None
     marker_set: str = ""
 
+    @property
+    def rest(self) -> Array:
+        """(n_bodies, 4) local rotations of the character's rest pose."""
+        return np.stack([body.joint.rest for body in self.character.bodies])
 
-def _attach(performer: Solved, character: Skeleton, rest: Array, options: MapOptions) -> _Job:
+
+def _attach(performer: Solved, character: Skeleton, options: MapOptions) -> _Job:
     """The performer's markers on the character, or its poses where the two are not alike."""
     if not performer.marker_set:
         raise NotEnoughData(
@@ -234,7 +244,7 @@ def _attach(performer: Solved, character: Skeleton, rest: Array, options: MapOpt
             "skeleton.json of this performer, or the set with --own-set"
         )
     given = options.corrections.bodies
-    one, other = figure_at_rest(performer.skeleton), figure_at_rest(character, given, rest)
+    one, other = figure_at_rest(performer.skeleton), figure_at_rest(character, given)
     points = _corrected(transfer(one, other), character, options.corrections)
     recording, set_name = performer.recording, performer.marker_set
     follow = options.follow
@@ -246,14 +256,14 @@ def _attach(performer: Solved, character: Skeleton, rest: Array, options: MapOpt
             scale * recording.positions, did=f"scaled by {scale:.3f} to the character's legs"
         )
         shown, points = points.on(character), pose_points(character)
-        return _Job(scaled, shown, rest, points, points_of(moved, points), poses, set_name)
+        return _Job(scaled, shown, points, points_of(moved, points), poses, set_name)
     start = carry_poses(one, other, performer.motion, points.rig(character))
     if options.fit_markers:
         observed = _targets(recording, points)
-        points = refine(character, points, observed, start, posture=options.posture)
+        points = refine(other, points, observed, start, posture=options.posture)
         points = _corrected(points, character, options.corrections)
     targets = _targets(recording, points)
-    return _Job(recording, points.on(character), rest, points, targets, start, set_name)
+    return _Job(recording, points.on(character), points, targets, start, set_name)
 
 
 def _corrected(points: Attachments, character: Skeleton, said: Corrections) -> Attachments:
@@ -284,14 +294,12 @@ def _mapped(job: _Job, options: MapOptions, watch: Stopwatch) -> Solved:
     stiffness = posture_weights(rig, options.posture)
     pulls = Pulls(rig, job.targets, weights, stiffness, job.rest, firm_bounds(character))
     with watch.stage("solve", f"solving {recording.n_frames} frames"):
-        first = robust_start(pulls, options.let_go, job.start)
-        _check_posed(first, recording)
-        holds = springs_that_hold(first.marker_error, options.let_go)
+        poses, holds = let_go_and_settle(pulls, options.let_go, recording.rate, job.start)
+        _check_posed(poses, recording)
         pulls = replace(pulls, weights=weights * holds)
-        poses = equilibrium(pulls, (first.rotations, first.root))
         motion = _as_motion(recording, character, poses)
     with watch.stage("contacts", "looking for feet on the ground"):
-        standing = _standing(motion, job.rest, options)
+        standing = _standing(motion, options)
         pulls = _pinned(pulls, motion, standing, options)
     if options.mode == "dynamics":
         with watch.stage("simulate", "simulating until every frame rests"):
@@ -322,13 +330,13 @@ def _as_motion(recording: Recording, skeleton: Skeleton, poses: PoseResult | Sim
     )
 
 
-def _standing(motion: Motion, rest: Array, options: MapOptions) -> Standing:
+def _standing(motion: Motion, options: MapOptions) -> Standing:
     """Feet and ground; nothing stands where the skeleton has no feet."""
     nothing = Standing((), (), Ground(0.0, np.zeros(2), np.zeros(2)))
     if not options.contacts:
         return nothing
     try:
-        figure = figure_at_rest(motion.skeleton, options.corrections.bodies, rest)
+        figure = figure_at_rest(motion.skeleton, options.corrections.bodies)
     except NotEnoughData:
         return nothing
     return find_standing(motion, find_soles(figure))

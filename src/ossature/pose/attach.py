@@ -38,6 +38,9 @@ BESIDE = 0.12
 """Share of a bone's length within which a marker at its far end pulls the next bone too."""
 PLACE_SIGMA, FIT_SIGMA = 0.03, 0.005
 """Metres. How far a marker's place may be from the guess, and how well poses tell it."""
+BEND = 1.0
+"""Square metres per square radian: knees and elbows bend as the performer's while places are
+found. Bones of other lengths would bend them for good otherwise."""
 SAMPLE = 200
 """Frames that places are found from, evenly spread."""
 
@@ -287,7 +290,7 @@ def _carriers(character: Figure, part: str, along: float) -> list[int]:
 
 
 def refine(
-    skeleton: Skeleton,
+    character: Figure,
     guess: Attachments,
     observed: Array,
     start: tuple[Array, Array],
@@ -297,19 +300,31 @@ def refine(
 ) -> Attachments:
     """Marker places that suit the recording, near the guess; the skeleton stays as it is.
 
+    A knee or an elbow that is straight in ``start`` is straight in the poses that places are found
+    from: so the character stretches its limbs when the performer does.
+
     Parameters
     ----------
     observed : (n_frames, n_points, 3)
         Metres, in the order of the attachments; NaN where not seen.
     start : ((n_frames, n_bodies, 4), (n_frames, 3))
-        Poses to begin with.
+        The performer's poses on the character.
     posture
         See ``posture_weights``.
     """
     stride = max(1, len(observed) // SAMPLE)
     observed, start = observed[::stride], (start[0][::stride], start[1][::stride])
     options = PoseOptions(loss="huber", loss_scale=0.05, tolerance=1e-4)
-    places = guess.places
+    skeleton, places = character.skeleton, guess.places
+    bending = [
+        skeleton.index(character.parts[part])
+        for part in ("left_shin", "right_shin", "left_forearm", "right_forearm")
+        if part in character.parts
+    ]
+    rest = np.tile([body.joint.rest for body in skeleton.bodies], (len(observed), 1, 1))
+    rest[:, bending] = start[0][:, bending]
+    stiffness = posture_weights(guess.rig(skeleton), posture)
+    stiffness[bending] = BEND
     for _ in range(rounds):
         rig = replace(guess, places=places).rig(skeleton)
         poses = solve_frames(
@@ -317,8 +332,8 @@ def refine(
             observed,
             start=start,
             weights=guess.weights,
-            rest=np.stack([body.joint.rest for body in skeleton.bodies]),
-            rest_weights=posture_weights(rig, posture),
+            rest=rest,
+            rest_weights=stiffness,
             bounds=firm_bounds(skeleton),
             options=options,
         )

@@ -33,6 +33,12 @@ BELT = 0.25
 """Metres per second above which low points are taken to stand on a moving belt."""
 STRAY = 2.5
 """Spreads from its middle place that a standing point may be."""
+THROUGH, SELDOM = 0.02, 0.1
+"""Where soles are deeper than this, metres, in a greater share of frames, there is no ground."""
+ONE_PLACE = 0.008
+"""Metres rms about its middle that a standing point may wander."""
+BURST = 3.0
+"""Times its usual speed that a point reaches where it moves from one place to the next."""
 LEVEL = 0.01
 """Slope that floors have, standard deviation."""
 
@@ -68,10 +74,16 @@ class Ground:
     """(2,)"""
     belt: Array
     """(2,) metres per second."""
+    solid: bool = True
+    """Whether the feet stay above it; over stairs, or in the air, there is no such plane."""
 
     def height(self, points: Array) -> Array:
         """(...) of the ground below points (..., 3), metres."""
         return self.offset + points[..., :2] @ self.slope
+
+    def bears(self, place: tuple[float, float, float]) -> bool:
+        """Whether a plant at this place is on the ground, not on something else."""
+        return self.solid and abs(place[2] - float(self.height(np.array(place)))) < OUTSIDE
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +164,10 @@ def find_standing(motion: Motion, soles: Sequence[Sole]) -> Standing:
                 name = motion.skeleton.names[sole.body]
                 plants.append(Plant(name, point, (first, last), (x, y, z)))
     ground = replace(_fit_ground(plants), belt=belt)
-    return Standing(_level(motion, soles, plants, ground), tuple(plants), ground)
+    soles = _level(motion, soles, plants, ground)
+    paths = np.concatenate([sole_paths(motion, sole) for sole in soles], axis=1)
+    deep = (ground.height(paths) - paths[..., 2]).max(axis=1) > THROUGH
+    return Standing(soles, tuple(plants), replace(ground, solid=bool(deep.mean() < SELDOM)))
 
 
 def sole_paths(motion: Motion, sole: Sole) -> Array:
@@ -192,19 +207,39 @@ def _stays(path: Array, rate: float) -> list[tuple[int, int]]:
     stays, smooth = [], uniform_filter1d(path, max(1, round(0.04 * rate)), axis=0, mode="nearest")
     for first, last in runs(slow & low):
         if speed[first : last + 1].min() < SLOWER:
-            first, last = _as_still_as_its_middle(smooth, first, last)
-            if (last - first + 1) / rate >= SHORTEST:
-                stays.append((first, last))
+            stays += _places(smooth, speed, first, last, round(SHORTEST * rate))
     return stays
+
+
+def _places(
+    path: Array, speed: Array, first: int, last: int, shortest: int
+) -> list[tuple[int, int]]:
+    """The stays within a run of slow frames: one, several with quick moves between them, or none
+    where the point drifts all the time and stands nowhere."""
+    if last - first + 1 < shortest:
+        return []
+    quarter = (last - first + 1) // 4
+    if _spread(path[first + quarter : last - quarter + 1]) < ONE_PLACE:
+        first, last = _as_still_as_its_middle(path, first, last)
+        return [(first, last)] if last - first + 1 >= shortest else []
+    inner = speed[first + 1 : last]
+    move = first + 1 + int(np.argmax(inner))
+    if speed[move] < BURST * np.median(inner):
+        return []
+    before = _places(path, speed, first, move - 1, shortest)
+    return before + _places(path, speed, move + 1, last, shortest)
+
+
+def _spread(path: Array) -> float:
+    """Distance from the median place, rms, metres."""
+    return float(np.sqrt(np.mean(np.sum((path - np.median(path, axis=0)) ** 2, axis=-1))))
 
 
 def _as_still_as_its_middle(path: Array, first: int, last: int) -> tuple[int, int]:
     quarter = (last - first + 1) // 4
     middle = path[first + quarter : last - quarter + 1]
-    centre = np.median(middle, axis=0)
-    away = np.linalg.norm(path - centre, axis=-1)
-    spread = float(np.sqrt(np.mean(away[first + quarter : last - quarter + 1] ** 2)))
-    near = away < STRAY * spread + 0.0003
+    away = np.linalg.norm(path - np.median(middle, axis=0), axis=-1)
+    near = away < STRAY * _spread(middle) + 0.0003
     inner = (first + last) // 2
     while first < inner and not near[first : first + 2].all():
         first += 1
@@ -246,6 +281,7 @@ def _level(
         name = motion.skeleton.names[sole.body]
         for point in range(len(points)):
             own = [plant for plant in plants if (plant.body, plant.point) == (name, point)]
+            own = [plant for plant in own if ground.bears(plant.place)]
             if not own:
                 continue
             lift = np.median([p.place[2] - ground.height(np.array(p.place)) for p in own])

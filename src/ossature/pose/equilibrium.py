@@ -5,10 +5,12 @@ from every joint to the neutral posture. Springs that are stretched too far have
 are points like markers, only stiffer. ``dynamics`` finds the same rest by simulation. METHODS §11.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.ndimage import median_filter
 
+from ossature.maths import chain
 from ossature.pose.bounds import Bounds, make_bounds
 from ossature.pose.frames import PoseOptions, PoseResult, solve_frames
 from ossature.pose.tree import Rig
@@ -17,6 +19,14 @@ from ossature.values.arrays import Array
 
 LET_GO = 6.0
 """A spring stretched by this many times what is usual for it lets go."""
+NEAR = (-2, -1, 0, 1, 2)
+"""Frames among which a sample may jump."""
+ABOUT = 0.2
+"""Seconds over which it is told what is usual at a time."""
+FAR = 0.1
+"""Metres. A spring stretched farther lets go however long it lasts, unless that is usual for it."""
+JUDGEMENTS = 2
+"""How often springs are judged again by what the others say."""
 IDLE = 10.0
 """Joints of bodies that nothing pulls are this many times stiffer: chains bend evenly."""
 LIMIT = 1.0
@@ -61,17 +71,31 @@ def equilibrium(pulls: Pulls, start: tuple[Array, Array] | None = None) -> PoseR
     return _solve(pulls, start, PoseOptions(tolerance=1e-5, max_iterations=60))
 
 
-def robust_start(
-    pulls: Pulls, scale: float, start: tuple[Array, Array] | None = None
-) -> PoseResult:
-    """Poses that far markers hardly disturb: to judge from which springs let go.
+def let_go_and_settle(
+    pulls: Pulls, least: float, rate: float, start: tuple[Array, Array] | None = None
+) -> tuple[PoseResult, np.ndarray]:
+    """Poses under the springs that hold, and which those are, (n_frames, n_points).
+
+    At first all pull that do not jump, far ones no harder than near ones. Then springs are judged
+    by their stretch, and again where only those that held pull: one that was pulled away by
+    another's error is hung on again.
 
     Parameters
     ----------
-    scale
-        Distance at which a marker begins to be doubted, metres.
+    least
+        A spring holds up to here whatever is usual, metres.
+    rate
+        Frames per second.
     """
-    return _solve(pulls, start, PoseOptions(loss="geman-mcclure", loss_scale=scale))
+    steady = replace(pulls, weights=pulls.weights * ~_jumps(pulls.targets, least))
+    poses = _solve(steady, start, PoseOptions(loss="huber", loss_scale=least))
+    holds = springs_that_hold(_stretch(pulls, poses), least, rate)
+    for _ in range(JUDGEMENTS):
+        held = replace(pulls, weights=pulls.weights * holds)
+        poses = equilibrium(held, (poses.rotations, poses.root))
+        holds = springs_that_hold(_stretch(pulls, poses), least, rate)
+    held = replace(pulls, weights=pulls.weights * holds)
+    return equilibrium(held, (poses.rotations, poses.root)), holds
 
 
 def _solve(pulls: Pulls, start: tuple[Array, Array] | None, options: PoseOptions) -> PoseResult:
@@ -87,8 +111,34 @@ def _solve(pulls: Pulls, start: tuple[Array, Array] | None, options: PoseOptions
     )
 
 
-def springs_that_hold(errors: Array, least: float) -> np.ndarray:
-    """(n_frames, n_points) which springs hold, by their stretch under a robust fit.
+def _jumps(targets: Array, least: float) -> np.ndarray:
+    """(n_frames, n_points) which samples lie apart from those about them in time. Where a third of
+    a frame does, the body itself is quick, and nothing is said."""
+    around = np.stack(
+        [np.take(targets, np.arange(len(targets)) + step, axis=0, mode="clip") for step in NEAR]
+    )
+    seen = np.isfinite(targets[..., 0])
+    middle = np.array(targets)
+    middle[seen] = np.nanmedian(around[:, seen], axis=0)
+    jumps = np.linalg.norm(targets - middle, axis=-1) > least
+    return jumps & (jumps.sum(axis=1, keepdims=True) < targets.shape[1] / 3)
+
+
+def _stretch(pulls: Pulls, poses: PoseResult) -> Array:
+    """(n_frames, n_points) of all springs, also of those that have let go, metres."""
+    rig = pulls.rig
+    offsets = np.broadcast_to(rig.offsets, (*poses.rotations.shape[:2], 3)).copy()
+    offsets[:, 0] = poses.root
+    world = chain.forward_kinematics(poses.rotations, offsets, rig.tree.parents.tolist())
+    points = chain.place_points(*world, rig.tree.marker_bodies.tolist(), rig.places)
+    return np.linalg.norm(pulls.targets - points, axis=-1)
+
+
+def springs_that_hold(errors: Array, least: float, rate: float) -> np.ndarray:
+    """(n_frames, n_points) which springs hold, by their stretch.
+
+    A figure of other build stretches its springs for as long as a posture lasts; a stray marker
+    jumps. So a spring lets go that is stretched far more than about that time, or very far.
 
     Parameters
     ----------
@@ -96,8 +146,15 @@ def springs_that_hold(errors: Array, least: float) -> np.ndarray:
         Metres; NaN = not seen.
     least
         A spring holds up to here whatever is usual, metres.
+    rate
+        Frames per second.
     """
+    seen = np.isfinite(errors)
     usual = np.zeros(errors.shape[1])
-    seen = np.isfinite(errors).any(axis=0)
-    usual[seen] = np.nanmedian(errors[:, seen], axis=0)
-    return ~(errors > np.maximum(LET_GO * usual, least))
+    known = seen.any(axis=0)
+    usual[known] = np.nanmedian(errors[:, known], axis=0)
+    filled = np.where(seen, errors, usual)
+    window = min(2 * round(0.5 * ABOUT * rate) + 1, len(errors))
+    lately = median_filter(filled, size=(window, 1), mode="nearest")
+    allowed = np.clip(LET_GO * np.maximum(usual, lately), least, np.maximum(LET_GO * usual, FAR))
+    return ~(errors > allowed)

@@ -18,6 +18,11 @@ from ossature.values.arrays import Array
 
 HOLD = 300.0
 """Stiffness of a pin against a marker's spring."""
+LOOSE = 0.03
+"""Metres between a pin and the point it holds at which it begins to let go: markers know better."""
+DEEP = 0.025
+"""Metres. The ground pushes less what is deeper, and not at all what is twice as deep: markers that
+say so know of a hole, or of no ground."""
 EASE = 0.03
 """Seconds before and after a stay in which its pin takes hold and lets go."""
 
@@ -58,14 +63,17 @@ def pin_soles(standing: Standing, motion: Motion) -> Pins:
     targets = np.full((n_frames, len(bodies), 3), np.nan)
     weights = np.zeros((n_frames, len(bodies)))
     first_column = {names[sole.body]: 4 * i for i, sole in enumerate(standing.soles)}
+    paths = {names[sole.body]: sole_paths(motion, sole) for sole in standing.soles}
     times = np.arange(n_frames)[:, None] / rate
     for plant in standing.plants:
         column = first_column[plant.body] + plant.point
-        fades = _fade(plant.frames, n_frames, rate)
-        stronger = fades > weights[:, column]
         place = np.array(plant.place)
         path = place[None] + np.pad(times * standing.ground.belt, ((0, 0), (0, 1)))
-        path[:, 2] = standing.ground.height(place)
+        if standing.ground.bears(plant.place):
+            path[:, 2] = standing.ground.height(place)
+        away = np.linalg.norm(paths[plant.body][:, plant.point] - path, axis=-1)
+        fades = _fade(plant.frames, n_frames, rate) * np.clip(2.0 - away / LOOSE, 0.0, 1.0)
+        stronger = fades > weights[:, column]
         targets[stronger, column] = path[stronger]
         weights[stronger, column] = fades[stronger]
     return Pins(bodies, places, targets, weights)
@@ -73,15 +81,16 @@ def pin_soles(standing: Standing, motion: Motion) -> Pins:
 
 def lift_from_ground(pins: Pins, standing: Standing, motion: Motion) -> Pins:
     """Further pull what the ground would push: free points below it go straight up."""
-    if not len(pins.bodies):
+    if not (len(pins.bodies) and standing.ground.solid):
         return pins
     paths = np.concatenate([sole_paths(motion, sole) for sole in standing.soles], axis=1)
     below = standing.ground.height(paths) - paths[..., 2]
-    pushed = (below > 0.0) & ~(pins.weights >= HOLD)
+    push = HOLD * np.clip(2.0 - below / DEEP, 0.0, 1.0)
+    pushed = (below > 0.0) & (push > pins.weights)
     out = paths.copy()
     out[..., 2] += np.maximum(below, 0.0)
     targets = np.where(pushed[..., None], out, pins.targets)
-    return replace(pins, targets=targets, weights=np.where(pushed, HOLD, pins.weights))
+    return replace(pins, targets=targets, weights=np.where(pushed, push, pins.weights))
 
 
 def pin_holds(holds: Sequence[Hold], skeleton: Skeleton, n_frames: int, rate: float) -> Pins:
@@ -118,11 +127,12 @@ def with_pins(pulls: Pulls, *pins: Pins) -> Pulls:
 
 def slide_and_depth(motion: Motion, standing: Standing) -> tuple[float, float]:
     """How far planted points stray from their place along the ground, RMS, and how deep any point
-    of a sole goes below it at most, metres."""
+    of a sole goes below it at most, metres; 0 where there is no ground."""
     strays, depth = [0.0], 0.0
     for sole in standing.soles:
         paths, name = sole_paths(motion, sole), motion.skeleton.names[sole.body]
-        depth = max(depth, float((standing.ground.height(paths) - paths[..., 2]).max()))
+        if standing.ground.solid:
+            depth = max(depth, float((standing.ground.height(paths) - paths[..., 2]).max()))
         for plant in (plant for plant in standing.plants if plant.body == name):
             frames = np.arange(plant.frames[0], plant.frames[1] + 1)
             belt = frames[:, None] / motion.rate * standing.ground.belt
