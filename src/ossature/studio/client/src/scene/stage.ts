@@ -2,7 +2,7 @@
 
 import * as THREE from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
-import { onTheme } from "../theme";
+import { colour, onTheme } from "../theme";
 
 /** One thing that can be shown or hidden. */
 export interface Layer {
@@ -35,7 +35,7 @@ export class Stage {
   private readonly followed = new THREE.Vector3(NaN, NaN, NaN);
 
   constructor(private readonly host: HTMLElement) {
-    this.renderer = new THREE.WebGLRenderer({ antialias: true, alpha: true });
+    this.renderer = new THREE.WebGLRenderer({ antialias: true });
     const canvas = this.renderer.domElement;
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", "The take in three dimensions");
@@ -50,6 +50,7 @@ export class Stage {
     new ResizeObserver(() => this.resize()).observe(host);
     this.resize();
     onTheme(() => {
+      this.scene.background = new THREE.Color(colour("stage"));
       for (const layer of this.layers.values()) layer.paint?.();
       this.render();
     });

@@ -41,9 +41,7 @@ export class Blocks {
     this.stride = Math.max(1, Math.ceil(this.frames / OVERVIEW));
     if (this.stride > 1) await this.enqueue(() => this.loadOverview());
     for (let block = this.next(); block >= 0 && !this.stopped; block = this.next()) {
-      const last = Math.min((block + 1) * BLOCK, this.frames);
-      await this.enqueue(() => this.loadFrames(block * BLOCK, last, null));
-      this.here[block] = 1;
+      await this.enqueue(() => this.loadBlock(block));
     }
   }
 
@@ -52,9 +50,14 @@ export class Blocks {
     return this.enqueue(() => this.loadFrames(first, last, columns));
   }
 
-  /** Numbers of one frame: its own, or until they have come those of a neighbour. */
+  /** Numbers of one frame to be shown; those near it are fetched next. */
   at(frame: number): Float32Array {
     this.near = frame;
+    return this.sample(frame);
+  }
+
+  /** Numbers of one frame: its own, or until they have come those of a neighbour. */
+  sample(frame: number): Float32Array {
     if (!this.has(frame) && this.overview.length > 0) {
       const rows = this.overview.length / this.width;
       const row = Math.min(Math.round(frame / this.stride), rows - 1);
@@ -65,6 +68,11 @@ export class Blocks {
 
   has(frame: number): boolean {
     return this.here[Math.floor(frame / BLOCK)] === 1;
+  }
+
+  /** Whether every block has come. */
+  get complete(): boolean {
+    return this.here.every((here) => here === 1);
   }
 
   stop(): void {
@@ -80,6 +88,15 @@ export class Blocks {
   private async loadOverview(): Promise<void> {
     this.overview = new Float32Array(await this.fetcher(0, this.frames, this.stride, null));
     if (!this.stopped) this.onArrival(0, this.frames);
+  }
+
+  private async loadBlock(block: number): Promise<void> {
+    const [first, last] = [block * BLOCK, Math.min((block + 1) * BLOCK, this.frames)];
+    const numbers = new Float32Array(await this.fetcher(first, last, 1, null));
+    if (this.stopped) return;
+    this.values.set(numbers, first * this.width);
+    this.here[block] = 1;
+    this.onArrival(first, last);
   }
 
   private async loadFrames(first: number, last: number, columns: number[] | null): Promise<void> {

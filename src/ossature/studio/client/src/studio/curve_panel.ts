@@ -1,6 +1,7 @@
 // The curve editor: one marker's x, y, z; cut, fill, filter, swap over the selected frames.
 
 import { button, toggle } from "../dom";
+import { type Blocks } from "./blocks";
 import { CurveCanvas } from "./curve_canvas";
 import { CurvePlots } from "./curve_plots";
 import { choice, make, number } from "./elements";
@@ -29,7 +30,9 @@ export class CurvePanel {
   private readonly needSelection: HTMLButtonElement[] = [];
   private markers: number[] = [];
   private overlay = true;
-  private asked = 0;
+  private before: Float32Array | null = null;
+  /** What the plots show, so that it is fetched only once. */
+  private shown: { points: Blocks | null | undefined; marker: number } = { points: null, marker: -1 };
 
   constructor(
     private readonly session: Session,
@@ -40,7 +43,7 @@ export class CurvePanel {
     this.element.append(this.tools(), this.canvas.element);
     frames.onChange(() => this.tellRange());
     session.on("arrived", ({ first, last }) => {
-      if (last >= frames.first && first <= frames.last) this.plots.draw();
+      this.plots.take(first, last);
     });
     session.on("opened", () => this.listPartners());
     this.tellRange();
@@ -58,8 +61,11 @@ export class CurvePanel {
     this.title.textContent = markers.length > 1 ? `${name} and ${markers.length - 1} more` : name;
     const other = side?.markers[markers.at(-2) ?? -1]?.name;
     if (other !== undefined) this.partner.select.value = other;
-    this.plots.setCurve(side?.points ?? null, Math.max(0, this.marker), null);
     this.tellRange();
+    if (side?.points === this.shown.points && this.marker === this.shown.marker) return;
+    this.shown = { points: side?.points, marker: this.marker };
+    this.plots.setCurve(this.marker < 0 ? null : (side?.points ?? null), this.marker);
+    this.plots.setBefore(null);
     if (side?.points && this.marker >= 0) void this.fetchBefore(this.marker);
   }
 
@@ -81,11 +87,11 @@ export class CurvePanel {
   }
 
   private async fetchBefore(marker: number): Promise<void> {
-    const asked = ++this.asked;
+    const { shown } = this;
     const bytes = await fetchArray("markers", { state: "before", only: marker });
-    if (asked !== this.asked) return;
-    const before = this.overlay ? new Float32Array(bytes) : null;
-    this.plots.setCurve(this.session.side?.points ?? null, marker, before);
+    if (shown !== this.shown) return;
+    this.before = new Float32Array(bytes);
+    this.plots.setBefore(this.overlay ? this.before : null);
   }
 
   private filter(): void {
@@ -148,7 +154,7 @@ export class CurvePanel {
 
   private setOverlay(on: boolean): void {
     this.overlay = on;
-    this.choose(this.markers);
+    this.plots.setBefore(on ? this.before : null);
   }
 
   private listPartners(): void {

@@ -20,8 +20,10 @@ export class CurvePlots {
   private window: Window = { first: 0, last: 0 };
   private queued = false;
   private blocks: Blocks | null = null;
-  private before: Float32Array | null = null;
   private marker = 0;
+  /** The marker's own x, y, z, frame by frame: side by side, so that drawing need not jump. */
+  private curve = new Float32Array(0);
+  private before: Float32Array | null = null;
 
   constructor(private readonly onSize: () => void) {
     this.element.append(...this.hosts);
@@ -34,8 +36,26 @@ export class CurvePlots {
     return Math.max(50, this.element.clientWidth - AXIS_WIDTH);
   }
 
-  setCurve(blocks: Blocks | null, marker: number, before: Float32Array | null): void {
-    [this.blocks, this.marker, this.before] = [blocks, marker, before];
+  setCurve(blocks: Blocks | null, marker: number): void {
+    [this.blocks, this.marker] = [blocks, marker];
+    this.curve = new Float32Array(3 * (blocks?.frames ?? 0)).fill(NaN);
+    this.take(0, blocks?.frames ?? 0);
+  }
+
+  /** The untouched curve that lies beneath, or none. */
+  setBefore(before: Float32Array | null): void {
+    this.before = before;
+    this.draw();
+  }
+
+  /** Takes over frames that have come. */
+  take(first: number, last: number): void {
+    const { blocks, curve, marker } = this;
+    if (blocks === null) return;
+    for (let frame = first; frame < Math.min(last, blocks.frames); frame++) {
+      const row = blocks.sample(frame);
+      for (let k = 0; k < 3; k++) curve[3 * frame + k] = row[3 * marker + k];
+    }
     this.draw();
   }
 
@@ -64,20 +84,15 @@ export class CurvePlots {
     const x = places(this.window, this.columns);
     this.plots.forEach((plot, channel) => {
       if (!this.shown[channel]) return;
-      plot.setData([x, this.curve(this.before, 3, channel), this.now(channel)], false);
+      plot.setData([x, this.thinned(this.before, channel), this.thinned(this.curve, channel)], false);
       plot.setScale("x", { min: this.window.first, max: Math.max(this.window.last, 1) });
     });
   }
 
-  private now(channel: number): (number | null)[] {
-    const blocks = this.blocks;
-    if (blocks === null) return this.curve(null, 3, channel);
-    return this.curve(blocks.values, blocks.width, 3 * this.marker + channel);
-  }
-
-  private curve(values: Float32Array | null, stride: number, at: number): (number | null)[] {
+  /** Millimetres at the places that are drawn. */
+  private thinned(values: Float32Array | null, channel: number): (number | null)[] {
     if (values === null || values.length === 0) return [];
-    return thin(values, at, stride, this.window, this.columns).map((v) => v && 1000 * v);
+    return thin(values, channel, 3, this.window, this.columns).map((v) => v && 1000 * v);
   }
 
   private build(): void {

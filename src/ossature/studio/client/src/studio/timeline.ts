@@ -57,7 +57,7 @@ export class Timeline {
     this.frame = frame;
     const share = this.frames.share(frame);
     this.now.hidden = share < 0 || share > 1;
-    this.now.style.left = `${100 * share}%`;
+    this.now.style.transform = `translateX(${share * this.events.clientWidth}px)`;
   }
 
   /** The nearest frame before or after this one at which something begins. */
