@@ -27,6 +27,8 @@ T = TypeVar("T")
 
 DEATHS = 2
 """Times a worker may die on a job, the last of them with no other job at work."""
+ANSWER_WITHIN = 10.0
+"""Seconds that a scheduler may take to answer."""
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """As many workers as cores: threads inside them would only be in each other's way."""
 
@@ -153,7 +155,7 @@ def cluster(address: str) -> Iterator[Workers]:
     except ImportError:
         raise MissingExtra("distributed", "--scheduler", "cluster") from None
     try:
-        client = Client(address, timeout="10s")
+        client = Client(address, timeout=ANSWER_WITHIN)
     except (OSError, ValueError) as error:
         raise OssatureError(
             f"no dask scheduler answers at {address} ({error}); start one with: dask scheduler"
