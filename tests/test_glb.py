@@ -179,8 +179,8 @@ def scene_poses(gltf: dict, binary: bytes, frame: int) -> tuple[dict, dict]:
     return rotations, places
 
 
-def test_the_bind_pose_leaves_the_mesh_where_it_is(tmp_path):
-    """Joint · inverse bind = identity at rest, for every joint."""
+def test_the_bind_pose_only_turns_the_mesh_up(tmp_path):
+    """Joint · inverse bind is the turn from z up to y up at rest, for every joint."""
     write(human(), tmp_path / "a.glb")
     gltf, binary = parts(tmp_path / "a.glb")
     gltf["animations"] = [{"channels": []}]
@@ -190,7 +190,8 @@ def test_the_bind_pose_leaves_the_mesh_where_it_is(tmp_path):
     for joint, columns in zip(skin["joints"], inverse, strict=True):
         world = np.eye(4)
         world[:3, :3], world[:3, 3] = rotations[joint], places[joint]
-        np.testing.assert_allclose(world @ columns.T, np.eye(4), atol=1e-6)
+        turn = np.array([[1, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]])
+        np.testing.assert_allclose(world @ columns.T, turn, atol=1e-6)
 
 
 def test_curves_are_continuous_and_times_increase(tmp_path):

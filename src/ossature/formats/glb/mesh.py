@@ -149,15 +149,13 @@ def _rests(file: File, tree: NodeTree, chosen: list[int]) -> tuple[Array, Array]
             if abs(np.linalg.det(matrix[:3, :3])) < LEAST_TURN:
                 raise FormatError(file.path, "has an inverse bind matrix without an inverse")
             binds[joint] = np.linalg.inv(matrix)
-    first = chosen[0]
-    ours = our_extras(file.gltf.asset.extras, TakeExtras) is not None
-    # our own meshes stand upright in the file's world, whatever the root's frame
-    to_file = (
-        np.eye(4) if ours or first not in binds else worlds[first] @ np.linalg.inv(binds[first])
-    )
     to_world = np.eye(4)
-    to_world[:3, :3] = np.rint(quat.to_matrix(to_z_up("y")))
-    to_world = to_world @ to_file
+    # our own meshes are z up in our world, whatever the frame of their root
+    if our_extras(file.gltf.asset.extras, TakeExtras) is None:
+        first = chosen[0]
+        to_world[:3, :3] = np.rint(quat.to_matrix(to_z_up("y")))
+        if first in binds:
+            to_world = to_world @ worlds[first] @ np.linalg.inv(binds[first])
     rests: dict[int, Array] = {}
     for node in chosen:
         parent = tree.parents[node]

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from ossature.errors import BadValue, FormatError
-from ossature.formats.axes import to_z_up, turn_points
+from ossature.formats.axes import to_z_up
 from ossature.formats.glb.bone_mesh import bone_mesh
 from ossature.formats.glb.schema import (
     Accessor,
@@ -136,11 +136,10 @@ class _Block:
 
 
 def _add_mesh(block: _Block, skin: SkinnedMesh) -> dict:
-    up = quat.inverse(to_z_up("y"))
     narrow = len(skin.joints) <= 256
     attributes = {
-        "POSITION": block.add(turn_points(skin.vertices, up), F4, "VEC3", VERTICES),
-        "NORMAL": block.add(turn_points(skin.normals(), up), F4, "VEC3", VERTICES),
+        "POSITION": block.add(skin.vertices, F4, "VEC3", VERTICES),
+        "NORMAL": block.add(skin.normals(), F4, "VEC3", VERTICES),
         "JOINTS_0": block.add(skin.bodies, U1 if narrow else U2, "VEC4", VERTICES),
         "WEIGHTS_0": block.add(skin.weights, F4, "VEC4", VERTICES),
     }
@@ -151,10 +150,14 @@ def _add_mesh(block: _Block, skin: SkinnedMesh) -> dict:
 
 
 def _inverse_bind(skin: SkinnedMesh) -> Array:
-    """(n_bodies, 4, 4) to each body's frame, at its joint, from the mesh's; column by column."""
+    """(n_bodies, 4, 4) to each body's frame, at its joint, from the mesh's; column by column.
+
+    The mesh is z up like the bodies, below the node that turns them: Blender takes these matrices
+    for the bones' rest under that node, and would lay the figure down if the turn were in them.
+    """
     to_body = quat.inverse(skin.rotations)
     matrices = np.tile(np.eye(4), (len(skin.joints), 1, 1))
-    matrices[:, :3, :3] = quat.to_matrix(to_body) @ np.rint(quat.to_matrix(to_z_up("y")))
+    matrices[:, :3, :3] = quat.to_matrix(to_body)
     matrices[:, :3, 3] = -quat.rotate(to_body, skin.joints)
     return np.swapaxes(matrices, 1, 2)
 
