@@ -24,6 +24,7 @@ from ossature.studio.desk import Desk
 from ossature.studio.folder import Folder
 from ossature.studio.guard import Guard
 from ossature.studio.hub import Page
+from ossature.studio.warming import warm_beside
 from ossature.studio.take import OpenTake, Shown
 
 LARGEST = 2 * 1024**3
@@ -235,6 +236,7 @@ def serve(studio: Studio, bound: socket.socket) -> None:
         server_header=False,
         timeout_graceful_shutdown=2,
     )
+    warm_beside()
     uvicorn.Server(config).run(sockets=[bound])
 
 
