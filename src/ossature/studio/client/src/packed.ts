@@ -1,8 +1,8 @@
 // Arrays that came inside a page, opened again.
 
-import { MISSING, type Packed } from "./report_data";
+import type { Packed } from "./report_data";
 
-/** A time-first array that is kept as 16-bit integers. */
+/** A time-first array that is kept as integers. */
 export class Grid {
   /** Values per entry of the first axis. */
   readonly row: number;
@@ -10,10 +10,11 @@ export class Grid {
   readonly rows: number;
 
   constructor(
-    private readonly raw: Int16Array,
+    private readonly raw: Int16Array | Int32Array,
     readonly shape: number[],
     private readonly origin: number,
     private readonly step: number,
+    private readonly missing: number,
   ) {
     this.rows = shape[0] ?? 0;
     this.row = shape.slice(1).reduce((a, b) => a * b, 1);
@@ -22,7 +23,7 @@ export class Grid {
   /** The value at a flat index; NaN where missing. */
   at(index: number): number {
     const value = this.raw[index];
-    return value === MISSING || value === undefined ? NaN : this.origin + this.step * value;
+    return value === this.missing || value === undefined ? NaN : this.origin + this.step * value;
   }
 
   /** One column over all rows. */
@@ -42,16 +43,19 @@ export class Grid {
 }
 
 /** Opens a packed array; see `Packed`. */
-export async function unpack(packed: Packed): Promise<Grid> {
-  const bytes = await inflate(Uint8Array.from(atob(packed.data), (c) => c.charCodeAt(0)));
-  const n = bytes.length / 2;
-  const raw = new Int16Array(n);
-  const row = packed.shape.slice(1).reduce((a, b) => a * b, 1);
+export async function unpack({ data, shape, origin, step, missing }: Packed): Promise<Grid> {
+  const bytes = await inflate(Uint8Array.from(atob(data), (c) => c.charCodeAt(0)));
+  const n = shape.reduce((a, b) => a * b, 1);
+  const row = shape.slice(1).reduce((a, b) => a * b, 1);
+  const planes = n === 0 ? 0 : bytes.length / n;
+  const raw = missing === -32768 ? new Int16Array(n) : new Int32Array(n);
   for (let i = 0; i < n; i++) {
-    // a sum that passes 16 bits wraps around, as the difference did
-    raw[i] = (bytes[i] | (bytes[n + i] << 8)) + (i >= row ? raw[i - row] : 0);
+    let folded = 0;
+    for (let plane = 0; plane < planes; plane++) folded |= bytes[plane * n + i] << (8 * plane);
+    const change = (folded >>> 1) ^ -(folded & 1);
+    raw[i] = change + (i >= row ? raw[i - row] : 0);
   }
-  return new Grid(raw, packed.shape, packed.origin, packed.step);
+  return new Grid(raw, shape, origin, step, missing);
 }
 
 async function inflate(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {

@@ -1,14 +1,13 @@
 // Made from ossature.report.data by write_types.py; change that and run it again.
 
-/** The integer that stands for NaN. */
-export const MISSING = -32768;
-
-/** An array as 16-bit integers: value = origin + step · integer. The integers are differences along the first axis, low bytes before high bytes, deflated and written in base 64. */
+/** An array as integers: value = origin + step · integer. The data are differences along the first axis, d ≥ 0 as 2·d and d < 0 as −2·d − 1, all lowest bytes first, then all second bytes and so on, deflated and written in base 64. */
 export interface Packed {
   data: string;
   shape: number[];
   origin: number;
   step: number;
+  /** The integer that stands for NaN: the least of 16 bits where all fit in 16, else of 32. */
+  missing: number;
 }
 
 /** The range of a hinge about its axis; angle 0 at ``rest``. Radians. */

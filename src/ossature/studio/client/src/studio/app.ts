@@ -28,8 +28,6 @@ export class App {
   readonly frames = new FrameWindow();
   readonly again = new Again(this.session);
   readonly view: View;
-  private readonly other: View;
-  private readonly glue: Glue;
   private readonly notices = new Notices();
   private readonly bar: TopBar;
   private readonly transport = new Transport(this.player);
@@ -47,6 +45,9 @@ export class App {
     make("p", { class: "hint" }, "C3D, TRC, CSV, TSV, BVH, ASF and AMC, GLB; or press Open for the files of the folder"),
   );
   private chosen: Chosen = { markers: [], body: -1 };
+  /** The other side of a comparison, and the character: drawn only when asked for. */
+  private other: View | null = null;
+  private glue: Glue | null = null;
   private assigning = false;
   private limitsShown = false;
   private opened = "";
@@ -59,8 +60,6 @@ export class App {
       chooseNothing: () => this.choose({ markers: [], body: -1 }),
     };
     this.view = new View(actions);
-    this.other = new View({ chooseMarker() {}, chooseBody() {}, chooseNothing() {} });
-    this.glue = new Glue(session, (marker) => this.chooseMarker(marker, false), () => this.closeCharacter());
     this.bar = new TopBar(session, {
       open: () => session.welcome && openDialog(session.welcome, (path) => this.open(path), (file) => void this.upload(file)),
       settings: () =>
@@ -111,15 +110,19 @@ export class App {
 
   /** What the view shows, over its corner. */
   private layers(): HTMLElement {
-    const layer = (name: string, on = true) =>
-      toggle(name, (shown) => [this.view, this.other].forEach((view) => view.stage.setVisible(name, shown)), on);
+    const both = (show: (view: View) => void) => {
+      show(this.view);
+      if (this.other) show(this.other);
+    };
+    const layer = (name: string) =>
+      toggle(name, (on) => both((view) => view.stage.setVisible(name, on)));
     const limits = toggle("limits", (on) => this.showLimits(on), false);
     return make(
       "div",
       { class: "layers", role: "group", "aria-label": "Show" },
       layer("markers"),
       layer("skeleton"),
-      toggle("figure", (on) => [this.view, this.other].forEach((view) => view.setDressed(on)), false),
+      toggle("figure", (on) => both((view) => view.setDressed(on)), false),
       limits,
       toggle("follow", (on) => this.view.setFollow(on), false),
     );
@@ -212,7 +215,7 @@ export class App {
 
   private show(frame: number): void {
     this.view.show(frame);
-    if (this.session.compared) this.other.show(frame);
+    if (this.session.compared) this.other?.show(frame);
     this.frames.follow(frame);
     this.curves.setFrame(frame);
     this.timeline.setFrame(frame);
@@ -222,7 +225,7 @@ export class App {
     if (this.player.frame < first || this.player.frame > last) return;
     document.body.dataset.ready = "";
     this.view.arrived();
-    if (this.session.compared) this.other.arrived();
+    if (this.session.compared) this.other?.arrived();
   }
 
   private chooseMarker(marker: number, adding: boolean): void {
@@ -245,7 +248,7 @@ export class App {
     this.markers.show(chosen.markers);
     this.tree.show(chosen.body);
     this.inspector.show(chosen);
-    if (this.glue.element.isConnected) this.glue.choose(marker);
+    if (this.glue?.element.isConnected) this.glue.choose(marker);
     this.setHandles();
   }
 
@@ -290,6 +293,11 @@ export class App {
   }
 
   private async openCharacter(path: string): Promise<void> {
+    this.glue ??= new Glue(
+      this.session,
+      (marker) => this.chooseMarker(marker, false),
+      () => this.closeCharacter(),
+    );
     this.views.classList.add("two");
     this.view.element.after(this.glue.element);
     try {
@@ -302,18 +310,20 @@ export class App {
   }
 
   private closeCharacter(): void {
-    this.glue.element.remove();
+    this.glue?.element.remove();
     this.views.classList.toggle("two", this.session.compared !== null);
   }
 
   private showCompared(): void {
-    const { session, views, other } = this;
+    const { session, views, view } = this;
     views.classList.toggle("two", session.compared !== null);
-    if (session.compared === null) return other.element.remove();
-    this.view.element.after(other.element);
-    other.setSide(session.compared, () => null, false);
-    other.lookAlong(this.view);
-    other.show(this.player.frame);
+    if (session.compared === null) return this.other?.element.remove();
+    this.other ??= new View({ chooseMarker() {}, chooseBody() {}, chooseNothing() {} });
+    view.element.after(this.other.element);
+    this.other.setSide(session.compared, () => null, false);
+    this.other.setTitle(session.comparedLabel);
+    this.other.lookAlong(view);
+    this.other.show(this.player.frame);
   }
 
   private key(event: KeyboardEvent): void {

@@ -16,6 +16,7 @@ export class Blocks {
   readonly values: Float32Array;
   readonly width: number;
   private readonly here: Uint8Array;
+  private readonly nothing: Float32Array;
   private overview = new Float32Array(0);
   private stride = 1;
   private near = 0;
@@ -31,7 +32,8 @@ export class Blocks {
     private readonly onArrival: (first: number, last: number) => void,
   ) {
     this.width = columns * depth;
-    this.values = new Float32Array(frames * this.width).fill(NaN);
+    this.values = new Float32Array(frames * this.width);
+    this.nothing = new Float32Array(this.width).fill(NaN);
     this.here = new Uint8Array(Math.ceil(frames / BLOCK));
   }
 
@@ -58,12 +60,13 @@ export class Blocks {
 
   /** Numbers of one frame: its own, or until they have come those of a neighbour. */
   sample(frame: number): Float32Array {
-    if (!this.has(frame) && this.overview.length > 0) {
-      const rows = this.overview.length / this.width;
-      const row = Math.min(Math.round(frame / this.stride), rows - 1);
-      return this.overview.subarray(row * this.width, (row + 1) * this.width);
+    if (this.has(frame)) {
+      return this.values.subarray(frame * this.width, (frame + 1) * this.width);
     }
-    return this.values.subarray(frame * this.width, (frame + 1) * this.width);
+    const rows = this.overview.length / this.width;
+    if (rows === 0) return this.nothing;
+    const row = Math.min(Math.round(frame / this.stride), rows - 1);
+    return this.overview.subarray(row * this.width, (row + 1) * this.width);
   }
 
   has(frame: number): boolean {

@@ -34,6 +34,7 @@ export class View {
   readonly stage: Stage;
   poses: Poses | null = null;
   frame = 0;
+  private readonly title = make("p", { class: "view-title", hidden: true });
   private readonly label = make("div", { class: "hover", hidden: true });
   private readonly handles: HandleLayer;
   private markers: MarkerLayer | null = null;
@@ -53,7 +54,7 @@ export class View {
       this.handles.show(this.frame);
       this.placeTags();
     });
-    this.element.append(this.tags, this.label);
+    this.element.append(this.tags, this.title, this.label);
     this.element.addEventListener("pointerdown", (event) => this.down(event), { capture: true });
     this.element.addEventListener("pointermove", (event) => this.hover(event));
     this.element.addEventListener("pointerleave", () => (this.label.hidden = true));
@@ -89,6 +90,12 @@ export class View {
     this.markers = new MarkerLayer(new LiveCloud(live.markers.length, pose));
     this.stage.add("markers", this.markers);
     this.stage.add("skeleton", new SkeletonLayer(rows, this.poses));
+  }
+
+  /** Says what is seen, where there are two views. */
+  setTitle(title: string): void {
+    this.title.textContent = title;
+    this.title.hidden = title === "";
   }
 
   /** Shows the figure's skin, or not. */
