@@ -16,7 +16,7 @@ from ossature.errors import NotEnoughData
 from ossature.formats import write
 from ossature.maths import quat
 from ossature.pipeline.looking import pages_of, view
-from ossature.report.data import MISSING, Packed, ReportData
+from ossature.report.data import Packed, ReportData
 from ossature.report.pack import pack, pack_whole
 from ossature.report.page import write_report
 from ossature.report.rows import MOST_NUMBERS, distances, gap_spans, stride_for
@@ -25,24 +25,35 @@ from ossature.values import Bodies, Body, Motion, Recording, Skeleton, Take
 
 def unpacked(packed: Packed) -> np.ndarray:
     """As the page does it."""
-    squeezed = zlib.decompress(base64.b64decode(packed.data))
-    halves = np.frombuffer(squeezed, dtype=np.uint8).reshape(2, -1)
-    change = (halves[0].astype(np.uint16) | (halves[1].astype(np.uint16) << 8)).view(np.int16)
-    whole = np.cumsum(change.reshape(packed.shape), axis=0, dtype=np.int16)
-    return np.where(whole == MISSING, np.nan, packed.origin + packed.step * whole.astype(float))
+    n = int(np.prod(packed.shape))
+    planes = np.frombuffer(zlib.decompress(base64.b64decode(packed.data)), dtype=np.uint8)
+    folded = np.zeros((n, 4), dtype=np.uint8)
+    folded[:, : len(planes) // max(n, 1)] = planes.reshape(-1, n).T if n else 0
+    folded = folded.view("<u4").reshape(packed.shape)
+    change = (folded >> 1).astype(np.int32) ^ -(folded & 1).astype(np.int32)
+    whole = np.cumsum(change, axis=0, dtype=np.int32)
+    return np.where(whole == packed.missing, np.nan, packed.origin + packed.step * whole)
 
 
+@pytest.mark.parametrize("step", [1e-4, 1e-7])
 @pytest.mark.parametrize("shape", [(1,), (7,), (5, 3), (40, 2, 3), (0, 4, 3)])
-def test_packing_keeps_every_value_to_half_a_step(rng, shape):
-    values = rng.normal(scale=3.0, size=shape)
+def test_packing_keeps_every_value_to_half_a_step(rng, shape, step):
+    values = rng.normal(scale=1.0, size=shape)
     values[rng.random(shape) < 0.2] = np.nan
-    packed = pack(values)
+    packed = pack(values, step)
+    assert packed.missing == (-(2**31) if step < 1e-5 and values.size > 1 else -(2**15))
     assert np.array_equal(np.isnan(unpacked(packed)), np.isnan(values))
-    assert_close(unpacked(packed), values, 0.5001 * packed.step + 1e-12)
+    assert_close(unpacked(packed), values, 0.5001 * step)
 
 
-def test_six_metres_are_packed_to_a_tenth_of_a_millimetre():
-    assert pack(np.linspace(-3.0, 3.0, 100)).step < 1e-4
+def test_a_long_way_is_told_as_finely_as_a_short_one():
+    way = np.linspace(0.0, 500.0, 1000)
+    assert_close(unpacked(pack(way, 1e-4)), way, 0.5001e-4)
+
+
+def test_a_range_beyond_all_integers_is_told_more_coarsely():
+    values = np.array([-1e6, 0.0, 1e6])
+    assert_close(unpacked(pack(values, 1e-4)), values, 1e-3)
 
 
 def test_whole_numbers_are_exact():
@@ -51,15 +62,15 @@ def test_whole_numbers_are_exact():
 
 
 def test_an_array_that_never_changes_or_is_never_seen():
-    assert_close(unpacked(pack(np.full((4, 2), 7.25))), np.full((4, 2), 7.25))
-    assert np.isnan(unpacked(pack(np.full((4, 2), np.nan)))).all()
+    assert_close(unpacked(pack(np.full((4, 2), 7.25), 1e-4)), np.full((4, 2), 7.25))
+    assert np.isnan(unpacked(pack(np.full((4, 2), np.nan), 1e-4))).all()
 
 
 def test_smooth_motion_takes_half_of_what_its_integers_would():
     times = np.linspace(0.0, 60.0, 7200)[:, None]
     swinging = 0.3 * np.sin(times * np.linspace(1.0, 3.0, 30)) + times * 0.05
     plain = base64.b64encode(np.zeros(swinging.shape, np.int16).tobytes())
-    assert len(pack(swinging).data) < 0.6 * len(plain)
+    assert len(pack(swinging, 1e-4).data) < 0.6 * len(plain)
 
 
 @pytest.mark.parametrize(

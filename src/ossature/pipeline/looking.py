@@ -28,6 +28,8 @@ from ossature.report.data import BodyRow, Poses, ReportData
 from ossature.report.pack import pack
 from ossature.report.page import write_report
 from ossature.report.rows import (
+    PLACE,
+    TURN,
     body_rows,
     distances,
     gap_spans,
@@ -197,7 +199,7 @@ def _with_markers(page: ReportData, recording: Recording, motion: Motion | None)
     return structs.replace(
         page,
         markers=marker_rows(recording, motion.skeleton if motion else None),
-        points=pack(recording.positions[:: page.stride]),
+        points=pack(recording.positions[:: page.stride], PLACE),
         spans=[*page.spans, *marks, *gap_spans(recording)],
         facts=[
             *page.facts,
@@ -234,7 +236,7 @@ def _page_of_bodies(name: str, bodies: Bodies) -> ReportData:
         frames=bodies.n_frames,
         stride=stride,
         bodies=[BodyRow(name=n, parent=-1, kind="free", offset=(0, 0, 0)) for n in bodies.names],
-        poses=Poses(pack(quat.log(turns)), pack(places[:, 0]), pack(places)),
+        poses=Poses(pack(quat.log(turns), TURN), pack(places[:, 0], PLACE), pack(places, PLACE)),
         spans=mark_spans(bodies.marks, bodies.rate, bodies.n_frames),
         facts=[
             *_time_facts(bodies),

@@ -17,6 +17,7 @@ from ossature.pose.contacts import Contact, find_soles, find_standing
 from ossature.report.data import Figure, Ground, ReportData, Residuals, Span
 from ossature.report.pack import pack
 from ossature.report.rows import (
+    PLACE,
     body_rows,
     distances,
     event_spans,
@@ -40,6 +41,8 @@ OF_MARKERS = 4
 """Numbers per frame that a marker's place and residual take."""
 WATCHED = 20_000
 """Frames up to which every pose is held against the others; more would take minutes."""
+ENOUGH = 6_000
+"""Frames that tell of a long take what ranges it goes through; the rest only costs time."""
 CLUSTER = 3
 """Markers that show how a body is turned."""
 
@@ -72,7 +75,7 @@ def report_of(
         bodies=body_rows(motion.skeleton, seen=seen_in(motion), measured=measured, apart=apart),
         markers=marker_rows(recording, motion.skeleton),
         poses=poses_of(motion, stride),
-        points=pack(recording.positions[::stride]),
+        points=pack(recording.positions[::stride], PLACE),
         figure=skin_of(motion),
         ground=ground_of(motion, solved.contacts),
         residuals=[marker_distances, apart] if apart else [marker_distances],
@@ -104,16 +107,33 @@ def history_of(before: Sequence[str], after: Sequence[str]) -> list[str]:
 def seen_in(motion: Motion) -> Skeleton:
     """The skeleton with the ranges and limb frames that this motion shows, where it shows any."""
     from ossature.anatomy.frames import normalise
-    from ossature.anatomy.limits import limits
+    from ossature.anatomy.limits import LimitOptions, limits
 
+    motion = _fewer(motion)
     skeleton = motion.skeleton
     with suppress(OssatureError):
-        skeleton = limits([motion])
+        options = LimitOptions(samples=motion.n_frames) if motion.n_frames > ENOUGH / 2 else None
+        skeleton = limits([motion], options=options)
     with suppress(OssatureError):
         frames = {body.name: body.frame for body in normalise(motion).skeleton.bodies}
         bodies = [replace(body, frame=frames.get(body.name)) for body in skeleton.bodies]
         skeleton = replace(skeleton, bodies=tuple(bodies))
     return skeleton
+
+
+def _fewer(motion: Motion) -> Motion:
+    """Every so many-th frame of a long motion."""
+    every = -(-motion.n_frames // ENOUGH)
+    if every <= 1:
+        return motion
+    return replace(
+        motion,
+        rotations=motion.rotations[::every],
+        root=motion.root[::every],
+        offsets=None if motion.offsets is None else motion.offsets[::every],
+        rate=motion.rate / every,
+        held=(),
+    )
 
 
 def skin_of(motion: Motion) -> Figure | None:
@@ -124,13 +144,21 @@ def skin_of(motion: Motion) -> Figure | None:
 
 
 def ground_of(motion: Motion, contacts: Sequence[Contact]) -> Ground:
-    """The plane that the feet stand on; z = 0 where none do."""
+    """The plane that the feet stand on from the first contact on; z = 0 where none do."""
     if contacts:
+        first = contacts[0].frames[0]
+        part = _part(motion, max(0, first - ENOUGH // 10), first + ENOUGH // 2)
         with suppress(OssatureError):
-            soles = find_soles(figure_at_rest(motion.skeleton))
-            ground = find_standing(motion, soles).ground
+            ground = find_standing(part, find_soles(figure_at_rest(motion.skeleton))).ground
             return Ground(float(ground.offset), (float(ground.slope[0]), float(ground.slope[1])))
     return Ground()
+
+
+def _part(motion: Motion, first: int, end: int) -> Motion:
+    """Frames from ``first`` to before ``end``."""
+    offsets = None if motion.offsets is None else motion.offsets[first:end]
+    turned, root = motion.rotations[first:end], motion.root[first:end]
+    return replace(motion, rotations=turned, root=root, offsets=offsets, held=())
 
 
 def motion_spans(motion: Motion, contacts: Sequence[Contact]) -> list[Span]:
@@ -213,6 +241,7 @@ def _point(rotations: Array, positions: Array, body: int, point: Array) -> Array
 
 def _advice(motion: Motion) -> list[str]:
     """What would make the least certain joints better known, worst first."""
+    motion = _fewer(motion)
     turns, places = motion.world()
     bodies = Bodies(places, turns, motion.skeleton.names, motion.rate)
     return [advice.text for advice in advise(bodies, tuple(_connections(motion.skeleton)))]

@@ -2,24 +2,23 @@
 
 import msgspec
 
-MISSING = -32768
-"""The integer that stands for NaN."""
-
 Point = tuple[float, float, float]
 Turn = tuple[float, float, float, float]
 
 
 class Packed(msgspec.Struct, frozen=True):
-    """An array as 16-bit integers: value = origin + step · integer.
+    """An array as integers: value = origin + step · integer.
 
-    The integers are differences along the first axis, low bytes before high bytes, deflated and
-    written in base 64.
+    The data are differences along the first axis, d ≥ 0 as 2·d and d < 0 as −2·d − 1, all lowest
+    bytes first, then all second bytes and so on, deflated and written in base 64.
     """
 
     data: str
     shape: tuple[int, ...]
     origin: float
     step: float
+    missing: int
+    """The integer that stands for NaN: the least of 16 bits where all fit in 16, else of 32."""
 
 
 class HingeRow(msgspec.Struct, frozen=True):

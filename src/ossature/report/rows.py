@@ -33,8 +33,10 @@ from ossature.values import (
     Slip,
 )
 
-MOST_NUMBERS = 30_000_000
-"""Numbers a page may carry: about 40 MB. Longer takes are thinned, and say so."""
+MOST_NUMBERS = 36_000_000
+"""Numbers a page may carry: 20 minutes of 41 markers. Longer takes are thinned, and say so."""
+PLACE, TURN, DISTANCE = 1e-4, 1e-4, 0.01
+"""Steps in which the page tells metres, radians and millimetres of distance."""
 RIM = 48
 """Corners of an elliptic limit as drawn."""
 NAMED = 4
@@ -180,8 +182,8 @@ def poses_of(motion: Motion, stride: int) -> Poses:
     """Every ``stride``-th pose."""
     turns, places = motion.world()
     turns, places = turns[::stride], places[::stride]
-    stretched = None if motion.offsets is None else pack(places)
-    return Poses(pack(quat.log(turns)), pack(places[:, 0]), stretched)
+    stretched = None if motion.offsets is None else pack(places, PLACE)
+    return Poses(pack(quat.log(turns), TURN), pack(places[:, 0], PLACE), stretched)
 
 
 def figure_row(motion: Motion) -> Figure | None:
@@ -192,10 +194,10 @@ def figure_row(motion: Motion) -> Figure | None:
         return None
     skin = figure_for(motion)
     return Figure(
-        vertices=pack(skin.vertices),
+        vertices=pack(skin.vertices, 0.2 * PLACE),
         triangles=pack_whole(skin.triangles),
         bodies=pack_whole(skin.bodies),
-        weights=pack(skin.weights),
+        weights=pack(skin.weights, 1e-4),
         joints=_floats(skin.joints),
         turns=_floats(skin.rotations),
     )
@@ -206,7 +208,7 @@ def distances(what: str, names: Sequence[str], values: Array, stride: int) -> Re
     known = np.asarray(np.isfinite(values).any(axis=0))
     squares = np.nanmean(np.where(known, values, 0.0) ** 2, axis=0)
     rms = [_mm(float(r)) if k else None for r, k in zip(np.sqrt(squares), known, strict=True)]
-    return Residuals(what, list(names), pack(1e3 * values[::stride]), rms)
+    return Residuals(what, list(names), pack(1e3 * values[::stride], DISTANCE), rms)
 
 
 def event_spans(events: Sequence[Event], bodies: Sequence[str] = ()) -> list[Span]:
