@@ -4,7 +4,8 @@ A limb's pose is its rotation against its parent, told by three numbers about th
 clean takes; its parent's pose goes with it, so that it is the combination that must be known. The
 density of such poses is judged by the distance to the nearest known ones. How far clean poses lie
 from those of *other* clean takes says what is improbable. Wrong poses that happen to look right
-betray themselves as they come and go: no limb jumps away and back. Paper 002, §4 and §5.
+betray themselves as they come and go: no limb jumps away and back. Where the recording is at hand
+its markers bear witness too. Paper 002, §4 and §5.
 """
 
 from collections.abc import Sequence
@@ -13,10 +14,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.spatial import KDTree
 
+from ossature.anatomy.misfits import marker_misfits
 from ossature.errors import BadValue, NotEnoughData
 from ossature.maths import quat, rotations
 from ossature.maths.quat import Array
-from ossature.values import Motion
+from ossature.values import Motion, Recording
 
 NEIGHBOURS = 3
 """The distance to this many nearest known poses tells the density."""
@@ -44,17 +46,25 @@ class Findings:
     names: tuple[str, ...]
     """Limbs that were watched."""
     scores: Array
-    """(n_frames, n_limbs) above 1: improbable."""
+    """(n_frames, n_limbs) above 1: the pose is improbable."""
+    misfits: Array
+    """(n_frames, n_limbs) above 1: the limb's markers do not lie as they do in the rest of the
+    take; NaN where no recording was shown."""
+
+    @property
+    def worst(self) -> Array:
+        """(n_frames, n_limbs) the larger of both."""
+        return np.fmax(self.scores, self.misfits)
 
     @property
     def flagged(self) -> np.ndarray:
-        """(n_frames,) whether any limb's pose is improbable."""
-        return np.asarray((self.scores > 1.0).any(axis=1))
+        """(n_frames,) whether any limb's pose or markers are improbable."""
+        return np.asarray((self.worst > 1.0).any(axis=1))
 
     @property
     def blamed(self) -> tuple[str | None, ...]:
         """For each frame the limb to blame, None where all is well."""
-        worst = np.argmax(np.nan_to_num(self.scores), axis=1)
+        worst = np.argmax(np.nan_to_num(self.worst), axis=1)
         pairs = zip(self.flagged, worst, strict=True)
         return tuple(self.names[limb] if bad else None for bad, limb in pairs)
 
@@ -93,18 +103,35 @@ class Watch:
     limbs: tuple[LimbWatch, ...]
     parents: dict[str, str] = field(default_factory=dict)
 
-    def check(self, motion: Motion) -> Findings:
-        """How improbable every limb's pose is in every frame."""
+    def check(self, motion: Motion, recording: Recording | None = None) -> Findings:
+        """How improbable every limb's pose is in every frame.
+
+        Parameters
+        ----------
+        recording
+            What the motion was solved from: markers that exchange their labels may leave the pose
+            as it was, but not their distances from the model.
+        """
         poses = _poses(motion, {limb.name: limb.middle for limb in self.limbs})
         scores = {limb.name: self._score(limb, motion, poses) for limb in self.limbs}
         for name, parent in self.parents.items():
             # the parent's pose goes into the limb's score: it alone is to blame if it is worse
             excused = (scores[parent] > 1.0) & (scores[parent] >= scores[name])
             scores[name] = np.where(excused, np.minimum(scores[name], 1.0), scores[name])
-        return Findings(tuple(scores), np.stack(list(scores.values()), axis=-1))
+        misfits = {} if recording is None else marker_misfits(motion, recording)
+        nothing = np.full(motion.n_frames, np.nan)
+        names = tuple(dict.fromkeys((*scores, *misfits)))
+        return Findings(
+            names,
+            np.stack([scores.get(name, nothing) for name in names], axis=-1),
+            np.stack([misfits.get(name, nothing) for name in names], axis=-1),
+        )
 
     def mended(self, motion: Motion, findings: Findings | None = None) -> Motion:
-        """The motion with improbable limb poses bridged from the good ones before and after."""
+        """The motion with improbable limb poses bridged from the good ones before and after.
+
+        Frames in which only the markers are wrong keep their poses.
+        """
         findings = self.check(motion) if findings is None else findings
         turned = motion.rotations.copy()
         for column, name in enumerate(findings.names):
@@ -112,7 +139,7 @@ class Watch:
             if bad.any() and not bad.all():
                 index = motion.skeleton.index(name)
                 turned[:, index] = _bridged(turned[:, index], bad)
-        n = int(findings.flagged.sum())
+        n = int((findings.scores > 1.0).any(axis=1).sum())
         return replace(
             motion, rotations=turned, history=(*motion.history, f"mended {n} improbable frames")
         )

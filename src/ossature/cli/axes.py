@@ -38,6 +38,11 @@ from ossature.cli import options
     type=click.Path(exists=True, path_type=Path),
     help="A clean take to learn from, may be repeated: improbable frames of FILE are named.",
 )
+@click.option(
+    "--recording",
+    type=options.FILE,
+    help="With --clean: the markers FILE was solved from; swapped ones are named too.",
+)
 @click.option("--mend", is_flag=True, help="With --clean: mend improbable frames before all else.")
 @options.as_json
 def axes(
@@ -48,6 +53,7 @@ def axes(
     source: str,
     formats: str,
     clean: tuple[Path, ...],
+    recording: Path | None,
     *,
     mend: bool,
     as_json: bool,
@@ -65,14 +71,15 @@ def axes(
     from ossature.formats import read
     from ossature.pipeline.looking import show
 
-    if mend and not clean:
-        raise click.UsageError("--mend needs --clean TAKE to learn from")
+    if (mend or recording) and not clean:
+        raise click.UsageError("--mend and --recording need --clean TAKE to learn from")
     motion, findings = read(file).motion(subject), None
     if clean:
         from ossature.anatomy.watch import learn
 
         watch = learn([read(take).motion(subject) for take in clean])
-        findings = watch.check(motion)
+        markers = None if recording is None else read(recording).recording(subject)
+        findings = watch.check(motion, markers)
         motion = watch.mended(motion, findings) if mend else motion
     found = find_axes(motion, method=method, source=source)
     deliver_axes(found, output, options.endings(formats), findings)
