@@ -43,6 +43,8 @@ WATCHED = 20_000
 """Frames up to which every pose is held against the others; more would take minutes."""
 ENOUGH = 6_000
 """Frames that tell of a long take what ranges it goes through; the rest only costs time."""
+EVEN = 0.03
+"""Slope below which the floor is drawn level: a long way makes much of little."""
 CLUSTER = 3
 """Markers that show how a body is turned."""
 
@@ -150,6 +152,8 @@ def ground_of(motion: Motion, contacts: Sequence[Contact]) -> Ground:
         part = _part(motion, max(0, first - ENOUGH // 10), first + ENOUGH // 2)
         with suppress(OssatureError):
             ground = find_standing(part, find_soles(figure_at_rest(motion.skeleton))).ground
+            if np.linalg.norm(ground.slope) < EVEN:
+                return Ground(float(ground.height(np.nanmean(part.root, axis=0))))
             return Ground(float(ground.offset), (float(ground.slope[0]), float(ground.slope[1])))
     return Ground()
 

@@ -34,7 +34,9 @@ export class Grid {
   }
 
   floats(): Float32Array {
-    return Float32Array.from(this.raw, (_, i) => this.at(i));
+    const values = new Float32Array(this.raw.length);
+    for (let i = 0; i < values.length; i++) values[i] = this.at(i);
+    return values;
   }
 
   integers(): Uint16Array {
@@ -44,18 +46,26 @@ export class Grid {
 
 /** Opens a packed array; see `Packed`. */
 export async function unpack({ data, shape, origin, step, missing }: Packed): Promise<Grid> {
-  const bytes = await inflate(Uint8Array.from(atob(data), (c) => c.charCodeAt(0)));
+  const bytes = await inflate(fromBase64(data));
   const n = shape.reduce((a, b) => a * b, 1);
   const row = shape.slice(1).reduce((a, b) => a * b, 1);
-  const planes = n === 0 ? 0 : bytes.length / n;
+  const folded = new Uint32Array(n);
+  for (let plane = 0; plane * n < bytes.length; plane++) {
+    for (let i = 0, at = plane * n; i < n; i++, at++) folded[i] |= bytes[at] << (8 * plane);
+  }
   const raw = missing === -32768 ? new Int16Array(n) : new Int32Array(n);
   for (let i = 0; i < n; i++) {
-    let folded = 0;
-    for (let plane = 0; plane < planes; plane++) folded |= bytes[plane * n + i] << (8 * plane);
-    const change = (folded >>> 1) ^ -(folded & 1);
-    raw[i] = change + (i >= row ? raw[i - row] : 0);
+    const change = (folded[i] >>> 1) ^ -(folded[i] & 1);
+    raw[i] = i < row ? change : change + raw[i - row];
   }
   return new Grid(raw, shape, origin, step, missing);
+}
+
+function fromBase64(data: string): Uint8Array<ArrayBuffer> {
+  const text = atob(data);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
 }
 
 async function inflate(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
