@@ -24,8 +24,8 @@ from ossature.studio.desk import Desk
 from ossature.studio.folder import Folder
 from ossature.studio.guard import Guard
 from ossature.studio.hub import Page
-from ossature.studio.warming import warm_beside
 from ossature.studio.take import OpenTake, Shown
+from ossature.studio.warming import warm_beside
 
 LARGEST = 2 * 1024**3
 """Bytes of a dropped file."""
