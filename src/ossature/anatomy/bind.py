@@ -7,7 +7,7 @@ import numpy as np
 from ossature.anatomy.within import Limited, clamp, clamp_each, hinge_angle
 from ossature.maths import circular, quat, swing_twist
 from ossature.values import Bind
-from ossature.values.arrays import Array
+from ossature.values.arrays import Array, read_only
 
 CHOICES = ("mid-range", "circular mean", "nearest sample")
 TOLERANCE = np.radians(0.1)
@@ -34,11 +34,12 @@ def check_binds(
     """
     zero = quat.identity((len(joints),))
     outside = quat.angle(quat.between(clamp_each(zero, joints), zero))
-    binds = [Bind(True, 0.0, "bind pose", turn) for turn in zero]
+    stays = Bind(True, 0.0, "bind pose", quat.identity())
+    binds = [stays] * len(joints)
     infeasible = np.flatnonzero(outside > TOLERANCE).tolist()
     if choice == "mid-range":
         middles = mid_ranges([joints[j] for j in infeasible], means[infeasible])
-        chosen = [(choice, middle) for middle in middles]
+        chosen = [(choice, middle) for middle in read_only(middles)]
     else:
         chosen = [_chosen(joints[j], samples[:, j], means[j], choice) for j in infeasible]
     for j, (named, taken) in zip(infeasible, chosen, strict=True):

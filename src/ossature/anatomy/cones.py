@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ossature.anatomy.limit_kernel import split_turns
+from ossature.anatomy.limit_kernel import middles, split_turns, swing_moments
 from ossature.anatomy.ranges import Arc, Indices, RangeOptions, find_arcs, highest
 from ossature.maths import quat, swing_twist
 from ossature.values import Body, Cone, Skeleton
-from ossature.values.arrays import Array
+from ossature.values.arrays import Array, read_only
 
 N_SIDES = 16
 """Sides of the spherical polygon."""
@@ -56,17 +56,18 @@ def find_cones(
     """
     across = swing_twist.directions_across(axes)
     swing, _ = _split(samples, mean, axes, across)
-    across = _principal(swing, across)
-    swing, _ = _split(samples, mean, axes, across)
-    middle = 0.5 * (np.nanmax(swing, axis=0) + np.nanmin(swing, axis=0))
+    turn = _principal(swing)
+    across = turn @ across
+    middle = middles(swing, turn)
     centre = quat.multiply(mean, quat.exp(np.einsum("ji,jik->jk", middle, across)))
     swing, twist = _split(samples, centre, axes, across)
     arcs = find_arcs(twist, motion_of, options)
     polygons = convex_polygons(highest(swing @ _normals().T, motion_of, options))
     radii = _radii(swing, motion_of, options)
+    centre, axes, across, radii, polygons = map(read_only, (centre, axes, across, radii, polygons))
     cones = [
-        Cone(centre[j], axes[j], across[j], radii[j], polygons[j], (arcs[j].low, arcs[j].high))
-        for j in range(len(axes))
+        Cone(centre[j], axes[j], across[j], radii[j], polygons[j], (arc.low, arc.high))
+        for j, arc in enumerate(arcs)
     ]
     return cones, arcs
 
@@ -77,16 +78,12 @@ def _split(samples: Array, centre: Array, axes: Array, across: Array) -> tuple[A
     return swing, twist
 
 
-def _principal(swing: Array, across: Array) -> Array:
-    """Directions across the bone turned so that the swings are widest along the first."""
-    filled = np.nan_to_num(swing - np.nanmean(swing, axis=0))
-    xx, xy, yy = (
-        np.sum(filled[..., i] * filled[..., j], axis=0) for i, j in ((0, 0), (0, 1), (1, 1))
-    )
+def _principal(swing: Array) -> Array:
+    """(n_joints, 2, 2) rows are the directions in which the swings are widest and narrowest."""
+    xx, xy, yy = swing_moments(swing)
     angle = 0.5 * np.arctan2(2.0 * xy, xx - yy)
     cos, sin = np.cos(angle), np.sin(angle)
-    turn = np.stack([np.stack([cos, sin], axis=-1), np.stack([-sin, cos], axis=-1)], axis=-2)
-    return turn @ across
+    return np.stack([cos, sin, -sin, cos], axis=-1).reshape(-1, 2, 2)
 
 
 def _radii(swing: Array, motion_of: Indices, options: RangeOptions) -> Array:
@@ -110,14 +107,16 @@ def convex_polygons(reach: Array) -> Array:
     """
     n_sides = reach.shape[-1]
     step = 2.0 * np.pi / n_sides
+    after = np.arange(1, n_sides + 1) % n_sides
+    before = np.arange(-1, n_sides - 1)
     opposite = np.roll(reach, n_sides // 2, axis=-1)
     reach = np.where(reach + opposite < 0.0, 0.5 * (reach - opposite), reach) + NARROWEST
     for _ in range(n_sides // 2):
-        neighbours = np.roll(reach, 1, axis=-1) + np.roll(reach, -1, axis=-1)
+        neighbours = reach[..., before] + reach[..., after]
         reach = np.minimum(reach, neighbours / (2.0 * np.cos(step)))
     normals = _normals()
     tangents = np.stack([-normals[:, 1], normals[:, 0]], axis=-1)
-    along = (np.roll(reach, -1, axis=-1) - reach * np.cos(step)) / np.sin(step)
+    along = (reach[..., after] - reach * np.cos(step)) / np.sin(step)
     return reach[..., None] * normals + along[..., None] * tangents
 
 

@@ -103,10 +103,10 @@ def find_kinds(
         Of motion solved from markers, what these leave open; see ``crosstalk.turn_doubts``.
     """
     options = options or KindOptions()
-    spread = _spread(samples)
-    noise = _noise(samples if frames is None else frames, spread)
+    spread, along = _spread(samples)
+    noise = _noise(along if frames is None else _along(spread, frames))
     threshold = _threshold(samples, spread, noise, options)
-    moved = _slow_spread(samples, spread) if options.threshold == "noise" else spread.std
+    moved = _slow_spread(along) if options.threshold == "noise" else spread.std
     n_free = np.sum(moved > threshold[:, None], axis=1)
     crosstalk = np.full(len(noise), np.nan) if doubts is None else second_to_first(spread, doubts)
     if options.threshold == "noise":
@@ -132,19 +132,31 @@ def quaternion_rank(samples: Array, tolerance: float) -> Array:
     return np.sum(np.linalg.eigvalsh(moments) > tolerance**2, axis=-1)
 
 
-def _spread(samples: Array) -> Spread:
-    """``maths.rotations.spread`` of all joints, compiled: most of the time goes here."""
+def _spread(samples: Array) -> tuple[Spread, Array]:
+    """``maths.rotations.spread`` of all joints, compiled: most of the time goes here.
+
+    And the turns (n_samples, n_joints, 3) along the directions.
+    """
     seen = np.isfinite(samples[..., 0])
     filled = np.where(seen[..., None], samples, 0.0).transpose(1, 2, 0)
     mean = np.ascontiguousarray(np.linalg.eigh(filled @ filled.transpose(0, 2, 1))[1][..., -1])
     # to a ten-millionth of a radian: far below any noise, in a few steps
     settle_means(samples, mean, 1e-7, 50)
     mean = np.where(mean[:, :1] < 0.0, -mean, mean)
-    turns = np.where(seen[..., None], _turns(mean, samples), 0.0).transpose(1, 2, 0)
+    turns = _turns(mean, samples)
+    known = np.where(seen[..., None], turns, 0.0).transpose(1, 2, 0)
     shares = np.maximum(seen.sum(axis=0), 1)[:, None, None]
-    values, vectors = np.linalg.eigh(turns @ turns.transpose(0, 2, 1) / shares)
+    values, vectors = np.linalg.eigh(known @ known.transpose(0, 2, 1) / shares)
     std = np.sqrt(np.maximum(values[:, ::-1], 0.0))
-    return Spread(mean, std, np.swapaxes(vectors[..., ::-1], -1, -2))
+    spread = Spread(mean, std, np.swapaxes(vectors[..., ::-1], -1, -2))
+    return spread, _along(spread, samples, turns)
+
+
+def _along(spread: Spread, q: Array, turns: Array | None = None) -> Array:
+    """Turns (n, n_joints, 3) from the means to rotations, along the directions."""
+    turns = _turns(spread.mean, q) if turns is None else turns
+    along = turns.transpose(1, 0, 2) @ spread.directions.transpose(0, 2, 1)
+    return along.transpose(1, 0, 2)
 
 
 def _turns(mean: Array, q: Array) -> Array:
@@ -153,20 +165,17 @@ def _turns(mean: Array, q: Array) -> Array:
     return turns
 
 
-def _noise(frames: Array, spread: Spread) -> Array:
+def _noise(along: Array) -> Array:
     """Shaking of all directions together, unless the one that moves least shakes far less.
 
     The more a joint moves the more of its motion is taken for shaking; but of pure noise the least
     direction, picked as the least, shows too little.
     """
-    turns = _turns(spread.mean, frames)
-    along = turns.transpose(1, 0, 2) @ spread.directions.transpose(0, 2, 1)
-    fast = shaking(along.transpose(1, 0, 2))
-    n_frames = np.maximum(np.isfinite(turns[..., 0]).sum(axis=0), 1)
+    fast = shaking(along)
+    n_frames = np.maximum(np.isfinite(along[..., 0]).sum(axis=0), 1)
     together = np.sqrt(np.mean(fast**2, axis=-1))
-    return np.minimum.reduce(
-        [together, (1.0 + 2.5 / np.sqrt(n_frames)) * fast[:, 2], np.full(len(fast), NOISIEST)]
-    )
+    least = (1.0 + 2.5 / np.sqrt(n_frames)) * fast[:, 2]
+    return np.minimum(np.minimum(together, least), NOISIEST)
 
 
 def _threshold(samples: Array, spread: Spread, noise: Array, options: KindOptions) -> Array:
@@ -183,11 +192,9 @@ def _threshold(samples: Array, spread: Spread, noise: Array, options: KindOption
     return np.maximum(minimum, noise * np.sqrt(_slow_noise(_n_seen(samples), 0, SURER)))
 
 
-def _slow_spread(samples: Array, spread: Spread) -> Array:
+def _slow_spread(along: Array) -> Array:
     """(n_joints, 3) of the spread along each direction, the part in the slow frequencies."""
-    turns = np.nan_to_num(_turns(spread.mean, samples))
-    along = turns.transpose(1, 0, 2) @ spread.directions.transpose(0, 2, 1)
-    return np.sqrt(_slow_square(along.transpose(1, 0, 2)) / _n_seen(samples)[:, None])
+    return np.sqrt(_slow_square(np.nan_to_num(along)) / _n_seen(along)[:, None])
 
 
 def _slow_square(tracks: Array) -> Array:

@@ -101,6 +101,37 @@ def split_turns(q, centre, axes, across, swing, twist):
 
 
 @njit(cache=True, nogil=True)
+def swing_moments(swing):
+    """(3, n_joints) sums xx, xy, yy about the mean of swings (n_samples, n_joints, 2)."""
+    moments = np.zeros((3, swing.shape[1]))
+    for j in range(swing.shape[1]):
+        x, y, xx, xy, yy, seen = 0.0, 0.0, 0.0, 0.0, 0.0, 0
+        for i in range(swing.shape[0]):
+            a, b = swing[i, j, 0], swing[i, j, 1]
+            if np.isfinite(a):
+                x, y, seen = x + a, y + b, seen + 1
+                xx, xy, yy = xx + a * a, xy + a * b, yy + b * b
+        n = max(seen, 1)
+        moments[:, j] = xx - x * x / n, xy - x * y / n, yy - y * y / n
+    return moments
+
+
+@njit(cache=True, nogil=True)
+def middles(swing, turn):
+    """(n_joints, 2) midway between the ends of swings along the rows of ``turn``."""
+    found = np.zeros((swing.shape[1], 2))
+    for j in range(swing.shape[1]):
+        for k in range(2):
+            low, high = np.inf, -np.inf
+            for i in range(swing.shape[0]):
+                value = turn[j, k, 0] * swing[i, j, 0] + turn[j, k, 1] * swing[i, j, 1]
+                if np.isfinite(value):
+                    low, high = min(low, value), max(high, value)
+            found[j, k] = 0.5 * (low + high)
+    return found
+
+
+@njit(cache=True, nogil=True)
 def _between(a, b):
     return _multiply((a[0], -a[1], -a[2], -a[3]), (b[0], b[1], b[2], b[3]))
 

@@ -15,8 +15,8 @@ from ossature.anatomy.ranges import Arc, Indices, RangeOptions, find_arc, find_a
 from ossature.anatomy.sampling import default_samples, joint_rotations, resample
 from ossature.errors import BadValue, NotEnoughData, UnknownName
 from ossature.maths import quat, swing_twist, zyz
-from ossature.values import Evidence, Joint, Limits, Motion, Skeleton
-from ossature.values.arrays import Array
+from ossature.values import Bind, Cone, Evidence, Joint, Limits, Motion, Skeleton
+from ossature.values.arrays import Array, read_only
 from ossature.values.limits import Interval
 
 ALIKE = 0.9
@@ -98,15 +98,18 @@ def _recorded(
     motions: list[Motion], moving: list[int], exclude: list[Sequence[int]]
 ) -> list[Array]:
     """Of each motion (n_frames, n_joints, 4), in the order of the first one's joints."""
-    names = [motions[0].skeleton.names[i] for i in moving]
+    known = motions[0].skeleton.names
+    names = [known[i] for i in moving]
     return [joint_rotations(m, exclude)[:, _columns(m.skeleton, names)] for m in motions]
 
 
 def _gather(recorded: list[Array], n_samples: list[int]) -> _Samples:
     rotations = [resample(each, n) for each, n in zip(recorded, n_samples, strict=True)]
+    motion_of = np.repeat(np.arange(len(rotations)), n_samples)
+    if len(recorded) == 1:
+        return _Samples(rotations[0], motion_of, recorded[0], recorded)
     apart = np.full((3, *recorded[0].shape[1:]), np.nan)
     frames = [part for each in recorded for part in (each, apart)]
-    motion_of = np.repeat(np.arange(len(rotations)), n_samples)
     return _Samples(np.concatenate(rotations), motion_of, np.concatenate(frames), recorded)
 
 
@@ -136,22 +139,25 @@ def _judge(
     if missing.any():
         lost = ", ".join(bodies[j].name for j in np.flatnonzero(missing))
         raise NotEnoughData(f"no frame carries a rotation of {lost}")
-    freedom = find_kinds(samples.rotations, options.kinds, samples.frames, doubts)
+    # all frames of one motion: the noise is looked for in the samples themselves
+    frames = None if samples.rotations is samples.recorded[0] else samples.frames
+    freedom = find_kinds(samples.rotations, options.kinds, frames, doubts)
     if options.calm:
         samples = _calmed(samples, freedom.noise)
     found = _found([body.joint for body in bodies], freedom)
     found = _limited(found, bone_axes(skeleton)[moving], samples, freedom, options)
     binds = check_binds(found, samples.rotations, freedom.spread.mean, options.bind)
-    return [
-        replace(
-            body.joint,
-            kind=joint.kind,
-            axes=joint.axes,
-            rest=joint.rest,
-            limits=replace(joint.limits, bind=bind),
-        )
-        for body, joint, bind in zip(bodies, found, binds, strict=True)
-    ]
+    rows = zip((body.joint for body in bodies), found, binds, strict=True)
+    return [_joint(declared, judged, bind) for declared, judged, bind in rows]
+
+
+class _Ranges(NamedTuple):
+    """Limits in the making."""
+
+    hinge: Interval | None = None
+    cone: Cone | None = None
+    zyz: tuple[Interval, Interval, Interval] | None = None
+    evidence: Evidence | None = None
 
 
 class _Found(NamedTuple):
@@ -160,17 +166,32 @@ class _Found(NamedTuple):
     kind: str
     axes: Array
     rest: Array
-    limits: Limits
+    limits: _Ranges = _Ranges()
+
+
+def _joint(declared: Joint, found: _Found, bind: Bind) -> Joint:
+    """What was found, where the file has its joint; ``replace`` would take as long again."""
+    own = declared.limits or Limits()
+    hinge, cone, box, evidence = found.limits
+    return Joint(
+        found.kind,
+        declared.in_parent,
+        declared.in_body,
+        found.axes,
+        Limits(hinge, own.euler, own.frame, cone, box, bind, evidence),
+        declared.rms,
+        declared.covariance,
+        found.rest,
+    )
 
 
 def _found(declared: list[Joint], freedom: Freedom) -> list[_Found]:
-    """The joints with their kinds and signed axes, limits still as the file has them."""
+    """The joints with their kinds and signed axes, still without limits."""
     turns = quat.multiply(freedom.spread.mean, quat.inverse(freedom.rest))
     turns = np.where(turns[:, :1] < 0.0, -1.0, 1.0) * turns[:, 1:]
-    rows = zip(declared, freedom.kinds, freedom.axes, freedom.rest, turns, strict=True)
+    rows = zip(declared, freedom.kinds, freedom.axes, read_only(freedom.rest), turns, strict=True)
     return [
-        _Found(kind, _signed(axes, joint, turn), rest, joint.limits or Limits())
-        for joint, kind, axes, rest, turn in rows
+        _Found(kind, _signed(axes, joint, turn), rest) for joint, kind, axes, rest, turn in rows
     ]
 
 
@@ -184,17 +205,17 @@ def _limited(
     for j, arc in zip(hinges, _hinge_arcs(joints, hinges, samples, ranges), strict=True):
         arcs[j] = arc
     evidence = _evidence(samples.rotations, freedom, arcs, options.kinds.threshold)
-    limited = []
-    for j, joint in enumerate(joints):
-        found = replace(
-            joint.limits,
-            hinge=(arcs[j].low, arcs[j].high) if joint.kind == "hinge" else None,
-            cone=None if joint.kind == "fixed" else cones[j],
-            zyz=_zyz_box(q[:, j], motion_of, ranges) if options.zyz else None,
-            evidence=evidence[j],
+    return [
+        joint._replace(
+            limits=_Ranges(
+                (arcs[j].low, arcs[j].high) if joint.kind == "hinge" else None,
+                None if joint.kind == "fixed" else cones[j],
+                _zyz_box(q[:, j], motion_of, ranges) if options.zyz else None,
+                evidence[j],
+            )
         )
-        limited.append(joint._replace(limits=found))
-    return limited
+        for j, joint in enumerate(joints)
+    ]
 
 
 def _hinge_arcs(
@@ -218,21 +239,23 @@ def _zyz_box(
 
 
 def _evidence(samples: Array, freedom: Freedom, arcs: list[Arc], rule: str) -> list[Evidence]:
-    spread = freedom.spread
-    n_seen = np.isfinite(samples[..., 0]).sum(axis=0)
-    directions = quat.rotate(spread.mean[:, None], spread.directions)
+    mean = read_only(freedom.spread.mean)
+    directions = read_only(quat.rotate(mean[:, None], freedom.spread.directions))
+    n_seen = np.isfinite(samples[..., 0]).sum(axis=0).tolist()
+    std, crosstalk = read_only(freedom.spread.std), freedom.crosstalk.tolist()
+    noise, threshold = freedom.noise.tolist(), freedom.threshold.tolist()
     return [
         Evidence(
-            samples=int(n_seen[j]),
-            spread=spread.std[j],
+            samples=n_seen[j],
+            spread=std[j],
             directions=directions[j],
-            mean=spread.mean[j],
-            noise=float(freedom.noise[j]),
-            threshold=float(freedom.threshold[j]),
+            mean=mean[j],
+            noise=noise[j],
+            threshold=threshold[j],
             rule=rule,
             gap=arc.gap,
             coverage=arc.coverage,
-            crosstalk=None if np.isnan(freedom.crosstalk[j]) else float(freedom.crosstalk[j]),
+            crosstalk=None if crosstalk[j] != crosstalk[j] else crosstalk[j],
         )
         for j, arc in enumerate(arcs)
     ]
@@ -242,12 +265,12 @@ def _signed(axes: Array, declared: Joint, turned: Array) -> Array:
     """Axes that point as the file's own do, else so that the mean angle is positive."""
     if not len(axes):
         return axes
-    signed = []
-    for axis in axes:
-        along = declared.axes @ axis if len(declared.axes) else np.zeros(0)
-        near = along[np.abs(along) > ALIKE]
-        sense = float(near[0]) if len(near) else float(turned @ axis)
-        if abs(sense) < 1e-6:
-            sense = float(axis[np.argmax(np.abs(axis))])
-        signed.append(axis if sense > 0.0 else -axis)
-    return np.reshape(signed, (-1, 3))
+    senses = (axes @ turned).tolist()
+    for i, axis in enumerate(axes):
+        along = (declared.axes @ axis).tolist() if len(declared.axes) else []
+        near = [cosine for cosine in along if abs(cosine) > ALIKE]
+        if near:
+            senses[i] = near[0]
+        elif abs(senses[i]) < 1e-6:
+            senses[i] = float(axis[np.argmax(np.abs(axis))])
+    return read_only(np.where(np.array(senses)[:, None] > 0.0, axes, -axes))

@@ -9,11 +9,22 @@ from ossature.anatomy.cones import nearest_in_polygon
 from ossature.errors import BadValue
 from ossature.maths import circular, quat, swing_twist, zyz
 from ossature.maths.circular import TURN
-from ossature.values import Cone, Limits
+from ossature.values import Cone
 from ossature.values.arrays import Array
 from ossature.values.limits import Interval
 
 SHAPES = ("auto", "polygon", "ellipse", "zyz")
+
+
+class Ranges(Protocol):
+    """How far a joint goes: ``Limits``, or those in the making."""
+
+    @property
+    def hinge(self) -> Interval | None: ...
+    @property
+    def cone(self) -> Cone | None: ...
+    @property
+    def zyz(self) -> tuple[Interval, Interval, Interval] | None: ...
 
 
 class Limited(Protocol):
@@ -26,7 +37,7 @@ class Limited(Protocol):
     @property
     def rest(self) -> Array: ...
     @property
-    def limits(self) -> Limits | None: ...
+    def limits(self) -> Ranges | None: ...
 
 
 def excess(q: Array, joint: Limited, shape: str = "auto") -> Array:

@@ -7,6 +7,15 @@ from ossature.values.arrays import Array, frozen
 Interval = tuple[float, float]
 """Low and high, radians, going up; high may pass π."""
 
+_CONE_SHAPES = (
+    ("centre", (4,)),
+    ("axis", (3,)),
+    ("across", (2, 3)),
+    ("radii", (2,)),
+    ("polygon", ("n_corners", 2)),
+)
+_EVIDENCE_SHAPES = (("spread", (3,)), ("directions", (3, 3)), ("mean", (4,)))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cone:
@@ -28,8 +37,7 @@ class Cone:
     twist: Interval
 
     def __post_init__(self) -> None:
-        shapes = {"centre": (4,), "axis": (3,), "across": (2, 3), "radii": (2,)}
-        for name, shape in (*shapes.items(), ("polygon", ("n_corners", 2))):
+        for name, shape in _CONE_SHAPES:
             object.__setattr__(self, name, frozen(getattr(self, name), shape, name))
 
 
@@ -60,7 +68,7 @@ class Evidence:
     None where the motion is not from markers."""
 
     def __post_init__(self) -> None:
-        for name, shape in {"spread": (3,), "directions": (3, 3), "mean": (4,)}.items():
+        for name, shape in _EVIDENCE_SHAPES:
             object.__setattr__(self, name, frozen(getattr(self, name), shape, name))
 
 
