@@ -8,7 +8,7 @@ import { type Distances, ResidualPanel } from "./panels/residuals";
 import { timeline } from "./panels/timeline";
 import { hierarchy } from "./panels/tree";
 import { isForPage, Player, playerKey } from "./player";
-import type { ReportData, Residuals } from "./report_data";
+import type { BodyRow, ReportData, Residuals } from "./report_data";
 import { FrameLayer } from "./scene/axes";
 import { ContactLayer } from "./scene/contacts";
 import { EllipsoidLayer } from "./scene/ellipsoids";
@@ -16,7 +16,7 @@ import { FigureLayer } from "./scene/figure";
 import { FloorLayer } from "./scene/floor";
 import { LimitLayer } from "./scene/limits";
 import { MarkerLayer } from "./scene/markers";
-import { SkeletonLayer } from "./scene/skeleton";
+import { frontOf, SkeletonLayer } from "./scene/skeleton";
 import { type Cloud, GridCloud, type Poses, RigPoses } from "./scene/sources";
 import { Stage } from "./scene/stage";
 import { themeButton } from "./theme";
@@ -99,7 +99,7 @@ async function fill(
   return { shown, markers };
 }
 
-function switches(stage: Stage, shown: Shown[], sources: Sources): HTMLElement {
+function switches(stage: Stage, shown: Shown[], sources: Sources, bodies: BodyRow[]): HTMLElement {
   const made = element("div", "", "switches");
   made.setAttribute("role", "group");
   made.setAttribute("aria-label", "Show");
@@ -115,6 +115,7 @@ function switches(stage: Stage, shown: Shown[], sources: Sources): HTMLElement {
     stage.follow = on ? follow : null;
   };
   goAlong(poses !== null);
+  if (poses) stage.facing = frontOf(bodies, poses);
   made.append(
     toggle("follow", goAlong, poses !== null),
     button("Frame", () => stage.lookAtAll(), "Bring everything into view: f"),
@@ -167,7 +168,7 @@ async function build(): Promise<void> {
   const sources = await openSources(data);
   const stage = new Stage(view);
   const { shown, markers } = await fill(stage, data, sources, frames);
-  left.append(switches(stage, shown, sources), timeline(player, data));
+  left.append(switches(stage, shown, sources, data.bodies), timeline(player, data));
   player.onFrame((frame) => stage.show(frame));
   stage.lookAtAll();
   const sets = await distances(data);

@@ -27,6 +27,22 @@ export function sideOf(name: string, names: string[] = []): Side {
   return name[0].toLowerCase() === "l" ? "left" : "right";
 }
 
+/** Where a body with a left and a right side looks: square to the way from one to the other. */
+export function frontOf(bodies: BodyRow[], poses: Poses): (frame: number, out: THREE.Vector3) => boolean {
+  const names = bodies.map((body) => body.name);
+  const left = names.findIndex((name) => sideOf(name, names) === "left");
+  const right = names.findIndex(
+    (name, i) => sideOf(name, names) === "right" && bodies[i].parent === bodies[left]?.parent,
+  );
+  const at = new THREE.Vector3();
+  return (frame, out) => {
+    if (left < 0 || right < 0) return false;
+    if (!poses.place(frame, right, out) || !poses.place(frame, left, at)) return false;
+    out.sub(at).cross(UP).negate().setZ(0);
+    return out.lengthSq() > 1e-8;
+  };
+}
+
 interface Bone {
   /** Body whose joint is where the bone begins. */
   from: number;

@@ -4,6 +4,9 @@ import * as THREE from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { colour, onTheme } from "../theme";
 
+/** Radians: how far beside the front the camera stands. */
+const ASIDE = -0.6;
+
 /** One thing that can be shown or hidden. */
 export interface Layer {
   readonly object: THREE.Object3D;
@@ -29,6 +32,8 @@ export class Stage {
   readonly controls: OrbitControls;
   /** Where the camera goes along, if it does. */
   follow: ((frame: number, out: THREE.Vector3) => boolean) | null = null;
+  /** Where the front is, if anybody knows: the camera then looks at it. */
+  facing: ((frame: number, out: THREE.Vector3) => boolean) | null = null;
   private readonly layers = new Map<string, Layer>();
   private frame = 0;
   private pending = false;
@@ -103,7 +108,9 @@ export class Stage {
     const narrow = Math.min(1, this.camera.aspect);
     const away = (0.93 * radius) / Math.sin(Math.atan(Math.tan(half) * narrow));
     this.controls.target.copy(centre);
-    this.camera.position.set(1.0, -1.0, 0.38).setLength(away).add(centre);
+    const from = new THREE.Vector3(1, -1, 0);
+    if (this.facing?.(this.frame, from)) from.applyAxisAngle(this.camera.up, ASIDE);
+    this.camera.position.copy(from.setZ(0).setLength(0.97).setZ(0.25)).setLength(away).add(centre);
     this.camera.near = away / 100;
     this.camera.far = away * 60;
     this.camera.updateProjectionMatrix();

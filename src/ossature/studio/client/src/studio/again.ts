@@ -3,13 +3,19 @@
 import { type Edit } from "../messages";
 import { type Session } from "./session";
 
-const OF_RECORDING = new Set(["cut", "fill", "filter", "swap"]);
 const PAUSE = 300;
 /** Frames beyond which the user says when. */
 const LONGEST = 20_000;
 
+const ofRecording = (edit: Edit): boolean => ["cut", "fill", "filter", "swap"].includes(edit.edit);
+
+/** What the rig is made from; gluing onto another character is no part of it. */
+const ofRig = (edit: Edit): boolean =>
+  ["assign", "parent", "root", "kind", "limits"].includes(edit.edit) ||
+  (edit.edit === "place" && edit.character === "");
+
 export class Again {
-  private recordingEdits = "";
+  private solved = { recording: "", rig: "" };
   private waiting = 0;
   private busy = false;
 
@@ -24,20 +30,23 @@ export class Again {
   }
 
   private remember(): void {
-    if (!this.session.state.stale) this.recordingEdits = this.signature();
+    if (!this.session.state.stale) this.solved = this.signatures();
   }
 
   private consider(): void {
     const { state, side } = this.session;
     clearTimeout(this.waiting);
     if (!state.solved || !state.stale || this.busy || (side?.frames ?? 0) > LONGEST) return;
-    if (this.signature() !== this.recordingEdits) return;
+    const { recording, rig } = this.signatures();
+    if (recording !== this.solved.recording || rig === this.solved.rig) return;
     this.waiting = window.setTimeout(() => this.session.run("solve"), PAUSE);
   }
 
-  /** The edits that need a whole new solve. */
-  private signature(): string {
+  private signatures(): { recording: string; rig: string } {
     const { edits } = this.session.state;
-    return JSON.stringify(edits.filter((edit: Edit) => OF_RECORDING.has(edit.edit)));
+    return {
+      recording: JSON.stringify(edits.filter(ofRecording)),
+      rig: JSON.stringify(edits.filter(ofRig)),
+    };
   }
 }

@@ -23,7 +23,7 @@ interface Plant {
 
 export class Timeline {
   readonly element = make("section", { class: "timeline", "aria-label": "Time line" });
-  private readonly events = make("canvas", { class: "events", role: "img" });
+  private readonly events = make("canvas", { class: "event-strip", role: "img" });
   private readonly rows = make("div", { class: "plant-rows" });
   private readonly now = make("div", { class: "now" });
   private spans: Span[] = [];

@@ -39,7 +39,6 @@ export class TopBar {
     const out = button("Export", actions.export, "Write skeleton, motion and report (Ctrl E)");
     this.buttons = { open, export: out };
     this.solve = button("Solve", () => session.run("solve"), "Recording to rig");
-    this.solve.classList.add("primary");
     const settings = button("…", actions.settings, "Solve with other settings");
     settings.setAttribute("aria-label", "Solve settings");
     this.cancel = button("Cancel", () => session.send({ type: "cancel" }), "Stop the work");
@@ -94,7 +93,7 @@ export class TopBar {
     this.title.title = session.take?.path ?? "";
     this.buttons.open.classList.toggle("primary", !open);
     this.solve.disabled = !open || (session.side?.markers.length ?? 0) === 0;
-    this.solve.classList.toggle("stale", session.state.stale);
+    this.solve.classList.toggle("primary", open && (!session.state.solved || session.state.stale));
     this.solve.textContent = session.state.solved ? "Solve again" : "Solve";
     this.undo.disabled = session.state.edits.length === 0;
     this.redo.disabled = session.state.undone === 0;

@@ -63,7 +63,7 @@ export class View {
   /** Shows a side from now on; the camera goes there the first time that there is something. */
   setSide(side: Side | null, posed: () => Pose | null, keepCamera = false): void {
     this.side = side;
-    this.framed = keepCamera;
+    this.framed &&= keepCamera;
     for (const name of ["markers", "trail", "skeleton", "limits", "figure"]) this.stage.remove(name);
     this.markers = this.trail = this.poses = null;
     if (side?.points) {
