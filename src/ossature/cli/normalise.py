@@ -54,9 +54,11 @@ def normalise(
     from ossature.anatomy.deliver_frames import deliver_frames, frames_summary, frames_text
     from ossature.anatomy.frames import normalise as find_frames
     from ossature.formats import read
+    from ossature.pipeline.looking import show
 
     found = find_frames(read(file).motion(subject))
     deliver_frames(found, output, options.endings(formats))
+    show(found.motion, output)
     if meshes is not None:
         from ossature.anatomy.dress import write_dressed
 

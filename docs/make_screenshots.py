@@ -1,0 +1,74 @@
+"""Takes the pictures of the report that the docs show: light and dark, desk and phone.
+
+    python docs/make_screenshots.py
+
+Needs playwright (dev group) and a Chromium. The take is generated: anybody can take them again.
+"""
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+from ossature import pipeline, synth
+from ossature.values import Take
+
+PICTURES = Path(__file__).parent / "pictures"
+FLAGS = (
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--ignore-gpu-blocklist",
+    "--no-sandbox",
+)
+DESK, PHONE = (1280, 800), (390, 844)
+SHOTS = {
+    "report": (DESK, "light"),
+    "report_dark": (DESK, "dark"),
+    "report_phone": (PHONE, "light"),
+    "report_phone_dark": (PHONE, "dark"),
+}
+FRAME = 395
+"""A step in mid-walk."""
+
+
+def make_report(folder: Path) -> Path:
+    """A walk and exercises with gaps and swapped labels, solved."""
+    script = synth.sequence(synth.walk(seconds=6), synth.exercise(seconds=20))
+    take = synth.perform(
+        synth.human(), script, noise=0.001, soft_tissue=0.008, gaps=0.02, swaps=3, seed=5
+    )
+    solved = pipeline.solve(Take(recordings=(take.recording,)))[0]
+    pipeline.deliver(solved, folder)
+    return folder / "report.html"
+
+
+def shoot(browser: Any, page: Path, name: str, size: tuple[int, int], scheme: str) -> None:
+    window = {"width": size[0], "height": size[1]}
+    context = browser.new_context(viewport=window, color_scheme=scheme)
+    tab = context.new_page()
+    tab.goto(page.as_uri())
+    tab.wait_for_selector("body[data-ready]", timeout=120_000)
+    tab.locator(".transport input").fill(str(FRAME))
+    tab.keyboard.press("f")
+    tab.get_by_label("joint ellipsoids").check()
+    tab.evaluate("document.activeElement.blur()")
+    tab.wait_for_timeout(1500)
+    tab.screenshot(path=PICTURES / f"{name}.png")
+    context.close()
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        page = make_report(Path(folder))
+        path = shutil.which("chromium")
+        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        for name, (size, scheme) in SHOTS.items():
+            shoot(browser, page, name, size, scheme)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
