@@ -79,8 +79,7 @@ class LiveSession:
         values = self._values(frame)
         self._hear_calibrator(of_bodies=frame.rotations is not None)
         if not self.arrivals.is_news(frame.number):
-            self.memory.add(values)
-            return None
+            return None  # nor remembered: nobody can tell whether its labels are right
         if frame.rotations is None:
             values = self._with_right_labels(frame.number, values)
         self.memory.add(values)
