@@ -8,6 +8,7 @@ import pytest
 
 from conftest import assert_rotations_close, real
 from limit_joints import some_joint, wave
+from ossature import synth
 from ossature.anatomy.bind import GIVEN_UP, check_bind
 from ossature.anatomy.calm import calm
 from ossature.anatomy.cones import convex_polygons, find_cones, inside_polygon, nearest_in_polygon
@@ -369,6 +370,33 @@ def test_limits_changed_by_hand_are_taken(command, tmp_path, rng):  # noqa: F811
         edits.write_text(text)
         code, _, err = command("limits", path, "-o", rig, "--edits", edits)
         assert code == 1 and problem in err and err.count("\n") == 1
+
+
+def test_solving_within_learned_limits(command, tmp_path):  # noqa: F811
+    """A walk teaches its limits; a walk with livelier skin is then solved within them."""
+    for name, skin in (("calm", 0.0), ("soft", 0.02)):
+        walk = synth.perform(
+            synth.human(), synth.walk(seconds=1.5), seed=2, noise=5e-4, soft_tissue=skin
+        )
+        write(walk.recording, tmp_path / f"{name}.c3d")
+    assert command("solve", tmp_path / "calm.c3d", "-o", tmp_path / "calm")[0] == 0
+    learned = tmp_path / "rig"
+    assert command("limits", tmp_path / "calm" / "motion.glb", "-o", learned)[0] == 0
+    worst = {}
+    for option in ("skeleton", "limits"):
+        made = tmp_path / option
+        arguments = (f"--{option}", learned / "skeleton.json", "-o", made)
+        assert command("solve", tmp_path / "soft.c3d", *arguments)[0] == 0
+        motion = read(made / "motion.glb").motion()
+        pairs = zip(
+            motion.skeleton.bodies[1:], np.swapaxes(motion.rotations, 0, 1)[1:], strict=True
+        )
+        worst[option] = max(np.degrees(excess(q, body.joint)).max() for body, q in pairs)
+    assert worst["limits"] < 0.1 and worst["skeleton"] > 1.0
+    code, _, err = command(
+        "solve", tmp_path / "soft.c3d", *arguments, "--skeleton", learned / "skeleton.json"
+    )
+    assert code == 2 and "leave out --skeleton" in err
 
 
 def test_the_command_refuses_kindly(command, tmp_path, rng):  # noqa: F811

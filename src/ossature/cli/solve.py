@@ -14,6 +14,11 @@ from ossature.cli import options
 @options.own_set
 @options.hips
 @click.option("--skeleton", type=options.FILE, help="A subject calibrated before: skeleton.json.")
+@click.option(
+    "--limits",
+    type=options.FILE,
+    help="The same, and keep its joints within their limits: skeleton.json of ossature limits.",
+)
 @click.option("--passport", type=options.FILE, help="A performer known before: passport.json.")
 @click.option(
     "--static", type=options.FILE, multiple=True, help="Take that only helps to calibrate."
@@ -33,6 +38,7 @@ def solve(
     own_set: Path | None,
     hips: str,
     skeleton: Path | None,
+    limits: Path | None,
     passport: Path | None,
     static: tuple[Path, ...],
     measured: Path | None,
@@ -57,11 +63,15 @@ def solve(
     from ossature.formats.measured import read_measured
     from ossature.formats.passport_json import read_passport, write_passport
 
+    if limits is not None and skeleton is not None:
+        raise click.UsageError("--limits brings its own skeleton: leave out --skeleton")
+    known = limits or skeleton
     asked = pipeline.SolveOptions(
         template=template,
         own_set=own_set,
         hips=hips,
-        skeleton=None if skeleton is None else read(skeleton).skeleton(),
+        skeleton=None if known is None else read(known).skeleton(),
+        limits=limits is not None,
         passport=None if passport is None else read_passport(passport),
         clean=not no_clean,
         smooth=smooth,
@@ -86,9 +96,9 @@ def solve(
         else:
             click.echo(_told(one))
             click.echo(folder)
-    known = pipeline.passports_of(solved, files)
-    for subject, each in known.items():
-        folder = output if len(known) == 1 else output / subject
+    passports = pipeline.passports_of(solved, files)
+    for subject, each in passports.items():
+        folder = output if len(passports) == 1 else output / subject
         write_passport(folder / "passport.json", each)
 
 
