@@ -22,7 +22,7 @@ from ossature.joints.looseness import FINEST, fit_looseness, spread_of_bodies
 from ossature.joints.noise import PoseNoise, estimate_noise
 from ossature.joints.outliers import impossible_poses
 from ossature.joints.residuals import products_of_frames, residual_vectors
-from ossature.joints.rings import cut_rings
+from ossature.joints.rings import cut_rings, tell_twins_apart
 from ossature.joints.slips import MOST as MOST_SLIPS
 from ossature.joints.slips import Link, Step, as_event, find_slip, undo_slip
 from ossature.joints.statistics import JointStatistics
@@ -77,8 +77,10 @@ def joints(
     solution, slips = _settled(bodies, root=root, parents=parents, noise=noise)
     if parents is None:
         solution = _with_rings_cut(solution, root)
+        solution = _with_twins_apart(solution, _loops(solution, _spread(solution)), root)
     spread = _spread(solution)
-    closures, attachments = _closures(solution, spread)
+    closures = _loops(solution, spread)
+    attachments = _attachments(solution, spread, closures)
     if parents is None:
         solution = _without_loops(solution, closures)
     bodies = solution.bodies
@@ -155,12 +157,28 @@ def _spread(solution: Solution) -> Array:
 def _with_rings_cut(solution: Solution, root: str | None) -> Solution:
     bodies, fits = solution.bodies, solution.fits
     edges = cut_rings(bodies, fits, solution.products, solution.tree.edges, _spread(solution))
+    return _with_edges(solution, edges, root)
+
+
+def _with_twins_apart(solution: Solution, loops: list[Closure], root: str | None) -> Solution:
+    rows = _rows_of(solution.fits, loops)
+    edges = tell_twins_apart(solution.fits, solution.products, solution.tree.edges, rows)
+    return _with_edges(solution, edges, root)
+
+
+def _with_edges(solution: Solution, edges: list[int], root: str | None) -> Solution:
     if tuple(edges) == solution.tree.edges:
         return solution
+    bodies, fits = solution.bodies, solution.fits
     tree = hierarchy.judged(solution.products, fits, edges, bodies.n_bodies)
     start = _root(bodies, fits, tree, root, None)
     order = hierarchy.parents_from(fits.first, fits.second, tree.edges, start)
     return replace(solution, tree=tree, order=order, root=start)
+
+
+def _rows_of(fits: PairFits, loops: list[Closure]) -> list[int]:
+    pairs = {loop.pair for loop in loops}
+    return [k for k, ends in enumerate(zip(fits.first, fits.second, strict=True)) if ends in pairs]
 
 
 def _without_loops(solution: Solution, loops: list[Closure]) -> Solution:
@@ -168,25 +186,30 @@ def _without_loops(solution: Solution, loops: list[Closure]) -> Solution:
     if not loops:
         return solution
     fits, n_bodies = solution.fits, solution.bodies.n_bodies
-    pairs = {loop.pair for loop in loops}
-    rows = [k for k, ends in enumerate(zip(fits.first, fits.second, strict=True)) if ends in pairs]
-    edges = list(solution.tree.edges)
+    rows, edges = _rows_of(fits, loops), list(solution.tree.edges)
     tree = hierarchy.judged(solution.products, fits, edges, n_bodies, without=rows)
     return replace(solution, tree=tree)
 
 
-def _closures(solution: Solution, spread: Array) -> tuple[list[Closure], list[Closure]]:
-    """Loop joints of the whole take, and joints of a part of it."""
-    bodies, fits = solution.bodies, solution.fits
-    joined = {
+def _joined(solution: Solution) -> set[frozenset[int]]:
+    """The pairs of bodies that the tree joins by a point they do share."""
+    return {
         frozenset((parent, child))
         for parent, child, row in solution.order
-        if fits.mean_square[row] < LOOSE_JOINT**2
+        if solution.fits.mean_square[row] < LOOSE_JOINT**2
     }
+
+
+def _loops(solution: Solution, spread: Array) -> list[Closure]:
+    """Loop joints of the whole take."""
     tree = _links(solution)
-    loops = find_loops(bodies, fits, tree, spread, joined)
-    known = joined | {frozenset(loop.pair) for loop in loops}
-    return loops, find_attachments(bodies, tree, spread, solution.noise, known)
+    return find_loops(solution.bodies, solution.fits, tree, spread, _joined(solution))
+
+
+def _attachments(solution: Solution, spread: Array, loops: list[Closure]) -> list[Closure]:
+    """Joints of a part of the take."""
+    known = _joined(solution) | {frozenset(loop.pair) for loop in loops}
+    return find_attachments(solution.bodies, _links(solution), spread, solution.noise, known)
 
 
 def solve(
@@ -271,7 +294,7 @@ def _connection(solution: Solution, joint: FinishedJoint) -> Connection:
         kind="free" if rms > LOOSE_JOINT else joint.kind,
         axis_in_parent=joint.axes[1] if hinge else None,
         axis_in_child=joint.axes[0] if hinge else None,
-        margin=float(min(tree.margins[place], tree.bare[place])),
+        margin=max(float(min(tree.margins[place], tree.bare[place])), 0.0),
         rival=None if rival < 0 else (names[fits.first[rival]], names[fits.second[rival]]),
         ambiguous=bool(hierarchy.in_doubt(tree, fits)[place]),
     )

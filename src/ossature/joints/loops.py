@@ -27,7 +27,9 @@ KNOWN_TO = 0.02
 """Metres: a loop joint must be known this well in its worst direction, one standard deviation."""
 APART = 0.03
 """Metres: a loop joint lies at least this far from every joint between its bodies."""
-TURN = np.radians(5.0)
+AS_WELL = 2.2
+"""A joint between two bodies that fits them within this many times the loop's rms will do."""
+TURN = np.radians(4.0)
 """Radians: a loop joint turns at least this much (rms) about every axis."""
 REACH = 0.35
 """Metres: farthest that a loop joint lies from its bodies' origins."""
@@ -181,14 +183,23 @@ def _grown(apart: Array, start: int, stop: int, limit: float) -> tuple[int, int]
 
 
 def repeats(bodies: Bodies, tree: list[Link], closure: Closure) -> bool:
-    """Whether the shared point is, most of the time, a joint on the way between the two bodies."""
+    """Whether the shared point is, or might as well be, a joint on the way between the bodies."""
     part = slice(closure.frames[0], closure.frames[1] + 1)
     here = _world(bodies, closure.pair[0], closure.centres[:3])[part]
     for link in path(tree, *closure.pair):
         there = _world(bodies, link.first, link.centres[:3])[part]
         if np.nanmedian(np.linalg.norm(here - there, axis=-1)) < APART:
             return True
+        if max(_wander(bodies, body, there, part) for body in closure.pair) < AS_WELL * closure.rms:
+            return True
     return False
+
+
+def _wander(bodies: Bodies, body: int, places: Array, part: slice) -> float:
+    """How much places (n_frames, 3) move about in a body's frame, rms, metres."""
+    away = places - bodies.positions[part, body]
+    seen = quat.rotate(quat.inverse(bodies.rotations[part, body]), away)
+    return float(np.sqrt(np.sum(np.nanvar(seen, axis=0))))
 
 
 def _world(bodies: Bodies, body: int, point: Array) -> Array:

@@ -73,11 +73,17 @@ class JointStatistics:
         _check_frames(positions, rotations, m)
         block = max(1, BLOCK_BYTES // (3 * 4 * m * 8))
         rows, seen = np.zeros((3 * block, 4 * m)), np.zeros((block, m))
+        whole, n_whole = np.zeros_like(self.gram), 0
         for start in range(0, len(positions), block):
             stop = min(start + block, len(positions))
             n = stop - start
             pack(positions[start:stop], rotations[start:stop], rows[: 3 * n], seen[:n])
-            self._add_rows(rows[: 3 * n], seen[:n])
+            if seen[:n].all():
+                whole += rows[: 3 * n].T @ rows[: 3 * n]
+                n_whole += n
+            else:
+                self._add_rows(rows[: 3 * n], seen[:n])
+        self._add_whole(whole, n_whole)
 
     def update(self, positions: Array, rotations: Array) -> None:
         """Add one live frame: positions (n_bodies, 3), rotations (n_bodies, 4); NaN if not seen."""
@@ -123,18 +129,18 @@ class JointStatistics:
         except (OSError, ValueError, KeyError, EOFError) as error:
             raise FormatError(path, "not a saved joint statistic (.npz)") from error
 
+    def _add_whole(self, product: Array, n_frames: int) -> None:
+        """Add the product of frames that show everybody: self terms stand on its diagonal."""
+        m = len(self.names)
+        self.gram += product
+        self.own += product.reshape(m, 4, m, 4)[np.arange(m), :, np.arange(m)][:, None]
+        self.count += float(n_frames)
+
     def _add_rows(self, rows: Array, seen: Array) -> None:
         from ossature.maths.gram import self_products
 
         m = len(self.names)
-        product = rows.T @ rows
-        self.gram += product
-        if seen.all():
-            # everybody is there: the self terms stand on the diagonal already
-            diagonal = product.reshape(m, 4, m, 4)[np.arange(m), :, np.arange(m)]
-            self.own += diagonal[:, None]
-            self.count += float(len(seen))
-            return
+        self.gram += rows.T @ rows
         products = np.zeros((len(seen), 16 * m))
         self_products(rows, products)
         self.own += (products.T @ seen).reshape(m, 4, 4, m).transpose(0, 3, 1, 2)
