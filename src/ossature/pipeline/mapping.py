@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -22,7 +22,7 @@ from ossature.pose.attach import (
     refine,
     transfer,
 )
-from ossature.pose.average import average_figure, estimated_height
+from ossature.pose.average import average_figure, checked_height, estimated_height
 from ossature.pose.contacts import Ground, Standing, find_soles, find_standing
 from ossature.pose.dynamics import Simulated, simulate
 from ossature.pose.equilibrium import (
@@ -36,8 +36,11 @@ from ossature.pose.frames import PoseResult
 from ossature.pose.masses import body_masses
 from ossature.pose.pins import (
     Hold,
+    Keep,
+    Pins,
     lift_from_ground,
     pin_holds,
+    pin_keeps,
     pin_soles,
     slide_and_depth,
     with_pins,
@@ -45,6 +48,8 @@ from ossature.pose.pins import (
 from ossature.pose.retarget import alike, carry_poses, points_of, pose_points
 from ossature.values import Marker, Motion, Recording, Skeleton, Take
 from ossature.values.arrays import Array
+
+T = TypeVar("T")
 
 ROUNDS = 2
 """How often the ground pushes what is below it, each time from where it has come to."""
@@ -64,6 +69,7 @@ class Corrections:
     markers: Mapping[str, tuple[str, tuple[float, float, float]]] = field(default_factory=dict)
     """Marker → body and place in the body's frame, metres."""
     holds: tuple[Hold, ...] = ()
+    keeps: tuple[Keep, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,8 @@ class MapOptions:
             raise BadValue(f"follow must be one of {', '.join(FOLLOW)}, got {self.follow!r}")
         if not (self.posture > 0.0 and self.let_go > 0.0):
             raise BadValue("posture and let_go must be above zero")
+        if self.height is not None:
+            checked_height(self.height)
 
 
 def map_to(
@@ -131,6 +139,8 @@ def map_to(
         with watch.stage("clean", "looking for swapped labels and spikes"):
             recording = remove_spikes(repair_swaps(recording, find_swaps(recording)))
         points = own_attachments(character, recording.names)
+        if options.corrections.keeps:
+            raise BadValue("[[keeps]] are for another character; here markers lead every part")
         job = _Job(recording, points.on(character), points, _targets(recording, points))
     else:
         performer = solve(Take(recordings=(recording,)), options=solving, progress=progress)[0]
@@ -172,7 +182,8 @@ def fix_feet(
 def read_corrections(path: str | Path) -> Corrections:
     """A TOML file with ``[bodies]``, as ``left_thigh = "LeftUpLeg"``, and ``[markers]``, as
     ``LKNE = { body = "LeftUpLeg", at = [0.05, 0.0, -0.4] }``, metres in the body's frame. Each
-    ``[[holds]]`` pins a point: ``body``, ``at`` in its frame, ``to`` in the world, ``frames``."""
+    ``[[holds]]`` pins a point: ``body``, ``at`` in its frame, ``to`` in the world, ``frames``. Each
+    ``[[keeps]]`` names a ``part`` that stays where the performer has it, and ``frames``."""
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -182,15 +193,18 @@ def read_corrections(path: str | Path) -> Corrections:
         raise FormatError(path, '[bodies] must hold lines such as left_thigh = "LeftUpLeg"')
     for label, entry in table.get("markers", {}).items():
         markers[label] = _marker_entry(Path(path), label, entry)
-    holds = tuple(_hold_entry(Path(path), entry) for entry in table.get("holds", []))
-    return Corrections(bodies, markers, holds)
+    holds = _entries(Path(path), table, "holds", Hold, "body, at, to and frames")
+    keeps = _entries(Path(path), table, "keeps", Keep, "part and may have frames")
+    return Corrections(bodies, markers, holds, keeps)
 
 
-def _hold_entry(path: Path, entry: Any) -> Hold:
+def _entries(
+    path: Path, table: dict[str, Any], key: str, kind: type[T], needs: str
+) -> tuple[T, ...]:
     try:
-        return msgspec.convert(entry, Hold)
+        return msgspec.convert(table.get(key, []), tuple[kind, ...])
     except msgspec.ValidationError as error:
-        raise FormatError(path, f"[[holds]] needs body, at, to and frames: {error}") from None
+        raise FormatError(path, f"[[{key}]] needs {needs}: {error}") from None
 
 
 def _marker_entry(path: Path, label: str, entry: Any) -> tuple[str, tuple[float, float, float]]:
@@ -228,6 +242,8 @@ class _Job:
     """(n_frames, n_points, 3) what pulls each point."""
     start: tuple[Array, Array] | None = None
     marker_set: str = ""
+    kept: Pins | None = None
+    """End effectors that are led where the performer has them."""
 
     @property
     def rest(self) -> Array:
@@ -247,7 +263,7 @@ def _attach(performer: Solved, character: Skeleton, options: MapOptions) -> _Job
     one, other = figure_at_rest(performer.skeleton), figure_at_rest(character, given)
     points = _corrected(transfer(one, other), character, options.corrections)
     recording, set_name = performer.recording, performer.marker_set
-    follow = options.follow
+    follow, keeps = options.follow, options.corrections.keeps
     if follow == "poses" or (follow == "auto" and not alike(one, other)):
         scale = other.size() / one.size()
         poses = carry_poses(one, other, performer.motion, scale=scale)
@@ -256,14 +272,16 @@ def _attach(performer: Solved, character: Skeleton, options: MapOptions) -> _Job
             scale * recording.positions, did=f"scaled by {scale:.3f} to the character's legs"
         )
         shown, points = points.on(character), pose_points(character)
-        return _Job(scaled, shown, points, points_of(moved, points), poses, set_name)
+        kept = pin_keeps(keeps, performer.motion, character, other.parts, scale)
+        return _Job(scaled, shown, points, points_of(moved, points), poses, set_name, kept)
     start = carry_poses(one, other, performer.motion, points.rig(character))
     if options.fit_markers:
         observed = _targets(recording, points)
         points = refine(other, points, observed, start, posture=options.posture)
         points = _corrected(points, character, options.corrections)
     targets = _targets(recording, points)
-    return _Job(recording, points.on(character), points, targets, start, set_name)
+    kept = pin_keeps(keeps, performer.motion, character, other.parts)
+    return _Job(recording, points.on(character), points, targets, start, set_name, kept)
 
 
 def _corrected(points: Attachments, character: Skeleton, said: Corrections) -> Attachments:
@@ -300,7 +318,7 @@ def _mapped(job: _Job, options: MapOptions, watch: Stopwatch) -> Solved:
         motion = _as_motion(recording, character, poses)
     with watch.stage("contacts", "looking for feet on the ground"):
         standing = _standing(motion, options)
-        pulls = _pinned(pulls, motion, standing, options)
+        pulls = _pinned(pulls, motion, standing, _held(job, options))
     if options.mode == "dynamics":
         with watch.stage("simulate", "simulating until every frame rests"):
             begin = motion.rotations[0], motion.root[0]
@@ -342,19 +360,24 @@ def _standing(motion: Motion, options: MapOptions) -> Standing:
     return find_standing(motion, find_soles(figure))
 
 
-def _pinned(pulls: Pulls, motion: Motion, standing: Standing, options: MapOptions) -> Pulls:
-    """Pulled by the ground, by planted soles and by the holds that the user names."""
-    held = options.corrections.holds
-    hands = pin_holds(held, motion.skeleton, motion.n_frames, motion.rate)
+def _held(job: _Job, options: MapOptions) -> tuple[Pins, ...]:
+    """What the user wants held or kept."""
+    rate, n_frames = job.recording.rate, job.recording.n_frames
+    holds = pin_holds(options.corrections.holds, job.character, n_frames, rate)
+    return tuple(pins for pins in (holds, job.kept) if pins is not None and len(pins.bodies))
+
+
+def _pinned(pulls: Pulls, motion: Motion, standing: Standing, hands: tuple[Pins, ...]) -> Pulls:
+    """Pulled by the ground, by planted soles and by what the user names."""
     if not standing.plants:
-        return with_pins(pulls, hands) if held else pulls
+        return with_pins(pulls, *hands) if hands else pulls
     soles = pin_soles(standing, motion)
     for _ in range(ROUNDS):
-        pinned = with_pins(pulls, soles, hands)
+        pinned = with_pins(pulls, soles, *hands)
         poses = equilibrium(pinned, (motion.rotations, motion.root))
         motion = replace(motion, rotations=poses.rotations, root=poses.root)
         soles = lift_from_ground(soles, standing, motion)
-    return with_pins(pulls, soles, hands)
+    return with_pins(pulls, soles, *hands)
 
 
 def _said(motion: Motion, standing: Standing, released: int) -> tuple[str, ...]:

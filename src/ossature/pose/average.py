@@ -38,13 +38,17 @@ HEIGHTS = (0.3, 4.0)
 
 def average_figure(height: float) -> Skeleton:
     """The figure, ``height`` metres tall, x forward, y left, z up; without markers."""
+    scale = checked_height(height) / human().height
+    bodies = [_body(name, parent, scale) for name, parent in PARENTS.items()]
+    return Skeleton(tuple(bodies), "average figure", history=(f"scaled to {height:.3f} m",))
+
+
+def checked_height(height: float) -> float:
     if not HEIGHTS[0] <= height <= HEIGHTS[1]:
         raise BadValue(
             f"height must be between {HEIGHTS[0]:g} and {HEIGHTS[1]:g} metres, got {height:g}"
         )
-    scale = height / human().height
-    bodies = [_body(name, parent, scale) for name, parent in PARENTS.items()]
-    return Skeleton(tuple(bodies), "average figure", history=(f"scaled to {height:.3f} m",))
+    return height
 
 
 def estimated_height(performer: Skeleton) -> float:

@@ -4,12 +4,12 @@ To the solvers they are markers with a stiff spring. Friction is a pin at the pl
 of the sole stays; the ground pushes a point that is below it to where it would come out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ossature.errors import BadValue
+from ossature.errors import BadValue, UnknownName
 from ossature.pose.contacts import Standing, sole_paths
 from ossature.pose.equilibrium import Pulls
 from ossature.pose.tree import Rig, Tree
@@ -18,12 +18,14 @@ from ossature.values.arrays import Array
 
 HOLD = 300.0
 """Stiffness of a pin against a marker's spring."""
+PUSH = 50.0
+"""Stiffness of the ground under a point that does not stand."""
 LOOSE = 0.03
 """Metres between a pin and the point it holds at which it begins to let go: markers know better."""
 DEEP = 0.025
 """Metres. The ground pushes less what is deeper, and not at all what is twice as deep: markers that
 say so know of a hole, or of no ground."""
-EASE = 0.03
+EASE = 0.1
 """Seconds before and after a stay in which its pin takes hold and lets go."""
 
 
@@ -54,28 +56,49 @@ class Hold:
     """First and last."""
 
 
+@dataclass(frozen=True)
+class Keep:
+    """A part of the character that is kept where the performer has it, as a hand on a table; for a
+    character of another size, where that is when the world is scaled like its path."""
+
+    part: str
+    """Human part, such as ``left_hand``."""
+    frames: tuple[int, int] | None = None
+    """First and last; None: all."""
+
+
 def pin_soles(standing: Standing, motion: Motion) -> Pins:
-    """Pins for all plants, at the height of the ground; every point of every sole has a column."""
+    """Pins for all plants, at the height of the ground; every point of every sole has a column.
+
+    Before and after a stay the pin leads the point from and to where the markers have it, so that
+    the foot neither jumps nor lags.
+    """
     rate, n_frames = motion.rate, motion.n_frames
     names = motion.skeleton.names
     bodies = np.array([sole.body for sole in standing.soles for _ in sole.points], dtype=int)
     places = np.concatenate([sole.points for sole in standing.soles] or [np.zeros((0, 3))])
     targets = np.full((n_frames, len(bodies), 3), np.nan)
-    weights = np.zeros((n_frames, len(bodies)))
+    weights, shares = np.zeros((2, n_frames, len(bodies)))
     first_column = {names[sole.body]: 4 * i for i, sole in enumerate(standing.soles)}
     paths = {names[sole.body]: sole_paths(motion, sole) for sole in standing.soles}
     times = np.arange(n_frames)[:, None] / rate
     for plant in standing.plants:
         column = first_column[plant.body] + plant.point
         place = np.array(plant.place)
-        path = place[None] + np.pad(times * standing.ground.belt, ((0, 0), (0, 1)))
+        stay = place[None] + np.pad(times * standing.ground.belt, ((0, 0), (0, 1)))
         if standing.ground.bears(plant.place):
-            path[:, 2] = standing.ground.height(place)
-        away = np.linalg.norm(paths[plant.body][:, plant.point] - path, axis=-1)
-        fades = _fade(plant.frames, n_frames, rate) * np.clip(2.0 - away / LOOSE, 0.0, 1.0)
-        stronger = fades > weights[:, column]
-        targets[stronger, column] = path[stronger]
-        weights[stronger, column] = fades[stronger]
+            stay[:, 2] = standing.ground.height(place)
+        path = paths[plant.body][:, plant.point]
+        within = np.clip(np.arange(n_frames), *plant.frames)
+        apart = (stay - path)[within]
+        share = _share(plant.frames, n_frames, rate)
+        stronger = share > shares[:, column]
+        shares[stronger, column] = share[stronger]
+        loose = np.clip(2.0 - np.linalg.norm(apart, axis=-1) / LOOSE, 0.0, 1.0)
+        targets[stronger, column] = (path + share[:, None] * apart)[stronger]
+        weights[stronger, column] = (_firm(share) * loose)[stronger]
+    if standing.ground.solid:
+        targets[..., 2] = np.maximum(targets[..., 2], standing.ground.height(targets))
     return Pins(bodies, places, targets, weights)
 
 
@@ -85,7 +108,7 @@ def lift_from_ground(pins: Pins, standing: Standing, motion: Motion) -> Pins:
         return pins
     paths = np.concatenate([sole_paths(motion, sole) for sole in standing.soles], axis=1)
     below = standing.ground.height(paths) - paths[..., 2]
-    push = HOLD * np.clip(2.0 - below / DEEP, 0.0, 1.0)
+    push = PUSH * np.clip(2.0 - below / DEEP, 0.0, 1.0)
     pushed = (below > 0.0) & (push > pins.weights)
     out = paths.copy()
     out[..., 2] += np.maximum(below, 0.0)
@@ -101,14 +124,33 @@ def pin_holds(holds: Sequence[Hold], skeleton: Skeleton, n_frames: int, rate: fl
     targets = np.full((n_frames, len(holds), 3), np.nan)
     weights = np.zeros((n_frames, len(holds)))
     for column, hold in enumerate(holds):
-        if not 0 <= hold.frames[0] <= hold.frames[1] < n_frames:
-            raise BadValue(
-                f"hold of {hold.body!r}: frames {hold.frames[0]} to {hold.frames[1]} are not "
-                f"within the recording's 0 to {n_frames - 1}"
-            )
-        weights[:, column] = _fade(hold.frames, n_frames, rate)
+        frames = _within(hold.frames, n_frames, f"hold of {hold.body!r}")
+        share = _share(frames, n_frames, rate)
+        weights[:, column] = _firm(share)
         targets[weights[:, column] > 0.0, column] = hold.to
     return Pins(bodies, places, targets, weights)
+
+
+def pin_keeps(
+    keeps: Sequence[Keep],
+    performer: Motion,
+    character: Skeleton,
+    parts: Mapping[str, str],
+    scale: float = 1.0,
+) -> Pins:
+    """Pins that lead parts of the character along the performer's joints, scaled."""
+    n_frames, joints = performer.n_frames, performer.world()[1]
+    for keep in keeps:
+        if keep.part not in parts:
+            raise UnknownName("part of the character", keep.part, sorted(parts))
+    bodies = np.array([character.index(parts[keep.part]) for keep in keeps], dtype=int)
+    targets = np.full((n_frames, len(keeps), 3), np.nan)
+    weights = np.zeros((n_frames, len(keeps)))
+    for column, keep in enumerate(keeps):
+        frames = _within(keep.frames or (0, n_frames - 1), n_frames, f"keep of {keep.part!r}")
+        weights[:, column] = _firm(_share(frames, n_frames, performer.rate))
+        targets[:, column] = scale * joints[:, performer.skeleton.index(keep.part)]
+    return Pins(bodies, np.zeros((len(keeps), 3)), targets, weights)
 
 
 def with_pins(pulls: Pulls, *pins: Pins) -> Pulls:
@@ -141,9 +183,22 @@ def slide_and_depth(motion: Motion, standing: Standing) -> tuple[float, float]:
     return float(np.sqrt(np.mean(np.square(strays)))), depth
 
 
-def _fade(frames: tuple[int, int], n_frames: int, rate: float) -> Array:
-    """(n_frames,) stiffness that grows a thousandfold before a stay and falls after it."""
-    before = np.maximum(frames[0] - np.arange(n_frames), 0)
-    after = np.maximum(np.arange(n_frames) - frames[1], 0)
-    away = (before + after) / (EASE * rate)
-    return np.where(away <= 1.0, HOLD * 1e-3**away, 0.0)
+def _within(frames: tuple[int, int], n_frames: int, whose: str) -> tuple[int, int]:
+    if not 0 <= frames[0] <= frames[1] < n_frames:
+        raise BadValue(
+            f"{whose}: frames {frames[0]} to {frames[1]} are not within the recording's 0 to "
+            f"{n_frames - 1}"
+        )
+    return frames
+
+
+def _share(frames: tuple[int, int], n_frames: int, rate: float) -> Array:
+    """(n_frames,) 1 within a stay, falling smoothly to 0 on both sides of it."""
+    outside = np.abs(np.arange(n_frames) - np.clip(np.arange(n_frames), *frames))
+    left = np.clip(1.0 - outside / (EASE * rate), 0.0, 1.0)
+    return left * left * (3.0 - 2.0 * left)
+
+
+def _firm(share: Array) -> Array:
+    """(n_frames,) stiffness of a pin that takes hold and lets go a thousandfold."""
+    return np.where(share > 0.0, HOLD * 1e-3 ** (1.0 - share), 0.0)
