@@ -237,6 +237,42 @@ def test_foot_plants_are_drawn_and_removed(window):
     has_edits(page, 3)
 
 
+def test_a_body_is_hung_on_another_by_dragging_it_in_the_tree(window):
+    page = window.page
+    page.get_by_role("tab", name="Bodies").click()
+    hand = page.locator("[data-body=right_hand]").bounding_box()
+    chest = page.locator("[data-body=chest]").bounding_box()
+    page.mouse.move(hand["x"] + 30, hand["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(hand["x"] + 30, hand["y"] - 20)
+    page.mouse.move(chest["x"] + 30, chest["y"] + 8, steps=3)
+    page.mouse.up()
+    has_edits(page, 4)
+    assert last_edit(page) == {"edit": "parent", "body": "right_hand", "parent": "chest"}
+    under_chest = "[role=treeitem]:has(> [data-body=chest]) > ul > li > [data-body=right_hand]"
+    page.locator(under_chest).wait_for(timeout=PATIENCE)  # solved again by itself
+    page.keyboard.press("Control+z")
+    has_edits(page, 3)
+    page.locator(under_chest).wait_for(state="detached", timeout=PATIENCE)
+
+
+def test_a_marker_is_assigned_by_clicking_it_and_then_a_body(window):
+    page = window.page
+    page.keyboard.press("a")
+    choose_marker(page, "RFIN")
+    page.get_by_role("tab", name="Bodies").click()
+    page.locator("[data-body=right_forearm]").click()
+    has_edits(page, 4)
+    assert last_edit(page) == {"edit": "assign", "marker": "RFIN", "body": "right_forearm"}
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+z")
+    has_edits(page, 3)
+
+
+def last_edit(page) -> dict:
+    return page.evaluate("() => window.ossatureStudio.session.state.edits.at(-1)")
+
+
 def test_on_a_phone_nothing_sticks_out(visit, address):
     page = visit(address, width=390, height=844, scheme="dark").page
     page.wait_for_selector(READY)

@@ -37,6 +37,8 @@ export class App {
   private readonly tree: BodyTree;
   private readonly inspector: Inspector;
   private readonly views = make("div", { class: "views" });
+  private readonly middle = make("div", { class: "middle no-curves" });
+  private readonly tabs: Tabs;
   private readonly mode = make("p", { class: "mode", hidden: true, role: "status" });
   private readonly nothing = make(
     "div",
@@ -88,6 +90,10 @@ export class App {
       makeRoot: (body) => session.edit({ edit: "root", body }),
     });
     this.inspector = new Inspector(session, () => player.frame, () => this.setAssigning(true));
+    this.tabs = new Tabs("What there is", {
+      Markers: this.markers.element,
+      Bodies: this.tree.element,
+    });
     this.build();
     this.listen();
   }
@@ -95,12 +101,11 @@ export class App {
   private build(): void {
     document.body.className = "studio";
     this.views.append(this.view.element, this.layers(), this.mode, this.nothing);
-    const left = new Tabs("What there is", { Markers: this.markers.element, Bodies: this.tree.element });
-    const middle = make("div", { class: "middle" });
+    const { tabs, middle } = this;
     middle.append(this.views, this.transport.element, this.curves.element, this.timeline.element);
     const main = document.querySelector("main") ?? make("main");
     main.replaceChildren(
-      make("aside", { class: "shelf", "aria-label": "Markers and bodies" }, left.element),
+      make("aside", { class: "shelf", "aria-label": "Markers and bodies" }, tabs.element),
       middle,
       make("aside", { class: "desk", "aria-label": "Properties" }, this.inspector.element),
     );
@@ -183,7 +188,10 @@ export class App {
     this.opened = session.take?.path ?? "";
     this.view.setSide(side, () => session.posed, again);
     this.transport.setTake(side.frames, side.rate);
+    // a file of motion alone has no curves to edit
+    this.middle.classList.toggle("no-curves", side.markers.length === 0);
     if (!again) {
+      this.tabs.show(side.markers.length > 0 ? 0 : 1);
       this.frames.setFrames(side.frames);
       this.chosen = { markers: side.markers.length > 0 ? [0] : [], body: -1 };
       player.seek(0);

@@ -175,7 +175,8 @@ export class Inspector {
       const value = summary?.[key];
       return typeof value === "number" ? [[key.replaceAll("_", " "), String(Math.round(10 * value) / 10)]] : [];
     };
-    const result = summary === null ? [] : [section("Result")];
+    const judged = summary !== null && (this.session.side?.markers.length ?? 0) > 0;
+    const result = judged ? [section("Result")] : [];
     result[0]?.append(
       facts([...known("marker_rms_mm"), ...known("marker_max_mm"), ...known("missing")]),
     );
