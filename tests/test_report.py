@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import zipfile
 import zlib
 
 import numpy as np
@@ -195,6 +196,21 @@ def test_view_of_a_folder_shows_its_report_or_its_motion(motion, tmp_path):
     (tmp_path / "rig" / "report.html").write_text("kept")
     assert view(tmp_path / "rig", tmp_path / "out") == (tmp_path / "rig" / "report.html",)
     assert (tmp_path / "rig" / "report.html").read_text() == "kept"
+
+
+@pytest.mark.parametrize("name", ["walk.oss", "walk.glb", "walk.amc", "walk.csv"])
+def test_view_of_other_formats(motion, tmp_path, name):
+    take = synth.perform(synth.human(), synth.walk(seconds=0.3), seed=2)
+    write(take.recording if name.endswith("csv") else motion, tmp_path / name)
+    (page,) = view(tmp_path / name, tmp_path / "out")
+    assert page.exists()
+
+
+def test_view_of_a_store_that_is_a_folder(motion, tmp_path):
+    write(motion, tmp_path / "walk.oss")
+    with zipfile.ZipFile(tmp_path / "walk.oss") as archive:
+        archive.extractall(tmp_path / "folder.oss")
+    assert view(tmp_path / "folder.oss", tmp_path)[0].stat().st_size > 700_000
 
 
 def test_view_of_an_empty_folder_or_take_says_so(tmp_path):

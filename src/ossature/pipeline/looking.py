@@ -9,6 +9,7 @@ from msgspec import structs
 
 from ossature.errors import NotEnoughData
 from ossature.formats import read
+from ossature.formats.registry import FOLDER_INDEX
 from ossature.joints.playback import play_back
 from ossature.maths import quat
 from ossature.pipeline.reporting import (
@@ -62,7 +63,8 @@ def view(source: str | Path | Take, folder: Path) -> tuple[Path, ...]:
         path = Path(source)
         if (path / "report.html").exists():
             return (path / "report.html",)
-        path = _best_of(path) if path.is_dir() else path
+        if path.is_dir() and not (path / FOLDER_INDEX).exists():
+            path = _best_of(path)
         source, name = read(path), path.name
     pages = list(pages_of(source, name))
     if not pages:
