@@ -33,15 +33,21 @@ def cut_rings(
         Mean square that each body adds to its joints, square metres.
     """
     chosen, rich = list(edges), holds(fits, noise)
-    for edge in np.flatnonzero(rich):
-        if edge in chosen:
-            instead = _way_round(bodies, fits, products, chosen, int(edge), noise)
+    while True:
+        cuts = []
+        for edge in [edge for edge in chosen if rich[edge]]:
+            instead = _way_round(bodies, fits, products, chosen, edge, noise)
             swapped = [instead if other == edge else other for other in chosen]
-            narrower = _width(fits, chosen) - _width(fits, swapped)
-            # of two that are equal the richer one is the loop: the other could not be told
-            if narrower > 0 or (narrower == 0 and not rich[instead]):
-                chosen = swapped
-    return chosen
+            if instead != edge:
+                cuts.append((_width(fits, swapped), instead, swapped))
+        width, instead, swapped = min(cuts, default=(np.inf, -1, chosen))
+        # bodies that move as one are never parted; of two equal cuts the richer joint is the
+        # loop, for the other could not be told
+        whole = _width(fits, chosen)
+        must = instead >= 0 and bool(fits.silent[instead].all())
+        if not (must or width < whole or (width == whole and not rich[instead])):
+            return chosen
+        chosen = swapped
 
 
 def _way_round(
