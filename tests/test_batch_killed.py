@@ -17,7 +17,7 @@ from archives import files_of, write_markers, write_sensors
 from ossature.batch import batch
 from ossature.errors import OssatureError
 
-PATIENCE = 300.0
+PATIENCE = 1800.0
 """Seconds until a test gives up on other processes; a loaded machine is slow."""
 
 
