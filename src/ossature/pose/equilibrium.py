@@ -29,7 +29,7 @@ JUDGEMENTS = 2
 """How often springs are judged again by what the others say."""
 IDLE = 10.0
 """Joints of bodies that nothing pulls are this many times stiffer: chains bend evenly."""
-LIMIT = 1.0
+LIMIT = 30.0
 """Stiffness of a joint's limits, square metres per square radian."""
 
 
