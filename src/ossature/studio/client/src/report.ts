@@ -16,6 +16,7 @@ import { FigureLayer } from "./scene/figure";
 import { FloorLayer } from "./scene/floor";
 import { LimitLayer } from "./scene/limits";
 import { MarkerLayer } from "./scene/markers";
+import { letPoint } from "./scene/pointing";
 import { frontOf, SkeletonLayer } from "./scene/skeleton";
 import { type Cloud, GridCloud, type Poses, RigPoses } from "./scene/sources";
 import { Stage } from "./scene/stage";
@@ -152,6 +153,25 @@ function side(data: ReportData): HTMLElement {
   return made;
 }
 
+/** The stage with all that can be shown; null where the browser draws nothing in 3D. */
+async function makeStage(
+  view: HTMLElement,
+  data: ReportData,
+  player: Player,
+): Promise<{ stage: Stage; markers: MarkerLayer | null; controls: HTMLElement } | null> {
+  let stage: Stage;
+  try {
+    stage = new Stage(view);
+  } catch {
+    view.replaceChildren(element("p", "This browser draws no 3D (WebGL is off).", "no-stage"));
+    return null;
+  }
+  const sources = await openSources(data);
+  const { shown, markers } = await fill(stage, data, sources, player.frames);
+  player.onFrame((frame) => stage.show(frame));
+  return { stage, markers, controls: switches(stage, shown, sources, data.bodies) };
+}
+
 async function build(): Promise<void> {
   const data = readPageData();
   const main = document.querySelector("main");
@@ -165,29 +185,43 @@ async function build(): Promise<void> {
   left.append(view);
   main.append(left, side(data));
 
-  const sources = await openSources(data);
-  const stage = new Stage(view);
-  const { shown, markers } = await fill(stage, data, sources, frames);
-  left.append(switches(stage, shown, sources, data.bodies), timeline(player, data));
-  player.onFrame((frame) => stage.show(frame));
-  stage.lookAtAll();
-  const sets = await distances(data);
-  if (sets.length) {
-    new ResidualPanel(left, sets, player, (set, index) => {
-      const name = sets[set].names[index];
-      const chosen = data.markers.findIndex((marker) => marker.name === name);
-      markers?.choose(chosen < 0 ? [] : [chosen]);
-      stage.show(player.frame);
+  const shown = await makeStage(view, data, player);
+  if (shown) left.append(shown.controls);
+  left.append(timeline(player, data));
+  shown?.stage.lookAtAll();
+  const panel = await residualPanel(left, data, player, shown?.markers ?? null);
+  if (shown) {
+    letPoint(view, shown.stage, {
+      layers: ["markers", "skeleton"],
+      nameOf: ({ layer, index }) => (layer === "markers" ? data.markers : data.bodies)[index].name,
+      onChoose: ({ layer, index }) =>
+        panel?.chooseName((layer === "markers" ? data.markers : data.bodies)[index].name),
     });
   }
   document.addEventListener("keydown", (event) => {
     if (!isForPage(event)) return;
-    if (event.key === "f") stage.lookAtAll();
+    if (event.key === "f") shown?.stage.lookAtAll();
     else if (!playerKey(player, event)) return;
     event.preventDefault();
   });
   player.seek(0);
   document.body.dataset.ready = "yes";
+}
+
+async function residualPanel(
+  host: HTMLElement,
+  data: ReportData,
+  player: Player,
+  markers: MarkerLayer | null,
+): Promise<ResidualPanel | null> {
+  const sets = await distances(data);
+  if (sets.length === 0) return null;
+  return new ResidualPanel(host, sets, player, (set, index) => {
+    const name = sets[set].names[index];
+    const chosen = data.markers.findIndex((marker) => marker.name === name);
+    markers?.choose(chosen < 0 ? [] : [chosen]);
+    player.seek(player.frame);
+  });
 }
 
 void build();

@@ -1,7 +1,7 @@
 // How far model and data lie apart: over time, and how often by how much.
 
 import { Chart } from "../chart";
-import { drawn, element, mm, scroller, section, table } from "../dom";
+import { button, drawn, element, mm, scroller, section, table } from "../dom";
 import type { Grid } from "../packed";
 import type { Player } from "../player";
 
@@ -51,18 +51,20 @@ export class ResidualPanel {
   private times: number[] = [];
   private chosenRow: HTMLTableRowElement | null = null;
   private readonly tables = element("div");
+  private readonly rows = new Map<string, () => void>();
+  private readonly tabs: HTMLButtonElement[] = [];
 
   /** `onChoose` is told which name of which set was chosen, −1 for all together. */
   constructor(
     host: HTMLElement,
-    sets: Distances[],
+    private readonly sets: Distances[],
     private readonly player: Player,
     private readonly onChoose: (set: number, index: number) => void = () => {},
   ) {
     this.element = section("Distances", "residuals");
     host.append(this.element);
     this.heading = element("p", "", "quiet");
-    this.element.append(...this.tabs(sets), this.heading);
+    this.element.append(...this.tabBar(), this.heading);
     const curve = element("div", "", "chart");
     this.bars = element("div", "", "bars");
     this.element.append(curve, this.bars, this.tables);
@@ -78,32 +80,35 @@ export class ResidualPanel {
     );
     player.onFrame((frame) => this.chart.at(frame / player.rate));
     this.shown = sets[0];
-    this.open(sets, 0);
+    this.open(0);
   }
 
-  private tabs(sets: Distances[]): HTMLElement[] {
-    if (sets.length < 2) return [];
+  /** Chooses one by its name, wherever it is; false where nothing is called so. */
+  chooseName(name: string): boolean {
+    const set = this.sets.findIndex((each) => each.names.includes(name));
+    if (set < 0) return false;
+    if (this.sets[set] !== this.shown) this.tabs[set].click();
+    this.rows.get(name)?.();
+    return true;
+  }
+
+  private tabBar(): HTMLElement[] {
+    if (this.sets.length < 2) return [];
     const made = element("div", "", "tabs");
     made.setAttribute("role", "group");
     made.setAttribute("aria-label", "Distances between");
-    sets.forEach((set, i) => {
-      const tab = element("button", set.what, i === 0 ? "chosen" : "");
-      tab.type = "button";
-      tab.setAttribute("aria-pressed", String(i === 0));
-      tab.addEventListener("click", () => {
-        for (const other of made.children) {
-          other.classList.toggle("chosen", other === tab);
-          other.setAttribute("aria-pressed", String(other === tab));
-        }
-        this.open(sets, i);
-      });
-      made.append(tab);
-    });
+    this.sets.forEach((set, i) => this.tabs.push(button(set.what, () => this.open(i))));
+    made.append(...this.tabs);
     return [made];
   }
 
-  private open(sets: Distances[], index: number): void {
-    this.shown = sets[index];
+  private open(index: number): void {
+    this.shown = this.sets[index];
+    this.tabs.forEach((tab, i) => {
+      tab.classList.toggle("chosen", i === index);
+      tab.setAttribute("aria-pressed", String(i === index));
+    });
+    this.rows.clear();
     const { rate } = this.player;
     this.times = Array.from({ length: this.shown.values.rows }, (_, k) => k / rate);
     this.chosenRow = null;
@@ -158,8 +163,10 @@ export class ResidualPanel {
       this.chosenRow = same ? null : line;
       this.chosenRow?.classList.add("chosen");
       this.chosenRow?.setAttribute("aria-selected", "true");
+      if (!same) line.scrollIntoView({ block: "nearest" });
       this.choose(set, same ? -1 : index);
     };
+    this.rows.set(this.shown.names[index], pick);
     line.addEventListener("click", pick);
     line.addEventListener("keydown", (event) => {
       if (event.key === "Enter") pick();

@@ -3,7 +3,7 @@
 import { make } from "./elements";
 
 export class Tabs {
-  readonly element = make("div", { class: "tabs" });
+  readonly element = make("div", { class: "panes" });
   private readonly buttons: HTMLButtonElement[] = [];
   private readonly panels: HTMLElement[];
 
