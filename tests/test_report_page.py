@@ -36,7 +36,7 @@ def window(stay, folder):
 @pytest.fixture
 def report(window):
     """The same page for all, back at its first frame."""
-    window.page.evaluate("document.activeElement.blur()")
+    window.page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
     window.page.keyboard.press("Home")
     window.page.keyboard.press("f")
     return window
@@ -121,7 +121,17 @@ def test_f_brings_everything_back_into_view(report):
 
 
 @pytest.mark.parametrize(
-    "part", ["markers", "skeleton", "skinned figure", "limb frames", "joint ellipsoids", "floor"]
+    "part",
+    [
+        "markers",
+        "skeleton",
+        "skinned figure",
+        "limb frames",
+        "joint ellipsoids",
+        "limit cones",
+        "contacts",
+        "floor",
+    ],
 )
 def test_parts_can_be_shown_and_hidden(report, part):
     page = report.page
@@ -168,6 +178,48 @@ def test_a_marker_can_be_chosen_by_keyboard(report):
     assert row.get_attribute("class") == "chosen"
     page.keyboard.press("Enter")
     assert "all" in page.locator(".residuals > p").inner_text()
+
+
+SEARCH = """() => {
+    const view = document.querySelector(".view"), area = view.getBoundingClientRect();
+    for (let y = area.top + 20; y < area.bottom; y += 3)
+        for (let x = area.left + area.width / 4; x < area.right - area.width / 4; x += 3) {
+            view.dispatchEvent(new PointerEvent("pointermove", {clientX: x, clientY: y}));
+            if (!document.querySelector(".pointed").hidden) return [x, y];
+        }
+}"""
+
+
+def test_a_marker_can_be_pointed_at_and_chosen_in_space(report):
+    page = report.page
+    bones = page.locator(".switches label", has_text="skeleton").locator("input")
+    bones.uncheck()
+    place = page.evaluate(SEARCH)
+    page.mouse.move(*place)
+    name = page.locator(".pointed").inner_text()
+    page.mouse.down()
+    page.mouse.up()
+    chosen = page.locator(".residuals .scroller tr.chosen")
+    assert chosen.locator("td").first.inner_text() == name
+    chosen.click()
+    bones.check()
+
+
+def test_a_browser_without_3d_still_shows_the_numbers(folder, chromium):
+    context = chromium.new_context()
+    page = context.new_page()
+    page.add_init_script(
+        "HTMLCanvasElement.prototype.getContext = ((own) => function (kind, ...more) {"
+        " return kind.startsWith('webgl') ? null : own.call(this, kind, ...more); })"
+        "(HTMLCanvasElement.prototype.getContext)"
+    )
+    page.goto((folder / "report.html").as_uri())
+    page.wait_for_selector(READY)
+    assert "WebGL" in page.locator(".view").inner_text()
+    page.keyboard.press("ArrowRight")
+    assert frame_of(page) == 1
+    assert page.locator(".tree-row").count() > 10
+    context.close()
 
 
 def test_events_limbs_tree_and_history_are_told(folder, report):

@@ -126,6 +126,7 @@ export class Stage {
       1 - (2 * (event.clientY - area.top)) / area.height,
     );
     const ray = new THREE.Raycaster();
+    this.camera.updateMatrixWorld(); // it may have moved since the last picture
     ray.setFromCamera(at, this.camera);
     let best: { distance: number; pick: Pick } | null = null;
     for (const name of names) {
