@@ -138,7 +138,8 @@ export class App {
     player.onFrame((frame) => this.show(frame));
     session.on("opened", () => this.take());
     session.on("changed", (change) => {
-      this.refreshLists();
+      this.refreshTimes();
+      this.inspector.show(this.chosen);
       if (change.saying) this.notices.say(change.saying);
     });
     session.on("solved", () => this.solved());
@@ -199,7 +200,6 @@ export class App {
     this.nothing.hidden = true;
     document.title = `${this.opened} · Ossature studio`;
     this.refreshLists();
-    this.choose(this.chosen);
   }
 
   private solved(): void {
@@ -207,18 +207,22 @@ export class App {
     this.view.setSide(session.side, () => session.posed, true);
     this.view.stage.setVisible("limits", this.limitsShown);
     this.refreshLists();
-    this.choose(this.chosen);
     const rms = session.summary?.marker_rms_mm;
     this.notices.say(typeof rms === "number" ? `Solved: ${rms.toFixed(1)} mm rms` : "Done");
   }
 
   private refreshLists(): void {
+    this.tree.setBodies(this.session.side?.figure?.bodies ?? []);
+    this.refreshTimes();
+    this.choose(this.chosen);
+  }
+
+  /** What any edit may change: shares of the markers, and the time line. */
+  private refreshTimes(): void {
     const { session } = this;
     const bodies = session.side?.figure?.bodies ?? [];
     this.markers.setMarkers(session.side?.markers ?? []);
-    this.tree.setBodies(bodies);
     this.timeline.setSpans(session.spans, bodies.map((body) => body.name));
-    this.choose(this.chosen);
   }
 
   private show(frame: number): void {

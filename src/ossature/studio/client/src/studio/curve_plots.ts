@@ -84,7 +84,8 @@ export class CurvePlots {
     const x = places(this.window, this.columns);
     this.plots.forEach((plot, channel) => {
       if (!this.shown[channel]) return;
-      plot.setData([x, this.thinned(this.before, channel), this.thinned(this.curve, channel)], false);
+      const now = this.thinned(this.curve, channel);
+      plot.setData([x, where(this.thinned(this.before, channel), now), now], false);
       plot.setScale("x", { min: this.window.first, max: Math.max(this.window.last, 1) });
     });
   }
@@ -150,6 +151,14 @@ export class CurvePlots {
     this.draw();
     this.onSize();
   }
+}
+
+/** The curve of before, only where it differs: elsewhere it would lie under the other for nothing. */
+function where(before: (number | null)[], now: (number | null)[]): (number | null)[] {
+  const differs = before.map((value, k) => value !== now[k]);
+  return before.map((value, k) =>
+    differs[k] || differs[k - 1] || differs[k + 1] ? value : null,
+  );
 }
 
 /** The range of a curve with a little room; a still marker gets a centimetre. */

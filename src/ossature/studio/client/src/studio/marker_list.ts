@@ -25,11 +25,18 @@ export class MarkerList {
     this.list.addEventListener("keydown", (event) => this.key(event));
   }
 
+  /** Shows these markers; items that say the same already are left alone. */
   setMarkers(markers: TakeMarker[]): void {
-    this.items = markers.map((marker, index) => this.item(marker, index));
-    this.list.replaceChildren(...this.items);
-    this.sieve();
-    this.paint();
+    const same =
+      markers.length === this.items.length &&
+      markers.every((marker, index) => this.items[index].dataset.name === marker.name);
+    if (!same) {
+      this.items = markers.map((marker, index) => this.item(marker, index));
+      this.list.replaceChildren(...this.items);
+      this.sieve();
+      this.paint();
+    }
+    markers.forEach((marker, index) => this.tell(this.items[index], marker));
   }
 
   /** Shows what is chosen without telling anybody. */
@@ -40,20 +47,28 @@ export class MarkerList {
   }
 
   private item(marker: TakeMarker, index: number): HTMLLIElement {
-    const share = Math.round(1000 * (1 - marker.missing)) / 10;
     const made = make(
       "li",
       { role: "option", id: `marker-${index}`, "data-name": marker.name },
       make("span", { class: "name" }, marker.name),
-      make("span", { class: "carrier" }, marker.body.replaceAll("_", " ")),
-      make(
-        "span",
-        { class: share < 100 ? "share gappy" : "share", title: `seen in ${share} % of the frames` },
-        `${share < 100 ? share.toFixed(1) : 100} %`,
-      ),
+      make("span", { class: "carrier" }),
+      make("span", { class: "share" }),
     );
     made.addEventListener("click", (event) => this.pick(index, event.ctrlKey || event.metaKey));
     return made;
+  }
+
+  /** Who carries the marker, and how much of it is there. */
+  private tell(item: HTMLLIElement, marker: TakeMarker): void {
+    const [, carrier, share] = item.children as unknown as HTMLElement[];
+    const percent = Math.round(1000 * (1 - marker.missing)) / 10;
+    const said = `${percent < 100 ? percent.toFixed(1) : 100} %`;
+    const body = marker.body.replaceAll("_", " ");
+    if (carrier.textContent !== body) carrier.textContent = body;
+    if (share.textContent === said) return;
+    share.textContent = said;
+    share.title = `seen in ${percent} % of the frames`;
+    share.classList.toggle("gappy", percent < 100);
   }
 
   private pick(index: number, adding: boolean): void {

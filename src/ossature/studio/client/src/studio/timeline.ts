@@ -45,12 +45,14 @@ export class Timeline {
   }
 
   setSpans(spans: Span[], bodies: string[]): void {
+    const before = JSON.stringify([this.bodies, this.plants()]);
     this.spans = spans;
     this.bodies = bodies;
     const planted = new Set(this.plants().map((plant) => plant.body));
     const feet = bodies.filter((name) => planted.has(name) || /foot|paw|hoof/i.test(name));
     this.feet = feet.slice(0, 4);
-    this.draw();
+    if (before === JSON.stringify([this.bodies, this.plants()])) this.drawEvents();
+    else this.draw();
   }
 
   setFrame(frame: number): void {
