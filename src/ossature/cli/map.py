@@ -35,6 +35,7 @@ from ossature.cli import options
 @click.option("--feet-only", is_flag=True, help="FILE is a motion: mend its feet, keep the rest.")
 @options.subject("markers")
 @click.option("--mapping", type=options.FILE, help="Bodies and markers named by hand: a TOML file.")
+@click.option("--edits", type=options.FILE, help="What was edited in the studio: .edits.json.")
 @click.option("--own-set", type=options.FILE, help="Your own marker set, a TOML file.")
 @options.more_formats
 @options.bvh_unit
@@ -49,6 +50,7 @@ def map(
     follow: str,
     subject: str | None,
     mapping: Path | None,
+    edits: Path | None,
     own_set: Path | None,
     formats: str,
     unit: str | None,
@@ -89,6 +91,12 @@ def map(
         height=height,
         corrections=Corrections() if mapping is None else read_corrections(mapping),
     )
+    solving = pipeline.SolveOptions(own_set=own_set)
+    source = file
+    if edits is not None:
+        if not isinstance(onto, Path):
+            raise click.UsageError("--edits needs a character: --skeleton FILE")
+        source, asked, solving = _edited(file, edits, onto.name, asked, solving)
 
     def progress(saying: str) -> None:
         click.echo(saying, err=True)
@@ -96,9 +104,8 @@ def map(
     if onto is None:
         mapped = fix_feet(file, options=asked, progress=progress)
     else:
-        solving = pipeline.SolveOptions(own_set=own_set)
         mapped = map_to(
-            file, onto, subject=subject, options=asked, solving=solving, progress=progress
+            source, onto, subject=subject, options=asked, solving=solving, progress=progress
         )
     endings = options.endings(formats)
     pipeline.deliver(mapped, output, formats=endings, unit=unit, up=up)
@@ -115,3 +122,16 @@ def map(
         for note in mapped.warnings:
             click.echo(f"note: {note}")
         click.echo(output)
+
+
+def _edited(file: Path, path: Path, character: str, asked, solving):
+    """The take as edited, with the markers that were glued onto the character by hand."""
+    from dataclasses import replace
+
+    from ossature.formats.edits_json import read_edits
+    from ossature.pipeline.edited import edited_take, glued, options_of
+
+    edits = read_edits(path, file)
+    solving = replace(options_of(edits.settings), own_set=solving.own_set)
+    corrections = glued(edits.edits, character, asked.corrections)
+    return edited_take(file, edits, solving), replace(asked, corrections=corrections), solving

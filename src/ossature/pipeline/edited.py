@@ -20,7 +20,7 @@ from ossature.clean.draft import apply_edits
 from ossature.errors import BadValue
 from ossature.formats import read
 from ossature.pipeline.by_hand import changed_motion
-from ossature.pipeline.mapping import marker_errors
+from ossature.pipeline.mapping import Corrections, marker_errors
 from ossature.pipeline.rig_edits import RigEdit, edited_rig
 from ossature.pipeline.take import (
     Progress,
@@ -62,14 +62,30 @@ def solve_edited(
     options
         Instead of the settings that the edits carry.
     """
-    take = source if isinstance(source, Take) else read(source)
     asked = options or options_of(edits.settings)
-    recording = take.recording(edits.recording.subject or None).markers()
-    changes = [edit for edit in edits.edits if isinstance(edit, RecordingEdit)]
-    recording = apply_edits(turned_upright(recording, asked), changes)
+    recording = edited_take(source, edits, asked).recordings[0]
     rig = posed_rig(recording, edits.edits, asked, progress)
     rig = told_rig(rig, edits.edits, edits.settings, asked, progress)
     return with_motion_edits(rig, edits.edits)
+
+
+def edited_take(source: str | Path | Take, edits: Edits, options: SolveOptions) -> Take:
+    """The recording that edits were made on, with those that change its samples."""
+    take = source if isinstance(source, Take) else read(source)
+    recording = take.recording(edits.recording.subject or None).markers()
+    changes = [edit for edit in edits.edits if isinstance(edit, RecordingEdit)]
+    return Take(recordings=(apply_edits(turned_upright(recording, options), changes),))
+
+
+def glued(edits: Sequence[Edit], character: str, said: Corrections | None = None) -> Corrections:
+    """Markers that were placed by hand on a character, beside other corrections."""
+    said = said or Corrections()
+    placed = {
+        edit.marker: (edit.body, edit.position)
+        for edit in edits
+        if isinstance(edit, Place) and edit.character == character
+    }
+    return replace(said, markers={**said.markers, **placed})
 
 
 def turned_upright(recording: Recording, options: SolveOptions) -> Recording:

@@ -138,7 +138,8 @@ def map_to(
     if character is not None and _carries(character, recording):
         with watch.stage("clean", "looking for swapped labels and spikes"):
             recording = remove_spikes(repair_swaps(recording, find_swaps(recording)))
-        points = own_attachments(character, recording.names)
+        own = own_attachments(character, recording.names)
+        points = _corrected(own, character, options.corrections)
         if options.corrections.keeps:
             raise BadValue("[[keeps]] are for another character; here markers lead every part")
         job = _Job(recording, points.on(character), points, _targets(recording, points))

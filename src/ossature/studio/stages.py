@@ -11,6 +11,7 @@ from ossature.formats.edits_json import edits_path, read_edits
 from ossature.pipeline import Solved, map_to
 from ossature.pipeline.edited import (
     as_solved,
+    glued,
     options_of,
     posed_rig,
     solve_edited,
@@ -19,13 +20,13 @@ from ossature.pipeline.edited import (
     turned_upright,
     with_motion_edits,
 )
-from ossature.pipeline.mapping import Corrections, MapOptions
+from ossature.pipeline.mapping import MapOptions
 from ossature.pipeline.rig_edits import RigEdit
 from ossature.pipeline.take import Progress
 from ossature.report.data import Span
 from ossature.studio.take import OpenTake, Shown
 from ossature.values import Motion, Recording, Take
-from ossature.values.edits import Edit, Edits, Place, RecordingEdit, RecordingId, Settings
+from ossature.values.edits import Edit, Edits, RecordingEdit, RecordingId, Settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,15 +79,10 @@ def solve_snapshot(
 def _mapped(shot: Snapshot, progress: Progress) -> Solved:
     """A character moved by the recording, with the markers that were glued on by hand."""
     assert shot.character is not None and shot.recording is not None
-    glued = {
-        edit.marker: (edit.body, edit.position)
-        for edit in shot.edits
-        if isinstance(edit, Place) and edit.character == shot.character.name
-    }
     return map_to(
         Take(recordings=(shot.recording,)),
         shot.character,
-        options=MapOptions(corrections=Corrections(markers=glued)),
+        options=MapOptions(corrections=glued(shot.edits, shot.character.name)),
         solving=options_of(shot.settings),
         progress=progress,
     )
