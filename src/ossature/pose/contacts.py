@@ -33,6 +33,9 @@ BELT = 0.25
 """Metres per second above which low points are taken to stand on a moving belt."""
 STRAY = 2.5
 """Spreads from its middle place that a standing point may be."""
+TOUCH, ROLL = 0.004, 0.6
+"""Metres above the ground and metres per second below which a foot that has stood, or is about to,
+touches it."""
 THROUGH, SELDOM = 0.02, 0.1
 """Where soles are deeper than this, metres, in a greater share of frames, there is no ground."""
 ONE_PLACE = 0.008
@@ -103,19 +106,11 @@ class Standing:
     plants: tuple[Plant, ...]
     ground: Ground
 
+    touching: tuple[Contact, ...] = ()
+    """Feet on the ground, from the first touch to the last: longer than the sole stands."""
+
     def contacts(self) -> tuple[Contact, ...]:
-        """By foot: while any point of its sole stands."""
-        found = []
-        for body in dict.fromkeys(plant.body for plant in self.plants):
-            spans = sorted(plant.frames for plant in self.plants if plant.body == body)
-            merged = [list(spans[0])]
-            for first, last in spans[1:]:
-                if first <= merged[-1][1] + 1:
-                    merged[-1][1] = max(merged[-1][1], last)
-                else:
-                    merged.append([first, last])
-            found += [Contact(body, (first, last)) for first, last in merged]
-        return tuple(sorted(found, key=lambda contact: contact.frames))
+        return self.touching
 
 
 def find_soles(figure: Figure) -> tuple[Sole, ...]:
@@ -167,7 +162,38 @@ def find_standing(motion: Motion, soles: Sequence[Sole]) -> Standing:
     soles = _level(motion, soles, plants, ground)
     paths = np.concatenate([sole_paths(motion, sole) for sole in soles], axis=1)
     deep = (ground.height(paths) - paths[..., 2]).max(axis=1) > THROUGH
-    return Standing(soles, tuple(plants), replace(ground, solid=bool(deep.mean() < SELDOM)))
+    ground = replace(ground, solid=bool(deep.mean() < SELDOM))
+    return Standing(soles, tuple(plants), ground, _touching(motion, soles, plants, ground))
+
+
+def _touching(
+    motion: Motion, soles: Sequence[Sole], plants: Sequence[Plant], ground: Ground
+) -> tuple[Contact, ...]:
+    """By foot: while any point of its sole stands, and before and after that while one rolls over
+    the ground."""
+    found = []
+    for sole in soles:
+        name = motion.skeleton.names[sole.body]
+        on = np.zeros(motion.n_frames, dtype=bool)
+        for plant in plants:
+            if plant.body == name:
+                on[plant.frames[0] : plant.frames[1] + 1] = True
+        touches = on | _rolls(motion, sole, ground) if ground.solid else on
+        spans = [span for span in runs(touches) if on[span[0] : span[1] + 1].any()]
+        found += [Contact(name, span) for span in spans]
+    return tuple(sorted(found, key=lambda contact: contact.frames))
+
+
+def _rolls(motion: Motion, sole: Sole, ground: Ground) -> np.ndarray:
+    """(n_frames,) whether the sole turns about a point of its own that is at the ground."""
+    paths = sole_paths(motion, sole)
+    belt = np.arange(motion.n_frames)[:, None, None] / motion.rate * ground.belt
+    still = np.concatenate([paths[..., :2] - belt, paths[..., 2:]], axis=-1)
+    points = range(len(sole.points))
+    speed = np.stack([_speed(still[:, point], motion.rate) for point in points], axis=-1)
+    low = paths[..., 2] - ground.height(paths) < TOUCH
+    pivots = speed < np.minimum(ROLL, 0.5 * speed.max(axis=-1, keepdims=True))
+    return np.any(low & pivots, axis=-1)
 
 
 def sole_paths(motion: Motion, sole: Sole) -> Array:
