@@ -188,11 +188,12 @@ def test_no_scheduler_is_one_clear_line(
 @pytest.mark.slow
 def test_two_hundred_takes_by_pool_and_cluster_with_kills(tmp_path: Path) -> None:
     """10 subjects, 20 takes each: pool undisturbed, pool with kills, cluster with kills."""
-    archive = tmp_path / "archive"
-    write_markers(archive, subjects=10, takes=20, seconds=1.0)
-    assert batch(archive, tmp_path / "pool").solved == 200
-    check_kills(archive, tmp_path / "killed", tmp_path / "pool", 200)
-    output = tmp_path / "cluster"
+    archive, pool, output = (tmp_path / name for name in ("archive", "pool", "cluster"))
+    write_markers(archive, subjects=4, takes=20, seconds=0.6)
+    write_sensors(archive, subjects=6, takes=20, frames=240)
+    assert batch(archive, pool).solved == 200
+    assert_whole(pool)
+    check_kills(archive, tmp_path / "killed", pool, 200)
     with dask() as (address, workers):
         with run_batch(archive, output, "--scheduler", address) as coordinator:
             wait_until(lambda: len(finished(output)) >= 20, coordinator)
@@ -205,4 +206,4 @@ def test_two_hundred_takes_by_pool_and_cluster_with_kills(tmp_path: Path) -> Non
         after = finished(output)
     assert len(after) == 200 and {take: after[take] for take in kept} == kept
     assert_whole(output)
-    assert files_of(output) == files_of(tmp_path / "pool")
+    assert files_of(output) == files_of(pool)

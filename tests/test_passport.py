@@ -166,7 +166,7 @@ def test_passport_reads_back_as_written(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("no json", "not valid JSON"),
-        ('{"format": "ossature.skeleton", "version": 1}', "ossature.passport"),
+        ('{"format": "ossature.skeleton", "version": 1}', "invalid enum value 'ossature.skeleton'"),
         (
             '{"format": "ossature.passport", "version": 9, "skeleton": '
             '{"format": "ossature.skeleton", "version": 1, "bodies": []}}',

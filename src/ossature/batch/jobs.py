@@ -6,6 +6,7 @@ folder finished returns the record there: after a lost connection nothing is don
 
 import hashlib
 import shutil
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -236,7 +237,9 @@ def _sentence(problem: Exception) -> str:
     if isinstance(problem, MemoryError):
         return "not enough memory for this file"
     words = " ".join(str(problem).split())
-    return f"unexpected {type(problem).__name__}: {words or 'no more is known'}"
+    place = traceback.extract_tb(problem.__traceback__)[-1]
+    where = f"{Path(place.filename).name}, line {place.lineno}"
+    return f"unexpected {type(problem).__name__} in {where}: {words or 'no more is known'}"
 
 
 def _no_take(problem: Exception, path: Path) -> bool:

@@ -69,10 +69,14 @@ def find_replaced(skeleton: Skeleton, recording: Recording) -> Places:
         fit = _fit(rig, frames, poses, freed)
         poses = fit.poses
         deviations = _deviations(rig, fit, freed)
-        worst = int(np.argmax(deviations))
-        if deviations[worst] < SURE or len(freed) >= MOST:
+        worst_first = np.argsort(-deviations)
+        if deviations[worst_first[0]] < SURE or len(freed) >= MOST:
             break
-        freed[worst] = float(deviations[worst])
+        # one marker drags its neighbours along, not a third of the body: no use in going on
+        hopeless = (deviations > SURE).sum() > 2 * MOST
+        freed |= {int(m): float(deviations[m]) for m in worst_first[: MOST if hopeless else 1]}
+        if hopeless:
+            break
     moved = np.linalg.norm(fit.rig.places - rig.places, axis=-1)
     replaced = tuple(
         Replaced(rig.marker_names[m], rig.names[rig.marker_bodies[m]], float(moved[m]), deviation)
