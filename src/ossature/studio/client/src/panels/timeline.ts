@@ -151,7 +151,7 @@ const told = (span: Span): string =>
 /** The same events in words, each a button that goes there. */
 function eventList(player: Player, { spans, stride }: TimelineOptions): HTMLElement {
   const made = element("details", "", "events");
-  made.append(element("summary", `${spans.length} events in words`));
+  made.append(element("summary", `${spans.length} event${spans.length === 1 ? "" : "s"} in words`));
   made.addEventListener(
     "toggle",
     () => {

@@ -9,6 +9,8 @@ import type { Layer } from "./stage";
 const WIDTH = 0.15;
 const RADIUS = 0.014;
 const UP = new THREE.Vector3(0, 0, 1);
+/** Metres between two joints that show where left and right are. */
+const APART = 0.02;
 
 export type Side = "left" | "right" | "middle";
 
@@ -30,16 +32,19 @@ export function sideOf(name: string, names: string[] = []): Side {
 /** Where a body with a left and a right side looks: square to the way from one to the other. */
 export function frontOf(bodies: BodyRow[], poses: Poses): (frame: number, out: THREE.Vector3) => boolean {
   const names = bodies.map((body) => body.name);
-  const left = names.findIndex((name) => sideOf(name, names) === "left");
-  const right = names.findIndex(
-    (name, i) => sideOf(name, names) === "right" && bodies[i].parent === bodies[left]?.parent,
-  );
-  const at = new THREE.Vector3();
+  const left = names.flatMap((name, i) => (sideOf(name, names) === "left" ? [i] : []));
+  const right = names.flatMap((name, i) => (sideOf(name, names) === "right" ? [i] : []));
+  const [a, b] = [new THREE.Vector3(), new THREE.Vector3()];
   return (frame, out) => {
-    if (left < 0 || right < 0) return false;
-    if (!poses.place(frame, right, out) || !poses.place(frame, left, at)) return false;
-    out.sub(at).cross(UP).negate().setZ(0);
-    return out.lengthSq() > 1e-8;
+    // hips first; joints of both sides that fall together tell nothing
+    for (let k = 0; k < Math.min(left.length, right.length); k++) {
+      if (!poses.place(frame, right[k], a) || !poses.place(frame, left[k], b)) continue;
+      const across = a.sub(b).setZ(0);
+      if (across.length() < APART) continue;
+      out.copy(UP).cross(across);
+      return true;
+    }
+    return false;
   };
 }
 

@@ -12,6 +12,8 @@ import { type View } from "./view";
 const SHARE = 0.5;
 const LEAST = 0.08;
 const CORNERS = 48;
+/** Radius of the ring for twists, as a share of the handles' distance from the joint. */
+const RING = 0.45;
 const NARROWEST = THREE.MathUtils.degToRad(1);
 const degrees = THREE.MathUtils.radToDeg;
 
@@ -20,6 +22,8 @@ export interface Range {
   swing: [number, number] | null;
   twist: [number, number] | null;
 }
+
+const UNTOUCHED: Range = { hinge: null, swing: null, twist: null };
 
 export function rangeOf(body: FigureBody): Range {
   const { cone, hinge } = body;
@@ -77,6 +81,17 @@ class Joint {
     return seen;
   }
 
+  /** Where a ray meets the plane through a place, in the parent's frame from the joint. */
+  onPlane(ray: THREE.Ray, place: THREE.Vector3, normal: THREE.Vector3): THREE.Vector3 | null {
+    this.view.poses?.place(this.view.frame, this.index, this.place);
+    this.view.poses?.turn(this.view.frame, this.parent, this.turn);
+    const back = this.turn.clone().invert();
+    const origin = ray.origin.clone().sub(this.place).applyQuaternion(back);
+    const local = new THREE.Ray(origin, ray.direction.clone().applyQuaternion(back));
+    const plane = new THREE.Plane().setFromNormalAndCoplanarPoint(normal, place);
+    return local.intersectPlane(plane, new THREE.Vector3());
+  }
+
   /** Unit direction from the joint to where a ray comes nearest to the handles' sphere. */
   fromRay(ray: THREE.Ray): THREE.Vector3 {
     this.view.poses?.place(this.view.frame, this.index, this.place);
@@ -101,22 +116,25 @@ export function limitHandles(
   const bone = boneOf(bodies.map(rowOf), index);
   const joint = new Joint(view, index, body.parent, bone);
   const range = rangeOf(body);
-  const finish = { change: () => onChange(range), send: () => sendRange(session, body, range) };
+  const finish = {
+    change: () => onChange(range),
+    send: (key: keyof Range) => sendRange(session, body, { ...UNTOUCHED, [key]: range[key] }),
+  };
   if (body.kind === "hinge" && range.hinge && body.axes.length > 0) {
     return [0, 1].map((end) => hingeHandle(joint, body, bone, range, end, finish));
   }
   const { cone } = body;
   if (cone === null || range.swing === null) return [];
-  return [
-    ...[0, 1].flatMap((axis) =>
-      [1, -1].map((sign) => swingHandle(joint, cone, range, axis, sign, finish)),
-    ),
-  ];
+  const swings = [0, 1].flatMap((axis) =>
+    [1, -1].map((sign) => swingHandle(joint, cone, range, axis, sign, finish)),
+  );
+  return [...swings, ...[0, 1].map((end) => twistHandle(joint, cone, range, end, finish))];
 }
 
 interface Finish {
   change(): void;
-  send(): void;
+  /** Tells the server what the handle has changed. */
+  send(key: keyof Range): void;
 }
 
 function hingeHandle(
@@ -146,7 +164,7 @@ function hingeHandle(
       ends[end] = end === 0 ? Math.min(angle, ends[1] - NARROWEST) : Math.max(angle, ends[0] + NARROWEST);
       finish.change();
     },
-    drop: () => finish.send(),
+    drop: () => finish.send("hinge"),
     cancel() {
       ends[end] = start[end];
       finish.change();
@@ -184,9 +202,47 @@ function swingHandle(
       radii[axis] = Math.max(NARROWEST, Math.min(angle < 0 ? NARROWEST : angle, Math.PI));
       finish.change();
     },
-    drop: () => finish.send(),
+    drop: () => finish.send("swing"),
     cancel() {
       radii[axis] = start;
+      finish.change();
+    },
+  };
+}
+
+/** On a ring about the bone, in the middle of the cone. */
+function twistHandle(
+  joint: Joint,
+  cone: FigureCone,
+  range: Range,
+  end: number,
+  finish: Finish,
+): Handle {
+  const centre = quaternion(cone.centre);
+  const [along, zero, side] = [cone.axis, ...cone.across].map((axis) =>
+    new THREE.Vector3(...axis).applyQuaternion(centre),
+  );
+  const ends = range.twist ?? [0, 0];
+  const start = ends[end];
+  return {
+    label: `${end === 0 ? "least" : "largest"} twist`,
+    tint: "ellipsoid",
+    place(frame, out) {
+      const around = zero.clone().multiplyScalar(Math.cos(ends[end]));
+      around.addScaledVector(side, Math.sin(ends[end])).multiplyScalar(RING);
+      return joint.toWorld(along.clone().add(around), frame, out);
+    },
+    drag(ray) {
+      const to = joint.onPlane(ray, along.clone().multiplyScalar(joint.reach), along);
+      if (to === null) return;
+      let angle = Math.atan2(to.dot(side), to.dot(zero));
+      angle += 2 * Math.PI * Math.round((ends[end] - angle) / (2 * Math.PI));
+      ends[end] = end === 0 ? Math.min(angle, ends[1] - NARROWEST) : Math.max(angle, ends[0] + NARROWEST);
+      finish.change();
+    },
+    drop: () => finish.send("twist"),
+    cancel() {
+      ends[end] = start;
       finish.change();
     },
   };

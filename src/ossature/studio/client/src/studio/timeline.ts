@@ -39,6 +39,7 @@ export class Timeline {
     labelled.append(make("div", { class: "lane" }, this.events));
     this.element.append(labelled, this.rows, make("div", { class: "now-lane" }, this.now));
     this.events.addEventListener("pointerdown", (event) => this.scrub(event));
+    this.events.addEventListener("pointermove", (event) => this.tellEvents(event));
     frames.onChange(() => this.draw());
     onTheme(() => this.drawEvents());
     new ResizeObserver(() => this.draw()).observe(this.events);
@@ -106,7 +107,17 @@ export class Timeline {
     }
     const said = [...counts].map(([kind, n]) => `${n} ${kind}${n === 1 ? "" : "s"}`).join(", ");
     canvas.setAttribute("aria-label", said || "no events");
-    canvas.title = said;
+  }
+
+  /** Says what is under the pointer. */
+  private tellEvents(event: PointerEvent): void {
+    const at = this.frameAt(event, this.events);
+    const near = (this.frames.last - this.frames.first) / Math.max(1, this.events.clientWidth);
+    const there = this.spans.filter(
+      (span) => span.kind !== "contact" && span.first - near <= at && at <= span.last + near,
+    );
+    const said = there.slice(0, 6).map(({ kind, what, first, last }) => `${kind}: ${what} ${first}–${last}`);
+    this.events.title = said.join("\n");
   }
 
   private row(body: string): HTMLElement {
