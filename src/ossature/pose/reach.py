@@ -70,6 +70,11 @@ def reach(
     options = options or PoseOptions(tolerance=1e-3)
     if root not in ("free", "held"):
         raise BadValue(f"root must be free or held, got {root!r}")
+    if limits == "zyz" and _has_cones(skeleton):
+        # a box of ZYZ angles has walls and poles in the way of poses that start far off; what is
+        # reached within the cones, which have none, need not go far
+        near = reach(skeleton, targets, start=start, root=root, options=options)
+        start = near.motion
     names = tuple(targets)
     observed = _observed(targets)
     rig = _rig(skeleton, names)
@@ -90,6 +95,11 @@ def reach(
     motion = Motion(skeleton, rotations, task.root, rate)
     error = np.linalg.norm(_places(rig, motion) - observed, axis=-1)
     return ReachResult(motion, error, names, task.iterations, task.status)
+
+
+def _has_cones(skeleton: Skeleton) -> bool:
+    limits = [body.joint.limits for body in skeleton.bodies]
+    return any(each is not None and each.cone is not None for each in limits)
 
 
 def _observed(targets: Mapping[str, ArrayLike]) -> Array:
