@@ -9,7 +9,7 @@ from ossature.joints import skin
 from ossature.joints.centre import PairFits
 from ossature.joints.noise import PoseNoise
 from ossature.joints.refine import RefinedJoint, refine_joint
-from ossature.joints.trust import REST, placed
+from ossature.joints.trust import REST, drawn_by_skin, placed
 from ossature.values import Bodies
 from ossature.values.arrays import Array
 
@@ -88,6 +88,7 @@ def finish_joints(
                 kind = "hinge"
                 fit = refined(place, hinge=True) or fit
                 centres, covariance = placed(fit, viewed(fit, place), gain)
+            covariance = covariance + drawn_by_skin(fit, gain * view.bent)
         joints.append(FinishedJoint(parent, child, row, kind, centres, covariance, start.axes))
     return joints
 

@@ -30,8 +30,7 @@ def placed(fit: RefinedJoint, view: SkinView, gain: float) -> tuple[Array, Array
     origins.
     """
     n_free = fit.free.shape[1]
-    hessian = fit.hessian
-    noise = noise_covariance(fit, hessian) + _drawn_by_skin(fit, hessian, gain * view.bent)
+    noise = noise_covariance(fit)
     skin = gain * (view.moved @ view.moved.T + REST**2 * np.eye(n_free))
     keep = np.linalg.inv(np.eye(n_free) + skin / PRIOR**2)
     lost = np.eye(n_free) - keep
@@ -41,21 +40,21 @@ def placed(fit: RefinedJoint, view: SkinView, gain: float) -> tuple[Array, Array
     return centres, fit.free @ covariance @ fit.free.T + PRIOR**2 * silent
 
 
-def _drawn_by_skin(fit: RefinedJoint, hessian: Array, moved: float) -> Array:
-    """(n_free, n_free) how far turning skin draws the joint to the sensors, as noise does.
+def drawn_by_skin(fit: RefinedJoint, moved: float) -> Array:
+    """(6, 6) how far skin that turns a sensor draws the joint to it, as noise does; covariance.
 
     ``moved`` is the mean square of what the skin moves, square metres. Of the curvature along a
     direction, a share that is no motion of the joint shortens its arm by that share.
     """
-    curvatures, ways = np.linalg.eigh(hessian)
+    curvatures, ways = np.linalg.eigh(fit.hessian)
     turned = 2.0 * moved / LEVER**2 * len(fit.frames) / fit.unit**2
     true = np.maximum(curvatures - fit.feigned, 0.05 * curvatures)
     share = np.minimum(turned / true, 0.999)
-    drawn = np.minimum(ARM * share / (1.0 - share), PRIOR)
-    return (ways * drawn**2) @ ways.T
+    drawn = fit.free @ ways * np.minimum(ARM * share / (1.0 - share), PRIOR)
+    return drawn @ drawn.T
 
 
-def noise_covariance(fit: RefinedJoint, hessian: Array) -> Array:
+def noise_covariance(fit: RefinedJoint) -> Array:
     """(n_free, n_free) covariance of the estimate from the scatter of its own equations.
 
     The scatter is summed over lags up to where the residuals forget each other.
@@ -68,6 +67,7 @@ def noise_covariance(fit: RefinedJoint, hessian: Array) -> Array:
         scatter += (1.0 - lag / (n_lags + 1)) * (share + share.T)
     # where the prior decides, the data's scatter is zero and the prior's own spread remains
     scatter += fit.ridge * np.eye(len(scatter))
+    hessian = fit.hessian
     inverse = np.linalg.inv(hessian)
     return inverse @ scatter @ inverse + _misjudged_noise(fit, hessian)
 
