@@ -130,7 +130,7 @@ def limb_frames(motion: Motion) -> np.ndarray:
 def directions() -> str:
     rows = []
     for name, how in CASES.items():
-        missed = {method: [] for method in METHODS}
+        missed, told = {method: [] for method in METHODS}, []
         for seed in range(20):
             take = swept(np.random.default_rng(seed), **how)
             points = limb_points(take.rotations, take.direction)
@@ -138,15 +138,35 @@ def directions() -> str:
             for method in METHODS:
                 found = main_directions(points, take.rotations, moving, method)
                 missed[method].append(worst_angle(found, take.axes))
-        rows.append((name, *(f"{np.median(missed[m]):.2f}" for m in METHODS)))
+            told.append(told_axes(take))
+        rows.append((name, *(f"{np.median(missed[m]):.2f}" for m in METHODS), best(told)))
     rows += [human_rows(soft) for soft in (0.0, 0.002, 0.005)]
     return (
         "**Axes.** Two known axes, swept one after the other; degrees by which the worse one is "
         "missed, median of 20 draws. *Skin*: sensors turn on the limb by up to that, as a smooth "
         "function of the angles; what of it goes along with an angle tilts the axis for every "
-        "method. Last rows: all limbs of a synthetic human, each axis by itself, 2 takes, median "
-        "(mean).\n\n" + table(["axes", *METHODS], rows)
+        "method. *Told*: a fit of rotations to the true angles, sweep by sweep; no method that has "
+        "to find the sweeps can be expected to do better. Last rows: all limbs of a synthetic "
+        "human, each axis by itself, 2 takes, median "
+        "(mean).\n\n" + table(["axes", *METHODS, "told"], rows)
     )
+
+
+def told_axes(take) -> float:
+    """Degrees by which the worse axis is missed by one who knows all angles."""
+    missed = []
+    for axis in (0, 1):
+        angle = take.angles[:, axis]
+        alone = (np.abs(angle) > 1e-9) & (np.abs(take.angles[:, 1 - axis]) < 1e-9)
+        q = take.rotations[alone]
+        turns = quat.log(quat.multiply(q, quat.inverse(np.linalg.eigh(q.T @ q)[1][:, -1])))
+        slope = (angle[alone] - angle[alone].mean()) @ (turns - turns.mean(axis=0))
+        missed.append(line_angle(quat.normalise(slope), take.axes[axis]))
+    return max(missed)
+
+
+def best(told: list[float]) -> str:
+    return f"{np.median(told):.2f}"
 
 
 def human_rows(soft: float) -> tuple[str, ...]:
@@ -174,7 +194,7 @@ def human_rows(soft: float) -> tuple[str, ...]:
                 for found in main_directions(points, q, moving, method)[: len(true)]:
                     missed[method].append(min(line_angle(found.axis, axis) for axis in true))
     cells = [f"{np.median(missed[m]):.2f} ({np.mean(missed[m]):.2f})" for m in METHODS]
-    return (f"human, 0.5° noise, {1000 * soft:g} mm of skin", *cells)
+    return (f"human, 0.5° noise, {1000 * soft:g} mm of skin", *cells, "–")
 
 
 def parameters(folder: Path) -> str:

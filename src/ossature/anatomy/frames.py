@@ -21,6 +21,7 @@ from ossature.anatomy.planes import (
     pose_costs,
 )
 from ossature.anatomy.rig import in_limb_frames
+from ossature.anatomy.straight import is_open, straightened
 from ossature.maths import chain, quat
 from ossature.maths.quat import Array
 from ossature.values import Frame, Motion, Skeleton
@@ -72,6 +73,7 @@ def normalise(motion: Motion) -> Normalised:
     Frames are written into the skeleton's bodies; ``rig()`` of the answer is the same motion told
     in them.
     """
+    given, motion = motion, _with_open_joints_laid(motion)
     skeleton = motion.skeleton
     poses = world_poses(motion, looked_at(motion))
     costs = pose_costs(poses.frames, poses.joints, skeleton)
@@ -87,11 +89,12 @@ def normalise(motion: Motion) -> Normalised:
     normals = quat.rotate(quat.inverse(poses.rotations[voters, 0]), costs.normal[voters])
     apart = np.arccos(np.clip(np.abs(normals @ front), 0.0, 1.0))
     bodies = [
-        replace(body, frame=frame) for body, frame in zip(skeleton.bodies, frames, strict=True)
+        replace(body, frame=frame)
+        for body, frame in zip(given.skeleton.bodies, frames, strict=True)
     ]
     return Normalised(
-        given=motion,
-        skeleton=skeleton.with_bodies(bodies, "limb frames found"),
+        given=given,
+        skeleton=given.skeleton.with_bodies(bodies, "limb frames found"),
         default_frame=int(poses.frames[best]),
         costs=costs,
         front=evidence,
@@ -101,6 +104,15 @@ def normalise(motion: Motion) -> Normalised:
         body_axes=seen,
         warnings=_warnings(costs, evidence),
     )
+
+
+def _with_open_joints_laid(motion: Motion) -> Motion:
+    """The motion on bones by which frames are found."""
+    if not any(is_open(body) for body in motion.skeleton.bodies):
+        return motion
+    poses = world_poses(motion, looked_at(motion))
+    laid = straightened(motion.skeleton, poses, limb_reaches(motion.skeleton))
+    return replace(motion, skeleton=laid)
 
 
 def world_poses(motion: Motion, frames: np.ndarray) -> Poses:
