@@ -87,5 +87,31 @@ def test_who_falls_does_not_stand(walked):
     assert stand(motion).contacts() == ()
 
 
+def test_what_drifts_does_not_stand(walked):
+    """Feet that slide slowly all the time, as of somebody who hangs in the air, stand nowhere."""
+    still = walked.motion
+    frames = np.zeros(still.n_frames, dtype=int)
+    sway = 0.05 * np.sin(np.arange(still.n_frames) / 60.0)[:, None] * [1.0, 0.7, 0.0]
+    hung = replace(still, rotations=still.rotations[frames], root=still.root[frames] + sway)
+    assert stand(hung).plants == ()
+
+
+def test_where_feet_go_through_there_is_no_ground(walked):
+    """The first step stands; then the whole body sinks and walks on lower down."""
+    lower = np.where(np.arange(walked.motion.n_frames) > 80, -0.3, 0.0)[:, None] * [0.0, 0.0, 1.0]
+    ground = stand(walked.motion).ground
+    assert ground.solid
+    down = replace(walked.motion, root=walked.motion.root + lower)
+    assert not stand(down).ground.solid or stand(down).ground.offset < ground.offset - 0.2
+
+
+def test_a_rolling_foot_touches_longer_than_it_stands(walked):
+    """Contacts hold every plant of their foot."""
+    standing = stand(walked.motion)
+    for plant in standing.plants:
+        spans = [c.frames for c in standing.contacts() if c.body == plant.body]
+        assert any(first <= plant.frames[0] and plant.frames[1] <= last for first, last in spans)
+
+
 def test_runs_have_first_and_last():
     assert runs(np.array([True, False, True, True])) == [(0, 0), (2, 3)]

@@ -17,6 +17,7 @@ from ossature.maths import quat
 from ossature.pipeline.take import Progress, Solved, SolveOptions, Stopwatch, solve
 from ossature.pose.attach import (
     Attachments,
+    check_size,
     figure_at_rest,
     own_attachments,
     refine,
@@ -142,7 +143,9 @@ def map_to(
         points = _corrected(own, character, options.corrections)
         if options.corrections.keeps:
             raise BadValue("[[keeps]] are for another character; here markers lead every part")
-        job = _Job(recording, points.on(character), points, _targets(recording, points))
+        targets = _targets(recording, points)
+        check_size(character, points, targets)
+        job = _Job(recording, points.on(character), points, targets)
     else:
         performer = solve(Take(recordings=(recording,)), options=solving, progress=progress)[0]
         watch.seconds.update(performer.seconds)

@@ -34,6 +34,8 @@ STRETCH = (0.4, 2.5)
 """Least and most that a part is stretched along its bone."""
 SIZES = (0.05, 20.0)
 """Least and most size of a character against the performer; beyond it a unit must be wrong."""
+OWN_SIZES = (0.3, 3.0)
+"""The same for a skeleton that carries the recording's own markers; postures differ by less."""
 BESIDE = 0.12
 """Share of a bone's length within which a marker at its far end pulls the next bone too."""
 PLACE_SIGMA, FIT_SIGMA = 0.03, 0.005
@@ -94,6 +96,31 @@ def own_attachments(skeleton: Skeleton, names: Sequence[str]) -> Attachments:
         )
     names, bodies, places = zip(*held, strict=True)
     return Attachments(names, np.array(bodies), np.array(places), np.ones(len(names)))
+
+
+def check_size(skeleton: Skeleton, points: Attachments, observed: Array) -> None:
+    """Refuse a skeleton whose markers at rest are of another size than those recorded.
+
+    Parameters
+    ----------
+    observed : (n_frames, n_points, 3)
+        Metres, in the order of the attachments; NaN where not seen.
+    """
+    rest = np.stack([body.joint.rest for body in skeleton.bodies])
+    world = chain.forward_kinematics(rest, skeleton.offsets, skeleton.parents)
+    places = chain.place_points(*world, points.bodies.tolist(), points.places)
+    whole = observed[np.isfinite(observed).all(axis=(1, 2))]
+    if not len(whole):
+        return
+    own, seen = (
+        float(np.median(np.linalg.norm(cloud - cloud.mean(axis=-2, keepdims=True), axis=-1)))
+        for cloud in (places, whole)
+    )
+    if not OWN_SIZES[0] < own / max(seen, 1e-12) < OWN_SIZES[1]:
+        raise BadValue(
+            f"the markers of skeleton {skeleton.subject!r} lie {own:.3g} m about their middle, "
+            f"those recorded {seen:.3g} m; check the skeleton's scale"
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ explode. It scales their softness by the inertia they meet; ``set_stiffness`` un
 every spring has the stiffness it is given and the model's rest is the minimum of the energy.
 """
 
+import warnings
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -85,8 +86,10 @@ def build_model(
         added.append(_add_body(mujoco, above, index, skeleton, rig, masses, posture))
     _add_springs(mujoco, spec, added, rig)
     try:
-        model = spec.compile()
-    except ValueError as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # it warns of models that it cannot move
+            model = spec.compile()
+    except (ValueError, UserWarning) as error:
         first = str(error).splitlines()[0]
         raise BadValue(f"MuJoCo refuses the skeleton {skeleton.subject!r}: {first}") from None
     return _compiled(mujoco, model, rig, rest)
