@@ -86,13 +86,24 @@ def select_frames(page, start: float, end: float) -> tuple[int, int]:
     return int(first), int(last)
 
 
-def handle_on_screen(page) -> tuple[float, float]:
-    """Where the first handle of the chosen body is."""
+def handle_on_screen(page, label: str) -> tuple[float, float]:
+    """Where a handle of the chosen body is, by what it says when the mouse is over it."""
     at = page.evaluate(
-        "() => { const {view} = window.ossatureStudio;"
-        " return view.onScreen(view.handles.object.children[0].position) }"
+        "(label) => { const {view} = window.ossatureStudio, {handles, object} = view.handles;"
+        " const index = handles.findIndex((handle) => handle.label.startsWith(label));"
+        " return view.onScreen(object.children[index].position) }",
+        label,
     )
     return at["x"], at["y"]
+
+
+def pull(page, handle: str, right: float, down: float) -> None:
+    x, y = handle_on_screen(page, handle)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + right / 2, y + down / 2)
+    page.mouse.move(x + right, y + down)
+    page.mouse.up()
 
 
 def solve(page) -> None:
@@ -105,12 +116,7 @@ def drag_hand(page) -> dict[str, list[float]]:
     """Pulls the left hand up and to the side in the frame that is shown; what the edit says."""
     page.get_by_role("tab", name="Bodies").click()
     page.locator("[data-body=left_hand]").click()
-    x, y = handle_on_screen(page)
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + 15, y - 15)
-    page.mouse.move(x + 30, y - 30)
-    page.mouse.up()
+    pull(page, "pull the left hand", 30, -30)
     has_edits(page, 3)
     return page.evaluate("() => window.ossatureStudio.session.state.edits.at(-1).targets")
 
@@ -267,6 +273,37 @@ def test_a_marker_is_assigned_by_clicking_it_and_then_a_body(window):
     page.keyboard.press("Escape")
     page.keyboard.press("Control+z")
     has_edits(page, 3)
+
+
+def test_limits_are_set_by_their_handles(window):
+    page = window.page
+    page.get_by_role("tab", name="Bodies").click()
+    page.locator("[data-body=left_upper_arm]").click()
+    page.get_by_role("button", name="Find limits").click()
+    field = page.get_by_label("swing, first, degrees")
+    field.wait_for(timeout=PATIENCE)
+    found = float(field.input_value())
+    page.get_by_label("limits").check()
+    x, y = handle_on_screen(page, "first half axis")
+    joint = handle_on_screen(page, "pull the left upper arm's joint")
+    pull(page, "first half axis", 0.3 * (x - joint[0]), 0.3 * (y - joint[1]))
+    has_edits(page, 4)
+    edit = last_edit(page)
+    assert edit["body"] == "left_upper_arm" and edit["twist"] is None
+    assert edit["swing"][0] != pytest.approx(found, abs=0.5)
+    page.keyboard.press("Control+z")
+    has_edits(page, 3)
+
+
+def test_another_solve_stands_beside(window):
+    page = window.page
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_label("with the edits made here").uncheck()
+    page.locator("dialog").get_by_role("button", name="Compare").click()
+    page.locator(".views.two .view").nth(1).wait_for(timeout=PATIENCE)
+    page.get_by_role("button", name="Stop comparing").click()
+    assert page.locator(".view").count() == 1
+    assert window.errors == []
 
 
 def last_edit(page) -> dict:

@@ -66,8 +66,7 @@ export class CurveCanvas {
     if (event.button !== 0) return;
     const start = event.clientX;
     const kept = this.frames.selection;
-    const anchor =
-      event.shiftKey && kept ? kept.first : this.frames.frameAt(this.shareOf(event));
+    const anchor = event.shiftKey && kept ? kept.first : this.frames.frameAt(this.shareOf(event));
     follow(
       event,
       (move) => {
@@ -125,8 +124,7 @@ export class CurveCanvas {
   private extend(step: number): void {
     const kept = this.frames.selection;
     const to = Math.max(0, Math.min(this.frames.frames - 1, this.frame + step));
-    const fixed =
-      kept === null ? this.frame : kept.first === this.frame ? kept.last : kept.first;
+    const fixed = kept === null ? this.frame : kept.first === this.frame ? kept.last : kept.first;
     this.frames.select(fixed, to);
     this.onSeek(to);
   }

@@ -24,7 +24,10 @@ export class CurvePanel {
   private readonly title = make("strong", { class: "curve-title" });
   private readonly range = make("output", { class: "range", "aria-live": "polite" });
   private readonly partner = choice("swap with", []);
-  private readonly fillMethod = choice("", FILLS.map(([value, text]) => [value, text] as const));
+  private readonly fillMethod = choice(
+    "",
+    FILLS.map(([value, text]) => [value, text] as const),
+  );
   private readonly filterMethod = choice("", FILTERS);
   private readonly cutoff = number("Hz", 6, { min: 0.1, step: 0.5, class: "short" });
   private readonly needSelection: HTMLButtonElement[] = [];
@@ -32,7 +35,10 @@ export class CurvePanel {
   private overlay = true;
   private before: Float32Array | null = null;
   /** What the plots show, so that it is fetched only once. */
-  private shown: { points: Blocks | null | undefined; marker: number } = { points: null, marker: -1 };
+  private shown: { points: Blocks | null | undefined; marker: number } = {
+    points: null,
+    marker: -1,
+  };
 
   constructor(
     private readonly session: Session,
@@ -134,7 +140,10 @@ export class CurvePanel {
     const group = (...parts: Node[]) => make("span", { class: "group" }, ...parts);
     row.append(
       this.title,
-      group(...channels, toggle("before", (on) => this.setOverlay(on))),
+      group(
+        ...channels,
+        toggle("before", (on) => this.setOverlay(on)),
+      ),
       this.range,
       make("span", { class: "break" }),
       group(cut),
@@ -175,6 +184,7 @@ export class CurvePanel {
     }
     const n = selection.last - selection.first + 1;
     const rate = this.session.side?.rate ?? 1;
-    this.range.textContent = `${selection.first}–${selection.last} · ${n} frames · ${(n / rate).toFixed(2)} s`;
+    const seconds = (n / rate).toFixed(2);
+    this.range.textContent = `${selection.first}–${selection.last} · ${n} frames · ${seconds} s`;
   }
 }

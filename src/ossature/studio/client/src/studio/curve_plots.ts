@@ -153,12 +153,10 @@ export class CurvePlots {
   }
 }
 
-/** The curve of before, only where it differs: elsewhere it would lie under the other for nothing. */
+/** The curve of before, only where it differs: elsewhere the other would cover it. */
 function where(before: (number | null)[], now: (number | null)[]): (number | null)[] {
   const differs = before.map((value, k) => value !== now[k]);
-  return before.map((value, k) =>
-    differs[k] || differs[k - 1] || differs[k + 1] ? value : null,
-  );
+  return before.map((value, k) => (differs[k] || differs[k - 1] || differs[k + 1] ? value : null));
 }
 
 /** The range of a curve with a little room; a still marker gets a centimetre. */

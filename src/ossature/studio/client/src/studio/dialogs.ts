@@ -36,7 +36,13 @@ function fileList(files: string[], choose: (path: string) => void): HTMLElement[
     const wanted = search.value.toLowerCase();
     const shown = files.filter((path) => path.toLowerCase().includes(wanted));
     list.replaceChildren(
-      ...shown.slice(0, MOST_FILES).map((path) => make("li", {}, button(path, () => choose(path)))),
+      ...shown.slice(0, MOST_FILES).map((path) =>
+        make(
+          "li",
+          {},
+          button(path, () => choose(path)),
+        ),
+      ),
     );
     if (shown.length === 0) list.append(make("li", { class: "hint" }, "no such file here"));
   };
@@ -50,7 +56,12 @@ export function openDialog(
   open: (path: string) => void,
   upload: (file: File) => void,
 ): void {
-  const picker = make("input", { type: "file", class: "hidden", tabindex: -1, "aria-hidden": true });
+  const picker = make("input", {
+    type: "file",
+    class: "hidden",
+    tabindex: -1,
+    "aria-hidden": true,
+  });
   picker.addEventListener("change", () => {
     if (picker.files?.[0]) upload(picker.files[0]);
     made.close();
@@ -63,7 +74,12 @@ export function openDialog(
       open(path);
       made.close();
     }),
-    make("footer", {}, button("From another place …", () => picker.click()), picker),
+    make(
+      "footer",
+      {},
+      button("From another place …", () => picker.click()),
+      picker,
+    ),
   );
 }
 
@@ -72,10 +88,13 @@ export function characterDialog(welcome: Welcome, open: (path: string) => void):
   const made = dialog(
     "Choose a character",
     make("p", { class: "hint" }, hint),
-    ...fileList(welcome.files.filter((path) => CHARACTERS.test(path)), (path) => {
-      open(path);
-      made.close();
-    }),
+    ...fileList(
+      welcome.files.filter((path) => CHARACTERS.test(path)),
+      (path) => {
+        open(path);
+        made.close();
+      },
+    ),
   );
 }
 
@@ -153,7 +172,10 @@ export function compareDialog(
   now: Settings,
   compare: (path: string, settings: Settings, edits: boolean) => void,
 ): void {
-  const take = choice("with", [["", "this take, other settings"], ...welcome.files.map((path): [string, string] => [path, path])]);
+  const take = choice("with", [
+    ["", "this take, other settings"],
+    ...welcome.files.map((path): [string, string] => [path, path]),
+  ]);
   const { form, read } = settingsForm(welcome, now);
   const edits = make("input", { type: "checkbox" });
   edits.checked = true;
@@ -175,18 +197,25 @@ export function exportDialog(welcome: Welcome, write: (formats: string[]) => voi
     return { field: make("label", { class: "toggle" }, input, `.${name}`), input };
   });
   const start = button("Write files", () => {
-    write(boxes.filter(({ input }) => input.checked && !input.disabled).map(({ input }) => input.value));
+    write(
+      boxes.filter(({ input }) => input.checked && !input.disabled).map(({ input }) => input.value),
+    );
     made.close();
   });
   start.className = "primary";
+  const place = welcome.output || "the output folder";
   const made = dialog(
     "Export",
     make(
       "p",
       { class: "hint" },
-      `Skeleton, motion, report, summary and the edits go to ${welcome.output || "the output folder"}. Further formats:`,
+      `Skeleton, motion, report and summary go to ${place}. Further formats:`,
     ),
-    make("div", { class: "formats", role: "group", "aria-label": "Formats" }, ...boxes.map(({ field }) => field)),
+    make(
+      "div",
+      { class: "formats", role: "group", "aria-label": "Formats" },
+      ...boxes.map(({ field }) => field),
+    ),
     make("footer", {}, start),
   );
   start.focus();
@@ -205,7 +234,9 @@ export function exportedDialog(exported: Exported): void {
 }
 
 function size(bytes: number): string {
-  return bytes < 1e6 ? `${Math.max(1, Math.round(bytes / 1e3))} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+  return bytes < 1e6
+    ? `${Math.max(1, Math.round(bytes / 1e3))} kB`
+    : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
 const KEYS: [string, string][] = [

@@ -169,7 +169,13 @@ export class Glue {
     const index = this.skin ? this.skin.bodyAt(hit.place) : hit.index;
     const body = this.character.figure.bodies[index];
     const position = this.inBody(index, hit.place);
-    this.session.edit({ edit: "place", marker: name, body: body.name, position, character: this.file });
+    this.session.edit({
+      edit: "place",
+      marker: name,
+      body: body.name,
+      position,
+      character: this.file,
+    });
   }
 
   private inBody(index: number, place: THREE.Vector3): Triple {
@@ -177,7 +183,9 @@ export class Glue {
     const joint = new THREE.Vector3();
     this.poses.turn(0, index, turn);
     this.poses.place(0, index, joint);
-    const inBody = new THREE.Vector3(...(this.character?.figure.bodies[index].in_body ?? [0, 0, 0]));
+    const inBody = new THREE.Vector3(
+      ...(this.character?.figure.bodies[index].in_body ?? [0, 0, 0]),
+    );
     return place.clone().sub(joint).applyQuaternion(turn.invert()).add(inBody).toArray();
   }
 

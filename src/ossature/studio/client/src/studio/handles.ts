@@ -59,7 +59,10 @@ export class HandleLayer implements Layer {
 
   paint(): void {
     this.handles.forEach((handle, i) => {
-      const ball = this.object.children[i] as THREE.Mesh<THREE.SphereGeometry, THREE.MeshBasicMaterial>;
+      const ball = this.object.children[i] as THREE.Mesh<
+        THREE.SphereGeometry,
+        THREE.MeshBasicMaterial
+      >;
       ball.material.color.set(colour(handle.tint));
     });
   }

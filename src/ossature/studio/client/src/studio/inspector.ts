@@ -49,7 +49,11 @@ export class Inspector {
     if (body) parts.push(this.jointPart(body), this.posePart(body));
     if (parts.length === 0) {
       parts.push(
-        make("p", { class: "hint" }, "Click a marker or a bone in the view, or choose one on the left."),
+        make(
+          "p",
+          { class: "hint" },
+          "Click a marker or a bone in the view, or choose one on the left.",
+        ),
       );
     }
     this.about.replaceChildren(...parts);
@@ -69,7 +73,11 @@ export class Inspector {
         for (const marker of names) this.session.edit({ edit: "assign", marker, body });
       });
       carrier.select.value = side?.markers[markers.at(-1) ?? -1]?.body ?? "";
-      const byClick = button("Assign by clicking", this.onAssignByClick, "Click a marker, then a body (a)");
+      const byClick = button(
+        "Assign by clicking",
+        this.onAssignByClick,
+        "Click a marker, then a body (a)",
+      );
       made.append(carrier.field, byClick);
     }
     const last = side?.markers[markers.at(-1) ?? -1];
@@ -122,13 +130,14 @@ export class Inspector {
     const pair = (label: string, key: keyof Range): Node[] => {
       const ends = range[key];
       if (ends === null || !ends.every(Number.isFinite)) return [];
+      const words = key === "swing" ? ["first", "second"] : ["least", "largest"];
       const inputs = ends.map((end, i) =>
         make("input", {
           type: "number",
           step: 1,
           class: "short",
           value: degrees(end),
-          "aria-label": `${label}, ${key === "swing" ? ["first", "second"][i] : ["least", "largest"][i]}, degrees`,
+          "aria-label": `${label}, ${words[i]}, degrees`,
         }),
       );
       const send = () => {
@@ -144,7 +153,13 @@ export class Inspector {
         ? pair("angle", "hinge")
         : [...pair("swing", "swing"), ...pair("twist", "twist")];
     if (fields.length > 0 || body.kind === "fixed") return fields;
-    return [button("Find limits", () => this.session.run("limits"), "From how far the joints go in this take")];
+    return [
+      button(
+        "Find limits",
+        () => this.session.run("limits"),
+        "From how far the joints go in this take",
+      ),
+    ];
   }
 
   private posePart(body: FigureBody): HTMLElement {
@@ -165,7 +180,10 @@ export class Inspector {
     edits.slice(-RECENT).forEach((edit) => list.append(element("li", sayEdit(edit))));
     const title = element("h2", edits.length === 0 ? "No edits yet" : `Edits (${edits.length})`);
     this.history.replaceChildren(title, list);
-    if (undone > 0) this.history.append(make("p", { class: "hint" }, `${undone} taken back; redo brings them again`));
+    if (undone > 0)
+      this.history.append(
+        make("p", { class: "hint" }, `${undone} taken back; redo brings them again`),
+      );
     list.scrollTop = list.scrollHeight;
   }
 
@@ -173,7 +191,9 @@ export class Inspector {
     const { summary, take, warnings } = this.session;
     const known = (key: string): [string, string][] => {
       const value = summary?.[key];
-      return typeof value === "number" ? [[key.replaceAll("_", " "), String(Math.round(10 * value) / 10)]] : [];
+      return typeof value === "number"
+        ? [[key.replaceAll("_", " "), String(Math.round(10 * value) / 10)]]
+        : [];
     };
     const judged = summary !== null && (this.session.side?.markers.length ?? 0) > 0;
     const result = judged ? [section("Result")] : [];

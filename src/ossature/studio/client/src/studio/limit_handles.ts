@@ -161,7 +161,8 @@ function hingeHandle(
       let angle = Math.atan2(to.dot(side), to.dot(flat));
       // the nearest turn to where the end was, so that ranges may pass half a turn
       angle += 2 * Math.PI * Math.round((ends[end] - angle) / (2 * Math.PI));
-      ends[end] = end === 0 ? Math.min(angle, ends[1] - NARROWEST) : Math.max(angle, ends[0] + NARROWEST);
+      ends[end] =
+        end === 0 ? Math.min(angle, ends[1] - NARROWEST) : Math.max(angle, ends[0] + NARROWEST);
       finish.change();
     },
     drop: () => finish.send("hinge"),
@@ -237,7 +238,8 @@ function twistHandle(
       if (to === null) return;
       let angle = Math.atan2(to.dot(side), to.dot(zero));
       angle += 2 * Math.PI * Math.round((ends[end] - angle) / (2 * Math.PI));
-      ends[end] = end === 0 ? Math.min(angle, ends[1] - NARROWEST) : Math.max(angle, ends[0] + NARROWEST);
+      ends[end] =
+        end === 0 ? Math.min(angle, ends[1] - NARROWEST) : Math.max(angle, ends[0] + NARROWEST);
       finish.change();
     },
     drop: () => finish.send("twist"),

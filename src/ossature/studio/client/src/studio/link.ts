@@ -6,9 +6,7 @@ export type LinkState = "open" | "waiting" | "refused";
 
 /** A change without what the link adds: its id, and the revision that it goes on top of. */
 export type Change =
-  | Omit<MakeEdit, "id" | "revision">
-  | Omit<Undo, "id" | "revision">
-  | Omit<Redo, "id" | "revision">;
+  Omit<MakeEdit, "id" | "revision"> | Omit<Undo, "id" | "revision"> | Omit<Redo, "id" | "revision">;
 
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 4000;

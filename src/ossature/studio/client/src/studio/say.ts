@@ -1,6 +1,6 @@
 // Edits in words, for the list of what was done.
 
-import { type Edit } from "../messages";
+import { type Edit, type SetPose } from "../messages";
 
 const plain = (name: string): string => name.replaceAll("_", " ");
 
@@ -29,6 +29,10 @@ export function sayEdit(edit: Edit): string {
     case "plant":
       return `${plain(edit.body)} ${edit.on ? "stands" : "is lifted"} ${edit.first}–${edit.last}`;
     case "pose":
-      return `pose frame ${edit.frame}: ${[...Object.keys(edit.targets), ...Object.keys(edit.parameters)].map(plain).join(", ")}`;
+      return `pose frame ${edit.frame}: ${handlesOf(edit)}`;
   }
+}
+
+function handlesOf({ targets, parameters }: SetPose): string {
+  return [...Object.keys(targets), ...Object.keys(parameters)].map(plain).join(", ");
 }

@@ -13,7 +13,11 @@ export class Tabs {
     this.panels = Object.values(content);
     names.forEach((name, index) => {
       const id = name.toLowerCase();
-      const tab = make("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `panel-${id}` }, name);
+      const tab = make(
+        "button",
+        { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `panel-${id}` },
+        name,
+      );
       tab.addEventListener("click", () => this.show(index));
       tab.addEventListener("keydown", (event) => this.key(event, index));
       const panel = this.panels[index];

@@ -100,7 +100,8 @@ export class Timeline {
       const from = width * this.frames.share(span.first - 0.5);
       const to = width * this.frames.share(span.last + 0.5);
       if (to < 0 || from > width) continue;
-      brush.fillStyle = colours.get(span.kind) ?? colour(TINTED.has(span.kind) ? span.kind : "accent");
+      brush.fillStyle =
+        colours.get(span.kind) ?? colour(TINTED.has(span.kind) ? span.kind : "accent");
       colours.set(span.kind, String(brush.fillStyle));
       brush.globalAlpha = span.kind === "gap" ? 0.5 : 0.9;
       brush.fillRect(from, 0, Math.max(scale, to - from), height);
@@ -116,7 +117,9 @@ export class Timeline {
     const there = this.spans.filter(
       (span) => span.kind !== "contact" && span.first - near <= at && at <= span.last + near,
     );
-    const said = there.slice(0, 6).map(({ kind, what, first, last }) => `${kind}: ${what} ${first}–${last}`);
+    const said = there
+      .slice(0, 6)
+      .map(({ kind, what, first, last }) => `${kind}: ${what} ${first}–${last}`);
     this.events.title = said.join("\n");
   }
 
@@ -138,10 +141,12 @@ export class Timeline {
   }
 
   private bar(plant: Plant): HTMLElement {
+    const { body, first, last } = plant;
     const bar = make("button", {
       type: "button",
       class: "plant",
-      "aria-label": `${plant.body.replaceAll("_", " ")} planted, frames ${plant.first} to ${plant.last}; Delete removes, brackets move its ends to the current frame`,
+      "aria-label": `${body.replaceAll("_", " ")} planted, frames ${first} to ${last}`,
+      title: "Drag an end; Delete removes; [ and ] move an end to the current frame",
     });
     this.place(bar, plant.first, plant.last);
     bar.addEventListener("pointerdown", (event) => this.resize(event, bar, plant));

@@ -44,8 +44,16 @@ export class TopBar {
     this.cancel = button("Cancel", () => session.send({ type: "cancel" }), "Stop the work");
     this.undo = button("Undo", () => session.undo(), "Take back the last edit (Ctrl Z)");
     this.redo = button("Redo", () => session.redo(), "Make it again (Ctrl Shift Z)");
-    this.compare = button("Compare", actions.compare, "Another take, or other settings, beside this one");
-    this.character = button("Character", actions.character, "Glue the markers onto another character");
+    this.compare = button(
+      "Compare",
+      actions.compare,
+      "Another take, or other settings, beside this one",
+    );
+    this.character = button(
+      "Character",
+      actions.character,
+      "Glue the markers onto another character",
+    );
     const keys = button("?", actions.keys, "Keys (?)");
     keys.setAttribute("aria-label", "Keys");
     this.work.append(this.meter, this.saying, this.cancel);

@@ -8,7 +8,12 @@ import { make, number } from "./elements";
 export class Transport {
   readonly element = make("div", { class: "transport", role: "group", "aria-label": "Playing" });
   private readonly play: HTMLButtonElement;
-  private readonly slider = make("input", { type: "range", min: 0, value: 0, "aria-label": "Frame" });
+  private readonly slider = make("input", {
+    type: "range",
+    min: 0,
+    value: 0,
+    "aria-label": "Frame",
+  });
   private readonly clock = make("output", { class: "clock" });
   private readonly frame: HTMLInputElement;
 

@@ -64,7 +64,8 @@ export class View {
   setSide(side: Side | null, posed: () => Pose | null, keepCamera = false): void {
     this.side = side;
     this.framed &&= keepCamera;
-    for (const name of ["markers", "trail", "skeleton", "limits", "figure"]) this.stage.remove(name);
+    for (const name of ["markers", "trail", "skeleton", "limits", "figure"])
+      this.stage.remove(name);
     this.markers = this.trail = this.poses = null;
     if (side?.points) {
       const cloud = new BlockCloud(side.points);
@@ -285,7 +286,8 @@ export class View {
     this.label.hidden = text === "" || event.buttons > 0;
     this.label.textContent = text;
     const area = this.element.getBoundingClientRect();
-    this.label.style.transform = `translate(${event.clientX - area.left + 14}px, ${event.clientY - area.top + 12}px)`;
+    const [x, y] = [event.clientX - area.left + 14, event.clientY - area.top + 12];
+    this.label.style.transform = `translate(${x}px, ${y}px)`;
   }
 
   private nameOf(layer: string, index: number): string {
