@@ -228,3 +228,19 @@ def test_the_compiled_clamp_is_the_plain_one(rng):
         if body.parent is not None:
             plain = clamp(poses[:, index], body.joint)
             assert_rotations_close(held[:, index], plain, 1e-9)
+
+
+def test_a_zyz_box_is_reached_from_far_off(rng):
+    """By way of the cones: straight from the bind pose, poses stick at the walls of the boxes."""
+    motion = read(real("cmu-02/02_01.amc")).motion()
+    skeleton = limits(motion, options=LimitOptions(zyz=True))
+    some = slice(0, None, 20)
+    ends = ("lhand", "rhand", "lfoot", "rfoot", "head")
+    targets = {name: motion.world()[1][some, skeleton.index(name)] for name in ends}
+    poses = np.array(np.broadcast_to(quat.identity(), motion.rotations[some].shape))
+    poses[:, 0] = motion.rotations[some, 0]
+    start = replace(motion, rotations=poses, root=motion.root[some], held=())
+    found = reach(skeleton, targets, start=start, limits="zyz", root="held")
+    assert worst_excess(found.motion, "zyz") < 0.1
+    # 2.9 mm; 56 mm straight from the bind pose
+    assert 1e3 * found.error.mean() < 6.0
