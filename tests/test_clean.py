@@ -339,7 +339,7 @@ def test_tiny_and_empty_recordings_pass_through(n_frames, n_markers):
         (
             lambda r: smooth(r, 60.0),
             BadValue,
-            "cutoff must lie between 0 and half the frame rate (60 Hz), got 60 Hz",
+            "cutoff must lie between 0.01 Hz and half the frame rate (60 Hz), got 60 Hz",
         ),
         (
             lambda r: smooth(r, method="mean"),

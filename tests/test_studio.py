@@ -508,3 +508,34 @@ def test_hierarchy_and_markers_by_hand_go_into_the_solve(walk):
     carried = {marker.name for body in solved.skeleton.bodies for marker in body.markers}
     assert "LTHI" not in carried and "RTHI" in carried
     assert solved.rms < 0.005
+
+
+@pytest.mark.slow
+def test_markers_glued_onto_a_character_are_mapped_alike_by_the_command_line(folder):
+    hero = synth.perform(synth.human(), synth.walk(seconds=1), seed=2).truth.motion
+    write(hero, folder / "hero.bvh")
+    studio = Studio(folder)
+    studio.open("walk.c3d")
+    with connect(client_of(studio), studio) as socket:
+        page = Talk(socket)
+        page.hear("opened")
+        page.run("map", character="hero.bvh")
+        glue = {"marker": "LTHI", "body": "left_thigh", "position": [0.0, 0.1, -0.2]}
+        said = page.edit(edit="place", character="hero.bvh", **glue)
+        assert said["state"]["stale"]
+        thigh = next(
+            body
+            for body in page.run("map", character="hero.bvh")["figure"]["bodies"]
+            if body["name"] == "left_thigh"
+        )
+        places = {marker["name"]: marker["position"] for marker in thigh["markers"]}
+        assert places["LTHI"] == [0.0, 0.1, -0.2]
+        page.send(type="export")
+        page.hear("exported")
+    names = ["walk.c3d", "--skeleton", "hero.bvh", "--edits", "walk.edits.json", "-o", "cli"]
+    paths = [name if name.startswith("-") else str(folder / name) for name in names]
+    told = CliRunner().invoke(ossature, ["map", *paths])
+    assert told.exit_code == 0, told.output
+    for name in ("skeleton.json", "motion.bvh", "motion.glb"):
+        one, other = folder / "walk-rig" / name, folder / "cli" / name
+        assert one.read_bytes() == other.read_bytes(), name

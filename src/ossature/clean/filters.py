@@ -8,6 +8,8 @@ from ossature.maths.quat import Array
 from ossature.values import Recording
 
 METHODS = ("butterworth", "spline")
+LOWEST = 0.01
+"""Hz: a cut-off that leaves hardly more than a straight line of a take."""
 
 
 def smooth(recording: Recording, cutoff: float = 6.0, method: str = "butterworth") -> Recording:
@@ -23,10 +25,10 @@ def smooth(recording: Recording, cutoff: float = 6.0, method: str = "butterworth
     """
     if method not in METHODS:
         raise BadValue(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if not 0.0 < cutoff < 0.5 * recording.rate:
+    if not LOWEST <= cutoff < 0.5 * recording.rate:
         raise BadValue(
-            f"cutoff must lie between 0 and half the frame rate ({0.5 * recording.rate:g} Hz), "
-            f"got {cutoff:g} Hz"
+            f"cutoff must lie between {LOWEST} Hz and half the frame rate "
+            f"({0.5 * recording.rate:g} Hz), got {cutoff:g} Hz"
         )
     apply = _butterworth if method == "butterworth" else _spline
     positions = recording.positions.copy()

@@ -80,14 +80,7 @@ def _without(skeleton: Skeleton, marker: str) -> Skeleton:
 
 def _reparented(skeleton: Skeleton, edit: SetParent, motion: Motion) -> Skeleton:
     """The body hangs on another one at the point that both keep best over the take."""
-    body = skeleton.body(edit.body)
-    if body.parent is None:
-        raise BadValue(f"{edit.body!r} is the root; make another body the root first")
-    above: str | None = edit.parent
-    while above is not None:
-        if above == edit.body:
-            raise BadValue(f"{edit.parent!r} hangs on {edit.body!r} itself; choose another parent")
-        above = skeleton.body(above).parent
+    check_parent(skeleton, edit)
     in_body, in_parent, rms = _joint_between(motion, edit.body, edit.parent)
     joint = Joint("ball", in_parent=in_parent, in_body=in_body, rms=rms)
     changed = [
@@ -95,6 +88,17 @@ def _reparented(skeleton: Skeleton, edit: SetParent, motion: Motion) -> Skeleton
         for each in skeleton.bodies
     ]
     return replace(skeleton, bodies=in_tree_order(changed))
+
+
+def check_parent(skeleton: Skeleton, edit: SetParent) -> None:
+    """Refuse a parent that would leave no tree."""
+    if skeleton.body(edit.body).parent is None:
+        raise BadValue(f"{edit.body!r} is the root; make another body the root first")
+    above: str | None = edit.parent
+    while above is not None:
+        if above == edit.body:
+            raise BadValue(f"{edit.parent!r} hangs on {edit.body!r} itself; choose another parent")
+        above = skeleton.body(above).parent
 
 
 def _joint_between(motion: Motion, first: str, second: str) -> tuple[Array, Array, float]:

@@ -70,6 +70,8 @@ def pose_at(now: Motion, edit: SetPose) -> tuple[Motion, float | None]:
         limits="auto" if limited else "none",
         root="free" if free else "held",
     )
+    if not (np.isfinite(found.motion.rotations).all() and np.isfinite(found.motion.root).all()):
+        raise BadValue("no pose was found for these targets; they lie too far away")
     root = found.motion.root if free else now.root  # held to rounding, but every bit may stay
     moved = replace(now, rotations=found.motion.rotations, root=root)
     return moved, float(np.nanmax(found.error))

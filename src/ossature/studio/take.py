@@ -14,6 +14,7 @@ from ossature.pipeline import Solved
 from ossature.pipeline.by_hand import MotionEdit
 from ossature.pipeline.edited import as_solved, options_of, turned_upright
 from ossature.pipeline.reporting import motion_spans
+from ossature.pipeline.rig_edits import check_parent
 from ossature.report.data import Span
 from ossature.studio.motion_draft import MotionDraft
 from ossature.studio.revisions import Revisions
@@ -261,6 +262,8 @@ class OpenTake:
             for name in asked:
                 if name not in known and not (isinstance(edit, Assign) and name == ""):
                     raise UnknownName("body", name, known)
+            if isinstance(edit, SetParent) and not self.stale:
+                check_parent(self.solved.skeleton, edit)
 
     def _timed(self) -> Recording | Motion:
         timed = self.recording if self.recording is not None else self.motion
