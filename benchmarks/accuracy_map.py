@@ -7,7 +7,6 @@ import itertools
 import os
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,6 @@ from ossature.pipeline.mapping import MapOptions, map_to
 from ossature.pose.attach import figure_at_rest
 from ossature.pose.contacts import find_soles, find_standing
 from ossature.pose.pins import slide_and_depth
-from ossature.synth.performers import scaled
 
 SCRIPTS = {"walk": synth.walk, "kicks": synth.kicks}
 
@@ -116,26 +114,61 @@ def gait() -> None:
     )
 
 
-def others() -> None:
-    """The same walk on a child of 1.2 m and on long arms."""
-    take = synth.perform(synth.human(), synth.walk(4.0), noise=0.001, seed=1)
-    names = synth.human().names
-    arms = {name: 1.6 if "arm" in name else 1.0 for name in names}
-    for title, factors in (("child", dict.fromkeys(names, 1.2 / 1.75)), ("long arms", arms)):
-        other = scaled(synth.human(), factors)
-        bare = replace(other, bodies=tuple(replace(body, markers=()) for body in other.bodies))
-        solved = map_to(oss.Take(recordings=(take.recording,)), bare)
-        print(f"{title}: {len(solved.contacts)} contacts,", *solved.warnings)
+def figure() -> None:
+    """Onto the average figure: do limbs stretch, does anything flip."""
+    print("| motion | markers, mm rms | largest turn a frame, ° | own rig's | bends apart, ° |")
+    scripts = SCRIPTS | {"exercise": synth.exercise}
+    for name, script in scripts.items():
+        seconds = 30.0 if name == "exercise" else 4.0
+        take = synth.perform(
+            synth.human(1.6, variation=0.05, seed=3), script(seconds), noise=0.001, seed=4
+        )
+        on_figure(name, oss.Take(recordings=(take.recording,)), take.truth.motion)
+    for name in ("cmu-02/02_01.c3d", "cmu-01/01_01.c3d"):
+        file = Path(os.environ["DATA"]) / name
+        on_figure(name, oss.read(file), oss.solve(file)[0].motion)
+
+
+def on_figure(name: str, take: oss.Take, performer: oss.Motion) -> None:
+    mapped = map_to(take, "figure")
+    balls = [body.name for body in mapped.skeleton.bodies if body.joint.kind == "ball"]
+    shared = [part for part in balls if part in performer.skeleton.names]
+    turns = [largest_turn(motion, shared) for motion in (mapped.motion, performer)]
+    own, other = bends(performer), bends(mapped.motion)
+    straightest = np.argsort(own, axis=0)[: len(own) // 20]
+    apart, least = (
+        np.take_along_axis(values, straightest, axis=0).mean(axis=0)
+        for values in (np.abs(other - own), own)
+    )
+    told = ", ".join(f"{a:.1f} at {b:.0f}" for a, b in zip(apart, least, strict=True))
+    print(f"| {name} | {1e3 * mapped.rms:.1f} | {turns[0]:.1f} | {turns[1]:.1f} | {told} |")
+
+
+def largest_turn(motion: oss.Motion, names: list[str]) -> float:
+    """Degrees that any of these joints turns from one frame to the next."""
+    columns = [motion.skeleton.index(name) for name in names]
+    rotations = motion.rotations[:, columns]
+    return float(np.degrees(quat.angle(quat.between(rotations[:-1], rotations[1:]))).max())
+
+
+def bends(motion: oss.Motion) -> np.ndarray:
+    """(n_frames, 4) degrees by which knees and elbows are not straight."""
+    joints, index, found = motion.world()[1], motion.skeleton.index, []
+    for limb in (("thigh", "shin", "foot"), ("upper_arm", "forearm", "hand")):
+        for side in ("left", "right"):
+            upper, middle, lower = (joints[:, index(f"{side}_{part}")] for part in limb)
+            found.append(quat.angle(quat.shortest(middle - upper, lower - middle)))
+    return np.degrees(np.stack(found, axis=-1))
 
 
 def long() -> None:
     """135 s of 41 markers through the simulation."""
-    for rate in (30.0, 120.0):
+    for rate in (30.0, 60.0, 120.0, 240.0):
         script = synth.walk(135.0, rate=rate)
         take = synth.perform(synth.human(), script, noise=0.001, seed=1)
-        begin = time.perf_counter()
+        begin = time.process_time()
         solved = on_own(take, mode="dynamics")
-        seconds = time.perf_counter() - begin
+        seconds = time.process_time() - begin
         frames, worst = solved.motion.n_frames, 1e3 * np.nanmax(solved.marker_error)
         print(
             f"{rate:g} Hz: {frames} frames, {len(solved.motion.held)} held, markers "
@@ -154,7 +187,7 @@ SECTIONS = {
     "feet": feet,
     "cmu": cmu,
     "gait": gait,
-    "others": others,
+    "figure": figure,
     "long": long,
 }
 

@@ -292,7 +292,8 @@ def test_height_is_for_the_figure_alone(tmp_path):
 
 
 def test_a_hand_is_kept_on_the_table():
-    """Arms half as long again put the hand where the performer's is, the world scaled as the path."""
+    """Arms half as long again put the hand where the performer's is, in a world scaled as the path
+    is."""
     take = synth.perform(synth.human(), synth.walk(0.8), noise=0.0, seed=4)
     keep = Keep("left_hand", (20, 80))
     options = MapOptions(corrections=Corrections(keeps=(keep,)))
