@@ -8,16 +8,16 @@ PAGE = Path(__file__).parents[1] / "docs" / "accuracy.md"
 TITLE = "# How accurate it is\n"
 
 
-def put_section(heading: str, text: str) -> None:
+def put_section(heading: str, text: str, path: Path = PAGE) -> None:
     """Write the section under ``heading``, in place of an earlier one or at the end."""
-    page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else TITLE
+    page = path.read_text(encoding="utf-8") if path.exists() else TITLE
     section = f"## {heading}\n\n{text.strip()}\n"
     pattern = re.compile(rf"^## {re.escape(heading)}\n.*?(?=^## |\Z)", re.M | re.S)
     if pattern.search(page):
         page = pattern.sub(lambda _: section + "\n", page)
     else:
         page = page.rstrip() + "\n\n" + section
-    PAGE.write_text(page.rstrip() + "\n", encoding="utf-8")
+    path.write_text(page.rstrip() + "\n", encoding="utf-8")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

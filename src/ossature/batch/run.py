@@ -303,6 +303,7 @@ class _Run:
             "did": verb,
             "name": name,
             "seconds": round(outcome.seconds, 4),
+            "ended": round(outcome.ended, 4),
             "worker": outcome.worker,
         }
         with self._places.journal.open("ab") as journal:

@@ -39,6 +39,8 @@ class Timed(Generic[T]):
 
     result: T
     seconds: float
+    ended: float
+    """Seconds since 1970."""
     worker: str
 
 
@@ -46,7 +48,7 @@ def timed(work: Callable[[J], T], job: J) -> Timed[T]:
     start = time.perf_counter()
     result = work(job)
     seconds = time.perf_counter() - start
-    return Timed(result, seconds, f"{socket.gethostname()}:{os.getpid()}")
+    return Timed(result, seconds, time.time(), f"{socket.gethostname()}:{os.getpid()}")
 
 
 @dataclass(frozen=True)
