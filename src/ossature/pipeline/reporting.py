@@ -45,6 +45,8 @@ ENOUGH = 6_000
 """Frames that tell of a long take what ranges it goes through; the rest only costs time."""
 EVEN = 0.03
 """Slope below which the floor is drawn level: a long way makes much of little."""
+JOINTS = "joint positions"
+"""What stands for a marker set where joints were fitted."""
 CLUSTER = 3
 """Markers that show how a body is turned."""
 
@@ -66,7 +68,8 @@ def report_of(
     recording, motion = solved.recording, solved.motion
     n_numbers = OF_MARKERS * recording.n_markers + OF_BODIES * len(motion.skeleton.bodies)
     stride = stride_for(recording.n_frames, n_numbers)
-    marker_distances = distances("markers and model", recording.names, solved.marker_error, stride)
+    points = "joints" if solved.marker_set == JOINTS else "markers"
+    fitted = distances(f"{points} and model", recording.names, solved.marker_error, stride)
     apart = _joint_distances(recording, motion.skeleton, stride)
     return ReportData(
         title=title_of(recording.subject or recording.source.file, recording.n_frames),
@@ -80,9 +83,9 @@ def report_of(
         points=pack(recording.positions[::stride], PLACE),
         figure=skin_of(motion),
         ground=ground_of(motion, solved.contacts),
-        residuals=[marker_distances, apart] if apart else [marker_distances],
+        residuals=[fitted, apart] if apart else [fitted],
         spans=[*motion_spans(motion, solved.contacts), *gap_spans(recording)],
-        facts=_facts(summary),
+        facts=_facts(summary, points),
         advice=_advice(motion),
         history=history_of(recording.history, motion.history),
         warnings=[*solved.warnings, *thinned(stride)],
@@ -198,14 +201,14 @@ def _watched(motion: Motion) -> "Findings | None":
     return None
 
 
-def _facts(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _facts(summary: Mapping[str, Any], points: str) -> list[tuple[str, str]]:
     worst = next(iter(summary["per_marker_rms_mm"].items()), ("–", float("nan")))
     return [
-        ("markers to model", f"{summary['marker_rms_mm']:.2f} mm rms"),
-        ("worst marker", f"{worst[0]}, {worst[1]:.1f} mm"),
+        (f"{points} to model", f"{summary['marker_rms_mm']:.2f} mm rms"),
+        (f"worst of the {points}", f"{worst[0]}, {worst[1]:.1f} mm"),
         ("largest distance", f"{summary['marker_max_mm']:.1f} mm"),
         ("frames", f"{summary['frames']} at {summary['rate']:g} per second"),
-        ("markers", f"{summary['markers']}, {100 * summary['missing']:.1f} % of samples missing"),
+        (points, f"{summary['markers']}, {100 * summary['missing']:.1f} % of samples missing"),
         ("marker set", summary["marker_set"] or "none: found by motion alone"),
         ("bone lengths vary", f"{summary['bone_length_spread_mm']:.4f} mm"),
         ("held frames", str(len(summary["held_frames"]))),

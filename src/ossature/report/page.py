@@ -15,6 +15,7 @@ PAGE = """<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <title>{title}</title>
 <style>{style}</style>
 </head>
@@ -28,10 +29,15 @@ PAGE = """<!doctype html>
 """
 
 
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
+"""The browser itself keeps the page from asking anybody for anything."""
+
+
 def write_report(path: Path, data: ReportData) -> None:
     """Write the page; it appears whole or not at all."""
     page = PAGE.format(
         title=html.escape(data.title),
+        policy=POLICY,
         style=_bundled("report.css"),
         script=_bundled("report.js").replace("</script", "<\\/script"),
         # "<" never stands in the data as such, so no text in it can end the element
