@@ -173,8 +173,9 @@ export class App {
     const { session, player } = this;
     const side = session.side;
     if (side === null) return;
-    const again = session.take?.path === this.opened && side.frames === this.frames.frames;
-    this.opened = session.take?.path ?? "";
+    const name = `${session.take?.path} ${session.take?.subject}`;
+    const again = name === this.opened && side.frames === this.frames.frames;
+    this.opened = name;
     this.area.takeSide(again);
     this.transport.setTake(side.frames, side.rate);
     // a file of motion alone has no curves to edit
@@ -185,7 +186,7 @@ export class App {
       this.chosen = { markers: side.markers.length > 0 ? [0] : [], body: -1 };
       player.seek(0);
     }
-    document.title = `${this.opened} · Ossature studio`;
+    document.title = `${session.take?.path} · Ossature studio`;
     this.refreshLists();
   }
 

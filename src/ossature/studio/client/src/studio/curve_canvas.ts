@@ -28,7 +28,8 @@ export class CurveCanvas {
     this.over.append(this.band, this.line);
     this.element.append(plots.element, this.over);
     this.over.addEventListener("pointerdown", (event) => this.down(event));
-    this.over.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    const wheel = (event: WheelEvent) => frames.wheel(event, this.shareOf(event));
+    this.over.addEventListener("wheel", wheel, { passive: false });
     this.over.addEventListener("dblclick", () => frames.showSelection());
     this.over.addEventListener("keydown", (event) => this.key(event, onCut));
     frames.onChange(() => this.place());
@@ -98,14 +99,6 @@ export class CurveCanvas {
       },
       () => undefined,
     );
-  }
-
-  private wheel(event: WheelEvent): void {
-    event.preventDefault();
-    const length = this.frames.last - this.frames.first;
-    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-      this.frames.pan(((event.deltaX || event.deltaY) / 1000) * length);
-    } else this.frames.zoom(Math.exp(event.deltaY / 400), this.shareOf(event));
   }
 
   private key(event: KeyboardEvent, onCut: () => void): void {

@@ -185,6 +185,7 @@ export class CurvePanel {
     const n = selection.last - selection.first + 1;
     const rate = this.session.side?.rate ?? 1;
     const seconds = (n / rate).toFixed(2);
-    this.range.textContent = `${selection.first}–${selection.last} · ${n} frames · ${seconds} s`;
+    const { first, last } = selection;
+    this.range.textContent = `${first}–${last} · ${n} frames · ${seconds} s`;
   }
 }

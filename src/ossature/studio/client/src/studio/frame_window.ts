@@ -50,6 +50,15 @@ export class FrameWindow {
     this.set(this.first + frames, this.last + frames);
   }
 
+  /** The mouse wheel about a place: closer and further, or along with Shift. */
+  wheel(event: WheelEvent, share: number): void {
+    event.preventDefault();
+    const along = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
+    const length = this.last - this.first;
+    if (along) this.pan(((event.deltaX || event.deltaY) / 1000) * length);
+    else this.zoom(Math.exp(event.deltaY / 400), share);
+  }
+
   showAll(): void {
     this.set(0, this.frames - 1);
   }

@@ -32,7 +32,7 @@ class Glued implements Cloud {
 }
 
 export class Glue {
-  readonly element = make("div", { class: "view", "aria-label": "Character" });
+  readonly element = make("div", { class: "view", role: "group", "aria-label": "Character" });
   private readonly stage = new Stage(this.element);
   private readonly note = make("p", { class: "mode", role: "status" });
   private path = "";

@@ -40,6 +40,7 @@ export class Timeline {
     this.element.append(labelled, this.rows, make("div", { class: "now-lane" }, this.now));
     this.events.addEventListener("pointerdown", (event) => this.scrub(event));
     this.events.addEventListener("pointermove", (event) => this.tellEvents(event));
+    this.element.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     frames.onChange(() => this.draw());
     onTheme(() => this.drawEvents());
     new ResizeObserver(() => this.draw()).observe(this.events);
@@ -159,6 +160,11 @@ export class Timeline {
     const to = Math.min(1, this.frames.share(last + 0.5));
     bar.style.left = `${100 * from}%`;
     bar.style.width = `${100 * Math.max(0, to - from)}%`;
+  }
+
+  private wheel(event: WheelEvent): void {
+    const box = this.events.getBoundingClientRect();
+    this.frames.wheel(event, (event.clientX - box.left) / box.width);
   }
 
   private frameAt(event: PointerEvent, lane: HTMLElement): number {

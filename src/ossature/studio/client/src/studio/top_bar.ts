@@ -3,7 +3,7 @@
 import { button } from "../dom";
 import { type Progress } from "../messages";
 import { themeButton } from "../theme";
-import { make } from "./elements";
+import { choice, make } from "./elements";
 import { type LinkState } from "./link";
 import { type Session } from "./session";
 
@@ -19,6 +19,10 @@ export interface BarActions {
 export class TopBar {
   readonly element = make("header", { class: "top-bar" });
   private readonly title = make("h1", {}, "Ossature studio");
+  private readonly subject = choice("", [], (subject) => {
+    const path = this.session.take?.path ?? "";
+    this.session.send({ type: "open", path, subject });
+  });
   private readonly solve: HTMLButtonElement;
   private readonly cancel: HTMLButtonElement;
   private readonly undo: HTMLButtonElement;
@@ -60,6 +64,7 @@ export class TopBar {
     const group = (...parts: Node[]) => make("span", { class: "group" }, ...parts);
     this.element.append(
       this.title,
+      this.subject.select,
       open,
       group(this.solve, settings),
       this.work,
@@ -72,6 +77,7 @@ export class TopBar {
       themeButton(),
       keys,
     );
+    this.subject.select.setAttribute("aria-label", "Subject");
     this.listen();
     this.refresh();
   }
@@ -99,6 +105,7 @@ export class TopBar {
     const open = session.take !== null;
     this.title.textContent = session.take?.path ?? "Ossature studio";
     this.title.title = session.take?.path ?? "";
+    this.showSubjects(session.take?.subjects ?? [], session.take?.subject ?? "");
     this.buttons.open.classList.toggle("primary", !open);
     this.solve.disabled = !open || (session.side?.markers.length ?? 0) === 0;
     this.solve.classList.toggle("primary", open && (!session.state.solved || session.state.stale));
@@ -108,6 +115,14 @@ export class TopBar {
     this.buttons.export.disabled = !open;
     this.compare.disabled = this.character.disabled = !open;
     this.compare.textContent = session.compared ? "Stop comparing" : "Compare";
+  }
+
+  /** Whose markers are shown, where a file holds several people's. */
+  private showSubjects(subjects: string[], subject: string): void {
+    const { select } = this.subject;
+    select.hidden = subjects.length < 2;
+    select.replaceChildren(...subjects.map((name) => make("option", { value: name }, name)));
+    select.value = subject;
   }
 
   private showProgress(progress: Progress | null): void {
@@ -121,7 +136,7 @@ export class TopBar {
   private showLink(state: LinkState, unsaved: number): void {
     const words = {
       open: unsaved > 0 ? "saving …" : "saved",
-      waiting: `no connection; ${unsaved} edits wait`,
+      waiting: unsaved > 0 ? `no connection; ${unsaved} edits wait` : "no connection",
       refused: "The studio has stopped. Start it again; edits are kept.",
     };
     this.link.className = `link ${state}`;
