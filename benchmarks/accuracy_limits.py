@@ -49,6 +49,10 @@ TAKES = (
     "nimble-opencap-s4/DJ1.trc",
     "nimble-opencap-s4/squats1.trc",
     "clinical-gait-auckland/RCH/dynamic/RCH.08.c3d",
+    "clinical-gait-auckland/AUC/dynamic/CB_Dynamic0003.c3d",
+    "nimble-c3d/squat.c3d",
+    "nimble-c3d/nick_freeform_001.c3d",
+    "kineticstoolkit/kinematics_tennis_serve.c3d",
 )
 SOLVED_PARTS = {
     "knee": ("left_shin", "right_shin"),
@@ -216,7 +220,12 @@ def solved_kinds(data: Path) -> list[str]:
         *rows,
         "",
         "Squats are what they show: hips that bend about one axis. An elbow's second direction is",
-        "the forearm's turning over, which two markers 6 cm apart at the wrist hardly tell.",
+        "the forearm's turning over, which two markers 6 cm apart at the wrist hardly tell. Not all",
+        "come out so: the freeform take's rig is poor (markers 43 mm off); the tennis serve's is not",
+        "(7 mm), and why its knees show 0.3 is not known; in the squats of nimble-c3d the forearms'",
+        "turning over is just beyond the line. The measure and its 0.14 were chosen with these takes",
+        "in view, so this table is no test of them; the hips of 01_01, at 0.15, are near the line.",
+        "The synthetic performers below are fresh ones.",
         "",
         *solved_synthetic(),
     ]
@@ -226,9 +235,9 @@ def solved_synthetic() -> list[str]:
     """Knees and elbows made true hinges, skin that slides, solved from markers, judged."""
     rows = []
     for script_name, script in (("walk", synth.walk(seconds=4)), ("exercise", synth.exercise(8))):
-        for skin in (5, 10, 15):
+        for skin in (10, 15):
             kinds: dict[str, list[str]] = {part: [] for part in SOLVED_PARTS}
-            for seed in (101, 102):
+            for seed in range(20, 28):
                 worn = synth.perform(
                     synth.human(), hinged(script), seed=seed, noise=5e-4, soft_tissue=1e-3 * skin
                 )
