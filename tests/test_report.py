@@ -5,18 +5,22 @@ import json
 import re
 import zipfile
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from conftest import assert_close, assert_rotations_close, real
-from ossature import synth
+from ossature import pipeline, synth
 from ossature.cli import ossature
 from ossature.errors import NotEnoughData
 from ossature.formats import write
 from ossature.maths import quat
+from ossature.pipeline import summary_of
 from ossature.pipeline.looking import pages_of, view
+from ossature.pipeline.reporting import report_of
+from ossature.pipeline.take import Solved
 from ossature.report.data import Packed, ReportData
 from ossature.report.pack import pack, pack_whole
 from ossature.report.page import write_report
@@ -226,6 +230,34 @@ def test_view_opens_the_browser_unless_told(motion, tmp_path, monkeypatch):
     write(motion, tmp_path / "walk.bvh")
     CliRunner().invoke(ossature, ["view", str(tmp_path / "walk.bvh"), "-o", str(tmp_path)])
     assert opened == [(tmp_path / "report.html").as_uri()]
+
+
+def repeated(solved: Solved, n_frames: int, rng: np.random.Generator) -> Solved:
+    """A short take over and over, with noise that is never the same."""
+    recording, motion = solved.recording, solved.motion
+    frames = np.arange(n_frames) % recording.n_frames
+    noise = rng.normal(scale=3e-4, size=(n_frames, recording.n_markers, 3))
+    return replace(
+        solved,
+        recording=replace(recording, positions=recording.positions[frames] + noise, residuals=None),
+        motion=replace(
+            motion, rotations=motion.rotations[frames], root=motion.root[frames], held=()
+        ),
+        marker_error=solved.marker_error[frames] + np.abs(noise[..., 0]),
+    )
+
+
+@pytest.mark.slow
+def test_twenty_minutes_fit_into_sixty_megabytes(rng, tmp_path):
+    script = synth.sequence(synth.walk(seconds=6), synth.exercise(seconds=20))
+    take = synth.perform(synth.human(), script, noise=5e-4, soft_tissue=0.005, gaps=0.02, seed=1)
+    solved = pipeline.solve(Take(recordings=(take.recording,)))[0]
+    long = repeated(solved, 144_000, rng)
+    assert long.recording.n_markers == 41
+    page = report_of(long, summary_of(long))
+    assert page.stride == 1 and page.frames == 144_000
+    write_report(tmp_path / "long.html", page)
+    assert (tmp_path / "long.html").stat().st_size < 60_000_000
 
 
 @pytest.mark.parametrize("name", ["cmu-02/02_01.c3d", "cmu-02/02_01.amc"])
