@@ -102,6 +102,17 @@ def test_a_filter_is_the_filter_of_its_frames(recording):
     assert_close(edited.positions[:, others], recording.positions[:, others])
 
 
+def test_a_filter_leaves_no_step_at_its_ends(recording):
+    """A shaken marker, calmed in the middle: no frame jumps farther than the shaking itself."""
+    times = np.arange(400) / 100.0
+    shaken = 0.01 * np.sin(2 * np.pi * 20.0 * times)[:, None, None] * np.ones(3)
+    take = Recording(shaken, ("a",), 100.0)
+    calm = apply_edits(take, [Filter(("a",), 100, 300, 2.0)]).positions
+    assert np.abs(calm[150:250]).max() < 1e-3
+    steps = np.abs(np.diff(calm[:, 0], axis=0)).max()
+    assert steps <= np.abs(np.diff(shaken[:, 0], axis=0)).max() + 1e-12
+
+
 def test_swapping_twice_changes_nothing(recording):
     swap = SwapLabels("LWRA", "LWRB", 20, 60)
     once, twice = apply_edits(recording, [swap]), apply_edits(recording, [swap, swap])

@@ -20,6 +20,8 @@ from ossature.values.edits import Cut, Fill, Filter, RecordingEdit, SwapLabels, 
 
 FILL_AROUND = 10.0
 """Seconds before and after that filling learns from."""
+BLEND = 0.05
+"""Seconds over which a filter takes hold at the ends of its stretch, so that no step is left."""
 FILTER_AROUND = 1.0
 """Seconds before and after in which a filter settles."""
 
@@ -115,7 +117,18 @@ class Draft:
         block = calm[edit.first - start : edit.last + 1 - start]
         if not np.isfinite(block).any():
             raise BadValue("there is nothing to filter: no sample is seen in these frames")
-        return self._change(columns, edit, block, self._block(columns, edit)[1])
+        positions, residuals = self._block(columns, edit)
+        share = self._blend(edit.first, edit.last)[:, None, None]
+        return self._change(columns, edit, positions + share * (block - positions), residuals)
+
+    def _blend(self, first: int, last: int) -> Array:
+        """(n,) share of a filter: rising and falling at its ends, except at those of the take."""
+        ease = round(BLEND * self.original.rate) + 1
+        frames = np.arange(first, last + 1)
+        before = frames - first + 1 if first > 0 else np.full(len(frames), ease)
+        at_end = last == len(self.positions) - 1
+        after = np.full(len(frames), ease) if at_end else last - frames + 1
+        return np.minimum(np.minimum(before, after) / ease, 1.0)
 
     def _swap(self, columns: tuple[int, ...], edit: SwapLabels) -> Patch:
         positions, residuals = self._block(columns, edit)

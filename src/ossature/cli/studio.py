@@ -1,5 +1,6 @@
 """ossature studio"""
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -45,4 +46,5 @@ def studio(file: Path | None, output: Path | None, port: int, *, no_browser: boo
         import webbrowser
 
         webbrowser.open(where)
-    serve(opened, bound)
+    with suppress(KeyboardInterrupt):  # the usual way to end it
+        serve(opened, bound)
