@@ -145,8 +145,8 @@ def directions() -> str:
         "**Axes.** Two known axes, swept one after the other; degrees by which the worse one is "
         "missed, median of 20 draws. *Skin*: sensors turn on the limb by up to that, as a smooth "
         "function of the angles; what of it goes along with an angle tilts the axis for every "
-        "method. *Told*: a fit of rotations to the true angles, sweep by sweep; no method that has "
-        "to find the sweeps can be expected to do better. Last rows: all limbs of a synthetic "
+        "method. *Told*: rotations fitted to the true angles, sweep by sweep, which shows how much "
+        "the skin itself tilts an axis. Last rows: all limbs of a synthetic "
         "human, each axis by itself, 2 takes, median "
         "(mean).\n\n" + table(["axes", *METHODS, "told"], rows)
     )
