@@ -1,5 +1,6 @@
 """ossature map"""
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -68,22 +69,11 @@ def map(
     Example: ossature map walk.c3d --skeleton hero.bvh -o hero
     """
     from ossature import pipeline
-    from ossature.pipeline.mapping import (
-        FIGURE,
-        Corrections,
-        MapOptions,
-        fix_feet,
-        map_to,
-        read_corrections,
-    )
+    from ossature.pipeline.mapping import Corrections, MapOptions, fix_feet, read_corrections
 
     if (skeleton is None) != feet_only:
         raise click.UsageError("give --skeleton, or --feet-only for a motion on its own")
-    onto = FIGURE if skeleton == Path(FIGURE) else skeleton
-    if isinstance(onto, Path) and not onto.is_file():
-        raise click.BadParameter(f"there is no file {onto}", param_hint="--skeleton")
-    if height is not None and onto != FIGURE:
-        raise click.UsageError("--height is for --skeleton figure; other skeletons have their own")
+    onto = _onto(skeleton, height)
     asked = MapOptions(
         mode=mode,
         follow=follow,
@@ -98,13 +88,11 @@ def map(
             raise click.UsageError("--edits needs a character: --skeleton FILE")
         source, asked, solving = _edited(file, edits, onto.name, asked, solving)
 
-    def progress(saying: str) -> None:
-        click.echo(saying, err=True)
-
+    progress = partial(click.echo, err=True)
     if onto is None:
         mapped = fix_feet(file, options=asked, progress=progress)
     else:
-        mapped = map_to(
+        mapped = pipeline.map_to(
             source, onto, subject=subject, options=asked, solving=solving, progress=progress
         )
     endings = options.endings(formats)
@@ -114,14 +102,29 @@ def map(
 
         click.echo(msgspec.json.encode(pipeline.summary_of(mapped)).decode())
     else:
-        name = mapped.recording.subject or mapped.recording.source.file or file.stem
-        whom = f" onto {mapped.skeleton.subject or skeleton.stem}" if skeleton else ""
-        what = "markers" if skeleton else "joints"
-        off = f"{what} {1e3 * mapped.rms:.2f} mm rms off"
-        click.echo(f"{name}{whom}: {mapped.motion.n_frames} frames, {off}")
-        for note in mapped.warnings:
-            click.echo(f"note: {note}")
+        click.echo(_told(mapped, file, skeleton))
         click.echo(output)
+
+
+def _told(mapped, file: Path, skeleton: Path | None) -> str:
+    """A few lines a person understands."""
+    name = mapped.recording.subject or mapped.recording.source.file or file.stem
+    whom = f" onto {mapped.skeleton.subject or skeleton.stem}" if skeleton else ""
+    off = f"{'markers' if skeleton else 'joints'} {1e3 * mapped.rms:.2f} mm rms off"
+    notes = [f"note: {note}" for note in mapped.warnings]
+    return "\n".join([f"{name}{whom}: {mapped.motion.n_frames} frames, {off}", *notes])
+
+
+def _onto(skeleton: Path | None, height: float | None):
+    """The character, or the word for the average figure; refuses what is not there."""
+    from ossature.pipeline.mapping import FIGURE
+
+    onto = FIGURE if skeleton == Path(FIGURE) else skeleton
+    if isinstance(onto, Path) and not onto.is_file():
+        raise click.BadParameter(f"there is no file {onto}", param_hint="--skeleton")
+    if height is not None and onto != FIGURE:
+        raise click.UsageError("--height is for --skeleton figure; other skeletons have their own")
+    return onto
 
 
 def _edited(file: Path, path: Path, character: str, asked, solving):
