@@ -149,7 +149,8 @@ class Background:
 
     async def _look(self, take: OpenTake) -> None:
         """Suspicions for the timeline; nothing is changed."""
-        recording = take.edited_recording()
+        async with self.desk.turn:
+            recording = await asyncio.to_thread(take.edited_recording)
         found = await asyncio.to_thread(stages.suspicions, recording, self._progress)
         self.desk.hub.tell(telling.solved(take, "swaps", found))
 
@@ -189,7 +190,7 @@ class Background:
         edits = Edits(edits.recording, kept, (), settings or edits.settings)
         label = message.path or ("other settings" if settings else "without edits")
         self.compared = await asyncio.to_thread(stages.compared, path, label, edits, self._progress)
-        self.desk.hub.tell(telling.compared(self.compared))
+        self.desk.hub.tell(await asyncio.to_thread(telling.compared, self.compared))
 
 
 def _export_key(take: OpenTake) -> object:

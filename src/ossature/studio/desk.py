@@ -19,6 +19,7 @@ from ossature.studio.folder import Folder
 from ossature.studio.hub import Hub, Page
 from ossature.studio.messages import (
     Cancel,
+    Changed,
     Compare,
     Drag,
     Export,
@@ -35,7 +36,7 @@ from ossature.studio.messages import (
     Welcome,
 )
 from ossature.studio.revisions import Revisions
-from ossature.studio.take import Change, OpenTake
+from ossature.studio.take import OpenTake
 from ossature.studio.telling import changed, opened
 from ossature.values.edits import SetPose
 
@@ -126,8 +127,7 @@ class Desk:
             return
         async with self.turn:
             take = self.need_take()
-            change = await asyncio.to_thread(_changing(take, message))
-            told = changed(take, change, undone=isinstance(message, Undo))
+            told = await asyncio.to_thread(_changing, take, message)
             answer = msgspec.structs.replace(told, id=message.id)
             self._remember(message.id, answer)
             page.tell(answer)
@@ -197,14 +197,15 @@ def _decoded(text: str) -> FromPage:
         raise BadValue(f"this message is not understood: {error}") from None
 
 
-def _changing(take: OpenTake, message: MakeEdit | Undo | Redo) -> Callable[[], Change]:
+def _changing(take: OpenTake, message: MakeEdit | Undo | Redo) -> Changed:
     match message:
         case MakeEdit():
-            return lambda: take.make(message.edit, message.revision)
+            change = take.make(message.edit, message.revision)
         case Undo():
-            return lambda: take.undo(message.revision)
+            change = take.undo(message.revision)
         case Redo():
-            return lambda: take.redo(message.revision)
+            change = take.redo(message.revision)
+    return changed(take, change, undone=isinstance(message, Undo))
 
 
 def _posed(take: OpenTake, message: Drag | Slide) -> Pose:

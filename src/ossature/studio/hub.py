@@ -21,13 +21,14 @@ class Page:
         self.pulling: asyncio.Task[None] | None = None
 
     def tell(self, message: ToPage) -> None:
-        self._put(msgspec.json.encode(message).decode())
+        self.put(msgspec.json.encode(message).decode())
 
     def close(self) -> None:
         """Ends the page's sending once all before is sent."""
-        self._put(None)
+        self.put(None)
 
-    def _put(self, text: str | None) -> None:
+    def put(self, text: str | None) -> None:
+        """A message already as text, or None for the end."""
         if self.waiting.full():  # nobody listens: start afresh and end
             while not self.waiting.empty():
                 self.waiting.get_nowait()
@@ -66,4 +67,4 @@ class Hub:
     def _tell(self, message: ToPage) -> None:
         text = msgspec.json.encode(message).decode()
         for page in self.pages:
-            page._put(text)
+            page.put(text)

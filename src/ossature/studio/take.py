@@ -3,19 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ossature.clean.draft import Draft
-from ossature.errors import NotEnoughData, UnknownName
+from ossature.errors import BadValue, NotEnoughData, UnknownName
 from ossature.formats import read
 from ossature.formats.edits_json import digest, edits_path, read_edits, write_edits
-from ossature.pipeline import Solved
+from ossature.pipeline import Solved, summary_of
 from ossature.pipeline.by_hand import MotionEdit
 from ossature.pipeline.edited import as_solved, options_of, turned_upright
 from ossature.pipeline.reporting import motion_spans
 from ossature.pipeline.rig_edits import check_parent
 from ossature.report.data import Span
+from ossature.studio.figures import figure_of
+from ossature.studio.messages import Figure
 from ossature.studio.motion_draft import MotionDraft
 from ossature.studio.revisions import Revisions
 from ossature.values import Motion, Recording, Take
@@ -85,6 +88,8 @@ class OpenTake:
         """File of the character that is moved instead of the performer's own rig."""
         self.found: list[Span] = []
         """What the last solve found for the timeline."""
+        self.figure: Figure | None = None
+        self.summary: dict[str, Any] | None = None
         self._solved_from: object = None
         self._draft: Draft | None = None
         self._motion: MotionDraft | None = None
@@ -168,8 +173,9 @@ class OpenTake:
                 if isinstance(edit, MotionEdit):
                     draft.apply(edit)
         self.solved, self._motion, self._solved_from = solved, draft, key
-        # slow for long takes, and no edit by hand changes what the recording itself shows
+        # slow for long takes, so once for all pages; no edit by hand changes what was found
         self.found = motion_spans(solved.motion, ())
+        self.figure, self.summary = figure_of(solved.motion), summary_of(solved)
 
     def make(self, edit: Edit, seen: int) -> Change:
         """Make an edit that a page asks for, having seen revision ``seen``."""
@@ -228,6 +234,8 @@ class OpenTake:
             self._look_again(patch.first, patch.last, patch.markers)
             return Change(edit, patch.markers, patch.first, patch.last)
         if isinstance(edit, MotionEdit):
+            if self.character is not None:
+                raise BadValue("poses and plants belong to the performer's own rig; solve it first")
             patch = self.motion_draft().apply(edit)
             return Change(edit, (), patch.first, patch.last, moved=True)
         self._check_names(edit)

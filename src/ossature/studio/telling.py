@@ -37,9 +37,9 @@ def opened(take: OpenTake) -> Opened:
         problems=source.problems,
         markers=take_markers(take.names, take.seen, solved, range(len(take.names))),
         spans=tuple(spans_of(take)),
-        figure=None if solved is None else figure_of(solved.motion),
+        figure=take.figure,
         state=state_of(take),
-        summary=None if solved is None else summary_of(solved),
+        summary=take.summary,
     )
 
 
@@ -61,8 +61,8 @@ def solved(take: OpenTake, stage: str, found: Sequence[Span] = ()) -> Solved:
     done = take.solved
     return Solved(
         stage,
-        Figure() if done is None else figure_of(done.motion),
-        {} if done is None else summary_of(done),
+        take.figure or Figure(),
+        take.summary or {},
         take_markers(take.names, take.seen, done, range(len(take.names))),
         (*spans_of(take), *found),
         state_of(take),
