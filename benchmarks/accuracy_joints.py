@@ -310,26 +310,26 @@ def events() -> str:
 
 def honesty(seeds: int = 4) -> str:
     """Errors in units of the stated deviation; nothing was set on these seeds."""
-    rows = []
-    for label, scene in skin_models.SCENES.items():
-        rest, mean = [], []
-        for seed in range(900, 900 + seeds):
-            bodies, noise, worn = scene(seed)
-            found = joints(bodies, noise=noise)
-            rest += skin_models.scores(found, worn, bodies, at_rest=True)
-            mean += skin_models.scores(found, worn, bodies, at_rest=False)
-        told = [_told(rest), _told(mean)]
-        rows.append([label, *told[0], *told[1], len(mean)])
-        print(rows[-1], flush=True)
+    return honesty_text([honesty_row(label, seeds) for label in skin_models.SCENES], seeds)
+
+
+def honesty_row(label: str, seeds: int) -> Row:
+    scene = skin_models.SCENES[label]
+    takes = [skin_models.scores(scene, seed) for seed in range(900, 900 + seeds)]
+    rest, mean = ([score for take in takes for score in take[k]] for k in (0, 1))
+    return [label, *_told(rest), *_told(mean), len(mean)]
+
+
+def honesty_text(rows: list[Row], seeds: int) -> str:
     head = ["scene", "z rms", "median", "95 %", "z rms, mean place", "median", "95 %", "joints"]
     return f"""\
 `python benchmarks/accuracy_joints.py honesty`: distance of the joints from their true places in
-units of the stated deviation (six coordinates, so 1 is honest and less is cautious), joints that
-the hierarchy got right, {seeds} takes each, on seeds that nothing was set on. The first three
-columns compare with the place in the sensor as it was strapped on, the others with its mean over
-the take: skin also moves a sensor for good. Skin of *x* mm follows the angles of the joints
-beside it and turns the sensor by up to *x* / 100 rad; *squares* follow their squares, *jelly*
-swings after accelerations, *straps* wander at random.
+units of the stated deviation (six coordinates, so 1 is honest and less is cautious), {seeds} takes
+each, hierarchy given, on seeds that nothing was set on. The first three columns compare with the
+place in the sensor as it was strapped on, the others with its mean over the take: skin also moves
+a sensor for good. Skin of *x* mm follows the angles of the joints beside it and turns the sensor
+by up to *x* / 100 rad; *squares* follow their squares, *jelly* swings after accelerations, *straps*
+wander at random. Before skin had a model of its own, z was 10 in the walk with 10 mm.
 
 {page.table(head, rows)}"""
 

@@ -12,10 +12,12 @@ import numpy as np
 
 from ossature import synth
 from ossature.bodies.track import track
+from ossature.joints.find import solve
+from ossature.joints.finish import finish_joints
 from ossature.joints.noise import PoseNoise
 from ossature.joints.source import cluster_noise
 from ossature.maths import quat
-from ossature.values import Bodies, Joints, Skeleton
+from ossature.values import Bodies, Skeleton
 
 DEGREE = np.radians(1.0)
 MAGNETIC = {"noise": 0.004, "moving_noise": 0.007, "orientation_noise": DEGREE}
@@ -125,20 +127,26 @@ def _in_clusters() -> Skeleton:
     return replace(human, bodies=tuple(bodies))
 
 
-def scores(found: Joints, worn: Worn, bodies: Bodies, *, at_rest: bool) -> list[float]:
-    """Errors of the joints in units of their deviations, one number per right joint."""
+def scores(scene: Scene, seed: int) -> tuple[list[float], list[float]]:
+    """Errors of a take's joints in units of their deviations, one number per joint.
+
+    From the place in the sensor as it was strapped on (none for markers), and from its mean over
+    the take. The hierarchy is given.
+    """
+    bodies, noise, worn = scene(seed)
     skeleton = worn.truth.skeleton
-    if at_rest and worn.truth.placement is None:
-        return []
-    told = []
-    for link in found.connections:
-        lower = link.child if skeleton.body(link.child).parent == link.parent else link.parent
-        if skeleton.body(lower).parent not in (link.child, link.parent):
-            continue
-        place = _strapped if at_rest else _mean_place
-        truth = [place(worn, bodies, name, lower) for name in (link.child, link.parent)]
-        error = np.concatenate([link.in_child, link.in_parent]) - np.concatenate(truth)
-        told.append(float(np.sqrt(error @ np.linalg.solve(link.covariance, error) / 6.0)))
+    parents = {body.name: body.parent for body in skeleton.bodies if body.parent}
+    solution = solve(bodies, parents=parents, noise=noise)
+    told: tuple[list[float], list[float]] = ([], [])
+    for joint in finish_joints(bodies, solution.noise, solution.fits, solution.order):
+        ends = [bodies.names[joint.child], bodies.names[joint.parent]]
+        lower = ends[0] if parents.get(ends[0]) == ends[1] else ends[1]
+        for place, scores in zip((_strapped, _mean_place), told, strict=True):
+            if place is _mean_place or worn.truth.placement is not None:
+                truth = np.concatenate([place(worn, bodies, name, lower) for name in ends])
+                error = joint.centres - truth
+                square = error @ np.linalg.solve(joint.covariance, error) / 6.0
+                scores.append(float(np.sqrt(square)))
     return told
 
 
