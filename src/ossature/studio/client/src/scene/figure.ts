@@ -61,7 +61,8 @@ export class FigureLayer implements Layer {
     const vertices = this.object.geometry.attributes.position;
     for (let i = 0; i < vertices.count; i += SAMPLED) {
       place.fromBufferAttribute(vertices, i);
-      box.expandByPoint(this.object.applyBoneTransform(i, place));
+      this.object.applyBoneTransform(i, place);
+      if (Number.isFinite(place.x)) box.expandByPoint(place); // poses may still be on their way
     }
   }
 

@@ -3,7 +3,7 @@
 import { button, toggle } from "../dom";
 import { type Blocks } from "./blocks";
 import { CurveCanvas } from "./curve_canvas";
-import { CurvePlots } from "./curve_plots";
+import { CHANNELS, CurvePlots } from "./curve_plots";
 import { choice, make, number } from "./elements";
 import { type FrameWindow } from "./frame_window";
 import { type Session } from "./session";
@@ -33,6 +33,7 @@ export class CurvePanel {
   private readonly needSelection: HTMLButtonElement[] = [];
   private markers: number[] = [];
   private overlay = true;
+  private offShown = false;
   private before: Float32Array | null = null;
   /** What the plots show, so that it is fetched only once. */
   private shown: { points: Blocks | null | undefined; marker: number } = {
@@ -52,6 +53,7 @@ export class CurvePanel {
       this.plots.take(first, last);
     });
     session.on("opened", () => this.listPartners());
+    session.on("solved", () => void this.fetchOff());
     this.tellRange();
   }
 
@@ -73,6 +75,7 @@ export class CurvePanel {
     this.plots.setCurve(this.marker < 0 ? null : (side?.points ?? null), this.marker);
     this.plots.setBefore(null);
     if (side?.points && this.marker >= 0) void this.fetchBefore(this.marker);
+    void this.fetchOff();
   }
 
   private get marker(): number {
@@ -98,6 +101,20 @@ export class CurvePanel {
     if (shown !== this.shown) return;
     this.before = new Float32Array(bytes);
     this.plots.setBefore(this.overlay ? this.before : null);
+  }
+
+  private setOff(on: boolean): void {
+    this.offShown = on;
+    this.plots.setShown(CHANNELS.indexOf("off"), on);
+    void this.fetchOff();
+  }
+
+  private async fetchOff(): Promise<void> {
+    const { shown } = this;
+    this.plots.setOff(null);
+    if (!this.offShown || this.marker < 0 || !this.session.state.solved) return;
+    const bytes = await fetchArray("residuals", { only: this.marker });
+    if (shown === this.shown) this.plots.setOff(new Float32Array(bytes));
   }
 
   private filter(): void {
@@ -129,9 +146,11 @@ export class CurvePanel {
 
   private tools(): HTMLElement {
     const row = make("div", { class: "tools", role: "toolbar", "aria-label": "Curve tools" });
-    const channels = ["x", "y", "z"].map((name, i) =>
+    const channels = CHANNELS.slice(0, 3).map((name, i) =>
       toggle(name, (on) => this.plots.setShown(i, on)),
     );
+    const off = toggle("off", (on) => this.setOff(on), false);
+    off.title = "How far the marker is from the solved model";
     const cut = button("Cut", () => this.cut(), "Take the selected samples out (Delete)");
     const swap = button("Swap", () => this.swap(), "Exchange the labels in the selected frames");
     this.needSelection.push(cut, swap);
@@ -142,6 +161,7 @@ export class CurvePanel {
       this.title,
       group(
         ...channels,
+        off,
         toggle("before", (on) => this.setOverlay(on)),
       ),
       this.range,

@@ -1,4 +1,5 @@
-// Three plots under one another, x, y and z of one marker, as it is and as it was before.
+// Plots under one another: x, y and z of one marker as it is and as it was before, and how far it
+// is from the model.
 
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -8,7 +9,8 @@ import { make } from "./elements";
 import { type Window, places, thin } from "./thin";
 
 export const AXIS_WIDTH = 56;
-const CHANNELS = ["x", "y", "z"];
+export const CHANNELS = ["x", "y", "z", "off"];
+const OFF = 3;
 
 export class CurvePlots {
   readonly element = make("div", { class: "plots" });
@@ -16,7 +18,7 @@ export class CurvePlots {
     make("div", { class: "plot", "data-channel": name }),
   );
   private plots: uPlot[] = [];
-  private readonly shown = [true, true, true];
+  private readonly shown = [true, true, true, false];
   private window: Window = { first: 0, last: 0 };
   private queued = false;
   private blocks: Blocks | null = null;
@@ -24,9 +26,11 @@ export class CurvePlots {
   /** The marker's own x, y, z, frame by frame: side by side, so that drawing need not jump. */
   private curve = new Float32Array(0);
   private before: Float32Array | null = null;
+  private off: Float32Array | null = null;
 
   constructor(private readonly onSize: () => void) {
     this.element.append(...this.hosts);
+    this.hosts[OFF].hidden = true;
     onTheme(() => this.build()); // colours are drawn into the canvas
     new ResizeObserver(() => this.resize()).observe(this.element);
   }
@@ -45,6 +49,12 @@ export class CurvePlots {
   /** The untouched curve that lies beneath, or none. */
   setBefore(before: Float32Array | null): void {
     this.before = before;
+    this.draw();
+  }
+
+  /** Distance from the model, frame by frame, or none. */
+  setOff(off: Float32Array | null): void {
+    this.off = off;
     this.draw();
   }
 
@@ -84,16 +94,19 @@ export class CurvePlots {
     const x = places(this.window, this.columns);
     this.plots.forEach((plot, channel) => {
       if (!this.shown[channel]) return;
-      const now = this.thinned(this.curve, channel);
-      plot.setData([x, where(this.thinned(this.before, channel), now), now], false);
+      if (channel === OFF) plot.setData([x, [], this.thinned(this.off, 0, 1)], false);
+      else {
+        const now = this.thinned(this.curve, channel);
+        plot.setData([x, where(this.thinned(this.before, channel), now), now], false);
+      }
       plot.setScale("x", { min: this.window.first, max: Math.max(this.window.last, 1) });
     });
   }
 
   /** Millimetres at the places that are drawn. */
-  private thinned(values: Float32Array | null, channel: number): (number | null)[] {
+  private thinned(values: Float32Array | null, at: number, stride = 3): (number | null)[] {
     if (values === null || values.length === 0) return [];
-    return thin(values, channel, 3, this.window, this.columns).map((v) => v && 1000 * v);
+    return thin(values, at, stride, this.window, this.columns).map((v) => v && 1000 * v);
   }
 
   private build(): void {
