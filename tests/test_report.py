@@ -6,6 +6,8 @@ import re
 import zipfile
 import zlib
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +18,10 @@ from ossature import pipeline, synth
 from ossature.cli import ossature
 from ossature.errors import NotEnoughData
 from ossature.formats import write
+from ossature.joints import joints
 from ossature.maths import quat
 from ossature.pipeline import summary_of
-from ossature.pipeline.looking import pages_of, view
+from ossature.pipeline.looking import pages_of, show_joints, view
 from ossature.pipeline.reporting import report_of
 from ossature.pipeline.take import Solved
 from ossature.report.data import Packed, ReportData
@@ -38,6 +41,13 @@ def unpacked(packed: Packed) -> np.ndarray:
     change = (folded >> 1).astype(np.int32) ^ -(folded & 1).astype(np.int32)
     whole = np.cumsum(change, axis=0, dtype=np.int32)
     return np.where(whole == packed.missing, np.nan, packed.origin + packed.step * whole)
+
+
+def read_page(path: Path) -> dict[str, Any]:
+    """The data inside a page."""
+    inside = re.search(r'id="ossature-data">(.*?)</script>', path.read_text("utf-8"), re.DOTALL)
+    assert inside
+    return json.loads(inside[1])
 
 
 @pytest.mark.parametrize("step", [1e-4, 1e-7])
@@ -114,8 +124,7 @@ def test_no_text_ends_the_element_it_stands_in(tmp_path):
     )
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert bad not in page and "<script>alert" not in page
-    inside = re.search(r'id="ossature-data">(.*?)</script>', page, re.DOTALL)
-    assert inside and json.loads(inside[1])["warnings"] == [bad]
+    assert read_page(tmp_path / "page.html")["warnings"] == [bad]
 
 
 @pytest.fixture
@@ -170,6 +179,22 @@ def test_rigid_bodies_alone(rng):
     assert [row.parent for row in page.bodies] == [-1, -1]
     assert page.poses is not None and page.poses.joints is not None
     assert_close(unpacked(page.poses.joints), bodies.positions, 1e-4)
+
+
+def test_joints_show_margins_advice_and_both_ideas(tmp_path):
+    script = synth.exercise(seconds=8)
+    bodies = synth.sense(synth.linkage(), script, noise=0.004, orientation_noise=0.017).bodies
+    found = joints(bodies)
+    show_joints(bodies, found, tmp_path)
+    page = read_page(tmp_path / "report.html")
+    decided = {c.child: c.margin for c in found.connections if np.isfinite(c.margin)}
+    shown = {row["name"]: row["margin"] for row in page["bodies"] if row["margin"] is not None}
+    assert shown == pytest.approx(decided) and shown
+    assert page["residuals"][0]["names"] == [c.child for c in found.connections]
+    assert page["residuals"][0]["rms_mm"] == pytest.approx(
+        [1e3 * np.sqrt(np.nanmean(column**2)) for column in found.residuals.T]
+    )
+    assert page["advice"] == [advice.text for advice in found.advice]
 
 
 def test_a_skeleton_that_does_not_move():

@@ -25,7 +25,7 @@ from ossature.pipeline.reporting import (
     title_of,
 )
 from ossature.pose.contacts import contacts_of
-from ossature.report.data import BodyRow, Poses, ReportData
+from ossature.report.data import BodyRow, MarkerRow, Poses, ReportData
 from ossature.report.pack import pack
 from ossature.report.page import write_report
 from ossature.report.rows import (
@@ -94,7 +94,10 @@ def show(motion: Motion, folder: Path, findings: "Findings | None" = None) -> No
 def show_joints(
     bodies: Bodies, found: Joints, folder: Path, measured: Mapping[str, float] | None = None
 ) -> None:
-    """Write report.html of what the joint stage found: margins, residuals, loops, advice."""
+    """Write report.html of what the joint stage found: margins, residuals, loops, advice.
+
+    The bodies' origins, where sensors sit, stand for markers.
+    """
     motion = play_back(bodies, found)
     page = _page(bodies.source.file, None, motion)
     joints = [connection.child for connection in found.connections]
@@ -104,6 +107,8 @@ def show_joints(
     page = structs.replace(
         page,
         bodies=rows,
+        markers=[MarkerRow(name, motion.skeleton.index(name)) for name in bodies.names],
+        points=pack(bodies.positions[:: page.stride], PLACE),
         residuals=[
             distances("both bodies' ideas of a joint", joints, found.residuals, page.stride)
         ],
