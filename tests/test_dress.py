@@ -215,3 +215,37 @@ def test_a_broken_skin_is_refused(tmp_path, change):
     (tmp_path / "bad.glb").write_bytes(pack(msgspec.convert(gltf, Gltf), binary))
     with pytest.raises(FormatError, match=r"bad\.glb"):
         read_mesh(tmp_path / "bad.glb")
+
+
+def test_a_skin_of_another_program_is_read_in_its_own_world(tmp_path):
+    """Without our extras, in centimetres below a node that scales: the same mesh, upright."""
+    first = acted(1.6)
+    skin = lifted(first)
+    write_skinned(tmp_path / "ours.glb", first, skin)
+    gltf, binary = parts(tmp_path / "ours.glb")
+    gltf["asset"].pop("extras")
+    for node in gltf["nodes"]:
+        node.pop("extras", None)
+    gltf["nodes"][0]["scale"] = [0.01, 0.01, 0.01]
+    for node in gltf["nodes"][1:-1]:
+        node["translation"] = [100.0 * x for x in node.get("translation", [0.0, 0.0, 0.0])]
+    data = bytearray(binary)
+    view = gltf["bufferViews"][
+        gltf["accessors"][gltf["skins"][0]["inverseBindMatrices"]]["bufferView"]
+    ]
+    start, size = view["byteOffset"], view["byteLength"]
+    inverse = np.frombuffer(binary, "<f4", size // 4, start).reshape(-1, 4, 4).copy()
+    inverse[:, :, :3] *= 100.0  # columns: metres of the mesh to centimetres of the bones
+    data[start : start + size] = inverse.astype("<f4").tobytes()
+    gltf["animations"] = []
+    (tmp_path / "theirs.glb").write_bytes(pack(msgspec.convert(gltf, Gltf), bytes(data)))
+    mesh = read_mesh(tmp_path / "theirs.glb")
+    assert isinstance(mesh, Skinned)
+    np.testing.assert_allclose(mesh.mesh.vertices, skin.vertices, atol=1e-5)
+    np.testing.assert_allclose(mesh.mesh.joints, skin.joints, atol=1e-5)
+    other = acted(1.8)
+    worn = fitted(mesh, normalise(other))
+    rotations, joints = other.world()
+    moved = worn.moved(rotations[300], joints[300])
+    middles = bone_middles(other.skeleton, joints[300])
+    assert (windings(middles, moved, worn.triangles) > 0.9).all()
