@@ -13,6 +13,8 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 from ossature import pipeline, synth
+from ossature.joints import joints
+from ossature.pipeline.looking import show_joints
 from ossature.values import Take
 
 PICTURES = Path(__file__).parent / "pictures"
@@ -45,6 +47,17 @@ def make_report(folder: Path) -> Path:
     return folder / "report.html"
 
 
+def make_joints_report(folder: Path) -> Path:
+    """Six sensors on a linkage: what is joined to what, and how clearly."""
+    script = synth.exercise(seconds=20)
+    bodies = synth.sense(
+        synth.linkage(), script, noise=0.004, orientation_noise=0.017, seed=2
+    ).bodies
+    folder.mkdir()
+    show_joints(bodies, joints(bodies), folder)
+    return folder / "report.html"
+
+
 def shoot(browser: Any, page: Path, name: str, size: tuple[int, int], scheme: str) -> None:
     window = {"width": size[0], "height": size[1]}
     context = browser.new_context(viewport=window, color_scheme=scheme)
@@ -67,6 +80,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         for name, (size, scheme) in SHOTS.items():
             shoot(browser, page, name, size, scheme)
+        shoot(browser, make_joints_report(Path(folder) / "joints"), "report_joints", DESK, "light")
         browser.close()
 
 
