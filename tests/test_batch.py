@@ -183,7 +183,16 @@ def test_output_inside_the_archive_is_not_searched(tmp_path: Path) -> None:
     for name in ("b/2.csv", "a/1.csv", "out/takes/1.csv", ".git/x"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
+    (tmp_path / "b" / "round").symlink_to(tmp_path, target_is_directory=True)
     assert list(find_files(tmp_path, tmp_path / "out")) == ["a/1.csv", "b/2.csv"]
+
+
+def test_output_must_not_be_the_archive(tmp_path: Path) -> None:
+    with pytest.raises(BadValue, match="give another folder"):
+        batch(tmp_path, tmp_path)
+    with pytest.raises(BadValue, match="is no folder"):
+        batch(tmp_path / "nowhere", tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_names_of_files_never_meet() -> None:

@@ -13,17 +13,23 @@ def find_files(folder: Path, output: Path) -> Iterator[str]:
     """Paths below ``folder``, sorted; hidden ones and all that the batch wrote are left out."""
     if not folder.is_dir():
         raise BadValue(f"{folder} is no folder; give the one that holds the takes")
-    own = output.resolve()
-    for path in _walk(folder, own):
+    if folder.resolve() == output.resolve():
+        raise BadValue(
+            f"the results cannot go to {output}: it holds the takes; give another folder"
+        )
+    for path in _walk(folder, {output.resolve()}):
         yield path.relative_to(folder).as_posix()
 
 
-def _walk(folder: Path, own: Path) -> Iterator[Path]:
+def _walk(folder: Path, done: set[Path]) -> Iterator[Path]:
+    """Files below a folder; one in ``done`` is not entered, so links cannot lead in circles."""
+    done.add(folder.resolve())
     for path in sorted(folder.iterdir()):
-        if path.name.startswith(".") or path.resolve() == own:
+        if path.name.startswith("."):
             continue
         if path.is_dir() and path.suffix != ".oss":  # such a folder is one take
-            yield from _walk(path, own)
+            if path.resolve() not in done:
+                yield from _walk(path, done)
         elif path.exists():
             yield path
 

@@ -75,17 +75,17 @@ class TakeJob(Job):
 
 
 def stamp(path: Path) -> tuple[int, int]:
-    """Size and time of change of a file, or of the folder that stands for one."""
-    status = (path / FOLDER_INDEX if path.is_dir() else path).stat()
+    """Size and time of change of a file, or of the folder that stands for one; −1 if it is gone."""
+    try:
+        status = (path / FOLDER_INDEX if path.is_dir() else path).stat()
+    except OSError:
+        return -1, -1
     return status.st_size, status.st_mtime_ns
 
 
 def survey(job: SurveyJob) -> Survey:
     """Read a file once: whose it is, its hash, and a sample of its frames."""
-    path = job.places.recording(job.take)
-    size, modified = stamp(path)
-    looking = job.options.looking()
-    found = Survey(take=job.take, size=size, modified_ns=modified, looking=looking)
+    path, found = job.places.recording(job.take), survey_record(job)
     with whole_folder(job.places.survey(job.take), job.places.unfinished) as folder:
         facts, problem = _attempt(folder, lambda: _facts(job, path, folder))
         if problem is not None:
@@ -93,6 +93,18 @@ def survey(job: SurveyJob) -> Survey:
         found = msgspec.structs.replace(found, **(facts or {}))
         write_record(folder, found)
     return found
+
+
+def survey_record(job: SurveyJob, problem: str = "") -> Survey:
+    """A survey's record before anything is known of the file."""
+    size, modified = stamp(job.places.recording(job.take))
+    return Survey(
+        take=job.take,
+        size=size,
+        modified_ns=modified,
+        looking=job.options.looking(),
+        problem=problem,
+    )
 
 
 def _facts(job: SurveyJob, path: Path, folder: Path) -> dict:

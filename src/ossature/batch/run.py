@@ -22,6 +22,7 @@ from ossature.batch.places import Places, only_one, read_record, whole_folder, w
 from ossature.batch.progress import Meter, Say
 from ossature.batch.records import Quality, SubjectRecord, Survey, TakeRecord
 from ossature.batch.workers import Lost, Timed, Workers, cluster, pool
+from ossature.errors import OssatureError
 from ossature.pipeline.passport import MOST_FRAMES
 from ossature.values.passport import Origin
 
@@ -110,7 +111,12 @@ def _batch(
     team: AbstractContextManager[Workers] = cluster(scheduler) if scheduler else pool(workers)
     with only_one(places), team as hands:
         shutil.rmtree(places.unfinished, ignore_errors=True)
-        yield _Run(places, options or BatchOptions(), hands, progress)
+        try:
+            yield _Run(places, options or BatchOptions(), hands, progress)
+        except OSError as error:
+            raise OssatureError(
+                f"cannot go on in {places.output}: {error}; what is done is kept"
+            ) from error
 
 
 class _Run:
@@ -156,10 +162,8 @@ class _Run:
         ]
         for job, result in self._each(jobs.survey, wanted, "looking at", lambda job: job.take):
             if isinstance(result, Lost):
-                size, modified = jobs.stamp(self._places.recording(job.take))
-                result = Survey(
-                    take=job.take, size=size, modified_ns=modified, problem=result.reason
-                )
+                result = jobs.survey_record(job, problem=result.reason)
+                self._keep(self._places.survey(job.take), result)
             found[job.take] = result
         return [survey for survey in found.values() if survey is not None]
 
@@ -277,9 +281,13 @@ class _Run:
     def _give_up(self, job: TakeJob, lost: Lost) -> TakeRecord:
         """A take that kills its workers is done, as one that failed."""
         record = msgspec.structs.replace(job.record, problem=lost.reason)
-        with whole_folder(self._places.take(record.take), self._places.unfinished) as folder:
-            write_record(folder, record)
+        self._keep(self._places.take(record.take), record)
         return record
+
+    def _keep(self, target: Path, record: msgspec.Struct) -> None:
+        """A folder that holds nothing but what is known of a job that came to nothing."""
+        with whole_folder(target, self._places.unfinished) as folder:
+            write_record(folder, record)
 
     def _each(
         self,

@@ -1,6 +1,7 @@
 """Who does the jobs: processes of this machine, or the workers of a dask scheduler."""
 
 import os
+import signal
 import socket
 import threading
 import time
@@ -126,7 +127,7 @@ def pool(n: int | None) -> Iterator[Workers]:
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))  # processes read it when they start
     workers = Workers(
-        lambda: ProcessPoolExecutor(n, get_context("spawn"), initializer=end_with_parent),
+        lambda: ProcessPoolExecutor(n, get_context("spawn"), initializer=prepare_worker),
         lambda: n + 1,
     )
     try:
@@ -137,8 +138,9 @@ def pool(n: int | None) -> Iterator[Workers]:
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
-def end_with_parent() -> None:
-    """A worker whose coordinator was killed must not go on waiting for it."""
+def prepare_worker() -> None:
+    """Leave Ctrl-C to the coordinator, and end with it: nobody waits for a worker without one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     assert parent is not None
 

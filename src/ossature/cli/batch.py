@@ -1,5 +1,6 @@
 """ossature batch"""
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -76,12 +77,16 @@ def batch(
         retry=retry,
     )
     run = stage.watch if watch else _once
-    with now_and_then() as saying:
-        for done in run(
-            folder, output, options=asked, workers=workers, scheduler=scheduler, progress=saying
-        ):
-            click.echo(_json(done) if as_json else _told(done))
-            click.echo(output / "index.html", err=as_json)
+    try:
+        with now_and_then() as saying:
+            for done in run(
+                folder, output, options=asked, workers=workers, scheduler=scheduler, progress=saying
+            ):
+                click.echo(_json(done) if as_json else _told(done))
+                click.echo(output / "index.html", err=as_json)
+    except KeyboardInterrupt:
+        click.echo("stopped; what is done is kept: run it again to go on", err=True)
+        sys.exit(0 if watch else 1)
 
 
 def _once(folder: Path, output: Path, **asked) -> Iterator:
