@@ -19,6 +19,7 @@ import { BlockCloud, BlockPoses, LiveCloud, OnePose, rowOf } from "./sources";
 import { TrailLayer } from "./trail";
 
 const CLICK = 4;
+const ROOM = 1.15;
 const GLANCES = 60;
 const MOST_TAGS = 8;
 const SKIN_OPACITY = 0.55;
@@ -132,6 +133,10 @@ export class View {
 
   lookAtAll(): void {
     this.stage.lookAtAll();
+    const { camera, controls } = this.stage;
+    // the switches lie over the top of the view
+    camera.position.sub(controls.target).multiplyScalar(ROOM).add(controls.target);
+    controls.update();
     this.handles.show(this.frame);
     this.placeTags();
   }
