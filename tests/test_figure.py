@@ -25,6 +25,8 @@ RIGS = {
     "linkage": synth.linkage(),
     "chain": CHAIN,
     "lone": Skeleton((Body("a", None, Joint("free")),)),
+    "two in one place": Skeleton((Body("a", None, Joint("free")), Body("b", None, Joint("free")))),
+    "a bone of no length": Skeleton((Body("a", None, Joint("free")), Body("b", "a"))),
 }
 
 

@@ -58,6 +58,9 @@ def figure_of(skeleton: Skeleton, pose: Array | None = None) -> SkinnedMesh:
     finest = _finest(pieces)
     cell = max(1.5 * float(np.sqrt(3.0 * _area(pieces) / TRIANGLES)), finest)
     vertices, quads, flesh = _surface(placed, pieces, kin, cell)
+    if not len(quads):  # limbs that lie in each other leave nothing between their slits
+        kin = np.zeros_like(kin)
+        vertices, quads, flesh = _surface(placed, pieces, kin, cell)
     goal = TRIANGLES  # the first, coarse one only tells how much surface there is
     while goal == TRIANGLES or 2 * len(quads) > MOST:
         cell = max(cell * float(np.sqrt(2 * len(quads) / goal)), finest)
@@ -158,7 +161,7 @@ def _without_crumbs(vertices: Array, quads: np.ndarray) -> tuple[Array, np.ndarr
     joined = coo_array((np.ones(len(edges)), edges.T), shape=(len(vertices), len(vertices)))
     _, piece = connected_components(joined, directed=False)
     size = np.bincount(piece)
-    kept = size[piece] >= min(CRUMB, size.max())
+    kept = size[piece] >= min(CRUMB, size.max(initial=0))
     numbers = np.cumsum(kept) - 1
     return vertices[kept], numbers[quads[kept[quads[:, 0]]]]
 
