@@ -116,6 +116,8 @@ def _turning(positions: np.ndarray) -> Bodies:
     return Bodies(positions, turns, names, 60)
 
 
+UNSEEN = np.full((50, 2, 3), np.nan)
+UNSEEN[:3] = np.random.default_rng(2).normal(size=(3, 2, 3))
 TWICE = np.random.default_rng(1).normal(size=(50, 1, 3)).repeat(2, axis=1)
 
 
@@ -126,6 +128,7 @@ TWICE = np.random.default_rng(1).normal(size=(50, 1, 3)).repeat(2, axis=1)
         (_still(3), "nothing moves"),
         (_turning(np.zeros((50, 2, 3))), "orientations but no positions"),
         (_turning(TWICE), "are the same sensor twice"),
+        (_turning(UNSEEN), "never or hardly seen"),
     ],
 )
 def test_bad_takes_are_one_line(run, folder, bodies, says):
