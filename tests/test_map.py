@@ -17,11 +17,12 @@ from ossature.maths import quat
 from ossature.pipeline.mapping import Corrections, MapOptions, fix_feet, map_to, read_corrections
 from ossature.pipeline.take import solve
 from ossature.pose.attach import figure_at_rest, own_attachments, transfer
+from ossature.pose.bounds import hold_within
 from ossature.pose.equilibrium import Pulls, firm_bounds, let_go_and_settle, posture_weights
 from ossature.pose.masses import body_masses, standing_height
 from ossature.pose.pins import Hold, Keep
 from ossature.synth.performers import scaled
-from ossature.values import Body, Joint, Skeleton
+from ossature.values import Body, Cone, Joint, Limits, Skeleton
 
 
 def take_of(recording):
@@ -114,6 +115,48 @@ def test_both_modes_rest_at_the_same_pose():
     lag = np.linalg.norm(still.motion.world()[1] - moved.motion.world()[1], axis=-1)
     assert 1e3 * lag.max() < 1.0
     assert moved.motion.held == ()
+
+
+def with_cones(skeleton, names):
+    """The skeleton with cones of 12° about the rest, which a walk leaves, on some joints."""
+    half_angle = np.radians(12.0)
+    around = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
+    cone = Cone(
+        quat.identity(),
+        np.array([0.0, 0.0, -1.0]),
+        np.array([[1.0, 0.0, 0.0], [0.0, -1.0, 0.0]]),
+        np.full(2, half_angle),
+        half_angle * np.stack([np.cos(around), np.sin(around)], axis=-1),
+        (-0.1, 0.1),
+    )
+    bodies = [
+        replace(body, joint=replace(body.joint, limits=Limits(cone=cone)))
+        if body.name in names
+        else body
+        for body in skeleton.bodies
+    ]
+    return replace(skeleton, bodies=tuple(bodies))
+
+
+def test_both_modes_keep_cones():
+    pytest.importorskip("mujoco")
+    take = synth.perform(synth.human(), synth.walk(0.4), noise=0.001, seed=4)
+    names = ("left_thigh", "left_upper_arm")
+    rig = with_cones(take.truth.skeleton, names)
+    columns = [rig.index(name) for name in names]
+
+    def outside(rotations):
+        turn = quat.angle(quat.between(rotations, hold_within(rig, rotations)))
+        return np.degrees(turn[:, columns].max())
+
+    assert outside(take.truth.motion.rotations) > 15.0
+    motions = [
+        map_to(take_of(take.recording), rig, options=MapOptions(mode=mode, contacts=False)).motion
+        for mode in ("equilibrium", "dynamics")
+    ]
+    assert max(outside(motion.rotations) for motion in motions) < 0.5
+    apart = np.degrees(quat.angle(quat.between(*(motion.rotations for motion in motions))))
+    assert np.sqrt(np.mean(apart**2)) < 1.5  # 0.7: the simulation slides slowly along an edge
 
 
 def test_dynamics_survives_markers_that_jump():

@@ -18,6 +18,7 @@ from ossature.pose.physics import (
     Model,
     build_model,
     get_pose,
+    keep_within,
     put_pose,
     set_stiffness,
 )
@@ -125,6 +126,7 @@ def _settle(model: Model, n_steps: int) -> int:
     """Steps until nothing moves, at most ``n_steps``; −1 if it runs away."""
     step, data = model.mujoco.mj_step, model.data
     for taken in range(1, n_steps + 1):
+        keep_within(model)
         step(model.model, data)
         fastest = float(np.abs(data.qvel).max())
         if not fastest < RUNAWAY:  # NaN runs away too

@@ -15,9 +15,11 @@ import numpy as np
 
 from ossature.errors import BadValue, MissingExtra
 from ossature.maths import quat
+from ossature.pose.bounds import make_bounds
 from ossature.pose.equilibrium import LIMIT
 from ossature.pose.masses import bone_lengths
 from ossature.pose.start import on_joints, universal_angles
+from ossature.pose.stops import STIFF, Stops, add_stops, cones_of, find_stops, hang_stops
 from ossature.pose.tree import IN_BODY, Rig, Tree
 from ossature.values import Joint, Skeleton
 from ossature.values.arrays import Array
@@ -49,6 +51,8 @@ class Model:
     """(n_points,) row of each point's target."""
     softness: Array
     """(n_points,) inverse inertia that MuJoCo reckons each spring meets."""
+    stops: Stops
+    """What keeps joints within their cones."""
 
 
 def load_mujoco() -> ModuleType:
@@ -85,6 +89,8 @@ def build_model(
         above = spec.worldbody if parent < 0 else added[parent]
         added.append(_add_body(mujoco, above, index, skeleton, rig, masses, posture))
     _add_springs(mujoco, spec, added, rig)
+    cones = cones_of(make_bounds(skeleton))
+    add_stops(mujoco, spec, added, skeleton, cones)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # it warns of models that it cannot move
@@ -92,13 +98,15 @@ def build_model(
     except (ValueError, UserWarning) as error:
         first = str(error).splitlines()[0]
         raise BadValue(f"MuJoCo refuses the skeleton {skeleton.subject!r}: {first}") from None
-    return _compiled(mujoco, model, rig, rest)
+    return _compiled(mujoco, model, rig, rest, find_stops(model, skeleton, cones))
 
 
 def set_stiffness(model: Model, weights: Array) -> None:
     """Give every spring its stiffness against a marker's, (n_points,); 0 lets go."""
-    model.data.eq_active[:] = weights > 0.0
-    _make_springs(model.model.eq_solref, model.model.eq_solimp, weights, model.softness)
+    own = slice(len(weights))
+    model.data.eq_active[own] = weights > 0.0
+    solref, solimp = model.model.eq_solref[own], model.model.eq_solimp[own]
+    _make_springs(solref, solimp, weights, model.softness)
 
 
 def _make_springs(solref: Array, solimp: Array, weights: Array, softness: Array) -> None:
@@ -109,6 +117,12 @@ def _make_springs(solref: Array, solimp: Array, weights: Array, softness: Array)
     # written so that aref = −B v − K r with the same K and B whatever the firmness is
     solref[:, 0] = -firm / SETTLING**2
     solref[:, 1] = -2.0 * firm / SETTLING
+
+
+def keep_within(model: Model) -> None:
+    """Let the limits of cones pull where the state is outside them."""
+    if len(model.stops.bodies):
+        hang_stops(model.stops, model.model, model.data, model.data.xquat[model.bodies])
 
 
 def put_pose(model: Model, rotations: Array, root: Array) -> None:
@@ -200,7 +214,7 @@ def _add_springs(mujoco: ModuleType, spec: Any, bodies: list[Any], rig: Rig) -> 
         spring.name1, spring.name2 = f"to{point}", f"at{point}"
 
 
-def _compiled(mujoco: ModuleType, model: Any, rig: Rig, rest: Array) -> Model:
+def _compiled(mujoco: ModuleType, model: Any, rig: Rig, rest: Array, stops: Stops) -> Model:
     data = mujoco.MjData(model)
     bodies = np.array([model.body(f"b{i}").id for i in range(rig.tree.n_bodies)])
     points = range(rig.tree.n_markers)
@@ -212,7 +226,12 @@ def _compiled(mujoco: ModuleType, model: Any, rig: Rig, rest: Array) -> Model:
     joints = np.maximum(model.body_jntadr[bodies], 0)  # a fixed body has none, and needs none
     first = model.jnt_qposadr[joints]
     softness = np.maximum(softness, 1e-9)
-    built = Model(mujoco, model, data, rig.tree, bodies, first, mocap, softness)
+    built = Model(mujoco, model, data, rig.tree, bodies, first, mocap, softness, stops)
+    for body, parent, springs in zip(stops.bodies, stops.parents, stops.springs, strict=True):
+        meets = model.body_invweight0[bodies[[body, parent]], 0].sum()
+        solref, solimp = model.eq_solref[springs], model.eq_solimp[springs]
+        _make_springs(solref, solimp, np.full(3, STIFF), np.full(3, max(meets, 1e-9)))
+        model.eq_solref[springs], model.eq_solimp[springs] = solref, solimp
     limits = np.full(model.njnt, LIMIT)
     moving = np.maximum(model.dof_invweight0[model.jnt_dofadr], 1e-9)
     _make_springs(model.jnt_solref, model.jnt_solimp, limits, moving)
