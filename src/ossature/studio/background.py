@@ -5,13 +5,14 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
 from ossature.errors import BadValue, OssatureError
-from ossature.pipeline import Solved, deliver
+from ossature.pipeline import deliver
 from ossature.studio import stages, telling
+from ossature.studio.hub import Hub
 from ossature.studio.messages import (
     Cancelled,
     Compare,
@@ -21,6 +22,7 @@ from ossature.studio.messages import (
     Problem,
     Progress,
     Run,
+    Stage,
 )
 from ossature.studio.take import OpenTake, Shown
 from ossature.values.edits import Edits, Settings
@@ -31,11 +33,33 @@ if TYPE_CHECKING:
 SHARES = {"reading": 0.0, "looking": 0.05, "calibrating": 0.15, "solving": 0.6, "finding": 0.85}
 """How much of a run lies behind when a step begins that starts with this word."""
 
+MOST_WAITING = 8
+"""Jobs that may wait for their turn."""
+
 log = logging.getLogger("ossature.studio")
 
 
 class Stopped(OssatureError):
     """Somebody asked to stop."""
+
+
+class Job:
+    """Something at work, or waiting for its turn."""
+
+    def __init__(self, stage: str, hub: Hub) -> None:
+        self.stage, self._hub = stage, hub
+        self._stop = threading.Event()
+        self.done: asyncio.Task[None] | None = None
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    def say(self, saying: str) -> None:
+        """Told at every step, in the thread that works; ends it where somebody asked to stop."""
+        if self._stop.is_set():
+            raise Stopped(self.stage)
+        share = SHARES.get(saying.partition(" ")[0])
+        self._hub.tell(Progress(self.stage, saying, share))
 
 
 class Background:
@@ -44,37 +68,42 @@ class Background:
     def __init__(self, desk: "Desk") -> None:
         self.desk = desk
         self.compared: Shown | None = None
-        self._task: asyncio.Task[None] | None = None
-        self._stage = ""
+        self._jobs: list[Job] = []
+        """At work first, then those that wait."""
         self._exported: object = None
-        self._stop = threading.Event()
 
     def check_idle(self) -> None:
-        if self._task is not None and not self._task.done():
-            raise BadValue(f"the stage {self._stage} is at work; wait for it, or cancel it first")
+        if self._jobs:
+            stage = self._jobs[0].stage
+            raise BadValue(f"the stage {stage} is at work; wait for it, or cancel it first")
 
     def cancel(self) -> None:
-        """Stop at the next step."""
-        self._stop.set()
+        """Stop at the next step, and forget what waits."""
+        for job in self._jobs:
+            job.stop()
 
     def forget(self) -> None:
         """Another take is open."""
         self.compared = None
 
     def run(self, message: Run) -> None:
-        self._start(message.stage, lambda: self._run(message))
+        """A stage; an older one that is still at work would be out of date and gives way."""
+        for job in self._jobs:
+            if job.stage in get_args(Stage):
+                job.stop()
+        self._start(message.stage, lambda job: self._run(job, message))
 
-    def export(self, message: Export) -> None:
-        self._start("export", lambda: self._export(message.formats))
+    def export(self, message: Export) -> Job:
+        return self._start("export", lambda job: self._export(job, message.formats))
 
     def compare(self, message: Compare) -> None:
-        self._start("compare", lambda: self._compare(message))
+        self._start("compare", lambda job: self._compare(job, message))
 
     async def exported(self, formats: tuple[str, ...]) -> Path:
         """Export now, and the folder that the files are in."""
-        self.export(Export(formats))
-        assert self._task is not None
-        await self._task
+        job = self.export(Export(formats))
+        assert job.done is not None
+        await job.done
         return self.output_folder()
 
     def is_current(self, file: Path) -> bool:
@@ -91,42 +120,47 @@ class Background:
             self.desk.folder.path if take is None else take.path.with_name(f"{take.path.stem}-rig")
         )
 
-    def _start(self, stage: str, work: Callable[[], Awaitable[None]]) -> None:
+    def _start(self, stage: str, work: Callable[[Job], Awaitable[None]]) -> Job:
         self.desk.need_take()
-        self.check_idle()
-        self._stop.clear()
-        self._stage = stage
-        self._task = asyncio.create_task(self._guarded(stage, work))
+        if len(self._jobs) >= MOST_WAITING:
+            raise BadValue("too much is waiting already; cancel it first")
+        job = Job(stage, self.desk.hub)
+        before = [other.done for other in self._jobs if other.done is not None]
+        self._jobs.append(job)
+        job.done = asyncio.create_task(self._in_turn(job, before, work))
+        return job
 
-    async def _guarded(self, stage: str, work: Callable[[], Awaitable[None]]) -> None:
+    async def _in_turn(
+        self, job: Job, before: list[asyncio.Task[None]], work: Callable[[Job], Awaitable[None]]
+    ) -> None:
+        for other in before:
+            await other
         hub = self.desk.hub
         try:
-            await work()
+            job.say("starting")
+            await work(job)
         except Stopped:
-            hub.tell(Cancelled(stage))
+            hub.tell(Cancelled(job.stage))
         except OssatureError as error:
-            hub.tell(Problem(str(error), stage))
+            hub.tell(Problem(str(error), job.stage))
         except MemoryError:
-            hub.tell(Problem("not enough memory for this take", stage))
+            hub.tell(Problem("not enough memory for this take", job.stage))
         except Exception:  # whatever happens inside a stage, the session lives on
-            log.exception("in the stage %s", stage)
-            hub.tell(Problem("something went wrong inside; the edits made so far are safe", stage))
+            log.exception("in the stage %s", job.stage)
+            saying = "something went wrong inside; the edits made so far are safe"
+            hub.tell(Problem(saying, job.stage))
+        finally:
+            self._jobs.remove(job)
 
-    def _progress(self, saying: str) -> None:
-        if self._stop.is_set():
-            raise Stopped(self._stage)
-        share = SHARES.get(saying.partition(" ")[0])
-        self.desk.hub.tell(Progress(self._stage, saying, share))
-
-    async def _run(self, message: Run) -> None:
+    async def _run(self, job: Job, message: Run) -> None:
         take = self.desk.need_take()
         if message.stage == "swaps":
-            await self._look(take)
+            await self._look(job, take)
             return
         async with self.desk.turn:
             take.character = self._character(message)
             take.set_settings(_settings(message, take.settings))
-        await self._solve(take, message.stage)
+        await self._solve(job, take, message.stage)
 
     def _character(self, message: Run) -> Path | None:
         if message.stage != "map":
@@ -136,10 +170,10 @@ class Background:
             raise BadValue(f"there is no file {message.character!r} in the folder")
         return path
 
-    async def _solve(self, take: OpenTake, stage: str) -> None:
+    async def _solve(self, job: Job, take: OpenTake, stage: str) -> None:
         async with self.desk.turn:
             shot = await asyncio.to_thread(stages.snapshot, take)
-        found, posed = await asyncio.to_thread(stages.solve_snapshot, shot, self._progress)
+        found, posed = await asyncio.to_thread(stages.solve_snapshot, shot, job.say)
         async with self.desk.turn:
             if self.desk.take is not take:
                 return
@@ -147,23 +181,25 @@ class Background:
             await asyncio.to_thread(take.install, found, shot.key)
             self.desk.hub.tell(telling.solved(take, stage))
 
-    async def _look(self, take: OpenTake) -> None:
+    async def _look(self, job: Job, take: OpenTake) -> None:
         """Suspicions for the timeline; nothing is changed."""
         async with self.desk.turn:
             recording = await asyncio.to_thread(take.edited_recording)
-        found = await asyncio.to_thread(stages.suspicions, recording, self._progress)
+        found = await asyncio.to_thread(stages.suspicions, recording, job.say)
         self.desk.hub.tell(telling.solved(take, "swaps", found))
 
-    async def _export(self, formats: tuple[str, ...]) -> None:
+    async def _export(self, job: Job, formats: tuple[str, ...]) -> None:
         take = self.desk.need_take()
         if take.solved is None or take.stale:
-            await self._solve(take, "solve")
+            await self._solve(job, take, "solve")
         async with self.desk.turn:
             assert take.solved is not None
             found, shot = take.solved, await asyncio.to_thread(stages.snapshot, take)
             key = _export_key(take)
         folder = self.output_folder()
-        await asyncio.to_thread(self._write, found, shot, folder, formats)
+        job.say("writing")
+        done = await asyncio.to_thread(stages.finished, found, shot)
+        await asyncio.to_thread(deliver, done, folder, formats=formats)
         self._exported = key
         files = tuple(
             ExportedFile(file.name, f"/api/export/{_url_name(file)}", file.stat().st_size)
@@ -172,13 +208,7 @@ class Background:
         )
         self.desk.hub.tell(Exported(str(folder), files))
 
-    def _write(
-        self, found: Solved, shot: stages.Snapshot, folder: Path, formats: tuple[str, ...]
-    ) -> None:
-        self._progress("writing")
-        deliver(stages.finished(found, shot), folder, formats=formats)
-
-    async def _compare(self, message: Compare) -> None:
+    async def _compare(self, job: Job, message: Compare) -> None:
         take = self.desk.need_take()
         settings = message.settings
         if message.path:
@@ -189,7 +219,7 @@ class Background:
         kept = edits.edits if message.edits else ()
         edits = Edits(edits.recording, kept, (), settings or edits.settings)
         label = message.path or ("other settings" if settings else "without edits")
-        self.compared = await asyncio.to_thread(stages.compared, path, label, edits, self._progress)
+        self.compared = await asyncio.to_thread(stages.compared, path, label, edits, job.say)
         self.desk.hub.tell(await asyncio.to_thread(telling.compared, self.compared))
 
 
