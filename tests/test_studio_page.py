@@ -306,6 +306,31 @@ def test_another_solve_stands_beside(window):
     assert window.errors == []
 
 
+def test_a_marker_is_glued_onto_a_character_by_dragging_it_over_its_surface(window):
+    page = window.page
+    page.get_by_role("button", name="Character").click()
+    page.locator("dialog").get_by_role("button", name="take-rig/motion.bvh").click()
+    page.get_by_role("button", name="Move it", exact=True).wait_for()
+    choose_marker(page, "LKNE")
+    page.get_by_text("LKNE: drag it to its place").wait_for(timeout=PATIENCE)
+    at = page.evaluate(
+        "() => { const {glue} = window.ossatureStudio.area;"
+        " return glue.onScreen(glue.cloud.places[glue.chosen]) }"
+    )
+    page.mouse.move(at["x"], at["y"])
+    page.mouse.down()
+    page.mouse.move(at["x"] - 3, at["y"] + 6, steps=3)
+    page.mouse.up()
+    has_edits(page, 4)
+    edit = last_edit(page)
+    assert (edit["edit"], edit["marker"], edit["character"]) == ("place", "LKNE", "motion.bvh")
+    assert edit["body"] in ("left_thigh", "left_shin")
+    page.get_by_role("button", name="Close", exact=True).click()
+    page.keyboard.press("Control+z")
+    has_edits(page, 3)
+    assert window.errors == []
+
+
 def last_edit(page) -> dict:
     return page.evaluate("() => window.ossatureStudio.session.state.edits.at(-1)")
 

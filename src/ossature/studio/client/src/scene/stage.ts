@@ -142,6 +142,17 @@ export class Stage {
     return best?.pick ?? null;
   }
 
+  /** Where a place in the world is on the page. */
+  onScreen(place: THREE.Vector3): { x: number; y: number } {
+    const area = this.renderer.domElement.getBoundingClientRect();
+    this.camera.updateMatrixWorld(); // it may have moved since the last picture
+    const at = place.clone().project(this.camera);
+    return {
+      x: area.left + (0.5 + 0.5 * at.x) * area.width,
+      y: area.top + (0.5 - 0.5 * at.y) * area.height,
+    };
+  }
+
   /** Draws once before the next picture, however often it is asked. */
   render(): void {
     if (this.pending) return;

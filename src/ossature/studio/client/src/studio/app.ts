@@ -274,7 +274,7 @@ export class App {
 
   private async openCharacter(path: string): Promise<void> {
     try {
-      await this.area.openCharacter(path, this.chosen.markers.at(-1) ?? -1);
+      await this.area.openCharacter(path);
     } catch (error) {
       this.notices.problem(error instanceof Error ? error.message : String(error));
     }

@@ -94,6 +94,11 @@ export class Glue {
     return this.path.slice(this.path.lastIndexOf("/") + 1);
   }
 
+  /** Where a place in the world is on the page. */
+  onScreen(place: THREE.Vector3): { x: number; y: number } {
+    return this.stage.onScreen(place);
+  }
+
   private async fetch(): Promise<void> {
     const answer = await fetch(address("/api/character", { path: this.path }));
     if (!answer.ok) throw new Error(await answer.text());

@@ -218,13 +218,7 @@ export class View {
 
   /** Where a place in the world is on the page. */
   onScreen(place: THREE.Vector3): { x: number; y: number } {
-    const area = this.element.getBoundingClientRect();
-    this.stage.camera.updateMatrixWorld();
-    const at = place.clone().project(this.stage.camera);
-    return {
-      x: area.left + (0.5 + 0.5 * at.x) * area.width,
-      y: area.top + (0.5 - 0.5 * at.y) * area.height,
-    };
+    return this.stage.onScreen(place);
   }
 
   /** What is seen at a frame: the markers, else the joints. */

@@ -26,6 +26,7 @@ export class ViewArea {
   );
   private handled = { body: -1, pose: { spread: 0, limits: true } as PoseSettings };
   private limitsShown = false;
+  private marker = -1;
 
   constructor(
     private readonly session: Session,
@@ -62,8 +63,9 @@ export class ViewArea {
   }
 
   chooseMarkers(markers: number[]): void {
+    this.marker = markers.at(-1) ?? -1;
     this.view.chooseMarkers(markers);
-    if (this.glue?.element.isConnected) this.glue.choose(markers.at(-1) ?? -1);
+    if (this.glue?.element.isConnected) this.glue.choose(this.marker);
   }
 
   /** Handles for pulling a body, and for its limits where these are shown. */
@@ -85,7 +87,7 @@ export class ViewArea {
   }
 
   /** Opens a character beside the take; raises what is wrong with it. */
-  async openCharacter(path: string, marker: number): Promise<void> {
+  async openCharacter(path: string): Promise<void> {
     this.glue ??= new Glue(
       this.session,
       (chosen) => this.actions.chooseMarker(chosen, false),
@@ -95,7 +97,7 @@ export class ViewArea {
     this.view.element.after(this.glue.element);
     try {
       await this.glue.open(path);
-      this.glue.choose(marker);
+      this.glue.choose(this.marker);
     } catch (error) {
       this.closeCharacter();
       throw error;
