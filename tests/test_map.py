@@ -176,7 +176,7 @@ def test_dynamics_survives_markers_that_jump():
 def test_another_size_keeps_feet_planted(size):
     """The CMU set on a performer, poses led to a child or a giant of the same shape."""
     take = synth.perform(synth.human(), synth.walk(1.5), noise=0.0, seed=4)
-    other = scaled(synth.human(), dict.fromkeys(synth.human().names, size))
+    other = scaled(synth.human(), {name: size for name in synth.human().names})
     bare = replace(other, bodies=tuple(replace(body, markers=()) for body in other.bodies))
     solved = map_to(take_of(take.recording), bare)
     assert solved.contacts
@@ -271,7 +271,7 @@ def test_a_character_without_legs_is_named(walked):
 
 @pytest.mark.parametrize("size", [1e-9, 1e3])
 def test_absurd_scales_are_refused(walked, size):
-    tiny = scaled(synth.human(), dict.fromkeys(synth.human().names, size))
+    tiny = scaled(synth.human(), {name: size for name in synth.human().names})
     bare = replace(tiny, bodies=tuple(replace(body, markers=()) for body in tiny.bodies))
     with pytest.raises(BadValue, match=r"check .*scale"):
         map_to(take_of(walked.recording), bare)
@@ -279,7 +279,7 @@ def test_absurd_scales_are_refused(walked, size):
 
 @pytest.mark.parametrize("size", [1e-3, 10.0, 1e12])
 def test_an_own_skeleton_of_absurd_scale_is_refused(walked, size):
-    other = scaled(synth.human(), dict.fromkeys(synth.human().names, size))
+    other = scaled(synth.human(), {name: size for name in synth.human().names})
     with pytest.raises(BadValue, match=r"check .*scale"):
         map_to(take_of(walked.recording), other)
 
