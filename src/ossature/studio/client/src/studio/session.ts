@@ -185,12 +185,13 @@ export class Session {
       if (index >= 0) side.markers[index] = marker;
     }
     const names = message.markers.map((marker) => marker.name);
-    void side.refreshMarkers(names, message.first, message.last);
     if (message.moved && message.last >= message.first) {
       // the dragged pose stays in sight until the kept one has come
       void side.refreshMotion(message.first, message.last).then(() => this.letGo());
     }
-    this.tell("changed", message);
+    // words and curves are drawn together, in one picture
+    const fetched = side.refreshMarkers(names, message.first, message.last);
+    void Promise.resolve(fetched).finally(() => this.tell("changed", message));
   }
 
   private solve(message: Solved): void {
