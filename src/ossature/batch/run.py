@@ -117,6 +117,8 @@ def _batch(
             raise OssatureError(
                 f"cannot go on in {places.output}: {error}; what is done is kept"
             ) from error
+        for left in places.unfinished.glob("*"):  # by workers that were killed
+            shutil.rmtree(left, ignore_errors=True)
 
 
 class _Run:
