@@ -5,10 +5,10 @@
 The replay comes through a real socket with one datagram in twenty lost and one in twenty late.
 """
 
+import multiprocessing
 import os
 import resource
 import socket
-import threading
 import time
 from typing import Any
 
@@ -30,17 +30,18 @@ def run() -> list[dict[str, Any]]:
     recording = _repeated(take.recording, int(SECONDS * RATE))
     (offline,) = pipeline.solve(Take(recordings=(take.recording,)))
     joints = offline.motion.world()[1]
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})
-    try:
-        seen = _stage(recording)
-    finally:
-        os.sched_setaffinity(0, cores)
+    seen = _stage(recording)
     settled = [n for n in seen["poses"] if 20 * RATE < n < len(joints)]
     apart = np.array([np.linalg.norm(seen["poses"][n] - joints[n], axis=-1) for n in settled])
     summary, frame_ms = seen["summary"], 1e3 / RATE
     nearly_all = summary["latency_ms"]["99.9 %"]
     return [
+        _row(
+            "live: 99 % of poses, ms of a frame's 8.3 ms",
+            summary["latency_ms"]["99 %"],
+            frame_ms,
+            "ms",
+        ),
         _row("live: 99.9 % of poses, ms of a frame's 8.3 ms", nearly_all, frame_ms, "ms"),
         _row(
             "live: worst joint's median distance from offline after 20 s, of 10 mm",
@@ -70,7 +71,13 @@ def _row(name: str, ours: float, peer: float, unit: str) -> dict[str, Any]:
 
 def _stage(recording: Recording) -> dict[str, Any]:
     stream = UdpStream("127.0.0.1", 0, rate=RATE, silence=3.0)
-    threading.Thread(target=_send, args=(recording, stream.port), daemon=True).start()
+    cores = os.sched_getaffinity(0)
+    # the capture system is another machine: it may not share our core nor our interpreter
+    sender = multiprocessing.get_context("fork").Process(
+        target=_send, args=(recording, stream.port, max(cores)), daemon=True
+    )
+    sender.start()
+    os.sched_setaffinity(0, {min(cores)})
     poses: dict[int, np.ndarray] = {}
     memory: dict[int, int] = {}
 
@@ -80,13 +87,17 @@ def _stage(recording: Recording) -> dict[str, Any]:
         if frame.number % int(10 * RATE) == 0:
             memory[frame.number] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-    _, summary = run_live(stream, [listen])
+    try:
+        _, summary = run_live(stream, [listen])
+    finally:
+        os.sched_setaffinity(0, cores)
+        sender.terminate()
     after = [value for number, value in memory.items() if number >= 60 * RATE]
     return {"poses": poses, "summary": summary, "grown": (after[-1] - after[0]) / 1024}
 
 
-def _send(recording: Recording, port: int) -> None:
-    """In a process of its own the sender would be the second core's work; here it is ours."""
+def _send(recording: Recording, port: int, core: int) -> None:
+    os.sched_setaffinity(0, {core})
     rng = np.random.default_rng(0)
     waiting: list[tuple[int, bytes]] = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:

@@ -16,8 +16,8 @@ from typing import BinaryIO
 from ossature.errors import OssatureError
 from ossature.values import Bodies, Event, Recording, Skeleton
 
-GIVES_WAY = 5
-"""Steps of priority below the poses: a third of their share. At the lowest priority a busy machine
+GIVES_WAY = 10
+"""Steps of priority below the poses: a tenth of their share. At the lowest priority a busy machine
 would never calibrate at all."""
 
 
