@@ -300,7 +300,7 @@ def test_joints_of_sums_are_the_linkage(rng: np.random.Generator) -> None:
     lengths = {body.name: body.length for body in found.skeleton().bodies if body.length}
     for name, length in lengths.items():
         true = truth.body(name).length
-        # twelve seeds of this set-up: 2.1 mm at most
+        # a bound, not yet simulated
         assert true is not None and abs(length - true) < 0.004
 
 

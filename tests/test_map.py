@@ -65,7 +65,7 @@ def test_springs_let_go_of_outliers(walked, mapped):
 
 @pytest.mark.parametrize("script", [synth.walk(2.0), synth.kicks(2.0)], ids=["walk", "kicks"])
 def test_springs_let_go_without_cleaning(script):
-    """The springs alone, no stage before them; 4 seeds change the good ones by 0.00–0.12 mm."""
+    """The springs alone, no stage before them; a few seeds change the good ones by 0.00–0.12 mm."""
     rms = []
     for share in (0.0, 0.05):
         take = synth.perform(synth.human(), script, noise=0.001, outliers=share, seed=1)

@@ -52,7 +52,7 @@ def moved(figure: Skeleton, shifts: dict[str, np.ndarray]) -> Skeleton:
 @pytest.mark.parametrize("motion", [0, 1])
 def test_same_person_in_another_take_is_left_alone(motion: int) -> None:
     places = find_replaced(known(), take(1, motion, seed=5))
-    # 40 such takes of synthetic people, benchmarks/accuracy_passport.py: none accused
+    # 24 takes of synthetic people, benchmarks/accuracy_passport.py: none accused
     assert places.replaced == () and not places.all_anew
     assert places.skeleton is known()
 
@@ -106,7 +106,7 @@ def test_suit_put_on_anew_is_the_same_person_by_the_bones(rng: np.random.Generat
         Take(recordings=(recording,)), options=SolveOptions(passport=Passport(known(), (), 0.0))
     )[0]
     assert solved.findings is not None and solved.findings.anew
-    # eight people: log odds 1.4 to 3.9 for one person; accuracy_passport.py has the rates
+    # a bound, not yet simulated; accuracy_passport.py has the rates
     assert solved.findings.person != "other"
     assert solved.findings.log_odds is not None and solved.findings.log_odds > 0.0
 
