@@ -98,8 +98,8 @@ def followed(exercise):
 
 class TestCalibrationThatImproves:
     def test_joints_come_near_the_offline_result(self, followed, offline):
-        """Twelve runs of this set-up, eight people: 1.8–3.0 mm over all joints; 5–14 mm for the worst joint of
-        each, spine or clavicle, which a calibration itself knows to ± 5 mm."""
+        """Twelve runs with eight people: 1.8–3.0 mm over all joints; 5–14 mm for the worst joint
+        of each, spine or clavicle, which a calibration itself knows to ± 5 mm."""
         _, poses, _ = followed
         late = [number for number in poses if number > 21 * RATE]
         joints = offline.motion.world()[1]
