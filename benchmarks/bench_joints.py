@@ -45,14 +45,10 @@ def all_pairs() -> list[dict]:
     what = "120 joints of 16 bodies x 5400 frames"
     matrices = quat.to_matrix(rotations)
     (stacked,) = best(lambda: _pair_by_pair(matrices, positions), repeats=1)
-    found = [
+    return [
         _row(f"{what} vs bare A.T @ A", taken, bare, 1e3, "ms"),
         _row(f"{what} vs stacked least squares pair by pair", taken, stacked, 1e3, "ms"),
     ]
-    score = _biobuddy_seconds(matrices, positions)
-    if score is not None:
-        found.append(_row(f"{what} vs biobuddy SCoRE pair by pair", taken, score, 1e3, "ms"))
-    return found
 
 
 def _pair_by_pair(matrices: np.ndarray, positions: np.ndarray) -> None:
@@ -62,25 +58,6 @@ def _pair_by_pair(matrices: np.ndarray, positions: np.ndarray) -> None:
             stacked = np.concatenate([matrices[:, i], -matrices[:, j]], axis=-1)
             apart = positions[:, j] - positions[:, i]
             np.linalg.lstsq(stacked.reshape(-1, 6), apart.reshape(-1), rcond=None)
-
-
-def _biobuddy_seconds(matrices: np.ndarray, positions: np.ndarray) -> float | None:
-    """120 pairs by biobuddy's Score, from two of them; None where it is not installed."""
-    try:
-        from biobuddy import RotoTransMatrixTimeSeries, Score  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        return None
-    poses = np.zeros((4, 4, N_FRAMES, 3))
-    poses[:3, :3] = matrices[:, :3].transpose(2, 3, 0, 1)
-    poses[:3, 3] = positions[:, :3].transpose(2, 0, 1)
-    poses[3, 3] = 1.0
-    parent, *children = (
-        RotoTransMatrixTimeSeries.from_rt_matrix(poses[..., body]) for body in range(3)
-    )
-    start = time.perf_counter()
-    for child in children:
-        Score.perform_algorithm(parent, child, recursive_outlier_removal=False)
-    return 60 * (time.perf_counter() - start)
 
 
 def live_frame() -> dict:

@@ -110,7 +110,7 @@ def test_gaps_name_their_markers():
     places = np.zeros((10, 6, 3))
     places[2:4, 1] = places[3:6, 4] = np.nan
     places[8] = np.nan
-    spans = gap_spans(Recording(places, tuple("abcdef"), 100.0))
+    spans = gap_spans(tuple("abcdef"), Recording(places, tuple("abcdef"), 100.0).seen)
     assert [(span.first, span.last) for span in spans] == [(2, 5), (8, 8)]
     assert spans[0].what == "b, e not seen"
     assert spans[1].what == "a, b, c, d and 2 more not seen"

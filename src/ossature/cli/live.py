@@ -92,14 +92,8 @@ def live(
 
 
 def _stage(rate: float, *, open_browser: bool):
-    from ossature.errors import MissingExtra
-
-    try:
+    with options.needing("studio", "the studio"):
         from ossature.live.stage import Stage
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("ossature"):
-            raise
-        raise MissingExtra(error.name, "the studio", "studio") from None
     stage = Stage(rate)
     click.echo(stage.address, err=True)
     if open_browser:

@@ -47,6 +47,19 @@ def subject(whose: str = "motion") -> Callable[[Any], Any]:
     )
 
 
+@contextmanager
+def needing(extra: str, purpose: str) -> Iterator[None]:
+    """A package that is missing inside is told with the extra that brings it."""
+    from ossature.errors import MissingExtra
+
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("ossature"):
+            raise
+        raise MissingExtra(error.name, purpose, extra) from None
+
+
 def endings(formats: str) -> list[str]:
     """The words of a ``--formats`` list."""
     return [word.strip().lstrip(".") for word in formats.split(",") if word.strip()]

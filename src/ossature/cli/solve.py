@@ -84,22 +84,27 @@ def solve(
             solved = pipeline.solve(*files, static=static, options=asked, progress=saying)
         else:
             solved = (_edited(files, edits, asked, saying),)
-    names = _folders(solved)
     endings = options.endings(formats)
-    for one, name in zip(solved, names, strict=True):
+    for one, name in zip(solved, _folders(solved), strict=True):
         folder = output if len(solved) == 1 else output / name
         pipeline.deliver(one, folder, formats=endings, unit=unit, up=up, measured=lengths)
-        if as_json:
-            import msgspec
-
-            click.echo(msgspec.json.encode(pipeline.summary_of(one)).decode())
-        else:
-            click.echo(_told(one))
-            click.echo(folder)
+        _say(one, folder, as_json=as_json)
     passports = pipeline.passports_of(solved, files)
     for subject, each in passports.items():
         folder = output if len(passports) == 1 else output / subject
         write_passport(folder / "passport.json", each)
+
+
+def _say(solved, folder: Path, *, as_json: bool) -> None:
+    if not as_json:
+        click.echo(_told(solved))
+        click.echo(folder)
+        return
+    import msgspec
+
+    from ossature import pipeline
+
+    click.echo(msgspec.json.encode(pipeline.summary_of(solved)).decode())
 
 
 def _edited(files: tuple[Path, ...], path: Path, asked, saying):

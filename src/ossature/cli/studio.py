@@ -28,14 +28,8 @@ def studio(file: Path | None, output: Path | None, port: int, *, no_browser: boo
 
     Example: ossature studio walk.c3d
     """
-    from ossature.errors import MissingExtra
-
-    try:
+    with options.needing("studio", "the studio"):
         from ossature.studio.server import Studio, address, bind, serve
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("ossature"):
-            raise
-        raise MissingExtra(error.name, "the studio", "studio") from None
     opened = Studio(Path.cwd() if file is None else file.parent, output=output)
     if file is not None:
         opened.open(file.name)

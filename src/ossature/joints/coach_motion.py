@@ -16,6 +16,7 @@ def advise_motion(motion: Motion) -> tuple[Advice, ...]:
             _towards_end(motion, index),
             np.kron(np.eye(2), body.joint.covariance),
             body.joint.rms or 0.0,
+            body.joint.kind,
         )
         for index, body in enumerate(motion.skeleton.bodies)
         if body.parent is not None and body.joint.covariance is not None

@@ -29,9 +29,12 @@ class Memory:
 
     def roster(self, frame: StreamFrame) -> list[int]:
         """Columns of the frame's names; −1 for those past MOST_NAMES."""
-        new = [name for name in frame.names if name not in self.names]
-        self.names += tuple(new[: MOST_NAMES - len(self.names)])
         place = {name: index for index, name in enumerate(self.names)}
+        for name in frame.names:
+            if name not in place and len(place) < MOST_NAMES:
+                place[name] = len(place)
+        if len(place) > len(self.names):
+            self.names = tuple(place)
         return [place.get(name, -1) for name in frame.names]
 
     def add(self, values: Array) -> None:

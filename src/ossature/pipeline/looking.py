@@ -207,7 +207,7 @@ def _with_markers(page: ReportData, recording: Recording, motion: Motion | None)
         page,
         markers=marker_rows(recording, motion.skeleton if motion else None),
         points=pack(recording.positions[:: page.stride], PLACE),
-        spans=[*page.spans, *marks, *gap_spans(recording)],
+        spans=[*page.spans, *marks, *gap_spans(recording.names, recording.seen)],
         facts=[
             *page.facts,
             ("markers", f"{recording.n_markers}, {100 * missing:.1f} % of samples missing"),

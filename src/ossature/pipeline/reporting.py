@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ossature.errors import OssatureError
-from ossature.joints.coach import advise
+from ossature.joints.coach_motion import advise_motion
 from ossature.maths import quat
 from ossature.maths.rigid import fit_bodies
 from ossature.pipeline.take import Solved
@@ -29,7 +29,7 @@ from ossature.report.rows import (
     poses_of,
     stride_for,
 )
-from ossature.values import Bodies, Connection, Motion, Recording, Skeleton
+from ossature.values import Motion, Recording, Skeleton
 from ossature.values.arrays import Array
 
 if TYPE_CHECKING:
@@ -84,9 +84,9 @@ def report_of(
         figure=skin_of(motion),
         ground=ground_of(motion, solved.contacts),
         residuals=[fitted, apart] if apart else [fitted],
-        spans=[*motion_spans(motion, solved.contacts), *gap_spans(recording)],
+        spans=[*motion_spans(motion, solved.contacts), *gap_spans(recording.names, recording.seen)],
         facts=_facts(summary, points),
-        advice=_advice(motion),
+        advice=[each.text for each in advise_motion(_fewer(motion))],
         history=history_of(recording.history, motion.history),
         warnings=[*solved.warnings, *thinned(stride)],
     )
@@ -244,34 +244,3 @@ def _places(skeleton: Skeleton, index: int, known: Sequence[str]) -> Array:
 
 def _point(rotations: Array, positions: Array, body: int, point: Array) -> Array:
     return positions[:, body] + quat.rotate(rotations[:, body], point)
-
-
-def _advice(motion: Motion) -> list[str]:
-    """What would make the least certain joints better known, worst first."""
-    motion = _fewer(motion)
-    turns, places = motion.world()
-    bodies = Bodies(places, turns, motion.skeleton.names, motion.rate)
-    return [advice.text for advice in advise(bodies, tuple(_connections(motion.skeleton)))]
-
-
-def _connections(skeleton: Skeleton) -> list[Connection]:
-    """The joints whose covariance is known, as the joint stage would tell them."""
-    found = []
-    for body in skeleton.bodies:
-        joint = body.joint
-        if body.parent is None or joint.covariance is None:
-            continue
-        both = np.zeros((6, 6))
-        both[3:, 3:] = joint.covariance
-        found.append(
-            Connection(
-                body.parent,
-                body.name,
-                joint.in_parent,
-                joint.in_body,
-                both,
-                joint.rms or 0.0,
-                joint.kind,
-            )
-        )
-    return found

@@ -6,7 +6,7 @@ import numpy as np
 
 from ossature.maths import quat
 from ossature.pose import damping, lanes
-from ossature.pose.frames import LOSSES, PoseOptions, solve_frames
+from ossature.pose.frames import PoseOptions, run, solve_frames
 from ossature.pose.start import has_evidence
 from ossature.pose.tree import compile_rig
 from ossature.values import Body, Joint, Marker, Skeleton
@@ -76,10 +76,7 @@ class Follower:
             iterations=np.zeros(1, dtype=np.int64),
             status=np.full(1, damping.UNDECIDED),
         )
-        rules = damping.Rules(
-            OPTIONS.max_iterations, OPTIONS.tolerance, LOSSES[OPTIONS.loss], OPTIONS.loss_scale
-        )
-        damping.solve_range(self._model, task, rules, 0, 1)
+        run(self._model, task, OPTIONS)
         return self._pose(task.rotations[0], task.root[0], task.marker_error[0])
 
     def _afresh(self, observed: Array) -> FramePose:

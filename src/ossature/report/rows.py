@@ -227,16 +227,37 @@ def _event_span(event: Event, place: Mapping[str, int]) -> Span:
     return Span("swap", f"{' and '.join(event.markers)} {mended}", *event.frames)
 
 
-def gap_spans(recording: Recording) -> list[Span]:
-    """Runs of frames in which markers are missing, with their names."""
-    gone = ~recording.seen
+def gap_spans(names: Sequence[str], seen: np.ndarray, most: int | None = None) -> list[Span]:
+    """Runs of frames in which markers are missing, with their names.
+
+    Parameters
+    ----------
+    seen : (n_frames, n_markers)
+    most
+        Where there are more runs than this, those that are close together are told as one.
+    """
+    gone = ~seen
+    found = runs(np.asarray(gone.any(axis=1)))
+    if most is not None and len(found) > most:
+        found = _merged(found, len(seen) // most)
     spans = []
-    for first, last in runs(np.asarray(gone.any(axis=1))):
-        columns = np.flatnonzero(gone[first : last + 1].any(axis=0))
-        names = ", ".join(recording.names[column] for column in columns[:NAMED])
+    for first, last in found:
+        columns = np.flatnonzero(gone[first : last + 1].any(axis=0)).tolist()
+        named = ", ".join(names[column] for column in columns[:NAMED])
         more = f" and {len(columns) - NAMED} more" if len(columns) > NAMED else ""
-        spans.append(Span("gap", f"{names}{more} not seen", first, last))
+        spans.append(Span("gap", f"{named}{more} not seen", first, last))
     return spans
+
+
+def _merged(found: Sequence[tuple[int, int]], apart: int) -> list[tuple[int, int]]:
+    """Runs, with those that are no more than ``apart`` frames apart made one."""
+    merged = [found[0]]
+    for first, last in found[1:]:
+        if first - merged[-1][1] <= apart:
+            merged[-1] = (merged[-1][0], last)
+        else:
+            merged.append((first, last))
+    return merged
 
 
 def mark_spans(marks: Sequence[Mark], rate: float, n_frames: int) -> list[Span]:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ossature.maths.runs import runs
 from ossature.pipeline import Solved
 from ossature.pose.by_hand import compact_of
 from ossature.pose.contacts import Contact
@@ -20,10 +19,6 @@ from ossature.studio.messages import (
 from ossature.values import Body, Cone, Motion, Skeleton
 from ossature.values.arrays import Array
 
-MOST_SPANS = 1000
-"""Gaps drawn apart on the timeline; where there are more, neighbours are drawn as one."""
-NAMED = 4
-"""Markers of a gap that are named; more are counted."""
 BEYOND = 0.35
 """Radians that a slider goes beyond what the take shows."""
 
@@ -106,32 +101,6 @@ def take_markers(
         TakeMarker(names[column], float(share), *bodies.get(names[column], ("", None)))
         for column, share in zip(chosen, missing, strict=True)
     )
-
-
-def gap_spans(names: Sequence[str], seen: np.ndarray) -> list[Span]:
-    """Stretches in which markers are missing; close ones together where there are very many."""
-    gone = ~seen
-    found = runs(np.asarray(gone.any(axis=1)))
-    if len(found) > MOST_SPANS:
-        found = _merged(found, len(seen) // MOST_SPANS)
-    spans = []
-    for first, last in found:
-        columns = np.flatnonzero(gone[first : last + 1].any(axis=0))
-        named = ", ".join([names[int(column)] for column in columns[:NAMED]])
-        more = f" and {len(columns) - NAMED} more" if len(columns) > NAMED else ""
-        spans.append(Span("gap", f"{named}{more} not seen", first, last))
-    return spans
-
-
-def _merged(found: Sequence[tuple[int, int]], apart: int) -> list[tuple[int, int]]:
-    """Runs, with those that are no more than ``apart`` frames apart made one."""
-    merged = [found[0]]
-    for first, last in found[1:]:
-        if first - merged[-1][1] <= apart:
-            merged[-1] = (merged[-1][0], last)
-        else:
-            merged.append((first, last))
-    return merged
 
 
 def contact_spans(contacts: Sequence[Contact], skeleton: Skeleton) -> list[Span]:

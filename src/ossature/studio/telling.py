@@ -5,12 +5,15 @@ from collections.abc import Sequence
 from ossature.pipeline import summary_of
 from ossature.pipeline.reporting import motion_spans
 from ossature.report.data import Span
-from ossature.report.rows import mark_spans
-from ossature.studio.figures import contact_spans, figure_of, gap_spans, take_markers
+from ossature.report.rows import gap_spans, mark_spans
+from ossature.studio.figures import contact_spans, figure_of, take_markers
 from ossature.studio.messages import Changed, Compared, Figure, Opened, Solved, TakeState
 from ossature.studio.take import Change, OpenTake, Shown, subjects_of
 from ossature.values import Source
 from ossature.values.edits import told
+
+MOST_GAPS = 1000
+"""Gaps drawn apart on the timeline; where there are more, neighbours are drawn as one."""
 
 
 def state_of(take: OpenTake) -> TakeState:
@@ -80,13 +83,13 @@ def compared(shown: Shown) -> Compared:
         figure_of(motion),
         take_markers(shown.names, seen, shown.solved, range(len(shown.names))),
         summary_of(shown.solved),
-        (*gap_spans(shown.names, seen), *motion_spans(motion, shown.solved.contacts)),
+        (*gap_spans(shown.names, seen, MOST_GAPS), *motion_spans(motion, shown.solved.contacts)),
     )
 
 
 def spans_of(take: OpenTake) -> list[Span]:
     """The timeline: gaps and contacts as edited, and what the last solve found."""
-    spans = gap_spans(take.names, take.seen) if take.names else []
+    spans = gap_spans(take.names, take.seen, MOST_GAPS) if take.names else []
     if take.solved is None:
         marks = take.recording.marks if take.recording is not None else ()
         return [*spans, *mark_spans(marks, take.rate, take.n_frames)]
