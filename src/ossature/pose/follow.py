@@ -5,17 +5,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from ossature.maths import quat
-from ossature.pose import damping, lanes
-from ossature.pose.frames import PoseOptions, run, solve_frames
-from ossature.pose.start import has_evidence
+from ossature.pose.frames import PoseOptions
+from ossature.pose.lanes import make_model
+from ossature.pose.one_frame import Limits, fit_frame, make_work, marker_errors
+from ossature.pose.start import has_evidence, start_frames
 from ossature.pose.tree import compile_rig
 from ossature.values import Body, Joint, Marker, Skeleton
 from ossature.values.arrays import Array
 
 LOST = 0.05
 """Metres: when the median marker is this far off, the pose before is no place to start from."""
-OPTIONS = PoseOptions(loss="geman-mcclure", tolerance=1e-4)
+AGAIN = 60
+"""Frames between starts from nothing: one takes the time of several frames, and where nothing fits
+the next one would do no better."""
+USUAL = PoseOptions()
+TOLERANCE = 1e-4
 """A ten-thousandth of a radian is far below what markers show, and saves a third of the steps."""
+LIMITS = Limits(USUAL.max_iterations, TOLERANCE, USUAL.loss_scale)
+WIDE = [LIMITS._replace(scale=wider * USUAL.loss_scale) for wider in (64.0, 8.0, 1.0)]
+"""A loss that forgets far markers has local minima; widened first, it chooses well."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,13 +36,15 @@ class FramePose:
     """(3,)"""
     error: Array
     """(n,) of every marker or body of the stream, metres; NaN where not seen."""
+    settled: bool = True
+    """False where the time for a frame ended before the fit did; the next frame goes on with it."""
 
 
 class Follower:
     """A skeleton that follows a stream of markers.
 
-    The kernel is the one that solves takes; here it gets one frame, a start and no second
-    opinions, so that the time a frame takes hardly varies.
+    A frame starts where the motion before it leads and has a bounded number of steps, so that the
+    time a frame takes hardly varies.
     """
 
     def __init__(self, skeleton: Skeleton, marker_names: tuple[str, ...]) -> None:
@@ -42,20 +52,25 @@ class Follower:
         self.columns = [i for i, name in enumerate(marker_names) if name in carried]
         self.skeleton, self.names = skeleton, marker_names
         self.rig = compile_rig(skeleton, [marker_names[i] for i in self.columns])
-        rest_weights = np.full(self.rig.tree.n_bodies, OPTIONS.rest_weight)
+        rest_weights = np.full(self.rig.tree.n_bodies, USUAL.rest_weight)
         rest_weights[0] = 0.0
-        self._model = lanes.make_model(self.rig, rest_weights, None)
+        self._model, self._work = make_model(self.rig, rest_weights), make_work(self.rig.tree)
         self._weights = np.ones((1, len(self.columns)))
-        self._rest = quat.identity((1, self.rig.tree.n_bodies))
         self._last: FramePose | None = None
+        self._velocity = np.zeros(self.rig.tree.n_dofs)
+        self._wait = 0
 
     def follow(self, positions: Array) -> FramePose | None:
         """The pose of markers (n_markers, 3); None where they are too few to show one."""
-        observed = np.ascontiguousarray(positions[None, self.columns])
-        if not has_evidence(self.rig, observed, self._weights)[0]:
+        observed = np.ascontiguousarray(positions[self.columns])
+        if not has_evidence(self.rig, observed[None], self._weights)[0]:
             return None
-        found = None if self._last is None else self._onwards(observed, self._last)
-        if found is None or not np.nanmedian(found.error) < LOST:
+        found = None if self._last is None else self._onwards(observed, self._last, [LIMITS])
+        if found is not None and _lost(found):
+            found = self._onwards(observed, found, WIDE)
+        self._wait -= 1
+        if found is None or (_lost(found) and self._wait < 0):
+            self._wait = AGAIN
             found = self._afresh(observed)
         self._last = found
         return found
@@ -64,29 +79,25 @@ class Follower:
         """Start where another calibration of the same bodies has come to."""
         self._last = other._last
 
-    def _onwards(self, observed: Array, last: FramePose) -> FramePose:
-        task = damping.Task(
-            observed=observed,
-            weights=self._weights,
-            rest=self._rest,
-            rotations=last.rotations[None].copy(),
-            root=last.root[None].copy(),
-            marker_error=np.full(observed.shape[:2], np.nan),
-            cost=np.zeros(1),
-            iterations=np.zeros(1, dtype=np.int64),
-            status=np.full(1, damping.UNDECIDED),
-        )
-        run(self._model, task, OPTIONS)
-        return self._pose(task.rotations[0], task.root[0], task.marker_error[0])
+    def _onwards(self, observed: Array, last: FramePose, limits: list[Limits]) -> FramePose:
+        rotations, root, evaluations = last.rotations.copy(), last.root.copy(), 0
+        for each in limits:
+            evaluations = fit_frame(
+                self._model, self._work, observed, rotations, root, self._velocity, each
+            )
+        error = np.full(len(self.names), np.nan)
+        error[self.columns] = marker_errors(self._model, self._work, observed, rotations, root)
+        return FramePose(rotations, root, error, evaluations <= limits[-1].evaluations)
 
     def _afresh(self, observed: Array) -> FramePose:
-        found = solve_frames(self.rig, observed, options=OPTIONS)
-        return self._pose(found.rotations[0], found.root[0], found.marker_error[0])
+        self._velocity[:] = 0.0
+        rest = quat.identity((1, self.rig.tree.n_bodies))
+        rotations, root = start_frames(self.rig, observed[None], weights=self._weights, rest=rest)
+        return self._onwards(observed, FramePose(rotations[0], root[0], observed[:, 0]), WIDE)
 
-    def _pose(self, rotations: Array, root: Array, errors: Array) -> FramePose:
-        spread = np.full(len(self.names), np.nan)
-        spread[self.columns] = errors
-        return FramePose(rotations, root, spread)
+
+def _lost(pose: FramePose) -> bool:
+    return not np.nanmedian(pose.error) < LOST
 
 
 def warm_up() -> None:
