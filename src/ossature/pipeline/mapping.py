@@ -19,11 +19,13 @@ from ossature.pose.attach import (
     Attachments,
     check_size,
     figure_at_rest,
+    find_bends,
     own_attachments,
     refine,
     transfer,
 )
 from ossature.pose.average import average_figure, checked_height, estimated_height
+from ossature.pose.bends import Bends, bent_posture
 from ossature.pose.contacts import Ground, Standing, find_soles, find_standing
 from ossature.pose.dynamics import Simulated, simulate
 from ossature.pose.equilibrium import (
@@ -248,6 +250,8 @@ class _Job:
     marker_set: str = ""
     kept: Pins | None = None
     """End effectors that are led where the performer has them."""
+    bends: Bends | None = None
+    """How much the performer's knees and elbows bend."""
 
     @property
     def rest(self) -> Array:
@@ -279,13 +283,14 @@ def _attach(performer: Solved, character: Skeleton, options: MapOptions) -> _Job
         kept = pin_keeps(keeps, performer.motion, character, other.parts, scale)
         return _Job(scaled, shown, points, points_of(moved, points), poses, set_name, kept)
     start = carry_poses(one, other, performer.motion, points.rig(character))
+    bends = find_bends(other, start[0])
     if options.fit_markers:
-        observed = _targets(recording, points)
-        points = refine(other, points, observed, start, posture=options.posture)
+        observed, posture = _targets(recording, points), options.posture
+        points = refine(character, points, observed, start, bends=bends, posture=posture)
         points = _corrected(points, character, options.corrections)
     targets = _targets(recording, points)
     kept = pin_keeps(keeps, performer.motion, character, other.parts)
-    return _Job(recording, points.on(character), points, targets, start, set_name, kept)
+    return _Job(recording, points.on(character), points, targets, start, set_name, kept, bends)
 
 
 def _corrected(points: Attachments, character: Skeleton, said: Corrections) -> Attachments:
@@ -319,6 +324,10 @@ def _mapped(job: _Job, options: MapOptions, watch: Stopwatch) -> Solved:
         poses, holds = let_go_and_settle(pulls, options.let_go, recording.rate, job.start)
         _check_posed(poses, recording)
         pulls = replace(pulls, weights=weights * holds)
+        if job.bends is not None:
+            rest, stiffness = bent_posture(job.bends, poses.rotations, job.rest, stiffness)
+            pulls = replace(pulls, rest=rest, rest_weights=stiffness)
+            poses = equilibrium(pulls, (poses.rotations, poses.root))
         motion = _as_motion(recording, character, poses)
     with watch.stage("contacts", "looking for feet on the ground"):
         standing = _standing(motion, options)

@@ -14,6 +14,7 @@ import numpy as np
 from ossature.anatomy.naming import chain_between, name_parts
 from ossature.errors import BadValue, NotEnoughData
 from ossature.maths import chain, quat
+from ossature.pose.bends import Bends, bent_posture
 from ossature.pose.equilibrium import firm_bounds, posture_weights
 from ossature.pose.frames import PoseOptions, solve_frames
 from ossature.pose.tree import Indices, Rig, build_tree
@@ -40,9 +41,8 @@ BESIDE = 0.12
 """Share of a bone's length within which a marker at its far end pulls the next bone too."""
 PLACE_SIGMA, FIT_SIGMA = 0.03, 0.005
 """Metres. How far a marker's place may be from the guess, and how well poses tell it."""
-BEND = 1.0
-"""Square metres per square radian: knees and elbows bend as the performer's while places are
-found. Bones of other lengths would bend them for good otherwise."""
+BENDING = {"shin": "thigh", "forearm": "upper_arm"}
+"""Parts below a knee or an elbow, and those above."""
 SAMPLE = 200
 """Frames that places are found from, evenly spread."""
 
@@ -316,19 +316,37 @@ def _carriers(character: Figure, part: str, along: float) -> list[int]:
     return [carrier]
 
 
+def find_bends(character: Figure, start: Array) -> Bends:
+    """The character's knees and elbows; ``start`` (n_frames, n_bodies, 4) has the performer's poses
+    on it, local rotations."""
+    parts, found = character.parts, []
+    for limb, above in BENDING.items():
+        for side in ("left", "right"):
+            part, upper = f"{side}_{limb}", f"{side}_{above}"
+            end = character.end(part) if part in parts and upper in parts else None
+            if end is not None:
+                body = character.skeleton.index(parts[part])
+                bones = character.joint(part) - character.joint(upper), end - character.joint(part)
+                found.append((body, *bones))
+    bodies = np.array([body for body, *_ in found], dtype=int)
+    bones = np.array([each for _, *each in found]).reshape(-1, 2, 3)
+    carriers = np.stack([np.array(character.skeleton.parents, dtype=int)[bodies], bodies], axis=1)
+    own = quat.rotate(quat.inverse(character.rotations[carriers]), bones)
+    upper, lower = np.moveaxis(quat.normalise(own), 1, 0)
+    return Bends(bodies, upper, lower, quat.rotate(start[:, bodies], lower))
+
+
 def refine(
-    character: Figure,
+    skeleton: Skeleton,
     guess: Attachments,
     observed: Array,
     start: tuple[Array, Array],
     *,
+    bends: Bends,
     posture: float,
     rounds: int = 4,
 ) -> Attachments:
     """Marker places that suit the recording, near the guess; the skeleton stays as it is.
-
-    A knee or an elbow that is straight in ``start`` is straight in the poses that places are found
-    from: so the character stretches its limbs when the performer does.
 
     Parameters
     ----------
@@ -336,31 +354,28 @@ def refine(
         Metres, in the order of the attachments; NaN where not seen.
     start : ((n_frames, n_bodies, 4), (n_frames, 3))
         The performer's poses on the character.
+    bends
+        How much knees and elbows bend in the poses that places are found from.
     posture
         See ``posture_weights``.
     """
     stride = max(1, len(observed) // SAMPLE)
     observed, start = observed[::stride], (start[0][::stride], start[1][::stride])
+    bends = replace(bends, performers=bends.performers[::stride])
     options = PoseOptions(loss="huber", loss_scale=0.05, tolerance=1e-4)
-    skeleton, places = character.skeleton, guess.places
-    bending = [
-        skeleton.index(character.parts[part])
-        for part in ("left_shin", "right_shin", "left_forearm", "right_forearm")
-        if part in character.parts
-    ]
-    rest = np.tile([body.joint.rest for body in skeleton.bodies], (len(observed), 1, 1))
-    rest[:, bending] = start[0][:, bending]
+    neutral = np.stack([body.joint.rest for body in skeleton.bodies])
     stiffness = posture_weights(guess.rig(skeleton), posture)
-    stiffness[bending] = BEND
+    places = guess.places
     for _ in range(rounds):
         rig = replace(guess, places=places).rig(skeleton)
+        rest, rest_weights = bent_posture(bends, start[0], neutral, stiffness)
         poses = solve_frames(
             rig,
             observed,
             start=start,
             weights=guess.weights,
             rest=rest,
-            rest_weights=stiffness,
+            rest_weights=rest_weights,
             bounds=firm_bounds(skeleton),
             options=options,
         )

@@ -20,6 +20,7 @@ from ossature.pose.physics import (
     get_pose,
     keep_within,
     put_pose,
+    set_posture,
     set_stiffness,
 )
 from ossature.values import Skeleton
@@ -63,8 +64,9 @@ def simulate(
     start
         Local rotations (n_bodies, 4) and place of the root to begin with.
     """
+    rest = np.broadcast_to(pulls.rest, (pulls.n_frames, *pulls.rest.shape[-2:]))
     model = build_model(
-        skeleton, pulls.rig, masses, posture=STIFFNESS * pulls.rest_weights, rest=pulls.rest
+        skeleton, pulls.rig, masses, posture=STIFFNESS * pulls.rest_weights, rest=rest[0]
     )
     put_pose(model, *start)
     n_frames = pulls.n_frames
@@ -73,6 +75,8 @@ def simulate(
     previous = np.full(pulls.targets.shape[1:], np.nan)
     for frame in range(n_frames):
         weights = np.where(np.isfinite(pulls.targets[frame, :, 0]), pulls.weights[frame], 0.0)
+        if pulls.rest.ndim == 3:
+            set_posture(model, rest[frame])
         steps[frame] = _settle_frame(model, previous, pulls.targets[frame], weights)
         if steps[frame] < 0 or not (weights > 0.0).any():
             held.append(frame)

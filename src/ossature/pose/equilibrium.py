@@ -46,7 +46,7 @@ class Pulls:
     """(n_bodies,) stiffness of each joint's posture spring against a marker's, square metres per
     square radian."""
     rest: Array
-    """(n_bodies, 4) the neutral posture, local rotations."""
+    """(n_bodies, 4) or (n_frames, n_bodies, 4) the neutral posture, local rotations."""
     bounds: Bounds
     """The joints' limits."""
 

@@ -127,13 +127,21 @@ def keep_within(model: Model) -> None:
 
 def put_pose(model: Model, rotations: Array, root: Array) -> None:
     """Set the state: local rotations (n_bodies, 4) and the root's place; at rest."""
-    tree, data = model.tree, model.data
-    data.qpos[:7] = np.concatenate([root, rotations[0]])
-    for body in range(1, tree.n_bodies):
-        own = _coordinates(tree, body, rotations[body])
+    model.data.qpos[:7] = np.concatenate([root, rotations[0]])
+    _put_joints(model, model.data.qpos, rotations)
+    model.data.qvel[:] = 0.0
+
+
+def set_posture(model: Model, rest: Array) -> None:
+    """Give the neutral posture, local rotations (n_bodies, 4)."""
+    _put_joints(model, model.model.qpos_spring, rest)
+
+
+def _put_joints(model: Model, coordinates: Array, rotations: Array) -> None:
+    for body in range(1, model.tree.n_bodies):
+        own = _coordinates(model.tree, body, rotations[body])
         first = model.first[body]
-        data.qpos[first : first + len(own)] = own
-    data.qvel[:] = 0.0
+        coordinates[first : first + len(own)] = own
 
 
 def get_pose(model: Model) -> tuple[Array, Array]:
@@ -236,7 +244,7 @@ def _compiled(mujoco: ModuleType, model: Any, rig: Rig, rest: Array, stops: Stop
     moving = np.maximum(model.dof_invweight0[model.jnt_dofadr], 1e-9)
     _make_springs(model.jnt_solref, model.jnt_solimp, limits, moving)
     put_pose(built, rest, np.zeros(3))
-    model.qpos_spring[:] = data.qpos
+    set_posture(built, rest)
     return built
 
 
