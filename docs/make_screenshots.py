@@ -5,26 +5,21 @@
 Needs playwright (dev group) and a Chromium. The take is generated: anybody can take them again.
 """
 
-import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import sync_playwright
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+import chrome
 from ossature import pipeline, synth
 from ossature.joints import joints
 from ossature.pipeline.looking import show_joints
 from ossature.values import Take
 
 PICTURES = Path(__file__).parent / "pictures"
-FLAGS = (
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-    "--ignore-gpu-blocklist",
-    "--no-sandbox",
-)
 DESK, PHONE = (1280, 800), (390, 844)
 SHOTS = {
     "report": (DESK, "light"),
@@ -76,8 +71,7 @@ def shoot(browser: Any, page: Path, name: str, size: tuple[int, int], scheme: st
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page = make_report(Path(folder))
-        path = shutil.which("chromium")
-        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        browser = chrome.launch(playwright)
         for name, (size, scheme) in SHOTS.items():
             shoot(browser, page, name, size, scheme)
         shoot(browser, make_joints_report(Path(folder) / "joints"), "report_joints", DESK, "light")

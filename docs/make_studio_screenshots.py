@@ -5,16 +5,11 @@
 Needs playwright (dev group) and a Chromium. The take is generated: anybody can take them again.
 """
 
-import shutil
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from make_screenshots import DESK, FLAGS, PHONE, PICTURES
+from make_screenshots import DESK, PHONE, PICTURES, chrome
 from playwright.sync_api import sync_playwright
 
 import ossature as oss
@@ -36,18 +31,6 @@ def make_take(folder: Path) -> Path:
     path = folder / "walk.c3d"
     oss.write(Take(recordings=(take,)), path)
     return path
-
-
-@contextmanager
-def studio(take: Path) -> Iterator[str]:
-    program = [sys.executable, "-u", "-c", "from ossature.cli import main; main()"]
-    command = [*program, "studio", str(take), "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
-        try:
-            assert running.stdout is not None
-            yield running.stdout.readline().strip()
-        finally:
-            running.terminate()
 
 
 def visit(browser: Any, address: str, size: tuple[int, int], scheme: str) -> Any:
@@ -104,9 +87,8 @@ def pull(page: Any) -> None:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        path = shutil.which("chromium")
-        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
-        with studio(make_take(Path(folder))) as address:
+        browser = chrome.launch(playwright)
+        with chrome.studio(make_take(Path(folder))) as address:
             page = visit(browser, address, DESK, "light")
             edit(page)
             show(page, "RKNE", "left_hand")

@@ -5,7 +5,6 @@ page complained about and asked for.
 """
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -14,15 +13,8 @@ from typing import Any
 
 import pytest
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = (
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-    "--ignore-gpu-blocklist",
-    "--no-sandbox",
-)
-"""WebGL without a graphics card."""
+import chrome
+
 AXE = Path(__file__).parent / "node" / "node_modules" / "axe-core" / "axe.min.js"
 LOCAL = ("file:", "data:", "blob:", "about:", "http://127.0.0.1", "ws://127.0.0.1")
 
@@ -63,13 +55,12 @@ def chromium() -> Iterator[Any]:
     """
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:
-        path = next(filter(None, map(shutil.which, NAMES)), None)
-        if path is None and not Path(playwright.chromium.executable_path).exists():
+        if not chrome.installed() and not Path(playwright.chromium.executable_path).exists():
             pytest.skip("no Chromium is here")
         try:
-            browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+            browser = chrome.launch(playwright)
         except sync_api.Error as error:
-            if path is not None:
+            if chrome.installed():
                 raise
             pytest.skip(f"playwright's Chromium does not start: {str(error).splitlines()[0]}")
         yield browser

@@ -1,16 +1,13 @@
 """The studio in a real browser: the whole loop by mouse and keyboard, its result read in Python."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ossature as oss
+from chrome import studio
 from ossature import synth
 from ossature.values import Take
 
@@ -19,20 +16,6 @@ pytest_plugins = ["browser"]
 READY = "body[data-ready]"
 PATIENCE = 120_000
 """Milliseconds for a solve on a busy machine that also has to compile its kernels."""
-
-
-@contextmanager
-def studio(take: Path) -> Iterator[str]:
-    """``ossature studio`` as a user starts it; the address it prints."""
-    program = [sys.executable, "-c", "from ossature.cli import main; main()"]
-    command = [*program, "studio", str(take), "--no-browser"]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as running:
-        try:
-            assert running.stdout is not None
-            yield running.stdout.readline().strip()
-        finally:
-            running.terminate()
 
 
 def performance(folder: Path) -> Path:
@@ -273,6 +256,94 @@ def test_a_marker_is_assigned_by_clicking_it_and_then_a_body(window):
     page.keyboard.press("Escape")
     page.keyboard.press("Control+z")
     has_edits(page, 3)
+
+
+def test_filter_and_swap_change_what_they_say(window):
+    page = window.page
+    choose_marker(page, "LKNE")
+    first, last = select_frames(page, 0.2, 0.3)
+    before = samples(page, "LKNE", first, last)
+    page.get_by_role("button", name="Filter").click()
+    has_edits(page, 4)
+    calm = samples(page, "LKNE", first, last)
+    assert 0.0 < np.abs(calm - before).max() < 0.02  # 1 mm of noise and no more taken away
+    partner = samples(page, "RKNE", first, last)
+    page.get_by_label("swap with").select_option("RKNE")
+    page.get_by_role("button", name="Swap").click()
+    has_edits(page, 5)
+    assert last_edit(page) == {"edit": "swap", "a": "LKNE", "b": "RKNE"} | {
+        "first": first,
+        "last": last,
+    }
+    assert np.array_equal(samples(page, "LKNE", first, last), partner)
+    assert np.array_equal(samples(page, "RKNE", first, last), calm)
+    for left in (4, 3):
+        page.keyboard.press("Control+z")
+        has_edits(page, left)
+    assert np.array_equal(samples(page, "LKNE", first, last), before)
+
+
+def samples(page, marker: str, first: int, last: int) -> np.ndarray:
+    """(n, 3) What the page holds of a marker, once it holds what the server says."""
+    page.wait_for_function("() => window.ossatureStudio.session.side.points.complete")
+    page.evaluate("() => window.ossatureStudio.session.side.points.queue")
+    return np.array(
+        page.evaluate(
+            "([marker, first, last]) => { const {points, markers} ="
+            " window.ossatureStudio.session.side;"
+            " const at = 3 * markers.findIndex((each) => each.name === marker);"
+            " const row = (frame) => [...points.at(frame).subarray(at, at + 3)];"
+            " return Array.from({length: last - first + 1}, (_, i) => row(first + i)) }",
+            [marker, first, last],
+        )
+    )
+
+
+def test_a_pose_is_made_by_the_slider_of_a_movement_axis(window):
+    page = window.page
+    page.get_by_role("tab", name="Bodies").click()
+    page.locator("[data-body=left_shin]").click()
+    page.get_by_role("button", name="Find movement axes").click()
+    slider = page.locator(".sliders input").first
+    slider.wait_for(timeout=PATIENCE)
+    page.keyboard.press("Home")
+    # the slider shows the frame's own angle once that has come
+    page.wait_for_function("() => document.querySelector('.sliders output').textContent")
+    began = float(slider.input_value())
+    slider.focus()
+    for _ in range(10):
+        page.keyboard.press("ArrowRight")
+    has_edits(page, 4 + 9)  # each press of a key is an edit of its own
+    edit = last_edit(page)
+    (name, value), *rest = edit["parameters"].items()
+    assert (edit["edit"], edit["frame"], rest) == ("pose", 0, [])
+    assert name.startswith("left_shin.") and value > began
+    for left in range(12, 2, -1):
+        page.keyboard.press("Control+z")
+        has_edits(page, left)
+
+
+def test_a_dropped_file_opens(visit, take, tmp_path):
+    """In a studio of its own: the others look at theirs."""
+    import base64
+
+    other = performance(tmp_path)
+    with studio(other) as where:
+        seen = visit(where)
+        page = seen.page
+        page.wait_for_selector(READY)
+        page.evaluate(
+            "([name, text]) => { const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));"
+            " const moved = new DataTransfer(); moved.items.add(new File([bytes], name));"
+            " const drop = new DragEvent('drop', {dataTransfer: moved, bubbles: true,"
+            " cancelable: true}); document.body.dispatchEvent(drop) }",
+            ["dropped.c3d", base64.b64encode(take.read_bytes()).decode()],
+        )
+        page.wait_for_function(
+            "() => window.ossatureStudio.session.take?.path === 'dropped.c3d'", timeout=30_000
+        )
+        assert seen.errors == []
+    assert (tmp_path / "dropped.c3d").read_bytes() == take.read_bytes()
 
 
 def test_limits_are_set_by_their_handles(window):

@@ -67,13 +67,16 @@ export function playerKey(player: Player, event: KeyboardEvent): boolean {
   return true;
 }
 
+const MOVES_A_SLIDER = /^(Arrow|Page|Home|End)/;
+
 /** Whether a key pressed here belongs to the page and not to a field or button. */
 export function isForPage(event: KeyboardEvent): boolean {
   const at = event.target;
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   if (at instanceof HTMLTextAreaElement || at instanceof HTMLSelectElement) return false;
   if (at instanceof HTMLInputElement) {
-    return at.type === "range" || (at.type === "checkbox" && event.code !== "Space");
+    if (at.type === "range") return at.closest(".transport") !== null || !MOVES_A_SLIDER.test(event.key);
+    return at.type === "checkbox" && event.code !== "Space";
   }
   if (at instanceof HTMLElement && at.closest("button, summary, a, tr[tabindex], [role=tab]")) {
     return event.code !== "Space" && event.key !== "Enter";

@@ -220,6 +220,7 @@ export class App {
     this.frames.follow(frame);
     this.curves.setFrame(frame);
     this.timeline.setFrame(frame);
+    this.inspector.follow();
   }
 
   private arrived(first: number, last: number): void {

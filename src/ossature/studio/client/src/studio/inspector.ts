@@ -7,10 +7,12 @@ import { type Range, rangeOf, sendRange } from "./limit_handles";
 import { type PoseSettings } from "./pose_handles";
 import { sayEdit } from "./say";
 import { type Session } from "./session";
-import { sliders } from "./sliders";
+import { type Sliders, sliders } from "./sliders";
 
 const KINDS = ["fixed", "hinge", "universal", "ball"] as const;
 const RECENT = 200;
+/** Milliseconds that a frame is looked at before its angles are asked for. */
+const PAUSE = 100;
 const plain = (name: string): string => name.replaceAll("_", " ");
 const degrees = (radians: number): number => Math.round((1800 * radians) / Math.PI) / 10;
 
@@ -25,6 +27,10 @@ export class Inspector {
   private readonly about = element("div");
   private readonly history = section("History", "history");
   private readonly notes = element("div");
+  private sliders: Sliders | null = null;
+  /** What the parts about the chosen things were made from. */
+  private shown = "";
+  private pausing = 0;
 
   constructor(
     private readonly session: Session,
@@ -41,9 +47,23 @@ export class Inspector {
     this.showHistory();
   }
 
+  /** Another frame is looked at. */
+  follow(): void {
+    clearTimeout(this.pausing);
+    this.pausing = window.setTimeout(() => this.sliders?.refresh(), PAUSE);
+  }
+
   show(chosen: Chosen): void {
     const side = this.session.side;
     const body = side?.figure?.bodies[chosen.body];
+    const markers = chosen.markers.map((index) => side?.markers[index]);
+    const shown = JSON.stringify([chosen, markers, side?.figure ?? null]);
+    if (shown === this.shown) {
+      this.sliders?.refresh(); // nothing is taken from under the fingers of who works here
+      return;
+    }
+    this.shown = shown;
+    this.sliders = null;
     const parts: Node[] = [];
     if (chosen.markers.length > 0) parts.push(this.markerPart(chosen.markers));
     if (body) parts.push(this.jointPart(body), this.posePart(body));
@@ -164,12 +184,13 @@ export class Inspector {
 
   private posePart(body: FigureBody): HTMLElement {
     const made = section("Pose");
+    this.sliders = sliders(this.session, body.name, this.frame, this.pose);
     made.append(
       make("p", { class: "hint" }, "Drag the round handle in the view; the change fades away over"),
       number("seconds", this.pose.spread, { min: 0, step: 0.05, class: "short" }, (value) => {
         this.pose.spread = value;
       }).field,
-      sliders(this.session, body.name, this.frame, this.pose),
+      this.sliders.element,
     );
     return made;
   }

@@ -9,12 +9,18 @@ import { fetchArray } from "./side";
 
 const degrees = (radians: number): string => `${Math.round((180 * radians) / Math.PI)}°`;
 
+export interface Sliders {
+  element: HTMLElement;
+  /** Another frame, or another pose in it: the angles are new. */
+  refresh(): void;
+}
+
 export function sliders(
   session: Session,
   body: string,
   frame: () => number,
   settings: PoseSettings,
-): HTMLElement {
+): Sliders {
   const made = element("div", "", "sliders");
   const all = session.side?.figure?.parameters ?? [];
   const own = all.flatMap((parameter, index) =>
@@ -23,15 +29,25 @@ export function sliders(
   if (own.length === 0) {
     const find = button("Find movement axes", () => session.run("axes"), "Sliders for every limb");
     made.append(all.length === 0 ? find : make("p", { class: "hint" }, "No movement axis here."));
-    return made;
+    return { element: made, refresh: () => undefined };
   }
   const rows = own.map(({ parameter }) => slider(session, parameter, frame, settings));
   made.append(...rows.map((row) => row.field));
-  void fetchArray("parameters", { first: frame(), last: frame() }).then((bytes) => {
-    const values = new Float32Array(bytes);
-    own.forEach(({ index }, i) => rows[i].set(values[index]));
-  });
-  return made;
+  let shown = -1;
+  const refresh = () => {
+    const [asked, before] = [frame(), shown];
+    void fetchArray("parameters", { first: asked, last: asked }).then((bytes) => {
+      if (asked !== frame()) return;
+      shown = asked;
+      const values = new Float32Array(bytes);
+      own.forEach(({ index }, i) => {
+        // a slider in use knows best, and is ahead of the server
+        if (asked !== before || !rows[i].inUse()) rows[i].set(values[index]);
+      });
+    });
+  };
+  refresh();
+  return { element: made, refresh };
 }
 
 function slider(
@@ -39,7 +55,7 @@ function slider(
   parameter: FigureParameter,
   frame: () => number,
   settings: PoseSettings,
-): { field: HTMLElement; set: (value: number) => void } {
+): { field: HTMLElement; set: (value: number) => void; inUse: () => boolean } {
   const { name, low, high } = parameter;
   const word = name.slice(name.indexOf(".") + 1);
   const said = make("output", {});
@@ -57,5 +73,6 @@ function slider(
     const parameters = { [name]: input.valueAsNumber };
     session.edit({ edit: "pose", frame: frame(), targets: {}, parameters, limits, spread });
   });
-  return { field: make("label", { class: "field" }, make("span", {}, word), input, said), set };
+  const field = make("label", { class: "field" }, make("span", {}, word), input, said);
+  return { field, set, inUse: () => document.activeElement === input };
 }
