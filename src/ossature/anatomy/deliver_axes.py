@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from ossature.anatomy.axes import MovementAxes
-from ossature.anatomy.deliver_frames import frames_summary, write_summary
+from ossature.anatomy.deliver_frames import frames_summary
 from ossature.anatomy.watch import Findings
 from ossature.formats import write
 from ossature.formats.compact_csv import write_compact_csv
 from ossature.formats.compact_parquet import write_compact_parquet
+from ossature.formats.json_text import write_readable
 
 
 def axes_summary(found: MovementAxes, findings: Findings | None = None) -> dict[str, Any]:
@@ -81,7 +82,7 @@ def deliver_axes(
             write(found.compact, folder / "parameters.oss")
         else:
             write(found.compact.motion(), folder / f"parameters.{ending}")
-    write_summary(axes_summary(found, findings), folder)
+    write_readable(axes_summary(found, findings), folder / "summary.json")
 
 
 def mean_of(values: Sequence[float]) -> float:

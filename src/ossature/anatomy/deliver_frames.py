@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from ossature.anatomy.figure import figure_for
 from ossature.anatomy.frames import Normalised
 from ossature.formats import write
 from ossature.formats.glb.write import write_skinned
-from ossature.formats.registry import whole_file
+from ossature.formats.json_text import write_readable
 from ossature.values import Motion
 
 
@@ -59,7 +58,7 @@ def deliver_frames(found: Normalised, folder: Path, formats: Sequence[str]) -> N
     """skeleton.json with a frame for every limb, the rig told in these frames, summary.json."""
     write(found.skeleton, folder / "skeleton.json")
     write_motion(found.rig(), folder, "normalised", formats)
-    write_summary(frames_summary(found), folder)
+    write_readable(frames_summary(found), folder / "summary.json")
 
 
 def write_motion(motion: Motion, folder: Path, name: str, formats: Sequence[str]) -> None:
@@ -70,8 +69,3 @@ def write_motion(motion: Motion, folder: Path, name: str, formats: Sequence[str]
             write_skinned(path, motion, figure_for(motion))
         else:
             write(motion, path, **({"unit": "m", "up": "z"} if ending == "bvh" else {}))
-
-
-def write_summary(summary: dict[str, Any], folder: Path) -> None:
-    with whole_file(folder / "summary.json") as partial:
-        partial.write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))

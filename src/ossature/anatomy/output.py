@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from ossature.anatomy.edits import write_edits
 from ossature.formats import write
-from ossature.formats.registry import whole_file
+from ossature.formats.json_text import write_readable
 from ossature.values import Body, Motion, Skeleton
 
 HINGE_LIKE = 0.25
@@ -96,13 +95,8 @@ def _joint_text(facts: dict[str, Any]) -> str:
     return "  ".join(parts)
 
 
-def summary_json(summary: dict[str, Any]) -> str:
-    return msgspec.json.format(msgspec.json.encode(summary), indent=2).decode()
-
-
 def write_limits(skeleton: Skeleton, summary: dict[str, Any], folder: Path) -> None:
     """skeleton.json, limits.toml and summary.json in ``folder``."""
     write(skeleton, folder / "skeleton.json")
     write_edits(skeleton, folder / "limits.toml")
-    with whole_file(folder / "summary.json") as partial:
-        partial.write_text(summary_json(summary), encoding="utf-8")
+    write_readable(summary, folder / "summary.json")

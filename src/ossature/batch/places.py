@@ -18,7 +18,7 @@ from urllib.parse import quote
 import msgspec
 
 from ossature.errors import OssatureError
-from ossature.formats.registry import whole_file
+from ossature.formats.json_text import write_readable
 
 RECORD = "record.json"
 R = TypeVar("R", bound=msgspec.Struct)
@@ -98,8 +98,7 @@ def read_record(folder: Path, kind: type[R]) -> R | None:
 
 
 def write_record(folder: Path, record: msgspec.Struct) -> None:
-    with whole_file(folder / RECORD) as partial:
-        partial.write_bytes(msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
+    write_readable(record, folder / RECORD)
 
 
 @contextmanager

@@ -48,9 +48,10 @@ def joints(
     Example: ossature joints sensors.csv -o rig --root pelvis
     """
     from ossature.formats import read
+    from ossature.formats.json_text import readable
     from ossature.formats.measured import read_measured
     from ossature.joints.find import joints as find_joints
-    from ossature.joints.output import summary_json, summary_of, summary_text, write_joints
+    from ossature.joints.output import summary_of, summary_text, write_joints
     from ossature.joints.scale import rescaled, scale_factor
     from ossature.joints.source import bodies_of
     from ossature.joints.table import limb_table
@@ -66,7 +67,7 @@ def joints(
     summary = summary_of(bodies, found, limbs)
     write_joints(bodies, found, summary, output)
     show_joints(bodies, found, output, lengths)
-    click.echo(summary_json(summary) if as_json else summary_text(found, limbs))
+    click.echo(readable(summary) if as_json else summary_text(found, limbs))
     click.echo(output, err=True)
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from ossature.errors import FormatError
-from ossature.formats.registry import whole_file
+from ossature.formats.json_text import write_readable
 from ossature.values.edits import Edit, Edits, RecordingId, Settings
 
 SUFFIX = ".edits.json"
@@ -55,10 +55,8 @@ def read_edits(path: str | Path, recording: str | Path | None = None) -> Edits:
 def write_edits(edits: Edits, path: str | Path) -> None:
     """Write edits; the file appears whole or not at all."""
     said = _File("ossature.edits", 1, edits.recording, edits.settings, edits.edits, edits.undone)
-    text = msgspec.json.format(msgspec.json.encode(said), indent=1)
     try:
-        with whole_file(Path(path)) as partial:
-            partial.write_bytes(text + b"\n")
+        write_readable(said, Path(path))
     except OSError as error:
         raise FormatError(path, f"cannot be written: {error.strerror or error}") from None
 

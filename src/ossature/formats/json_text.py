@@ -1,4 +1,7 @@
-"""JSON checked against a type: what is wrong is said with its place, as ``$.bodies[3].name``."""
+"""JSON checked against a type: what is wrong is said with its place, as ``$.bodies[3].name``.
+
+And JSON for people to read: indented, and on disk whole or not at all.
+"""
 
 import re
 from collections.abc import Callable
@@ -8,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ossature.errors import FormatError
+from ossature.formats.registry import whole_file
 
 T = TypeVar("T")
 Hook = Callable[[type, Any], Any]
@@ -32,6 +36,15 @@ def convert(path: Path, tree: Any, kind: type[T], hook: Hook, root: str) -> T:
         return msgspec.convert(tree, kind, dec_hook=hook, strict=False)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise located(path, error, root) from None
+
+
+def readable(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def write_readable(value: Any, path: Path) -> None:
+    with whole_file(path) as partial:
+        partial.write_text(readable(value) + "\n", encoding="utf-8")
 
 
 def located(path: Path, error: Exception, root: str = "$") -> FormatError:

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from ossature.formats import write
+from ossature.formats.json_text import write_readable
 from ossature.formats.registry import whole_file
 from ossature.joints.figures import residual_page
 from ossature.joints.playback import play_back
@@ -86,15 +86,10 @@ def _event_text(event: Event) -> str:
     return f"{' and '.join(event.bodies)} held together from frame {first} to {last}"
 
 
-def summary_json(summary: dict[str, Any]) -> str:
-    return msgspec.json.format(msgspec.json.encode(summary), indent=2).decode()
-
-
 def write_joints(bodies: Bodies, found: Joints, summary: dict[str, Any], folder: Path) -> None:
     """skeleton.json, summary.json, the residual plots and the motion in ``folder``."""
     write(found.skeleton(), folder / "skeleton.json")
     write(play_back(bodies, found), folder / "motion.bvh")
-    with whole_file(folder / "summary.json") as partial:
-        partial.write_text(summary_json(summary), encoding="utf-8")
+    write_readable(summary, folder / "summary.json")
     with whole_file(folder / "residuals.svg") as partial:
         partial.write_text(residual_page(found), encoding="utf-8")

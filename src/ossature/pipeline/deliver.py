@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from ossature.anatomy.figure import figure_for
 from ossature.formats import write
 from ossature.formats.glb.write import write_skinned
-from ossature.formats.registry import whole_file
+from ossature.formats.json_text import write_readable
 from ossature.pipeline.reporting import report_of
 from ossature.pipeline.take import Solved
 from ossature.report.page import write_report
@@ -53,8 +52,7 @@ def deliver(
         else:
             write(solved.motion, folder / f"motion.{ending}")
     summary = summary_of(solved) | (facts or {})
-    with whole_file(folder / "summary.json") as partial:
-        partial.write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
+    write_readable(summary, folder / "summary.json")
     write_report(folder / "report.html", report_of(solved, summary, measured))
 
 
