@@ -3,11 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ossature.anatomy.limit_kernel import middles, split_turns, swing_moments
+from ossature.anatomy.clamp_kernel import draw_into_polygons
+from ossature.anatomy.limit_kernel import split_turns
+from ossature.anatomy.range_kernel import close_polygons
 from ossature.anatomy.ranges import Arc, Indices, RangeOptions, find_arcs, highest
-from ossature.maths import quat, swing_twist
+from ossature.maths import quat
 from ossature.values import Body, Cone, Skeleton
-from ossature.values.arrays import Array, read_only
+from ossature.values.arrays import Array, in_rows, read_only
 
 N_SIDES = 16
 """Sides of the spherical polygon."""
@@ -18,11 +20,12 @@ NARROWEST = np.radians(0.01)
 
 def bone_axes(skeleton: Skeleton) -> Array:
     """(n_bodies, 3) unit vectors along the bones, each in its body's frame."""
+    offsets = skeleton.offsets
     ends: list[list[Array]] = [[] for _ in skeleton.bodies]
-    for body, parent in zip(skeleton.bodies, skeleton.parents, strict=True):
+    for offset, parent in zip(offsets, skeleton.parents, strict=True):
         if parent >= 0:
-            ends[parent].append(body.joint.in_parent - skeleton.bodies[parent].joint.in_body)
-    rows = zip(skeleton.bodies, ends, skeleton.offsets, strict=True)
+            ends[parent].append(offset)
+    rows = zip(skeleton.bodies, ends, offsets, strict=True)
     return quat.normalise(np.stack([_bone_end(body, own, hung) for body, own, hung in rows]))
 
 
@@ -54,43 +57,22 @@ def find_cones(
     axes : (n_joints, 3)
         The bones, in their own frames.
     """
-    across = swing_twist.directions_across(axes)
-    swing, _ = _split(samples, mean, axes, across)
-    turn = _principal(swing)
-    across = turn @ across
-    middle = middles(swing, turn)
-    centre = quat.multiply(mean, quat.exp(np.einsum("ji,jik->jk", middle, across)))
-    swing, twist = _split(samples, centre, axes, across)
+    centre, across, swing, twist = split_turns(samples, mean, axes)
     arcs = find_arcs(twist, motion_of, options)
-    polygons = convex_polygons(highest(swing @ _normals().T, motion_of, options))
+    # one product of matrices: over the samples numpy would make many small ones
+    along = (swing.reshape(-1, 2) @ _normals().T).reshape(*swing.shape[:2], N_SIDES)
+    polygons = convex_polygons(highest(along, motion_of, options))
     radii = _radii(swing, motion_of, options)
-    centre, axes, across, radii, polygons = map(read_only, (centre, axes, across, radii, polygons))
-    cones = [
-        Cone(centre[j], axes[j], across[j], radii[j], polygons[j], (arc.low, arc.high))
-        for j, arc in enumerate(arcs)
-    ]
+    columns = map(read_only, (centre, axes, across, radii, polygons))
+    cones = in_rows(Cone, *columns, ((arc.low, arc.high) for arc in arcs))
     return cones, arcs
-
-
-def _split(samples: Array, centre: Array, axes: Array, across: Array) -> tuple[Array, Array]:
-    swing, twist = np.empty((*samples.shape[:2], 2)), np.empty(samples.shape[:2])
-    split_turns(samples, centre, axes, across, swing, twist)
-    return swing, twist
-
-
-def _principal(swing: Array) -> Array:
-    """(n_joints, 2, 2) rows are the directions in which the swings are widest and narrowest."""
-    xx, xy, yy = swing_moments(swing)
-    angle = 0.5 * np.arctan2(2.0 * xy, xx - yy)
-    cos, sin = np.cos(angle), np.sin(angle)
-    return np.stack([cos, sin, -sin, cos], axis=-1).reshape(-1, 2, 2)
 
 
 def _radii(swing: Array, motion_of: Indices, options: RangeOptions) -> Array:
     """(n_joints, 2) half axes: the proportions of the box, the size that holds the samples."""
     plain = RangeOptions(options.quantile, 0.0, options.combine)
     half = np.maximum(highest(np.abs(swing), motion_of, plain), NARROWEST)
-    size = highest(np.linalg.norm(swing / half, axis=-1), motion_of, plain)
+    size = highest(np.hypot(*np.moveaxis(swing / half, -1, 0)), motion_of, plain)
     return np.maximum(half * size[:, None] + np.radians(options.margin), NARROWEST)
 
 
@@ -106,18 +88,8 @@ def convex_polygons(reach: Array) -> Array:
     (a negative margin on a narrow range) meet in a point.
     """
     n_sides = reach.shape[-1]
-    step = 2.0 * np.pi / n_sides
-    after = np.arange(1, n_sides + 1) % n_sides
-    before = np.arange(-1, n_sides - 1)
-    opposite = np.roll(reach, n_sides // 2, axis=-1)
-    reach = np.where(reach + opposite < 0.0, 0.5 * (reach - opposite), reach) + NARROWEST
-    for _ in range(n_sides // 2):
-        neighbours = reach[..., before] + reach[..., after]
-        reach = np.minimum(reach, neighbours / (2.0 * np.cos(step)))
-    normals = _normals()
-    tangents = np.stack([-normals[:, 1], normals[:, 0]], axis=-1)
-    along = (reach[..., after] - reach * np.cos(step)) / np.sin(step)
-    return reach[..., None] * normals + along[..., None] * tangents
+    corners = close_polygons(reach.reshape(-1, n_sides), NARROWEST)
+    return corners.reshape(*reach.shape, 2)
 
 
 def inside_polygon(points: Array, polygon: Array) -> NDArray[np.bool_]:
@@ -131,18 +103,7 @@ def inside_polygon(points: Array, polygon: Array) -> NDArray[np.bool_]:
 def nearest_in_polygon(points: Array, polygon: Array) -> Array:
     """The points (..., 2) of convex polygons (..., n_corners, 2) nearest to ``points`` (..., 2)."""
     near = np.array(points)
-    outside = ~inside_polygon(near, polygon)
-    polygon = np.broadcast_to(polygon, (*near.shape[:-1], *polygon.shape[-2:]))
-    near[outside] = _nearest_on_edges(near[outside], polygon[outside])
+    shape = polygon.shape[-2:]
+    each = np.ascontiguousarray(np.broadcast_to(polygon, (*near.shape[:-1], *shape)))
+    draw_into_polygons(near.reshape(-1, 2), each.reshape(-1, *shape))
     return near
-
-
-def _nearest_on_edges(points: Array, polygon: Array) -> Array:
-    """The same for points (n, 2) outside, each of its polygon (n, n_corners, 2)."""
-    edges = np.roll(polygon, -1, axis=1) - polygon
-    length = np.maximum(np.sum(edges**2, axis=-1), 1e-300)
-    away = points[:, None] - polygon
-    share = np.clip(np.sum(away * edges, axis=-1) / length, 0.0, 1.0)
-    feet = polygon + share[..., None] * edges
-    best = np.argmin(np.sum((points[:, None] - feet) ** 2, axis=-1), axis=-1)
-    return feet[np.arange(len(points)), best]

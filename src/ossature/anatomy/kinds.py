@@ -14,11 +14,16 @@ from scipy.fft import dct
 from scipy.special import fdtri
 
 from ossature.anatomy.crosstalk import second_to_first
-from ossature.anatomy.limit_kernel import settle_means, turns_about
+from ossature.anatomy.limit_kernel import (
+    cosines,
+    find_rests,
+    find_spreads,
+    turns_about,
+)
 from ossature.anatomy.sampling import shaking
 from ossature.anatomy.universal import fit_axes
 from ossature.errors import BadValue
-from ossature.maths import quat, swing_twist
+from ossature.maths import quat
 from ossature.maths.quat import Array
 from ossature.maths.rotations import Spread
 
@@ -137,32 +142,18 @@ def _spread(samples: Array) -> tuple[Spread, Array]:
 
     And the turns (n_samples, n_joints, 3) along the directions.
     """
-    seen = np.isfinite(samples[..., 0])
-    filled = np.where(seen[..., None], samples, 0.0).transpose(1, 2, 0)
-    mean = np.ascontiguousarray(np.linalg.eigh(filled @ filled.transpose(0, 2, 1))[1][..., -1])
     # to a ten-millionth of a radian: far below any noise, in a few steps
-    settle_means(samples, mean, 1e-7, 50)
+    mean, variance, directions, turns = find_spreads(samples, 1e-7, 50)
     mean = np.where(mean[:, :1] < 0.0, -mean, mean)
-    turns = _turns(mean, samples)
-    known = np.where(seen[..., None], turns, 0.0).transpose(1, 2, 0)
-    shares = np.maximum(seen.sum(axis=0), 1)[:, None, None]
-    values, vectors = np.linalg.eigh(known @ known.transpose(0, 2, 1) / shares)
-    std = np.sqrt(np.maximum(values[:, ::-1], 0.0))
-    spread = Spread(mean, std, np.swapaxes(vectors[..., ::-1], -1, -2))
+    spread = Spread(mean, np.sqrt(np.maximum(variance, 0.0)), directions)
     return spread, _along(spread, samples, turns)
 
 
 def _along(spread: Spread, q: Array, turns: Array | None = None) -> Array:
     """Turns (n, n_joints, 3) from the means to rotations, along the directions."""
-    turns = _turns(spread.mean, q) if turns is None else turns
+    turns = turns_about(spread.mean, q) if turns is None else turns
     along = turns.transpose(1, 0, 2) @ spread.directions.transpose(0, 2, 1)
     return along.transpose(1, 0, 2)
-
-
-def _turns(mean: Array, q: Array) -> Array:
-    turns = np.empty((*q.shape[:2], 3))
-    turns_about(mean, q, turns)
-    return turns
 
 
 def _noise(along: Array) -> Array:
@@ -194,7 +185,7 @@ def _threshold(samples: Array, spread: Spread, noise: Array, options: KindOption
 
 def _slow_spread(along: Array) -> Array:
     """(n_joints, 3) of the spread along each direction, the part in the slow frequencies."""
-    return np.sqrt(_slow_square(np.nan_to_num(along)) / _n_seen(along)[:, None])
+    return np.sqrt(_slow_square(np.where(np.isfinite(along), along, 0.0)) / _n_seen(along)[:, None])
 
 
 def _slow_square(tracks: Array) -> Array:
@@ -242,8 +233,7 @@ def _on_a_surface(
     Motion is slow and white noise is not: the slow part of that turn is held against the noise, by
     an F test, so that few samples suffice.
     """
-    outer, inner = pairs[0][joints], pairs[1][joints]
-    between = np.einsum("ji,nji->nj", outer, quat.rotate(samples[:, joints], inner))
+    between = cosines(samples, joints, pairs[0], pairs[1])
     seen, n_seen = np.isfinite(between), _n_seen(samples)[joints]
     cosine = np.where(seen, between, 0.0).sum(axis=0) / n_seen
     turn = np.where(seen, between - cosine, 0.0) / np.sqrt(np.maximum(1.0 - cosine**2, 0.25))
@@ -256,33 +246,9 @@ def _axes_and_rest(
     n_free: Indices, spread: Spread, pairs: tuple[Array, Array, Array]
 ) -> tuple[tuple[Array, ...], Array]:
     """Axes in the parent's frame at rest, and the rest: of all allowed poses nearest to zero."""
-    mean, rest = spread.mean, np.array(spread.mean)
-    rest[n_free == 3] = quat.identity()
-    first = quat.rotate(mean, spread.directions[:, 0])
-    one, two = n_free == 1, n_free == 2
-    turn = quat.from_axis_angle(first[one], -swing_twist.twist_angle(mean[one], first[one]))
-    rest[one] = quat.multiply(turn, mean[one])
-    outer, inner = pairs[0], pairs[1]
-    rest[two] = _nearest_to_zero(mean[two], outer[two], inner[two])
-    both = np.stack([outer, quat.rotate(rest, inner)], axis=1)
+    first = quat.rotate(spread.mean, spread.directions[:, 0])
+    rest = find_rests(spread.mean, n_free, first, pairs[0], pairs[1])
+    both = np.stack([pairs[0], quat.rotate(rest, pairs[1])], axis=1)
     none = np.zeros((0, 3))
-    axes = ({1: first[j, None], 2: both[j]}.get(int(n), none) for j, n in enumerate(n_free))
+    axes = ({1: first[j, None], 2: both[j]}.get(n, none) for j, n in enumerate(n_free.tolist()))
     return tuple(axes), rest
-
-
-def _nearest_to_zero(mean: Array, outer: Array, inner: Array) -> Array:
-    """Of the poses R(outer, α)·mean·R(inner, β) the one that turns least, per joint.
-
-    Its w is bilinear in the half angles' (cos, sin): the leading singular pair maximises it.
-    """
-    zero = quat.identity((len(mean), 1))
-    before, after = (
-        np.concatenate([zero, np.pad(axis, ((0, 0), (1, 0)))[:, None]], axis=1)
-        for axis in (outer, inner)
-    )
-    turned = quat.multiply(before, mean[:, None])
-    table = quat.multiply(turned[:, :, None], after[:, None])[..., 0]
-    left, _, right = np.linalg.svd(table)
-    before = np.einsum("ji,jik->jk", left[:, :, 0], before)
-    after = np.einsum("ji,jik->jk", right[:, 0], after)
-    return quat.multiply(quat.multiply(before, mean), after)

@@ -5,36 +5,119 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def turns_about(mean, q, out):
-    """Rotation vectors (n_samples, n_joints, 3) to rotations from means (n_joints, 4)."""
-    for i in range(q.shape[0]):
-        for j in range(q.shape[1]):
-            d = _between(mean[j], q[i, j])
-            scale = _angle_per_sine(d)
-            out[i, j, 0], out[i, j, 1], out[i, j, 2] = scale * d[1], scale * d[2], scale * d[3]
+def find_spreads(q, tolerance, most):
+    """Fréchet means of rotations (n_samples, n_joints, 4) and their spread about them.
+
+    Returns
+    -------
+    mean : (n_joints, 4)
+        Settled until a step is below ``tolerance``, radians, or ``most`` steps are done.
+    variance : (n_joints, 3)
+        Along the principal directions, largest first.
+    directions : (n_joints, 3, 3)
+        In rows, in the frames of the bodies at the mean.
+    turns : (n_samples, n_joints, 3)
+        Rotation vectors from the means.
+    """
+    n_samples, n_joints = q.shape[:2]
+    mean, turns = np.empty((n_joints, 4)), np.empty((n_samples, n_joints, 3))
+    variance, directions = np.empty((n_joints, 3)), np.empty((n_joints, 3, 3))
+    square4, square3 = np.empty((4, 4)), np.empty((3, 3))
+    for j in range(n_joints):
+        mean[j] = _eigen(_mean_squares(q, j, square4))[1][0]
+        _settle(q, j, mean[j], turns, tolerance, most)
+        variance[j], directions[j] = _eigen(_mean_squares(turns, j, square3))
+    return mean, variance, directions, turns
 
 
 @njit(cache=True, nogil=True)
-def settle_means(q, mean, tolerance, most):
-    """Step means (n_joints, 4) along the mean turn until it vanishes: Fréchet means, in place."""
+def _mean_squares(vectors, j, squares):
+    """(k, k) mean of v vᵀ over vectors (n_samples, n_joints, k) of one joint, NaN passed over."""
+    seen = 0
+    squares[:] = 0.0
+    for i in range(vectors.shape[0]):
+        if np.isfinite(vectors[i, j, 0]):
+            seen += 1
+            for a in range(len(squares)):
+                for b in range(len(squares)):
+                    squares[a, b] += vectors[i, j, a] * vectors[i, j, b]
+    squares /= max(seen, 1)
+    return squares
+
+
+@njit(cache=True, nogil=True)
+def _eigen(matrix):
+    """Values, largest first, and vectors in rows, of a symmetric matrix; by Jacobi's rotations."""
+    n = len(matrix)
+    vectors = np.eye(n)
+    total = np.sum(np.abs(matrix))
+    for _ in range(30):
+        off = 0.0
+        for a in range(n):
+            for b in range(a):
+                off += abs(matrix[a, b])
+                if matrix[a, b] != 0.0:
+                    _rotate_out(matrix, vectors, a, b)
+        if off <= 1e-17 * total:
+            break
+    values = np.diag(matrix).copy()
+    order = np.argsort(-values)
+    return values[order], vectors[order]
+
+
+@njit(cache=True, nogil=True)
+def _rotate_out(matrix, vectors, a, b):
+    """Turn a symmetric matrix so that its entry (a, b) vanishes, and the rows of ``vectors``."""
+    apart = 0.5 * (matrix[b, b] - matrix[a, a]) / matrix[a, b]
+    tangent = (1.0 if apart >= 0.0 else -1.0) / (abs(apart) + np.sqrt(apart * apart + 1.0))
+    cosine = 1.0 / np.sqrt(tangent * tangent + 1.0)
+    sine = tangent * cosine
+    for k in range(len(matrix)):
+        x, y = matrix[k, a], matrix[k, b]
+        matrix[k, a], matrix[k, b] = cosine * x - sine * y, sine * x + cosine * y
+    for k in range(len(matrix)):
+        x, y = matrix[a, k], matrix[b, k]
+        matrix[a, k], matrix[b, k] = cosine * x - sine * y, sine * x + cosine * y
+        x, y = vectors[a, k], vectors[b, k]
+        vectors[a, k], vectors[b, k] = cosine * x - sine * y, sine * x + cosine * y
+    matrix[a, b] = matrix[b, a] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def _settle(q, j, mean, turns, tolerance, most):
+    """Step one joint's mean along the mean turn until that vanishes."""
+    for _ in range(most):
+        x, y, z = _turn_one(mean, q, j, turns)
+        if np.sqrt(x * x + y * y + z * z) < tolerance:
+            break
+        m = multiply(mean, exp((x, y, z)))
+        length = np.sqrt(m[0] * m[0] + m[1] * m[1] + m[2] * m[2] + m[3] * m[3])
+        for k in range(4):
+            mean[k] = m[k] / length
+
+
+@njit(cache=True, nogil=True)
+def turns_about(mean, q):
+    """Rotation vectors (n_samples, n_joints, 3) to rotations from means (n_joints, 4)."""
+    turns = np.empty((q.shape[0], q.shape[1], 3))
     for j in range(q.shape[1]):
-        for _ in range(most):
-            x, y, z, seen = 0.0, 0.0, 0.0, 0
-            for i in range(q.shape[0]):
-                d = _between(mean[j], q[i, j])
-                if np.isfinite(d[0] + d[1] + d[2] + d[3]):
-                    scale = _angle_per_sine(d)
-                    x, y, z = x + scale * d[1], y + scale * d[2], z + scale * d[3]
-                    seen += 1
-            step = np.sqrt(x * x + y * y + z * z) / max(seen, 1)
-            share = np.sin(0.5 * step) / (step * max(seen, 1)) if step > 0.0 else 0.0
-            turn = (np.cos(0.5 * step), share * x, share * y, share * z)
-            m = _multiply((mean[j, 0], mean[j, 1], mean[j, 2], mean[j, 3]), turn)
-            length = np.sqrt(m[0] * m[0] + m[1] * m[1] + m[2] * m[2] + m[3] * m[3])
-            for k in range(4):
-                mean[j, k] = m[k] / length
-            if step < tolerance:
-                break
+        _turn_one(mean[j], q, j, turns)
+    return turns
+
+
+@njit(cache=True, nogil=True)
+def _turn_one(mean, q, j, turns):
+    """Turns of one joint about ``mean``, and the mean of those that are seen."""
+    x, y, z, seen = 0.0, 0.0, 0.0, 0
+    for i in range(q.shape[0]):
+        d = between(mean, q[i, j])
+        scale = angle_per_sine(d)
+        a, b, c = scale * d[1], scale * d[2], scale * d[3]
+        turns[i, j, 0], turns[i, j, 1], turns[i, j, 2] = a, b, c
+        if np.isfinite(a + b + c):
+            x, y, z, seen = x + a, y + b, z + c, seen + 1
+    n = max(seen, 1)
+    return x / n, y / n, z / n
 
 
 @njit(cache=True, nogil=True)
@@ -47,7 +130,7 @@ def turn_moments(mean, directions, q, moments):
         # rows that make a left-handed frame turn the other way
         hand = np.sign(np.linalg.det(directions[j]))
         for i in range(n_samples):
-            d = _between(mean[j], q[i, j])
+            d = between(mean[j], q[i, j])
             if np.isfinite(d[0] + d[1] + d[2] + d[3]):
                 _turn_along((hand * d[0], d[1], d[2], d[3]), directions[j], flat[seen])
                 seen += 1
@@ -81,63 +164,212 @@ def _turn_along(d, directions, out):
 
 
 @njit(cache=True, nogil=True)
-def split_turns(q, centre, axes, across, swing, twist):
-    """Swings (n_samples, n_joints, 2) along ``across`` and twists about ``axes``, from centres."""
+def split_turns(q, mean, axes):
+    """Swings and twists of rotations (n_samples, n_joints, 4), bones along ``axes`` (n_joints, 3).
+
+    About ``mean`` the directions in which swings are widest and narrowest are found and the middle
+    of both; about that middle rotations are split.
+
+    Returns
+    -------
+    centre : (n_joints, 4)
+        The middle.
+    across : (n_joints, 2, 3)
+        Those directions.
+    swing : (n_samples, n_joints, 2)
+    twist : (n_samples, n_joints)
+    """
+    n_samples, n_joints = q.shape[:2]
+    centre, across = np.empty((n_joints, 4)), np.empty((n_joints, 2, 3))
+    swing, twist = np.empty((n_samples, n_joints, 2)), np.empty((n_samples, n_joints))
+    for j in range(n_joints):
+        axis = (axes[j, 0], axes[j, 1], axes[j, 2])
+        first, second = frame_across(axis)
+        _swings(q, j, mean[j], axis, first, second, swing)
+        angle = _widest(swing, j)
+        cosine, sine = np.cos(angle), np.sin(angle)
+        x, y = _middle(swing, j, cosine, sine), _middle(swing, j, -sine, cosine)
+        one, two = mix(cosine, first, sine, second), mix(-sine, first, cosine, second)
+        m = multiply(mean[j], exp(mix(x, one, y, two)))
+        centre[j, 0], centre[j, 1], centre[j, 2], centre[j, 3] = m
+        for k in range(3):
+            across[j, 0, k], across[j, 1, k] = one[k], two[k]
+        _swings(q, j, centre[j], axis, one, two, swing)
+        for i in range(n_samples):
+            twist[i, j] = twist_of(between(centre[j], q[i, j]), axis)
+    return centre, across, swing, twist
+
+
+@njit(cache=True, nogil=True)
+def _swings(q, j, centre, axis, first, second, swing):
+    """Swings of all samples of one joint, from ``centre``."""
+    for i in range(q.shape[0]):
+        d = between(centre, q[i, j])
+        swing[i, j, 0], swing[i, j, 1] = swing_of(d, axis, first, second)
+
+
+@njit(cache=True, nogil=True)
+def swing_of(d, axis, first, second):
+    """What a rotation is beside its twist about ``axis``, along two directions."""
+    along = d[1] * axis[0] + d[2] * axis[1] + d[3] * axis[2]
+    length = np.sqrt(d[0] * d[0] + along * along)
+    cosine, sine = (d[0] / length, along / length) if length > 0.0 else (1.0, 0.0)
+    s = multiply(d, (cosine, -sine * axis[0], -sine * axis[1], -sine * axis[2]))
+    scale = angle_per_sine(s)
+    x = scale * (s[1] * first[0] + s[2] * first[1] + s[3] * first[2])
+    y = scale * (s[1] * second[0] + s[2] * second[1] + s[3] * second[2])
+    return x, y
+
+
+@njit(cache=True, nogil=True)
+def twist_of(d, axis):
+    """Signed angle of a rotation about ``axis``, in [−π, π]."""
+    along = d[1] * axis[0] + d[2] * axis[1] + d[3] * axis[2]
+    return 2.0 * np.arctan2(-along if d[0] < 0.0 else along, abs(d[0]))
+
+
+@njit(cache=True, nogil=True)
+def hinge_angles(q, rest, axis):
+    """(n_samples, n_hinges) angles of rotations (n_samples, n_hinges, 4) from their rests."""
+    angles = np.empty(q.shape[:2])
     for i in range(q.shape[0]):
         for j in range(q.shape[1]):
-            d = _between(centre[j], q[i, j])
-            if d[0] < 0.0:
-                d = (-d[0], -d[1], -d[2], -d[3])
-            a = axes[j]
-            along = d[1] * a[0] + d[2] * a[1] + d[3] * a[2]
-            length = np.sqrt(d[0] * d[0] + along * along)
-            cosine, sine = (d[0] / length, along / length) if length > 0.0 else (1.0, 0.0)
-            s = _multiply(d, (cosine, -sine * a[0], -sine * a[1], -sine * a[2]))
-            scale = _angle_per_sine(s)
-            twist[i, j] = 2.0 * np.arctan2(along, d[0])
-            for k in range(2):
-                u = across[j, k]
-                swing[i, j, k] = scale * (s[1] * u[0] + s[2] * u[1] + s[3] * u[2])
+            back = (rest[j, 0], -rest[j, 1], -rest[j, 2], -rest[j, 3])
+            angles[i, j] = twist_of(multiply(q[i, j], back), axis[j])
+    return angles
 
 
 @njit(cache=True, nogil=True)
-def swing_moments(swing):
-    """(3, n_joints) sums xx, xy, yy about the mean of swings (n_samples, n_joints, 2)."""
-    moments = np.zeros((3, swing.shape[1]))
-    for j in range(swing.shape[1]):
-        x, y, xx, xy, yy, seen = 0.0, 0.0, 0.0, 0.0, 0.0, 0
-        for i in range(swing.shape[0]):
-            a, b = swing[i, j, 0], swing[i, j, 1]
-            if np.isfinite(a):
-                x, y, seen = x + a, y + b, seen + 1
-                xx, xy, yy = xx + a * a, xy + a * b, yy + b * b
-        n = max(seen, 1)
-        moments[:, j] = xx - x * x / n, xy - x * y / n, yy - y * y / n
-    return moments
-
-
-@njit(cache=True, nogil=True)
-def middles(swing, turn):
-    """(n_joints, 2) midway between the ends of swings along the rows of ``turn``."""
-    found = np.zeros((swing.shape[1], 2))
-    for j in range(swing.shape[1]):
-        for k in range(2):
-            low, high = np.inf, -np.inf
-            for i in range(swing.shape[0]):
-                value = turn[j, k, 0] * swing[i, j, 0] + turn[j, k, 1] * swing[i, j, 1]
-                if np.isfinite(value):
-                    low, high = min(low, value), max(high, value)
-            found[j, k] = 0.5 * (low + high)
+def cosines(q, joints, outer, inner):
+    """(n_samples, n) between ``outer`` in the parents and ``inner`` in the bodies of joints."""
+    found = np.empty((q.shape[0], len(joints)))
+    for i in range(q.shape[0]):
+        for k in range(len(joints)):
+            j = joints[k]
+            found[i, k] = dot(rotate(q[i, j], inner[j]), outer[j])
     return found
 
 
 @njit(cache=True, nogil=True)
-def _between(a, b):
-    return _multiply((a[0], -a[1], -a[2], -a[3]), (b[0], b[1], b[2], b[3]))
+def rest_about(mean, axis):
+    """Of the poses R(axis, angle)·mean the one that turns least."""
+    angle = -twist_of(mean, axis)
+    return multiply(exp(mix(angle, axis, 0.0, axis)), mean)
 
 
 @njit(cache=True, nogil=True)
-def _multiply(a, b):
+def rest_about_two(mean, outer, inner):
+    """Of the poses R(outer, α)·mean·R(inner, β) the one that turns least.
+
+    Its w is bilinear in the half angles' (cos, sin): a sum of two waves, in a − b and a + b.
+    """
+    before, after = (0.0, outer[0], outer[1], outer[2]), (0.0, inner[0], inner[1], inner[2])
+    turned = multiply(before, mean)
+    cc, cs = mean[0], multiply(mean, after)[0]
+    sc, ss = turned[0], multiply(turned, after)[0]
+    apart, together = np.arctan2(sc - cs, cc + ss), np.arctan2(cs + sc, cc - ss)
+    a, b = 0.5 * (together + apart), 0.5 * (together - apart)
+    first = (np.cos(a), np.sin(a) * outer[0], np.sin(a) * outer[1], np.sin(a) * outer[2])
+    last = (np.cos(b), np.sin(b) * inner[0], np.sin(b) * inner[1], np.sin(b) * inner[2])
+    return multiply(multiply(first, mean), last)
+
+
+@njit(cache=True, nogil=True)
+def find_rests(mean, n_free, first, outer, inner):
+    """(n_joints, 4) of all poses that joints of 0, 1, 2 or 3 axes allow the nearest to zero."""
+    rests = np.empty(mean.shape)
+    for j in range(len(mean)):
+        rest = (1.0, 0.0, 0.0, 0.0)
+        if n_free[j] == 0:
+            rest = (mean[j, 0], mean[j, 1], mean[j, 2], mean[j, 3])
+        elif n_free[j] == 1:
+            rest = rest_about(mean[j], first[j])
+        elif n_free[j] == 2:
+            rest = rest_about_two(mean[j], outer[j], inner[j])
+        rests[j, 0], rests[j, 1], rests[j, 2], rests[j, 3] = rest
+    return rests
+
+
+@njit(cache=True, nogil=True)
+def _widest(swing, j):
+    """Angle of the direction in which a joint's swings spread most."""
+    x, y, xx, xy, yy, seen = 0.0, 0.0, 0.0, 0.0, 0.0, 0
+    for i in range(swing.shape[0]):
+        a, b = swing[i, j, 0], swing[i, j, 1]
+        if np.isfinite(a):
+            x, y, seen = x + a, y + b, seen + 1
+            xx, xy, yy = xx + a * a, xy + a * b, yy + b * b
+    n = max(seen, 1)
+    return 0.5 * np.arctan2(2.0 * (xy - x * y / n), (xx - x * x / n) - (yy - y * y / n))
+
+
+@njit(cache=True, nogil=True)
+def _middle(swing, j, cosine, sine):
+    """Midway between the ends of a joint's swings along a direction."""
+    low, high = np.inf, -np.inf
+    for i in range(swing.shape[0]):
+        value = cosine * swing[i, j, 0] + sine * swing[i, j, 1]
+        if np.isfinite(value):
+            low, high = min(low, value), max(high, value)
+    return 0.5 * (low + high)
+
+
+@njit(cache=True, nogil=True)
+def frame_across(v):
+    """Two unit vectors that make a right-handed frame with unit ``v`` as third."""
+    x, y, z = abs(v[0]), abs(v[1]), abs(v[2])
+    if x <= y and x <= z:
+        first = (0.0, -v[2], v[1])
+    elif y <= z:
+        first = (v[2], 0.0, -v[0])
+    else:
+        first = (-v[1], v[0], 0.0)
+    first = mix(1.0 / np.sqrt(dot(first, first)), first, 0.0, first)
+    second = (
+        v[1] * first[2] - v[2] * first[1],
+        v[2] * first[0] - v[0] * first[2],
+        v[0] * first[1] - v[1] * first[0],
+    )
+    return first, second
+
+
+@njit(cache=True, nogil=True)
+def mix(a, v, b, w):
+    return (a * v[0] + b * w[0], a * v[1] + b * w[1], a * v[2] + b * w[2])
+
+
+@njit(cache=True, nogil=True)
+def dot(v, w):
+    return v[0] * w[0] + v[1] * w[1] + v[2] * w[2]
+
+
+@njit(cache=True, nogil=True)
+def exp(v):
+    """Quaternion of a rotation vector."""
+    half = 0.5 * np.sqrt(dot(v, v))
+    share = 0.5 * np.sin(half) / half if half > 0.0 else 0.5
+    return (np.cos(half), share * v[0], share * v[1], share * v[2])
+
+
+@njit(cache=True, nogil=True)
+def rotate(q, v):
+    s = 2.0 * (q[2] * v[2] - q[3] * v[1])
+    t = 2.0 * (q[3] * v[0] - q[1] * v[2])
+    u = 2.0 * (q[1] * v[1] - q[2] * v[0])
+    return (
+        v[0] + q[0] * s + (q[2] * u - q[3] * t),
+        v[1] + q[0] * t + (q[3] * s - q[1] * u),
+        v[2] + q[0] * u + (q[1] * t - q[2] * s),
+    )
+
+
+@njit(cache=True, nogil=True)
+def between(a, b):
+    return multiply((a[0], -a[1], -a[2], -a[3]), b)
+
+
+@njit(cache=True, nogil=True)
+def multiply(a, b):
     return (
         a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
         a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
@@ -147,7 +379,7 @@ def _multiply(a, b):
 
 
 @njit(cache=True, nogil=True)
-def _angle_per_sine(d):
+def angle_per_sine(d):
     """What makes the vector part of a quaternion its rotation vector, the shorter way round."""
     sine = np.sqrt(d[1] * d[1] + d[2] * d[2] + d[3] * d[3])
     if sine == 0.0:

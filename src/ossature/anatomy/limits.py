@@ -1,7 +1,8 @@
 """Motion → a skeleton that knows what its joints are and how far they go. Paper 001."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -11,16 +12,18 @@ from ossature.anatomy.calm import calm
 from ossature.anatomy.cones import bone_axes, find_cones
 from ossature.anatomy.crosstalk import turn_doubts
 from ossature.anatomy.kinds import Freedom, KindOptions, find_kinds
+from ossature.anatomy.limit_kernel import hinge_angles
 from ossature.anatomy.ranges import Arc, Indices, RangeOptions, find_arc, find_arcs
 from ossature.anatomy.sampling import default_samples, joint_rotations, resample
 from ossature.errors import BadValue, NotEnoughData, UnknownName
-from ossature.maths import quat, swing_twist, zyz
+from ossature.maths import quat, zyz
 from ossature.values import Bind, Cone, Evidence, Joint, Limits, Motion, Skeleton
-from ossature.values.arrays import Array, read_only
+from ossature.values.arrays import Array, in_rows, read_only, unit_quaternions, with_columns
 from ossature.values.limits import Interval
 
 ALIKE = 0.9
 """Cosine to the axis a file declares above which ours takes that one's sign."""
+NO_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +91,9 @@ def limits(
     doubts = turn_doubts(motions[0])
     joints = _judge(skeleton, moving, samples, None if doubts is None else doubts[moving], options)
     bodies = list(skeleton.bodies)
-    for i, joint in zip(moving, joints, strict=True):
-        bodies[i] = replace(bodies[i], joint=joint)
+    moved = with_columns([bodies[i] for i in moving], joint=joints)
+    for i, body in zip(moving, moved, strict=True):
+        bodies[i] = body
     did = f"joint types and limits from {len(samples.rotations)} samples of {len(motions)} motions"
     return skeleton.with_bodies(bodies, did)
 
@@ -144,11 +148,11 @@ def _judge(
     freedom = find_kinds(samples.rotations, options.kinds, frames, doubts)
     if options.calm:
         samples = _calmed(samples, freedom.noise)
-    found = _found([body.joint for body in bodies], freedom)
+    declared = [body.joint for body in bodies]
+    found = _found(declared, freedom)
     found = _limited(found, bone_axes(skeleton)[moving], samples, freedom, options)
     binds = check_binds(found, samples.rotations, freedom.spread.mean, options.bind)
-    rows = zip((body.joint for body in bodies), found, binds, strict=True)
-    return [_joint(declared, judged, bind) for declared, judged, bind in rows]
+    return _joints(declared, found, binds)
 
 
 class _Ranges(NamedTuple):
@@ -169,30 +173,28 @@ class _Found(NamedTuple):
     limits: _Ranges = _Ranges()
 
 
-def _joint(declared: Joint, found: _Found, bind: Bind) -> Joint:
-    """What was found, where the file has its joint; ``replace`` would take as long again."""
-    own = declared.limits or Limits()
-    hinge, cone, box, evidence = found.limits
-    return Joint(
-        found.kind,
-        declared.in_parent,
-        declared.in_body,
-        found.axes,
-        Limits(hinge, own.euler, own.frame, cone, box, bind, evidence),
-        declared.rms,
-        declared.covariance,
-        found.rest,
+def _joints(declared: list[Joint], found: list[_Found], binds: list[Bind]) -> list[Joint]:
+    """What was found, where the file has its joints."""
+    kinds, axes, rests, ranges = zip(*found, strict=True)
+    hinges, cones, boxes, evidence = zip(*ranges, strict=True)
+    limits = with_columns(
+        [joint.limits or NO_LIMITS for joint in declared],
+        hinge=hinges,
+        cone=cones,
+        zyz=boxes,
+        bind=binds,
+        evidence=evidence,
     )
+    return with_columns(declared, kind=kinds, axes=axes, rest=rests, limits=limits)
 
 
 def _found(declared: list[Joint], freedom: Freedom) -> list[_Found]:
     """The joints with their kinds and signed axes, still without limits."""
     turns = quat.multiply(freedom.spread.mean, quat.inverse(freedom.rest))
     turns = np.where(turns[:, :1] < 0.0, -1.0, 1.0) * turns[:, 1:]
-    rows = zip(declared, freedom.kinds, freedom.axes, read_only(freedom.rest), turns, strict=True)
-    return [
-        _Found(kind, _signed(axes, joint, turn), rest) for joint, kind, axes, rest, turn in rows
-    ]
+    rests = unit_quaternions(read_only(freedom.rest))
+    rows = zip(freedom.kinds, _signed(declared, freedom.axes, turns), rests, strict=True)
+    return [_Found(*row) for row in rows]
 
 
 def _limited(
@@ -225,8 +227,8 @@ def _hinge_arcs(
         return []
     rests = np.stack([joints[j].rest for j in hinges])
     axes = np.stack([joints[j].axes[0] for j in hinges])
-    turns = quat.multiply(samples.rotations[:, hinges], quat.inverse(rests))
-    return find_arcs(swing_twist.twist_angle(turns, axes), samples.motion_of, options)
+    angles = hinge_angles(samples.rotations[:, hinges], rests, axes)
+    return find_arcs(angles, samples.motion_of, options)
 
 
 def _zyz_box(
@@ -242,35 +244,33 @@ def _evidence(samples: Array, freedom: Freedom, arcs: list[Arc], rule: str) -> l
     mean = read_only(freedom.spread.mean)
     directions = read_only(quat.rotate(mean[:, None], freedom.spread.directions))
     n_seen = np.isfinite(samples[..., 0]).sum(axis=0).tolist()
-    std, crosstalk = read_only(freedom.spread.std), freedom.crosstalk.tolist()
-    noise, threshold = freedom.noise.tolist(), freedom.threshold.tolist()
-    return [
-        Evidence(
-            samples=n_seen[j],
-            spread=std[j],
-            directions=directions[j],
-            mean=mean[j],
-            noise=noise[j],
-            threshold=threshold[j],
-            rule=rule,
-            gap=arc.gap,
-            coverage=arc.coverage,
-            crosstalk=None if crosstalk[j] != crosstalk[j] else crosstalk[j],
-        )
-        for j, arc in enumerate(arcs)
-    ]
+    crosstalk = [None if share != share else share for share in freedom.crosstalk.tolist()]
+    return in_rows(
+        Evidence,
+        n_seen,
+        read_only(freedom.spread.std),
+        directions,
+        mean,
+        freedom.noise.tolist(),
+        freedom.threshold.tolist(),
+        [rule] * len(arcs),
+        [arc.gap for arc in arcs],
+        [arc.coverage for arc in arcs],
+        crosstalk,
+    )
 
 
-def _signed(axes: Array, declared: Joint, turned: Array) -> Array:
+def _signed(declared: list[Joint], axes: Sequence[Array], turned: Array) -> list[Array]:
     """Axes that point as the file's own do, else so that the mean angle is positive."""
-    if not len(axes):
-        return axes
-    senses = (axes @ turned).tolist()
-    for i, axis in enumerate(axes):
-        along = (declared.axes @ axis).tolist() if len(declared.axes) else []
-        near = [cosine for cosine in along if abs(cosine) > ALIKE]
-        if near:
-            senses[i] = near[0]
-        elif abs(senses[i]) < 1e-6:
-            senses[i] = float(axis[np.argmax(np.abs(axis))])
-    return read_only(np.where(np.array(senses)[:, None] > 0.0, axes, -axes))
+    n_axes = [len(own) for own in axes]
+    every = np.concatenate(axes)
+    senses = np.sum(every * np.repeat(turned, n_axes, axis=0), axis=1)
+    largest = np.take_along_axis(every, np.argmax(np.abs(every), axis=1)[:, None], axis=1)[:, 0]
+    senses = np.where(np.abs(senses) < 1e-6, largest, senses)
+    firsts = np.cumsum([0, *n_axes]).tolist()
+    for joint, first, n in zip(declared, firsts, n_axes, strict=False):
+        for i in range(first, first + n) if len(joint.axes) else ():
+            near = [cosine for cosine in (joint.axes @ every[i]).tolist() if abs(cosine) > ALIKE]
+            senses[i] = near[0] if near else senses[i]
+    signed = read_only(np.where(senses[:, None] > 0.0, every, -every))
+    return [signed[first:last] for first, last in pairwise(firsts)]

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ossature.anatomy.range_kernel import measure_arcs
 from ossature.errors import BadValue
-from ossature.maths.circular import TURN, wrap
+from ossature.maths.circular import TURN
 from ossature.values.arrays import Array
 
 Indices = NDArray[np.intp]
@@ -64,40 +65,16 @@ def find_arc(angles: Array, motion_of: Indices, options: RangeOptions) -> Arc:
 
 def find_arcs(angles: Array, motion_of: Indices, options: RangeOptions) -> list[Arc]:
     """The ranges of n angles (n_samples, n); NaN is passed over."""
-    seen = np.isfinite(angles)
-    start, width = _widest_gaps(angles)
-    above = (angles - start) % TURN
-    above = np.where(above > width + 1e-9, 0.0, above)  # rounding at the low end
-    above = np.where(seen, above, np.nan)
-    n_cells = np.maximum(1, np.ceil(width / CELL))
+    above, start, width, coverage, n_seen = measure_arcs(angles, CELL)
     low = -highest(-above, motion_of, options)
     high = highest(above, motion_of, options)
     # nothing that all motions share, or a negative margin: the middle is left
     middle = 0.5 * (low + high)
     low, high = np.where(low > high, middle, low), np.where(low > high, middle, high)
     high = np.minimum(high, low + TURN)
-    coverage = _n_filled(above, n_cells) / n_cells
-    rows = zip(start + low, start + high, TURN - width, coverage, seen.sum(axis=0), strict=True)
-    return [
-        Arc(float(low), float(high), float(gap), float(share)) if n_seen else NO_ARC
-        for low, high, gap, share, n_seen in rows
-    ]
-
-
-def _widest_gaps(angles: Array) -> tuple[Array, Array]:
-    """Where the arcs outside the largest gaps begin, (n,), and how wide they are."""
-    ordered = np.sort(wrap(angles), axis=0)  # NaN last
-    ordered = np.nan_to_num(np.where(np.isnan(ordered), ordered[0] + TURN, ordered))
-    gaps = np.diff(ordered, axis=0, append=ordered[:1] + TURN)
-    widest, columns = np.argmax(gaps, axis=0), np.arange(angles.shape[1])
-    start = wrap(ordered[(widest + 1) % len(ordered), columns])
-    return start, TURN - gaps[widest, columns]
-
-
-def _n_filled(above: Array, n_cells: Array) -> Array:
-    """(n,) how many of the cells above the low end hold a sample."""
-    cells = np.sort(np.minimum(above // CELL, n_cells - 1), axis=0)
-    return 1 + np.sum(np.diff(cells, axis=0) > 0, axis=0)
+    columns = (start + low, start + high, TURN - width, coverage)
+    arcs = map(Arc, *(column.tolist() for column in columns))
+    return [arc if n else NO_ARC for arc, n in zip(arcs, n_seen.tolist(), strict=True)]
 
 
 def highest(values: Array, motion_of: Indices, options: RangeOptions) -> Array:
@@ -112,5 +89,5 @@ def highest(values: Array, motion_of: Indices, options: RangeOptions) -> Array:
 
 def _upper(values: Array, options: RangeOptions) -> Array:
     if options.tail == 0.0:
-        return np.where(np.isnan(values), -np.inf, values).max(axis=0)
+        return np.fmax.reduce(values, axis=0, initial=-np.inf)
     return np.nanquantile(values, 1.0 - options.tail, axis=0)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from ossature.anatomy.range_kernel import shake
 from ossature.errors import BadValue, NotEnoughData
 from ossature.maths import quat
 from ossature.values import Motion
@@ -69,12 +70,6 @@ def shaking(tracks: Array) -> Array:
     From third differences, in which smooth motion all but vanishes. Those beyond ``JUMP`` medians
     are jumps, not shaking.
     """
-    fast = np.sort(np.abs(np.diff(tracks, n=3, axis=0)), axis=0)  # NaN last
-    n_seen = np.isfinite(fast).sum(axis=0)
-    low, high = (
-        np.take_along_axis(fast, np.maximum(at, 0)[None], axis=0)[0]
-        for at in ((n_seen - 1) // 2, n_seen // 2 - (n_seen == 0))
-    )
-    usual = fast <= JUMP * 0.5 * (low + high)
-    square = np.sum(np.where(usual, fast, 0.0) ** 2, axis=0) / np.maximum(usual.sum(axis=0), 1)
+    square = np.empty(tracks.shape[1:])
+    shake(tracks.reshape(len(tracks), -1), JUMP, square.reshape(-1))
     return np.sqrt(square / 20.0)  # 20 = 1² + 3² + 3² + 1²

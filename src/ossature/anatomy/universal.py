@@ -6,7 +6,7 @@ Whatever a universal joint does, the angle between its two axes stays. ERRATA 2.
 import numpy as np
 from numba import njit
 
-from ossature.anatomy.limit_kernel import turn_moments
+from ossature.anatomy.limit_kernel import dot, frame_across, mix, turn_moments
 from ossature.maths.quat import Array
 
 STARTS = 12
@@ -17,6 +17,8 @@ SETTLED = 1e-7
 """Share of the variance by which a round must better it to be followed by another."""
 MOST_OBLIQUE = 1.0
 """Cotangent of the least angle between the axes: nearer than 45° they count as one that wobbles."""
+PAIRS = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])
+"""Places of the products of two parts of a vector: xx, yy, zz, xy, xz, yz."""
 
 
 def fit_axes(mean: Array, directions: Array, samples: Array) -> tuple[Array, Array, Array]:
@@ -35,9 +37,7 @@ def fit_axes(mean: Array, directions: Array, samples: Array) -> tuple[Array, Arr
     n_joints = len(mean)
     moments = np.zeros((n_joints, 9, 9))
     turn_moments(mean, directions, samples, moments)
-    moments = moments.reshape(-1, 3, 3, 3, 3)
-    for_outer = np.einsum("nabcd->nbdac", moments).reshape(-1, 9, 9)
-    for_inner = np.einsum("nabcd->nacbd", moments).reshape(-1, 9, 9)
+    for_outer, for_inner = _packed(moments)
     angles = np.pi * np.arange(STARTS) / STARTS
     starts = np.stack([np.cos(angles), np.sin(angles), np.zeros(STARTS)], axis=-1)
     outer, inner = np.zeros((n_joints, 3)), np.zeros((n_joints, 3))
@@ -85,64 +85,84 @@ def _best_partner(moments, held):
     """
     form = _form(moments, held)
     along = _times(form, held)
-    own = _dot(along, held) + 1e-300
-    first, second = _across(held)
-    x, y = _dot(along, first), _dot(along, second)
-    xx = _dot(first, _times(form, first)) - x * x / own
-    xy = _dot(first, _times(form, second)) - x * y / own
-    yy = _dot(second, _times(form, second)) - y * y / own
-    narrow = 0.5 * np.arctan2(2.0 * xy, xx - yy) + 0.5 * np.pi
-    u = _mix(np.cos(narrow), first, np.sin(narrow), second)
-    t = min(max(-_dot(along, u) / own, -MOST_OBLIQUE), MOST_OBLIQUE)
-    axis = _mix(1.0, u, t, held)
-    length = np.sqrt(_dot(axis, axis))
-    return _mix(1.0 / length, axis, 0.0, axis), _dot(axis, _times(form, axis))
+    own = dot(along, held) + 1e-300
+    first, second = frame_across(held)
+    x, y = dot(along, first), dot(along, second)
+    xx = dot(first, _times(form, first)) - x * x / own
+    xy = dot(first, _times(form, second)) - x * y / own
+    yy = dot(second, _times(form, second)) - y * y / own
+    cosine, sine = _narrow(xx - yy, 2.0 * xy)
+    u = mix(cosine, first, sine, second)
+    t = min(max(-dot(along, u) / own, -MOST_OBLIQUE), MOST_OBLIQUE)
+    axis = mix(1.0, u, t, held)
+    length = np.sqrt(dot(axis, axis))
+    return mix(1.0 / length, axis, 0.0, axis), dot(axis, _times(form, axis))
+
+
+@njit(cache=True, nogil=True)
+def _narrow(x, y):
+    """Cosine and sine of a right angle and half the angle of (x, y), without an arc tangent."""
+    length = np.sqrt(x * x + y * y)
+    if length == 0.0:
+        return 0.0, 1.0
+    if x >= 0.0:
+        cosine = np.sqrt(0.5 * (1.0 + x / length))
+        return -0.5 * y / (length * cosine), cosine
+    sine = np.sqrt(0.5 * (1.0 - x / length))
+    return -sine, 0.5 * y / (length * sine)
+
+
+@njit(cache=True, nogil=True)
+def _packed(moments):
+    """For either axis (n_joints, 6, 6): the form of one per product of two parts of the other.
+
+    Entry (3a + b, 3c + d) of ``moments`` is what the parts a, c of the outer axis and b, d of the
+    inner share; pairs of parts are counted once, see ``PAIRS``.
+    """
+    for_outer, for_inner = np.zeros((len(moments), 6, 6)), np.zeros((len(moments), 6, 6))
+    for n in range(len(moments)):
+        for a in range(3):
+            for b in range(3):
+                for c in range(3):
+                    for d in range(3):
+                        share = moments[n, 3 * a + b, 3 * c + d]
+                        for_outer[n, PAIRS[b, d], PAIRS[a, c]] += share
+                        for_inner[n, PAIRS[a, c], PAIRS[b, d]] += share
+    for_outer[:, :, 3:] *= 0.5
+    for_inner[:, :, 3:] *= 0.5
+    return for_outer, for_inner
 
 
 @njit(cache=True, nogil=True)
 def _form(moments, v):
-    """The nine entries of the matrix Σ v_a v_b · moments[3a + b]."""
-    form = np.zeros(9)
-    for a in range(3):
-        for b in range(3):
-            for k in range(9):
-                form[k] += v[a] * v[b] * moments[3 * a + b, k]
-    return form
+    """The symmetric matrix Σ v_a v_b · moments[pair ab] as xx, yy, zz, xy, xz, yz."""
+    m, w = moments, (v[0] * v[0], v[1] * v[1], v[2] * v[2], v[0] * v[1], v[0] * v[2], v[1] * v[2])
+    return (
+        _row(m, w, 0),
+        _row(m, w, 1),
+        _row(m, w, 2),
+        _row(m, w, 3),
+        _row(m, w, 4),
+        _row(m, w, 5),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _row(m, w, k):
+    return (
+        w[0] * m[0, k]
+        + w[1] * m[1, k]
+        + w[2] * m[2, k]
+        + w[3] * m[3, k]
+        + w[4] * m[4, k]
+        + w[5] * m[5, k]
+    )
 
 
 @njit(cache=True, nogil=True)
 def _times(form, v):
     return (
-        form[0] * v[0] + form[1] * v[1] + form[2] * v[2],
-        form[3] * v[0] + form[4] * v[1] + form[5] * v[2],
-        form[6] * v[0] + form[7] * v[1] + form[8] * v[2],
+        form[0] * v[0] + form[3] * v[1] + form[4] * v[2],
+        form[3] * v[0] + form[1] * v[1] + form[5] * v[2],
+        form[4] * v[0] + form[5] * v[1] + form[2] * v[2],
     )
-
-
-@njit(cache=True, nogil=True)
-def _across(v):
-    """Two unit vectors that make a right-handed frame with unit ``v`` as third."""
-    x, y, z = abs(v[0]), abs(v[1]), abs(v[2])
-    if x <= y and x <= z:
-        first = (0.0, -v[2], v[1])
-    elif y <= z:
-        first = (v[2], 0.0, -v[0])
-    else:
-        first = (-v[1], v[0], 0.0)
-    first = _mix(1.0 / np.sqrt(_dot(first, first)), first, 0.0, first)
-    second = (
-        v[1] * first[2] - v[2] * first[1],
-        v[2] * first[0] - v[0] * first[2],
-        v[0] * first[1] - v[1] * first[0],
-    )
-    return first, second
-
-
-@njit(cache=True, nogil=True)
-def _mix(a, v, b, w):
-    return (a * v[0] + b * w[0], a * v[1] + b * w[1], a * v[2] + b * w[2])
-
-
-@njit(cache=True, nogil=True)
-def _dot(v, w):
-    return v[0] * w[0] + v[1] * w[1] + v[2] * w[2]

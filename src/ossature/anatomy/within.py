@@ -1,10 +1,11 @@
 """Whether rotations lie within a joint's limits, by how much not, and the nearest that do."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from ossature.anatomy.clamp_kernel import clamp_cones, clamp_hinges
 from ossature.anatomy.cones import nearest_in_polygon
 from ossature.errors import BadValue
 from ossature.maths import circular, quat, swing_twist, zyz
@@ -83,7 +84,7 @@ def clamp_each(q: Array, joints: Sequence[Limited]) -> Array:
         held[hinges] = _clamp_hinges(held[hinges], [joints[j] for j in hinges])
     if cones:
         own = [joints[j].limits.cone for j in cones]  # type: ignore[union-attr]
-        held[cones] = _clamp_cones(held[cones], stack_cones(own))  # type: ignore[arg-type]
+        held[cones] = _clamp_cones(held[cones], own)  # type: ignore[arg-type]
     return held
 
 
@@ -109,43 +110,29 @@ def into(angles: Array, low: Array | float, high: Array | float) -> Array:
 
 
 def _clamp_hinges(q: Array, joints: list[Limited]) -> Array:
-    axes = np.stack([joint.axes[0] for joint in joints])
-    rests = np.stack([joint.rest for joint in joints])
-    low, high = np.array([joint.limits.hinge for joint in joints]).T  # type: ignore[union-attr]
-    angle = swing_twist.twist_angle(quat.multiply(q, quat.inverse(rests)), axes)
-    return quat.multiply(quat.from_axis_angle(axes, into(angle, low, high)), rests)
+    rests = np.array([joint.rest for joint in joints])
+    axes = np.array([joint.axes[0] for joint in joints])
+    ends = np.array([joint.limits.hinge for joint in joints])  # type: ignore[union-attr]
+    return clamp_hinges(q, rests, axes, ends)
 
 
-class Cones(NamedTuple):
-    """Arrays of many cones; see :class:`ossature.values.Cone`."""
-
-    centre: Array
-    axis: Array
-    across: Array
-    polygon: Array
-    """(n, n_corners, 2); those with fewer corners repeat their last."""
-    twist: Array
-    """(n, 2)"""
-
-
-def stack_cones(cones: Sequence[Cone]) -> Cones:
+def _clamp_cones(q: Array, cones: Sequence[Cone]) -> Array:
     most = max(len(cone.polygon) for cone in cones)
-    polygons = [c.polygon[np.minimum(np.arange(most), len(c.polygon) - 1)] for c in cones]
-    return Cones(
-        np.stack([cone.centre for cone in cones]),
-        np.stack([cone.axis for cone in cones]),
-        np.stack([cone.across for cone in cones]),
-        np.stack(polygons),
+    return clamp_cones(
+        q,
+        np.array([cone.centre for cone in cones]),
+        np.array([cone.axis for cone in cones]),
+        np.array([cone.across for cone in cones]),
+        np.array([_with_corners(cone.polygon, most) for cone in cones]),
         np.array([cone.twist for cone in cones]),
     )
 
 
-def _clamp_cones(q: Array, cones: Cones) -> Array:
-    """Rotations (n, 4) within the polygons of n cones."""
-    swing, twist = swing_twist.split(quat.between(cones.centre, q), cones.axis, cones.across)
-    held = nearest_in_polygon(swing, cones.polygon)
-    twist = into(twist, *cones.twist.T)
-    return quat.multiply(cones.centre, swing_twist.join(held, twist, cones.axis, cones.across))
+def _with_corners(polygon: Array, n: int) -> Array:
+    """The same polygon with n corners, its last one several times."""
+    if len(polygon) == n:
+        return polygon
+    return polygon[np.minimum(np.arange(n), len(polygon) - 1)]
 
 
 def _clamp_cone(q: Array, cone: Cone, *, elliptic: bool) -> Array:

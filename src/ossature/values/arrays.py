@@ -1,8 +1,9 @@
 """Checks that every value makes of its arrays."""
 
 import math
-from collections.abc import Sequence
-from typing import Any, TypeGuard
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ossature.errors import BadValue, ShapeError
 
 Array = NDArray[np.floating[Any]]
+Value = TypeVar("Value")
 
 
 def frozen(values: ArrayLike, shape: Sequence[int | str], name: str) -> Array:
@@ -34,6 +36,29 @@ def read_only(array: Array) -> Array:
     copy = np.array(array, dtype=np.float64)
     copy.flags.writeable = False
     return copy
+
+
+def in_rows(kind: type[Value], *columns: Iterable[Any]) -> list[Value]:
+    """Values of a frozen class with slots, one per row of columns: its fields, in their order.
+
+    The first row is checked as the class does; the others must be like it, their arrays
+    ``read_only``: they are only filled in, in a twentieth of the time.
+    """
+    parts = [list(column) for column in columns]
+    kind(*(column[0] for column in parts))
+    values = [object.__new__(kind) for _ in parts[0]]
+    names = kind.__slots__  # type: ignore[attr-defined]
+    for name, column in zip(names, parts, strict=True):
+        any(map(getattr(kind, name).__set__, values, column))
+    return values
+
+
+def with_columns(values: Sequence[Value], **columns: Iterable[Any]) -> list[Value]:
+    """Values of one frozen class with slots, these fields as the columns say; see ``in_rows``."""
+    kind = type(values[0])
+    names = kind.__slots__  # type: ignore[attr-defined]
+    kept = {name: map(attrgetter(name), values) for name in names}
+    return in_rows(kind, *(kept | columns).values())
 
 
 def _settled(values: ArrayLike) -> TypeGuard[Array]:

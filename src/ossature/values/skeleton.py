@@ -143,12 +143,10 @@ class Skeleton:
         These are BVH's OFFSETs and glTF's rest translations: a node sits at the body's joint and
         is turned like the body.
         """
-        offsets = np.zeros((len(self.bodies), 3))
-        for index, parent in enumerate(self.parents):
-            if parent >= 0:
-                joint = self.bodies[index].joint
-                offsets[index] = joint.in_parent - self.bodies[parent].joint.in_body
-        return offsets
+        parents = np.array(self.parents)
+        in_parent = np.array([body.joint.in_parent for body in self.bodies])
+        in_body = np.array([body.joint.in_body for body in self.bodies])
+        return np.where(parents[:, None] < 0, 0.0, in_parent - in_body[parents])
 
     def index(self, name: str) -> int:
         if name not in self.names:
