@@ -7,6 +7,7 @@ cut in parts). Writes its section of docs/accuracy.md.
 """
 
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,9 @@ from ossature.formats import read
 from ossature.pipeline import SolveOptions, calibrate_subject, prepared, set_of
 from ossature.values import Recording, Skeleton
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from archives import moved, person
+
 DATA = Path(
     os.environ.get("OSSATURE_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
 )
@@ -31,11 +35,6 @@ SHIFT = 0.015
 OPTIONS = SolveOptions()
 
 
-def person(seed: int) -> Skeleton:
-    height = np.random.default_rng(seed).normal(1.72, 0.08)
-    return synth.human(height, variation=0.04, seed=seed)
-
-
 def take(figure: Skeleton, script, seed: int) -> Recording:
     return synth.perform(
         figure, script, noise=0.001, soft_tissue=0.006, gaps=0.01, seed=seed
@@ -44,21 +43,6 @@ def take(figure: Skeleton, script, seed: int) -> Recording:
 
 def calibrated(*takes: Recording) -> Skeleton:
     return calibrate_subject(takes, set_of(takes, OPTIONS), OPTIONS).skeleton
-
-
-def moved(figure: Skeleton, shifts: dict[str, np.ndarray]) -> Skeleton:
-    """The person with some markers stuck elsewhere."""
-    bodies = [
-        replace(
-            body,
-            markers=tuple(
-                replace(m, position=m.position + shifts.get(m.name, np.zeros(3)))
-                for m in body.markers
-            ),
-        )
-        for body in figure.bodies
-    ]
-    return replace(figure, bodies=tuple(bodies))
 
 
 def direction(rng: np.random.Generator) -> np.ndarray:

@@ -67,3 +67,18 @@ def files_of(output: Path, *, left_out: Sequence[str] = (".batch",)) -> dict[str
         for path in sorted(output.rglob("*"))
         if path.is_file() and path.relative_to(output).parts[0] not in left_out
     }
+
+
+def moved(figure: Skeleton, shifts: dict[str, np.ndarray]) -> Skeleton:
+    """The person with some markers stuck elsewhere."""
+    bodies = [
+        replace(
+            body,
+            markers=tuple(
+                replace(m, position=m.position + shifts.get(m.name, np.zeros(3)))
+                for m in body.markers
+            ),
+        )
+        for body in figure.bodies
+    ]
+    return replace(figure, bodies=tuple(bodies))

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import ossature as oss
-from archives import marker_take, person
+from archives import marker_take, moved, person
 from conftest import real
 from ossature import pipeline
 from ossature.calibrate.replaced import MOST, find_replaced
@@ -32,21 +32,6 @@ def known(who: int = 1) -> Skeleton:
     takes = [take(who, 0), take(who, 3, 6.0)]
     options = SolveOptions()
     return calibrate_subject(takes, set_of(takes, options), options, "Ann").skeleton
-
-
-def moved(figure: Skeleton, shifts: dict[str, np.ndarray]) -> Skeleton:
-    """The person with some markers stuck elsewhere."""
-    bodies = [
-        replace(
-            body,
-            markers=tuple(
-                replace(m, position=m.position + shifts.get(m.name, np.zeros(3)))
-                for m in body.markers
-            ),
-        )
-        for body in figure.bodies
-    ]
-    return replace(figure, bodies=tuple(bodies))
 
 
 @pytest.mark.parametrize("motion", [0, 1])
