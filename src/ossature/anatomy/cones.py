@@ -26,7 +26,7 @@ def bone_axes(skeleton: Skeleton) -> Array:
         if parent >= 0:
             ends[parent].append(offset)
     rows = zip(skeleton.bodies, ends, offsets, strict=True)
-    return quat.normalise(np.stack([_bone_end(body, own, hung) for body, own, hung in rows]))
+    return quat.normalise(np.array([_bone_end(body, own, hung) for body, own, hung in rows]))
 
 
 def _bone_end(body: Body, ends: list[Array], hung: Array) -> Array:

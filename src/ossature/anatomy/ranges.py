@@ -79,11 +79,12 @@ def find_arcs(angles: Array, motion_of: Indices, options: RangeOptions) -> list[
 
 def highest(values: Array, motion_of: Indices, options: RangeOptions) -> Array:
     """Upper end (...) of values (n_samples, ...), quantile, margin and combination applied."""
-    motions = np.unique(motion_of)
-    ends = np.stack(
-        [_upper(values if len(motions) == 1 else values[motion_of == m], options) for m in motions]
-    )
-    end = ends.max(axis=0) if options.combine == "general" else ends.min(axis=0)
+    n_motions = motion_of[-1] + 1
+    if n_motions == 1:
+        end = _upper(values, options)
+    else:
+        ends = [_upper(values[motion_of == motion], options) for motion in range(n_motions)]
+        end = np.max(ends, axis=0) if options.combine == "general" else np.min(ends, axis=0)
     return end + np.radians(options.margin)
 
 
