@@ -8,7 +8,7 @@ from ossature import pose, synth
 from ossature.errors import BadValue, NotEnoughData, ShapeError
 from ossature.maths import quat
 from ossature.pose import lanes
-from ossature.pose.frames import PoseOptions, Status, solve_frames
+from ossature.pose.frames import BLOCK, PoseOptions, Status, solve_frames
 from ossature.pose.reference import marker_jacobian, move, pose_markers, solve_reference
 from ossature.pose.start import has_evidence, on_joints, start_frames
 from ossature.pose.tree import Rig, ball_joints, build_tree, compile_rig
@@ -359,3 +359,16 @@ def test_rest_prior_balances_as_documented(rng):
 
 def test_waves_have_the_asked_shape(rng):
     assert wave(rng, 10, 3, 0.1).shape == (10, 3)
+
+
+def test_progress_is_told_and_may_stop_the_work(rng):
+    rig, *_, observed = performance(2 * BLOCK, rng)
+    shares: list[float] = []
+    solve_frames(rig, observed, options=PoseOptions(loss="geman-mcclure"), progress=shares.append)
+    assert_close(shares, np.arange(1, 7) / 6)  # two blocks, three widths of the loss
+
+    def stop(share: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solve_frames(rig, observed, progress=stop)

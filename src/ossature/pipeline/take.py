@@ -27,6 +27,8 @@ from ossature.values.passport import Passport
 Progress = Callable[[str], None]
 Chosen = tuple[MarkerSet, dict[str, Landmark]] | None
 """The marker set to use and the labels found of it; None: by motion alone."""
+AT_ONCE = 1.0
+"""Seconds that nobody minds waiting without a word."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,18 @@ class Stopwatch:
     def __init__(self, progress: Progress) -> None:
         self.seconds: dict[str, float] = {}
         self._progress = progress
+
+    def tenths(self, saying: str) -> Callable[[float], None]:
+        """Says how far a step is, at every tenth of those that take their time."""
+        told, start = 0, time.perf_counter()
+
+        def tell(share: float) -> None:
+            nonlocal told
+            if told < int(10.0 * share) < 10 and time.perf_counter() - start > AT_ONCE:
+                told = int(10.0 * share)
+                self._progress(f"{saying}, {told}0 %")
+
+        return tell
 
     @contextmanager
     def stage(self, name: str, saying: str) -> Iterator[None]:
@@ -239,13 +253,15 @@ def _solve_take(
     options: SolveOptions,
 ) -> Solved:
     skeleton = replace(plan.skeleton, events=(*plan.skeleton.events, *swaps))
-    with watch.stage("solve", f"solving {recording.n_frames} frames"):
+    saying = f"solving {recording.n_frames} frames"
+    with watch.stage("solve", saying):
         result = solve_pose(
             recording,
             skeleton,
             options=PoseOptions(loss="geman-mcclure"),
             smooth=options.smooth,
             limits="auto" if options.limits else "none",
+            progress=watch.tenths(saying),
         )
     errors = np.full((recording.n_frames, recording.n_markers), np.nan)
     errors[:, [recording.index(name) for name in result.marker_names]] = result.marker_error

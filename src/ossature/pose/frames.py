@@ -2,7 +2,7 @@
 
 import enum
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -25,6 +25,9 @@ LOSSES = {
 
 BLOCK = 64 * lanes.LANES
 """Frames that one call of the kernel takes: enough to track along, few enough to share out."""
+
+Progress = Callable[[float], None]
+"""Told now and then the share that is done; ends the work by raising."""
 
 FAR_OFF = 9.0
 """Cost, in lower quartiles of the take, that makes a frame doubtful: three times their error."""
@@ -110,6 +113,7 @@ def solve_frames(
     rest_weights: ArrayLike | None = None,
     bounds: Bounds | None = None,
     options: PoseOptions | None = None,
+    progress: Progress = lambda share: None,
 ) -> PoseResult:
     """Fit the rig to every frame.
 
@@ -139,9 +143,11 @@ def solve_frames(
     model = lanes.make_model(rig, _rest_weights(rig, rest_weights, options), bounds)
     if start is not None:
         task.rotations[:], task.root[:] = on_joints(rig.tree, start[0]), start[1]
-    for scale in _loss_scales(options):
+    scales = _loss_scales(options)
+    for done, scale in enumerate(scales):
         task.status[task.status != damping.HELD] = damping.UNDECIDED
-        _track(rig, model, task, replace(options, loss_scale=scale))
+        rules = replace(options, loss_scale=scale)
+        _track(rig, model, task, rules, lambda share, n=done: progress((n + share) / len(scales)))
     _hold(task)
     return PoseResult(
         quat.unroll(task.rotations),
@@ -178,17 +184,18 @@ def _rest_weights(rig: Rig, weights: ArrayLike | None, options: PoseOptions) -> 
     return each
 
 
-def _loss_scales(options: PoseOptions) -> Iterator[float]:
+def _loss_scales(options: PoseOptions) -> tuple[float, ...]:
     """A loss that forgets far markers has local minima; widen it first, so that it chooses well."""
-    if options.loss == "geman-mcclure":
-        yield from (64.0 * options.loss_scale, 8.0 * options.loss_scale)
-    yield options.loss_scale
+    wider = (64.0, 8.0) if options.loss == "geman-mcclure" else ()
+    return tuple(factor * options.loss_scale for factor in (*wider, 1.0))
 
 
-def _track(rig: Rig, model: lanes.Model, task: damping.Task, options: PoseOptions) -> None:
+def _track(
+    rig: Rig, model: lanes.Model, task: damping.Task, options: PoseOptions, progress: Progress
+) -> None:
     """Start the frames that have no start, go along the take, and try again where it went wrong."""
     _start_heads(rig, task)
-    run(model, task, options)
+    run(model, task, options, progress)
     # their own start twice: what is usual for the take may show only after the first repair
     for other_start in (_own_start, _own_start, _start_before, _start_after):
         doubtful = _doubtful(task)
@@ -278,7 +285,12 @@ def _hold(task: damping.Task) -> None:
     task.rotations[held], task.root[held] = task.rotations[source], task.root[source]
 
 
-def run(model: lanes.Model, task: damping.Task, options: PoseOptions) -> None:
+def run(
+    model: lanes.Model,
+    task: damping.Task,
+    options: PoseOptions,
+    progress: Progress = lambda share: None,
+) -> None:
     rules = damping.Rules(
         options.max_iterations, options.tolerance, LOSSES[options.loss], options.loss_scale
     )
@@ -286,6 +298,7 @@ def run(model: lanes.Model, task: damping.Task, options: PoseOptions) -> None:
     if options.threads == 1 or len(blocks) == 1:
         for first, last in blocks:
             damping.solve_range(model, task, rules, first, last)
+            progress(last / len(task.root))
         return
     with ThreadPoolExecutor(options.threads) as pool:  # the kernel lets go of the interpreter
         list(pool.map(lambda block: damping.solve_range(model, task, rules, *block), blocks))

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from ossature.errors import NotEnoughData
 from ossature.pose.bounds import hold_within, make_bounds
-from ossature.pose.frames import PoseOptions, Status, solve_frames
+from ossature.pose.frames import PoseOptions, Progress, Status, solve_frames
 from ossature.pose.smooth import smooth_frames
 from ossature.pose.tree import Indices, compile_rig
 from ossature.values import Motion, Recording, Skeleton
@@ -62,6 +62,7 @@ def solve(
     smooth: bool = False,
     limits: str = "none",
     options: PoseOptions | None = None,
+    progress: Progress = lambda share: None,
 ) -> SolveResult:
     """Fit a skeleton whose lengths and marker places are known to every frame of a recording.
 
@@ -88,7 +89,9 @@ def solve(
     bounds = None
     if limits != "none":
         bounds = make_bounds(skeleton, limits)._replace(weight=np.array([LIMIT_WEIGHT]))
-    result = solve_frames(rig, observed, weights=weights, bounds=bounds, options=options)
+    result = solve_frames(
+        rig, observed, weights=weights, bounds=bounds, options=options, progress=progress
+    )
     if len(result.held) == len(observed):
         raise NotEnoughData("no frame shows three markers off a line; there is no pose to find")
     found = smooth_frames(rig, observed, result, rate=recording.rate) if smooth else result
