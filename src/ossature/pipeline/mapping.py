@@ -41,11 +41,10 @@ from ossature.pose.pins import (
     Hold,
     Keep,
     Pins,
-    lift_from_ground,
     pin_holds,
     pin_keeps,
-    pin_soles,
     slide_and_depth,
+    stand,
     with_pins,
 )
 from ossature.pose.retarget import alike, carry_poses, points_of, pose_points
@@ -54,8 +53,6 @@ from ossature.values.arrays import Array
 
 T = TypeVar("T")
 
-ROUNDS = 2
-"""How often the ground pushes what is below it, each time from where it has come to."""
 FOLLOW = ("auto", "markers", "poses")
 MODES = ("equilibrium", "dynamics")
 """How the model is brought to rest."""
@@ -382,15 +379,9 @@ def _held(job: _Job, options: MapOptions) -> tuple[Pins, ...]:
 
 def _pinned(pulls: Pulls, motion: Motion, standing: Standing, hands: tuple[Pins, ...]) -> Pulls:
     """Pulled by the ground, by planted soles and by what the user names."""
-    if not standing.plants:
-        return with_pins(pulls, *hands) if hands else pulls
-    soles = pin_soles(standing, motion)
-    for _ in range(ROUNDS):
-        pinned = with_pins(pulls, soles, *hands)
-        poses = equilibrium(pinned, (motion.rotations, motion.root))
-        motion = replace(motion, rotations=poses.rotations, root=poses.root)
-        soles = lift_from_ground(soles, standing, motion)
-    return with_pins(pulls, soles, *hands)
+    if standing.plants:
+        return stand(pulls, standing, motion, hands)
+    return with_pins(pulls, *hands) if hands else pulls
 
 
 def _said(motion: Motion, standing: Standing, released: int) -> tuple[str, ...]:

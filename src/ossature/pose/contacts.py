@@ -275,15 +275,22 @@ def _as_still_as_its_middle(path: Array, first: int, last: int) -> tuple[int, in
 
 
 def _fit_ground(plants: Sequence[Plant]) -> Ground:
-    """The plane through the plants, level unless they say otherwise."""
+    """The plane through the plants, level unless they say otherwise. How high each point of a sole
+    stands above it is found along with it."""
     if not plants:
         return Ground(0.0, np.zeros(2), np.zeros(2))
     places = np.array([plant.place for plant in plants])
+    points = sorted({(plant.body, plant.point) for plant in plants})
+    whose = np.array([points.index((plant.body, plant.point)) for plant in plants])
     ground = _plane(places)
     for _ in range(5):
-        beside = np.abs(places[:, 2] - ground.height(places))
-        kept = places[beside < max(OUTSIDE, float(np.median(beside)))]
-        ground = _plane(kept)
+        above = places[:, 2] - ground.height(places)
+        kept = np.abs(above) < max(OUTSIDE, float(np.median(np.abs(above))))
+        level = places.copy()
+        for point in range(len(points)):
+            if (own := kept & (whose == point)).any():
+                level[own, 2] -= np.median(above[own])
+        ground = _plane(level[kept])
     return ground
 
 

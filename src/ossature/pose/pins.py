@@ -11,7 +11,7 @@ import numpy as np
 
 from ossature.errors import BadValue, UnknownName
 from ossature.pose.contacts import Standing, sole_paths
-from ossature.pose.equilibrium import Pulls
+from ossature.pose.equilibrium import Pulls, equilibrium
 from ossature.pose.tree import Rig, Tree
 from ossature.values import Motion, Skeleton
 from ossature.values.arrays import Array
@@ -25,6 +25,10 @@ LOOSE = 0.03
 DEEP = 0.025
 """Metres. The ground pushes less what is deeper, and not at all what is twice as deep: markers that
 say so know of a hole, or of no ground."""
+ROUNDS = 6
+"""How often the ground pushes, each time harder where it did not push enough."""
+AT_GROUND = 0.0002
+"""Metres below it that count as on it."""
 EASE = 0.1
 """Seconds before and after a stay in which its pin takes hold and lets go."""
 
@@ -102,18 +106,69 @@ def pin_soles(standing: Standing, motion: Motion) -> Pins:
     return Pins(bodies, places, targets, weights)
 
 
-def lift_from_ground(pins: Pins, standing: Standing, motion: Motion) -> Pins:
-    """Further pull what the ground would push: free points below it go straight up."""
-    if not (len(pins.bodies) and standing.ground.solid):
-        return pins
-    paths = np.concatenate([sole_paths(motion, sole) for sole in standing.soles], axis=1)
-    below = standing.ground.height(paths) - paths[..., 2]
-    push = PUSH * np.clip(2.0 - below / DEEP, 0.0, 1.0)
-    pushed = (below > 0.0) & (push > pins.weights)
-    out = paths.copy()
-    out[..., 2] += np.maximum(below, 0.0)
-    targets = np.where(pushed[..., None], out, pins.targets)
-    return replace(pins, targets=targets, weights=np.where(pushed, push, pins.weights))
+def stand(pulls: Pulls, standing: Standing, motion: Motion, others: Sequence[Pins]) -> Pulls:
+    """The same model with soles pinned where they stand, pushed by the ground, and pulled by
+    ``others``.
+
+    Pushes are springs and leave a point a little below the ground; so does a pin where another
+    point of the sole pulls it down. What is left is added to where they pull, time and again.
+    """
+    soles = pushed = pin_soles(standing, motion)
+    on_ground = with_pins(pulls, soles, *others)
+    if not standing.ground.solid:
+        return on_ground
+    motion = _settled(on_ground, motion)
+    below = _below(standing, motion)
+    push, lift = PUSH * np.clip(2.0 - below / DEEP, 0.0, 1.0), np.zeros(below.shape)
+    for _ in range(ROUNDS):
+        deep = below.max(axis=1) > AT_GROUND  # other frames stay as they are
+        if not deep.any():
+            break
+        pushed = _where(deep, _lifted(soles, push, lift, standing, motion), pushed)
+        on_ground = with_pins(pulls, pushed, *others)
+        motion = _settled(on_ground, motion)
+        below = _below(standing, motion)
+        lift = np.maximum(lift + below, 0.0)
+    return on_ground
+
+
+def _where(frames: np.ndarray, one: Pins, other: Pins) -> Pins:
+    """The first in these frames, else the second."""
+    return replace(
+        one,
+        targets=np.where(frames[:, None, None], one.targets, other.targets),
+        weights=np.where(frames[:, None], one.weights, other.weights),
+    )
+
+
+def _settled(pulls: Pulls, motion: Motion) -> Motion:
+    poses = equilibrium(pulls, (motion.rotations, motion.root))
+    return replace(motion, rotations=poses.rotations, root=poses.root)
+
+
+def _below(standing: Standing, motion: Motion) -> Array:
+    """(n_frames, n_points) how deep all points of all soles are in the ground, metres."""
+    paths = _all_paths(standing, motion)
+    return standing.ground.height(paths) - paths[..., 2]
+
+
+def _all_paths(standing: Standing, motion: Motion) -> Array:
+    return np.concatenate([sole_paths(motion, sole) for sole in standing.soles], axis=1)
+
+
+def _lifted(pins: Pins, push: Array, lift: Array, standing: Standing, motion: Motion) -> Pins:
+    """Pins ``lift`` higher; free points that are below the ground pulled as far above it."""
+    out = _all_paths(standing, motion)
+    below = standing.ground.height(out) - out[..., 2]
+    pushed = (below + lift > 0.0) & (push > pins.weights)
+    out[..., 2] += below + lift
+    targets = np.array(pins.targets)
+    targets[..., 2] += lift
+    return replace(
+        pins,
+        targets=np.where(pushed[..., None], out, targets),
+        weights=np.where(pushed, push, pins.weights),
+    )
 
 
 def pin_holds(holds: Sequence[Hold], skeleton: Skeleton, n_frames: int, rate: float) -> Pins:
