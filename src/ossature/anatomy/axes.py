@@ -8,6 +8,7 @@ from ossature.anatomy.axes_find import DELTA, Direction, em, joining, pca, princ
 from ossature.anatomy.frames import Normalised, limb_reaches, normalise
 from ossature.anatomy.motion_split import moving_samples
 from ossature.anatomy.parameters import Parameters, limb_points, parameterise, rest_place
+from ossature.anatomy.steady import steadied
 from ossature.errors import BadValue, NotEnoughData
 from ossature.maths import quat, two_axes
 from ossature.maths.quat import Array
@@ -83,9 +84,8 @@ def axes(motion: Motion, *, method: str = "joining", source: str = "orientations
         parent = skeleton.parents[index]
         q = motion.rotations[:, index]
         direction = normalised.directions[index]
+        found, moving = main_directions(q, direction, motion.rate, method, source)
         points = limb_points(q, direction)
-        moving = moving_samples(points, motion.rate)
-        found = main_directions(points, q if source == "orientations" else None, moving, method)
         movement = movement_of(points, q, direction, found, normalised.body_axes[parent])
         parameters = parameterise(q, movement)
         columns.append(parameters.angles)
@@ -105,22 +105,35 @@ def axes(motion: Motion, *, method: str = "joining", source: str = "orientations
 
 
 def main_directions(
-    points: Array, rotations: Array | None, moving: np.ndarray, method: str
-) -> list[Direction]:
-    """Up to two main directions of a limb that points along ``points`` (n, 3).
+    rotations: Array,
+    direction: Array,
+    rate: float,
+    method: str = "joining",
+    source: str = "orientations",
+) -> tuple[list[Direction], np.ndarray]:
+    """Up to two main directions of a limb, and which samples (n,) were on the move.
 
     Parameters
     ----------
-    rotations : (n, 4), optional
-        To the parent's frame; where there are none, circles are fitted to the points.
-    moving : (n,)
-        Which samples are on the move.
+    rotations : (n, 4)
+        To the parent's frame.
+    direction : (3,)
+        The limb in its own frame.
+    source
+        As for ``axes``; circles are fitted to ``points``.
     """
+    if source == "orientations":
+        rotations = steadied(quat.unroll(rotations), rate)
+        points = limb_points(rotations, direction)
+    else:
+        points = steadied(limb_points(rotations, direction), rate)
+    moving = moving_samples(points, rate)
     if method == "pca":
-        return pca(points[moving])
+        return pca(points[moving]), moving
     if method == "em":
-        return em(points[moving])
-    return joining(sweeps_of(points, rotations, moving))
+        return em(points[moving]), moving
+    turned = rotations if source == "orientations" else None
+    return joining(sweeps_of(points, turned, moving)), moving
 
 
 def movement_of(

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ossature.anatomy import axes_kernel
+from ossature.anatomy.steady import jitter
 from ossature.maths import quat
 from ossature.maths.quat import Array
-from ossature.maths.robust import NORMAL
 
 DELTA = np.radians(15.0)
 """How far two directions may differ and still be the same (δ of the paper)."""
@@ -19,15 +19,13 @@ CELL = np.radians(5.0)
 """Size of the cells on the joint sphere."""
 SMALLEST_CELL, LARGEST_CELL = np.radians(1.0), np.radians(20.0)
 """Where a limb moves little, and where samples are noisy."""
-LOOKS = 3000
-"""Samples that noise is judged by."""
 LAG = 0.5
 """Share of the past that a group of points keeps per step, so that it can follow a small circle."""
 CLEARLY = 0.2
 """Part of a great circle's variance that a small one must leave, to be taken."""
 NARROWEST = np.radians(20.0)
 """Least angle between a limb and the axis of its circle."""
-AGREE = np.radians(8.0)
+AGREE = np.radians(6.0)
 """Angle within which the axis of a circle and that of the rotations are one."""
 MOST_GROUPS = 1500
 """Groups that are clustered, the longest first: more would only say the same again."""
@@ -56,7 +54,10 @@ class Sweeps(NamedTuple):
 
 
 def sweeps_of(points: Array, rotations: Array | None, moving: np.ndarray) -> Sweeps:
-    """Windowed stratification of samples (n, 3), with rotations (n, 4) where there are any."""
+    """Windowed stratification of samples (n, 3), with rotations (n, 4) where there are any.
+
+    Rotations are unrolled: neighbours lie in one hemisphere.
+    """
     window = np.full(len(points), -1)
     follows = np.zeros(len(points), dtype=np.bool_)
     count = axes_kernel.windows(points, moving, cell_size(points), window, follows)
@@ -64,19 +65,14 @@ def sweeps_of(points: Array, rotations: Array | None, moving: np.ndarray) -> Swe
     middle = quat.normalise(_sums(points[inside], window[inside], count))
     turned = None
     if rotations is not None:
-        turned = quat.normalise(_sums(quat.unroll(rotations[inside]), window[inside], count))
+        turned = quat.normalise(_sums(rotations[inside], window[inside], count))
     into = np.flatnonzero(follows[:count])
     return Sweeps(middle, turned, into, np.append(False, np.diff(into) == 1))
 
 
 def cell_size(points: Array) -> float:
-    """Smaller than the limb's reach, but larger than the noise, which second differences show."""
-    if len(points) < 3:
-        return CELL
-    bend = points[2:] - 2.0 * points[1:-1] + points[:-2]
-    size = np.sort(np.abs(bend[:: max(1, len(bend) // LOOKS)]), axis=None)
-    size = size[np.isfinite(size)]
-    noise = NORMAL * float(size[len(size) // 2]) / np.sqrt(6.0) if len(size) else 0.0
+    """Smaller than the limb's reach, but larger than the noise."""
+    noise = float(np.sqrt(np.mean(jitter(points) ** 2)))
     seen = points[np.isfinite(points[:, 0])]
     reach = float(np.sqrt(seen.var(axis=0).sum())) if len(seen) else CELL
     cell = np.clip(reach / 3.0, SMALLEST_CELL, CELL)

@@ -60,3 +60,21 @@ def join_steps(lines, weights, follows, delta, keep, group):
                 mean[k] = keep * mean[k] + sign * weights[i] * lines[i, k]
         group[i] = count - 1
     return count
+
+
+@njit(cache=True, nogil=True)
+def weighted_means(tracks, weights, means):
+    """Fill ``means`` (n, k) with sums of tracks (n, k) about each sample, NaN passed over.
+
+    ``weights`` (h + 1,) are those of a sample itself and of its neighbours 1 … h samples away.
+    Missing samples stay missing.
+    """
+    n, half = len(tracks), len(weights) - 1
+    for i in range(n):
+        for k in range(tracks.shape[1]):
+            means[i, k] = weights[0] * tracks[i, k]
+        for j in range(max(i - half, 0), min(i + half + 1, n)):
+            if j != i and np.isfinite(tracks[j, 0]):
+                weight = weights[abs(j - i)]
+                for k in range(tracks.shape[1]):
+                    means[i, k] += weight * tracks[j, k]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ossature.anatomy.axes import MovementAxes
-from ossature.anatomy.deliver_frames import frames_summary
+from ossature.anatomy.deliver_frames import frames_summary, write_motion
 from ossature.anatomy.watch import Findings
 from ossature.formats import write
 from ossature.formats.compact_csv import write_compact_csv
@@ -81,7 +81,7 @@ def deliver_axes(
         elif ending == "oss":
             write(found.compact, folder / "parameters.oss")
         else:
-            write(found.compact.motion(), folder / f"parameters.{ending}")
+            write_motion(found.compact.motion(), folder, "parameters", [ending])
     write_readable(axes_summary(found, findings), folder / "summary.json")
 
 
