@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +24,25 @@ def launch(playwright: Any) -> Any:
     return playwright.chromium.launch(executable_path=installed(), args=list(FLAGS))
 
 
-@contextmanager
-def studio(take: Path) -> Iterator[str]:
+def studio(take: Path) -> AbstractContextManager[str]:
     """``ossature studio`` as a user starts it; the address it prints."""
+    return serving("studio", take)
+
+
+@contextmanager
+def serving(*command: str | Path) -> Iterator[str]:
+    """A verb that opens a page; the address it prints."""
     program = [sys.executable, "-c", "from ossature.cli import main; main()"]
-    command = [*program, "studio", str(take), "--no-browser"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as running:
+    with subprocess.Popen(
+        [*program, *map(str, command), "--no-browser"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+    ) as running:
         try:
             assert running.stdout is not None
-            yield running.stdout.readline().strip()
+            yield next(line.strip() for line in running.stdout if line.startswith("http"))
         finally:
             running.terminate()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ossature as oss
-from chrome import studio
+from chrome import serving, studio
 from ossature import synth
 from ossature.values import Take
 
@@ -18,8 +18,8 @@ PATIENCE = 120_000
 """Milliseconds for a solve on a busy machine that also has to compile its kernels."""
 
 
-def performance(folder: Path) -> Path:
-    script = synth.sequence(synth.walk(seconds=2), synth.exercise(seconds=4))
+def performance(folder: Path, seconds: float = 4) -> Path:
+    script = synth.sequence(synth.walk(seconds=2), synth.exercise(seconds=seconds))
     take = synth.perform(synth.human(), script, noise=0.001, seed=3).recording
     path = folder / "take.c3d"
     oss.write(Take(recordings=(take,)), path)
@@ -410,3 +410,19 @@ def test_on_a_phone_nothing_sticks_out(visit, address):
     page = visit(address, width=390, height=844, scheme="dark").page
     page.wait_for_selector(READY)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+
+
+def test_a_performer_on_stage_is_seen_moving(visit, take, tmp_path):
+    """A known performer, so that the figure is there from the first frame on."""
+    rig = take.with_name("take-rig") / "skeleton.json"  # the whole loop has written it
+    long = performance(tmp_path, seconds=60)
+    with serving("live", long, "--studio", "--skeleton", rig) as where:
+        seen = visit(where)
+        place = "() => { const pose = window.ossatureStudio.session.livePose; return pose?.joints }"
+        seen.page.wait_for_function(place, timeout=PATIENCE)
+        first = np.array(seen.page.evaluate(place))
+        seen.page.wait_for_timeout(500)
+        later = np.array(seen.page.evaluate(place))
+        assert first.shape == (len(oss.read(rig).skeleton().bodies), 3)
+        assert np.linalg.norm(later - first, axis=-1).max() > 0.01  # half a second of exercise
+        assert seen.errors == []
