@@ -64,7 +64,12 @@ def played(recording: Recording) -> list[StreamFrame]:
 def feed(frames, rate=RATE, **given) -> tuple[LiveSession, dict[int, LivePose], list[str]]:
     said: list[str] = []
     session = LiveSession(rate, say=said.append, calibrator=InPlace(), **given)  # type: ignore[arg-type]
-    poses = {frame.number: pose for frame in frames if (pose := session.feed(frame)) is not None}
+    poses = {}
+    for frame in frames:
+        pose = session.feed(frame)
+        if pose is not None:
+            poses[frame.number] = pose
+        session.between_frames()
     return session, poses, said
 
 

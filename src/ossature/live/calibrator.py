@@ -1,9 +1,11 @@
 """Calibration beside the stream, in a second process that gives way.
 
-Poses have a few milliseconds each; a calibration takes a second. A process of its own holds no
-lock of the interpreter, and the system prefers the one that has slept until its frame came.
+Poses have a few milliseconds each; a calibration takes seconds. A process of its own holds no lock
+of the interpreter, and one that runs only when nothing else wants the core is put aside at once
+when a frame comes.
 """
 
+import contextlib
 import os
 import pickle
 import queue
@@ -16,9 +18,12 @@ from typing import BinaryIO
 from ossature.errors import OssatureError
 from ossature.values import Bodies, Event, Recording, Skeleton
 
+PATIENCE = 15.0
+"""Seconds that a process which runs only on an idle core may take for a job. On a machine that is
+never idle, another one takes its place."""
+WHEN_IDLE = "when-idle"
 GIVES_WAY = 10
-"""Steps of priority below the poses: a tenth of their share. At the lowest priority a busy machine
-would never calibrate at all."""
+"""Steps of priority below the poses, where a process cannot run on an idle core only."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,11 +51,8 @@ class Calibrator:
         self._jobs: queue.SimpleQueue[Recording | Bodies | None] = queue.SimpleQueue()
         self._results: queue.SimpleQueue[Calibrated | Refused] = queue.SimpleQueue()
         self.idle = True
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "ossature.live.calibrator"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
+        self._closed = False
+        self._process = _started(when_idle=True)
         # pipes block while the other side is busy; a thread waits instead of the stream
         threading.Thread(target=self._exchange, daemon=True).start()
 
@@ -68,21 +70,52 @@ class Calibrator:
         return result
 
     def close(self) -> None:
+        self._closed = True
         self._jobs.put(None)
         self._process.terminate()
         self._process.wait()
 
     def _exchange(self) -> None:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        with self._process.stdin as jobs, self._process.stdout as results:
-            while (job := self._jobs.get()) is not None:
-                try:
-                    pickle.dump(job, jobs, protocol=5)
-                    jobs.flush()
-                    self._results.put(pickle.load(results))
-                except (OSError, EOFError):  # closed, or killed from outside
-                    self._results.put(Refused("the calibrating process has gone"))
-                    return
+        when_idle = True
+        while (job := self._jobs.get()) is not None:
+            starved = threading.Timer(PATIENCE, self._process.kill)
+            if when_idle:
+                starved.start()
+            answer = _answer(self._process, job)
+            starved.cancel()
+            if answer is None and when_idle and not self._closed:
+                when_idle = False
+                _end(self._process)
+                self._process = _started(when_idle=False)
+                answer = _answer(self._process, job)
+            self._results.put(answer or Refused("the calibrating process has gone"))
+        _end(self._process)
+
+
+def _started(*, when_idle: bool) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-m", "ossature.live.calibrator", *([WHEN_IDLE] if when_idle else [])],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        # threads of the algebra would be born before the process can give way
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
+    )
+
+
+def _answer(process: subprocess.Popen, job: Recording | Bodies) -> Calibrated | Refused | None:
+    """What a process makes of a job; None where it was killed meanwhile."""
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        pickle.dump(job, process.stdin, protocol=5)
+        process.stdin.flush()
+        return pickle.load(process.stdout)
+    except (OSError, EOFError):
+        return None
+
+
+def _end(process: subprocess.Popen) -> None:
+    with contextlib.suppress(OSError), process:  # what it did not read is lost
+        process.terminate()
 
 
 def calibrated(frames: Recording | Bodies) -> Calibrated:
@@ -112,6 +145,15 @@ def _advice(recording: Recording, skeleton: Skeleton) -> tuple[str, ...]:
     return tuple(each.text for each in advise_motion(solve(recording, skeleton).motion))
 
 
+def give_way(*, when_idle: bool) -> None:
+    """Let the poses go first; or everybody."""
+    if hasattr(os, "sched_setscheduler"):  # where poses run in real time, children would as well
+        policy = os.SCHED_IDLE if when_idle else os.SCHED_BATCH
+        os.sched_setscheduler(0, policy, os.sched_param(0))
+    if hasattr(os, "nice"):
+        os.nice(GIVES_WAY)
+
+
 def serve(jobs: BinaryIO, results: BinaryIO) -> None:
     """Answer jobs until the pipe ends."""
     while True:
@@ -128,8 +170,7 @@ def serve(jobs: BinaryIO, results: BinaryIO) -> None:
 
 
 if __name__ == "__main__":
-    if hasattr(os, "nice"):
-        os.nice(GIVES_WAY)
+    give_way(when_idle=WHEN_IDLE in sys.argv)
     answers = sys.stdout.buffer
     sys.stdout = sys.stderr  # nothing that is printed may mix with the answers
     # run as a script this module is "__main__"; pickles must name the one that others import

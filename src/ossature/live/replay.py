@@ -33,11 +33,12 @@ class Replay:
         played, start = self._played, time.perf_counter()
         rotations = played.rotations if isinstance(played, Bodies) else None
         for number, positions in enumerate(played.positions):
-            wait = start + number / (self.rate * self._speed) - time.perf_counter()
+            due = start + number / (self.rate * self._speed)
+            wait = due - time.perf_counter()
             if wait > 0.0:
                 time.sleep(wait)
             turned = None if rotations is None else rotations[number]
-            yield StreamFrame(number, played.names, positions, turned)
+            yield StreamFrame(number, played.names, positions, turned, due)
 
 
 def _played(take: Take, subject: str | None) -> Recording | Bodies:

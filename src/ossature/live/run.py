@@ -1,7 +1,9 @@
 """A stream from its beginning to its end: poses to everybody who listens, and what came of it."""
 
+import gc
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +15,8 @@ from ossature.values import Skeleton
 
 Listener = Callable[[StreamFrame, LivePose], None]
 
+SWEEP = 120
+"""Frames between two sweeps for garbage."""
 KEPT = 100_000
 """Latencies that are kept for the summary; older ones are thinned to every second."""
 
@@ -50,18 +54,22 @@ def run_live(
 
     Returns the subject as known at the end and a summary for ``summary.json``.
     """
-    session, latencies, poses = LiveSession(stream.rate, skeleton, say), Latencies(), 0
+    session, latencies = LiveSession(stream.rate, skeleton, say), Latencies()
+    poses = unsettled = 0
     known = skeleton
     try:
-        for frame in stream.frames():
-            arrived = time.perf_counter()
-            pose = session.feed(frame)
-            if pose is None:
-                continue
-            for listener in listeners:
-                listener(frame, pose)
-            latencies.add(time.perf_counter() - arrived)
-            poses, known = poses + 1, pose.skeleton
+        with _sweeping_by_hand():
+            for frame in stream.frames():
+                pose = session.feed(frame)
+                if pose is not None:
+                    for listener in listeners:
+                        listener(frame, pose)
+                    latencies.add(time.perf_counter() - frame.arrived)
+                    poses, known = poses + 1, pose.skeleton
+                    unsettled += not pose.settled
+                session.between_frames()
+                if session.arrivals.received % SWEEP == 0:
+                    gc.collect()
     except KeyboardInterrupt:  # the usual end of a live session
         say("stopped")
     finally:
@@ -71,6 +79,7 @@ def run_live(
         "frames": arrivals.received,
         "rate": stream.rate,
         "poses": poses,
+        "unsettled": unsettled,
         "late": arrivals.late,
         "missing": arrivals.missing,
         "calibrations": session.calibrations,
@@ -78,3 +87,16 @@ def run_live(
         "advice": list(session.advice),
     }
     return known, summary
+
+
+@contextmanager
+def _sweeping_by_hand() -> Iterator[None]:
+    """No garbage is looked for in the middle of a frame, and never among what is there already."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.unfreeze()

@@ -17,8 +17,8 @@ from ossature.values.arrays import Array
 
 FIRST = 2.0
 """Seconds of motion before the first calibration."""
-OFTEN, SELDOM = 3.0, 30.0
-"""Seconds between calibrations: a sixth of what has been seen, within these."""
+OFTEN, SELDOM = 1.0, 30.0
+"""Seconds between calibrations: a tenth of what has been seen, within these."""
 UNTRUE = 0.03
 """Metres: a pose whose median marker is further off than this is not shown."""
 
@@ -39,6 +39,8 @@ class LivePose:
     """(n_bodies, 3) in the world, metres."""
     rms: float
     """Between model and what was seen, metres."""
+    settled: bool = True
+    """False where the fit needs more frames to come to its end."""
 
 
 @dataclass
@@ -65,6 +67,7 @@ class LiveSession:
         self.memory = Memory()
         self.advice: tuple[str, ...] = ()
         self.calibrations = 0
+        self._of_bodies = False
         self._courses = Courses(self.rate)
         self._following: Follower | BodyFollower | None = None
         self._parents, self._offsets = np.zeros(0, dtype=np.int64), np.zeros((0, 3))
@@ -77,14 +80,19 @@ class LiveSession:
     def feed(self, frame: StreamFrame) -> LivePose | None:
         """The pose of a frame; None where it comes late, shows too little or fits nothing."""
         values = self._values(frame)
-        self._hear_calibrator(of_bodies=frame.rotations is not None)
+        self._of_bodies = frame.rotations is not None
+        self._take_known()
         if not self.arrivals.is_news(frame.number):
             return None  # nor remembered: nobody can tell whether its labels are right
-        if frame.rotations is None:
+        if not self._of_bodies:
             values = self._with_right_labels(frame.number, values)
         self.memory.add(values)
-        self._ask_calibrator(of_bodies=frame.rotations is not None)
         return self._posed(frame, values)
+
+    def between_frames(self) -> None:
+        """What takes milliseconds and is not urgent: do it when a pose is out."""
+        self._hear_calibrator()
+        self._ask_calibrator()
 
     def close(self) -> None:
         self.calibrator.close()
@@ -107,31 +115,34 @@ class LiveSession:
             self.say(f"frame {number}: labels {a} and {b} are {now}")
         return values
 
-    def _ask_calibrator(self, *, of_bodies: bool) -> None:
+    def _ask_calibrator(self) -> None:
         seen = self.memory.count
         if not self.calibrator.idle or seen < self._next_look or self.skeleton is not None:
             return
-        wait = np.clip(seen / self.rate / 6.0, OFTEN, SELDOM)
+        wait = np.clip(seen / self.rate / 10.0, OFTEN, SELDOM)
         self._next_look = seen + wait * self.rate
         kept, names = self.memory.frames(), self.memory.names
         rate = self.rate / self.memory.stride
-        if of_bodies:
+        if self._of_bodies:
             self.calibrator.submit(Bodies(kept[..., :3], kept[..., 3:], names, rate))
         else:
             self.calibrator.submit(Recording(kept, names, rate))
 
-    def _hear_calibrator(self, *, of_bodies: bool) -> None:
+    def _take_known(self) -> None:
+        """Follow with a skeleton that was given, as soon as its markers have names."""
         joined = self._following is not None and self._following.names != self.memory.names
         if self.skeleton is not None and (self._following is None or joined):
-            self._adopt(Calibrated(self.skeleton), of_bodies=of_bodies)
+            self._adopt(Calibrated(self.skeleton))
+
+    def _hear_calibrator(self) -> None:
         match self.calibrator.poll():
             case Calibrated() as found:
                 self.calibrations += 1
-                self._adopt(found, of_bodies=of_bodies)
+                self._adopt(found)
             case Refused(sentence):
                 self._say_once(sentence)
 
-    def _adopt(self, found: Calibrated, *, of_bodies: bool) -> None:
+    def _adopt(self, found: Calibrated) -> None:
         """Follow with the new skeleton, from the pose that the old one had."""
         self.advice = found.advice
         for sentence in (*found.advice[:1], *found.doubts):
@@ -140,7 +151,7 @@ class LiveSession:
             self._say_once(f"noticed: {event}")
         self._parents = np.array(found.skeleton.parents, dtype=np.int64)
         self._offsets = found.skeleton.offsets
-        if of_bodies:
+        if self._of_bodies:
             self._following = BodyFollower(found.skeleton, self.memory.names)
             return
         before = self._following
@@ -166,7 +177,9 @@ class LiveSession:
         if isinstance(following, Follower):
             self._look_for_slips(frame.number, following, values)
         rms = float(np.sqrt(np.nanmean(found.error**2)))
-        return LivePose(frame.number, following.skeleton, found.rotations, world, joints, rms)
+        return LivePose(
+            frame.number, following.skeleton, found.rotations, world, joints, rms, found.settled
+        )
 
     def _look_for_slips(self, number: int, following: Follower, values: Array) -> None:
         assert self._seats is not None

@@ -1,7 +1,8 @@
 """What every source of live frames looks like, and how frames that come late are told."""
 
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from ossature.values.arrays import Array
@@ -20,6 +21,8 @@ class StreamFrame:
     """(n, 3) of markers, or of bodies where there are rotations."""
     rotations: Array | None = None
     """(n, 4) of bodies, w x y z; None in a stream of markers."""
+    arrived: float = field(default_factory=time.perf_counter)
+    """When it came in or, replayed, when it was due; by ``time.perf_counter``."""
 
 
 class Stream(Protocol):

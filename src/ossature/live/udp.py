@@ -6,7 +6,9 @@
 
 import math
 import socket
+import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -86,13 +88,14 @@ class UdpStream:
                     packet = self._socket.recv(LARGEST)
                 except TimeoutError:
                     return
+                arrived = time.perf_counter()
                 try:
                     frame = frame_of(packet)
                 except BadPacket:
                     self.refused += 1
                     continue
                 if frame is not None:
-                    yield frame
+                    yield replace(frame, arrived=arrived)
 
 
 def split_address(text: str) -> tuple[str, int]:

@@ -49,11 +49,17 @@ def start_frames(rig: Rig, observed: Array, *, weights: Array, rest: Array) -> t
     observed = np.where(seen[..., None], observed, 0.0)
     rest = np.broadcast_to(rest, (n_frames, tree.n_bodies, 4))
     distance = _joints_between(tree)
+    offsets = np.broadcast_to(rig.offsets, (n_frames, tree.n_bodies, 3))
+    standing, joints = chain.forward_kinematics(rest, offsets, tree.parents.tolist())
+    markers = chain.place_points(standing, joints, tree.marker_bodies.tolist(), rig.places)
     local = np.array(rest)
     turned, places = np.empty((n_frames, tree.n_bodies, 4)), np.empty((n_frames, tree.n_bodies, 3))
     for body, parent in enumerate(tree.parents):
         reach = np.where(distance[body] >= 0, OUTWARD ** distance[body].clip(0), 0.0) * trust
-        at_rest = _markers_at_rest(rig, rest, body)
+        # as the body sees them from its joint, while all joints below are at rest
+        at_rest = quat.rotate(
+            quat.inverse(standing[:, body, None]), markers - joints[:, body, None]
+        )
         if parent < 0:
             turned[:, 0], places[:, 0] = _fit_root(at_rest, observed, reach)
             local[:, 0] = turned[:, 0]
@@ -125,16 +131,6 @@ def _joints_between(tree: Tree) -> NDArray[np.int64]:
             distance[body, marker] = steps
             body, steps = tree.parents[body], steps + 1
     return distance
-
-
-def _markers_at_rest(rig: Rig, rest: Array, body: int) -> Array:
-    """(n_frames, n_markers, 3) from the body's joint, in its frame, all joints below at rest."""
-    rotations, offsets = np.array(rest), np.broadcast_to(rig.offsets, (*rest.shape[:-1], 3)).copy()
-    rotations[:, body], offsets[:, body] = quat.identity(), 0.0
-    parents = np.where(np.arange(rig.tree.n_bodies) == body, -1, rig.tree.parents)
-    turned, places = chain.forward_kinematics(rotations, offsets, parents.tolist())
-    carriers = rig.tree.marker_bodies
-    return places[:, carriers] + quat.rotate(turned[:, carriers], rig.places)
 
 
 def _fit_root(at_rest: Array, observed: Array, reach: Array) -> tuple[Array, Array]:
