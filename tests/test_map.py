@@ -11,6 +11,7 @@ import ossature as oss
 from conftest import real
 from ossature import synth
 from ossature.anatomy.naming import name_parts
+from ossature.anatomy.within import excess
 from ossature.cli import ossature
 from ossature.errors import BadValue, FormatError, NotEnoughData, OssatureError, UnknownName
 from ossature.maths import quat
@@ -157,6 +158,20 @@ def test_both_modes_keep_cones():
     assert max(outside(motion.rotations) for motion in motions) < 0.5
     apart = np.degrees(quat.angle(quat.between(*(motion.rotations for motion in motions))))
     assert np.sqrt(np.mean(apart**2)) < 1.5  # 0.7: the simulation slides slowly along an edge
+
+
+def test_learned_limits_are_kept(walked):
+    """Kicks mapped onto a rig that knows a walk's hinge intervals and cones, feet on the ground."""
+    rig = oss.limits(walked.truth.motion)
+    take = synth.perform(synth.human(), synth.kicks(1.0), noise=0.001, seed=4)
+
+    def outside(rotations):
+        pairs = zip(rig.bodies[1:], np.swapaxes(rotations, 0, 1)[1:], strict=True)
+        return max(np.degrees(excess(q, body.joint).max()) for body, q in pairs)
+
+    assert {body.joint.kind for body in rig.bodies[1:]} >= {"hinge", "ball"}
+    assert outside(take.truth.motion.rotations) > 20.0
+    assert outside(map_to(take_of(take.recording), rig).motion.rotations) < 0.1
 
 
 def test_dynamics_survives_markers_that_jump():

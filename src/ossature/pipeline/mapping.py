@@ -26,6 +26,7 @@ from ossature.pose.attach import (
 )
 from ossature.pose.average import average_figure, checked_height, estimated_height
 from ossature.pose.bends import Bends, bent_posture
+from ossature.pose.bounds import hold_within
 from ossature.pose.contacts import Ground, Standing, find_soles, find_standing
 from ossature.pose.dynamics import Simulated, simulate
 from ossature.pose.equilibrium import (
@@ -348,7 +349,8 @@ def _mapped(job: _Job, options: MapOptions, watch: Stopwatch) -> Solved:
 def _as_motion(recording: Recording, skeleton: Skeleton, poses: PoseResult | Simulated) -> Motion:
     return Motion(
         skeleton,
-        poses.rotations,
+        # markers that pull hard bend limits by 0.7°; the simulation knows ranges of axes only
+        hold_within(skeleton, poses.rotations),
         poses.root,
         recording.rate,
         marks=recording.marks,

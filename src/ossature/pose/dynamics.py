@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ossature.maths import quat
-from ossature.pose.bounds import hold_within
 from ossature.pose.equilibrium import Pulls
 from ossature.pose.physics import (
     STIFFNESS,
@@ -82,9 +81,7 @@ def simulate(
             held.append(frame)
         rotations[frame], root[frame] = get_pose(model)
         previous = pulls.targets[frame]
-    # the engine knows ranges of single axes only
-    rotations = hold_within(skeleton, quat.unroll(rotations))
-    return Simulated(rotations, root, steps, tuple(held))
+    return Simulated(quat.unroll(rotations), root, steps, tuple(held))
 
 
 def _settle_frame(model: Model, previous: Array, targets: Array, weights: Array) -> int:
