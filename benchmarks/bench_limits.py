@@ -30,7 +30,7 @@ def run() -> list[dict]:
 
 def analysis() -> list[dict]:
     """30 bones × 100 samples, and ten times as many samples."""
-    short, long = (1e3 * fastest(partial(judge, motion(n)), 40) for n in (100, 1000))
+    short, long = (1e3 * fastest(partial(judge, motion(n)), 200) for n in (100, 1000))
     return [
         row("types and limits, 30 bones × 100 samples; peer: paper 001", short, PAPER_MS, "ms"),
         row(

@@ -5,12 +5,17 @@ import numpy as np
 from ossature.maths import quat, swing_twist
 
 
+def two_sines(rng, n: int) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Cycles in a take of n samples and phase, of a sine and of one of half its size."""
+    cycles, first = rng.uniform(1.0, max(2.0, min(6.0, n / 15))), rng.uniform(0, 7)
+    return (cycles, first), (cycles * rng.uniform(0.3, 1.7), rng.uniform(0, 7))
+
+
 def wave(rng, n: int, low: float, high: float) -> np.ndarray:
     """A smooth angle that fills the range from low to high exactly."""
-    time = np.linspace(0.0, 1.0, n)
-    cycles = rng.uniform(1.0, max(2.0, min(6.0, n / 15)))
-    track = np.sin(2 * np.pi * cycles * time + rng.uniform(0, 7))
-    track += 0.5 * np.sin(2 * np.pi * cycles * rng.uniform(0.3, 1.7) * time + rng.uniform(0, 7))
+    (first, start), (second, offset) = two_sines(rng, n)
+    time = 2 * np.pi * np.linspace(0.0, 1.0, n)
+    track = np.sin(first * time + start) + 0.5 * np.sin(second * time + offset)
     return low + (high - low) * (track - track.min()) / np.ptp(track)
 
 

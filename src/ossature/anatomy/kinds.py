@@ -45,8 +45,11 @@ SURE, SURER = 0.996, 0.9999
 largest of three that were chosen by their spread is judged."""
 
 CROSSTALK = 0.14
-"""Most that skin makes of one direction in a second one, as ``anatomy.crosstalk`` measures it: by
-simulation of hinges under skin that slides by up to 15 mm, solved from markers."""
+"""Most that skin makes of one direction in a second one, as ``anatomy.crosstalk`` measures it.
+
+Simulation of 192 hinges and 144 balls under skin that slides by 5 to 15 mm, solved from markers,
+tells them apart best at 0.15 and hardly worse from 0.12 to 0.17. Within that it was chosen with
+real takes in view."""
 
 
 @dataclass(frozen=True, slots=True)
