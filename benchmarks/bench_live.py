@@ -92,12 +92,12 @@ def _stage(recording: Recording) -> dict[str, Any]:
     os.sched_setaffinity(0, {max(cores)})
     vmc = VmcSender("127.0.0.1", 9, rate=RATE)
     poses: dict[int, np.ndarray] = {}
-    latency: list[float] = []
+    latency = np.full(recording.n_frames, np.nan)
     memory: dict[int, int] = {}
 
     def listen(frame, pose) -> None:
         vmc.send(pose)
-        latency.append(time.perf_counter() - sent[frame.number])
+        latency[frame.number] = time.perf_counter() - sent[frame.number]
         if frame.number < (EXERCISE + WALK) * RATE:
             poses[pose.number] = pose.joints
         if frame.number % int(5 * RATE) < 3:
@@ -111,7 +111,8 @@ def _stage(recording: Recording) -> dict[str, Any]:
         vmc.close()
     print(summary, file=sys.stderr)
     after = [value for number, value in memory.items() if number >= 55 * RATE]
-    return {"poses": poses, "latency": latency, "grown": (after[-1] - after[0]) / 1024}
+    grown = (after[-1] - after[0]) / 1024
+    return {"poses": poses, "latency": latency[np.isfinite(latency)], "grown": grown}
 
 
 def _send(recording: Recording, port: int, core: int, sent) -> None:

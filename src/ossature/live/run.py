@@ -2,6 +2,7 @@
 
 import gc
 import time
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ KEPT = 100_000
 class Latencies:
     """Seconds from a frame's arrival to its pose, in bounded memory."""
 
-    _kept: list[float] = field(default_factory=list)
+    _kept: array = field(default_factory=lambda: array("d"))
     _stride: int = 1
     _count: int = 0
 

@@ -45,6 +45,10 @@ class Limits(NamedTuple):
     evaluations: int
     """A bound of the time that a frame may take."""
     tolerance: float
+    """Stop when no joint turns by more than this, radians, and the root moves less, metres."""
+    gain: float
+    """Stop when a step lowers the cost by less than this share: along a valley that markers hardly
+    see, the next frame may go on."""
     scale: float
     """Of the Geman–McClure loss, metres."""
 
@@ -104,11 +108,12 @@ def fit_frame(model, work, observed, rotations, root, velocity, limits):
         moved = np.max(np.abs(work.step))
         trial = _try_step(model, work, observed, rotations, root, limits.scale)
         better = trial <= cost
+        idle = better and cost - trial < limits.gain * cost
         damping = max(damping * (0.1 if better else 10.0), LEAST_DAMPING)
         if better:
             cost, fresh = trial, False
             _accept(work, rotations, root, velocity)
-        if moved < limits.tolerance or damping > MOST_DAMPING:
+        if moved < limits.tolerance or idle or damping > MOST_DAMPING:
             return evaluation
     return limits.evaluations + 1
 
