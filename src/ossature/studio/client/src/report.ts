@@ -23,6 +23,9 @@ import { Stage } from "./scene/stage";
 import { themeButton } from "./theme";
 import "./style.css";
 
+/** How much of a skin is drawn where the bones in it should be seen. */
+const SEE_THROUGH = 0.45;
+
 function readPageData(): ReportData {
   const carrier = document.getElementById("ossature-data");
   if (carrier === null) throw new Error("the page carries no data");
@@ -80,10 +83,12 @@ async function fill(
   if (markers) add("markers", "markers", markers);
   if (poses) {
     const { bodies, spans, ground, stride } = data;
-    add("skeleton", "skeleton", new SkeletonLayer(bodies, poses));
+    const skeleton = new SkeletonLayer(bodies, poses);
+    add("skeleton", "skeleton", skeleton);
     if (data.figure) {
       const figure = await FigureLayer.from(data.figure, poses);
-      figure.setOpacity(0.45);
+      const see = () => figure.setOpacity(skeleton.object.visible ? SEE_THROUGH : 1);
+      figure.object.onBeforeRender = see;
       add("figure", "skinned figure", figure);
     }
     const contacts = new ContactLayer(bodies, poses, spans, ground, stride);
