@@ -18,6 +18,7 @@ from ossature.values.arrays import Array
 
 PORT = 39539
 """Where receivers listen unless told otherwise."""
+BONE = "/VMC/Ext/Bone/Pos"
 
 _TRUNK = {"pelvis": "Hips", "spine": "Spine", "chest": "Chest", "neck": "Neck", "head": "Head"}
 _LIMBS = {
@@ -111,11 +112,8 @@ class VmcSender:
         moved = places @ _TO_UNITY.T
         # a mirror turns rotations the other way round the mirrored axis
         axis = -local[:, 1:] @ _TO_UNITY.T
-        rows = np.concatenate([moved, axis, local[:, :1]], axis=1).tolist()
-        bones = [
-            message("/VMC/Ext/Bone/Pos", name, *row)
-            for name, row in zip(self._names, rows, strict=True)
-        ]
+        rows = np.concatenate([moved, axis, local[:, :1]], axis=1).astype(">f4")
+        bones = [head + row.tobytes() for head, row in zip(self._heads, rows, strict=True)]
         root = message("/VMC/Ext/Root/Pos", "root", 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
         ok, when = message("/VMC/Ext/OK", 1), message("/VMC/Ext/T", pose.number / self._rate)
         return bundle([ok, when, root, *bones])
@@ -126,4 +124,5 @@ class VmcSender:
         self._of, self._back = skeleton, quat.inverse(standing)
         self._has_parent, self._parents = parents >= 0, np.maximum(parents, 0)
         self._places = quat.rotate(standing[self._parents], skeleton.offsets)
-        self._names = [bone_name(body.name) for body in skeleton.bodies]
+        blank = [message(BONE, bone_name(body.name), *[0.0] * 7) for body in skeleton.bodies]
+        self._heads = [each[: -7 * 4] for each in blank]  # only the seven numbers change
