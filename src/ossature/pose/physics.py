@@ -90,7 +90,7 @@ def build_model(
         added.append(_add_body(mujoco, above, index, skeleton, rig, masses, posture))
     _add_springs(mujoco, spec, added, rig)
     cones = cones_of(make_bounds(skeleton))
-    add_stops(mujoco, spec, added, skeleton, cones)
+    add_stops(spec, added, skeleton, cones)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # it warns of models that it cannot move
@@ -122,7 +122,8 @@ def _make_springs(solref: Array, solimp: Array, weights: Array, softness: Array)
 def keep_within(model: Model) -> None:
     """Let the limits of cones pull where the state is outside them."""
     if len(model.stops.bodies):
-        hang_stops(model.stops, model.model, model.data, model.data.xquat[model.bodies])
+        model.mujoco.mj_kinematics(model.model, model.data)  # a step leaves those it began with
+        hang_stops(model.stops, model.model, model.data.xquat[model.bodies])
 
 
 def put_pose(model: Model, rotations: Array, root: Array) -> None:
@@ -235,11 +236,11 @@ def _compiled(mujoco: ModuleType, model: Any, rig: Rig, rest: Array, stops: Stop
     first = model.jnt_qposadr[joints]
     softness = np.maximum(softness, 1e-9)
     built = Model(mujoco, model, data, rig.tree, bodies, first, mocap, softness, stops)
-    for body, parent, springs in zip(stops.bodies, stops.parents, stops.springs, strict=True):
-        meets = model.body_invweight0[bodies[[body, parent]], 0].sum()
-        solref, solimp = model.eq_solref[springs], model.eq_solimp[springs]
-        _make_springs(solref, solimp, np.full(3, STIFF), np.full(3, max(meets, 1e-9)))
-        model.eq_solref[springs], model.eq_solimp[springs] = solref, solimp
+    # ropes are hung anew all the time, and MuJoCo reckons with where they were at first
+    meets = model.tendon_invweight0
+    meets[stops.ropes] = model.body_invweight0[bodies[stops.bodies], 0, None]
+    stiff = np.full(model.ntendon, STIFF)
+    _make_springs(model.tendon_solref_lim, model.tendon_solimp_lim, stiff, meets)
     limits = np.full(model.njnt, LIMIT)
     moving = np.maximum(model.dof_invweight0[model.jnt_dofadr], 1e-9)
     _make_springs(model.jnt_solref, model.jnt_solimp, limits, moving)

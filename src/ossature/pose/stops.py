@@ -1,12 +1,12 @@
 """Limits of cones in the physical model: MuJoCo knows ranges of angles only.
 
-Each joint with a cone has three springs between its two bodies. Where the joint leaves its cone
-they are hung from points of the body to where these points would be at the nearest pose within,
-and pull both bodies; else they are slack.
+Each joint with a cone has two ropes between its bodies, one against too much swing, one against
+too much twist. Where the joint leaves its cone a rope is hung so that it is too short by as much,
+and pulls both bodies straight back; along the cone's edge, across the rope, they slide freely. Else
+it is slack.
 """
 
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,16 +18,20 @@ from ossature.values import Skeleton
 from ossature.values.arrays import Array
 
 ARM = 0.1
-"""Metres from the joint to the points that its springs pull."""
-STIFF = 0.05 * LIMIT / ARM**2
-"""Of each spring, against a marker's. Stiffer ones also brake what slides along the cone's edge."""
+"""Metres from the joint to the point that its rope pulls."""
+STIFF = LIMIT / ARM**2
+"""Of each rope, against a marker's spring."""
+ROPES = 2
+"""Of each joint: twist and swing."""
+ROPE, SLACK = 1.0, 100.0
+"""Metres that a rope is long, and that a slack one may be."""
 BEYOND = 1e-6
-"""Radians outside a cone at which springs begin to pull."""
+"""Radians outside a cone at which ropes begin to pull."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stops:
-    """The springs of the joints that have cones, and where they are in the model."""
+    """The ropes of the joints that have cones, and where they are in the model."""
 
     bounds: Bounds
     """Of these joints alone."""
@@ -38,9 +42,9 @@ class Stops:
     offsets: Array
     """(n_stops, 3) the joints in their parents."""
     sites: np.ndarray
-    """(n_stops, 3) the model's points on the parents."""
-    springs: np.ndarray
-    """(n_stops, 3) the model's springs."""
+    """(n_stops, ROPES, 2) the model's points on parents and bodies."""
+    ropes: np.ndarray
+    """(n_stops, ROPES) the model's ropes."""
 
 
 def cones_of(bounds: Bounds) -> Bounds:
@@ -51,50 +55,65 @@ def cones_of(bounds: Bounds) -> Bounds:
     )
 
 
-def add_stops(
-    mujoco: ModuleType, spec: Any, added: list[Any], skeleton: Skeleton, b: Bounds
-) -> None:
-    """Hang slack springs on every joint that ``b`` bounds."""
+def add_stops(spec: Any, added: list[Any], skeleton: Skeleton, b: Bounds) -> None:
+    """Hang slack ropes on every joint that ``b`` bounds."""
+    arm = np.array([ARM, 0.0, 0.0])
     for body in b.body.tolist():
-        above = added[skeleton.parents[body]]
-        for point, arm in enumerate(ARM * np.eye(3)):
-            above.add_site(name=f"stop{body}_{point}", pos=skeleton.offsets[body] + arm)
-            added[body].add_site(name=f"stopped{body}_{point}", pos=arm)
-            spring = spec.add_equality(
-                type=mujoco.mjtEq.mjEQ_CONNECT,
-                objtype=mujoco.mjtObj.mjOBJ_SITE,
-                name=f"stops{body}_{point}",
-            )
-            spring.name1, spring.name2 = f"stop{body}_{point}", f"stopped{body}_{point}"
-            spring.active = False
+        for which in range(ROPES):
+            above, here = f"stop{body}_{which}", f"stopped{body}_{which}"
+            added[skeleton.parents[body]].add_site(name=above, pos=skeleton.offsets[body] - arm)
+            added[body].add_site(name=here, pos=arm)
+            rope = spec.add_tendon(name=f"rope{body}_{which}", limited=True, range=[0.0, SLACK])
+            rope.wrap_site(above)
+            rope.wrap_site(here)
 
 
 def find_stops(model: Any, skeleton: Skeleton, b: Bounds) -> Stops:
-    """Where the springs are in a compiled model."""
+    """Where the ropes are in a compiled model."""
     bodies = b.body.astype(int)
     parents = np.array(skeleton.parents, dtype=int)[bodies]
-    sites = [[model.site(f"stop{i}_{k}").id for k in range(3)] for i in bodies]
-    springs = [[model.equality(f"stops{i}_{k}").id for k in range(3)] for i in bodies]
+    names = [f"{body}_{which}" for body in bodies for which in range(ROPES)]
+    sites = [[model.site(f"{end}{name}").id for end in ("stop", "stopped")] for name in names]
+    ropes = [model.tendon(f"rope{name}").id for name in names]
     return Stops(
         b,
         bodies,
         parents,
         skeleton.offsets[bodies],
-        np.array(sites, dtype=int).reshape(-1, 3),
-        np.array(springs, dtype=int).reshape(-1, 3),
+        np.array(sites, dtype=int).reshape(-1, ROPES, 2),
+        np.array(ropes, dtype=int).reshape(-1, ROPES),
     )
 
 
-def hang_stops(stops: Stops, model: Any, data: Any, turned: Array) -> None:
-    """Hang the springs by the pose that ``turned`` (n_bodies, 4), world rotations, shows."""
+def hang_stops(stops: Stops, model: Any, turned: Array) -> None:
+    """Hang the ropes by the pose that ``turned`` (n_bodies, 4), world rotations, shows."""
     from ossature.pose.bound_lanes import hold_inside
 
     local = quat.identity((1, len(turned)))
     local[0, stops.bodies] = quat.between(turned[stops.parents], turned[stops.bodies])
     held = local.copy()
     hold_inside(stops.bounds, held)
-    wanted = held[0, stops.bodies]
-    outside = quat.angle(quat.between(local[0, stops.bodies], wanted)) > BEYOND
-    data.eq_active[stops.springs] = outside[:, None]
-    arms = quat.rotate(wanted[:, None], ARM * np.eye(3))
-    model.site_pos[stops.sites] = stops.offsets[:, None] + arms
+    own, wanted = local[0, stops.bodies], held[0, stops.bodies]
+    parts = _twist_and_swing(
+        quat.log(quat.multiply(own, quat.inverse(wanted))),
+        quat.rotate(own, stops.bounds.axes[:, 0]),
+    )
+    outside = np.linalg.norm(parts, axis=-1) > BEYOND
+    model.tendon_range[stops.ropes, 1] = np.where(outside, ROPE, SLACK)
+    arms = ARM * _across(parts)
+    edge = quat.rotate(quat.exp(-parts), arms)
+    away = quat.normalise(np.where(outside[..., None], arms - edge, arms))
+    model.site_pos[stops.sites[..., 0]] = stops.offsets[:, None] + edge - ROPE * away
+    model.site_pos[stops.sites[..., 1]] = quat.rotate(quat.inverse(own)[:, None], arms)
+
+
+def _twist_and_swing(turns: Array, bones: Array) -> Array:
+    """(n, 2, 3) the parts of rotation vectors (n, 3) about and across the bones (n, 3)."""
+    twist = np.sum(turns * bones, axis=-1, keepdims=True) * bones
+    return np.stack([twist, turns - twist], axis=1)
+
+
+def _across(axes: Array) -> Array:
+    """(..., 3) a unit vector across each."""
+    least = np.eye(3)[np.argmin(np.abs(axes), axis=-1)]
+    return quat.normalise(np.cross(axes + 1e-12, least))
