@@ -397,7 +397,20 @@ def _said(motion: Motion, standing: Standing, released: int) -> tuple[str, ...]:
             f"planted soles slide {1e3 * slide:.2f} mm rms, at most {1e3 * max(depth, 0.0):.2f} mm "
             "below the ground"
         )
+    if free := _unbounded(motion.skeleton):
+        more = f" and {len(free) - 6} more" if len(free) > 6 else ""
+        said.append(f"ranges of Euler angles are not enforced: {', '.join(free[:6])}{more}")
     return tuple(said)
+
+
+def _unbounded(skeleton: Skeleton) -> list[str]:
+    """Bodies whose joints have ranges of Euler angles, and no other limits."""
+    limits = [(body.name, body.joint.limits) for body in skeleton.bodies]
+    return [
+        name
+        for name, each in limits
+        if each is not None and each.euler and each.hinge is None and each.cone is None
+    ]
 
 
 def _masses(character: Skeleton, options: MapOptions) -> Array:
