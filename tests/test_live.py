@@ -104,14 +104,14 @@ def followed(exercise):
 
 class TestCalibrationThatImproves:
     def test_joints_come_near_the_offline_result(self, followed, offline):
-        """Twelve runs with eight people: 1.8–3.0 mm over all joints; 5–14 mm for the worst joint
-        of each, spine or clavicle, which a calibration itself knows to ± 5 mm."""
+        """Four runs with four people: 1.4–2.3 mm over all joints, 3.1–5.9 mm for the worst joint of
+        each; 10 mm is what is asked for."""
         _, poses, _ = followed
         late = [number for number in poses if number > 21 * RATE]
         joints = offline.motion.world()[1]
         apart = [np.linalg.norm(poses[n].joints - joints[n], axis=-1) for n in late]
-        assert np.median(apart) < 0.006
-        assert np.median(apart, axis=0).max() < 0.018
+        assert np.median(apart) < 0.004
+        assert np.median(apart, axis=0).max() < 0.010
 
     def test_no_wrong_pose_is_shown(self, followed, offline):
         """A flipped or half-followed pose is decimetres off; the calibrations differ by less."""
