@@ -104,12 +104,11 @@ def _stage(recording: Recording) -> dict[str, Any]:
             memory[frame.number] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     try:
-        _, summary = run_live(stream, [listen])
+        run_live(stream, [listen])
     finally:
         os.sched_setaffinity(0, cores)
         sender.terminate()
         vmc.close()
-    print(summary, file=sys.stderr)
     after = [value for number, value in memory.items() if number >= 55 * RATE]
     grown = (after[-1] - after[0]) / 1024
     return {"poses": poses, "latency": latency[np.isfinite(latency)], "grown": grown}
