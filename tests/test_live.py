@@ -104,7 +104,7 @@ def followed(exercise):
 
 class TestCalibrationThatImproves:
     def test_joints_come_near_the_offline_result(self, followed, offline):
-        """Four runs with four people: 1.4–2.3 mm over all joints, 3.1–5.9 mm for the worst joint of
+        """Six runs with six people: 1.4–2.3 mm over all joints, 3.1–8.8 mm for the worst joint of
         each; 10 mm is what is asked for."""
         _, poses, _ = followed
         late = [number for number in poses if number > 21 * RATE]
