@@ -129,7 +129,7 @@ def test_command_line_says_where_the_index_is(archive: Path, solved: Path) -> No
 
     run = CliRunner().invoke(ossature, ["batch", str(archive), "-o", str(solved)])
     assert run.exit_code == 0, run.output
-    assert "7 takes, 0 solved now, 1 failed" in run.output
+    assert "7 takes, 0 done now, 1 failed" in run.output
     assert str(solved / "index.html") in run.output
 
 

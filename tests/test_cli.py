@@ -131,3 +131,66 @@ def test_info_knows_the_formats(command):
     assert code == 0 and facts["ossature"] and "numpy" in facts["packages"]
     assert "reads and writes markers" in facts["formats"]["TRC"]
     assert "TRC" in command("info")[1]
+
+
+def test_folder_that_cannot_be_written_is_refused_before_the_work(command, tmp_path, rng):
+    path = tmp_path / "walk.csv"
+    write(some_markers(rng), path)
+    code, _, err = command("solve", path, "-o", path / "rig")
+    assert code == 2
+    assert f"'{path}' is a file" in err
+
+
+def test_unknown_formats_are_refused_before_the_work(command, tmp_path, rng):
+    path = tmp_path / "walk.bvh"
+    write(some_motion(rng), path)
+    for verb in ("solve", "normalise", "axes"):
+        code, _, err = command(verb, path, "-o", tmp_path / "rig", "--formats", "oss,fbx")
+        assert code == 2
+        assert "no motion is written as 'fbx'; known: " in err and " glb," in err
+    assert not (tmp_path / "rig").exists()
+
+
+@pytest.mark.parametrize("verb", ["limits", "normalise", "axes"])
+def test_markers_where_a_motion_is_needed_are_told_with_a_way_out(verb, command, tmp_path, rng):
+    path = tmp_path / "walk.csv"
+    write(some_markers(rng), path)
+    code, _, err = command(verb, path, "-o", tmp_path / "rig")
+    assert code == 1
+    assert "walk.csv: holds markers but no moving skeleton" in err and "ossature solve" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("limits", "FILE", "-o", "rig", "--samples", 0), "--samples"),
+        (("limits", "FILE", "-o", "rig", "--minimum", -3), "--minimum"),
+        (("live", "udp://127.0.0.1:39541", "--silence", -1), "--silence"),
+        (("live", "udp://127.0.0.1:39541", "--rate", 0), "--rate"),
+        (("studio", "FILE", "--port", 99999999), "--port"),
+    ],
+)
+def test_absurd_numbers_are_refused_by_name(words, told, command, tmp_path, rng):
+    path = tmp_path / "walk.bvh"
+    write(some_motion(rng), path)
+    code, _, err = command(*(path if word == "FILE" else word for word in words))
+    assert code == 2
+    assert f"Invalid value for '{told}'" in err and "range" in err
+
+
+def test_mistyped_verb_is_answered_with_the_nearest(command):
+    code, _, err = command("slove", "walk.c3d")
+    assert code == 2
+    assert "No such command 'slove'. Did you mean 'solve'?" in err
+
+
+def test_full_disk_is_one_line(monkeypatch, command, tmp_path, rng):
+    path = tmp_path / "walk.bvh"
+    write(some_motion(rng), path)
+
+    def full(*_args, **_named):
+        raise OSError(28, "No space left on device", "rig/report.html")
+
+    monkeypatch.setattr("ossature.pipeline.looking.write_report", full)
+    code, _, err = command("view", path, "-o", tmp_path, "--no-open")
+    assert (code, err) == (1, "ossature: rig/report.html: No space left on device\n")

@@ -169,7 +169,9 @@ def test_names_of_formats_are_unique():
 
 
 def test_a_format_that_cannot_hold_it_refuses(tmp_path, rng):
-    with pytest.raises(WrongContent, match="TRC stores markers, but there is motion"):
+    with pytest.raises(
+        WrongContent, match="TRC stores markers, but what is to be written holds motion"
+    ):
         write(some_motion(rng), tmp_path / "a.trc")
     with pytest.raises(UnknownFormat, match="known: "):
         write(some_markers(rng), tmp_path / "a.xyz")

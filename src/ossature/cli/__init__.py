@@ -1,6 +1,7 @@
 """The command line: one file per verb, a few lines over the library."""
 
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 
 import click
@@ -35,6 +36,14 @@ class Verbs(click.Group):
             return None
         return getattr(import_module(f"ossature.cli.{cmd_name}"), cmd_name)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        near = [] if args[0] in VERBS else get_close_matches(args[0], VERBS, n=1)
+        if near:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(VERBS.items()))
@@ -57,6 +66,11 @@ def main() -> None:
         ossature(standalone_mode=True)
     except OssatureError as error:
         click.echo(f"ossature: {error}", err=True)
+        sys.exit(1)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        click.echo(f"ossature: {error.filename}: {error.strerror}", err=True)
         sys.exit(1)
     except MemoryError:
         click.echo("ossature: not enough memory for this file", err=True)

@@ -73,16 +73,17 @@ def axes(
 
     if (mend or recording) and not clean:
         raise click.UsageError("--mend and --recording need --clean TAKE to learn from")
-    motion, findings = read(file).motion(subject), None
+    asked = options.endings(formats, besides=("csv", "parquet"))
+    motion, findings = options.motion_of(file, subject), None
     if clean:
         from ossature.anatomy.watch import learn
 
-        watch = learn([read(take).motion(subject) for take in clean])
+        watch = learn([options.motion_of(take, subject) for take in clean])
         markers = None if recording is None else read(recording).recording(subject)
         findings = watch.check(motion, markers)
         motion = watch.mended(motion, findings) if mend else motion
     found = find_axes(motion, method=method, source=source)
-    deliver_axes(found, output, options.endings(formats), findings)
+    deliver_axes(found, output, asked, findings)
     show(found.motion, output, None if mend else findings)
     if as_json:
         click.echo(msgspec.json.encode(axes_summary(found, findings)).decode())

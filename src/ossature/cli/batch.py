@@ -113,7 +113,10 @@ def now_and_then() -> Iterator[Callable[[str], None]]:
 def _told(done) -> str:
     """A few lines a person understands."""
     takes = len({row.take for row in done.rows})
-    lines = [f"{takes} takes, {done.solved} solved now, {len(done.failed)} failed"]
+    counted = f"{takes} take{'' if takes == 1 else 's'}"
+    lines = [f"{counted}, {done.solved} done now, {len(done.failed)} failed"]
+    if not takes:
+        lines.append("no file below the folder holds markers or rigid bodies")
     lines += [f"failed: {row.take}: {row.problem}" for row in done.failed[:5]]
     good = [row for row in done.rows if not row.problem]
     lines += [

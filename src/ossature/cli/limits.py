@@ -19,9 +19,19 @@ from ossature.cli import options
     help="What counts as movement of a joint.",
 )
 @click.option(
-    "--minimum", metavar="DEGREES", default=0.5, show_default=True, help="Spread that is never one."
+    "--minimum",
+    metavar="DEGREES",
+    type=click.FloatRange(min=0.0),
+    default=0.5,
+    show_default=True,
+    help="Spread that is never one.",
 )
-@click.option("--samples", metavar="N", type=int, help="Per motion.  [default: 50 a second]")
+@click.option(
+    "--samples",
+    metavar="N",
+    type=click.IntRange(min=4),
+    help="Per motion.  [default: 50 a second]",
+)
 @click.option(
     "--quantile", default=1.0, show_default=True, help="Share of the samples that limits keep."
 )
@@ -93,7 +103,7 @@ def limits(
         zyz=zyz,
         bind=bind,
     )
-    motions = [_motion(file, subject) for file in files]
+    motions = [options.motion_of(file, subject) for file in files]
     skeleton = find_limits(motions, options=asked, exclude=[_frames(text) for text in exclude])
     if edits:
         skeleton = apply_edits(skeleton, read_edits(edits))
@@ -102,20 +112,6 @@ def limits(
     show(replace(motions[0], skeleton=skeleton), output)
     click.echo(readable(summary) if as_json else summary_text(summary))
     click.echo(output, err=True)
-
-
-def _motion(file: Path, subject: str | None):
-    from ossature.errors import WrongContent
-    from ossature.formats import read
-
-    take = read(file)
-    if "motion" not in take.kinds:
-        raise WrongContent(
-            file,
-            f"holds {' and '.join(take.kinds)} but no moving skeleton; give a motion "
-            "(BVH, AMC, GLB), or make one with: ossature solve",
-        )
-    return take.motion(subject)
 
 
 def _frames(text: str) -> tuple[int, int]:

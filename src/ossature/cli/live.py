@@ -8,6 +8,8 @@ import click
 
 from ossature.cli import options
 
+POSITIVE = click.FloatRange(min=0.0, min_open=True)
+
 
 @click.command()
 @click.argument("source")
@@ -22,10 +24,16 @@ from ossature.cli import options
 @click.option("--studio", is_flag=True, help="Show the performer in the browser.")
 @click.option("--no-browser", is_flag=True, help="Only print the studio's address.")
 @click.option(
-    "--rate", default=120.0, show_default=True, metavar="HZ", help="Frames per second of udp://."
+    "--rate",
+    type=POSITIVE,
+    default=120.0,
+    show_default=True,
+    metavar="HZ",
+    help="Frames per second of udp://.",
 )
 @click.option(
     "--silence",
+    type=POSITIVE,
     default=10.0,
     show_default=True,
     metavar="SECONDS",

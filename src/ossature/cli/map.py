@@ -73,7 +73,7 @@ def map(
 
     if (skeleton is None) != feet_only:
         raise click.UsageError("give --skeleton, or --feet-only for a motion on its own")
-    onto = _onto(skeleton, height)
+    onto, endings = _onto(skeleton, height), options.endings(formats)
     asked = MapOptions(
         mode=mode,
         follow=follow,
@@ -95,7 +95,6 @@ def map(
         mapped = pipeline.map_to(
             source, onto, subject=subject, options=asked, solving=solving, progress=progress
         )
-    endings = options.endings(formats)
     pipeline.deliver(mapped, output, formats=endings, unit=unit, up=up)
     if as_json:
         import msgspec

@@ -53,11 +53,11 @@ def normalise(
 
     from ossature.anatomy.deliver_frames import deliver_frames, frames_summary, frames_text
     from ossature.anatomy.frames import normalise as find_frames
-    from ossature.formats import read
     from ossature.pipeline.looking import show
 
-    found = find_frames(read(file).motion(subject))
-    deliver_frames(found, output, options.endings(formats))
+    asked = options.endings(formats)
+    found = find_frames(options.motion_of(file, subject))
+    deliver_frames(found, output, asked)
     show(found.motion, output)
     if meshes is not None:
         from ossature.anatomy.dress import write_dressed

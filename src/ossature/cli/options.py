@@ -1,6 +1,7 @@
 """Options that several verbs share, so that they read and behave alike."""
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import click
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 bvh_unit = click.option(
@@ -36,8 +38,24 @@ more_formats = click.option(
 
 def output(holds: str = "the results") -> Callable[[Any], Any]:
     """``-o DIR``: a folder for what ``holds`` says."""
-    folder = click.Path(file_okay=False, path_type=Path)
-    return click.option("-o", "--output", required=True, type=folder, help=f"Folder for {holds}.")
+    return click.option(
+        "-o",
+        "--output",
+        required=True,
+        type=FOLDER,
+        callback=_writable,
+        help=f"Folder for {holds}.",
+    )
+
+
+def _writable(_context: click.Context, _option: click.Parameter, folder: Path) -> Path:
+    """Refuse at once, not after minutes of work, what could not be written to at the end."""
+    there = next(above for above in (folder, *folder.absolute().parents) if above.exists())
+    if not there.is_dir():
+        raise click.BadParameter(f"'{folder}' cannot be made: '{there}' is a file.")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise click.BadParameter(f"'{folder}' cannot be written: no right to write in '{there}'.")
+    return folder
 
 
 def subject(whose: str = "motion") -> Callable[[Any], Any]:
@@ -60,9 +78,35 @@ def needing(extra: str, purpose: str) -> Iterator[None]:
         raise MissingExtra(error.name, purpose, extra) from None
 
 
-def endings(formats: str) -> list[str]:
-    """The words of a ``--formats`` list."""
-    return [word.strip().lstrip(".") for word in formats.split(",") if word.strip()]
+def endings(formats: str, besides: Collection[str] = ()) -> list[str]:
+    """The words of a ``--formats`` list; refuses those that no motion is written with."""
+    from ossature.formats import FORMATS
+
+    writers = [form for form in FORMATS if form.write and form.holds & {"motion", "skeleton"}]
+    known = [*besides, *(suffix[1:] for form in writers for suffix in form.suffixes)]
+    words = [word.strip().lstrip(".").lower() for word in formats.split(",") if word.strip()]
+    for word in words:
+        if word not in known:
+            raise click.BadParameter(
+                f"no motion is written as {word!r}; known: {', '.join(dict.fromkeys(known))}.",
+                param_hint="--formats",
+            )
+    return words
+
+
+def motion_of(file: Path, subject: str | None):
+    """The moving skeleton in a file; where there is none, how to come by one."""
+    from ossature.errors import WrongContent
+    from ossature.formats import read
+
+    take = read(file)
+    if not {"motion", "compact"} & set(take.kinds):
+        raise WrongContent(
+            file,
+            f"holds {' and '.join(take.kinds)} but no moving skeleton; give a motion "
+            "(BVH, AMC, GLB), or make one with: ossature solve",
+        )
+    return take.motion(subject)
 
 
 @contextmanager

@@ -65,7 +65,7 @@ def solve(
 
     if limits is not None and skeleton is not None:
         raise click.UsageError("--limits brings its own skeleton: leave out --skeleton")
-    known = limits or skeleton
+    known, endings = limits or skeleton, options.endings(formats)
     asked = pipeline.SolveOptions(
         template=template,
         own_set=own_set,
@@ -84,7 +84,6 @@ def solve(
             solved = pipeline.solve(*files, static=static, options=asked, progress=saying)
         else:
             solved = (_edited(files, edits, asked, saying),)
-    endings = options.endings(formats)
     for one, name in zip(solved, _folders(solved), strict=True):
         folder = output if len(solved) == 1 else output / name
         pipeline.deliver(one, folder, formats=endings, unit=unit, up=up, measured=lengths)

@@ -16,7 +16,13 @@ from ossature.cli import options
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for exports.  [default: beside FILE, named after it]",
 )
-@click.option("--port", default=0, metavar="N", help="Port to listen on.  [default: any]")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="N",
+    help="Port to listen on.  [default: any]",
+)
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 def studio(file: Path | None, output: Path | None, port: int, *, no_browser: bool) -> None:
     """Look at FILE and edit it in the browser.

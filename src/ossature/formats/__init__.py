@@ -110,7 +110,9 @@ def write(
                 writer(beside, take, WriteOptions(unit, up))
             form.write(whole.enter_context(whole_file(path)), take, WriteOptions(unit, up))
     except OSError as error:
-        raise FormatError(path, f"cannot be written: {error.strerror or error}") from error
+        raise FormatError(
+            path, f"cannot be written to {path.parent}: {error.strerror or error}"
+        ) from error
 
 
 __all__ = ["FORMATS", "Format", "WriteOptions", "find_format", "read", "write"]

@@ -135,8 +135,12 @@ def check_holds(form: Format, take: Take, path: Path) -> None:
     if form.holds & {*take.kinds, *(["skeleton"] if take.motions else [])}:
         return
     has = " and ".join(take.kinds) or "nothing"
+    lacking = "motion" in form.holds and take.recordings
     raise WrongContent(
-        path, f"{form.name} stores {' or '.join(sorted(form.holds))}, but there is {has} to write"
+        path,
+        f"{form.name} stores {' or '.join(sorted(form.holds))}, but what is to be written holds "
+        + has
+        + ("; make a motion with: ossature solve" if lacking else ""),
     )
 
 

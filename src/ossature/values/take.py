@@ -43,26 +43,41 @@ class Take:
 
     def recording(self, subject: str | None = None) -> Recording:
         """The markers of the only subject, or of the one named."""
-        return _choose(self.recordings, [r.subject for r in self.recordings], subject, "markers")
+        return _choose(
+            self.recordings, [r.subject for r in self.recordings], subject, "markers", self.kinds
+        )
 
     def body_poses(self, subject: str | None = None) -> Bodies:
         """The rigid bodies of the only subject, or of the one named."""
-        return _choose(self.bodies, [b.subject for b in self.bodies], subject, "rigid bodies")
+        return _choose(
+            self.bodies, [b.subject for b in self.bodies], subject, "rigid bodies", self.kinds
+        )
 
     def motion(self, subject: str | None = None) -> Motion:
         """The skeleton in motion of the only subject, or of the one named."""
         motions = self.motions or tuple(compact.motion() for compact in self.compacts)
-        return _choose(motions, [m.skeleton.subject for m in motions], subject, "a moving skeleton")
+        return _choose(
+            motions, [m.skeleton.subject for m in motions], subject, "moving skeletons", self.kinds
+        )
 
     def skeleton(self) -> Skeleton:
         """The skeleton, with or without motion."""
         found = [*self.skeletons, *(motion.skeleton for motion in self.motions)]
-        return _choose(found, [skeleton.subject for skeleton in found], None, "a skeleton")
+        return _choose(
+            found, [skeleton.subject for skeleton in found], None, "skeletons", self.kinds
+        )
 
 
-def _choose(values: Sequence[T], subjects: Sequence[str], subject: str | None, kind: str) -> T:
+def _choose(
+    values: Sequence[T],
+    subjects: Sequence[str],
+    subject: str | None,
+    kind: str,
+    held: Sequence[str],
+) -> T:
     if not values:
-        raise NotEnoughData(f"the file holds no {kind}")
+        others = f"{' and '.join(held)} but " if held else ""
+        raise NotEnoughData(f"the file holds {others}no {kind}")
     if subject is not None:
         if subject not in subjects:
             raise UnknownName("subject", subject, subjects)
