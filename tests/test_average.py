@@ -84,7 +84,7 @@ def kicked():
 
 
 def test_height_is_read_from_the_markers(kicked):
-    # 6 people of 1.5 to 1.95 m: −1.1 to +2.6 %
+    # 20 people of 1.5 to 1.95 m, proportions varied by 3 %: -2.5 to +0.9 %
     performer = solve(take_of(kicked[0].recording))[0]
     assert estimated_height(performer.skeleton) == pytest.approx(1.9, rel=0.03)
 
@@ -92,11 +92,11 @@ def test_height_is_read_from_the_markers(kicked):
 def test_limbs_stretch_when_the_performers_do(kicked):
     """The paper's complaint about others: knees and elbows that never fully extend."""
     take, mapped = kicked
-    apart = bends(mapped.motion) - bends(take.truth.motion)
-    straightest = np.argsort(bends(take.truth.motion), axis=0)[: len(apart) // 20]
-    # few people, a bound still to be simulated: 0.3 to 4.0 degrees, elbows worst
-    assert np.abs(np.take_along_axis(apart, straightest, axis=0)).mean(axis=0).max() < 6.0
-    assert 1e3 * mapped.rms < 6.0
+    own = bends(solve(take_of(take.recording))[0].motion)
+    straightest = np.argsort(own, axis=0)[: len(own) // 20]
+    apart = np.take_along_axis(np.abs(bends(mapped.motion) - own), straightest, axis=0)
+    assert apart.mean(axis=0).max() < 1.0  # 20 people of 1.5 to 1.95 m: 0.13 to 0.42 degrees
+    assert 1e3 * mapped.rms < 6.0  # they: 1.9 to 3.0 mm
 
 
 def test_nothing_flips(kicked):
@@ -105,14 +105,16 @@ def test_nothing_flips(kicked):
     names = [name for name in names if mapped.skeleton.body(name).joint.kind == "ball"]
     own = map_to(take_of(take.recording), take.truth.skeleton)
     over = largest_steps(mapped.motion, names) - largest_steps(own.motion, names)
-    assert over.max() < 5.0  # few people: 0.4 to 2.0 degrees more
+    assert over.max() < 5.0  # 20 people: 0.6 to 2.3 degrees more
 
 
 def test_its_plants_are_kept(kicked):
     _, mapped = kicked
     assert mapped.contacts
     (said,) = [note for note in mapped.warnings if note.startswith("planted soles slide")]
+    # the issue's bounds; 20 people: 0.00 to 0.04 and 0.06 to 0.19 mm
     assert float(said.split()[3]) < 1.0
+    assert float(said.split()[8]) < 1.0
 
 
 def test_from_the_command_line(tmp_path, kicked):
@@ -134,5 +136,5 @@ def test_recorded_motion_keeps_its_bends(file):
     own, mapped = solve(real(file))[0], map_to(real(file), "figure")
     apart = np.abs(bends(mapped.motion) - bends(own.motion))
     straightest = np.argsort(bends(own.motion), axis=0)[: len(apart) // 20]
-    # knees 1.1 to 1.6 degrees, elbows 1.1 to 7.3
-    assert np.take_along_axis(apart, straightest, axis=0).mean(axis=0).max() < 10.0
+    # 0.2 and 0.9 degrees; the same file gives the same figure
+    assert np.take_along_axis(apart, straightest, axis=0).mean(axis=0).max() < 2.0

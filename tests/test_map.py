@@ -48,9 +48,9 @@ def joint_errors(solved, truth):
 def test_own_skeleton_follows_to_the_noise(script):
     take = synth.perform(synth.human(), script, noise=0.001, seed=1)
     solved = map_to(take_of(take.recording), take.truth.skeleton)
-    # noise of 1 mm per axis is 1.73 mm in space; 8 seeds leave 1.44–1.47 mm of it
+    # noise of 1 mm per axis is 1.73 mm in space; 20 seeds leave 1.42 to 1.46 mm of it
     assert 1e3 * solved.rms < 1.8
-    assert 1e3 * joint_errors(solved, take.truth).mean() < 2.0  # 8 seeds: 0.87–1.02
+    assert 1e3 * joint_errors(solved, take.truth).mean() < 2.0  # 20 seeds: 0.87 to 1.00
 
 
 def test_springs_let_go_of_outliers(walked, mapped):
@@ -61,7 +61,7 @@ def test_springs_let_go_of_outliers(walked, mapped):
     solved = map_to(take_of(dirty.recording), dirty.truth.skeleton)
     good = ~np.any(dirty.truth.outliers, axis=-1)
     rms = [1e3 * np.sqrt(np.nanmean(one.marker_error[good] ** 2)) for one in (mapped, solved)]
-    assert abs(rms[1] - rms[0]) < 1.0  # the bound; here 0.01
+    assert abs(rms[1] - rms[0]) < 1.0  # the bound; 20 seeds: -0.02 to 0.29
 
 
 @pytest.mark.parametrize("script", [synth.walk(2.0), synth.kicks(2.0)], ids=["walk", "kicks"])
@@ -157,7 +157,7 @@ def test_both_modes_keep_cones():
     ]
     assert max(outside(motion.rotations) for motion in motions) < 0.5
     apart = np.degrees(quat.angle(quat.between(*(motion.rotations for motion in motions))))
-    assert np.sqrt(np.mean(apart**2)) < 1.5  # 0.7: the simulation slides slowly along an edge
+    assert np.sqrt(np.mean(apart**2)) < 0.5  # the bound; 20 seeds: 0.06 to 0.41
 
 
 def test_learned_limits_are_kept(walked):
