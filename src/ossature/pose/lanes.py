@@ -33,12 +33,8 @@ FRAME, PLACE = K[12], K[9]  # a 3×3 rotation row by row, then a place; frame 0 
 OBSERVED, SEEN = K[4], K[3]  # place, weight (0: not seen)
 POINT, LACK, WEIGHT, COST = K[8], K[3], K[6], K[7]  # place, what it lacks to the observed, …
 PULL, IN_BODY_FRAME, PULL_COST = K[7], K[3], K[6]  # rest prior: gradient in the parent's frame, …
-MOMENTS, FIRST, INERTIA, WRENCH = (
-    K[16],
-    K[1],
-    K[4],
-    K[10],
-)  # Σw, Σwx, xx yy zz xy xz yz, Σ x×wr, Σwr
+# Σw, Σwx, xx yy zz xy xz yz, Σ x×wr, Σwr
+MOMENTS, FIRST, INERTIA, WRENCH = K[16], K[1], K[4], K[10]
 SCREW = K[6]
 
 HELD_STILL = 1e12
@@ -109,11 +105,7 @@ class Lanes(NamedTuple):
 
 
 def make_model(
-    rig: Rig,
-    rest_weights: np.ndarray,
-    bounds: Bounds | None = None,
-    *,
-    root_held: bool = False,
+    rig: Rig, rest_weights: np.ndarray, bounds: Bounds | None = None, *, root_held: bool = False
 ) -> Model:
     tree = rig.tree
     stiffness = np.zeros(tree.n_dofs)
