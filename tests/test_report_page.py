@@ -1,18 +1,34 @@
 """The report in a real browser, opened from disk."""
 
+import base64
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from ossature import pipeline, synth
 from ossature.cli import ossature
-from ossature.values import Take
+from ossature.formats import write
+from ossature.values import Recording, Take
 
 pytest_plugins = ["browser"]
 
 READY = "body[data-ready]"
+GREEN = """async (png) => {
+  const picture = new Image();
+  picture.src = "data:image/png;base64," + png;
+  await picture.decode();
+  const canvas = new OffscreenCanvas(picture.width, picture.height);
+  const pen = canvas.getContext("2d");
+  pen.drawImage(picture, 0, 0);
+  const { data } = pen.getImageData(0, 0, picture.width, picture.height);
+  let count = 0;
+  for (let i = 0; i < data.length; i += 4) if (data[i + 1] > data[i] + 30) count++;
+  return (4 * count) / data.length;
+}"""
+"""The share of a picture that is green, as markers are."""
 
 
 @pytest.fixture(scope="module")
@@ -279,3 +295,24 @@ def test_view_shows_a_bare_motion(folder, tmp_path, visit):
     assert seen.errors == []
     assert seen.page.locator(".switches label", has_text="skinned figure").count() == 1
     assert seen.page.locator(".switches label", has_text="markers").count() == 0
+
+
+def test_the_camera_finds_a_small_subject_that_comes_later(tmp_path, visit, rng):
+    """Eight markers within 6 cm, not seen at first: in view and apart once they are there."""
+    positions = np.repeat(0.03 * rng.uniform(-1.0, 1.0, (1, 8, 3)), 40, axis=0)
+    positions[:20] = np.nan
+    names = tuple(f"m{i}" for i in range(8))
+    write(Recording(positions, names, 100.0), tmp_path / "mouse.csv")
+    result = CliRunner().invoke(
+        ossature, ["view", str(tmp_path / "mouse.csv"), "-o", str(tmp_path), "--no-open"]
+    )
+    seen = visit(Path(result.stdout.strip()), bypass_csp=True)
+    seen.page.wait_for_selector(READY)
+    before = pixels(seen.page)
+    seen.page.keyboard.press("End")
+    after = pixels(seen.page)
+    seen.page.keyboard.press("f")
+    assert before != after and pixels(seen.page) == after
+    # eight balls that touch nowhere hide a small part of the picture only
+    green = seen.page.evaluate(GREEN, base64.b64encode(after).decode())
+    assert 0.0005 < green < 0.1

@@ -5,11 +5,17 @@ import { colour } from "../theme";
 import type { Cloud } from "./sources";
 import type { Layer } from "./stage";
 
+/** Metres; less where all markers lie within `WIDE`, as on a hand or a mouse. */
 const RADIUS = 0.009;
+const WIDE = 0.5;
+/** So many markers tell how large the subject is. */
+const ENOUGH = 5;
 
 export class MarkerLayer implements Layer {
   readonly object: THREE.InstancedMesh;
   private chosen = new Set<number>();
+  /** Diagonal of the largest box around all markers yet, metres. */
+  private extent = 0;
   private readonly place = new THREE.Vector3();
   private readonly matrix = new THREE.Matrix4();
 
@@ -33,9 +39,10 @@ export class MarkerLayer implements Layer {
   }
 
   show(frame: number): void {
+    const usual = this.usualSize(frame);
     for (let i = 0; i < this.cloud.count; i++) {
       const seen = this.cloud.read(frame, i, this.place);
-      const size = seen ? (this.chosen.has(i) ? 1.9 : 1) : 0;
+      const size = seen ? (this.chosen.has(i) ? 1.9 * usual : usual) : 0;
       this.matrix.makeScale(size, size, size);
       if (seen) this.matrix.setPosition(this.place);
       this.object.setMatrixAt(i, this.matrix);
@@ -43,6 +50,14 @@ export class MarkerLayer implements Layer {
     this.object.instanceMatrix.needsUpdate = true;
     // an old sphere around all markers would make clicks miss
     this.object.boundingSphere = null;
+  }
+
+  private usualSize(frame: number): number {
+    if (this.cloud.count < ENOUGH || this.extent >= WIDE) return 1;
+    const box = new THREE.Box3();
+    this.extend(frame, box);
+    if (!box.isEmpty()) this.extent = Math.max(this.extent, box.getSize(this.place).length());
+    return this.extent > 0 ? Math.min(1, this.extent / WIDE) : 1;
   }
 
   paint(): void {

@@ -7,7 +7,9 @@ import type { Poses } from "./sources";
 import type { Layer } from "./stage";
 
 const WIDTH = 0.15;
+/** Of joints, metres at most; a share of the usual bone where creatures are small. */
 const RADIUS = 0.014;
+const RADIUS_OF_BONE = 0.12;
 const UP = new THREE.Vector3(0, 0, 1);
 /** Metres between two joints that show where left and right are. */
 const APART = 0.02;
@@ -75,7 +77,7 @@ export class SkeletonLayer implements Layer {
       if (body.tip !== null) this.bones.push({ from: index, to: -1 });
     });
     this.boneMesh = instances(boneGeometry(), this.bones.length);
-    this.jointMesh = instances(new THREE.SphereGeometry(RADIUS, 16, 12), bodies.length);
+    this.jointMesh = instances(new THREE.SphereGeometry(jointRadius(bodies), 16, 12), bodies.length);
     this.boneMesh.userData.indices = this.bones.map((bone) => bone.from);
     this.object.add(this.boneMesh, this.jointMesh);
   }
@@ -127,6 +129,14 @@ export class SkeletonLayer implements Layer {
     this.poses.turn(frame, bone.from, this.turn);
     out.set(...(this.bodies[bone.from].tip ?? [0, 0, 0])).applyQuaternion(this.turn).add(start);
   }
+}
+
+/** Joints of a mouse or a hand must not hide its bones. */
+function jointRadius(bodies: BodyRow[]): number {
+  const ways = bodies.flatMap((body) => [...(body.parent >= 0 ? [body.offset] : []), body.tip ?? [0, 0, 0]]);
+  const lengths = ways.map((way) => Math.hypot(...way)).filter((length) => length > 0);
+  const usual = lengths.sort((a, b) => a - b)[lengths.length >> 1] ?? Infinity;
+  return Math.min(RADIUS, RADIUS_OF_BONE * usual);
 }
 
 function instances(geometry: THREE.BufferGeometry, count: number): THREE.InstancedMesh {

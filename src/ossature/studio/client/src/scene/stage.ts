@@ -6,6 +6,8 @@ import { colour, onTheme } from "../theme";
 
 /** Radians: how far beside the front the camera stands. */
 const ASIDE = -0.6;
+/** Metres: a single marker has no extent, and still wants room around it. */
+const NEAREST = 0.03;
 
 /** One thing that can be shown or hidden. */
 export interface Layer {
@@ -37,6 +39,8 @@ export class Stage {
   private readonly layers = new Map<string, Layer>();
   private frame = 0;
   private pending = false;
+  /** Nothing was in sight when the camera looked for it: it looks again when something is. */
+  private unseen = false;
   private readonly followed = new THREE.Vector3(NaN, NaN, NaN);
 
   constructor(private readonly host: HTMLElement) {
@@ -93,6 +97,7 @@ export class Stage {
   show(frame: number): void {
     this.frame = frame;
     for (const layer of this.layers.values()) if (layer.object.visible) layer.show(frame);
+    if (this.unseen) this.lookAtAll();
     this.goAlong();
     this.render();
   }
@@ -101,9 +106,10 @@ export class Stage {
   lookAtAll(): void {
     const box = new THREE.Box3();
     for (const layer of this.layers.values()) layer.extend?.(this.frame, box);
-    if (box.isEmpty()) return;
+    this.unseen = box.isEmpty();
+    if (this.unseen) return;
     const centre = box.getCenter(new THREE.Vector3());
-    const radius = 0.5 * box.getSize(new THREE.Vector3()).length();
+    const radius = Math.max(NEAREST, 0.5 * box.getSize(new THREE.Vector3()).length());
     const half = THREE.MathUtils.degToRad(this.camera.fov / 2);
     const narrow = Math.min(1, this.camera.aspect);
     const away = (0.93 * radius) / Math.sin(Math.atan(Math.tan(half) * narrow));
