@@ -108,6 +108,10 @@ def test_odds_are_even_when_nothing_is_known_and_grow_with_the_difference() -> N
     assert odds == sorted(odds, reverse=True) and odds[-1] < -2.0
     longer = compare(one, _stretched(one, 0.1))
     assert longer.verdict == "other" and all(bone.change > 0.0 for bone in longer.changed)
+    thigh = next(bone for bone in longer.bones if bone.name == "thigh to shin")
+    assert thigh.known == pytest.approx(
+        np.linalg.norm(one.offsets[one.index("left_shin")]), abs=0.02
+    )
 
 
 def _stretched(skeleton: Skeleton, share: float) -> Skeleton:
@@ -120,7 +124,7 @@ def _stretched(skeleton: Skeleton, share: float) -> Skeleton:
 
 def test_too_few_shared_markers_are_refused() -> None:
     stranger = Recording(np.zeros((5, 3, 3)), ("x", "y", "z"), 100.0)
-    with pytest.raises(NotEnoughData, match="share 0 markers"):
+    with pytest.raises(NotEnoughData, match="0 of the 3 markers are among"):
         find_replaced(known(), stranger)
 
 

@@ -98,7 +98,8 @@ def rig_of(skeleton: Skeleton, labels: Sequence[str]) -> Rig:
     ]
     if len(carried) < 3:
         raise NotEnoughData(
-            f"take and subject share {len(carried)} markers; comparing them needs 3 or more"
+            f"{len(carried)} of the {len(labels)} markers are among those of the known skeleton; "
+            "3 or more are needed: give a skeleton or passport of the same marker set, or none"
         )
     in_body = [body.joint.in_body for body in skeleton.bodies]
     return Rig(

@@ -31,12 +31,18 @@ CLEAR = 2.0
 class Bone:
     """One length in both calibrations; left and right taken together."""
 
-    name: str
-    """The body whose joint ends the bone, without its side."""
+    start: str
+    """The body whose joint begins the bone, without its side."""
+    end: str
+    """The body whose joint ends it."""
     known: float
     new: float
     sigma: float
     """Of their difference, metres."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.start} to {self.end}"
 
     @property
     def change(self) -> float:
@@ -68,10 +74,10 @@ class Likeness:
 def compare(known: Skeleton, new: Skeleton) -> Likeness:
     """Lengths of bones between the bodies that both have and that carry the same markers."""
     first, second = _lengths(known, _alike(known, new)), _lengths(new, _alike(new, known))
-    names = [name for name in first if name in second]
     bones = [
-        Bone(name, first[name][0], second[name][0], _sigma(name, first[name], second[name]))
-        for name in names
+        Bone(*ends, first[ends][0], second[ends][0], _sigma(ends[1], first[ends], second[ends]))
+        for ends in first
+        if ends in second
     ]
     return Likeness(tuple(bones), _log_odds(bones))
 
@@ -100,26 +106,30 @@ def _alike(skeleton: Skeleton, other: Skeleton) -> set[str]:
     return alike
 
 
-def _lengths(skeleton: Skeleton, bodies: set[str]) -> dict[str, tuple[float, float]]:
+def _lengths(skeleton: Skeleton, bodies: set[str]) -> dict[tuple[str, str], tuple[float, float]]:
     """Length and variance of each bone, the mean of both sides; those of the root are left out,
     for its joint is a convention."""
-    sides: dict[str, list[tuple[float, float]]] = {}
+    sides: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for index, (body, parent) in enumerate(zip(skeleton.bodies, skeleton.parents, strict=True)):
         if parent > 0 and body.name in bodies and skeleton.names[parent] in bodies:
-            name = body.name.removeprefix("left_").removeprefix("right_")
+            ends = _sideless(skeleton.names[parent]), _sideless(body.name)
             length = float(np.linalg.norm(skeleton.offsets[index]))
-            sides.setdefault(name, []).append((length, bone_sigma(skeleton, index) ** 2))
+            sides.setdefault(ends, []).append((length, bone_sigma(skeleton, index) ** 2))
     return {
-        name: (
+        ends: (
             sum(length for length, _ in both) / len(both),
             sum(variance for _, variance in both) / len(both) ** 2,
         )
-        for name, both in sides.items()
+        for ends, both in sides.items()
     }
 
 
-def _sigma(name: str, first: tuple[float, float], second: tuple[float, float]) -> float:
-    floor = TRUNK_FLOOR if name in TRUNK else LIMB_FLOOR
+def _sideless(name: str) -> str:
+    return name.removeprefix("left_").removeprefix("right_")
+
+
+def _sigma(end: str, first: tuple[float, float], second: tuple[float, float]) -> float:
+    floor = TRUNK_FLOOR if end in TRUNK else LIMB_FLOOR
     return float(np.sqrt(first[1] + second[1] + floor**2))
 
 

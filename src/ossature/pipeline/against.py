@@ -43,7 +43,7 @@ class Findings:
                 for one in self.replaced
             ]
         changes = [
-            f"{bone.name} bone {1e3 * bone.new:.0f} mm instead of {1e3 * bone.known:.0f} mm"
+            f"{bone.name} {1e3 * bone.new:.0f} mm instead of {1e3 * bone.known:.0f} mm"
             for bone in self.bones
         ]
         return (*told, *changes)
