@@ -181,7 +181,7 @@ def test_a_format_that_cannot_hold_it_refuses(tmp_path, rng):
 def test_files_that_are_not_there_or_empty(tmp_path):
     with pytest.raises(FormatError, match="No such file"):
         read(tmp_path / "none.c3d")
-    with pytest.raises(FormatError, match="cannot be opened"):
+    with pytest.raises(FormatError, match="it is a folder, not a recording"):
         read(tmp_path)
     (tmp_path / "empty.c3d").touch()
     with pytest.raises(UnknownFormat, match="the file is empty"):

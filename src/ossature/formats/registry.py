@@ -62,6 +62,8 @@ class Format:
 
 def find_format(path: Path, formats: tuple[Format, ...]) -> Format:
     """Recognise a file, or a folder that stands for one, by its first bytes."""
+    if path.is_dir() and not (path / FOLDER_INDEX).exists():
+        raise FormatError(path, "cannot be opened: it is a folder, not a recording; give a file")
     try:
         with (path / FOLDER_INDEX if path.is_dir() else path).open("rb") as file:
             head = file.read(HEAD)
