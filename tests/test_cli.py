@@ -194,3 +194,12 @@ def test_full_disk_is_one_line(monkeypatch, command, tmp_path, rng):
     monkeypatch.setattr("ossature.pipeline.looking.write_report", full)
     code, _, err = command("view", path, "-o", tmp_path, "--no-open")
     assert (code, err) == (1, "ossature: rig/report.html: No space left on device\n")
+
+
+def test_convert_keeps_the_skeleton_of_a_motion(command, tmp_path, rng):
+    write(some_motion(rng), tmp_path / "walk.bvh")
+    code, _, err = command(
+        "convert", tmp_path / "walk.bvh", tmp_path / "rig.xml", "--only", "skeleton"
+    )
+    assert code == 0 and "left out" not in err
+    assert read(tmp_path / "rig.xml").kinds == ("skeleton",)

@@ -112,7 +112,12 @@ def as_take(value: Take | Recording | Bodies | Motion | Skeleton | CompactMotion
 
 
 def keep_only(take: Take, kind: str) -> Take:
-    """One kind of what a take holds: ``markers``, ``bodies``, ``motion`` or ``skeleton``."""
+    """One kind of what a take holds: ``markers``, ``bodies``, ``motion`` or ``skeleton``.
+
+    A motion brings its skeleton.
+    """
+    if kind == "skeleton" and take.motions:
+        take = Take(skeletons=(*take.skeletons, *(motion.skeleton for motion in take.motions)))
     if kind not in take.kinds:
         has = " and ".join(take.kinds) or "nothing"
         raise NotEnoughData(f"there is no {kind} to keep, the file holds {has}")
