@@ -4,6 +4,7 @@ The skeleton stands in it as in skeleton.json. ``lengths_mm`` repeats the bones 
 counts is the skeleton.
 """
 
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -52,6 +53,13 @@ def read_passport(path: str | Path) -> Passport:
         data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     except OSError as error:
         raise FormatError(path, f"cannot be opened: {error.strerror or error}") from error
+    claim = re.search(rb'"format":\s*"([^"]*)"', data[:200])
+    if claim and claim[1].decode(errors="replace") != FORMAT:
+        raise FormatError(
+            path,
+            f"is {claim[1].decode(errors='replace')!r}, expected {FORMAT!r}; give the "
+            "passport.json that ossature solve has written",
+        )
     record = decode(path, data, PassportRecord)
     if record.version > VERSION:
         raise FormatError(
