@@ -96,8 +96,8 @@ Joint by joint, with noise and soft tissue:
 
 `chest` is the joint above the pelvis. The performers' backs bend in one joint where the template
 has two: what motion alone can put right. The template's weights were chosen on the first six
-people, the others are new to it; real takes stand further down. A collar bone carries one marker and hardly turns; its
-inner end stays where the template has it."""
+people, the others are new to it; real takes stand further down. A collar bone carries one marker
+and hardly turns; its inner end stays where the template has it."""
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 Stands in the column of peers: what we want to be better than.
 """
 
-import json
 import sys
 import tempfile
 import time

@@ -253,6 +253,12 @@ def test_a_quantile_and_a_margin(rng):
     assert wider.high - whole.high == pytest.approx(np.radians(10))
 
 
+def test_motions_of_different_rigs_are_told_apart():
+    turning = quat.exp(np.linspace(0.0, 1.0, 50)[:, None] * X)
+    with pytest.raises(BadValue, match="different skeletons: one has a body 'bone_1'"):
+        limits([motion_of(turning, turning), motion_of(turning)])
+
+
 def test_two_motions_are_general_or_specific():
     one, two = (quat.from_axis_angle(X, np.linspace(*ends, 200)) for ends in ((0, 1.0), (0.4, 2.0)))
     for combine, ends in (("general", (0.0, 2.0)), ("specific", (0.4, 1.0))):

@@ -518,3 +518,9 @@ def test_the_command_line_replays_a_file(tmp_path, exercise, offline):
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["poses"] == summary["frames"] == 90
     assert (tmp_path / "out" / "skeleton.json").exists()
+
+
+def test_a_stream_too_short_to_calibrate_says_so(tmp_path, exercise):
+    write(cut(exercise.recording, 0, 9), tmp_path / "short.trc")
+    ran = CliRunner().invoke(ossature, ["live", str(tmp_path / "short.trc")])
+    assert ran.exit_code == 0 and "let them move for longer" in ran.stderr

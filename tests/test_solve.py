@@ -37,7 +37,7 @@ def folder(solved, tmp_path_factory):
 
 
 def test_limbs_are_found_where_they_were(performance, solved):
-    """No skin motion: what remains is noise, and what 80 frames of exercise leave open."""
+    """No skin motion: what remains is noise, and what the frames looked at leave open."""
     truth = performance.truth
     limbs = [name for name in truth.skeleton.names if name.endswith(("shin", "foot", "forearm"))]
     found = solved.motion.world()[1][:, [solved.skeleton.index(name) for name in limbs]]
@@ -82,6 +82,17 @@ def test_a_calibrated_subject_is_reused(performance, solved):
     again = pipeline.solve(Take(recordings=(performance.recording,)), options=options)[0]
     assert again.skeleton.offsets == pytest.approx(solved.skeleton.offsets)
     assert again.rms == pytest.approx(solved.rms, rel=1e-3)
+
+
+def test_the_skeleton_of_somebody_else_is_noted(performance, solved):
+    other = synth.performers.scaled(
+        solved.skeleton, dict.fromkeys(solved.skeleton.names, 1.2)
+    )  # a head taller
+    take = Take(recordings=(performance.recording,))
+    options = pipeline.SolveOptions(skeleton=other)
+    assert "another person" in pipeline.solve(take, options=options)[0].warnings[-1]
+    options = pipeline.SolveOptions(skeleton=solved.skeleton)
+    assert pipeline.solve(take, options=options)[0].warnings == ()
 
 
 def test_y_up_markers_without_a_word_about_it_come_out_upright(performance):

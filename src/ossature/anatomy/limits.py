@@ -15,7 +15,7 @@ from ossature.anatomy.kinds import Freedom, KindOptions, find_kinds
 from ossature.anatomy.limit_kernel import hinge_angles
 from ossature.anatomy.ranges import Arc, Indices, RangeOptions, find_arc, find_arcs
 from ossature.anatomy.sampling import default_samples, joint_rotations, resample
-from ossature.errors import BadValue, NotEnoughData, UnknownName
+from ossature.errors import BadValue, NotEnoughData
 from ossature.maths import quat, zyz
 from ossature.values import Bind, Cone, Evidence, Joint, Limits, Motion, Skeleton
 from ossature.values.arrays import Array, in_rows, read_only, unit_quaternions, with_columns
@@ -127,7 +127,10 @@ def _columns(skeleton: Skeleton, names: list[str]) -> list[int]:
     places = {name: column for column, name in enumerate(skeleton.names)}
     for name in names:
         if name not in places:
-            raise UnknownName("body", name, skeleton.names)
+            raise BadValue(
+                f"the motions are of different skeletons: one has a body {name!r}, another has "
+                f"{', '.join(skeleton.names)}; give motions of one rig, or take each by itself"
+            )
     return [places[name] for name in names]
 
 

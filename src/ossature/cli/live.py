@@ -61,10 +61,8 @@ def live(
 
     Example: ossature live walk.c3d --vmc 127.0.0.1:39539
     """
-    import msgspec
-
     from ossature.formats import read, write
-    from ossature.formats.registry import whole_file
+    from ossature.formats.json_text import readable, write_readable
     from ossature.live.run import run_live
     from ossature.live.sources import open_stream
     from ossature.live.udp import split_address
@@ -89,14 +87,14 @@ def live(
             skeleton=known,
             say=lambda said: [tell(said) for tell in tellers],
         )
-    text = msgspec.json.format(msgspec.json.encode(summary)).decode()
+    if summary["poses"] == 0:
+        click.echo(_why_nothing(summary), err=True)
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
         if found is not None:
             write(found, output / "skeleton.json")
-        with whole_file(output / "summary.json") as partial:
-            partial.write_text(text + "\n", encoding="utf-8")
-    click.echo(text if as_json else _told(summary))
+        write_readable(summary, output / "summary.json")
+    click.echo(readable(summary) if as_json else _told(summary))
 
 
 def _stage(rate: float, *, open_browser: bool):
@@ -109,6 +107,15 @@ def _stage(rate: float, *, open_browser: bool):
 
         webbrowser.open(stage.address)
     return stage
+
+
+def _why_nothing(summary: dict) -> str:
+    if summary["frames"] == 0:
+        return "no frame came; is the sender running, and does it send to this address?"
+    return (
+        f"no pose: {summary['frames']} frames were over before the performer was calibrated; "
+        "let them move for longer, or give --skeleton from an earlier solve"
+    )
 
 
 def _told(summary: dict) -> str:

@@ -9,6 +9,7 @@ import contextlib
 import os
 import pickle
 import queue
+import struct
 import subprocess
 import sys
 import threading
@@ -22,6 +23,8 @@ PATIENCE = 15.0
 """Seconds that a process which runs only on an idle core may take for a job. On a machine that is
 never idle, another one takes its place."""
 WHEN_IDLE = "when-idle"
+SIZE = struct.Struct("<Q")
+"""Goes before every answer."""
 GIVES_WAY = 10
 """Steps of priority below the poses, where a process cannot run on an idle core only."""
 
@@ -49,7 +52,7 @@ class Calibrator:
 
     def __init__(self) -> None:
         self._jobs: queue.SimpleQueue[Recording | Bodies | None] = queue.SimpleQueue()
-        self._results: queue.SimpleQueue[Calibrated | Refused] = queue.SimpleQueue()
+        self._results: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self.idle = True
         self._closed = False
         self._process = _started(when_idle=True)
@@ -61,13 +64,19 @@ class Calibrator:
         self._jobs.put(frames)
 
     def poll(self) -> Calibrated | Refused | None:
-        """What the last job brought, once; None while there is nothing new."""
+        """What the last job brought, once; None while there is nothing new.
+
+        Takes milliseconds where there is something: it is unpacked here, when the stream has time,
+        and not by the thread, which would take the interpreter away in the middle of a frame.
+        """
         try:
             result = self._results.get_nowait()
         except queue.Empty:
             return None
         self.idle = True
-        return result
+        return (
+            Refused("the calibrating process has gone") if result is None else pickle.loads(result)
+        )
 
     def close(self) -> None:
         self._closed = True
@@ -88,7 +97,7 @@ class Calibrator:
                 _end(self._process)
                 self._process = _started(when_idle=False)
                 answer = _answer(self._process, job)
-            self._results.put(answer or Refused("the calibrating process has gone"))
+            self._results.put(answer)
         _end(self._process)
 
 
@@ -102,15 +111,17 @@ def _started(*, when_idle: bool) -> subprocess.Popen:
     )
 
 
-def _answer(process: subprocess.Popen, job: Recording | Bodies) -> Calibrated | Refused | None:
-    """What a process makes of a job; None where it was killed meanwhile."""
+def _answer(process: subprocess.Popen, job: Recording | Bodies) -> bytes | None:
+    """What a process makes of a job, packed; None where it was killed meanwhile."""
     assert process.stdin is not None and process.stdout is not None
     try:
         pickle.dump(job, process.stdin, protocol=5)
         process.stdin.flush()
-        return pickle.load(process.stdout)
-    except (OSError, EOFError):
+        (size,) = SIZE.unpack(process.stdout.read(SIZE.size))
+        answer = process.stdout.read(size)
+    except (OSError, struct.error):
         return None
+    return answer if len(answer) == size else None
 
 
 def _end(process: subprocess.Popen) -> None:
@@ -165,7 +176,8 @@ def serve(jobs: BinaryIO, results: BinaryIO) -> None:
             answer = calibrated(job)
         except OssatureError as error:
             answer = Refused(str(error))
-        pickle.dump(answer, results, protocol=5)
+        packed = pickle.dumps(answer, protocol=5)
+        results.write(SIZE.pack(len(packed)) + packed)
         results.flush()
 
 

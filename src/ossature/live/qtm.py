@@ -5,6 +5,7 @@ import queue
 import threading
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -51,9 +52,10 @@ class QtmStream:
 
     async def _listen(self, host: str, port: int) -> None:
         gone = asyncio.Event()
-        connection = await self._library.connect(
-            host, port=port, on_disconnect=lambda reason: gone.set()
-        )
+        asked = self._library.connect(host, port=port, on_disconnect=lambda reason: gone.set())
+        connection = None
+        with suppress(TimeoutError):
+            connection = await asyncio.wait_for(asked, self._silence)
         if connection is None:
             self._ready.put(
                 f"QTM at {host}:{port} does not answer; is it running, with real-time output on?"

@@ -74,6 +74,7 @@ class LiveSession:
         self._seats: Seats | None = None
         self._carriers = np.zeros(0, dtype=np.int64)
         self._next_look = FIRST * self.rate
+        self._heard: Calibrated | Refused | None = None
         self._said: set[str] = set()
         warm_up()
 
@@ -135,12 +136,15 @@ class LiveSession:
             self._adopt(Calibrated(self.skeleton))
 
     def _hear_calibrator(self) -> None:
-        match self.calibrator.poll():
+        heard, self._heard = self._heard, None
+        match heard:
             case Calibrated() as found:
                 self.calibrations += 1
                 self._adopt(found)
             case Refused(sentence):
                 self._say_once(sentence)
+            case None:  # to hear and to adopt take milliseconds each: not after the same frame
+                self._heard = self.calibrator.poll()
 
     def _adopt(self, found: Calibrated) -> None:
         """Follow with the new skeleton, from the pose that the old one had."""

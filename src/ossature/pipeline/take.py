@@ -27,6 +27,8 @@ from ossature.values.passport import Passport
 Progress = Callable[[str], None]
 Chosen = tuple[MarkerSet, dict[str, Landmark]] | None
 """The marker set to use and the labels found of it; None: by motion alone."""
+SOMEBODY_ELSE = 0.02
+"""Metres: twice what skin moves markers, and more than a marker set put on anew adds."""
 AT_ONCE = 1.0
 """Seconds that nobody minds waiting without a word."""
 
@@ -267,15 +269,27 @@ def _solve_take(
     errors[:, [recording.index(name) for name in result.marker_names]] = result.marker_error
     motion, errors = with_passengers(recording, result.motion, errors)
     motion = _with_marker_rms(motion, recording.names, errors)
+    strange = _strange(errors) if options.skeleton is not None else ()
     return Solved(
         recording,
         motion,
         errors,
         set_name,
-        plan.warnings,
+        (*plan.warnings, *strange),
         dict(watch.seconds),
         contacts_of(motion),
         plan.findings,
+    )
+
+
+def _strange(errors: Array) -> tuple[str, ...]:
+    """A word where a skeleton that was given is hardly that of who was recorded."""
+    rms = _rms(errors)
+    if rms is None or rms < SOMEBODY_ELSE:
+        return ()
+    return (
+        f"markers are {1e3 * rms:.0f} mm rms from the skeleton that was given: of another person, "
+        "or with markers elsewhere? without --skeleton the take calibrates its own",
     )
 
 

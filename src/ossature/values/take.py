@@ -84,6 +84,7 @@ def _choose(
         return values[subjects.index(subject)]
     if len(values) > 1:
         raise NotEnoughData(
-            f"the file holds {kind} of {len(values)} subjects: {', '.join(subjects)}; choose one"
+            f"the file holds {kind} of {len(values)} subjects: {', '.join(subjects)}; "
+            "choose one by its name (--subject)"
         )
     return values[0]
