@@ -16,6 +16,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "benchmarks.md"
+PACKAGES = ("ossature", "numpy", "scipy", "numba", "ezc3d", "mujoco-core")
+"""Versions to name; peers that live in environments of their own tell theirs in their rows."""
 
 
 def main(wanted: list[str]) -> None:
@@ -46,7 +48,7 @@ def number(value: float | None, unit: str = "") -> str:
 
 
 def page(rows: list[dict]) -> str:
-    versions = ", ".join(f"{p} {version(p)}" for p in ("ossature", "numpy", "scipy", "numba"))
+    versions = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
     return "\n".join(
         [
             "# Benchmarks",

@@ -1,7 +1,7 @@
 """How cost grows with frames, bodies and workers; what large archives will cost.
 
-    python benchmarks/bench_scale.py            some minutes
-    python benchmarks/bench_scale.py --long     an hour: poses of a million frames as well
+    python benchmarks/scaling.py            some minutes
+    python benchmarks/scaling.py --long     an hour: poses of a million frames as well
 
 Writes the measured sections of docs/scale.md. Costs are processor time, which a busy machine hardly
 changes, each measured in a process of its own so that its peak of memory is its own.
@@ -262,7 +262,7 @@ def archives(jobs: dict[int, dict]) -> str:
 
 def main(*, long: bool) -> None:
     jobs = {n: measured("job", n) for n in (1_000, 10_000, *([100_000] if long else []))}
-    where = f"`python benchmarks/bench_scale.py` on {os.cpu_count()} cores, Python "
+    where = f"`python benchmarks/scaling.py` on {os.cpu_count()} cores, Python "
     where += (
         f"{platform.python_version()}, numpy {np.__version__}; processor time, memory at the peak."
     )
