@@ -1,11 +1,10 @@
 """Reading a BVH file of 10 000 frames × 31 joints: ours and bvhio, one after the other.
 
-bvhio may live in an environment of its own: OSSATURE_BVHIO_PYTHON names its interpreter, otherwise
-this one is tried. Both sides parse the text and turn all channels into quaternions; ours also
-judges unit and up axis and builds the skeleton.
+``sh benchmarks/make_peers.sh bvhio`` makes bvhio's environment; without it there is no row. Both
+sides parse the text and turn all channels into quaternions; ours also judges unit and up axis and
+builds the skeleton.
 """
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -20,14 +19,16 @@ from ossature.maths import quat
 from ossature.values import Body, Joint, Motion, Skeleton
 
 N_FRAMES, N_JOINTS, RATE = 10_000, 31, 120.0
+PYTHON = Path(__file__).parents[1] / ".peers" / "bvhio" / "bin" / "python"
 PEER = """
 import sys, time, bvhio
+from importlib.metadata import version
 seconds = []
 for _ in range(2):
     start = time.perf_counter()
     bvhio.readAsBvh(sys.argv[1])
     seconds.append(time.perf_counter() - start)
-print(min(seconds))
+print(version("bvhio"), min(seconds))
 """
 
 
@@ -41,18 +42,14 @@ def run() -> list[dict]:
         peer = peer_seconds(path)
     print(f"BVH writing: {N_FRAMES / written:,.0f} frames/s", file=sys.stderr)
     if peer is None:
-        print(
-            f"BVH reading: {N_FRAMES / ours:,.0f} frames/s; bvhio is not here to compare with: "
-            "pip install bvhio into any environment and name its Python in OSSATURE_BVHIO_PYTHON",
-            file=sys.stderr,
-        )
         return []
+    version, theirs = peer
     return [
         {
-            "name": f"BVH reading against bvhio, {N_FRAMES} frames × {N_JOINTS} joints",
+            "name": f"BVH reading against bvhio {version}, {N_FRAMES} frames × {N_JOINTS} joints",
             "ours": N_FRAMES / ours,
-            "peer": N_FRAMES / peer,
-            "ratio": peer / ours,
+            "peer": N_FRAMES / theirs,
+            "ratio": theirs / ours,
             "unit": "frames/s",
         }
     ]
@@ -73,10 +70,13 @@ def performance() -> Motion:
     return Motion(Skeleton(tuple(bodies)), rotations, root, RATE)
 
 
-def peer_seconds(path: Path) -> float | None:
-    python = os.environ.get("OSSATURE_BVHIO_PYTHON", sys.executable)
-    done = subprocess.run([python, "-c", PEER, str(path)], capture_output=True, text=True)
-    return float(done.stdout) if done.returncode == 0 else None
+def peer_seconds(path: Path) -> tuple[str, float] | None:
+    """bvhio's version and its seconds; None where it is not here."""
+    if not PYTHON.exists():
+        return None
+    told = subprocess.run([PYTHON, "-c", PEER, path], capture_output=True, text=True, check=True)
+    version, seconds = told.stdout.split()
+    return version, float(seconds)
 
 
 def best_of(times: int, work: Callable[[], object]) -> float:

@@ -18,6 +18,8 @@ Listener = Callable[[StreamFrame, LivePose], None]
 
 SWEEP = 120
 """Frames between two sweeps for garbage."""
+YOUNG = 1
+"""What is swept: all that came since the last sweeps. Whatever is older would take milliseconds."""
 KEPT = 100_000
 """Latencies that are kept for the summary; older ones are thinned to every second."""
 
@@ -70,7 +72,7 @@ def run_live(
                     unsettled += not pose.settled
                 session.between_frames()
                 if session.arrivals.received % SWEEP == 0:
-                    gc.collect()
+                    gc.collect(YOUNG)
     except KeyboardInterrupt:  # the usual end of a live session
         say("stopped")
     finally:
