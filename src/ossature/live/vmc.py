@@ -31,9 +31,8 @@ _LIMBS = {
     "foot": "Foot",
     "toes": "Toes",
 }
-_LEFT = np.array([0.0, 1.0, 0.0])
 _ARM = ("clavicle", "upper_arm", "forearm", "hand")
-_DOWN = {"thigh": (0.0, 0.0, -1.0), "shin": (0.0, 0.0, -1.0)}
+_DOWN = ("thigh", "shin")
 _UP = ("spine", "chest", "neck", "head")
 
 _TO_UNITY = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
@@ -53,36 +52,45 @@ def t_pose(skeleton: Skeleton) -> Array:
 
     A body whose bone has no place in a T-pose stands to its parent as at rest.
     """
-    turned = quat.identity((len(skeleton.bodies),))
-    arms = _bones(skeleton)
-    for index, (body, parent) in enumerate(zip(skeleton.bodies, skeleton.parents, strict=True)):
-        if parent >= 0:
-            turned[index] = turned[parent]
-        way = _way(body.name)
-        if way is not None and np.linalg.norm(arms[index]) > 0.0:
-            bone = quat.rotate(turned[index], arms[index])
-            turned[index] = quat.multiply(quat.shortest(bone, way), turned[index])
+    turned, arms, parents = (
+        quat.identity((len(skeleton.bodies),)),
+        _bones(skeleton),
+        skeleton.parents,
+    )
+    depths = np.zeros(len(parents), dtype=np.int64)
+    for index, parent in enumerate(parents):
+        depths[index] = 0 if parent < 0 else depths[parent] + 1
+    ways = np.array([_way(body.name) for body in skeleton.bodies])
+    known = np.isfinite(ways[:, 0]) & (np.linalg.norm(arms, axis=1) > 0.0)
+    above = np.array(parents)
+    for depth in range(1, depths.max() + 1):  # all bodies of a depth at once: a frame is waiting
+        here = np.flatnonzero(depths == depth)
+        turned[here] = turned[above[here]]
+        here = here[known[here]]
+        bones = quat.rotate(turned[here], arms[here])
+        turned[here] = quat.multiply(quat.shortest(bones, ways[here]), turned[here])
     return turned
 
 
-def _way(name: str) -> Array | None:
+def _way(name: str) -> tuple[float, float, float]:
+    """Where the bone of a body points; NaN where a T-pose does not say."""
     side, _, limb = name.partition("_")
     if limb in _ARM:
-        return _LEFT if side == "left" else -_LEFT
+        return (0.0, 1.0, 0.0) if side == "left" else (0.0, -1.0, 0.0)
     if limb in _DOWN:
-        return np.array(_DOWN[limb])
-    return np.array([0.0, 0.0, 1.0]) if name in _UP else None
+        return (0.0, 0.0, -1.0)
+    return (0.0, 0.0, 1.0) if name in _UP else (np.nan, np.nan, np.nan)
 
 
 def _bones(skeleton: Skeleton) -> Array:
     """(n_bodies, 3) from each joint to the end of its bone, in the body's frame; 0 if unknown."""
-    ends = np.zeros((len(skeleton.bodies), 3))
-    for index, parent in enumerate(skeleton.parents):
-        if parent >= 0 and skeleton.parents.count(parent) == 1:
-            ends[parent] = skeleton.offsets[index]
-        tip = skeleton.bodies[index].tip
-        if tip is not None:
-            ends[index] = tip - skeleton.bodies[index].joint.in_body
+    parents, offsets = skeleton.parents, skeleton.offsets
+    ends = np.zeros((len(parents), 3))
+    for index, (body, parent) in enumerate(zip(skeleton.bodies, parents, strict=True)):
+        if parent >= 0 and parents.count(parent) == 1:
+            ends[parent] = offsets[index]
+        if body.tip is not None:
+            ends[index] = body.tip - body.joint.in_body
     return ends
 
 
