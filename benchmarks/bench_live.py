@@ -91,7 +91,7 @@ def _row(name: str, ours: float, peer: float, unit: str) -> dict[str, Any]:
         "name": name,
         "ours": ours,
         "peer": peer,
-        "ratio": peer / max(ours, 1e-9),
+        "ratio": peer / ours if ours > 0.0 else None,
         "unit": unit,
     }
 
