@@ -15,7 +15,8 @@ import resource
 import socket
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -98,17 +99,6 @@ def _row(name: str, ours: float, peer: float, unit: str) -> dict[str, Any]:
 
 def _stage(recording: Recording) -> dict[str, Any]:
     stream = UdpStream("127.0.0.1", 0, rate=RATE, silence=3.0)
-    cores = os.sched_getaffinity(0)
-    context = multiprocessing.get_context("fork")
-    sent, stolen = (context.RawArray("d", recording.n_frames) for _ in range(2))
-    # the capture system is another machine: it may not share our core nor our interpreter
-    sender = context.Process(
-        target=_send,
-        args=(recording, stream.port, (min(cores), max(cores)), sent, stolen),
-        daemon=True,
-    )
-    sender.start()
-    os.sched_setaffinity(0, {max(cores)})
     vmc = VmcSender("127.0.0.1", 9, rate=RATE)
     poses: dict[int, np.ndarray] = {}
     latency = np.full(recording.n_frames, np.nan)
@@ -122,12 +112,9 @@ def _stage(recording: Recording) -> dict[str, Any]:
         if frame.number % int(5 * RATE) < 3:
             memory[frame.number] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-    try:
+    with _sending(recording, stream.port) as (sent, stolen):
         run_live(stream, [listen])
-    finally:
-        os.sched_setaffinity(0, cores)
-        sender.terminate()
-        vmc.close()
+    vmc.close()
     after = [value for number, value in memory.items() if number >= 55 * RATE]
     grown = (after[-1] - after[0]) / 1024
     posed = np.isfinite(latency)
@@ -142,18 +129,11 @@ def _stage(recording: Recording) -> dict[str, Any]:
 def _bare(recording: Recording, busy: float) -> np.ndarray:
     """Latencies of a receiver that is busy for so many seconds with each datagram."""
     shorter = Recording(recording.positions[:BARE], recording.names, recording.rate)
-    cores = os.sched_getaffinity(0)
-    context = multiprocessing.get_context("fork")
-    sent, stolen = (context.RawArray("d", BARE) for _ in range(2))
     found = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as heard:
         heard.bind(("127.0.0.1", 0))
         heard.settimeout(3.0)
-        ends = (heard.getsockname()[1], (min(cores), max(cores)))
-        sender = context.Process(target=_send, args=(shorter, *ends, sent, stolen), daemon=True)
-        sender.start()
-        os.sched_setaffinity(0, {max(cores)})
-        with suppress(TimeoutError):
+        with _sending(shorter, heard.getsockname()[1]) as (sent, _), suppress(TimeoutError):
             while True:
                 packet = heard.recv(65536)
                 until = time.perf_counter() + busy
@@ -161,8 +141,28 @@ def _bare(recording: Recording, busy: float) -> np.ndarray:
                 while time.perf_counter() < until:
                     pass
                 found.append(time.perf_counter() - sent[frame.number])
-    os.sched_setaffinity(0, cores)
     return np.array(found)
+
+
+@contextmanager
+def _sending(recording: Recording, port: int) -> Iterator[tuple[Any, Any]]:
+    """A capture system at work on the first core, and us on the last one alone.
+
+    Gives when each frame was sent, and the time stolen from our core until then. The capture system
+    is another machine: it may not share our core nor our interpreter.
+    """
+    cores = os.sched_getaffinity(0)
+    context = multiprocessing.get_context("fork")
+    sent, stolen = (context.RawArray("d", recording.n_frames) for _ in range(2))
+    ends = (port, (min(cores), max(cores)))
+    sender = context.Process(target=_send, args=(recording, *ends, sent, stolen), daemon=True)
+    sender.start()
+    os.sched_setaffinity(0, {max(cores)})
+    try:
+        yield sent, stolen
+    finally:
+        os.sched_setaffinity(0, cores)
+        sender.terminate()
 
 
 def _robbed(stolen: np.ndarray) -> np.ndarray:

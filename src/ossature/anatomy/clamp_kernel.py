@@ -3,7 +3,8 @@
 import numpy as np
 from numba import njit
 
-from ossature.anatomy.limit_kernel import between, exp, mix, multiply, swing_of, twist_of
+from ossature.anatomy.limit_kernel import mix, swing_of, twist_of
+from ossature.maths.quat_kernel import between, exp, multiply
 
 TURN = 2.0 * np.pi
 

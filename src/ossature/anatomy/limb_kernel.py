@@ -7,12 +7,14 @@ import math
 
 from numba import njit
 
+from ossature.maths.quat_kernel import cross, dot, inverse, multiply, rotate
+
 
 @njit(cache=True, nogil=True)
 def point_along(rotations, direction, points):
     """Fill ``points`` (n, 3) with the direction (3,) turned by rotations (n, 4)."""
     for i in range(len(rotations)):
-        points[i, 0], points[i, 1], points[i, 2] = _rotate(_four(rotations[i]), direction)
+        points[i, 0], points[i, 1], points[i, 2] = rotate(_four(rotations[i]), direction)
 
 
 @njit(cache=True, nogil=True)
@@ -25,13 +27,13 @@ def swing_one(axis, start, points, angles):
 @njit(cache=True, nogil=True)
 def swing_two(first, second, start, points, first_angles, second_angles, reached):
     """Fill both branches (n, 2) of the angles about two axes, and who was ``reached`` (n,)."""
-    across = _cross(first, second)
-    cosine, sine2 = _dot(first, second), _dot(across, across)
-    on_second = _dot(start, second)
+    across = cross(first, second)
+    cosine, sine2 = dot(first, second), dot(across, across)
+    on_second = dot(start, second)
     # where the circles do not meet: the end of the second one's diameter along the first axis
     spread = math.sqrt(max(1.0 - on_second * on_second, 0.0) / sine2)
     for i in range(len(points)):
-        on_first = _dot(points[i], first)
+        on_first = dot(points[i], first)
         a = (on_first - cosine * on_second) / sine2
         b = (on_second - cosine * on_first) / sine2
         height2 = (1.0 - a * a - b * b - 2.0 * a * b * cosine) / sine2
@@ -51,43 +53,30 @@ def swing_two(first, second, start, points, first_angles, second_angles, reached
 @njit(cache=True, nogil=True)
 def twist_and_miss(rotations, axes, swings, rest, direction, start, twists, missed, turned):
     """Fill the twist (n,), how far the direction is missed (n,) and how far the limb is (n,)."""
-    still, undo_rest = _four(rest), _inverse(_four(rest))
+    still, undo_rest = _four(rest), inverse(_four(rest))
     for i in range(len(rotations)):
         swung = (1.0, 0.0, 0.0, 0.0)
         for k in range(len(axes)):
-            swung = _multiply(swung, _turn(axes[k], swings[i, k]))
+            swung = multiply(swung, _turn(axes[k], swings[i, k]))
         goal = _four(rotations[i])
-        left = _multiply(_multiply(_inverse(swung), goal), undo_rest)
+        left = multiply(multiply(inverse(swung), goal), undo_rest)
         sign = -1.0 if left[0] < 0.0 else 1.0
         along = left[1] * start[0] + left[2] * start[1] + left[3] * start[2]
         twists[i] = 2.0 * math.atan2(sign * along, sign * left[0])
-        told = _multiply(_multiply(swung, _turn(start, twists[i])), still)
-        made, was = _rotate(told, direction), _rotate(goal, direction)
+        told = multiply(multiply(swung, _turn(start, twists[i])), still)
+        made, was = rotate(told, direction), rotate(goal, direction)
         gap = _sum(1.0, made, -1.0, was, 0.0, was)
-        missed[i] = math.sqrt(_dot(gap, gap))
-        change = _multiply(_inverse(told), goal)
+        missed[i] = math.sqrt(dot(gap, gap))
+        change = multiply(inverse(told), goal)
         sine = math.sqrt(change[1] ** 2 + change[2] ** 2 + change[3] ** 2)
         turned[i] = 2.0 * math.atan2(sine, abs(change[0]))
 
 
 @njit(cache=True, nogil=True)
 def _angle(axis, start, end):
-    side = _dot(_cross(axis, start), end)
-    ahead = _dot(start, end) - _dot(axis, start) * _dot(axis, end)
+    side = dot(cross(axis, start), end)
+    ahead = dot(start, end) - dot(axis, start) * dot(axis, end)
     return math.atan2(side, ahead)
-
-
-@njit(cache=True, nogil=True)
-def _dot(a, b):
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@njit(cache=True, nogil=True)
-def _cross(a, b):
-    x = a[1] * b[2] - a[2] * b[1]
-    y = a[2] * b[0] - a[0] * b[2]
-    z = a[0] * b[1] - a[1] * b[0]
-    return x, y, z
 
 
 @njit(cache=True, nogil=True)
@@ -96,27 +85,6 @@ def _sum(a, u, b, v, c, w):
     y = a * u[1] + b * v[1] + c * w[1]
     z = a * u[2] + b * v[2] + c * w[2]
     return x, y, z
-
-
-@njit(cache=True, nogil=True)
-def _rotate(q, v):
-    u = (q[1], q[2], q[3])
-    t = _cross(u, v)
-    return _sum(1.0, v, 2.0 * q[0], t, 2.0, _cross(u, t))
-
-
-@njit(cache=True, nogil=True)
-def _multiply(a, b):
-    w = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
-    x = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2]
-    y = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1]
-    z = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]
-    return w, x, y, z
-
-
-@njit(cache=True, nogil=True)
-def _inverse(q):
-    return q[0], -q[1], -q[2], -q[3]
 
 
 @njit(cache=True, nogil=True)

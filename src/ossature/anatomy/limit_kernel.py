@@ -3,6 +3,8 @@
 import numpy as np
 from numba import njit
 
+from ossature.maths.quat_kernel import between, dot, exp, multiply, rotate
+
 
 @njit(cache=True, nogil=True)
 def find_spreads(q, tolerance, most):
@@ -336,46 +338,6 @@ def frame_across(v):
 @njit(cache=True, nogil=True)
 def mix(a, v, b, w):
     return (a * v[0] + b * w[0], a * v[1] + b * w[1], a * v[2] + b * w[2])
-
-
-@njit(cache=True, nogil=True)
-def dot(v, w):
-    return v[0] * w[0] + v[1] * w[1] + v[2] * w[2]
-
-
-@njit(cache=True, nogil=True)
-def exp(v):
-    """Quaternion of a rotation vector."""
-    half = 0.5 * np.sqrt(dot(v, v))
-    share = 0.5 * np.sin(half) / half if half > 0.0 else 0.5
-    return (np.cos(half), share * v[0], share * v[1], share * v[2])
-
-
-@njit(cache=True, nogil=True)
-def rotate(q, v):
-    s = 2.0 * (q[2] * v[2] - q[3] * v[1])
-    t = 2.0 * (q[3] * v[0] - q[1] * v[2])
-    u = 2.0 * (q[1] * v[1] - q[2] * v[0])
-    return (
-        v[0] + q[0] * s + (q[2] * u - q[3] * t),
-        v[1] + q[0] * t + (q[3] * s - q[1] * u),
-        v[2] + q[0] * u + (q[1] * t - q[2] * s),
-    )
-
-
-@njit(cache=True, nogil=True)
-def between(a, b):
-    return multiply((a[0], -a[1], -a[2], -a[3]), b)
-
-
-@njit(cache=True, nogil=True)
-def multiply(a, b):
-    return (
-        a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
-        a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
-        a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
-        a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
-    )
 
 
 @njit(cache=True, nogil=True)

@@ -6,8 +6,9 @@ Whatever a universal joint does, the angle between its two axes stays. ERRATA 2.
 import numpy as np
 from numba import njit
 
-from ossature.anatomy.limit_kernel import dot, frame_across, mix, turn_moments
+from ossature.anatomy.limit_kernel import frame_across, mix, turn_moments
 from ossature.maths.quat import Array
+from ossature.maths.quat_kernel import dot
 
 STARTS = 12
 FIRST_ROUNDS, MOST_ROUNDS = 3, 80

@@ -17,6 +17,8 @@ the blocks that are not makes each step point downhill.
 import numpy as np
 from numba import njit
 
+from ossature.maths.quat_kernel import dot
+
 SUFFICIENT = 1e-4
 """Share of the promised decrease that a step must keep."""
 FIRST, FAR = 3, 0.02
@@ -86,15 +88,10 @@ def length_system(q, w, parents, starts, below, lengths, p, gradients, hessian):
         _pulls(p[f], q[f], w[f], parents, lengths, basis, pull)
         _eliminate(w[f], parents, lengths, u, basis, pull, 1.0, A, P, B)
         for j in range(n):
-            gradients[f, j] = _dot(pull[j], u[j]) if parents[j] >= 0 else 0.0
+            gradients[f, j] = dot(pull[j], u[j]) if parents[j] >= 0 else 0.0
         _add_curvature(parents, starts, below, u, basis, A, P, B, bond, answer, hessian)
         total += _cost(p[f], q[f], w[f])
     return total
-
-
-@njit(cache=True, nogil=True)
-def _dot(a, b):
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @njit(cache=True, nogil=True)
@@ -155,10 +152,10 @@ def _pulls(p, q, w, parents, lengths, basis, pull):
             pull[j, i] = w[j] * (p[j, i] - q[j, i])
     for j in range(len(parents) - 1, -1, -1):
         if parents[j] < 0:
-            worst = max(worst, np.sqrt(_dot(pull[j], pull[j])))
+            worst = max(worst, np.sqrt(dot(pull[j], pull[j])))
             continue
         if lengths[j] > 0.0:
-            worst = max(worst, abs(_dot(basis[j, 0], pull[j])), abs(_dot(basis[j, 1], pull[j])))
+            worst = max(worst, abs(dot(basis[j, 0], pull[j])), abs(dot(basis[j, 1], pull[j])))
         for i in range(3):
             pull[parents[j], i] += pull[j, i]
     return worst
@@ -181,7 +178,7 @@ def _eliminate(w, parents, lengths, u, basis, pull, curved, A, P, B):
             continue
         B[j] = 0.0
         if lengths[j] > 0.0:
-            _block(A[j], basis[j], -curved * _dot(pull[j], u[j]) / lengths[j], B[j])
+            _block(A[j], basis[j], -curved * dot(pull[j], u[j]) / lengths[j], B[j])
         _pass_on(A[j], basis[j], B[j], P[j])
         for a in range(3):
             for b in range(3):
@@ -238,10 +235,10 @@ def _form(A, a, b):
 def _pass_on(A, basis, B, P):
     """P = A − A E B⁻¹ Eᵀ A."""
     for i in range(3):
-        s, t = _dot(A[i], basis[0]), _dot(A[i], basis[1])
+        s, t = dot(A[i], basis[0]), dot(A[i], basis[1])
         x, y = B[0] * s + B[1] * t, B[1] * s + B[2] * t
         for k in range(3):
-            P[i, k] = A[i, k] - x * _dot(A[k], basis[0]) - y * _dot(A[k], basis[1])
+            P[i, k] = A[i, k] - x * dot(A[k], basis[0]) - y * dot(A[k], basis[1])
 
 
 @njit(cache=True, nogil=True)
@@ -258,7 +255,7 @@ def _newton_step(p, q, w, parents, basis, A, B, force, step, moved):
             continue
         x, y = _turn(force[j], basis[j], B[j])
         for i in range(3):
-            along = x * _dot(A[j, i], basis[j, 0]) + y * _dot(A[j, i], basis[j, 1])
+            along = x * dot(A[j, i], basis[j, 0]) + y * dot(A[j, i], basis[j, 1])
             force[parents[j], i] += force[j, i] + along
     return _substitute(p, q, w, parents, basis, A, B, force, step, moved)
 
@@ -266,7 +263,7 @@ def _newton_step(p, q, w, parents, basis, A, B, force, step, moved):
 @njit(cache=True, nogil=True)
 def _turn(force, basis, B):
     """−B⁻¹ Eᵀ force: how the bone's end answers."""
-    s, t = _dot(basis[0], force), _dot(basis[1], force)
+    s, t = dot(basis[0], force), dot(basis[1], force)
     return -(B[0] * s + B[1] * t), -(B[1] * s + B[2] * t)
 
 
@@ -282,7 +279,7 @@ def _substitute(p, q, w, parents, basis, A, B, force, step, moved):
         else:
             before = moved[parents[j]]
             for i in range(3):
-                force[j, i] += _dot(A[j, i], before)
+                force[j, i] += dot(A[j, i], before)
             x, y = _turn(force[j], basis[j], B[j])
             for i in range(3):
                 step[j, i] = x * basis[j, 0, i] + y * basis[j, 1, i]
@@ -317,7 +314,7 @@ def _moved(p, u, step, size, parents, lengths, turned, out):
             continue
         for i in range(3):
             turned[j, i] = u[j, i] + size * step[j, i] / lengths[j]
-        length = np.sqrt(_dot(turned[j], turned[j]))
+        length = np.sqrt(dot(turned[j], turned[j]))
         for i in range(3):
             turned[j, i] /= length
     for j in range(len(parents)):
@@ -346,15 +343,15 @@ def _add_curvature(parents, starts, below, u, basis, A, P, B, bond, answer, hess
                     answer[k, i] = x * basis[j, 0, i] + y * basis[j, 1, i]
         for k in under:
             for m in under:
-                hessian[k, m] += _dot(answer[k], bond[m])
+                hessian[k, m] += dot(answer[k], bond[m])
         if parents[j] < 0:
             continue
         for k in under:
             for i in range(3):
-                bond[k, i] += _dot(A[j, i], answer[k])
-            shared = _dot(bond[k], u[j])
+                bond[k, i] += dot(A[j, i], answer[k])
+            shared = dot(bond[k], u[j])
             hessian[k, j] += shared
             hessian[j, k] += shared
         for i in range(3):
-            bond[j, i] = _dot(P[j, i], u[j])
-        hessian[j, j] += _dot(bond[j], u[j])
+            bond[j, i] = dot(P[j, i], u[j])
+        hessian[j, j] += dot(bond[j], u[j])
