@@ -16,7 +16,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ import numpy as np
 from ossature import pipeline, synth
 from ossature.live.replay import Replay
 from ossature.live.run import run_live
-from ossature.live.udp import UdpStream, frame_of, packet_of
+from ossature.live.udp import UdpStream, packet_of
 from ossature.live.vmc import VmcSender
 from ossature.values import Recording, Take
 
@@ -64,6 +64,12 @@ def run(seconds: float = SECONDS) -> list[dict[str, Any]]:
             undisturbed,
             frame_ms,
             "ms",
+        ),
+        _row(
+            "live: frames without a pose, for a newer one was there already, % of 1",
+            seen["overtaken"],
+            1.0,
+            "%",
         ),
         _row(
             "live: median joint's distance from offline after 20 s, of 10 mm",
@@ -113,7 +119,7 @@ def _stage(recording: Recording) -> dict[str, Any]:
             memory[frame.number] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     with _sending(recording, stream.port) as (sent, stolen):
-        run_live(stream, [listen])
+        _, summary = run_live(stream, [listen])
     vmc.close()
     after = [value for number, value in memory.items() if number >= 55 * RATE]
     grown = (after[-1] - after[0]) / 1024
@@ -123,23 +129,21 @@ def _stage(recording: Recording) -> dict[str, Any]:
         "latency": latency[posed],
         "robbed": _robbed(np.array(stolen))[posed],
         "grown": grown,
+        "overtaken": 100.0 * summary["overtaken"] / summary["frames"],
     }
 
 
 def _bare(recording: Recording, busy: float) -> np.ndarray:
     """Latencies of a receiver that is busy for so many seconds with each datagram."""
     shorter = Recording(recording.positions[:BARE], recording.names, recording.rate)
+    stream = UdpStream("127.0.0.1", 0, rate=RATE, silence=3.0)
     found = []
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as heard:
-        heard.bind(("127.0.0.1", 0))
-        heard.settimeout(3.0)
-        with _sending(shorter, heard.getsockname()[1]) as (sent, _), suppress(TimeoutError):
-            while True:
-                packet = heard.recv(65536)
-                until = time.perf_counter() + busy
-                frame = frame_of(packet)
-                while time.perf_counter() < until:
-                    pass
+    with _sending(shorter, stream.port) as (sent, _):
+        for frame in stream.frames():
+            until = frame.arrived + busy
+            while time.perf_counter() < until:
+                pass
+            if not frame.overtaken:
                 found.append(time.perf_counter() - sent[frame.number])
     return np.array(found)
 

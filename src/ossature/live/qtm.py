@@ -6,6 +6,7 @@ import threading
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class QtmStream:
                 return
             if frame is None:
                 return
-            yield frame
+            yield replace(frame, overtaken=not self._frames.empty())
 
     def _run(self, host: str, port: int) -> None:
         try:

@@ -32,13 +32,15 @@ class Replay:
     def frames(self) -> Iterator[StreamFrame]:
         played, start = self._played, time.perf_counter()
         rotations = played.rotations if isinstance(played, Bodies) else None
+        step = 1.0 / (self.rate * self._speed)
         for number, positions in enumerate(played.positions):
-            due = start + number / (self.rate * self._speed)
+            due = start + number * step
             wait = due - time.perf_counter()
             if wait > 0.0:
                 time.sleep(wait)
             turned = None if rotations is None else rotations[number]
-            yield StreamFrame(number, played.names, positions, turned, due)
+            overtaken = 0.0 < step < -wait and number + 1 < len(played.positions)
+            yield StreamFrame(number, played.names, positions, turned, due, overtaken)
 
 
 def _played(take: Take, subject: str | None) -> Recording | Bodies:

@@ -84,6 +84,7 @@ def run_live(
         "poses": poses,
         "unsettled": unsettled,
         "late": arrivals.late,
+        "overtaken": arrivals.overtaken,
         "missing": arrivals.missing,
         "calibrations": session.calibrations,
         "latency_ms": latencies.milliseconds(),

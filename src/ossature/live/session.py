@@ -79,7 +79,7 @@ class LiveSession:
         warm_up()
 
     def feed(self, frame: StreamFrame) -> LivePose | None:
-        """The pose of a frame; None where it comes late, shows too little or fits nothing."""
+        """The pose of a frame; None where it is late, overtaken, too empty or fits nothing."""
         values = self._values(frame)
         self._of_bodies = frame.rotations is not None
         self._take_known()
@@ -88,6 +88,9 @@ class LiveSession:
         if not self._of_bodies:
             values = self._with_right_labels(frame.number, values)
         self.memory.add(values)
+        if frame.overtaken:
+            self.arrivals.overtaken += 1
+            return None
         return self._posed(frame, values)
 
     def between_frames(self) -> None:

@@ -23,13 +23,16 @@ class StreamFrame:
     """(n, 4) of bodies, w x y z; None in a stream of markers."""
     arrived: float = field(default_factory=time.perf_counter)
     """When it came in or, replayed, when it was due; by ``time.perf_counter``."""
+    overtaken: bool = False
+    """A newer frame is there already: this one is remembered, but nobody waits for its pose."""
 
 
 class Stream(Protocol):
     """A source of frames: a file played back, a socket, a capture system.
 
     ``frames`` ends when the source ends. Frames may be late, missing, doubled or out of order;
-    their numbers tell.
+    their numbers tell. Whoever was kept from reading for a while gives what has piled up, all but
+    the newest as overtaken.
     """
 
     rate: float
@@ -51,6 +54,7 @@ class Arrivals:
     received: int = 0
     late: int = 0
     missing: int = 0
+    overtaken: int = 0
 
     def is_news(self, number: int) -> bool:
         self.received += 1

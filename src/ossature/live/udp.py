@@ -4,6 +4,7 @@
 ``/ossature/bodies`` name, x, y, z, qw, qx, qy, qz of every body. Metres, z up.
 """
 
+import contextlib
 import math
 import socket
 import time
@@ -18,6 +19,8 @@ from ossature.live.stream import StreamFrame
 
 MARKERS, BODIES = "/ossature/markers", "/ossature/bodies"
 LARGEST = 65_535
+MOST_AT_ONCE = 100
+"""Datagrams that are read before a pose goes out, however many wait."""
 _COLUMNS = {MARKERS: 3, BODIES: 7}
 
 
@@ -81,21 +84,34 @@ class UdpStream:
         self.port = self._socket.getsockname()[1]
 
     def frames(self) -> Iterator[StreamFrame]:
-        self._socket.settimeout(self.silence)
         with self._socket:
-            while True:
-                try:
-                    packet = self._socket.recv(LARGEST)
-                except TimeoutError:
-                    return
+            while packets := self._received():
                 arrived = time.perf_counter()
-                try:
-                    frame = frame_of(packet)
-                except BadPacket:
-                    self.refused += 1
-                    continue
-                if frame is not None:
+                frames = sorted(self._readable(packets), key=lambda frame: frame.number)
+                for frame in frames[:-1]:
+                    yield replace(frame, arrived=arrived, overtaken=True)
+                for frame in frames[-1:]:
                     yield replace(frame, arrived=arrived)
+
+    def _received(self) -> list[bytes]:
+        """The next datagram and all that wait behind it; none after a silence."""
+        packets: list[bytes] = []
+        self._socket.settimeout(self.silence)
+        with contextlib.suppress(TimeoutError, BlockingIOError):
+            while len(packets) < MOST_AT_ONCE:
+                packets.append(self._socket.recv(LARGEST))
+                self._socket.settimeout(0.0)
+        return packets
+
+    def _readable(self, packets: list[bytes]) -> Iterator[StreamFrame]:
+        for packet in packets:
+            try:
+                frame = frame_of(packet)
+            except BadPacket:
+                self.refused += 1
+                continue
+            if frame is not None:
+                yield frame
 
 
 def split_address(text: str) -> tuple[str, int]:
