@@ -30,6 +30,15 @@ def test_windows_files_and_quoted_names(tmp_path):
     assert "100 frames per second assumed" in recording.source.problems[0]
 
 
+def test_a_marker_at_exactly_the_origin_was_not_seen_but_a_body_may_be_there(tmp_path):
+    text = "# rate=50\nframe,marker,x,y,z\n0,A,1,2,3\n1,A,0,0,0\n0,B,0,0,0\n1,B,-0.0,0,0\n"
+    recording = read(file_of(tmp_path, text)).recording()
+    assert np.array_equal(recording.seen, [[True, False], [False, False]])
+    assert "3 points at exactly 0, 0, 0" in recording.source.problems[0]
+    text = "frame,body,x,y,z,qw,qx,qy,qz\n0,A,0,0,0,1,0,0,0\n"
+    assert read(file_of(tmp_path, text)).body_poses().seen.all()
+
+
 @pytest.mark.parametrize("word", ["nan", "NaN", "inf", "-Infinity", "1e999"])
 def test_words_for_no_number_are_missing(tmp_path, word):
     path = file_of(tmp_path, f"frame,marker,x,y,z\n0,A,1,2,3\n1,A,1,{word},3\n")

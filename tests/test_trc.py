@@ -79,7 +79,7 @@ def test_exponents_and_spaces_for_tabs(tmp_path):
     assert_close(read(path).recording().positions[0, 0], [0.015, -0.003, -0.02])
 
 
-def test_zeros_of_a_marker_that_moves_are_gaps(tmp_path):
+def test_zeros_are_gaps(tmp_path):
     path = file_of(tmp_path, ["1\t0\t0\t0\t0\t1\t2\t3", "2\t0.01\t4\t5\t6\t0\t0\t1"])
     recording = read(path).recording()
     assert np.array_equal(recording.seen, [[False, True], [True, True]])

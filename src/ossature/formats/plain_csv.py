@@ -24,7 +24,7 @@ from ossature.formats.registry import (
     one_set_of_bodies,
     without_restated,
 )
-from ossature.formats.text_table import positive_number, read_lines, whole_number
+from ossature.formats.text_table import positive_number, read_lines, whole_number, without_zeros
 from ossature.maths import quat
 from ossature.maths.quat import Array
 from ossature.values import Bodies, Recording, Source, Take
@@ -59,18 +59,19 @@ def read_plain_csv(path: Path) -> Take:
     frames, names, values = _rows(path, lines, start + 1, 3 if kind == "marker" else 7)
     least = whole_number(path, entries.get("frames", "0"), "frames")
     table = _table(path, frames, names, values, max(max(frames) + 1, least))
+    # a body may well lie at the origin; a marker that does was not seen
+    points, zeros = without_zeros(table[..., :3]) if kind == "marker" else (table[..., :3], ())
+    assumed = f"no '# rate=' line; {DEFAULT_RATE:g} frames per second assumed"
     source = Source(
         file=path.name,
         format="CSV",
         detail=f"{kind}s",
         up=up,
         up_known="up" in entries,
-        problems=()
-        if "rate" in entries
-        else (f"no '# rate=' line; {DEFAULT_RATE:g} frames per second assumed",),
+        problems=(*(() if "rate" in entries else (assumed,)), *zeros),
     )
     order, turn = tuple(dict.fromkeys(names)), to_z_up(up)
-    positions = turn_points(table[..., :3], turn)
+    positions = turn_points(points, turn)
     if kind == "marker":
         return Take(recordings=(Recording(positions, order, rate, source=source),))
     rotations = turn_rotations(table[..., 3:], turn)

@@ -16,6 +16,7 @@ from ossature.formats.text_table import (
     read_lines,
     unique_labels,
     whole_number,
+    without_zeros,
 )
 from ossature.maths import quat
 from ossature.maths.quat import Array
@@ -53,8 +54,7 @@ def read_qtm_tsv(path: Path) -> Take:
         first_frame=int(table[0, 0]) if lead and abs(table[0, 0]) < 2**53 else 1,
         problems=(*counts, *renamed),
     )
-    points = np.where((cells[..., :3] == 0.0).all(-1, keepdims=True), np.nan, cells[..., :3])
-    points = points * MILLIMETRE
+    points, _ = without_zeros(cells[..., :3] * MILLIMETRE)  # as QTM writes what was not seen
     if kind == "3D":
         return Take(recordings=(Recording(points, names, rate, marks=marks, source=source),))
     rotations = _rotations(cells[..., 7:])

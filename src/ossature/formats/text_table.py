@@ -81,6 +81,18 @@ def numbers(cells: Sequence[str]) -> list[float]:
         return [float(cell) if cell and not cell.isspace() else np.nan for cell in cells]
 
 
+def without_zeros(points: Array) -> tuple[Array, tuple[str, ...]]:
+    """Points (n_frames, n_points, 3) at exactly 0, 0, 0 as gaps, and a sentence if there were any.
+
+    Many programs write what was not seen as zeros; no camera measures an exact zero three times.
+    """
+    zero = (points == 0.0).all(axis=-1)
+    if not zero.any():
+        return points, ()
+    points = np.where(zero[..., None], np.nan, points)
+    return points, (f"{int(zero.sum())} points at exactly 0, 0, 0 were read as missing",)
+
+
 def positive_number(path: Path, text: str, what: str, place: str = "") -> float:
     """A header entry that must be a number above zero."""
     try:

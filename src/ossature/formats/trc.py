@@ -24,6 +24,7 @@ from ossature.formats.text_table import (
     split_cells,
     unique_labels,
     whole_number,
+    without_zeros,
 )
 from ossature.maths import quat
 from ossature.maths.quat import Array
@@ -62,7 +63,7 @@ def read_trc(path: Path) -> Take:
     rate, odd_times = _rate(said, table[:, 1])
     unit = _unit(path, header["Units"])
     points = table[:, 2:].reshape(len(table), n_markers, 3)
-    points, zeros = _without_zeros(points * metres_per(unit))
+    points, zeros = without_zeros(points * metres_per(unit))
     up, why = _up(points)
     source = Source(
         file=path.name,
@@ -118,16 +119,6 @@ def _unit(path: Path, text: str) -> str:
     if unit not in METRES:
         raise FormatError(path, f"unknown unit {text[:40]!r}; known: {', '.join(METRES)}", "line 3")
     return unit
-
-
-def _without_zeros(points: Array) -> tuple[Array, tuple[str, ...]]:
-    """Points at exactly 0, 0, 0 of markers that are elsewhere at other times are gaps."""
-    zero = (points == 0.0).all(axis=-1)
-    zero &= ~zero.all(axis=0)
-    if not zero.any():
-        return points, ()
-    points = np.where(zero[..., None], np.nan, points)
-    return points, (f"{int(zero.sum())} points at exactly 0, 0, 0 were read as missing",)
 
 
 def _up(points: Array) -> tuple[str, str]:
