@@ -149,6 +149,40 @@ def test_unknown_template_names_the_known_ones(performance):
         pipeline.solve(take, options=pipeline.SolveOptions(template="CMU 14"))
 
 
+def test_a_set_that_does_not_fit_is_told_with_the_one_that_does(performance):
+    """The performer wears CMU 41, whose pelvis has other labels than Plug-in Gait's."""
+    take = Take(recordings=(performance.recording,))
+    with pytest.raises(NotEnoughData) as told:
+        pipeline.solve(take, options=pipeline.SolveOptions(template="Plug-in Gait", clean=False))
+    assert "LASI" in str(told.value)
+    assert "32 of the 40 markers of 'Plug-in Gait'" in str(told.value)
+    assert "--template 'CMU 41'" in str(told.value)
+
+
+def test_a_set_that_is_whole_is_not_blamed(performance):
+    """All labels are there but the pelvis was never seen: another set would not help."""
+    recording = performance.recording
+    hidden = recording.positions.copy()
+    hidden[:, [recording.index(name) for name in ("LFWT", "RFWT")]] = np.nan
+    take = Take(recordings=(replace(recording, positions=hidden, residuals=None),))
+    with pytest.raises(NotEnoughData, match="three markers of 'pelvis'") as told:
+        pipeline.solve(take, options=pipeline.SolveOptions(clean=False))
+    assert "--template" not in str(told.value)
+
+
+def test_of_two_subjects_one_may_be_asked_for(performance):
+    both = tuple(replace(performance.recording, subject=name) for name in ("Ann", "Bob"))
+    solved = pipeline.solve(Take(recordings=both), subject="Bob")
+    assert [one.recording.subject for one in solved] == ["Bob"]
+    with pytest.raises(UnknownName, match="Ann, Bob"):
+        pipeline.solve(Take(recordings=both), subject="Zoe")
+
+
+def test_a_motion_is_sent_where_motions_go(performance):
+    with pytest.raises(NotEnoughData, match="ossature fit, limits, axes or map"):
+        pipeline.solve(Take(motions=(performance.truth.motion,)))
+
+
 def test_the_command_ends_with_one_line_and_leaves_nothing(tmp_path):
     take = tmp_path / "one.csv"
     take.write_text("# rate=100\nframe,marker,x,y,z\n0,A,0,0,1\n1,A,0,0,1\n")

@@ -25,6 +25,8 @@ NEARLY_ALL = 0.9
 """Share of labels that begin with the same word and an underscore: a prefix, not a name."""
 ENOUGH_LABELS = 10
 """Fewer matching labels than this are chance, not a marker set."""
+NAMED = 6
+"""Missing markers that are named; there may be dozens."""
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,28 @@ def recognise(
             rank = (len(found), share, candidate, found)
             best = rank if best is None or rank[:2] > best[:2] else best
     return None if best is None else best[2:]
+
+
+def misfit(asked: MarkerSet, labels: Iterable[str]) -> str:
+    """What a recording lacks of a set, and what to ask for instead; empty where it has all."""
+    labels = tuple(labels)
+    given = set(_without_prefix(labels).values())
+    missing = [label for label in asked.markers if plain(label) not in given]
+    if not missing:
+        return ""
+    n, more = len(asked.markers), ", …" if len(missing) > NAMED else ""
+    best = recognise(labels)
+    if best is None:
+        advice = "no known set fits: describe yours with --own-set, or give --template none"
+    elif best[0].name == asked.name:
+        advice = "no known set fits better: give --template none"
+    else:
+        name, fits = best[0].name, f"{len(best[1])} of {len(best[0].markers)}"
+        advice = f"{name!r} fits best ({fits}): give --template {name!r} instead"
+    return (
+        f"the file has {n - len(missing)} of the {n} markers of {asked.name!r}, "
+        f"not {', '.join(missing[:NAMED])}{more}; {advice}"
+    )
 
 
 def _share_of_touched_bodies(candidate: MarkerSet, found: dict[str, Landmark]) -> float:

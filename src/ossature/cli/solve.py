@@ -23,6 +23,7 @@ from ossature.cli import options
 @click.option(
     "--static", type=options.FILE, multiple=True, help="Take that only helps to calibrate."
 )
+@click.option("--subject", metavar="NAME", help="Solve only this one, where a file holds several.")
 @click.option("--measured", type=options.FILE, help="Lengths measured by hand: a CSV of limb,cm.")
 @click.option("--edits", type=options.FILE, help="What was edited in the studio: .edits.json.")
 @click.option("--smooth", is_flag=True, help="Use time as well: one fit over the whole take.")
@@ -41,6 +42,7 @@ def solve(
     limits: Path | None,
     passport: Path | None,
     static: tuple[Path, ...],
+    subject: str | None,
     measured: Path | None,
     edits: Path | None,
     formats: str,
@@ -53,8 +55,9 @@ def solve(
 ) -> None:
     """Turn the recordings in FILES into a rig with clean motion.
 
-    Several files of one subject calibrate together. Writes skeleton.json, motion.bvh, motion.glb,
-    summary.json, report.html and the subject's passport.json.
+    FILES hold markers (C3D, TRC, CSV …); several of one subject calibrate together. Where a file
+    holds several subjects each gets a folder of its own. Writes skeleton.json, motion.bvh,
+    motion.glb, summary.json, report.html and the subject's passport.json.
 
     Example: ossature solve walk.c3d -o walk
     """
@@ -77,11 +80,13 @@ def solve(
         smooth=smooth,
     )
     lengths = None if measured is None else read_measured(measured)
-    if edits is not None and static:
-        raise click.UsageError("--edits knows no --static")
+    if edits is not None and (static or subject):
+        raise click.UsageError("--edits knows no --static, and its own --subject: leave them out")
     with options.progress() as saying:
         if edits is None:
-            solved = pipeline.solve(*files, static=static, options=asked, progress=saying)
+            solved = pipeline.solve(
+                *files, static=static, subject=subject, options=asked, progress=saying
+            )
         else:
             solved = (_edited(files, edits, asked, saying),)
     for one, name in zip(solved, _folders(solved), strict=True):

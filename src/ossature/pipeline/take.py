@@ -10,7 +10,14 @@ import msgspec
 import numpy as np
 
 from ossature.calibrate.calibration import Calibration, calibrate, calibrate_blind
-from ossature.calibrate.marker_sets import Landmark, MarkerSet, known_sets, load_set, recognise
+from ossature.calibrate.marker_sets import (
+    Landmark,
+    MarkerSet,
+    known_sets,
+    load_set,
+    misfit,
+    recognise,
+)
 from ossature.calibrate.passengers import with_passengers
 from ossature.calibrate.upright import upright
 from ossature.clean import find_swaps, remove_spikes, repair_swaps
@@ -127,6 +134,7 @@ class Stopwatch:
 def solve(
     *sources: str | Path | Take,
     static: Sequence[str | Path | Take] = (),
+    subject: str | None = None,
     options: SolveOptions | None = None,
     progress: Progress = lambda saying: None,
 ) -> tuple[Solved, ...]:
@@ -139,10 +147,16 @@ def solve(
     static
         Further takes that help to calibrate but are not solved, such as a standing trial with
         more markers on.
+    subject
+        Only this one of those recorded.
     """
     watch = Stopwatch(progress)
     with watch.stage("read", "reading"):
         takes, stills = _by_subject(sources), _by_subject(static)
+    if subject is not None:
+        if subject not in takes:
+            raise UnknownName("subject", subject, [name for name in takes if name])
+        takes = {subject: takes[subject]}
     solved = []
     for name, recordings in takes.items():
         helpers = stills.get(name) or stills.get("") or []
@@ -158,7 +172,8 @@ def _by_subject(sources: Sequence[str | Path | Take]) -> dict[str, list[Recordin
             subjects.setdefault(recording.subject, []).append(recording.markers())
     if takes and not subjects:
         held = " and ".join(dict.fromkeys(kind for take in takes for kind in take.kinds))
-        raise NotEnoughData(f"there are no markers to solve, only {held or 'nothing'}")
+        moves = "; a motion goes to: ossature fit, limits, axes or map" if "motion" in held else ""
+        raise NotEnoughData(f"there are no markers to solve, only {held or 'nothing'}{moves}")
     return subjects
 
 
@@ -236,7 +251,13 @@ def calibrate_subject(
     """The subject of prepared takes; by motion alone where no set is known."""
     if chosen is None:
         return calibrate_blind(takes, subject=subject)
-    return calibrate(takes, chosen[1], hips=options.hips, subject=subject)
+    try:
+        return calibrate(takes, chosen[1], hips=options.hips, subject=subject)
+    except NotEnoughData as error:
+        labels = dict.fromkeys(label for take in takes for label in take.names)
+        if told := misfit(chosen[0], labels):
+            raise NotEnoughData(f"{error}; {told}") from None
+        raise
 
 
 def _cleaned(recording: Recording) -> tuple[Recording, tuple[Swap, ...]]:
