@@ -10,6 +10,8 @@ from ossature import synth
 from ossature.cli import main
 from ossature.formats import write
 from ossature.joints.find import joints as find_joints
+from ossature.joints.noise import estimate_noise
+from ossature.joints.source import without
 from ossature.maths import quat
 from ossature.values import Bodies
 
@@ -87,9 +89,29 @@ def test_a_known_distance_gives_the_scale(run):
     assert abs(limbs["left_upper_arm"] - 314.0) < 5.0
 
 
+def test_a_sensor_that_only_gave_the_scale_is_left_out(run):
+    code, out, _ = run(
+        "bar.csv", "--known-distance", "torso", "bar", "0.4", "--exclude", "bar", "--json"
+    )
+    assert code == 0
+    found = json.loads(out)
+    limbs = {k["limb"]: k["found_mm"] for k in found["limbs"]}
+    assert "bar" not in out and abs(limbs["left_upper_arm"] - 314.0) < 5.0
+
+
+def test_clusters_are_left_out_with_their_noise():
+    bodies = synth.sense(synth.linkage(), SCRIPT, seed=1, **LOUD).bodies
+    noise = estimate_noise(bodies)
+    fewer, less = without(bodies, noise, [bodies.names[1]])
+    assert fewer.names == (bodies.names[0], *bodies.names[2:])
+    assert less is not None and (less.position == np.delete(noise.position, 1)).all()
+    assert (less.rotation == np.delete(noise.rotation, 1, axis=0)).all()
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
+        (("--exclude", "tors"), "no body named 'tors'; did you mean 'torso'"),
         (("--root", "tors"), "no body named 'tors'; did you mean 'torso'"),
         (("--measured", "wrong.csv"), "no limb named 'left_uper_arm'; did you mean"),
         (("--known-distance", "torso", "pole", "0.4"), "no body named 'pole'"),
@@ -127,7 +149,10 @@ TWICE = np.random.default_rng(1).normal(size=(50, 1, 3)).repeat(2, axis=1)
         (_still(1), "at least two are needed"),
         (_still(3), "nothing moves"),
         (_turning(np.zeros((50, 2, 3))), "orientations but no positions"),
-        (_turning(TWICE), "are the same sensor twice"),
+        (
+            _turning(TWICE),
+            "are the same sensor twice: their positions never differ; leave one out: --exclude",
+        ),
         (_turning(UNSEEN), "never or hardly seen"),
     ],
 )

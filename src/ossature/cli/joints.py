@@ -29,6 +29,9 @@ from ossature.cli import options
     metavar="BODY BODY METRES",
     help="Two sensors fixed at this distance give the tracker's scale.",
 )
+@click.option(
+    "--exclude", metavar="BODY", multiple=True, help="Body to leave out, may be repeated."
+)
 @click.option("--robust", is_flag=True, help="Let outlying frames count less.")
 @options.as_json
 def joints(
@@ -39,11 +42,15 @@ def joints(
     like: Path | None,
     measured: Path | None,
     known_distance: tuple[str, str, float] | None,
+    exclude: tuple[str, ...],
     *,
     robust: bool,
     as_json: bool,
 ) -> None:
     """Joints, hierarchy, loops and slips from the moving bodies or marker clusters in FILE.
+
+    FILE holds sensors with place and orientation, markers in clusters of three and more, or a
+    moving skeleton.
 
     Example: ossature joints sensors.csv -o rig --root pelvis
     """
@@ -53,13 +60,14 @@ def joints(
     from ossature.joints.find import joints as find_joints
     from ossature.joints.output import summary_of, summary_text, write_joints
     from ossature.joints.scale import rescaled, scale_factor
-    from ossature.joints.source import bodies_of
+    from ossature.joints.source import bodies_of, without
     from ossature.joints.table import limb_table
     from ossature.pipeline.looking import show_joints
 
     bodies, noise = bodies_of(read(file), subject)
     if known_distance:
         bodies = rescaled(bodies, scale_factor(bodies, *known_distance))
+    bodies, noise = without(bodies, noise, exclude)
     parents = None if like is None else _parents(read(like).skeleton())
     found = find_joints(bodies, root=root, parents=parents, noise=noise, robust=robust)
     lengths = read_measured(measured) if measured else None

@@ -62,7 +62,7 @@ def _check_twins(bodies: Bodies) -> None:
             other = bodies.names[i + 1 + twins[0]]
             raise NotEnoughData(
                 f"{bodies.names[i]!r} and {other!r} are the same sensor twice: "
-                "their positions never differ; leave one out"
+                f"their positions never differ; leave one out: --exclude {other!r}"
             )
 
 
@@ -76,7 +76,7 @@ def _check_together(bodies: Bodies) -> None:
         alone = [name for name, there in zip(bodies.names, reached, strict=True) if not there]
         raise NotEnoughData(
             f"{', '.join(alone[:8])} and {bodies.names[0]} are never seen in the same frames, "
-            "so no joint between them can be found"
+            f"so no joint between them can be found; leave them out: --exclude {alone[0]!r}"
         )
 
 

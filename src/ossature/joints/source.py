@@ -1,5 +1,7 @@
 """The bodies of any take: sensors as they are, clusters of markers, or a moving skeleton."""
 
+from collections.abc import Collection
+
 import numpy as np
 
 from ossature.bodies.segment import segment
@@ -23,6 +25,17 @@ def bodies_of(take: Take, subject: str | None = None) -> tuple[Bodies, PoseNoise
     if take.motions:
         return _bodies_of_motion(take.motion(subject)), None
     raise NotEnoughData("joints need moving bodies or markers; the file holds neither")
+
+
+def without(
+    bodies: Bodies, noise: PoseNoise | None, names: Collection[str]
+) -> tuple[Bodies, PoseNoise | None]:
+    """As if these bodies had not been recorded."""
+    out = {bodies.index(name) for name in names}
+    kept = [column for column in range(bodies.n_bodies) if column not in out]
+    if noise is not None:
+        noise = PoseNoise(noise.position[kept], noise.rotation[kept])
+    return bodies.select([bodies.names[column] for column in kept]), noise
 
 
 def cluster_noise(tracked: TrackedBodies) -> PoseNoise:
