@@ -347,7 +347,9 @@ def test_the_same_sensor_twice_is_noticed(linkage):
     twice = Bodies(
         bodies.positions[:, [0, 1, 1]], bodies.rotations[:, [0, 1, 1]], ("a", "b", "c"), 60
     )
-    with pytest.raises(NotEnoughData, match="'b' and 'c' are the same sensor twice.*--exclude 'c'"):
+    with pytest.raises(
+        NotEnoughData, match=r"'b' and 'c' are the same sensor twice.*--exclude 'c'"
+    ):
         joints(twice)
 
 

@@ -147,8 +147,9 @@ def _given(
         tree = known_tree(source.names)
         if tree is None:
             raise NotEnoughData(
-                f"nothing says which of the {source.n_markers} points hangs on which; give a tree: "
-                "a skeleton file, or a table of parents"
+                f"nothing says which of the {source.n_markers} points hangs on which; if they are "
+                "joint centres give --tree, a skeleton file or a TOML table [parents]; markers on "
+                "the skin are for: ossature solve"
             )
     elif isinstance(tree, Skeleton):
         tree = tree_of_skeleton(tree)

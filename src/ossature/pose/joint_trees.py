@@ -62,11 +62,15 @@ class JointTree:
             while above not in place:
                 above = self.parents[above]
             parents.append(place[above])
-        if parents.count(-1) != 1 or len(kept) < 2:
+        if len(kept) < 2:
+            raise NotEnoughData(
+                f"of the tree's {len(self.names)} joints ({', '.join(self.names[:4])} …) the file "
+                f"has {len(kept)}: its points must be joint centres that are named as in --tree"
+            )
+        if parents.count(-1) != 1:
             tops = [self.names[joint] for joint, up in zip(kept, parents, strict=True) if up < 0]
             raise NotEnoughData(
-                f"of the tree's joints the file has {len(kept)}, "
-                f"{'apart at ' + ', '.join(tops) if kept else 'none'}; "
+                f"of the tree's joints the file has {len(kept)}, apart at {', '.join(tops)}; "
                 "they must hang together on one root"
             )
         rest = None if self.rest is None else self.rest[kept]
