@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from ossature.cli import VERBS, main, ossature
 from ossature.formats import read, write
 from ossature.values import Take
-from samples import some_bodies, some_markers, some_motion
+from samples import some_bodies, some_compact, some_markers, some_motion
 
 
 def run(*args, monkeypatch, capsys) -> tuple[int, str, str]:
@@ -203,3 +203,16 @@ def test_convert_keeps_the_skeleton_of_a_motion(command, tmp_path, rng):
     )
     assert code == 0 and "left out" not in err
     assert read(tmp_path / "rig.xml").kinds == ("skeleton",)
+
+
+def test_convert_makes_poses_of_movement_parameters(command, tmp_path, rng):
+    """Whoever has a compact file of ours gets any other; as .oss it stays as it is."""
+    compact = some_compact(rng)
+    write(compact, tmp_path / "walk.oss")
+    code, _, err = command("convert", tmp_path / "walk.oss", tmp_path / "walk.glb")
+    assert code == 0 and "left out" not in err
+    apart = read(tmp_path / "walk.glb").motion().world()[1] - compact.motion().world()[1]
+    assert abs(apart).max() < 1e-5  # GLB stores single precision
+    for only, kinds in ((), ("compact",)), (("--only", "motion"), ("motion",)):
+        assert command("convert", tmp_path / "walk.oss", tmp_path / "more.oss", *only)[0] == 0
+        assert read(tmp_path / "more.oss").kinds == kinds

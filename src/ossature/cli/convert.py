@@ -23,7 +23,7 @@ def convert(source: Path, target: Path, unit: str | None, up: str | None, only: 
     Example: ossature convert walk.c3d walk.trc
     """
     from ossature.formats import FORMATS, read, write
-    from ossature.formats.registry import format_for_writing, keep_only
+    from ossature.formats.registry import as_held, format_for_writing, keep_only
     from ossature.formats.summary import describe
 
     form = format_for_writing(target, FORMATS)
@@ -32,6 +32,7 @@ def convert(source: Path, target: Path, unit: str | None, up: str | None, only: 
         click.echo(f"{source.name}: {problem}", err=True)
     if only is not None:
         take = keep_only(take, only)
+    take = as_held(take, form)
     write(take, target, unit=unit, up=up)
     left_out = [kind for kind in take.kinds if kind not in form.holds]
     if left_out:

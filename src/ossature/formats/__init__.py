@@ -23,6 +23,7 @@ from ossature.formats.qtm_tsv import QTM_TSV
 from ossature.formats.registry import (
     Format,
     WriteOptions,
+    as_held,
     as_take,
     check_holds,
     find_format,
@@ -98,8 +99,8 @@ def write(
         from where the format allows it, else the format's own.
     """
     path = Path(path)
-    take = as_take(value)
     form = format_for_writing(path, FORMATS)
+    take = as_held(as_take(value), form)
     check_holds(form, take, path)
     assert form.write is not None
     try:

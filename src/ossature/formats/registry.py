@@ -116,6 +116,8 @@ def keep_only(take: Take, kind: str) -> Take:
 
     A motion brings its skeleton.
     """
+    if kind in ("motion", "skeleton"):
+        take = spelled_out(take)
     if kind == "skeleton" and take.motions:
         take = Take(skeletons=(*take.skeletons, *(motion.skeleton for motion in take.motions)))
     if kind not in take.kinds:
@@ -124,6 +126,18 @@ def keep_only(take: Take, kind: str) -> Take:
     fields = {"markers": "recordings", "bodies": "bodies", "motion": "motions"}
     name = fields.get(kind, "skeletons")
     return Take(**{name: getattr(take, name)})
+
+
+def spelled_out(take: Take) -> Take:
+    """With the motions that its movement parameters tell, where the take has no others."""
+    if take.motions:
+        return take
+    return replace(take, motions=tuple(each.motion() for each in take.compacts), compacts=())
+
+
+def as_held(take: Take, form: Format) -> Take:
+    """A take as a format can say it: parameters become poses where only poses can be stored."""
+    return take if "compact" in form.holds else spelled_out(take)
 
 
 def without_restated(take: Take) -> Take:
