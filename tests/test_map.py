@@ -15,7 +15,8 @@ from ossature.anatomy.within import excess
 from ossature.cli import ossature
 from ossature.errors import BadValue, FormatError, NotEnoughData, OssatureError, UnknownName
 from ossature.maths import quat
-from ossature.pipeline.mapping import Corrections, MapOptions, fix_feet, map_to, read_corrections
+from ossature.pipeline.corrections import Corrections, read_corrections
+from ossature.pipeline.mapping import MapOptions, fix_feet, map_to
 from ossature.pipeline.take import solve
 from ossature.pose.attach import figure_at_rest, own_attachments, transfer
 from ossature.pose.bounds import hold_within

@@ -95,6 +95,16 @@ def test_the_skeleton_of_somebody_else_is_noted(performance, solved):
     assert pipeline.solve(take, options=options)[0].warnings == ()
 
 
+def test_a_marker_that_slips_is_noted(performance, solved):
+    assert solved.warnings == ()
+    positions = np.array(performance.recording.positions)
+    half = len(positions) // 2
+    positions[half:, performance.recording.index("RTHI")] += [0.06, 0.0, -0.06]
+    recording = performance.recording.with_positions(positions, did="")
+    (note,) = pipeline.solve(Take(recordings=(recording,)))[0].warnings
+    assert "far from their place" in note and "RTHI" in note
+
+
 def test_y_up_markers_without_a_word_about_it_come_out_upright(performance):
     lying = performance.recording.positions[..., [0, 2, 1]] * [1, 1, -1]
     recording = replace(performance.recording, positions=lying)

@@ -26,24 +26,30 @@ MIDDLE = {
 SIDES = {"left": "left", "l": "left", "right": "right", "r": "right"}
 NEEDED = ("left_thigh", "right_thigh", "left_shin", "right_shin")
 """Without these parts there is no telling how the character stands."""
+SHOWN = 32
+"""Bodies that are named to a user who has to say which is which."""
 
 _WORDS = {word for words in (*PARTS.values(), *MIDDLE.values()) for word in words}
 
 
-def name_parts(skeleton: Skeleton, given: Mapping[str, str] | None = None) -> dict[str, str]:
+def name_parts(
+    skeleton: Skeleton, given: Mapping[str, str] | None = None, table: str = "bodies"
+) -> dict[str, str]:
     """Human parts (as ``left_thigh``) → bodies of the character.
 
     Parameters
     ----------
     given
         Parts that the user names; they go before anything found.
+    table
+        Of a mapping file, in which the user names them.
     """
     parts = parts_found(skeleton, given)
     missing = [part for part in NEEDED if part not in parts]
     if missing:
         raise NotEnoughData(
             f"the skeleton's {len(skeleton.bodies)} bodies ({_some(skeleton)}) show no "
-            f'{" or ".join(missing)}; name them in a mapping file: [bodies] {missing[0]} = "…"'
+            f'{" or ".join(missing)}; name them in a mapping file: [{table}] {missing[0]} = "…"'
         )
     return parts
 
@@ -121,9 +127,19 @@ def _ancestors(skeleton: Skeleton, name: str) -> list[str]:
     return found
 
 
+def plain_name(name: str) -> str:
+    """``mixamorig:LeftHandIndex1``, ``left_hand_index_1`` → ``lefthandindex1``."""
+    return re.sub(r"[^a-z0-9]", "", _own_name(name).lower())
+
+
+def _own_name(name: str) -> str:
+    """Without the name of the file or character before it."""
+    return name.rsplit(":", 1)[-1]
+
+
 def _side_and_word(name: str) -> tuple[str, str]:
     """``mixamorig:LeftUpLeg``, ``upperleg.L``, ``Bip01 L Thigh``, ``lfemur`` → side and word."""
-    own = name.rsplit(":", 1)[-1]
+    own = _own_name(name)
     words = [w.lower() for w in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", own)]
     words = [word for word in words if word not in ("bip", "jnt", "joint", "def", "bone")]
     sides = [SIDES[word] for word in words if word in SIDES]
@@ -137,4 +153,4 @@ def _side_and_word(name: str) -> tuple[str, str]:
 
 
 def _some(skeleton: Skeleton) -> str:
-    return ", ".join(skeleton.names[:6]) + (", …" if len(skeleton.names) > 6 else "")
+    return ", ".join(skeleton.names[:SHOWN]) + (", …" if len(skeleton.names) > SHOWN else "")

@@ -25,6 +25,13 @@ mattered which ones they were: two choices from one take put spine or clavicles 
 of 120 up to 9 mm, on five synthetic performers."""
 FEWEST_INDEPENDENT = 10
 """Even a subject that stands still is worth this many frames against the template."""
+STANDING = 3
+"""So few different poses show no joint at work: a second of walking has five."""
+STRAY = 0.04
+"""Metres off its place, in half of the frames, from which a marker rides on no body that its label
+names: skin and loose clothes keep below 0.02."""
+MOST_STRAYS = 0.25
+"""Share of the markers beyond which not they but the set or the take is wrong."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +43,12 @@ class Calibration:
     """How many frames were looked at."""
     rms: float
     """Marker distance over those frames, metres."""
+    poses: int = 0
+    """How many poses of the takes differ from one another."""
     doubts: tuple[str, ...] = ()
     """What could not be settled, one sentence each."""
+    strays: tuple[str, ...] = ()
+    """Markers that are mostly elsewhere than on the body they were given to, worst first."""
 
 
 def calibrate(
@@ -57,14 +68,46 @@ def calibrate(
         Labels on the template's landmarks.
     """
     labels = [label for label in found if any(_shows(take, label) for take in recordings)]
-    observed = _stacked(recordings, labels)
-    guess = guess_from_template(
-        {label: found[label] for label in labels},
-        dict(zip(labels, np.moveaxis(observed, 1, 0), strict=True)),
-        hips,
+    observed = dict(zip(labels, np.moveaxis(_stacked(recordings, labels), 1, 0), strict=True))
+    left_out: list[str] = []
+    while True:
+        worn = {label: found[label] for label in labels if label not in left_out}
+        calibration = _fit_template(worn, observed, hips, subject)
+        far = left_out + list(calibration.strays)
+        if not calibration.strays or len(far) > MOST_STRAYS * len(labels):
+            break
+        left_out = far
+    return replace(calibration, doubts=(*calibration.doubts, *_about_strays(left_out, calibration)))
+
+
+def _fit_template(
+    found: dict[str, Landmark], observed: dict[str, Array], hips: str, subject: str
+) -> Calibration:
+    guess = guess_from_template(found, {label: observed[label] for label in found}, hips)
+    seen = np.stack([observed[name] for name in guess.rig.marker_names], axis=1)
+    calibration = fit_guess(guess, seen, subject=subject)
+    if calibration.poses >= STANDING:
+        return calibration
+    still = (
+        "the performer hardly moves: where the joints lie is the average human's answer, not this "
+        "one's; add a take in which they bend"
     )
-    order = [labels.index(name) for name in guess.rig.marker_names]
-    return fit_guess(guess, observed[:, order], subject=subject)
+    return replace(calibration, doubts=(*calibration.doubts, still))
+
+
+def _about_strays(left_out: Sequence[str], calibration: Calibration) -> tuple[str, ...]:
+    doubts: tuple[str, ...] = ()
+    if left_out:
+        doubts += (
+            f"left out, for not moving with the body that the label names: {', '.join(left_out)}; "
+            "labelled wrongly, fallen off, or filled in?",
+        )
+    if calibration.strays:
+        doubts += (
+            f"mostly farther than {1e3 * STRAY:.0f} mm from where the rig has them: "
+            f"{', '.join(calibration.strays)}; are the labels right, and is it this marker set?",
+        )
+    return doubts
 
 
 def calibrate_blind(recordings: Sequence[Recording], *, subject: str = "") -> Calibration:
@@ -110,9 +153,21 @@ def fit_guess(guess: Guess, observed: Array, *, subject: str = "") -> Calibratio
     doubts = guess.doubts
     if not fit.converged:
         doubts += ("the calibration had not settled when its iterations ran out",)
-    return Calibration(
-        skeleton, len(frames), float(np.sqrt(squared.sum() / max(seen.sum(), 1))), doubts
-    )
+    rms = float(np.sqrt(squared.sum() / max(seen.sum(), 1)))
+    strays = _strays(guess.rig.marker_names, np.where(seen, np.sqrt(squared), np.nan))
+    return Calibration(skeleton, len(frames), rms, different, doubts, strays)
+
+
+def _strays(names: Sequence[str], errors: Array) -> tuple[str, ...]:
+    """Of those mostly off their place the ones that are so by far: they pull others along.
+
+    ``errors`` (n_frames, n_markers) in metres, NaN where not seen.
+    """
+    shown = np.flatnonzero(np.isfinite(errors).any(axis=0))
+    middle = np.zeros(len(names))
+    middle[shown] = np.nanmedian(errors[:, shown], axis=0)
+    far = np.flatnonzero(middle > max(STRAY, 0.5 * float(middle.max(initial=0.0))))
+    return tuple(names[int(marker)] for marker in far[np.argsort(-middle[far])])
 
 
 def _shows(take: Recording, label: str) -> bool:

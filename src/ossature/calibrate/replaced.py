@@ -1,49 +1,58 @@
 """Which markers no longer sit where a calibrated subject had them.
 
-The frames of a new take are fitted with the joints held and every marker free to leave its known
-place by what skin does anyway. A marker that leaves it by more was put elsewhere: it is set free,
-worst first, until the others are content. What a pose can imitate, such as a lone marker that went
-round its bone, shows in no recording and is not claimed.
+The frames of a new take are fitted once with markers and joints free to leave their known places.
+What the frames say of the places is then weighed against what differs between two takes of an
+unchanged subject (``retake``). A marker is accused when a shift of it alone explains so much that
+chance would not do the same to any marker of the take: Baarda's test for one gross error among many
+measurements. The worst is set free and the others are asked again. What a pose can imitate, such as
+a lone marker that went round its bone, shows in no recording and is not claimed.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.stats import chi2
+from scipy.stats import f as f_distribution
 
-from ossature.calibrate.adjust import Adjustment, Poses, adjust
-from ossature.calibrate.beliefs import BeliefRows
+from ossature.calibrate.adjust import MARKER_SIGMA, Adjustment, Poses, adjust
+from ossature.calibrate.beliefs import Beliefs
+from ossature.calibrate.retake import known_rms, retake_covariance
 from ossature.calibrate.rig import Rig
 from ossature.calibrate.start import start_poses
-from ossature.calibrate.variety import spread_frames, varied_frames
+from ossature.calibrate.variety import count_different, spread_frames, varied_frames
 from ossature.errors import NotEnoughData
 from ossature.maths.quat import Array
 from ossature.values import Recording, Skeleton
 
 FRAMES = 40
 """Frames looked at."""
-SKIN_SIGMA = 0.004
-"""Metres. How far a marker's mean place differs between two motions because skin moves."""
-JOINT_SIGMA = 0.002
-"""Metres. Bones are the same person's."""
 FREE_SIGMA = 0.05
-"""Metres. Where a marker that was put elsewhere may be."""
-SURE = 3.5
-"""Squared deviation in units of its variance above which a marker counts as put elsewhere."""
-MOST = 6
+"""Metres. Where a marker that was put elsewhere may be; shifts known no better are not judged."""
+SURE = 0.01
+"""Chance of accusing any marker of an unchanged take, below which a marker was put elsewhere."""
+OPEN = 0.1
+"""Chance below which it may have been."""
+SCALE_FREEDOM = 40
+"""Independent values that the scale of skin rests on: tails are F's, not those of a normal law."""
+MOST = 4
 """Markers set free before it is said that all were put on anew."""
+MISFIT = 2.0
+"""Variance of the usual marker, as a multiple of what retakes show, that says the same."""
+LEAST_NOISE = 0.0002
+"""Metres. No marker is seen better than this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """A marker that sits elsewhere on its body."""
+    """A marker that sits elsewhere on its body, or may."""
 
     marker: str
     body: str
     moved: float
-    """Metres."""
-    deviation: float
-    """How far beyond chance: squared, in units of its variance, as measured before it was freed."""
+    """Metres, by the directions that the take shows."""
+    chance: float
+    """That any marker of an unchanged take looks as much moved as this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,39 +62,50 @@ class Places:
     skeleton: Skeleton
     """The known one, with the places of this take for the markers that moved."""
     replaced: tuple[Replaced, ...]
-    """Worst first."""
+    """Surely elsewhere, worst first."""
+    doubtful: tuple[Replaced, ...]
+    """Perhaps elsewhere, worst first; their known places are kept."""
     all_anew: bool
     """Whether so many moved that the subject should be calibrated again."""
-    rms: float
-    """Metres, of the markers to the model with the new places."""
+    misfit: float
+    """Variance of the usual marker as a multiple of what retakes show; 1 where it is no more."""
 
 
 def find_replaced(skeleton: Skeleton, recording: Recording) -> Places:
     """Compare marker places; ``recording`` is cleaned and z up, its subject ``skeleton``."""
     rig = rig_of(skeleton, recording.names)
-    frames, poses = _frames(rig, recording)
-    freed: dict[int, float] = {}
+    said = _said(rig, skeleton, recording)
+    covariance = retake_covariance(rig, skeleton, said.rms)
+    freed: dict[int, Replaced] = {}
     while True:
-        fit = _fit(rig, frames, poses, freed)
-        poses = fit.poses
-        deviations = _deviations(rig, fit, freed)
-        worst_first = np.argsort(-deviations)
-        if deviations[worst_first[0]] < SURE or len(freed) >= MOST:
+        test = _asked(rig, said, covariance, list(freed))
+        worst = int(np.argmin(test.chances))
+        if test.chances[worst] > SURE or test.misfit > MISFIT or len(freed) == MOST:
             break
-        # one marker drags its neighbours along, not a third of the body: no use in going on
-        hopeless = (deviations > SURE).sum() > 2 * MOST
-        freed |= {int(m): float(deviations[m]) for m in worst_first[: MOST if hopeless else 1]}
-        if hopeless:
-            break
-    moved = np.linalg.norm(fit.rig.places - rig.places, axis=-1)
-    replaced = tuple(
-        Replaced(rig.marker_names[m], rig.names[rig.marker_bodies[m]], float(moved[m]), deviation)
-        for m, deviation in sorted(freed.items(), key=lambda pair: -pair[1])
+        freed[worst] = _told(rig, test, worst)
+        covariance[rig.marker_columns(worst), rig.marker_columns(worst)] += _FREE
+    doubtful = [int(m) for m in np.argsort(test.chances) if test.chances[m] <= OPEN]
+    places = {rig.marker_names[m]: rig.places[m] + test.found[m] for m in freed}
+    all_anew = test.misfit > MISFIT or len(freed) == MOST
+    return Places(
+        _with_places(skeleton, places),
+        tuple(freed.values()),
+        () if all_anew else tuple(_told(rig, test, m) for m in doubtful),
+        all_anew,
+        test.misfit,
     )
-    seen = np.isfinite(frames[..., 0])
-    rms = float(np.sqrt(np.sum(fit.residuals**2) / max(int(seen.sum()), 1)))
-    placed = _with_places(skeleton, {rig.marker_names[m]: fit.rig.places[m] for m in freed})
-    return Places(placed, replaced, len(freed) >= MOST, rms)
+
+
+_FREE = FREE_SIGMA**2 * np.eye(3)
+
+
+def _told(rig: Rig, test: "_Test", marker: int) -> Replaced:
+    return Replaced(
+        rig.marker_names[marker],
+        rig.names[rig.marker_bodies[marker]],
+        float(np.linalg.norm(test.shifts[marker])),
+        float(test.chances[marker]),
+    )
 
 
 def rig_of(skeleton: Skeleton, labels: Sequence[str]) -> Rig:
@@ -126,33 +146,82 @@ def _frames(rig: Rig, recording: Recording) -> tuple[Array, Poses]:
     return observed[chosen], Poses(poses.rotations[chosen], poses.root[chosen])
 
 
-def _fit(rig: Rig, frames: Array, poses: Poses, freed: dict[int, float]) -> Adjustment:
-    rows = BeliefRows(rig)
-    for body in range(1, rig.n_bodies):
-        rows.joint_at(body, rig.offsets[body], JOINT_SIGMA)
+@dataclass(frozen=True)
+class _Said:
+    """What the frames of a take say of the shared numbers, whatever was believed."""
+
+    information: Array
+    """(n_shared, n_shared) inverse covariance."""
+    pull: Array
+    """(n_shared,) information times the difference from the known numbers."""
+    rms: Array
+    """(n_markers,) of each marker about its own place in the take, metres."""
+
+
+def _said(rig: Rig, skeleton: Skeleton, recording: Recording) -> _Said:
+    frames, poses = _frames(rig, recording)
+    wide = retake_covariance(rig, skeleton, np.zeros(rig.n_markers))
     for marker in range(rig.n_markers):
-        sigma = FREE_SIGMA if marker in freed else SKIN_SIGMA
-        rows.marker_at(marker, rig.places[marker], sigma)
-    return adjust(rig, frames, poses, rows.beliefs())
+        wide[rig.marker_columns(marker), rig.marker_columns(marker)] += _FREE
+    precision = np.linalg.inv(wide)
+    fit = _fit(rig, frames, poses, precision)
+    squares, seen = np.sum(fit.residuals**2, axis=-1), np.isfinite(frames[..., 0])
+    rms = np.sqrt(squares.sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
+    noise = max(squares.sum() / max(seen.sum(), 1), np.mean(_rms_before(rig, skeleton) ** 2)) / 3.0
+    # alike frames repeat their skin; one pose fits any skeleton, so the known noise is the least
+    repeats = len(frames) / count_different(fit.poses.rotations, rig.parents)
+    scale = MARKER_SIGMA**2 / (repeats * max(noise, LEAST_NOISE**2))
+    change = fit.rig.shared - rig.shared
+    return _Said(scale * (fit.information - precision), scale * (fit.information @ change), rms)
 
 
-def _deviations(rig: Rig, fit: Adjustment, freed: dict[int, float]) -> Array:
-    """(n_markers,) squared, in units of variance; −1 for those that are free already.
+def _rms_before(rig: Rig, skeleton: Skeleton) -> Array:
+    known = {marker.name: marker for body in skeleton.bodies for marker in body.markers}
+    return known_rms([known[name] for name in rig.marker_names])
 
-    What the data add to a belief of variance s², so that p² is left of it, is in the mean of size
-    s² − p²: so much may a place differ from the believed one when all is well.
-    """
-    covariance = np.linalg.inv(fit.information)
-    deviations = np.full(rig.n_markers, -1.0)
-    for marker in set(range(rig.n_markers)) - freed.keys():
+
+def _fit(rig: Rig, frames: Array, poses: Poses, precision: Array) -> Adjustment:
+    root = np.linalg.cholesky(precision).T
+    return adjust(rig, frames, poses, Beliefs(root, root @ rig.shared, np.ones(rig.n_shared)))
+
+
+@dataclass(frozen=True)
+class _Test:
+    """Every marker asked whether a shift of it alone explains the take."""
+
+    shifts: Array
+    """(n_markers, 3) the shift that would explain it best, in the body's frame."""
+    chances: Array
+    """(n_markers,) of as much in any marker of an unchanged take; inf where it is free already."""
+    found: Array
+    """(n_markers, 3) change of each place when all is weighed."""
+    misfit: float
+
+
+def _asked(rig: Rig, said: _Said, covariance: Array, freed: Sequence[int]) -> _Test:
+    precision = np.linalg.inv(covariance)
+    left = np.linalg.inv(said.information + precision)
+    change = left @ said.pull
+    strain, expected = precision @ change, precision - precision @ left @ precision
+    shifts, squares = np.zeros((rig.n_markers, 3)), np.zeros(rig.n_markers)
+    freedom = np.zeros(rig.n_markers)
+    for marker in set(range(rig.n_markers)) - set(freed):
         own = rig.marker_columns(marker)
-        expected = SKIN_SIGMA**2 * np.eye(3) - covariance[own, own]
-        values, vectors = np.linalg.eigh(expected)
-        along = vectors.T @ (fit.rig.places[marker] - rig.places[marker])
-        # directions of which the take says next to nothing neither accuse nor acquit
-        told = values > 0.1 * SKIN_SIGMA**2
-        deviations[marker] = float(np.sum(along[told] ** 2 / values[told]))
-    return deviations
+        values, vectors = np.linalg.eigh(expected[own, own])
+        told = values > 1.0 / FREE_SIGMA**2
+        along = vectors[:, told].T @ strain[own]
+        shifts[marker] = vectors[:, told] @ (along / values[told])
+        squares[marker], freedom[marker] = np.sum(along**2 / values[told]), told.sum()
+    judged = freedom > 0
+    chances = np.full(rig.n_markers, np.inf)
+    misfit = 1.0
+    if judged.any():
+        usual = squares[judged] / chi2.median(freedom[judged])
+        misfit = max(1.0, float(np.median(usual)))
+        per_value = squares[judged] / freedom[judged] / misfit
+        chances[judged] = f_distribution.sf(per_value, freedom[judged], SCALE_FREEDOM)
+    split = 3 * (rig.n_bodies - 1)
+    return _Test(shifts, judged.sum() * chances, change[split:].reshape(-1, 3), misfit)
 
 
 def _with_places(skeleton: Skeleton, places: dict[str, Array]) -> Skeleton:

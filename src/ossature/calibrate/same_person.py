@@ -82,6 +82,11 @@ def compare(known: Skeleton, new: Skeleton) -> Likeness:
     return Likeness(tuple(bones), _log_odds(bones))
 
 
+def is_trunk(body: str) -> bool:
+    """Whether the joint of a body ends a bone of the trunk."""
+    return _sideless(body) in TRUNK
+
+
 def bone_sigma(skeleton: Skeleton, index: int) -> float:
     """How well the distance of a body's joint from its parent's is known, metres."""
     body, parent = skeleton.bodies[index], skeleton.parents[index]
@@ -129,7 +134,7 @@ def _sideless(name: str) -> str:
 
 
 def _sigma(end: str, first: tuple[float, float], second: tuple[float, float]) -> float:
-    floor = TRUNK_FLOOR if end in TRUNK else LIMB_FLOOR
+    floor = TRUNK_FLOOR if is_trunk(end) else LIMB_FLOOR
     return float(np.sqrt(first[1] + second[1] + floor**2))
 
 

@@ -34,7 +34,7 @@ from ossature.cli import options
 )
 @click.option("--no-contacts", is_flag=True, help="Leave feet and ground alone.")
 @click.option("--feet-only", is_flag=True, help="FILE is a motion: mend its feet, keep the rest.")
-@options.subject("markers")
+@options.subject("markers or motion")
 @click.option("--mapping", type=options.FILE, help="Bodies and markers named by hand: a TOML file.")
 @click.option("--edits", type=options.FILE, help="What was edited in the studio: .edits.json.")
 @click.option("--own-set", type=options.FILE, help="Your own marker set, a TOML file.")
@@ -61,7 +61,7 @@ def map(
     feet_only: bool,
     as_json: bool,
 ) -> None:
-    """Move a given skeleton by the recording in FILE.
+    """Move a given skeleton by the recording, or the motion, in FILE.
 
     The skeleton may be the performer's own or a character of other proportions. Writes
     skeleton.json, motion.bvh, motion.glb, summary.json and report.html.
@@ -69,7 +69,8 @@ def map(
     Example: ossature map walk.c3d --skeleton hero.bvh -o hero
     """
     from ossature import pipeline
-    from ossature.pipeline.mapping import Corrections, MapOptions, fix_feet, read_corrections
+    from ossature.pipeline.corrections import Corrections, read_corrections
+    from ossature.pipeline.mapping import MapOptions, fix_feet
 
     if (skeleton is None) != feet_only:
         raise click.UsageError("give --skeleton, or --feet-only for a motion on its own")
@@ -109,7 +110,8 @@ def _told(mapped, file: Path, skeleton: Path | None) -> str:
     """A few lines a person understands."""
     name = mapped.recording.subject or mapped.recording.source.file or file.stem
     whom = f" onto {mapped.skeleton.subject or skeleton.stem}" if skeleton else ""
-    off = f"{'markers' if skeleton else 'joints'} {1e3 * mapped.rms:.2f} mm rms off"
+    led = mapped.recording.names == mapped.skeleton.names
+    off = f"{'joints' if led else 'markers'} {1e3 * mapped.rms:.2f} mm rms off"
     notes = [f"note: {note}" for note in mapped.warnings]
     return "\n".join([f"{name}{whom}: {mapped.motion.n_frames} frames, {off}", *notes])
 

@@ -20,7 +20,8 @@ from ossature.clean.draft import apply_edits
 from ossature.errors import BadValue
 from ossature.formats import read
 from ossature.pipeline.by_hand import changed_motion
-from ossature.pipeline.mapping import Corrections, marker_errors
+from ossature.pipeline.corrections import Corrections
+from ossature.pipeline.mapping import marker_errors
 from ossature.pipeline.rig_edits import RigEdit, edited_rig
 from ossature.pipeline.take import (
     Progress,

@@ -1,30 +1,30 @@
-"""A recording onto a given skeleton."""
+"""A recording, or a motion, onto a given skeleton."""
 
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
 
-import msgspec
 import numpy as np
 
 from ossature.anatomy.naming import name_parts
 from ossature.clean import find_swaps, remove_spikes, repair_swaps
-from ossature.errors import BadValue, FormatError, NotEnoughData
+from ossature.errors import BadValue, NotEnoughData
 from ossature.formats import read
 from ossature.maths import quat
+from ossature.pipeline.corrections import Corrections
 from ossature.pipeline.take import Progress, Solved, SolveOptions, Stopwatch, solve
 from ossature.pose.attach import (
     Attachments,
+    Figure,
     check_size,
     figure_at_rest,
     find_bends,
     own_attachments,
     refine,
+    size_ratio,
     transfer,
 )
-from ossature.pose.average import average_figure, checked_height, estimated_height
+from ossature.pose.average import average_figure, checked_height, estimated_height, height_by_legs
 from ossature.pose.bends import Bends, bent_posture
 from ossature.pose.bounds import hold_within
 from ossature.pose.contacts import Ground, Standing, find_soles, find_standing
@@ -38,8 +38,8 @@ from ossature.pose.equilibrium import (
 )
 from ossature.pose.frames import PoseResult
 from ossature.pose.masses import body_masses
+from ossature.pose.pairing import without_partner
 from ossature.pose.pins import (
-    Hold,
     Keep,
     Pins,
     pin_holds,
@@ -48,29 +48,18 @@ from ossature.pose.pins import (
     stand,
     with_pins,
 )
-from ossature.pose.retarget import alike, carry_poses, points_of, pose_points
+from ossature.pose.retarget import alike, carry_poses, points_of, pose_points, proportions
 from ossature.values import Marker, Motion, Recording, Skeleton, Take
 from ossature.values.arrays import Array
-
-T = TypeVar("T")
 
 FOLLOW = ("auto", "markers", "poses")
 MODES = ("equilibrium", "dynamics")
 """How the model is brought to rest."""
+FAR_OFF = 2.0
+"""Times their distance on the performer's own bones at which a user is told of the markers'."""
+FEET = ("left_foot", "right_foot")
 FIGURE = "figure"
 """In place of a skeleton: the average figure, as tall as the performer."""
-
-
-@dataclass(frozen=True)
-class Corrections:
-    """What a user says about character and markers; see ``read_corrections``."""
-
-    bodies: Mapping[str, str] = field(default_factory=dict)
-    """Human part → body of the character."""
-    markers: Mapping[str, tuple[str, tuple[float, float, float]]] = field(default_factory=dict)
-    """Marker → body and place in the body's frame, metres."""
-    holds: tuple[Hold, ...] = ()
-    keeps: tuple[Keep, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -135,6 +124,10 @@ def map_to(
     with watch.stage("read", "reading"):
         take = source if isinstance(source, Take) else read(source)
         character = None if skeleton == FIGURE else _character(skeleton)
+    if not take.recordings and (take.motions or take.compacts):
+        with watch.stage("attach", "carrying the poses to the character"):
+            job = _lead(take.motion(subject), character, options)
+        return _mapped(job, options, watch)
     recording = take.recording(subject).markers()
     if character is not None and _carries(character, recording):
         with watch.stage("clean", "looking for swapped labels and spikes"):
@@ -153,6 +146,8 @@ def map_to(
             if character is None:
                 character = average_figure(options.height or estimated_height(performer.skeleton))
             job = _attach(performer, character, options)
+        mapped = _mapped(job, options, watch)
+        return replace(mapped, warnings=(*_far_off(mapped, performer, options), *mapped.warnings))
     return _mapped(job, options, watch)
 
 
@@ -169,57 +164,7 @@ def fix_feet(
     options, watch = options or MapOptions(), Stopwatch(progress)
     with watch.stage("read", "reading"):
         motion = (source if isinstance(source, Take) else read(source)).motion()
-    joints = motion.world()[1]
-    recording = Recording(
-        joints, motion.skeleton.names, motion.rate, motion.skeleton.subject, source=motion.source
-    )
-    points = pose_points(motion.skeleton)
-    bodies = [
-        replace(body, markers=(Marker(body.name, body.joint.in_body),))
-        for body in motion.skeleton.bodies
-    ]
-    shown = replace(motion.skeleton, bodies=tuple(bodies))
-    start = np.array(motion.rotations), np.array(motion.root)
-    return _mapped(_Job(recording, shown, points, points_of(motion, points), start), options, watch)
-
-
-def read_corrections(path: str | Path) -> Corrections:
-    """A TOML file with ``[bodies]``, as ``left_thigh = "LeftUpLeg"``, and ``[markers]``, as
-    ``LKNE = { body = "LeftUpLeg", at = [0.05, 0.0, -0.4] }``, metres in the body's frame. Each
-    ``[[holds]]`` pins a point: ``body``, ``at`` in its frame, ``to`` in the world, ``frames``. Each
-    ``[[keeps]]`` names a ``part`` that stays where the performer has it, and ``frames``."""
-    try:
-        table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise FormatError(path, f"cannot be read as TOML: {error}") from None
-    bodies, markers = table.get("bodies", {}), {}
-    if not isinstance(bodies, dict) or not all(isinstance(name, str) for name in bodies.values()):
-        raise FormatError(path, '[bodies] must hold lines such as left_thigh = "LeftUpLeg"')
-    for label, entry in table.get("markers", {}).items():
-        markers[label] = _marker_entry(Path(path), label, entry)
-    holds = _entries(Path(path), table, "holds", Hold, "body, at, to and frames")
-    keeps = _entries(Path(path), table, "keeps", Keep, "part and may have frames")
-    return Corrections(bodies, markers, holds, keeps)
-
-
-def _entries(
-    path: Path, table: dict[str, Any], key: str, kind: type[T], needs: str
-) -> tuple[T, ...]:
-    try:
-        return msgspec.convert(table.get(key, []), tuple[kind, ...])
-    except msgspec.ValidationError as error:
-        raise FormatError(path, f"[[{key}]] needs {needs}: {error}") from None
-
-
-def _marker_entry(path: Path, label: str, entry: Any) -> tuple[str, tuple[float, float, float]]:
-    match entry:
-        case {"body": str(body), "at": [int() | float() as x, int() | float() as y, z]} if (
-            isinstance(z, int | float)
-        ):
-            return body, (float(x), float(y), float(z))
-    raise FormatError(
-        path, f'marker {label} must be {{ body = "…", at = [x, y, z] }}, got {entry!r}'
-    )
+    return _mapped(_led_by(motion, motion.skeleton.subject), options, watch)
 
 
 def _character(source: str | Path | Take | Skeleton) -> Skeleton:
@@ -250,10 +195,19 @@ class _Job:
     """End effectors that are led where the performer has them."""
     bends: Bends | None = None
     """How much the performer's knees and elbows bend."""
+    led: bool = False
+    """Whether poses lead, those of the start, and no markers."""
+    like: Standing | None = None
+    """When the performer's feet stand, where poses lead."""
+    notes: tuple[str, ...] = ()
+    """What a user should know of how it was made."""
 
     @property
     def rest(self) -> Array:
-        """(n_bodies, 4) local rotations of the character's rest pose."""
+        """Local rotations of the neutral posture: (n_bodies, 4) the character's rest pose, or
+        (n_frames, n_bodies, 4) the poses that lead."""
+        if self.led and self.start is not None:
+            return self.start[0]
         return np.stack([body.joint.rest for body in self.character.bodies])
 
 
@@ -272,14 +226,12 @@ def _attach(performer: Solved, character: Skeleton, options: MapOptions) -> _Job
     follow, keeps = options.follow, options.corrections.keeps
     if follow == "poses" or (follow == "auto" and not alike(one, other)):
         scale = other.size() / one.size()
-        poses = carry_poses(one, other, performer.motion, scale=scale)
-        moved = Motion(character, *poses, recording.rate)
         scaled = recording.with_positions(
             scale * recording.positions, did=f"scaled by {scale:.3f} to the character's legs"
         )
-        shown, points = points.on(character), pose_points(character)
-        kept = pin_keeps(keeps, performer.motion, character, other.parts, scale)
-        return _Job(scaled, shown, points, points_of(moved, points), poses, set_name, kept)
+        led = _led_like(one, other, performer.motion, keeps)
+        shown = points.on(character)
+        return replace(led, recording=scaled, character=shown, marker_set=set_name)
     start = carry_poses(one, other, performer.motion, points.rig(character))
     bends = find_bends(other, start[0])
     if options.fit_markers:
@@ -287,8 +239,86 @@ def _attach(performer: Solved, character: Skeleton, options: MapOptions) -> _Job
         points = refine(character, points, observed, start, bends=bends, posture=posture)
         points = _corrected(points, character, options.corrections)
     targets = _targets(recording, points)
-    kept = pin_keeps(keeps, performer.motion, character, other.parts)
+    kept = pin_keeps(keeps, one, other, performer.motion)
     return _Job(recording, points.on(character), points, targets, start, set_name, kept, bends)
+
+
+def _lead(motion: Motion, character: Skeleton | None, options: MapOptions) -> _Job:
+    """A motion's poses on the character, or on the average figure."""
+    said = options.corrections
+    if options.follow == "markers" or said.markers:
+        raise BadValue("the file holds a motion and no markers; its poses lead, no markers can")
+    one = figure_at_rest(motion.skeleton, said.performer, table="performer")
+    if character is None:
+        character = average_figure(options.height or height_by_legs(one))
+    other = figure_at_rest(character, said.bodies)
+    size_ratio(one, other)
+    led = _led_like(one, other, motion, said.keeps)
+    return replace(led, notes=_left_out(*without_partner(one, other)))
+
+
+def _led_like(one: Figure, other: Figure, motion: Motion, keeps: Sequence[Keep]) -> _Job:
+    """The character led by the performer's poses, on a path scaled to its legs."""
+    scale = other.size() / one.size()
+    moved, like = _carried(one, other, motion, scale)
+    kept = pin_keeps(keeps, one, other, motion, scale)
+    bends = find_bends(other, moved.rotations)
+    led = _led_by(moved, motion.skeleton.subject)
+    return replace(led, kept=kept, bends=bends, like=like)
+
+
+def _carried(one: Figure, other: Figure, motion: Motion, scale: float) -> tuple[Motion, Standing]:
+    """The performer's motion on the character, who stands on the performer's ground, scaled; and
+    when the performer's feet stand, called as the character's."""
+    poses = carry_poses(one, other, motion, scale=scale)
+    moved = replace(
+        motion, skeleton=other.skeleton, rotations=poses[0], root=poses[1], offsets=None
+    )
+    feet = {one.parts[p]: other.parts[p] for p in FEET if p in one.parts and p in other.parts}
+    own = find_standing(motion, find_soles(one))
+    plants = [replace(p, body=feet[p.body]) for p in own.plants if p.body in feet]
+    like = replace(own, plants=tuple(plants))
+    now = find_standing(moved, find_soles(other), like)
+    if now.plants:
+        wanted, found = (np.median([p.place[2] for p in each.plants]) for each in (like, now))
+        moved = replace(moved, root=moved.root + np.array([0.0, 0.0, scale * wanted - found]))
+    return moved, like
+
+
+def _led_by(motion: Motion, subject: str) -> _Job:
+    """A motion that its character keeps, but for feet and limits; its joints are reported on."""
+    skeleton = motion.skeleton
+    recording = Recording(
+        motion.world()[1],
+        skeleton.names,
+        motion.rate,
+        subject,
+        marks=motion.marks,
+        history=motion.history,
+        source=motion.source,
+    )
+    points = pose_points(skeleton)
+    bodies = [
+        replace(body, markers=(Marker(body.name, body.joint.in_body),)) for body in skeleton.bodies
+    ]
+    shown = replace(skeleton, bodies=tuple(bodies))
+    start = np.array(motion.rotations), np.array(motion.root)
+    return _Job(recording, shown, points, points_of(motion, points), start, led=True)
+
+
+def _left_out(still: list[str], left: list[str]) -> tuple[str, ...]:
+    """Notes on bodies that have no partner."""
+    notes = []
+    if still:
+        notes.append(f"the motion has nothing that moves {_some(still)}; they stay as at rest")
+    if left:
+        notes.append(f"the character has no {_some(left)}; their motion is left out")
+    return tuple(notes)
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - 6} more" if len(names) > 6 else ""
+    return f"{', '.join(names[:6])}{more}"
 
 
 def _corrected(points: Attachments, character: Skeleton, said: Corrections) -> Attachments:
@@ -319,7 +349,10 @@ def _mapped(job: _Job, options: MapOptions, watch: Stopwatch) -> Solved:
     stiffness = posture_weights(rig, options.posture)
     pulls = Pulls(rig, job.targets, weights, stiffness, job.rest, firm_bounds(character))
     with watch.stage("solve", f"solving {recording.n_frames} frames"):
-        poses, holds = let_go_and_settle(pulls, options.let_go, recording.rate, job.start)
+        if job.led:
+            poses, holds = equilibrium(pulls, job.start), np.ones(weights.shape, dtype=bool)
+        else:
+            poses, holds = let_go_and_settle(pulls, options.let_go, recording.rate, job.start)
         _check_posed(poses, recording)
         pulls = replace(pulls, weights=weights * holds)
         if job.bends is not None:
@@ -328,7 +361,7 @@ def _mapped(job: _Job, options: MapOptions, watch: Stopwatch) -> Solved:
             poses = equilibrium(pulls, (poses.rotations, poses.root))
         motion = _as_motion(recording, character, poses)
     with watch.stage("contacts", "looking for feet on the ground"):
-        standing = _standing(motion, options)
+        standing = _standing(motion, options, job.like)
         pulls = _pinned(pulls, motion, standing, _held(job, options))
     if options.mode == "dynamics":
         with watch.stage("simulate", "simulating until every frame rests"):
@@ -340,7 +373,7 @@ def _mapped(job: _Job, options: MapOptions, watch: Stopwatch) -> Solved:
             poses = equilibrium(pulls, (motion.rotations, motion.root))
             motion = _as_motion(recording, motion.skeleton, poses)
     errors = marker_errors(recording, motion)
-    said = _said(motion, standing, int((~holds).sum()))
+    said = (*job.notes, *_said(motion, standing, int((~holds).sum())))
     return Solved(
         recording, motion, errors, job.marker_set, said, dict(watch.seconds), standing.contacts()
     )
@@ -360,7 +393,7 @@ def _as_motion(recording: Recording, skeleton: Skeleton, poses: PoseResult | Sim
     )
 
 
-def _standing(motion: Motion, options: MapOptions) -> Standing:
+def _standing(motion: Motion, options: MapOptions, like: Standing | None) -> Standing:
     """Feet and ground; nothing stands where the skeleton has no feet."""
     nothing = Standing((), (), Ground(0.0, np.zeros(2), np.zeros(2)))
     if not options.contacts:
@@ -369,7 +402,7 @@ def _standing(motion: Motion, options: MapOptions) -> Standing:
         figure = figure_at_rest(motion.skeleton, options.corrections.bodies)
     except NotEnoughData:
         return nothing
-    return find_standing(motion, find_soles(figure))
+    return find_standing(motion, find_soles(figure), like)
 
 
 def _held(job: _Job, options: MapOptions) -> tuple[Pins, ...]:
@@ -398,9 +431,23 @@ def _said(motion: Motion, standing: Standing, released: int) -> tuple[str, ...]:
             "below the ground"
         )
     if free := _unbounded(motion.skeleton):
-        more = f" and {len(free) - 6} more" if len(free) > 6 else ""
-        said.append(f"ranges of Euler angles are not enforced: {', '.join(free[:6])}{more}")
+        said.append(f"ranges of Euler angles are not enforced: {_some(free)}")
     return tuple(said)
+
+
+def _far_off(mapped: Solved, performer: Solved, options: MapOptions) -> tuple[str, ...]:
+    """A note where the markers are much farther off than on the performer's own bones."""
+    if mapped.rms < FAR_OFF * performer.rms:
+        return ()
+    one = figure_at_rest(performer.skeleton)
+    other = figure_at_rest(mapped.skeleton, options.corrections.bodies)
+    ratios = proportions(one, other)
+    worst = max(ratios, key=lambda name: abs(np.log(ratios[name])))
+    return (
+        f"markers are {1e3 * mapped.rms:.1f} mm rms off, on the performer's own bones "
+        f"{1e3 * performer.rms:.1f} mm: the character has other proportions, most of all "
+        f"{worst}, {ratios[worst]:.2f} times the performer's",
+    )
 
 
 def _unbounded(skeleton: Skeleton) -> list[str]:

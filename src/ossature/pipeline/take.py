@@ -36,6 +36,10 @@ Chosen = tuple[MarkerSet, dict[str, Landmark]] | None
 """The marker set to use and the labels found of it; None: by motion alone."""
 SOMEBODY_ELSE = 0.02
 """Metres: twice what skin moves markers, and more than a marker set put on anew adds."""
+FAR = 0.025
+"""Metres RMS from its place above which a marker was elsewhere at times: skin stays below."""
+SOME = 5
+"""Names that a sentence lists before it counts the others."""
 AT_ONCE = 1.0
 """Seconds that nobody minds waiting without a word."""
 
@@ -290,7 +294,7 @@ def _solve_take(
     errors[:, [recording.index(name) for name in result.marker_names]] = result.marker_error
     motion, errors = with_passengers(recording, result.motion, errors)
     motion = _with_marker_rms(motion, recording.names, errors)
-    strange = _strange(errors) if options.skeleton is not None else ()
+    strange = _far(recording.names, errors) if options.skeleton is None else _strange(errors)
     return Solved(
         recording,
         motion,
@@ -311,6 +315,20 @@ def _strange(errors: Array) -> tuple[str, ...]:
     return (
         f"markers are {1e3 * rms:.0f} mm rms from the skeleton that was given: of another person, "
         "or with markers elsewhere? without --skeleton the take calibrates its own",
+    )
+
+
+def _far(names: Sequence[str], errors: Array) -> tuple[str, ...]:
+    """A word about markers that are not always where the rig has them, worst first."""
+    off = {name: rms for name, errs in zip(names, errors.T, strict=True) if (rms := _rms(errs))}
+    far = sorted((name for name, rms in off.items() if rms > FAR), key=lambda name: -off[name])
+    if not far:
+        return ()
+    told = [f"{name} {1e3 * off[name]:.0f} mm" for name in far[:SOME]]
+    others = f" and {len(far) - SOME} others" if len(far) > SOME else ""
+    return (
+        f"far from their place on the rig, rms: {', '.join(told)}{others}; labels exchanged for a "
+        "while, or markers that slipped?",
     )
 
 

@@ -41,6 +41,8 @@ BESIDE = 0.12
 """Share of a bone's length within which a marker at its far end pulls the next bone too."""
 PLACE_SIGMA, FIT_SIGMA = 0.03, 0.005
 """Metres. How far a marker's place may be from the guess, and how well poses tell it."""
+LEVEL = 0.5
+"""Share of a foot's length that lies along the ground where the figure stands on its soles."""
 BENDING = {"shin": "thigh", "forearm": "upper_arm"}
 """Parts below a knee or an elbow, and those above."""
 SAMPLE = 200
@@ -172,6 +174,26 @@ class Figure:
         up = quat.normalise(np.cross(forward, left))
         return np.stack([forward, np.cross(up, forward), up], axis=-1)
 
+    def sole(self, side: str) -> Array | None:
+        """(3, 3) columns: along the sole, to its left and up from it; None where it does not stand.
+
+        At rest a sole is level along its length. Across it leans as the leg does: legs may be
+        spread.
+        """
+        end = self.end(f"{side}_foot") if f"{side}_foot" in self.parts else None
+        if end is None:
+            return None
+        ankle, knee = self.joint(f"{side}_foot"), self.joint(f"{side}_shin")
+        up = self.axes()[:, 2]
+        up = np.where(np.abs(up) == np.abs(up).max(), np.sign(up), 0.0)  # trunks lean, not worlds
+        foot = quat.normalise(end - ankle)
+        along = foot - (foot @ up) * up
+        left = np.cross(quat.normalise(knee - ankle), quat.normalise(along))
+        if min(np.linalg.norm(along), np.linalg.norm(left)) < LEVEL:
+            return None
+        along, left = quat.normalise(along), quat.normalise(left)
+        return np.stack([along, left, np.cross(along, left)], axis=-1)
+
     def size(self) -> float:
         """Length of both legs' bones, metres."""
         bones = [("thigh", "shin"), ("shin", "foot")]
@@ -184,15 +206,18 @@ class Figure:
 
 
 def figure_at_rest(
-    skeleton: Skeleton, parts: Mapping[str, str] | None = None, rest: Array | None = None
+    skeleton: Skeleton,
+    parts: Mapping[str, str] | None = None,
+    rest: Array | None = None,
+    table: str = "bodies",
 ) -> Figure:
     """The skeleton standing in its rest pose; ``rest`` (n_bodies, 4) where it is not the joints'
-    own."""
+    own. For ``parts`` and ``table`` see ``name_parts``."""
     own = np.stack([body.joint.rest for body in skeleton.bodies])
     rotations, joints = chain.forward_kinematics(
         own if rest is None else rest, skeleton.offsets, skeleton.parents
     )
-    found = Figure(skeleton, name_parts(skeleton, parts), rotations, joints)
+    found = Figure(skeleton, name_parts(skeleton, parts, table), rotations, joints)
     if not np.isfinite(found.axes()).all() or found.size() < 1e-6:
         raise BadValue(
             f"skeleton {skeleton.subject!r} has legs of length {found.size():.3g} m at rest; "
@@ -201,14 +226,20 @@ def figure_at_rest(
     return found
 
 
-def transfer(performer: Figure, character: Figure) -> Attachments:
-    """The performer's markers at the corresponding places of the character."""
+def size_ratio(performer: Figure, character: Figure) -> float:
+    """How many times the performer's the character's legs are; refuses what cannot be."""
     ratio = character.size() / performer.size()
     if not SIZES[0] < ratio < SIZES[1]:
         raise BadValue(
             f"the character's legs are {ratio:.3g} times the performer's; check the scale of "
             f"skeleton {character.skeleton.subject!r}"
         )
+    return ratio
+
+
+def transfer(performer: Figure, character: Figure) -> Attachments:
+    """The performer's markers at the corresponding places of the character."""
+    ratio = size_ratio(performer, character)
     names, bodies, places, weights = [], [], [], []
     for index, body in enumerate(performer.skeleton.bodies):
         part = body.name

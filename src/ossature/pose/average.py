@@ -11,6 +11,7 @@ import numpy as np
 from ossature.calibrate.marker_sets import human
 from ossature.errors import BadValue
 from ossature.maths import quat
+from ossature.pose.attach import Figure, figure_at_rest
 from ossature.values import Body, Joint, Skeleton
 from ossature.values.arrays import Array
 
@@ -61,6 +62,12 @@ def estimated_height(performer: Skeleton) -> float:
     if usual == 0.0:
         raise BadValue("the performer's bones have no human names; give the height")
     return human().height * own / usual
+
+
+def height_by_legs(performer: Figure) -> float:
+    """How tall the figure is whose legs are as long as this one's, metres."""
+    usual = human().height
+    return usual * performer.size() / figure_at_rest(average_figure(usual)).size()
 
 
 def _body(name: str, parent: str | None, scale: float) -> Body:

@@ -44,7 +44,7 @@ def bent_posture(
     ----------
     rotations : (n_frames, n_bodies, 4)
         Local; where markers alone have the character.
-    rest : (n_bodies, 4)
+    rest : (n_bodies, 4) or (n_frames, n_bodies, 4)
         The rest pose of all other joints.
     weights : (n_bodies,)
         Stiffness of the pull to it.
@@ -58,7 +58,7 @@ def bent_posture(
     more = _angle(bends.upper, bends.performers) - _angle(bends.upper, lower)
     across = np.cross(bends.upper, lower + PLANE * bends.performers)
     length = np.maximum(np.linalg.norm(across, axis=-1, keepdims=True), 1e-12)
-    posture = np.tile(rest, (len(rotations), 1, 1))
+    posture = np.array(np.broadcast_to(rest, rotations.shape))
     posture[:, bends.bodies] = quat.multiply(quat.from_axis_angle(across / length, more), own)
     firmer = np.array(weights)
     firmer[bends.bodies] = BEND

@@ -112,16 +112,21 @@ class Standing:
     def contacts(self) -> tuple[Contact, ...]:
         return self.touching
 
+    def stays(self, body: str, point: int) -> list[tuple[int, int]]:
+        """First and last frames in which a point of a sole stands."""
+        return [p.frames for p in self.plants if (p.body, p.point) == (body, point)]
+
 
 def find_soles(figure: Figure) -> tuple[Sole, ...]:
     """Points spread under the feet of a figure at rest."""
     soles = []
-    up = figure.axes()[:, 2]
     for side in ("left", "right"):
         part = f"{side}_foot"
         end = figure.end(part) if part in figure.parts else None
         if end is None:
             continue
+        sole = figure.sole(side)
+        up = figure.axes()[:, 2] if sole is None else sole[:, 2]
         ankle, body = figure.joint(part), figure.skeleton.index(figure.parts[part])
         along = (end - ankle) - ((end - ankle) @ up) * up
         across = 0.25 * np.cross(up, along)
@@ -141,8 +146,15 @@ def contacts_of(motion: Motion) -> tuple[Contact, ...]:
     return find_standing(motion, find_soles(figure)).contacts()
 
 
-def find_standing(motion: Motion, soles: Sequence[Sole]) -> Standing:
-    """Foot plants of a motion, and the ground they are on."""
+def find_standing(motion: Motion, soles: Sequence[Sole], like: Standing | None = None) -> Standing:
+    """Foot plants of a motion, and the ground they are on.
+
+    Parameters
+    ----------
+    like
+        Of the motion that this one was made from, its bodies called as here: feet stand when they
+        stand there, though legs of other lengths have made them slide since.
+    """
     paths = [sole_paths(motion, sole) for sole in soles]
     flat = Ground(0.0, np.zeros(2), np.zeros(2))
     if not paths or motion.n_frames < 3:
@@ -152,17 +164,19 @@ def find_standing(motion: Motion, soles: Sequence[Sole]) -> Standing:
     drift[:, :2] = np.arange(motion.n_frames)[:, None] / motion.rate * belt
     plants = []
     for sole, path in zip(soles, paths, strict=True):
+        name = motion.skeleton.names[sole.body]
         for point in range(len(sole.points)):
             still = path[:, point] - drift
-            for first, last in _stays(still, motion.rate):
+            stays = _stays(still, motion.rate) if like is None else like.stays(name, point)
+            for first, last in stays:
                 x, y, z = np.median(still[first : last + 1], axis=0).tolist()
-                name = motion.skeleton.names[sole.body]
                 plants.append(Plant(name, point, (first, last), (x, y, z)))
     ground = replace(_fit_ground(plants), belt=belt)
     soles = _level(motion, soles, plants, ground)
     paths = np.concatenate([sole_paths(motion, sole) for sole in soles], axis=1)
     deep = (ground.height(paths) - paths[..., 2]).max(axis=1) > THROUGH
-    ground = replace(ground, solid=bool(deep.mean() < SELDOM))
+    solid = bool(deep.mean() < SELDOM) and (like is None or like.ground.solid)
+    ground = replace(ground, solid=solid)
     return Standing(soles, tuple(plants), ground, _touching(motion, soles, plants, ground))
 
 

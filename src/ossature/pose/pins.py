@@ -4,12 +4,13 @@ To the solvers they are markers with a stiff spring. Friction is a pin at the pl
 of the sole stays; the ground pushes a point that is below it to where it would come out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ossature.errors import BadValue, UnknownName
+from ossature.pose.attach import Figure
 from ossature.pose.contacts import Standing, sole_paths
 from ossature.pose.equilibrium import Pulls, equilibrium
 from ossature.pose.tree import Rig, Tree
@@ -188,23 +189,32 @@ def pin_holds(holds: Sequence[Hold], skeleton: Skeleton, n_frames: int, rate: fl
 
 def pin_keeps(
     keeps: Sequence[Keep],
-    performer: Motion,
-    character: Skeleton,
-    parts: Mapping[str, str],
+    performer: Figure,
+    character: Figure,
+    motion: Motion,
     scale: float = 1.0,
 ) -> Pins:
-    """Pins that lead parts of the character along the performer's joints, scaled."""
-    n_frames, joints = performer.n_frames, performer.world()[1]
+    """Pins that lead parts of the character along the performer's joints, scaled.
+
+    Parameters
+    ----------
+    motion
+        The performer's.
+    """
+    n_frames, joints = motion.n_frames, motion.world()[1]
     for keep in keeps:
-        if keep.part not in parts:
-            raise UnknownName("part of the character", keep.part, sorted(parts))
-    bodies = np.array([character.index(parts[keep.part]) for keep in keeps], dtype=int)
+        for whose, figure in (("character", character), ("performer", performer)):
+            if keep.part not in figure.parts:
+                raise UnknownName(f"part of the {whose}", keep.part, sorted(figure.parts))
+    on = [character.skeleton.index(character.parts[keep.part]) for keep in keeps]
+    bodies = np.array(on, dtype=int)
     targets = np.full((n_frames, len(keeps), 3), np.nan)
     weights = np.zeros((n_frames, len(keeps)))
     for column, keep in enumerate(keeps):
         frames = _within(keep.frames or (0, n_frames - 1), n_frames, f"keep of {keep.part!r}")
-        weights[:, column] = _firm(_share(frames, n_frames, performer.rate))
-        targets[:, column] = scale * joints[:, performer.skeleton.index(keep.part)]
+        weights[:, column] = _firm(_share(frames, n_frames, motion.rate))
+        own = performer.skeleton.index(performer.parts[keep.part])
+        targets[:, column] = scale * joints[:, own]
     return Pins(bodies, np.zeros((len(keeps), 3)), targets, weights)
 
 

@@ -1,17 +1,18 @@
 """A performer's poses on a character of other proportions and other bones.
 
-Every part turns as the performer's does, from one rest pose to the other; the bodies of a chain
-that the performer has as one, or not at all, share the turn between their neighbours. The hips go
-where the performer's hips go, scaled by the length of the legs.
+Every part turns as the performer's does, from one rest pose to the other, and so does every other
+body that both have under one name; the bodies of a trunk that the performer has as one, or not at
+all, share the turn between their neighbours. The hips go where the performer's hips go, scaled by
+the length of the legs.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from ossature.anatomy.naming import chain_between
 from ossature.maths import chain, quat
-from ossature.pose.attach import NEXT, Attachments, Figure, lay_part
+from ossature.pose.attach import Attachments, Figure
+from ossature.pose.pairing import pair_bodies, trunk_gaps
 from ossature.pose.start import on_joints
 from ossature.pose.tree import Rig
 from ossature.values import Motion, Skeleton
@@ -20,24 +21,54 @@ from ossature.values.arrays import Array
 ALIKE = 1.25
 """Bones whose lengths differ by more than this, or figures by half as much, are led by poses:
 markers would bend the limbs of a character that has none of the performer's proportions."""
+ACROSS = {
+    "the hips' width": ("left_thigh", "right_thigh"),
+    "the shoulders' width": ("left_upper_arm", "right_upper_arm"),
+    "the trunk's length": ("left_thigh", "left_upper_arm"),
+}
+"""Distances between joints that are no bones."""
 ARM = 0.1
 """Metres from a body's joint to the points that say how it is turned."""
 
 
 def alike(performer: Figure, character: Figure) -> bool:
     """Whether the performer's markers can pull the character as they are."""
-    ratios = [character.size() / performer.size()] * 2
+    size = character.size() / performer.size()
+    bones = [size, *bone_ratios(performer, character).values()]
+    return abs(np.log(size)) < 0.5 * np.log(ALIKE) and max(
+        abs(np.log(np.maximum(bones, 1e-9)))
+    ) < np.log(ALIKE)
+
+
+def bone_ratios(performer: Figure, character: Figure) -> dict[str, float]:
+    """How many times as long as the performer's the character's limb bones are."""
+    own, other = _bones(performer), _bones(character)
+    return {name: other[name] / max(own[name], 1e-9) for name in own if name in other}
+
+
+def proportions(performer: Figure, character: Figure) -> dict[str, float]:
+    """The same, and how wide hips and shoulders are and how long the trunk is."""
+    ratios = bone_ratios(performer, character)
+    for name, ends in ACROSS.items():
+        if all(end in figure.parts for end in ends for figure in (performer, character)):
+            own, other = (
+                float(np.linalg.norm(figure.joint(ends[1]) - figure.joint(ends[0])))
+                for figure in (performer, character)
+            )
+            ratios[name] = other / max(own, 1e-9)
+    return ratios
+
+
+def _bones(figure: Figure) -> dict[str, float]:
+    """Length of each limb bone that is known, metres."""
+    lengths = {}
     for part in ("upper_arm", "forearm", "thigh", "shin"):
         for side in ("left", "right"):
             name = f"{side}_{part}"
-            if name in performer.parts and name in character.parts:
-                ends = performer.end(name), character.end(name)
-                if ends[0] is not None and ends[1] is not None:
-                    own = np.linalg.norm(ends[0] - performer.joint(name))
-                    other = np.linalg.norm(ends[1] - character.joint(name))
-                    ratios.append(float(other / max(own, 1e-9)))
-    size = abs(np.log(ratios[0])) < 0.5 * np.log(ALIKE)
-    return size and max(abs(np.log(np.maximum(ratios, 1e-9)))) < np.log(ALIKE)
+            end = figure.end(name) if name in figure.parts else None
+            if end is not None:
+                lengths[name] = float(np.linalg.norm(end - figure.joint(name)))
+    return lengths
 
 
 def pose_points(skeleton: Skeleton) -> Attachments:
@@ -92,42 +123,23 @@ def carry_poses(
 
 
 def _turns(performer: Figure, character: Figure, turned: Array) -> dict[int, Array]:
-    """World rotations (n_frames, 4) of the character's bodies that correspond to a part."""
-    size = character.size() / performer.size()
+    """World rotations (n_frames, 4) of the character's bodies that correspond to one of the
+    performer's."""
     world: dict[int, Array] = {}
-    for index, name in enumerate(performer.skeleton.names):
-        if name not in character.parts:
-            continue
-        turn = lay_part(performer, character, name, size).turn
+    for body, (index, turn) in pair_bodies(performer, character).items():
         moved = quat.multiply(turned[:, index], quat.inverse(performer.rotations[index]))
-        for body in _bodies_of(character, name):
-            at_rest = quat.multiply(quat.inverse(turn), character.rotations[body])
-            world[body] = quat.multiply(moved, at_rest)
+        at_rest = quat.multiply(quat.inverse(turn), character.rotations[body])
+        world[body] = quat.multiply(moved, at_rest)
     return world
 
 
-def _bodies_of(character: Figure, part: str) -> list[int]:
-    """The bodies of a limb's part; of the trunk and the head only the one that is named."""
-    skeleton, parts = character.skeleton, character.parts
-    side, _, limb = part.partition("_")
-    following = parts.get(f"{side}_{NEXT.get(limb, '')}")
-    own = [parts[part]] if following is None else chain_between(skeleton, parts[part], following)
-    return [skeleton.index(name) for name in own]
-
-
 def _share_between(character: Figure, world: dict[int, Array]) -> None:
-    """Bodies between two that are known share what lies between them."""
-    parents, rest = character.skeleton.parents, character.rotations
-    for body in sorted(world):
-        chain, above = [], parents[body]
-        while above >= 0 and above not in world:
-            chain.append(above)
-            above = parents[above]
-        if above < 0 or not chain:
-            continue
+    """Bodies of the trunk between two that are known share what lies between them."""
+    rest = character.rotations
+    for above, inner, body in trunk_gaps(character, world):
         still = quat.multiply(world[above], quat.between(rest[above], rest[body]))
-        for step, between in enumerate(reversed(chain), 1):
-            share = np.full(len(still), step / (len(chain) + 1))
+        for step, between in enumerate(inner, 1):
+            share = np.full(len(still), step / (len(inner) + 1))
             turned = quat.slerp(still, world[body], share)
             world[between] = quat.multiply(turned, quat.between(rest[body], rest[between]))
 
