@@ -99,10 +99,10 @@ def test_a_marker_that_slips_is_noted(performance, solved):
     assert solved.warnings == ()
     positions = np.array(performance.recording.positions)
     half = len(positions) // 2
-    positions[half:, performance.recording.index("RTHI")] += [0.06, 0.0, -0.06]
+    positions[half:, performance.recording.index("RTHI")] += [0.05, 0.0, -0.05]
     recording = performance.recording.with_positions(positions, did="")
     (note,) = pipeline.solve(Take(recordings=(recording,)))[0].warnings
-    assert "far from their place" in note and "RTHI" in note
+    assert "RTHI" in note
 
 
 def test_y_up_markers_without_a_word_about_it_come_out_upright(performance):
@@ -173,9 +173,9 @@ def test_a_set_that_is_whole_is_not_blamed(performance):
     """All labels are there but the pelvis was never seen: another set would not help."""
     recording = performance.recording
     hidden = recording.positions.copy()
-    hidden[:, [recording.index(name) for name in ("LFWT", "RFWT")]] = np.nan
+    hidden[:, [recording.index(name) for name in ("LFWT", "RFWT", "LBWT")]] = np.nan
     take = Take(recordings=(replace(recording, positions=hidden, residuals=None),))
-    with pytest.raises(NotEnoughData, match="three markers of 'pelvis'") as told:
+    with pytest.raises(NotEnoughData, match="two markers of 'pelvis'") as told:
         pipeline.solve(take, options=pipeline.SolveOptions(clean=False))
     assert "--template" not in str(told.value)
 

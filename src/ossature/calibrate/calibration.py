@@ -131,7 +131,7 @@ def fit_guess(guess: Guess, observed: Array, *, subject: str = "") -> Calibratio
     fixed = np.isfinite(poses.root[:, 0])
     if not fixed.any():
         raise NotEnoughData(
-            f"no frame shows three markers of {guess.rig.names[0]!r} at once; "
+            f"no frame shows two markers of {guess.rig.names[0]!r} at once; "
             "the root's pose cannot be found"
         )
     chosen = np.flatnonzero(fixed)

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import chi2
-from scipy.stats import f as f_distribution
+from scipy.special import chdtri, fdtrc
 
 from ossature.calibrate.adjust import MARKER_SIGMA, Adjustment, Poses, adjust
 from ossature.calibrate.beliefs import Beliefs
@@ -141,7 +140,7 @@ def _frames(rig: Rig, recording: Recording) -> tuple[Array, Poses]:
     poses = start_poses(rig, observed)
     fixed = np.flatnonzero(np.isfinite(poses.root[:, 0]))
     if not len(fixed):
-        raise NotEnoughData(f"no frame shows three markers of {rig.names[0]!r} at once")
+        raise NotEnoughData(f"no frame shows two markers of {rig.names[0]!r} at once")
     chosen = fixed[varied_frames(poses.rotations[fixed], rig.parents, FRAMES)]
     return observed[chosen], Poses(poses.rotations[chosen], poses.root[chosen])
 
@@ -167,17 +166,12 @@ def _said(rig: Rig, skeleton: Skeleton, recording: Recording) -> _Said:
     fit = _fit(rig, frames, poses, precision)
     squares, seen = np.sum(fit.residuals**2, axis=-1), np.isfinite(frames[..., 0])
     rms = np.sqrt(squares.sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
-    noise = max(squares.sum() / max(seen.sum(), 1), np.mean(_rms_before(rig, skeleton) ** 2)) / 3.0
+    noise = max(squares.sum() / max(seen.sum(), 1), np.mean(known_rms(rig, skeleton) ** 2)) / 3.0
     # alike frames repeat their skin; one pose fits any skeleton, so the known noise is the least
     repeats = len(frames) / count_different(fit.poses.rotations, rig.parents)
     scale = MARKER_SIGMA**2 / (repeats * max(noise, LEAST_NOISE**2))
     change = fit.rig.shared - rig.shared
     return _Said(scale * (fit.information - precision), scale * (fit.information @ change), rms)
-
-
-def _rms_before(rig: Rig, skeleton: Skeleton) -> Array:
-    known = {marker.name: marker for body in skeleton.bodies for marker in body.markers}
-    return known_rms([known[name] for name in rig.marker_names])
 
 
 def _fit(rig: Rig, frames: Array, poses: Poses, precision: Array) -> Adjustment:
@@ -216,12 +210,12 @@ def _asked(rig: Rig, said: _Said, covariance: Array, freed: Sequence[int]) -> _T
     chances = np.full(rig.n_markers, np.inf)
     misfit = 1.0
     if judged.any():
-        usual = squares[judged] / chi2.median(freedom[judged])
+        usual = squares[judged] / chdtri(freedom[judged], 0.5)
         misfit = max(1.0, float(np.median(usual)))
         per_value = squares[judged] / freedom[judged] / misfit
-        chances[judged] = f_distribution.sf(per_value, freedom[judged], SCALE_FREEDOM)
+        chances[judged] = judged.sum() * fdtrc(freedom[judged], SCALE_FREEDOM, per_value)
     split = 3 * (rig.n_bodies - 1)
-    return _Test(shifts, judged.sum() * chances, change[split:].reshape(-1, 3), misfit)
+    return _Test(shifts, chances, change[split:].reshape(-1, 3), misfit)
 
 
 def _with_places(skeleton: Skeleton, places: dict[str, Array]) -> Skeleton:
