@@ -2,7 +2,7 @@
 PYTHON ?= python3
 UV := .uv/bin/uv
 
-.PHONY: setup demo test slow check bench clean
+.PHONY: setup demo test slow check kernels bench clean
 
 setup: .venv/.ready
 
@@ -23,8 +23,15 @@ check: setup
 	.venv/bin/ruff format --check .
 	.venv/bin/pyright
 
-test: check tests/node/node_modules
-	.venv/bin/pytest
+# One thread in each of the two workers; a test file stays with one, as its tests share solved takes.
+test:
+	@$(MAKE) --jobs=2 --output-sync=target --no-print-directory check kernels tests/node/node_modules
+	OPENBLAS_NUM_THREADS=1 .venv/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+# Compiled once, beside pyright: two workers without a cache would each compile their own.
+# Should it fail, the tests say why better.
+kernels: setup
+	-OPENBLAS_NUM_THREADS=1 .venv/bin/python tests/compile_kernels.py
 
 # second opinions from npm; tests that ask them skip where there is no npm
 tests/node/node_modules: tests/node/package.json tests/node/package-lock.json

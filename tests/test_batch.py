@@ -231,7 +231,10 @@ def test_deadly_job_is_told_from_its_neighbours() -> None:
     assert results == {"a": "A", "b": "B", "c": "C", "d": "D"}
 
 
-def test_workers_start_with_one_thread_and_leave_the_environment() -> None:
+def test_workers_start_with_one_thread_and_leave_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     before = dict(os.environ)
     with pool(1) as workers:
         [(_, done)] = workers.each(os.getenv, ["OPENBLAS_NUM_THREADS"])
