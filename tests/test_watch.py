@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from ossature import synth
+from conftest import real
+from ossature import pipeline, synth
 from ossature.anatomy.misfits import marker_misfits
 from ossature.anatomy.watch import learn
 from ossature.cli import ossature
 from ossature.errors import BadValue, NotEnoughData
-from ossature.formats import write
+from ossature.formats import read, write
 from ossature.maths import quat
 from ossature.pose.solve import solve
 
@@ -82,8 +83,30 @@ def test_mending_brings_the_poses_back(watch, clean):
     assert "mended" in mended.history[-1]
 
 
-def test_one_take_is_judged_against_itself(clean):
-    assert learn([clean]).check(clean).flagged.mean() < 0.01
+def lone_pose(motion, frame=0):
+    """A pose that is taken once, as the T-pose that files begin with."""
+    return flipped(motion, "left_forearm", [frame], (0.0, 1.0, 0.0), 2.0)
+
+
+def test_a_clean_take_passes_its_own_watch(clean, monkeypatch):
+    """Also with poses that it takes once, and where more are known than are kept."""
+    once = lone_pose(lone_pose(clean), 333)
+    assert not learn([once]).check(once).flagged.any()
+    assert not learn([walking(1), once]).check(once).flagged.any()
+    monkeypatch.setattr("ossature.anatomy.watch.KNOWN", 50)
+    assert not learn([once]).check(once).flagged.any()
+
+
+def test_a_pose_that_stands_alone_is_told_where_nobody_vouches_for_the_take(clean):
+    once = lone_pose(lone_pose(clean), 333)
+    found = learn([once], vouched=False).check(once)
+    assert found.runs() == [("left_forearm", 0, 0), ("left_forearm", 333, 333)]
+
+
+def test_one_lone_pose_that_is_known_does_not_excuse_others(clean):
+    watch = learn([lone_pose(clean, 333)])
+    bad = flipped(clean, "left_forearm", slice(100, 110), (0.0, 1.0, 0.0), -2.0)
+    assert ("left_forearm", 100, 109) in watch.check(bad).runs()
 
 
 def test_what_cannot_be_learned_from_is_refused(clean):
@@ -119,6 +142,28 @@ def test_swaps_that_leave_the_pose_alone_are_found_by_their_markers():
     assert right > (watch.check(motion).flagged & bad).sum()
     clean, markers, _ = swapped_take(9, 0)
     assert (marker_misfits(clean, markers)["left_shin"] < 1.0).all()
+
+
+def test_skin_that_slides_is_no_swap():
+    """A heel's skin moves by 25 mm for ten frames: far for it, but no other marker's place."""
+    motion, recording, _ = swapped_take(1, 0)
+    column, rows = recording.index("LHEE"), slice(100, 110)
+
+    def moved(by):
+        places = recording.positions.copy()
+        places[rows, column] += np.array(by)
+        return marker_misfits(motion, replace(recording, positions=places, residuals=None))
+
+    assert (moved([0.0, 0.0, 0.025])["left_foot"] <= 1.0).all()
+    strayed = moved([0.0, 0.0, 0.060])["left_foot"] > 1.0
+    assert strayed[rows].all() and strayed.sum() == 10
+
+
+def test_clean_real_takes_pass_with_their_markers():
+    """02_01 has no swapped label; heel strikes and a swinging arm were taken for such."""
+    solved = pipeline.solve(real("cmu-02/02_01.c3d"))[0]
+    raw = read(real("cmu-02/02_01.c3d")).recording().markers()
+    assert not learn([solved.motion]).check(solved.motion, raw).flagged.any()
 
 
 def test_frames_with_wrong_markers_and_good_poses_are_not_mended(watch, clean):

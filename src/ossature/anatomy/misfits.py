@@ -8,14 +8,17 @@ from ossature.maths.quat import Array
 from ossature.values import Motion, Recording
 
 UNUSUAL = 8.0
-"""Spreads (of a normal law) above a marker's median distance from which it is misplaced."""
+"""Spreads (of a normal law) above a marker's median distance from which it may be misplaced."""
 LEAST = 0.012
-"""Metres by which a misplaced marker is further off than usual: skin slides less than that."""
+"""Metres by which a misplaced marker is further off than usual."""
+STRAYED = 0.04
+"""Metres by which a marker is misplaced even where no other belongs: in clean real takes, at heel
+strikes and in squats, skin slid by 0.012 to 0.03."""
 
 
-def marker_distances(motion: Motion, recording: Recording) -> tuple[Array, tuple[str, ...]]:
-    """Distances (n_frames, n_markers) of recorded markers from where the skeleton carries them,
-    NaN where not seen, and the body of each marker."""
+def carried_markers(motion: Motion, recording: Recording) -> tuple[Array, Array, tuple[str, ...]]:
+    """Where a recording's markers are, NaN where not seen, and where the skeleton carries them,
+    both (n_frames, n_markers, 3); and the body of each."""
     if recording.n_frames != motion.n_frames:
         raise BadValue(
             f"the recording has {recording.n_frames} frames, the motion {motion.n_frames}; "
@@ -34,23 +37,29 @@ def marker_distances(motion: Motion, recording: Recording) -> tuple[Array, tuple
         )
     bodies, places, columns = zip(*carried, strict=True)
     model = place_points(*motion.world(), bodies, np.array(places))
-    away = np.linalg.norm(recording.positions[:, list(columns)] - model, axis=-1)
-    return away, tuple(motion.skeleton.names[body] for body in bodies)
+    names = motion.skeleton.names
+    return recording.positions[:, list(columns)], model, tuple(names[body] for body in bodies)
 
 
 def marker_misfits(motion: Motion, recording: Recording) -> dict[str, Array]:
     """Body → (n_frames,) how unusual the worst of its markers is; above 1: misplaced.
 
-    What is usual for a marker is what it does in most of the take.
+    What is usual for a marker is what it does in most of the take. One that is unusually far off
+    is misplaced where it lies nearer to another's place than to its own, as swapped ones do, or
+    further off than skin slides.
     """
-    away, bodies = marker_distances(motion, recording)
     found: dict[str, Array] = {}
+    points, model, bodies = carried_markers(motion, recording)
     for column, body in enumerate(bodies):
-        seen = away[:, column][np.isfinite(away[:, column])]
+        away = np.linalg.norm(points[:, column] - model[:, column], axis=-1)
+        seen = away[np.isfinite(away)]
         if not len(seen):
             continue
         usual = np.median(seen)
         spread = 1.4826 * np.median(np.abs(seen - usual))
-        misfit = (away[:, column] - usual) / max(UNUSUAL * spread, LEAST)
+        misfit = (away - usual) / max(UNUSUAL * spread, LEAST)
+        slid = np.flatnonzero((misfit > 1.0) & (away - usual < STRAYED))
+        nearest = np.linalg.norm(points[slid, column, None] - model[slid], axis=-1).argmin(axis=-1)
+        misfit[slid[nearest == column]] = 1.0
         found[body] = np.fmax(found.get(body, np.full(len(away), np.nan)), misfit)
     return found

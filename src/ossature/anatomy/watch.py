@@ -3,9 +3,10 @@
 A limb's pose is its rotation against its parent, told by three numbers about the middle of the
 clean takes; its parent's pose goes with it, so that it is the combination that must be known. The
 density of such poses is judged by the distance to the nearest known ones. How far clean poses lie
-from those of *other* clean takes says what is improbable. Wrong poses that happen to look right
-betray themselves as they come and go: no limb jumps away and back. Where the recording is at hand
-its markers bear witness too. Paper 002, §4 and §5.
+from those of *other* clean takes says what is improbable; a pose that a clean take has, be it for
+one frame, never is. Wrong poses that happen to look right betray themselves as they come and go: no
+limb jumps away and back. Where the recording is at hand its markers bear witness too.
+Paper 002, §4 and §5.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from ossature.values import Motion, Recording
 NEIGHBOURS = 3
 """The distance to this many nearest known poses tells the density."""
 KNOWN = 12000
-"""Poses kept of each limb."""
+"""Poses kept of each limb, beside those that stand alone."""
 PARENT = 0.5
 """Weight of the parent's pose beside the limb's own."""
 BLOCKS = 8
@@ -35,6 +36,8 @@ FLOOR = np.radians(6.0)
 """Least distance that is improbable: noise is not an error."""
 LEAP = np.radians(8.0)
 """Least step between frames that is a jump."""
+SAME = 1.01
+"""A step not longer by more than this factor than the longest known one is no longer."""
 AWAY = 1.0
 """Longest time, seconds, that a limb may be away after a jump and come back by another."""
 
@@ -102,6 +105,8 @@ class Watch:
 
     limbs: tuple[LimbWatch, ...]
     parents: dict[str, str] = field(default_factory=dict)
+    vouched: bool = True
+    """Whether a single known pose is enough to know it."""
 
     def check(self, motion: Motion, recording: Recording | None = None) -> Findings:
         """How improbable every limb's pose is in every frame.
@@ -149,20 +154,26 @@ class Watch:
         score = np.full(len(features), np.nan)
         seen = np.isfinite(features).all(axis=1)
         if seen.any():
-            score[seen] = _distance(limb.known, features[seen]) / limb.threshold
+            far = _distances(limb.known, features[seen])
+            score[seen] = far[:, -1] / limb.threshold
+            if self.vouched:
+                score[seen] = np.minimum(score[seen], far[:, 0] / FLOOR)
         q = motion.rotations[:, motion.skeleton.index(limb.name)]
         away = _away(q, max(limb.leap / motion.rate, LEAP), round(AWAY * motion.rate))
         # a limb that came by a jump is wrong, however usual its pose
         return np.where(away, np.maximum(score, 1.0 + score), score)
 
 
-def learn(motions: Sequence[Motion]) -> Watch:
+def learn(motions: Sequence[Motion], *, vouched: bool = True) -> Watch:
     """Learn from clean takes of one body which poses its limbs take.
 
     Parameters
     ----------
     motions
         Clean takes whose skeletons have the same bodies, about as varied as what will be watched.
+    vouched
+        Whether somebody says that they are clean; else poses that stand alone in them, and steps
+        far beyond the usual ones, are held to be wrong.
     """
     if not motions:
         raise NotEnoughData("there is no clean take to learn from")
@@ -184,11 +195,10 @@ def learn(motions: Sequence[Motion]) -> Watch:
     for name in names:
         takes = [_features(name, take, parents) for take in poses]
         takes = [take[np.isfinite(take).all(axis=1)] for take in takes]
-        leap = max(_fastest(motion, skeleton.index(name)) for motion in motions)
-        limbs.append(
-            LimbWatch(name, middles[name], KDTree(_thinned(takes)), _threshold(takes), leap)
-        )
-    return Watch(tuple(limbs), parents)
+        leap = max(_fastest(motion, skeleton.index(name), vouched=vouched) for motion in motions)
+        known = KDTree(_known(takes) if vouched else _thinned(takes))
+        limbs.append(LimbWatch(name, middles[name], known, _threshold(takes), leap))
+    return Watch(tuple(limbs), parents, vouched)
 
 
 def _poses(motion: Motion, middles: dict[str, Array]) -> dict[str, Array]:
@@ -211,9 +221,18 @@ def _thinned(takes: Sequence[Array]) -> Array:
     return every[:: max(1, -(-len(every) // KNOWN))]
 
 
-def _distance(known: KDTree, features: Array) -> Array:
+def _known(takes: Sequence[Array]) -> Array:
+    """The thinned poses, and those of which thinning would leave nothing near."""
+    every, kept = np.concatenate(list(takes)), _thinned(takes)
+    if len(kept) == len(every):
+        return kept
+    return np.concatenate([kept, every[KDTree(kept).query(every)[0] > FLOOR]])
+
+
+def _distances(known: KDTree, features: Array) -> Array:
+    """(n, NEIGHBOURS or as many as there are) to the nearest known poses, nearest first."""
     far, _ = known.query(features, k=min(NEIGHBOURS, known.n))
-    return far if far.ndim == 1 else far[:, -1]
+    return np.reshape(far, (len(features), -1))
 
 
 def _threshold(takes: Sequence[Array]) -> float:
@@ -226,17 +245,21 @@ def _threshold(takes: Sequence[Array]) -> float:
         others = [other for k, other in enumerate(parts) if k != left_out and len(other)]
         if len(part) and others:
             some = part[:: max(1, len(part) // KNOWN)]
-            far.append(_distance(KDTree(_thinned(others)), some))
+            far.append(_distances(KDTree(_thinned(others)), some)[:, -1])
     usual = float(np.quantile(np.concatenate(far), USUAL)) if far else 0.0
     return max(MARGIN * usual, FLOOR)
 
 
-def _fastest(motion: Motion, index: int) -> float:
-    """Twice the fastest that the limb turned in a clean take, radians per second."""
+def _fastest(motion: Motion, index: int, *, vouched: bool) -> float:
+    """What the limb hardly turns faster than, radians per second: twice all but the fastest steps
+    of a take, and at least the fastest where somebody vouches for it."""
     q = motion.rotations[:, index]
     steps = quat.angle(quat.between(q[:-1], q[1:]))
     steps = steps[np.isfinite(steps)]
-    return 2.0 * float(np.quantile(steps, 0.999)) * motion.rate if len(steps) else 0.0
+    if not len(steps):
+        return 0.0
+    usual = 2.0 * float(np.quantile(steps, 0.999))
+    return max(usual, SAME * float(steps.max()) if vouched else 0.0) * motion.rate
 
 
 def _away(q: Array, leap: float, longest: int) -> np.ndarray:

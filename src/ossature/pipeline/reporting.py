@@ -197,7 +197,7 @@ def _watched(motion: Motion) -> "Findings | None":
 
     if 2 < motion.n_frames <= WATCHED:
         with suppress(OssatureError):
-            return learn([motion]).check(motion)
+            return learn([motion], vouched=False).check(motion)
     return None
 
 
