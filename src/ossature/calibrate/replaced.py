@@ -27,7 +27,12 @@ from ossature.values import Recording, Skeleton
 FRAMES = 40
 """Frames looked at."""
 FREE_SIGMA = 0.05
-"""Metres. Where a marker that was put elsewhere may be; shifts known no better are not judged."""
+"""Metres. Where a marker that was put elsewhere may be."""
+LOOSE_SIGMA = 0.02
+"""Metres. How far markers may go while it is found out what the frames say."""
+JUDGED_SIGMA = 0.006
+"""Metres. A shift in a direction known no better is not judged: there skin, which follows the pose
+and is no noise, adds up."""
 SURE = 0.01
 """Chance of accusing any marker of an unchanged take, below which a marker was put elsewhere."""
 OPEN = 0.1
@@ -76,13 +81,14 @@ def find_replaced(skeleton: Skeleton, recording: Recording) -> Places:
     said = _said(rig, skeleton, recording)
     covariance = retake_covariance(rig, skeleton, said.rms)
     freed: dict[int, Replaced] = {}
+    free = FREE_SIGMA**2 * np.eye(3)
     while True:
         test = _asked(rig, said, covariance, list(freed))
         worst = int(np.argmin(test.chances))
         if test.chances[worst] > SURE or test.misfit > MISFIT or len(freed) == MOST:
             break
         freed[worst] = _told(rig, test, worst)
-        covariance[rig.marker_columns(worst), rig.marker_columns(worst)] += _FREE
+        covariance[rig.marker_columns(worst), rig.marker_columns(worst)] += free
     doubtful = [int(m) for m in np.argsort(test.chances) if test.chances[m] <= OPEN]
     places = {rig.marker_names[m]: rig.places[m] + test.found[m] for m in freed}
     all_anew = test.misfit > MISFIT or len(freed) == MOST
@@ -93,9 +99,6 @@ def find_replaced(skeleton: Skeleton, recording: Recording) -> Places:
         all_anew,
         test.misfit,
     )
-
-
-_FREE = FREE_SIGMA**2 * np.eye(3)
 
 
 def _told(rig: Rig, test: "_Test", marker: int) -> Replaced:
@@ -161,7 +164,7 @@ def _said(rig: Rig, skeleton: Skeleton, recording: Recording) -> _Said:
     frames, poses = _frames(rig, recording)
     wide = retake_covariance(rig, skeleton, np.zeros(rig.n_markers))
     for marker in range(rig.n_markers):
-        wide[rig.marker_columns(marker), rig.marker_columns(marker)] += _FREE
+        wide[rig.marker_columns(marker), rig.marker_columns(marker)] += LOOSE_SIGMA**2 * np.eye(3)
     precision = np.linalg.inv(wide)
     fit = _fit(rig, frames, poses, precision)
     squares, seen = np.sum(fit.residuals**2, axis=-1), np.isfinite(frames[..., 0])
@@ -202,7 +205,7 @@ def _asked(rig: Rig, said: _Said, covariance: Array, freed: Sequence[int]) -> _T
     for marker in set(range(rig.n_markers)) - set(freed):
         own = rig.marker_columns(marker)
         values, vectors = np.linalg.eigh(expected[own, own])
-        told = values > 1.0 / FREE_SIGMA**2
+        told = values > 1.0 / JUDGED_SIGMA**2
         along = vectors[:, told].T @ strain[own]
         shifts[marker] = vectors[:, told] @ (along / values[told])
         squares[marker], freedom[marker] = np.sum(along**2 / values[told]), told.sum()

@@ -21,6 +21,8 @@ class Findings:
     """What to solve the take with; None: the take must be calibrated on its own."""
     replaced: tuple[Replaced, ...] = ()
     """Markers that sit elsewhere on their body than they did."""
+    doubtful: tuple[Replaced, ...] = ()
+    """Markers that may; the take is solved with their known places."""
     anew: bool = False
     """Whether so many markers moved that the whole set was put on again."""
     bones: tuple[Bone, ...] = ()
@@ -32,7 +34,7 @@ class Findings:
         """What there is to say; nothing where all is as it was."""
         if self.anew:
             who = {
-                "same": "the same person by the bones, but the markers were put on anew",
+                "same": "the same person by the bones, but the markers sit elsewhere",
                 "other": "another person than the passport's",
                 "open": "the markers sit elsewhere; whether it is the same person stays open",
             }[self.person]
@@ -41,6 +43,11 @@ class Findings:
             told = [
                 f"{one.marker} was put {1e3 * one.moved:.0f} mm from its place on {one.body}"
                 for one in self.replaced
+            ]
+            told += [
+                f"{one.marker} may have been put {1e3 * one.moved:.0f} mm from its place on "
+                f"{one.body}: skin alone does as much in 1 of {1.0 / one.chance:.0f} takes"
+                for one in self.doubtful
             ]
         changes = [
             f"{bone.name} {1e3 * bone.new:.0f} mm instead of {1e3 * bone.known:.0f} mm"
@@ -54,15 +61,18 @@ class Findings:
             "person": self.person,
             "log_odds": self.log_odds,
             "put_on_anew": self.anew,
-            "replaced": [
-                {"marker": one.marker, "body": one.body, "moved_mm": 1e3 * one.moved}
-                for one in self.replaced
-            ],
+            "replaced": [_fact(one) for one in self.replaced],
+            "doubtful": [_fact(one) for one in self.doubtful],
             "bones": [
                 {"bone": b.name, "known_mm": 1e3 * b.known, "new_mm": 1e3 * b.new}
                 for b in self.bones
             ],
         }
+
+
+def _fact(one: Replaced) -> dict[str, Any]:
+    moved = 1e3 * one.moved
+    return {"marker": one.marker, "body": one.body, "moved_mm": moved, "chance": one.chance}
 
 
 def hold_against(
@@ -79,7 +89,7 @@ def hold_against(
     """
     places = find_replaced(passport.skeleton, take)
     if not places.all_anew:
-        return Findings("same", places.skeleton, places.replaced), None
+        return Findings("same", places.skeleton, places.replaced, places.doubtful), None
     own = calibrated()
     likeness = compare(passport.skeleton, own.skeleton)
     found = Findings(
