@@ -50,6 +50,23 @@ def read_page(path: Path) -> dict[str, Any]:
     return json.loads(inside[1])
 
 
+def test_where_there_were_no_markers_the_page_speaks_of_joints(tmp_path):
+    """Feet mended in a motion, and joint centres fitted: both stand where markers would."""
+    motion = synth.act(synth.human(), synth.walk(2), seed=1).motion
+    write(motion, tmp_path / "walk.bvh")
+    for verb in (["map", "--feet-only"], ["fit"]):
+        out = tmp_path / verb[0]
+        args = [verb[0], str(tmp_path / "walk.bvh"), *verb[1:], "-o", str(out)]
+        done = CliRunner().invoke(ossature, args)
+        assert done.exit_code == 0, done.output
+        page = read_page(out / "report.html")
+        said = [*done.output.splitlines(), page["cloud"], *page["warnings"]]
+        said += [word for fact in page["facts"] for word in fact]
+        said += [each["what"] for each in page["residuals"]]
+        assert page["cloud"] == "joints" and not [line for line in said if "marker" in line]
+        assert json.loads((out / "summary.json").read_text())["points"] == "joints"
+
+
 @pytest.mark.parametrize("step", [1e-4, 1e-7])
 @pytest.mark.parametrize("shape", [(1,), (7,), (5, 3), (40, 2, 3), (0, 4, 3)])
 def test_packing_keeps_every_value_to_half_a_step(rng, shape, step):

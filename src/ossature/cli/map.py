@@ -110,8 +110,7 @@ def _told(mapped, file: Path, skeleton: Path | None) -> str:
     """A few lines a person understands."""
     name = mapped.recording.subject or mapped.recording.source.file or file.stem
     whom = f" onto {mapped.skeleton.subject or skeleton.stem}" if skeleton else ""
-    led = mapped.recording.names == mapped.skeleton.names
-    off = f"{'joints' if led else 'markers'} {1e3 * mapped.rms:.2f} mm rms off"
+    off = f"{mapped.points} {1e3 * mapped.rms:.2f} mm rms off"
     notes = [f"note: {note}" for note in mapped.warnings]
     return "\n".join([f"{name}{whom}: {mapped.motion.n_frames} frames, {off}", *notes])
 

@@ -64,6 +64,7 @@ def summary_of(solved: Solved) -> dict:
         "rate": recording.rate,
         "subject": recording.subject,
         "markers": recording.n_markers,
+        "points": solved.points,
         "marker_set": solved.marker_set,
         "missing": float(1.0 - recording.seen.mean()) if recording.seen.size else 0.0,
         "marker_rms_mm": 1e3 * solved.rms,

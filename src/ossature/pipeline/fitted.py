@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 from ossature.pipeline.deliver import deliver, summary_of
-from ossature.pipeline.reporting import JOINTS
 from ossature.pipeline.take import Solved
 from ossature.pose.fit import FitResult
 
@@ -45,7 +44,7 @@ def _as_solved(result: FitResult, seconds: dict[str, float]) -> Solved:
         result.joints,
         result.motion,
         result.joint_error,
-        marker_set=JOINTS,
+        marker_set="joint positions",
         warnings=result.warnings,
         seconds=seconds,
     )

@@ -109,6 +109,7 @@ def show_joints(
         bodies=rows,
         markers=[MarkerRow(name, motion.skeleton.index(name)) for name in bodies.names],
         points=pack(bodies.positions[:: page.stride], PLACE),
+        cloud="sensors",
         residuals=[
             distances("both bodies' ideas of a joint", joints, found.residuals, page.stride)
         ],

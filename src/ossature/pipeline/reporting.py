@@ -45,8 +45,6 @@ ENOUGH = 6_000
 """Frames that tell of a long take what ranges it goes through; the rest only costs time."""
 EVEN = 0.03
 """Slope below which the floor is drawn level: a long way makes much of little."""
-JOINTS = "joint positions"
-"""What stands for a marker set where joints were fitted."""
 CLUSTER = 3
 """Markers that show how a body is turned."""
 
@@ -68,8 +66,7 @@ def report_of(
     recording, motion = solved.recording, solved.motion
     n_numbers = OF_MARKERS * recording.n_markers + OF_BODIES * len(motion.skeleton.bodies)
     stride = stride_for(recording.n_frames, n_numbers)
-    points = "joints" if solved.marker_set == JOINTS else "markers"
-    fitted = distances(f"{points} and model", recording.names, solved.marker_error, stride)
+    fitted = distances(f"{solved.points} and model", recording.names, solved.marker_error, stride)
     apart = _joint_distances(recording, motion.skeleton, stride)
     return ReportData(
         title=title_of(recording.subject or recording.source.file, recording.n_frames),
@@ -81,11 +78,12 @@ def report_of(
         markers=marker_rows(recording, motion.skeleton),
         poses=poses_of(motion, stride),
         points=pack(recording.positions[::stride], PLACE),
+        cloud=solved.points,
         figure=skin_of(motion),
         ground=ground_of(motion, solved.contacts),
         residuals=[fitted, apart] if apart else [fitted],
         spans=[*motion_spans(motion, solved.contacts), *gap_spans(recording.names, recording.seen)],
-        facts=_facts(summary, points),
+        facts=_facts(summary, solved.points),
         advice=[each.text for each in advise_motion(_fewer(motion))],
         history=history_of(recording.history, motion.history),
         warnings=[*solved.warnings, *thinned(stride)],
@@ -203,13 +201,14 @@ def _watched(motion: Motion) -> "Findings | None":
 
 def _facts(summary: Mapping[str, Any], points: str) -> list[tuple[str, str]]:
     worst = next(iter(summary["per_marker_rms_mm"].items()), ("–", float("nan")))
+    worn = points == "markers"
     return [
         (f"{points} to model", f"{summary['marker_rms_mm']:.2f} mm rms"),
         (f"worst of the {points}", f"{worst[0]}, {worst[1]:.1f} mm"),
         ("largest distance", f"{summary['marker_max_mm']:.1f} mm"),
         ("frames", f"{summary['frames']} at {summary['rate']:g} per second"),
         (points, f"{summary['markers']}, {100 * summary['missing']:.1f} % of samples missing"),
-        ("marker set", summary["marker_set"] or "none: found by motion alone"),
+        *([("marker set", summary["marker_set"] or "none: found by motion alone")] if worn else ()),
         ("bone lengths vary", f"{summary['bone_length_spread_mm']:.4f} mm"),
         ("held frames", str(len(summary["held_frames"]))),
     ]

@@ -95,6 +95,11 @@ class Solved:
         return self.skeleton.events
 
     @property
+    def points(self) -> str:
+        """What ``recording`` holds: ``markers``, or ``joints`` that stand in their place."""
+        return "joints" if self.recording.names == self.skeleton.names else "markers"
+
+    @property
     def rms(self) -> float:
         """Over all markers and frames, metres."""
         return float(np.sqrt(np.nanmean(self.marker_error**2)))

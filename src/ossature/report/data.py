@@ -167,6 +167,8 @@ class ReportData(msgspec.Struct, frozen=True, kw_only=True):
     poses: Poses | None = None
     points: Packed | None = None
     """(n_shown, n_markers, 3)"""
+    cloud: str = "markers"
+    """What the points are: ``markers``, ``joints`` or ``sensors``."""
     figure: Figure | None = None
     ground: Ground = Ground()
     residuals: list[Residuals] = []

@@ -80,7 +80,7 @@ async function fill(
   };
   add("floor", "floor", new FloorLayer(data.ground, reach(sources, frames)));
   const markers = cloud === null ? null : new MarkerLayer(cloud);
-  if (markers) add("markers", "markers", markers);
+  if (markers) add("markers", data.cloud, markers);
   if (poses) {
     const { bodies, spans, ground, stride } = data;
     const skeleton = new SkeletonLayer(bodies, poses);

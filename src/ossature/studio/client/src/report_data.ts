@@ -146,6 +146,8 @@ export interface ReportData {
   poses: Poses | null;
   /** (n_shown, n_markers, 3) */
   points: Packed | null;
+  /** What the points are: ``markers``, ``joints`` or ``sensors``. */
+  cloud: string;
   figure: Figure | null;
   ground: Ground;
   residuals: Residuals[];
