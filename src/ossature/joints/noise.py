@@ -37,10 +37,15 @@ class PoseNoise:
 
 def estimate_noise(bodies: Bodies) -> PoseNoise:
     """White noise of each body from its own trajectory; equal in all directions."""
-    position = _scale(np.diff(bodies.positions, n=ORDER, axis=0))
+    position = white_noise(bodies.positions)
     steps = quat.log(quat.between(bodies.rotations[:-1], bodies.rotations[1:]))
     angle = _scale(np.diff(steps, n=ORDER - 1, axis=0))
     return PoseNoise(position, angle[:, None, None] ** 2 * np.eye(3))
+
+
+def white_noise(paths: Array) -> Array:
+    """(n_points,) standard deviation per axis of the noise on paths (n_frames, n_points, 3)."""
+    return _scale(np.diff(paths, n=ORDER, axis=0))
 
 
 def known_noise(n_bodies: int, position: float, angle: float) -> PoseNoise:

@@ -12,6 +12,7 @@ from ossature.errors import BadValue, NotEnoughData
 from ossature.formats import read
 from ossature.maths import quat
 from ossature.pipeline.corrections import Corrections
+from ossature.pipeline.mapping_notes import far_off, left_out, off_by_itself, settled_notes
 from ossature.pipeline.take import Progress, Solved, SolveOptions, Stopwatch, solve
 from ossature.pose.attach import (
     Attachments,
@@ -38,25 +39,21 @@ from ossature.pose.equilibrium import (
 )
 from ossature.pose.frames import PoseResult
 from ossature.pose.masses import body_masses
-from ossature.pose.pairing import without_partner
 from ossature.pose.pins import (
     Keep,
     Pins,
     pin_holds,
     pin_keeps,
-    slide_and_depth,
     stand,
     with_pins,
 )
-from ossature.pose.retarget import alike, carry_poses, points_of, pose_points, proportions
+from ossature.pose.retarget import alike, carry_poses, points_of, pose_points
 from ossature.values import Marker, Motion, Recording, Skeleton, Take
 from ossature.values.arrays import Array
 
 FOLLOW = ("auto", "markers", "poses")
 MODES = ("equilibrium", "dynamics")
 """How the model is brought to rest."""
-FAR_OFF = 2.0
-"""Times their distance on the performer's own bones at which a user is told of the markers'."""
 FEET = ("left_foot", "right_foot")
 FIGURE = "figure"
 """In place of a skeleton: the average figure, as tall as the performer."""
@@ -105,18 +102,18 @@ def map_to(
     solving: SolveOptions | None = None,
     progress: Progress = lambda saying: None,
 ) -> Solved:
-    """Move a given skeleton by a recording's markers.
+    """Move a given skeleton by a recording's markers, or by the poses of another's motion.
 
     Parameters
     ----------
     source
-        A recording with markers.
+        A recording with markers, or a motion without.
     skeleton
         The character, or ``figure`` for the average one. Where it carries the recording's markers
         they are used; otherwise the performer is calibrated first and the markers are carried
-        over, part by part.
+        over, part by part. Of a motion the poses are, on a path scaled to the character's legs.
     subject
-        Whose markers, where the recording has several subjects'.
+        Whose markers or motion, where the source has several subjects'.
     solving
         How the performer is calibrated.
     """
@@ -124,21 +121,16 @@ def map_to(
     with watch.stage("read", "reading"):
         take = source if isinstance(source, Take) else read(source)
         character = None if skeleton == FIGURE else _character(skeleton)
-    if not take.recordings and (take.motions or take.compacts):
+    if not take.recordings:
         with watch.stage("attach", "carrying the poses to the character"):
-            job = _lead(take.motion(subject), character, options)
+            job = _lead(_motion_of(take, subject), character, options)
         return _mapped(job, options, watch)
     recording = take.recording(subject).markers()
     if character is not None and _carries(character, recording):
         with watch.stage("clean", "looking for swapped labels and spikes"):
             recording = remove_spikes(repair_swaps(recording, find_swaps(recording)))
-        own = own_attachments(character, recording.names)
-        points = _corrected(own, character, options.corrections)
-        if options.corrections.keeps:
-            raise BadValue("[[keeps]] are for another character; here markers lead every part")
-        targets = _targets(recording, points)
-        check_size(character, points, targets)
-        job = _Job(recording, points.on(character), points, targets)
+        mapped = _mapped(_own_markers(recording, character, options), options, watch)
+        notes = off_by_itself(mapped)
     else:
         performer = solve(Take(recordings=(recording,)), options=solving, progress=progress)[0]
         watch.seconds.update(performer.seconds)
@@ -147,8 +139,8 @@ def map_to(
                 character = average_figure(options.height or estimated_height(performer.skeleton))
             job = _attach(performer, character, options)
         mapped = _mapped(job, options, watch)
-        return replace(mapped, warnings=(*_far_off(mapped, performer, options), *mapped.warnings))
-    return _mapped(job, options, watch)
+        notes = far_off(mapped, performer, options.corrections.bodies)
+    return replace(mapped, warnings=(*notes, *mapped.warnings))
 
 
 def fix_feet(
@@ -171,6 +163,15 @@ def _character(source: str | Path | Take | Skeleton) -> Skeleton:
     if isinstance(source, Skeleton):
         return source
     return (source if isinstance(source, Take) else read(source)).skeleton()
+
+
+def _motion_of(take: Take, subject: str | None) -> Motion:
+    if not take.motions and not take.compacts:
+        held = " and ".join(take.kinds) or "nothing"
+        raise NotEnoughData(
+            f"the file holds {held}, but neither markers nor a motion that could move a character"
+        )
+    return take.motion(subject)
 
 
 def _carries(character: Skeleton, recording: Recording) -> bool:
@@ -209,6 +210,17 @@ class _Job:
         if self.led and self.start is not None:
             return self.start[0]
         return np.stack([body.joint.rest for body in self.character.bodies])
+
+
+def _own_markers(recording: Recording, character: Skeleton, options: MapOptions) -> _Job:
+    """The markers that the character carries itself."""
+    if options.corrections.keeps:
+        raise BadValue("[[keeps]] are for another character; here markers lead every part")
+    own = own_attachments(character, recording.names)
+    points = _corrected(own, character, options.corrections)
+    targets = _targets(recording, points)
+    check_size(character, points, targets)
+    return _Job(recording, points.on(character), points, targets)
 
 
 def _attach(performer: Solved, character: Skeleton, options: MapOptions) -> _Job:
@@ -254,7 +266,7 @@ def _lead(motion: Motion, character: Skeleton | None, options: MapOptions) -> _J
     other = figure_at_rest(character, said.bodies)
     size_ratio(one, other)
     led = _led_like(one, other, motion, said.keeps)
-    return replace(led, notes=_left_out(*without_partner(one, other)))
+    return replace(led, notes=left_out(one, other))
 
 
 def _led_like(one: Figure, other: Figure, motion: Motion, keeps: Sequence[Keep]) -> _Job:
@@ -304,21 +316,6 @@ def _led_by(motion: Motion, subject: str) -> _Job:
     shown = replace(skeleton, bodies=tuple(bodies))
     start = np.array(motion.rotations), np.array(motion.root)
     return _Job(recording, shown, points, points_of(motion, points), start, led=True)
-
-
-def _left_out(still: list[str], left: list[str]) -> tuple[str, ...]:
-    """Notes on bodies that have no partner."""
-    notes = []
-    if still:
-        notes.append(f"the motion has nothing that moves {_some(still)}; they stay as at rest")
-    if left:
-        notes.append(f"the character has no {_some(left)}; their motion is left out")
-    return tuple(notes)
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - 6} more" if len(names) > 6 else ""
-    return f"{', '.join(names[:6])}{more}"
 
 
 def _corrected(points: Attachments, character: Skeleton, said: Corrections) -> Attachments:
@@ -373,7 +370,7 @@ def _mapped(job: _Job, options: MapOptions, watch: Stopwatch) -> Solved:
             poses = equilibrium(pulls, (motion.rotations, motion.root))
             motion = _as_motion(recording, motion.skeleton, poses)
     errors = marker_errors(recording, motion)
-    said = (*job.notes, *_said(motion, standing, int((~holds).sum())))
+    said = (*job.notes, *settled_notes(motion, standing, int((~holds).sum())))
     return Solved(
         recording, motion, errors, job.marker_set, said, dict(watch.seconds), standing.contacts()
     )
@@ -417,47 +414,6 @@ def _pinned(pulls: Pulls, motion: Motion, standing: Standing, hands: tuple[Pins,
     if standing.plants:
         return stand(pulls, standing, motion, hands)
     return with_pins(pulls, *hands) if hands else pulls
-
-
-def _said(motion: Motion, standing: Standing, released: int) -> tuple[str, ...]:
-    """What a user should know."""
-    said = []
-    if released:
-        said.append(f"{released} marker samples were too far off and have let go")
-    if standing.plants:
-        slide, depth = slide_and_depth(motion, standing)
-        said.append(
-            f"planted soles slide {1e3 * slide:.2f} mm rms, at most {1e3 * max(depth, 0.0):.2f} mm "
-            "below the ground"
-        )
-    if free := _unbounded(motion.skeleton):
-        said.append(f"ranges of Euler angles are not enforced: {_some(free)}")
-    return tuple(said)
-
-
-def _far_off(mapped: Solved, performer: Solved, options: MapOptions) -> tuple[str, ...]:
-    """A note where the markers are much farther off than on the performer's own bones."""
-    if mapped.rms < FAR_OFF * performer.rms:
-        return ()
-    one = figure_at_rest(performer.skeleton)
-    other = figure_at_rest(mapped.skeleton, options.corrections.bodies)
-    ratios = proportions(one, other)
-    worst = max(ratios, key=lambda name: abs(np.log(ratios[name])))
-    return (
-        f"markers are {1e3 * mapped.rms:.1f} mm rms off, on the performer's own bones "
-        f"{1e3 * performer.rms:.1f} mm: the character has other proportions, most of all "
-        f"{worst}, {ratios[worst]:.2f} times the performer's",
-    )
-
-
-def _unbounded(skeleton: Skeleton) -> list[str]:
-    """Bodies whose joints have ranges of Euler angles, and no other limits."""
-    limits = [(body.name, body.joint.limits) for body in skeleton.bodies]
-    return [
-        name
-        for name, each in limits
-        if each is not None and each.euler and each.hinge is None and each.cone is None
-    ]
 
 
 def _masses(character: Skeleton, options: MapOptions) -> Array:

@@ -38,6 +38,8 @@ TOUCH, ROLL = 0.004, 0.6
 touches it."""
 THROUGH, SELDOM = 0.02, 0.1
 """Where soles are deeper than this, metres, in a greater share of frames, there is no ground."""
+ELSEWHERE = 0.25
+"""Where a greater share of plants is on something else, there is no ground either."""
 ONE_PLACE = 0.008
 """Metres rms about its middle that a standing point may wander."""
 BURST = 3.0
@@ -175,9 +177,19 @@ def find_standing(motion: Motion, soles: Sequence[Sole], like: Standing | None =
     soles = _level(motion, soles, plants, ground)
     paths = np.concatenate([sole_paths(motion, sole) for sole in soles], axis=1)
     deep = (ground.height(paths) - paths[..., 2]).max(axis=1) > THROUGH
-    solid = bool(deep.mean() < SELDOM) and (like is None or like.ground.solid)
-    ground = replace(ground, solid=solid)
+    solid = bool(deep.mean() < SELDOM) and _agree(plants, ground)
+    ground = replace(ground, solid=solid and (like is None or like.ground.solid))
     return Standing(soles, tuple(plants), ground, _touching(motion, soles, plants, ground))
+
+
+def _agree(plants: Sequence[Plant], ground: Ground) -> bool:
+    """Whether nearly every point stands as high above the ground as it usually does."""
+    above: dict[tuple[str, int], list[float]] = {}
+    for plant in plants:
+        height = plant.place[2] - float(ground.height(np.array(plant.place)))
+        above.setdefault((plant.body, plant.point), []).append(height)
+    off = [abs(height - np.median(each)) for each in above.values() for height in each]
+    return bool(np.mean(np.array([*off, 0.0]) > OUTSIDE) < ELSEWHERE)
 
 
 def _touching(
