@@ -1,9 +1,11 @@
 """The command line: exit codes, one line per error, JSON, and a quick start."""
 
 import json
+import re
 import subprocess
 import sys
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -32,6 +34,16 @@ def test_every_verb_has_help_with_an_example(verb):
     result = CliRunner().invoke(ossature, [verb, "--help"])
     assert result.exit_code == 0
     assert f"Example: ossature {verb}" in result.output
+
+
+def test_help_names_no_option_that_does_not_exist():
+    verbs = [ossature.get_command(click.Context(ossature), verb) for verb in VERBS]
+    known = {word for verb in verbs if verb for one in verb.params for word in one.opts}
+    for verb in verbs:
+        assert verb is not None
+        said = [verb.help, *(getattr(one, "help", None) for one in verb.params)]
+        named = re.findall(r"(?<!\S)--[a-z-]+", " ".join(filter(None, said)))
+        assert set(named) <= known, verb.name
 
 
 def test_help_lists_every_verb_and_loads_no_arrays():
@@ -131,6 +143,7 @@ def test_info_knows_the_formats(command):
     assert code == 0 and facts["ossature"] and "numpy" in facts["packages"]
     assert "reads and writes markers" in facts["formats"]["TRC"]
     assert "TRC" in command("info")[1]
+    assert facts["marker_sets"]["CMU 41"] == 41 and "'CMU 41'" in command("info")[1]
 
 
 def test_folder_that_cannot_be_written_is_refused_before_the_work(command, tmp_path, rng):

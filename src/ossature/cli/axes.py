@@ -9,7 +9,7 @@ from ossature.cli import options
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, path_type=Path))
-@options.output("skeleton.json, summary.json and the compact motion")
+@options.output("skeleton.json, summary.json, the compact motion and report.html")
 @options.subject()
 @click.option(
     "--method",
@@ -23,14 +23,14 @@ from ossature.cli import options
     type=click.Choice(["orientations", "points"]),
     default="orientations",
     show_default=True,
-    help="points: only joint positions were measured.",
+    help="What to trust in FILE; points: only its joint positions were measured.",
 )
 @click.option(
     "--formats",
     default="csv",
     show_default=True,
     metavar="LIST",
-    help="Of the compact motion: csv, oss, parquet; other endings get the motion made of it.",
+    help="Of the compact motion: csv, oss, parquet; others, as bvh, get the poses made of it.",
 )
 @click.option(
     "--clean",

@@ -18,7 +18,8 @@ import click
 def convert(source: Path, target: Path, unit: str | None, up: str | None, only: str | None) -> None:
     """Turn SOURCE into TARGET; the ending of TARGET picks the format.
 
-    Coordinates stay as they are in SOURCE unless the format or an option asks otherwise.
+    SOURCE is anything that inspect reads; ossature info lists the formats. Coordinates stay as they
+    are in SOURCE unless the format or an option asks otherwise.
 
     Example: ossature convert walk.c3d walk.trc
     """

@@ -19,6 +19,7 @@ def demo(output: Path, seed: int) -> None:
     """Generate a performance whose truth is known, solve it, and say how close it came.
 
     A human walks and exercises every joint, with noise, sliding skin, gaps and swapped labels.
+    Writes take.c3d, truth.bvh, and rig, motion and report as solve does.
 
     Example: ossature demo -o demo
     """

@@ -19,7 +19,12 @@ from ossature.cli import options
 )
 @click.option("--lengths", type=options.FILE, help="Skeleton file whose lengths are kept.")
 @options.subject("joints")
-@click.option("--noise", metavar="MM", type=click.FloatRange(min=0.0), help="Noise of the joints.")
+@click.option(
+    "--noise",
+    metavar="MM",
+    type=click.FloatRange(min=0.0),
+    help="Noise of the joint positions, to correct the lengths by.  [default: estimated]",
+)
 @click.option(
     "--debias/--least-squares",
     default=True,

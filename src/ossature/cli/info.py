@@ -9,7 +9,7 @@ import click
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print facts as JSON.")
 def info(*, as_json: bool) -> None:
-    """Versions, formats, and which optional parts are installed.
+    """Versions, formats, marker sets, and which optional parts are installed.
 
     Example: ossature info
     """
@@ -23,6 +23,7 @@ def info(*, as_json: bool) -> None:
             extra: {name: _installed(name) for name in _extra(extra)} for extra in _extras()
         },
         "formats": _formats(),
+        "marker_sets": _marker_sets(),
     }
     if as_json:
         click.echo(msgspec.json.encode(facts).decode())
@@ -38,6 +39,8 @@ def info(*, as_json: bool) -> None:
         click.echo(f"extra {extra:10} {state}")
     for name, able in facts["formats"].items():
         click.echo(f"format {name:14} {able}")
+    for name, n in facts["marker_sets"].items():
+        click.echo(f"marker set {name!r:28} {n} markers")
 
 
 def _core() -> list[str]:
@@ -80,3 +83,9 @@ def _formats() -> dict[str, str]:
         return f"{' and '.join(verbs)} {', '.join(sorted(form.holds))} ({', '.join(form.suffixes)})"
 
     return {form.name: able(form) for form in FORMATS}
+
+
+def _marker_sets() -> dict[str, int]:
+    from ossature.calibrate.marker_sets import known_sets
+
+    return {each.name: len(each.markers) for each in known_sets()}

@@ -12,6 +12,8 @@ import click
 def inspect(file: Path, *, as_json: bool) -> None:
     """Say what is in FILE: kind, counts, rate, units, up axis, gaps, subjects, problems.
 
+    FILE may have any format that ossature info lists as read.
+
     Example: ossature inspect walk.c3d
     """
     from ossature.formats import read

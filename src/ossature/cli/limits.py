@@ -24,13 +24,13 @@ from ossature.cli import options
     type=click.FloatRange(min=0.0),
     default=0.5,
     show_default=True,
-    help="Spread that is never one.",
+    help="Spread below which nothing counts as movement.",
 )
 @click.option(
     "--samples",
     metavar="N",
     type=click.IntRange(min=4),
-    help="Per motion.  [default: 50 a second]",
+    help="Poses looked at in each motion.  [default: 50 a second]",
 )
 @click.option(
     "--quantile", default=1.0, show_default=True, help="Share of the samples that limits keep."
@@ -59,7 +59,9 @@ from ossature.cli import options
     type=options.FILE,
     help="A limits.toml, changed by hand, whose values replace those found.",
 )
-@click.option("--exclude", metavar="FIRST:LAST", multiple=True, help="Frames to leave out.")
+@click.option(
+    "--exclude", metavar="FIRST:LAST", multiple=True, help="Frames to leave out, may be repeated."
+)
 @options.subject()
 @options.as_json
 def limits(
@@ -82,7 +84,8 @@ def limits(
 ) -> None:
     """Types and limits of the joints of the moving skeleton in FILES.
 
-    Several FILES of one skeleton are judged together.
+    FILES hold motions: BVH, ASF/AMC, GLB, or what solve has written; several of one skeleton are
+    judged together.
 
     Example: ossature limits walk.amc run.amc -o rig --margin 5
     """

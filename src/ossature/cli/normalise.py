@@ -9,7 +9,7 @@ from ossature.cli import options
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, path_type=Path))
-@options.output("skeleton.json, summary.json and the normalised rig")
+@options.output("skeleton.json, summary.json, the normalised rig and report.html")
 @options.subject()
 @click.option(
     "--formats",

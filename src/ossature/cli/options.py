@@ -28,9 +28,13 @@ marker_set = click.option(
     default="auto",
     show_default=True,
     metavar="SET",
-    help="Marker set: auto, none (by motion alone), or a name.",
+    help="Marker set: auto, none (by motion alone), or one that ossature info lists.",
 )
-own_set = click.option("--own-set", type=FILE, help="Your own marker set, a TOML file.")
+own_set = click.option(
+    "--own-set",
+    type=FILE,
+    help='Your own marker set: a TOML file, a table [markers] of lines LASI = "left_asis".',
+)
 more_formats = click.option(
     "--formats", default="", metavar="LIST", help="More motion files, such as amc,oss."
 )

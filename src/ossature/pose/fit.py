@@ -255,5 +255,5 @@ def _warnings(tree: JointTree, found: LengthFit) -> tuple[str, ...]:
         said.append(f"{len(found.unsettled)} frames had not settled when their iterations ran out")
     if found.doubtful:
         names = ", ".join(tree.names[joint] for joint in found.doubtful)
-        said.append(f"shorter than their noise, length as seen: {names}; give their lengths")
+        said.append(f"shorter than their noise, length as seen: {names}; give --lengths")
     return tuple(said)
