@@ -17,11 +17,14 @@ from ossature.cli import options
 @click.option(
     "--limits",
     type=options.FILE,
-    help="The same, and keep its joints within their limits: skeleton.json of ossature limits.",
+    help="As --skeleton, and keep joints within its limits: skeleton.json of ossature limits.",
 )
 @click.option("--passport", type=options.FILE, help="A performer known before: passport.json.")
 @click.option(
-    "--static", type=options.FILE, multiple=True, help="Take that only helps to calibrate."
+    "--static",
+    type=options.FILE,
+    multiple=True,
+    help="Take that only helps to calibrate, may be repeated.",
 )
 @click.option("--subject", metavar="NAME", help="Solve only this one, where a file holds several.")
 @click.option("--measured", type=options.FILE, help="Lengths measured by hand: a CSV of limb,cm.")
