@@ -13,7 +13,7 @@ LEAST = 0.012
 """Metres by which a misplaced marker is further off than usual."""
 STRAYED = 0.04
 """Metres by which a marker counts as misplaced even where no other belongs. A choice, no gap in
-what is seen: skin was 0.012 to 0.03 off in a real walk, drop jump and squats, but in a vigorous take
+what is seen: skin was 0.012 to 0.03 off in a real walk, drop jump and squats; in a vigorous take
 distances run on from there to 0.1."""
 
 
