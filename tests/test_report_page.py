@@ -16,6 +16,7 @@ from ossature.values import Recording, Take
 pytest_plugins = ["browser"]
 
 READY = "body[data-ready]"
+FEET = ("left_foot", "right_foot")
 GREEN = """async (png) => {
   const picture = new Image();
   picture.src = "data:image/png;base64," + png;
@@ -126,6 +127,17 @@ def test_slider_and_lanes_scrub(report):
     page.mouse.move(box["x"] + 0.75 * box["width"], box["y"] + box["height"] / 2)
     page.mouse.up()
     assert frame_of(page) == pytest.approx(0.75 * n_frames, abs=3)
+
+
+def test_each_foot_has_its_own_lane(report, folder):
+    contacts = json.loads((folder / "summary.json").read_text())["contacts"]
+    counts = {body: sum(one["body"] == body for one in contacts) for body in FEET}
+    labels = report.page.locator(".lane-labels span").all_inner_texts()
+    assert all(counts.values())
+    assert labels[:2] == [f"{body.replace('_', ' ')} {n}" for body, n in counts.items()]
+    marks = report.page.locator(".lanes .kind-contact")
+    heights = marks.evaluate_all("all => all.map(mark => mark.getAttribute('y'))")
+    assert sorted(heights.count(y) for y in set(heights)) == sorted(counts.values())
 
 
 def test_f_brings_everything_back_into_view(report):

@@ -163,7 +163,8 @@ def check_with_command_line(folder: Path) -> None:
         ],
     )
     assert told.exit_code == 0, told.output
-    for name in ("skeleton.json", "motion.bvh", "motion.glb", "motion.amc", "motion.asf"):
+    motions = ("motion.bvh", "motion.glb", "motion.amc", "motion.asf")
+    for name in ("skeleton.json", "passport.json", *motions):
         one, other = folder / "walk-rig" / name, folder / "cli" / name
         assert one.read_bytes() == other.read_bytes(), name
     summaries = [
@@ -442,7 +443,8 @@ def test_a_motion_is_posed_and_exported_without_markers(tmp_path):
         target = array(client_of(studio), studio, "joints")[30, names.index("left_hand")] + 0.02
         page.edit(edit="pose", frame=30, targets={"left_hand": target.tolist()})
         page.send(type="export")
-        page.hear("exported")
+        exported = page.hear("exported")["files"]
+    assert "passport.json" not in [file["name"] for file in exported]
     posed = read(tmp_path / "walk-rig" / "motion.bvh").motion()
     # BVH carries six decimals of degrees and metres
     np.testing.assert_allclose(posed.world()[1][30, names.index("left_hand")], target, atol=1e-4)

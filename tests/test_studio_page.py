@@ -177,6 +177,39 @@ def test_reloading_keeps_everything(window):
     assert page.get_by_role("button", name="Solve again").is_visible()
 
 
+def test_the_camera_goes_along_unless_it_is_told_not_to(window):
+    page = window.page
+    page.keyboard.press("Home")
+    start, away = looked_at(page)
+    page.keyboard.press("End")
+    page.wait_for_function(ROOT_IS_THERE)
+    end, still_away = looked_at(page)
+    walked = np.hypot(*np.subtract(end, start))
+    assert walked > 0.3  # by the performer
+    np.testing.assert_allclose(still_away, away, atol=1e-3)
+    page.get_by_label("follow").uncheck()
+    page.keyboard.press("Home")
+    page.wait_for_function(ROOT_IS_THERE)
+    _, left_behind = looked_at(page)
+    assert np.hypot(*np.subtract(left_behind, away)) == pytest.approx(walked, abs=1e-3)
+    page.get_by_label("follow").check()
+    page.evaluate("() => window.ossatureStudio.view.lookAtAll()")
+
+
+ROOT_IS_THERE = """() => { const {view} = window.ossatureStudio;
+  return view.poses.place(view.frame, 0, view.stage.controls.target.clone()) }"""
+
+
+def looked_at(page) -> tuple[list[float], list[float]]:
+    """Where the root is on the floor, and how far from it the camera looks."""
+    root, target = page.evaluate(
+        "() => { const {view} = window.ossatureStudio, {target} = view.stage.controls;"
+        " const root = target.clone(); view.poses.place(view.frame, 0, root);"
+        " return [[root.x, root.y], [target.x, target.y]] }"
+    )
+    return root, np.subtract(target, root).tolist()
+
+
 def test_two_pages_see_each_others_edits(window, visit, address):
     page, other = window.page, visit(address).page
     other.wait_for_selector(READY)

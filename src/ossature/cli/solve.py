@@ -67,7 +67,7 @@ def solve(
     from ossature import pipeline
     from ossature.formats import read
     from ossature.formats.measured import read_measured
-    from ossature.formats.passport_json import read_passport, write_passport
+    from ossature.formats.passport_json import read_passport
 
     if limits is not None and skeleton is not None:
         raise click.UsageError("--limits brings its own skeleton: leave out --skeleton")
@@ -96,10 +96,7 @@ def solve(
         folder = output if len(solved) == 1 else output / name
         pipeline.deliver(one, folder, formats=endings, unit=unit, up=up, measured=lengths)
         _say(one, folder, as_json=as_json)
-    passports = pipeline.passports_of(solved, files)
-    for subject, each in passports.items():
-        folder = output if len(passports) == 1 else output / subject
-        write_passport(folder / "passport.json", each)
+    pipeline.write_passports(solved, files, output)
 
 
 def _say(solved, folder: Path, *, as_json: bool) -> None:

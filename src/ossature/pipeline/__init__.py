@@ -3,7 +3,7 @@
 from ossature.pipeline.deliver import deliver, summary_of
 from ossature.pipeline.edited import solve_edited
 from ossature.pipeline.mapping import MapOptions, map_to
-from ossature.pipeline.passport import passports_of
+from ossature.pipeline.passport import passports_of, write_passports
 from ossature.pipeline.take import (
     Solved,
     SolveOptions,
@@ -26,4 +26,5 @@ __all__ = [
     "solve",
     "solve_edited",
     "summary_of",
+    "write_passports",
 ]

@@ -11,6 +11,7 @@ import numpy as np
 import ossature
 from ossature.anatomy.limits import limits
 from ossature.errors import NotEnoughData
+from ossature.formats.passport_json import write_passport
 from ossature.pipeline.take import Solved
 from ossature.values import Joint, Motion, Recording, Skeleton
 from ossature.values.passport import Origin, Passport
@@ -36,6 +37,14 @@ def passports_of(solved: Sequence[Solved], files: Sequence[Path] = ()) -> dict[s
         for name, takes in subjects.items()
         if all(one.findings is None or one.findings.anew for one in takes)
     }
+
+
+def write_passports(solved: Sequence[Solved], files: Sequence[Path], folder: Path) -> None:
+    """A passport.json for every subject of ``passports_of``; of several each in its own folder."""
+    passports = passports_of(solved, files)
+    for subject, each in passports.items():
+        place = folder if len(passports) == 1 else folder / subject
+        write_passport(place / "passport.json", each)
 
 
 def _of_takes(takes: Sequence[Solved], paths: dict[str, Path]) -> Passport:

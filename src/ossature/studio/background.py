@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 import msgspec
 
 from ossature.errors import BadValue, OssatureError
-from ossature.pipeline import deliver
+from ossature.pipeline import deliver, write_passports
 from ossature.studio import stages, telling
 from ossature.studio.hub import Hub
 from ossature.studio.messages import (
@@ -200,6 +200,8 @@ class Background:
         job.say("writing")
         done = await asyncio.to_thread(stages.finished, found, shot)
         await asyncio.to_thread(deliver, done, folder, formats=formats)
+        if shot.recording is not None and shot.character is None:
+            await asyncio.to_thread(write_passports, [done], [take.path], folder)
         self._exported = key
         files = tuple(
             ExportedFile(file.name, f"/api/export/{_url_name(file)}", file.stat().st_size)
@@ -238,4 +240,5 @@ def _settings(message: Run, now: Settings) -> Settings:
 
 
 def _url_name(file: Path) -> str:
-    return file.stem if file.stem in ("skeleton", "summary", "report") else file.suffix.lstrip(".")
+    named = ("skeleton", "summary", "report", "passport")
+    return file.stem if file.stem in named else file.suffix.lstrip(".")

@@ -29,7 +29,7 @@ is a ``Character``.
 ``POST /api/open?token=…&path=…`` opens as ``Open`` does. ``POST /api/upload?token=…&name=…`` (body:
 the file) stores a dropped file in the folder and opens it. ``GET /api/export/{format}?token=…``
 downloads one file of the export: an ending such as ``bvh`` or ``glb``, or ``skeleton``,
-``summary``, ``report``, ``edits``.
+``summary``, ``report``, ``passport``, ``edits``.
 """
 
 from typing import Any, Literal

@@ -156,6 +156,7 @@ class Studio:
                 "skeleton": "skeleton.json",
                 "summary": "summary.json",
                 "report": "report.html",
+                "passport": "passport.json",
             }
             known = self.desk.welcome().formats
             if wanted not in names and wanted not in known:

@@ -1,4 +1,4 @@
-// What happened when: one lane for each kind of event, above it the slider.
+// What happened when: one lane for each kind of event and for each foot, above it the slider.
 
 import { button, drawn, element } from "../dom";
 import type { Player } from "../player";
@@ -33,11 +33,31 @@ export interface TimelineOptions {
 export function timeline(player: Player, options: TimelineOptions): HTMLElement {
   const made = element("div", "", "timeline");
   made.append(transport(player, options));
-  const kinds = Object.keys(KINDS).filter((kind) => options.spans.some((s) => s.kind === kind));
-  if (kinds.length > 0) {
-    made.append(lanes(player, options, kinds), eventList(player, options));
+  const rows = lanesOf(options.spans);
+  if (rows.length > 0) {
+    made.append(lanes(player, options, rows), eventList(player, options));
   }
   return made;
+}
+
+interface Lane {
+  kind: string;
+  label: string;
+  spans: Span[];
+}
+
+/** A lane for each kind; feet stand at the same time, so each body on the ground has its own. */
+function lanesOf(spans: Span[]): Lane[] {
+  return Object.entries(KINDS).flatMap(([kind, name]) => {
+    const own = spans.filter((span) => span.kind === kind);
+    if (own.length === 0) return [];
+    if (kind !== "contact") return [{ kind, label: name, spans: own }];
+    return [...new Set(own.map(({ what }) => what))].sort().map((what) => ({
+      kind,
+      label: what.replace(" on the ground", "").replaceAll("_", " "),
+      spans: own.filter((span) => span.what === what),
+    }));
+  });
 }
 
 function transport(player: Player, { stride, rate }: TimelineOptions): HTMLElement {
@@ -79,21 +99,20 @@ export function speedChoice(player: Player): HTMLSelectElement {
   return made;
 }
 
-function lanes(player: Player, options: TimelineOptions, kinds: string[]): HTMLElement {
+function lanes(player: Player, options: TimelineOptions, rows: Lane[]): HTMLElement {
   const made = element("div", "", "lanes");
   const labels = element("div", "", "lane-labels");
-  const { frames, spans, stride } = options;
-  const height = kinds.length * LANE;
+  const { frames, stride } = options;
+  const height = rows.length * LANE;
   const chart = drawn("svg", {
     viewBox: `0 0 1000 ${height}`,
     preserveAspectRatio: "none",
     height,
     role: "img",
-    "aria-label": `Events over time: ${kinds.map((kind) => KINDS[kind]).join(", ")}`,
+    "aria-label": `Events over time: ${rows.map(({ label }) => label).join(", ")}`,
   });
-  kinds.forEach((kind, lane) => {
-    const own = spans.filter((span) => span.kind === kind);
-    labels.append(element("span", `${KINDS[kind]} ${own.length}`));
+  rows.forEach(({ kind, label, spans: own }, lane) => {
+    labels.append(element("span", `${label} ${own.length}`));
     if (own.length > NAMED) chart.append(outline(kind, own, lane, frames));
     else chart.append(...own.map((span) => mark(span, lane, frames)));
   });

@@ -145,8 +145,9 @@ export class View {
   setFollow(on: boolean): void {
     const centre = (frame: number, out: THREE.Vector3) => {
       const box = this.bounds(frame);
-      box.getCenter(out);
-      return !box.isEmpty();
+      if (!this.poses?.place(frame, 0, out)) box.getCenter(out);
+      // along the floor only: the picture should not bob with every step
+      return !box.isEmpty() && Number.isFinite(out.setZ(0).x);
     };
     this.stage.follow = on ? centre : null;
     this.show(this.frame);
@@ -258,13 +259,18 @@ export class View {
   }
 
   private drag(event: PointerEvent, handle: Handle, start: THREE.Vector3): void {
+    const along = this.stage.follow;
+    this.stage.follow = null; // a camera that went with a pulled body would pull it further
     follow(
       event,
       (move) => {
         handle.drag(this.ray(move), start);
         this.show(this.frame);
       },
-      (end) => (end === null ? handle.cancel() : handle.drop()),
+      (end) => {
+        this.stage.follow = along;
+        return end === null ? handle.cancel() : handle.drop();
+      },
     );
   }
 

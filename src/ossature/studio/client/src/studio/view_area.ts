@@ -33,6 +33,7 @@ export class ViewArea {
     private readonly actions: ViewActions,
   ) {
     this.view = new View(actions);
+    this.view.setFollow(true);
     this.element.append(this.view.element, this.layers(), this.mode, this.nothing);
     session.on("opened", () => (this.nothing.hidden = true));
     session.on("pose", (pose) =>
@@ -139,7 +140,7 @@ export class ViewArea {
       layer("skeleton"),
       toggle("figure", (on) => both((view) => view.setDressed(on)), false),
       toggle("limits", (on) => this.showLimits(on), false),
-      toggle("follow", (on) => this.view.setFollow(on), false),
+      toggle("follow", (on) => this.view.setFollow(on)),
     );
   }
 
