@@ -16,8 +16,9 @@ from ossature import synth
 from ossature.maths import quat
 from ossature.pipeline.mapping import MapOptions, map_to
 from ossature.pose.attach import figure_at_rest
-from ossature.pose.contacts import find_soles, find_standing
+from ossature.pose.contacts import find_soles, find_standing, sole_paths
 from ossature.pose.pins import slide_and_depth
+from ossature.synth.performers import scaled
 
 SCRIPTS = {"walk": synth.walk, "kicks": synth.kicks}
 
@@ -159,12 +160,58 @@ def largest_turn(motion: oss.Motion, names: list[str]) -> float:
 
 def bends(motion: oss.Motion) -> np.ndarray:
     """(n_frames, 4) degrees by which knees and elbows are not straight."""
-    joints, index, found = motion.world()[1], motion.skeleton.index, []
+    parts, joints, found = figure_at_rest(motion.skeleton).parts, motion.world()[1], []
     for limb in (("thigh", "shin", "foot"), ("upper_arm", "forearm", "hand")):
         for side in ("left", "right"):
-            upper, middle, lower = (joints[:, index(f"{side}_{part}")] for part in limb)
+            bodies = [motion.skeleton.index(parts[f"{side}_{part}"]) for part in limb]
+            upper, middle, lower = (joints[:, body] for body in bodies)
             found.append(quat.angle(quat.shortest(middle - upper, lower - middle)))
     return np.degrees(np.stack(found, axis=-1))
+
+
+def motion() -> None:
+    """Finished motions onto other characters."""
+    print("| from → onto | knees and elbows off, ° rms (worst) | slide, mm a frame, 95 % | own |")
+    walk, data = synth.act(synth.human(), synth.walk(3.0), seed=4).motion, Path(os.environ["DATA"])
+    recorded = oss.read(data / "cmu-02" / "02_01.amc").motion()
+    on_character("walk → its own skeleton", walk, synth.human())
+    for size in (1.3, 0.7):
+        on_character(f"→ {size} times", walk, grown(size, size))
+    on_character("→ average figure", walk, "figure")
+    on_character("→ thighs 1.15, shins 0.9", walk, grown(1.15, 0.9, 1.0))
+    on_character("CMU 02_01 → its own skeleton", recorded, recorded.skeleton)
+    for file in ("cmu-01/01.asf", "bvhtoolbox/test_freebvh.bvh"):
+        on_character(f"→ {file}", recorded, data / file)
+
+
+def grown(thigh: float, shin: float, rest: float | None = None) -> oss.Skeleton:
+    """The synthetic performer with other bones; the rest as the thighs where not given."""
+    sizes, figure = {"thigh": thigh, "shin": shin}, synth.human()
+    usual = thigh if rest is None else rest
+    return scaled(figure, {n: sizes.get(n.rpartition("_")[2], usual) for n in figure.names})
+
+
+def on_character(name: str, source: oss.Motion, character: oss.Skeleton | Path | str) -> None:
+    mapped = map_to(oss.Take(motions=(source,)), character).motion
+    off = np.abs(bends(mapped) - bends(source))
+    slides = [np.quantile(steps(source, each), 0.95) for each in (mapped, source)]
+    print(
+        f"| {name} | {np.sqrt(np.mean(off**2, axis=0)).max():.2f} ({off.max():.2f}) | "
+        f"{slides[0]:.2f} | {slides[1]:.2f} |"
+    )
+
+
+def steps(source: oss.Motion, mapped: oss.Motion) -> np.ndarray:
+    """Millimetres a frame that points of the soles move while the source's stand."""
+    own, other = figure_at_rest(source.skeleton), figure_at_rest(mapped.skeleton)
+    soles = {mapped.skeleton.names[sole.body]: sole for sole in find_soles(other)}
+    feet = {own.parts[part]: other.parts[part] for part in ("left_foot", "right_foot")}
+    found = []
+    for plant in find_standing(source, find_soles(own)).plants:
+        path = sole_paths(mapped, soles[feet[plant.body]])[:, plant.point, :2]
+        stood = path[plant.frames[0] + 1 : plant.frames[1]]
+        found.append(1e3 * np.linalg.norm(np.diff(stood, axis=0), axis=-1))
+    return np.concatenate(found)
 
 
 def long() -> None:
@@ -194,6 +241,7 @@ SECTIONS = {
     "cmu": cmu,
     "gait": gait,
     "figure": figure,
+    "motion": motion,
     "long": long,
 }
 

@@ -160,9 +160,10 @@ def fix_feet(
 
 
 def _character(source: str | Path | Take | Skeleton) -> Skeleton:
-    if isinstance(source, Skeleton):
-        return source
-    return (source if isinstance(source, Take) else read(source)).skeleton()
+    if isinstance(source, str | Path):
+        source = read(source)
+    skeleton = source if isinstance(source, Skeleton) else source.skeleton()
+    return replace(skeleton, events=())  # what happened in the take that it was made from
 
 
 def _motion_of(take: Take, subject: str | None) -> Motion:

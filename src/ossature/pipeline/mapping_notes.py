@@ -50,9 +50,9 @@ def left_out(performer: Figure, character: Figure) -> tuple[str, ...]:
     """Notes on bodies that have no partner."""
     (still, left), notes = without_partner(performer, character), []
     if still:
-        notes.append(f"the motion has nothing that moves {_some(still)}; they stay as at rest")
+        notes.append(f"as at rest, for the motion has no partner for them: {_some(still)}")
     if left:
-        notes.append(f"the character has no {_some(left)}; their motion is left out")
+        notes.append(f"left out, for the character has no partner for them: {_some(left)}")
     return tuple(notes)
 
 
