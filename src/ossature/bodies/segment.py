@@ -4,9 +4,13 @@ Two markers on one body keep their distance. A set of n markers taken as one bod
 misfit, and saves degrees of freedom: apart, its parts would need their own poses. Parts are
 joined, cheapest first, as long as the misfit per degree of freedom saved stays within what the
 markers' own unrest explains. So the number of bodies comes from the data.
+
+Unrest is what skin and joints do, slowly. What changes from one frame to the next is the cameras'
+noise: it is measured there and taken off. A pose that is held says no more than one frame of it.
 """
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from ossature.errors import NotEnoughData
 from ossature.maths.quat import Array
@@ -16,12 +20,21 @@ FRAMES = 600
 """Frames looked at, spread evenly."""
 SHARED = 20
 """Frames two markers must be seen in together to be compared."""
+ENOUGH = 3 * SHARED
+"""Frames of a motion that tell its parts; where fewer differ all are looked at."""
 RARE = 0.02
 """Share of the frames in which a joint must bend to be noticed."""
 RARE_SIGMAS = 2.33
 """Standard deviations that normal noise exceeds in so few frames."""
 STILLEST = 0.002
 """Skin is never steadier than this share of the body's size: 1 mm on a human, 0.1 on a mouse."""
+FOURTH = np.array([1.0, -4.0, 6.0, -4.0, 1.0]) / np.sqrt(70.0)
+"""Fourth difference that leaves the variance of white noise as it is."""
+AWHILE = 0.5
+"""Seconds: who changes nothing for so long holds a pose."""
+HELD = 3.0
+"""A marker moves where its distances have changed by more than this many times their noise: noise
+alone does so in one frame of thirty."""
 UNREST = 3.0
 """Misfit per degree of freedom, in units of the markers' own unrest, up to which parts are one."""
 
@@ -34,8 +47,12 @@ NO_STRUCTURE = 0.1
 
 def segment(recording: Recording) -> tuple[tuple[str, ...], ...]:
     """Groups of markers that move together, largest first; markers hardly seen are left out."""
-    stride = max(1, recording.n_frames // FRAMES)
-    positions = np.where(recording.measured[..., None], recording.positions, np.nan)[::stride]
+    positions = np.where(recording.measured[..., None], recording.positions, np.nan)
+    looked_at = np.arange(0, len(positions), max(1, len(positions) // FRAMES))
+    noise = _noise(positions, looked_at)
+    usual = float(np.median(noise[noise > 0.0])) if noise.any() else 0.0
+    stillest = STILLEST * _size(positions[looked_at])
+    positions = _moving(positions, recording.rate, max(stillest, HELD * usual))
     spread = distance_spread(positions)
     usable = np.isfinite(spread).sum(axis=1) > 1
     if usable.sum() < 2:
@@ -44,11 +61,52 @@ def segment(recording: Recording) -> tuple[tuple[str, ...], ...]:
             "its distance while it moves, so give a longer take, or labels of a known marker set"
         )
     columns = np.flatnonzero(usable)
-    spread, size = spread[np.ix_(columns, columns)], _size(positions[:, columns])
-    _check_structure(spread, size)
-    groups = join_groups(spread, STILLEST * size)
+    spread, noise = spread[np.ix_(columns, columns)], noise[np.ix_(columns, columns)]
+    _check_structure(spread, stillest / STILLEST)
+    # noise below the stillest skin is within what any marker is allowed
+    calm = np.sqrt(np.maximum(spread**2 - np.maximum(noise**2 - stillest**2, 0.0), 0.0))
+    # a variance is known to a share of √(2/n): so much of the noise may be left
+    left_over = usual * (2.0 / len(positions)) ** 0.25
+    groups = join_groups(calm, max(stillest, left_over))
     named = [tuple(recording.names[columns[i]] for i in sorted(group)) for group in groups]
     return tuple(sorted(named, key=lambda group: (-len(group), recording.index(group[0]))))
+
+
+def _noise(positions: Array, frames: np.ndarray) -> Array:
+    """(n_markers, n_markers) standard deviation of each distance's noise, metres.
+
+    From fourth differences over time, in which motion up to a sixth of the frame rate cancels; 0
+    where no five frames in a row show both markers.
+    """
+    frames = frames[(frames > 1) & (frames < len(positions) - 2)]
+    noise = np.zeros((positions.shape[1],) * 2)
+    for first in range(positions.shape[1]):
+        differences = np.zeros((len(frames), positions.shape[1]))
+        for step, share in zip(range(-2, 3), FOURTH, strict=True):
+            there = positions[frames + step]
+            differences += share * np.linalg.norm(there - there[:, first : first + 1], axis=-1)
+        squares = differences**2
+        count = np.isfinite(squares).sum(axis=0)
+        total = np.where(np.isfinite(squares), squares, 0.0).sum(axis=0)
+        noise[first, count > 0] = np.sqrt(total[count > 0] / count[count > 0])
+    return noise
+
+
+def _moving(positions: Array, rate: float, least: float) -> Array:
+    """Up to about ``FRAMES`` frames in which some marker's distances differ, RMS, by ``least``
+    metres from a while before; of all frames where too few do: then nothing else is known."""
+    stride = max(1, len(positions) // (4 * FRAMES))
+    candidates = positions[::stride]
+    lag = max(1, round(AWHILE * rate / stride))
+    moves = np.ones(len(candidates), dtype=bool)
+    for frame in range(lag, len(candidates)):
+        now, then = candidates[frame], candidates[frame - lag]
+        squares = (cdist(now, now) - cdist(then, then)) ** 2
+        count = np.isfinite(squares).sum(axis=0)
+        total = np.where(np.isfinite(squares), squares, 0.0).sum(axis=0)
+        moves[frame] = not count.any() or (total > least**2 * count).any()
+    kept = candidates[moves] if moves.sum() >= ENOUGH else candidates
+    return kept[:: max(1, len(kept) // FRAMES)]
 
 
 def distance_spread(positions: Array) -> Array:

@@ -333,7 +333,7 @@ def _far(names: Sequence[str], errors: Array) -> tuple[str, ...]:
     others = f" and {len(far) - SOME} others" if len(far) > SOME else ""
     return (
         f"far from their place on the rig, rms: {', '.join(told)}{others}; labels exchanged for a "
-        "while, or markers that slipped?",
+        "while, markers that slipped, or a joint that the rig lacks?",
     )
 
 
