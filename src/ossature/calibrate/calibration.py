@@ -154,20 +154,24 @@ def fit_guess(guess: Guess, observed: Array, *, subject: str = "") -> Calibratio
     if not fit.converged:
         doubts += ("the calibration had not settled when its iterations ran out",)
     rms = float(np.sqrt(squared.sum() / max(seen.sum(), 1)))
-    strays = _strays(guess.rig.marker_names, np.where(seen, np.sqrt(squared), np.nan))
+    strays = _strays(guess.rig, np.where(seen, np.sqrt(squared), np.nan))
     return Calibration(skeleton, len(frames), rms, different, doubts, strays)
 
 
-def _strays(names: Sequence[str], errors: Array) -> tuple[str, ...]:
-    """Of those mostly off their place the ones that are so by far: they pull others along.
+def _strays(rig: Rig, errors: Array) -> tuple[str, ...]:
+    """Of each body the marker that is mostly off its place, and by far: it pulls others along.
 
     ``errors`` (n_frames, n_markers) in metres, NaN where not seen.
     """
     shown = np.flatnonzero(np.isfinite(errors).any(axis=0))
-    middle = np.zeros(len(names))
+    middle = np.zeros(rig.n_markers)
     middle[shown] = np.nanmedian(errors[:, shown], axis=0)
-    far = np.flatnonzero(middle > max(STRAY, 0.5 * float(middle.max(initial=0.0))))
-    return tuple(names[int(marker)] for marker in far[np.argsort(-middle[far])])
+    far = middle > max(STRAY, 0.5 * float(middle.max(initial=0.0)))
+    worst: dict[int, str] = {}
+    for marker in np.argsort(-middle):
+        if far[marker]:
+            worst.setdefault(int(rig.marker_bodies[marker]), rig.marker_names[int(marker)])
+    return tuple(worst.values())
 
 
 def _shows(take: Recording, label: str) -> bool:
