@@ -543,7 +543,9 @@ def test_the_command_line_replays_a_file(tmp_path, exercise, offline):
     ran = CliRunner().invoke(ossature, [*asked, "-o", str(tmp_path / "out"), "--json"])
     assert ran.exit_code == 0, ran.output
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-    assert summary["poses"] == summary["frames"] == 90
+    # in real time: a machine with other work lets frames be overtaken
+    assert summary["frames"] == summary["poses"] + summary["overtaken"] == 90
+    assert summary["poses"] > 0
     assert (tmp_path / "out" / "skeleton.json").exists()
 
 
