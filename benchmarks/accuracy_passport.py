@@ -254,9 +254,9 @@ By bones alone, each calibration from one exercise of 20 s, beyond ±2 settled:
 Real takes, each against the passport of every other of its subject (behind a marker: in how many
 pairs it was named; log odds of one person by bones: the worst pair). Opencap and CMU 01_01 had a
 say when the constants were chosen; the others were seen meanwhile, but decided nothing. In
-opencap's walk `r_thigh5` does sit elsewhere (70 mm from `r_thigh2`, in the other takes 105 mm), and between biobuddy's files lateral
-and medial labels of both elbows and the right knee are exchanged (RARM2 to RLHE and RMHE 68 and
-117 mm in one, 118 and 67 mm in the other).
+opencap's walk `r_thigh5` does sit elsewhere (70 mm from `r_thigh2`, in the other takes 105 mm), and
+between biobuddy's files lateral and medial labels of both elbows and the right knee are
+exchanged (RARM2 to RLHE and RMHE 68 and 117 mm in one, 118 and 67 mm in the other).
 
 {real()}
 """
