@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from conftest import assert_close, assert_rotations_close
-from ossature.maths import quat
+from ossature.maths import quat, quat_kernel
 
 BATCHES = [(), (1,), (5,), (3, 1, 2)]
 SAMPLERS = ["any", "near_identity", "near_half_turn"]
@@ -111,6 +111,17 @@ def test_shortest_turns_one_vector_to_the_other(rng, off, sign):
     assert_close(quat.rotate(q, a), b, 1e-14)
     expected = np.arctan2(np.linalg.norm(np.cross(a, b), axis=-1), np.sum(a * b, axis=-1))
     assert_close(quat.angle(q), expected, 1e-7 if off < 1e-6 else 1e-12)
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-9, 1e-6, 1e-2, 1.0])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_compiled_shortest_turns_likewise(rng, off, sign):
+    a = quat.normalise(rng.normal(size=(50, 3)))
+    b = quat.normalise(sign * a + off * rng.normal(size=(50, 3)))
+    q = np.array([quat_kernel.shortest(*pair) for pair in zip(2.0 * a, 0.1 * b, strict=True)])
+    assert_close(np.linalg.norm(q, axis=-1), 1.0, 1e-14)
+    # near π the sum of both is mostly rounding, down to 1e-8 of their length
+    assert_close(quat.rotate(q, a), b, 1e-14 if sign > 0.0 or off == 1.0 else 1e-7)
 
 
 def test_a_vector_without_length_has_no_direction():

@@ -9,10 +9,12 @@ import contextlib
 import socket
 
 import numpy as np
+from numba import njit
 
 from ossature.live.osc import bundle, message
 from ossature.live.session import LivePose
 from ossature.maths import quat
+from ossature.maths import quat_kernel as one
 from ossature.values import Skeleton
 from ossature.values.arrays import Array
 
@@ -52,23 +54,24 @@ def t_pose(skeleton: Skeleton) -> Array:
 
     A body whose bone has no place in a T-pose stands to its parent as at rest.
     """
-    turned, arms, parents = (
-        quat.identity((len(skeleton.bodies),)),
-        _bones(skeleton),
-        skeleton.parents,
-    )
-    depths = np.zeros(len(parents), dtype=np.int64)
-    for index, parent in enumerate(parents):
-        depths[index] = 0 if parent < 0 else depths[parent] + 1
+    parents = np.array(skeleton.parents)
     ways = np.array([_way(body.name) for body in skeleton.bodies])
-    known = np.isfinite(ways[:, 0]) & (np.linalg.norm(arms, axis=1) > 0.0)
-    above = np.array(parents)
-    for depth in range(1, depths.max() + 1):  # all bodies of a depth at once: a frame is waiting
-        here = np.flatnonzero(depths == depth)
-        turned[here] = turned[above[here]]
-        here = here[known[here]]
-        bones = quat.rotate(turned[here], arms[here])
-        turned[here] = quat.multiply(quat.shortest(bones, ways[here]), turned[here])
+    return _stood(parents, _bones(skeleton), ways)
+
+
+@njit(cache=True)
+def _stood(parents, arms, ways):
+    """Bones (n, 3) turned their ways, from the root outwards. Compiled: a frame is waiting."""
+    turned = np.zeros((len(parents), 4))
+    turned[:, 0] = 1.0
+    for i in range(len(parents)):
+        if parents[i] < 0:
+            continue
+        q, arm = turned[parents[i]], arms[i]
+        turned[i] = q
+        if np.isfinite(ways[i, 0]) and one.dot(arm, arm) > 0.0:
+            turn = one.multiply(one.shortest(one.rotate(q, arm), ways[i]), q)
+            turned[i, 0], turned[i, 1], turned[i, 2], turned[i, 3] = turn
     return turned
 
 
@@ -101,6 +104,9 @@ class VmcSender:
         self._address, self._rate = (host, port), rate
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._of: Skeleton | None = None
+        self._names: tuple[str, ...] = ()
+        nobody = np.zeros((0, 3))
+        _stood(np.zeros(0, dtype=np.int64), nobody, nobody)  # no frame may wait for a compiler
 
     def send(self, pose: LivePose) -> None:
         with contextlib.suppress(OSError):  # nobody listens there yet; a stage goes on
@@ -132,5 +138,7 @@ class VmcSender:
         self._of, self._back = skeleton, quat.inverse(standing)
         self._has_parent, self._parents = parents >= 0, np.maximum(parents, 0)
         self._places = quat.rotate(standing[self._parents], skeleton.offsets)
-        blank = [message(BONE, bone_name(body.name), *[0.0] * 7) for body in skeleton.bodies]
-        self._heads = [each[: -7 * 4] for each in blank]  # only the seven numbers change
+        if skeleton.names != self._names:
+            self._names = skeleton.names
+            blank = [message(BONE, bone_name(name), *[0.0] * 7) for name in self._names]
+            self._heads = [each[: -7 * 4] for each in blank]  # only the seven numbers change

@@ -3,6 +3,9 @@
 import numpy as np
 from numba import njit
 
+OPPOSED = 1e-16
+"""Square of the sum of two unit vectors that is rounding rather than a direction."""
+
 
 @njit(cache=True, nogil=True)
 def dot(a, b):
@@ -49,3 +52,17 @@ def exp(v):
     half = 0.5 * np.sqrt(dot(v, v))
     share = 0.5 * np.sin(half) / half if half > 0.0 else 0.5
     return np.cos(half), share * v[0], share * v[1], share * v[2]
+
+
+@njit(cache=True, nogil=True)
+def shortest(a, b):
+    """The smallest rotation turning ``a`` to the direction of ``b``; neither may be zero."""
+    size, other = np.sqrt(dot(a, a)), np.sqrt(dot(b, b))
+    a = (a[0] / size, a[1] / size, a[2] / size)
+    half = (a[0] + b[0] / other, a[1] + b[1] / other, a[2] + b[2] / other)
+    if dot(half, half) < OPPOSED:  # every perpendicular axis serves
+        half = cross(a, (1.0, 0.0, 0.0) if abs(a[0]) < 0.6 else (0.0, 1.0, 0.0))
+    size = np.sqrt(dot(half, half))
+    half = (half[0] / size, half[1] / size, half[2] / size)
+    axis = cross(a, half)
+    return dot(a, half), axis[0], axis[1], axis[2]
