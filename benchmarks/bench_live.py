@@ -121,17 +121,17 @@ def _stage(recording: Recording) -> dict[str, Any]:
         if frame.number % int(5 * RATE) < 3:
             memory[frame.number] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-    with _sending(recording, stream.port) as sent, _witness() as pauses:
+    with _sending(recording, stream.port) as (sent, gone), _witness() as pauses:
         _, summary = run_live(stream, [listen])
     vmc.close()
     after = [value for number, value in memory.items() if number >= 55 * RATE]
     posed = np.isfinite(out)
-    sent, out = np.array(sent)[posed], out[posed]
-    stood_still = _stood_still(pauses, out) - _stood_still(pauses, sent)
+    sent, gone, out = np.array(sent)[posed], np.array(gone)[posed], out[posed]
+    own = out - sent - _stood_still(pauses, out) + _stood_still(pauses, sent)
     return {
         "poses": poses,
         "latency": out - sent,
-        "own": out - sent - stood_still,
+        "own": own[gone - sent < PUNCTUAL],
         "away": 100.0 * float(_stood_still(pauses, out[-1:])[0]) / (out[-1] - sent[0]),
         "grown": (after[-1] - after[0]) / 1024,
         "overtaken": 100.0 * summary["overtaken"] / summary["frames"],
@@ -143,7 +143,7 @@ def _bare(recording: Recording, busy: float) -> np.ndarray:
     shorter = Recording(recording.positions[:BARE], recording.names, recording.rate)
     stream = UdpStream("127.0.0.1", 0, rate=RATE, silence=3.0)
     found = []
-    with _sending(shorter, stream.port) as sent:
+    with _sending(shorter, stream.port) as (sent, _):
         for frame in stream.frames():
             until = frame.arrived + busy
             while time.perf_counter() < until:
@@ -154,26 +154,27 @@ def _bare(recording: Recording, busy: float) -> np.ndarray:
 
 
 @contextmanager
-def _sending(recording: Recording, port: int) -> Iterator[Any]:
+def _sending(recording: Recording, port: int) -> Iterator[tuple[Any, Any]]:
     """A capture system at work on the first core, and us on the last one alone.
 
-    Gives when each frame was sent. The capture system is another machine: it may not share our
-    core nor our interpreter.
+    Gives when the sending of each frame began and when it was done: the host may take the sender's
+    core as well. The capture system is another machine: it may not share our core nor our
+    interpreter.
     """
     cores = os.sched_getaffinity(0)
     context = multiprocessing.get_context("fork")
-    sent = context.RawArray("d", recording.n_frames)
-    sender = context.Process(target=_send, args=(recording, port, min(cores), sent), daemon=True)
+    times = tuple(context.RawArray("d", recording.n_frames) for _ in range(2))
+    sender = context.Process(target=_send, args=(recording, port, min(cores), *times), daemon=True)
     sender.start()
     os.sched_setaffinity(0, {max(cores)})
     try:
-        yield sent
+        yield times
     finally:
         os.sched_setaffinity(0, cores)
         sender.terminate()
 
 
-def _send(recording: Recording, port: int, core: int, sent) -> None:
+def _send(recording: Recording, port: int, core: int, sent, gone) -> None:
     os.sched_setaffinity(0, {core})
     rng = np.random.default_rng(0)
     waiting: list[tuple[int, int, bytes]] = []
@@ -185,6 +186,7 @@ def _send(recording: Recording, port: int, core: int, sent) -> None:
             for each in [each for each in waiting if each[0] <= frame.number]:
                 sent[each[1]] = time.perf_counter()
                 out.sendto(each[2], ("127.0.0.1", port))
+                gone[each[1]] = time.perf_counter()
                 waiting.remove(each)
     time.sleep(0.1)
 
