@@ -9,8 +9,8 @@ it; receiver, poses and calibration share one core, the sender has another.
 
 A virtual machine's core is not always there. What that costs is measured twice: by a receiver of
 the same datagrams that only waits out our median, and by a witness on the same core, a real-time
-process that wakes every millisecond; nothing here can keep the core from it, only the host can. A
-clock that stands still while the witness oversleeps tells what a core of our own would.
+process that wakes every half millisecond; nothing here can keep the core from it, only the host.
+A clock that stands still while the witness oversleeps tells what a core of our own would.
 """
 
 import gc
@@ -38,7 +38,7 @@ EXERCISE, WALK = 20.0, 40.0
 LOST, LATE = 0.05, 0.05
 BARE = 7200
 """Frames that the bare receiver hears."""
-TICK, PUNCTUAL = 1e-3, 0.3e-3
+TICK, PUNCTUAL = 0.5e-3, 0.15e-3
 """Seconds between the witness's looks at the clock, and how late it may be by itself."""
 
 
