@@ -10,6 +10,9 @@ Value = int | float | str
 BUNDLE = b"#bundle\0"
 NOW = struct.pack(">Q", 1)
 _DEEPEST = 8
+_NUMBERS = {
+    tag: struct.Struct(code) for tag, code in zip("ifdh", (">i", ">f", ">d", ">q"), strict=True)
+}
 
 
 class BadPacket(OssatureError):
@@ -37,7 +40,7 @@ def messages_of(packet: bytes, depth: int = 0) -> Iterator[tuple[str, list[Value
         raise BadPacket(f"bundles are nested more than {_DEEPEST} deep")
     at = 16
     while at < len(packet):
-        size = _number(packet, at, ">i")
+        size = _number(packet, at, _NUMBERS["i"])
         if not 0 < size <= len(packet) - at - 4:
             raise BadPacket(f"a part claims {size} bytes where {len(packet) - at - 4} are left")
         yield from messages_of(packet[at + 4 : at + 4 + size], depth + 1)
@@ -69,24 +72,21 @@ def _message(packet: bytes) -> tuple[str, list[Value]]:
         raise BadPacket(f"a message starts with an address and its types, got {packet[:16]!r}")
     values: list[Value] = []
     for tag in tags[1:]:
-        value, at = _read_value(packet, at, tag)
+        if tag == "s":
+            value, at = _read_text(packet, at)
+        elif tag in _NUMBERS:
+            value = _number(packet, at, _NUMBERS[tag])
+            at += _NUMBERS[tag].size
+        else:
+            raise BadPacket(f"type {tag!r} is not one of i, f, d, h, s")
         values.append(value)
     return address, values
 
 
-def _read_value(packet: bytes, at: int, tag: str) -> tuple[Value, int]:
-    if tag == "s":
-        return _read_text(packet, at)
-    codes = {"i": ">i", "f": ">f", "d": ">d", "h": ">q"}
-    if tag not in codes:
-        raise BadPacket(f"type {tag!r} is not one of i, f, d, h, s")
-    return _number(packet, at, codes[tag]), at + struct.calcsize(codes[tag])
-
-
-def _number(packet: bytes, at: int, code: str):
-    if at + struct.calcsize(code) > len(packet):
+def _number(packet: bytes, at: int, code: struct.Struct):
+    if at + code.size > len(packet):
         raise BadPacket(f"the datagram ends after {len(packet)} bytes, within a number")
-    return struct.unpack_from(code, packet, at)[0]
+    return code.unpack_from(packet, at)[0]
 
 
 def _read_text(packet: bytes, at: int) -> tuple[str, int]:

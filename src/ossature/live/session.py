@@ -178,7 +178,7 @@ class LiveSession:
     def _posed(self, frame: StreamFrame, values: Array) -> LivePose | None:
         following = self._following
         found = None if following is None else following.follow(values)
-        if following is None or found is None or not np.nanmedian(found.error) < UNTRUE:
+        if following is None or found is None or not found.typical < UNTRUE:
             return None
         world, joints = forward_pose(found.rotations, found.root, self._offsets, self._parents)
         if isinstance(following, Follower):

@@ -43,6 +43,13 @@ class FramePose:
     settled: bool = True
     """False where the time for a frame ended before the fit did; the next frame goes on with it."""
 
+    @property
+    def typical(self) -> float:
+        """The median error, metres; NaN where nothing was seen."""
+        in_order = np.sort(self.error)  # np.nanmedian takes ten times as long, and a frame waits
+        n_seen = np.searchsorted(in_order, np.inf)
+        return float(in_order[n_seen // 2])
+
 
 class Follower:
     """A skeleton that follows a stream of markers.
@@ -103,7 +110,7 @@ class Follower:
 
 
 def _lost(pose: FramePose) -> bool:
-    return not np.nanmedian(pose.error) < LOST
+    return not pose.typical < LOST
 
 
 def warm_up() -> None:
