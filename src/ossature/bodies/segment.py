@@ -85,10 +85,7 @@ def _noise(positions: Array, frames: np.ndarray) -> Array:
         for step, share in zip(range(-2, 3), FOURTH, strict=True):
             there = positions[frames + step]
             differences += share * np.linalg.norm(there - there[:, first : first + 1], axis=-1)
-        squares = differences**2
-        count = np.isfinite(squares).sum(axis=0)
-        total = np.where(np.isfinite(squares), squares, 0.0).sum(axis=0)
-        noise[first, count > 0] = np.sqrt(total[count > 0] / count[count > 0])
+        noise[first] = _rms(differences)
     return noise
 
 
@@ -101,12 +98,17 @@ def _moving(positions: Array, rate: float, least: float) -> Array:
     moves = np.ones(len(candidates), dtype=bool)
     for frame in range(lag, len(candidates)):
         now, then = candidates[frame], candidates[frame - lag]
-        squares = (cdist(now, now) - cdist(then, then)) ** 2
-        count = np.isfinite(squares).sum(axis=0)
-        total = np.where(np.isfinite(squares), squares, 0.0).sum(axis=0)
-        moves[frame] = not count.any() or (total > least**2 * count).any()
+        change = cdist(now, now) - cdist(then, then)
+        moves[frame] = not np.isfinite(change).any() or (_rms(change) > least).any()
     kept = candidates[moves] if moves.sum() >= ENOUGH else candidates
     return kept[:: max(1, len(kept) // FRAMES)]
+
+
+def _rms(values: Array) -> Array:
+    """Of each column, over what is finite; 0 where nothing is."""
+    known = np.isfinite(values)
+    total = (np.where(known, values, 0.0) ** 2).sum(axis=0)
+    return np.sqrt(total / np.maximum(known.sum(axis=0), 1))
 
 
 def distance_spread(positions: Array) -> Array:

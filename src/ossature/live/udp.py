@@ -88,10 +88,8 @@ class UdpStream:
             while packets := self._received():
                 arrived = time.perf_counter()
                 frames = sorted(self._readable(packets), key=lambda frame: frame.number)
-                for frame in frames[:-1]:
-                    yield replace(frame, arrived=arrived, overtaken=True)
-                for frame in frames[-1:]:
-                    yield replace(frame, arrived=arrived)
+                for frame in frames:
+                    yield replace(frame, arrived=arrived, overtaken=frame is not frames[-1])
 
     def _received(self) -> list[bytes]:
         """The next datagram and all that wait behind it; none after a silence."""

@@ -104,7 +104,6 @@ class VmcSender:
         self._address, self._rate = (host, port), rate
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._of: Skeleton | None = None
-        self._names: tuple[str, ...] = ()
         nobody = np.zeros((0, 3))
         _stood(np.zeros(0, dtype=np.int64), nobody, nobody)  # no frame may wait for a compiler
 
@@ -133,12 +132,11 @@ class VmcSender:
         return bundle([ok, when, root, *bones])
 
     def _learn(self, skeleton: Skeleton) -> None:
+        if self._of is None or self._of.names != skeleton.names:
+            blank = [message(BONE, bone_name(name), *[0.0] * 7) for name in skeleton.names]
+            self._heads = [each[: -7 * 4] for each in blank]  # only the seven numbers change
         standing = t_pose(skeleton)
         parents = np.array(skeleton.parents)
         self._of, self._back = skeleton, quat.inverse(standing)
         self._has_parent, self._parents = parents >= 0, np.maximum(parents, 0)
         self._places = quat.rotate(standing[self._parents], skeleton.offsets)
-        if skeleton.names != self._names:
-            self._names = skeleton.names
-            blank = [message(BONE, bone_name(name), *[0.0] * 7) for name in self._names]
-            self._heads = [each[: -7 * 4] for each in blank]  # only the seven numbers change

@@ -238,7 +238,7 @@ def _attach(performer: Solved, character: Skeleton, options: MapOptions) -> _Job
     recording, set_name = performer.recording, performer.marker_set
     follow, keeps = options.follow, options.corrections.keeps
     if follow == "poses" or (follow == "auto" and not alike(one, other)):
-        scale = other.size() / one.size()
+        scale = size_ratio(one, other)
         scaled = recording.with_positions(
             scale * recording.positions, did=f"scaled by {scale:.3f} to the character's legs"
         )
@@ -265,14 +265,13 @@ def _lead(motion: Motion, character: Skeleton | None, options: MapOptions) -> _J
     if character is None:
         character = average_figure(options.height or height_by_legs(one))
     other = figure_at_rest(character, said.bodies)
-    size_ratio(one, other)
     led = _led_like(one, other, motion, said.keeps)
     return replace(led, notes=left_out(one, other))
 
 
 def _led_like(one: Figure, other: Figure, motion: Motion, keeps: Sequence[Keep]) -> _Job:
     """The character led by the performer's poses, on a path scaled to its legs."""
-    scale = other.size() / one.size()
+    scale = size_ratio(one, other)
     moved, like = _carried(one, other, motion, scale)
     kept = pin_keeps(keeps, one, other, motion, scale)
     bends = find_bends(other, moved.rotations)

@@ -27,6 +27,7 @@ from ossature.maths.quat import Array
 from ossature.pipeline.against import Findings, hold_against
 from ossature.pose.contacts import Contact, contacts_of
 from ossature.pose.frames import PoseOptions
+from ossature.pose.solve import rms_per_marker
 from ossature.pose.solve import solve as solve_pose
 from ossature.values import Event, Motion, Recording, Skeleton, Swap, Take
 from ossature.values.passport import Passport
@@ -106,9 +107,7 @@ class Solved:
 
     def rms_per_marker(self) -> dict[str, float]:
         """Metres, worst first."""
-        columns = zip(self.recording.names, self.marker_error.T, strict=True)
-        known = [(name, rms) for name, errors in columns if (rms := _rms(errors)) is not None]
-        return dict(sorted(known, key=lambda pair: -pair[1]))
+        return rms_per_marker(self.recording.names, self.marker_error)
 
 
 class Stopwatch:
@@ -325,8 +324,8 @@ def _strange(errors: Array) -> tuple[str, ...]:
 
 def _far(names: Sequence[str], errors: Array) -> tuple[str, ...]:
     """A word about markers that are not always where the rig has them, worst first."""
-    off = {name: rms for name, errs in zip(names, errors.T, strict=True) if (rms := _rms(errs))}
-    far = sorted((name for name, rms in off.items() if rms > FAR), key=lambda name: -off[name])
+    off = rms_per_marker(names, errors)
+    far = [name for name, rms in off.items() if rms > FAR]
     if not far:
         return ()
     told = [f"{name} {1e3 * off[name]:.0f} mm" for name in far[:SOME]]

@@ -1,5 +1,6 @@
 """Recording + Skeleton → Motion, with the evidence."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,16 @@ from ossature.values.arrays import Array
 LIMIT_WEIGHT = 10.0
 """Pull back into the limits, square metres per square radian: beside 3 mm of marker error it leaves
 about a hundredth of a degree, which is then cut off."""
+
+
+def rms_per_marker(names: Sequence[str], errors: Array) -> dict[str, float]:
+    """RMS of errors (n_frames, n_markers) of each marker that was seen, metres, worst first."""
+    known = {}
+    for name, column in zip(names, errors.T, strict=True):
+        seen = column[np.isfinite(column)]
+        if len(seen):
+            known[name] = float(np.sqrt(np.mean(seen**2)))
+    return dict(sorted(known.items(), key=lambda pair: -pair[1]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,12 +48,7 @@ class SolveResult:
         return float(np.sqrt(np.nanmean(self.marker_error**2)))
 
     def rms_per_marker(self) -> dict[str, float]:
-        """RMS error of each marker that was seen, metres, worst first."""
-        seen = np.isfinite(self.marker_error)
-        squares = np.where(seen, self.marker_error, 0.0) ** 2
-        rms = np.sqrt(squares.sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
-        order = [i for i in np.argsort(-rms) if seen[:, i].any()]
-        return {self.marker_names[i]: float(rms[i]) for i in order}
+        return rms_per_marker(self.marker_names, self.marker_error)
 
     def __str__(self) -> str:
         worst, error = next(iter(self.rms_per_marker().items()))

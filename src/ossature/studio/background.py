@@ -33,6 +33,13 @@ if TYPE_CHECKING:
 SHARES = {"reading": 0.0, "looking": 0.05, "calibrating": 0.15, "solving": 0.6, "finding": 0.85}
 """How much of a run lies behind when a step begins that starts with this word."""
 
+NAMED_FILES = {
+    "skeleton": "skeleton.json",
+    "summary": "summary.json",
+    "report": "report.html",
+    "passport": "passport.json",
+}
+"""Files of an export that are asked for by a name of their own; others by their ending."""
 MOST_WAITING = 8
 """Jobs that may wait for their turn."""
 
@@ -240,5 +247,4 @@ def _settings(message: Run, now: Settings) -> Settings:
 
 
 def _url_name(file: Path) -> str:
-    named = ("skeleton", "summary", "report", "passport")
-    return file.stem if file.stem in named else file.suffix.lstrip(".")
+    return file.stem if file.name in NAMED_FILES.values() else file.suffix.lstrip(".")

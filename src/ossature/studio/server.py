@@ -19,6 +19,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from ossature.errors import BadValue, OssatureError
 from ossature.formats.registry import whole_file
 from ossature.studio.arrays import Asked, answer
+from ossature.studio.background import NAMED_FILES
 from ossature.studio.characters import character_at, character_skin, skin_of
 from ossature.studio.desk import Desk
 from ossature.studio.folder import Folder
@@ -152,16 +153,12 @@ class Studio:
             if wanted == "edits":
                 take.save()
                 return FileResponse(take.edits_file, filename=take.edits_file.name)
-            names = {
-                "skeleton": "skeleton.json",
-                "summary": "summary.json",
-                "report": "report.html",
-                "passport": "passport.json",
-            }
             known = self.desk.welcome().formats
-            if wanted not in names and wanted not in known:
+            if wanted not in NAMED_FILES and wanted not in known:
                 raise BadValue(f"no export is named {wanted!r}; known: {', '.join(known)}")
-            file = self.desk.background.output_folder() / names.get(wanted, f"motion.{wanted}")
+            file = self.desk.background.output_folder() / NAMED_FILES.get(
+                wanted, f"motion.{wanted}"
+            )
             if not self.desk.background.is_current(file):
                 await self.desk.background.exported((wanted,) if wanted in known else ())
             if not file.exists():
