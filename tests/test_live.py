@@ -223,7 +223,7 @@ class TestMemory:
     def test_it_stays_bounded_and_even(self):
         memory = Memory()
         for number in range(10 * CAPACITY):
-            memory.roster(StreamFrame(number, ("a",), np.zeros((1, 3))))
+            memory.roster(("a",))
             memory.add(np.full((1, 3), float(number)))
         kept = memory.frames()[:, 0, 0]
         assert CAPACITY / 2 <= len(kept) <= CAPACITY
@@ -231,9 +231,9 @@ class TestMemory:
 
     def test_names_may_join_and_places_be_forgotten(self):
         memory = Memory()
-        memory.roster(StreamFrame(0, ("a",), np.zeros((1, 3))))
+        memory.roster(("a",))
         memory.add(np.ones((1, 3)))
-        memory.roster(StreamFrame(1, ("b", "a"), np.zeros((2, 3))))
+        memory.roster(("b", "a"))
         memory.forget("a")
         memory.add(np.ones((2, 3)))
         seen = np.isfinite(memory.frames()[..., 0])
@@ -268,6 +268,46 @@ class TestPackets:
     def test_broken_frames_are_refused(self, values):
         with pytest.raises(osc.BadPacket):
             udp.frame_of(osc.message(udp.MARKERS, *values))
+
+
+def told(read, packet):
+    """What a reader makes of a datagram, to compare."""
+    try:
+        frame = read(packet)
+    except osc.BadPacket:
+        return "refused"
+    if frame is None:
+        return None
+    turns = None if frame.rotations is None else frame.rotations.tolist()
+    return frame.number, frame.names, frame.positions.tolist(), turns
+
+
+class TestReader:
+    @pytest.mark.parametrize("bodies", [False, True])
+    def test_a_known_form_changes_nothing(self, rng, bodies):
+        """Names come and go, numbers change, a byte is damaged: always as without memory."""
+        reader, names, outcomes = udp.Reader(), np.array(["a", "bb", "ccc", "dddd"]), set()
+        seen = np.ones(4, dtype=bool)
+        for number in range(400):
+            if rng.random() < 0.2:
+                seen = rng.random(4) < 0.7
+            places = rng.normal(size=(4, 3))[seen]
+            turns = quat.normalise(rng.normal(size=(4, 4)))[seen] if bodies else None
+            frame = StreamFrame(number - 200, tuple(names[seen].tolist()), places, turns)
+            packet = bytearray(udp.packet_of(frame))
+            if rng.random() < 0.3:
+                packet[rng.integers(len(packet))] = rng.integers(256)
+            found = told(reader.frame_of, bytes(packet))
+            assert found == told(udp.frame_of, bytes(packet))
+            outcomes.add(type(found))
+        assert outcomes == {tuple, str, type(None)}  # read, refused, something else
+
+    def test_what_is_not_finite_is_refused_in_a_known_form(self):
+        reader = udp.Reader()
+        for x in (0.0, 1.0, 2.0):
+            assert reader.frame_of(osc.message(udp.MARKERS, 1, "a", x, 0.0, 0.0)) is not None
+        with pytest.raises(osc.BadPacket, match="finite"):
+            reader.frame_of(osc.message(udp.MARKERS, 1, "a", float("inf"), 0.0, 0.0))
 
 
 def test_datagrams_over_a_real_socket(exercise, offline):

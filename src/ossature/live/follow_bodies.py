@@ -37,6 +37,5 @@ class BodyFollower:
         world, joints = forward_pose(self._local, np.zeros(3), self._offsets, self._parents)
         origins = joints - quat.rotate(world, self._in_body)
         root = (places - origins)[seen].mean(axis=0)
-        error = np.full(len(self.names), np.nan)
-        error[self._columns] = np.linalg.norm(places - origins - root, axis=1)
-        return FramePose(self._local.copy(), root, error)
+        errors = np.linalg.norm(places - origins - root, axis=1)[seen]
+        return FramePose(self._local.copy(), root, np.sort(errors))

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ossature.live.stream import StreamFrame
 from ossature.values.arrays import Array
 
 CAPACITY = 600
@@ -26,16 +26,19 @@ class Memory:
     """Frames that were offered."""
     _frames: list[tuple[int, Array]] = field(default_factory=list)
     _forgotten: dict[str, int] = field(default_factory=dict)
+    _called: tuple[str, ...] = ()
+    _columns: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
-    def roster(self, frame: StreamFrame) -> list[int]:
-        """Columns of the frame's names; −1 for those past MOST_NAMES."""
-        place = {name: index for index, name in enumerate(self.names)}
-        for name in frame.names:
-            if name not in place and len(place) < MOST_NAMES:
-                place[name] = len(place)
-        if len(place) > len(self.names):
-            self.names = tuple(place)
-        return [place.get(name, -1) for name in frame.names]
+    def roster(self, names: tuple[str, ...]) -> NDArray[np.int64]:
+        """Columns of a frame's names; −1 for those past MOST_NAMES."""
+        if names != self._called:
+            place = {name: index for index, name in enumerate(self.names)}
+            for name in names:
+                if name not in place and len(place) < MOST_NAMES:
+                    place[name] = len(place)
+            self.names, self._called = tuple(place), names
+            self._columns = np.array([place.get(name, -1) for name in names], dtype=np.int64)
+        return self._columns
 
     def add(self, values: Array) -> None:
         """Offer a frame: (n_names, columns) in the order of ``names``."""

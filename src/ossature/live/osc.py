@@ -1,9 +1,12 @@
 """Open Sound Control 1.0: messages and bundles, only the types that poses need."""
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
 
 from ossature.errors import OssatureError
+from ossature.values.arrays import Array
 
 Value = int | float | str
 
@@ -45,6 +48,34 @@ def messages_of(packet: bytes, depth: int = 0) -> Iterator[tuple[str, list[Value
             raise BadPacket(f"a part claims {size} bytes where {len(packet) - at - 4} are left")
         yield from messages_of(packet[at + 4 : at + 4 + size], depth + 1)
         at += 4 + size
+
+
+class Form:
+    """Packets that are alike but for their numbers.
+
+    A stream says the same words in every frame, and every number has four bytes at a multiple of
+    four: with the words known, the numbers are read or written all at once.
+    """
+
+    def __init__(self, filled: Callable[[int], bytes]) -> None:
+        """From packets with 0, or with 1, for every number."""
+        self._blank = np.frombuffer(filled(0), dtype=">u4")
+        self._changing = np.flatnonzero(self._blank != np.frombuffer(filled(1), dtype=">u4"))
+
+    def numbers(self, packet: bytes) -> Array | None:
+        """The four bytes of every number as ``>u4``; None where other words are said."""
+        if len(packet) != self._blank.nbytes:
+            return None
+        words = np.frombuffer(packet, dtype=">u4")
+        blank = words.copy()
+        blank[self._changing] = 0
+        return words[self._changing] if blank.tobytes() == self._blank.tobytes() else None
+
+    def packet(self, numbers: Array) -> bytes:
+        """With these numbers, all as float32."""
+        words = self._blank.copy()
+        words.view(">f4")[self._changing] = numbers
+        return words.tobytes()
 
 
 def _tag(value: Value) -> str:

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ossature.live import watch
 from ossature.live.calibrator import Calibrated, Calibrator, Refused
 from ossature.live.follow_bodies import BodyFollower
 from ossature.live.memory import Memory
 from ossature.live.stream import Arrivals, StreamFrame
-from ossature.live.watch import Courses, Seats
 from ossature.maths.chain_kernel import forward_pose
 from ossature.pose.follow import Follower, warm_up
 from ossature.values import Bodies, Recording, Skeleton
@@ -68,15 +68,16 @@ class LiveSession:
         self.advice: tuple[str, ...] = ()
         self.calibrations = 0
         self._of_bodies = False
-        self._courses = Courses(self.rate)
+        self._courses = watch.Courses(self.rate)
         self._following: Follower | BodyFollower | None = None
         self._parents, self._offsets = np.zeros(0, dtype=np.int64), np.zeros((0, 3))
-        self._seats: Seats | None = None
+        self._seats: watch.Seats | None = None
         self._carriers = np.zeros(0, dtype=np.int64)
         self._next_look = FIRST * self.rate
         self._heard: Calibrated | Refused | None = None
         self._said: set[str] = set()
         warm_up()
+        watch.warm_up()
 
     def feed(self, frame: StreamFrame) -> LivePose | None:
         """The pose of a frame; None where it is late, overtaken, too empty or fits nothing."""
@@ -106,7 +107,7 @@ class LiveSession:
         given = frame.positions
         if frame.rotations is not None:
             given = np.concatenate([frame.positions, frame.rotations], axis=1)
-        columns = np.array(self.memory.roster(frame), dtype=np.int64)
+        columns = self.memory.roster(frame.names)
         values = np.full((len(self.memory.names), given.shape[1]), np.nan)
         values[columns[columns >= 0]] = given[columns >= 0]
         return values
@@ -168,7 +169,7 @@ class LiveSession:
         self._following = following
         carriers = following.rig.tree.marker_bodies
         if self._seats is None or not np.array_equal(carriers, self._carriers):
-            self._seats, self._carriers = Seats(self.rate, carriers), carriers
+            self._seats, self._carriers = watch.Seats(self.rate, carriers), carriers
 
     def _say_once(self, sentence: str) -> None:
         if sentence not in self._said:
@@ -183,10 +184,8 @@ class LiveSession:
         world, joints = forward_pose(found.rotations, found.root, self._offsets, self._parents)
         if isinstance(following, Follower):
             self._look_for_slips(frame.number, following, values)
-        rms = float(np.sqrt(np.nanmean(found.error**2)))
-        return LivePose(
-            frame.number, following.skeleton, found.rotations, world, joints, rms, found.settled
-        )
+        shown = (following.skeleton, found.rotations, world, joints, found.rms, found.settled)
+        return LivePose(frame.number, *shown)
 
     def _look_for_slips(self, number: int, following: Follower, values: Array) -> None:
         assert self._seats is not None

@@ -11,7 +11,7 @@ import socket
 import numpy as np
 from numba import njit
 
-from ossature.live.osc import bundle, message
+from ossature.live.osc import Form, bundle, message
 from ossature.live.session import LivePose
 from ossature.maths import quat
 from ossature.maths import quat_kernel as one
@@ -36,9 +36,6 @@ _LIMBS = {
 _ARM = ("clavicle", "upper_arm", "forearm", "hand")
 _DOWN = ("thigh", "shin")
 _UP = ("spine", "chest", "neck", "head")
-
-_TO_UNITY = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
-"""From x forward, y left, z up; a mirror, for the other world is left-handed."""
 
 
 def bone_name(body: str) -> str:
@@ -104,8 +101,9 @@ class VmcSender:
         self._address, self._rate = (host, port), rate
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._of: Skeleton | None = None
-        nobody = np.zeros((0, 3))
+        nobody, nowhere = np.zeros((0, 3)), np.zeros((0, 4))
         _stood(np.zeros(0, dtype=np.int64), nobody, nobody)  # no frame may wait for a compiler
+        _tell(nowhere, nowhere, np.zeros(0, dtype=np.int64), nobody, np.zeros(3), nowhere)
 
     def send(self, pose: LivePose) -> None:
         with contextlib.suppress(OSError):  # nobody listens there yet; a stage goes on
@@ -117,26 +115,40 @@ class VmcSender:
     def packet(self, pose: LivePose) -> bytes:
         if self._of is not pose.skeleton:
             self._learn(pose.skeleton)
-        turned = quat.multiply(pose.world, self._back)
-        above = np.where(self._has_parent[:, None], turned[self._parents], quat.identity())
-        local = quat.between(above, turned)
-        places = self._places.copy()
-        places[0] = pose.joints[0]
-        moved = places @ _TO_UNITY.T
-        # a mirror turns rotations the other way round the mirrored axis
-        axis = -local[:, 1:] @ _TO_UNITY.T
-        rows = np.concatenate([moved, axis, local[:, :1]], axis=1).astype(">f4")
-        bones = [head + row.tobytes() for head, row in zip(self._heads, rows, strict=True)]
-        root = message("/VMC/Ext/Root/Pos", "root", 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
-        ok, when = message("/VMC/Ext/OK", 1), message("/VMC/Ext/T", pose.number / self._rate)
-        return bundle([ok, when, root, *bones])
+        numbers = np.empty(1 + 7 * len(pose.world))
+        numbers[0] = pose.number / self._rate
+        bones = numbers[1:].reshape(-1, 7)
+        _tell(pose.world, self._standing, self._parents, self._places, pose.joints[0], bones)
+        return self._form.packet(numbers)
 
     def _learn(self, skeleton: Skeleton) -> None:
         if self._of is None or self._of.names != skeleton.names:
-            blank = [message(BONE, bone_name(name), *[0.0] * 7) for name in skeleton.names]
-            self._heads = [each[: -7 * 4] for each in blank]  # only the seven numbers change
-        standing = t_pose(skeleton)
-        parents = np.array(skeleton.parents)
-        self._of, self._back = skeleton, quat.inverse(standing)
-        self._has_parent, self._parents = parents >= 0, np.maximum(parents, 0)
-        self._places = quat.rotate(standing[self._parents], skeleton.offsets)
+            names = [bone_name(name) for name in skeleton.names]
+            self._form = Form(lambda value: _filled(names, float(value)))
+        self._of, self._standing = skeleton, t_pose(skeleton)
+        self._parents = np.array(skeleton.parents, dtype=np.int64)
+        self._places = quat.rotate(self._standing[np.maximum(self._parents, 0)], skeleton.offsets)
+
+
+def _filled(names: list[str], value: float) -> bytes:
+    """A pose of these bones with this for every number that changes."""
+    root = message("/VMC/Ext/Root/Pos", "root", 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+    bones = [message(BONE, name, *[value] * 7) for name in names]
+    return bundle([message("/VMC/Ext/OK", 1), message("/VMC/Ext/T", value), root, *bones])
+
+
+@njit(cache=True)
+def _tell(world, standing, parents, places, root, bones):
+    """Place and turn (n, 7) of every bone from its parent's, as from the T-pose; mirrored."""
+    for i in range(len(parents)):
+        turn, place = one.multiply(world[i], one.inverse(standing[i])), places[i]
+        if parents[i] < 0:
+            place = root
+        else:
+            above = one.multiply(world[parents[i]], one.inverse(standing[parents[i]]))
+            turn = one.between(above, turn)
+        # x forward, y left, z up becomes x right, y up, z forward: a mirror, which turns rotations
+        # the other way round the mirrored axis
+        bones[i, 0], bones[i, 1], bones[i, 2] = -place[1], place[2], place[0]
+        bones[i, 3], bones[i, 4], bones[i, 5] = turn[2], -turn[3], -turn[1]
+        bones[i, 6] = turn[0]

@@ -1,8 +1,9 @@
 """Swapped labels and slipped markers, told as they happen."""
 
-from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
+from numba import njit
 
 from ossature.values.arrays import Array
 
@@ -21,60 +22,73 @@ FARTHEST_SKIN = 0.012
 """Metres: skin parts two markers of a body this far for seconds, while a posture is held."""
 
 
-@dataclass(slots=True)
 class Courses:
     """Where each marker was and how it moved: exchanged labels break two courses at once."""
 
-    rate: float
-    _place: Array = field(default_factory=lambda: np.zeros((0, 3)))
-    _velocity: Array = field(default_factory=lambda: np.zeros((0, 3)))
-    _number: Array = field(default_factory=lambda: np.zeros(0))
-    exchanged: set[tuple[int, int]] = field(default_factory=set)
-    """Pairs of columns whose labels are exchanged at present."""
+    def __init__(self, rate: float) -> None:
+        self._longest = LONGEST * rate
+        self._courses = _nowhere(0)
+        self.exchanged: set[tuple[int, int]] = set()
+        """Pairs of columns whose labels are exchanged at present."""
 
     def sorted_out(self, number: int, positions: Array) -> tuple[Array, list[tuple[int, int]]]:
         """The markers (n, 3) under their right labels, and the pairs that changed just now."""
-        self._grow(len(positions))
+        if len(positions) > len(self._courses):
+            joined = _nowhere(len(positions) - len(self._courses))
+            self._courses = np.concatenate([self._courses, joined])
         positions = positions.copy()
         for a, b in self.exchanged:
             positions[[a, b]] = positions[[b, a]]
-        changed = self._crossed(number, positions)
+        expected, off = _off_course(self._courses, number, self._longest, positions)
+        changed = _crossed(positions, expected, off) if off.max(initial=0.0) > JUMP else []
         for a, b in changed:
             positions[[a, b]] = positions[[b, a]]
             self.exchanged ^= {(a, b)}
-        self._follow(number, positions)
+        _go_on(self._courses, number, self._longest, positions)
         return positions, changed
 
-    def _crossed(self, number: int, positions: Array) -> list[tuple[int, int]]:
-        steps = number - self._number
-        fresh = np.isfinite(positions[:, 0]) & (steps > 0) & (steps <= LONGEST * self.rate)
-        course = self._place + self._velocity * np.where(fresh, steps, 0.0)[:, None]
-        off = np.where(fresh, np.linalg.norm(positions - course, axis=1), 0.0)
-        jumped = np.flatnonzero(off > JUMP).tolist()
-        pairs: list[tuple[int, int]] = []
-        for i, a in enumerate(jumped):
-            for b in jumped[i + 1 :]:
-                across = np.linalg.norm(positions[[a, b]] - course[[b, a]], axis=1)
-                taken = any(a in pair or b in pair for pair in pairs)
-                if not taken and (across < CLOSER * off[[a, b]]).all():
-                    pairs.append((a, b))
-        return pairs
 
-    def _follow(self, number: int, positions: Array) -> None:
-        seen = np.isfinite(positions[:, 0])
-        steps = number - self._number
-        near = seen & (steps > 0) & (steps <= LONGEST * self.rate)
-        moved = (positions - self._place) / np.maximum(steps, 1.0)[:, None]
-        self._velocity = np.where(near[:, None], moved, 0.0)
-        self._place = np.where(seen[:, None], positions, self._place)
-        self._number = np.where(seen, float(number), self._number)
+def _nowhere(n: int) -> Array:
+    """Courses (n, 7) of markers that nobody saw: place, metres a frame, number of the frame."""
+    courses = np.zeros((n, 7))
+    courses[:, 6] = -np.inf
+    return courses
 
-    def _grow(self, n: int) -> None:
-        more = n - len(self._place)
-        if more > 0:
-            self._place = np.concatenate([self._place, np.zeros((more, 3))])
-            self._velocity = np.concatenate([self._velocity, np.zeros((more, 3))])
-            self._number = np.concatenate([self._number, np.full(more, -np.inf)])
+
+@njit(cache=True, nogil=True)
+def _off_course(courses, number, longest, positions):
+    """Where markers should be (n, 3), and how far they are from there; 0 where nobody can tell."""
+    expected, off = np.zeros_like(positions), np.zeros(len(positions))
+    for i in range(len(positions)):
+        steps = number - courses[i, 6]
+        if 0 < steps <= longest and np.isfinite(positions[i, 0]):
+            expected[i] = courses[i, :3] + steps * courses[i, 3:6]
+            off[i] = np.sqrt(np.sum((positions[i] - expected[i]) ** 2))
+    return expected, off
+
+
+@njit(cache=True, nogil=True)
+def _go_on(courses, number, longest, positions):
+    for i in range(len(positions)):
+        steps = number - courses[i, 6]
+        near = 0 < steps <= longest
+        courses[i, 3:6] = 0.0
+        if np.isfinite(positions[i, 0]):
+            if near:
+                courses[i, 3:6] = (positions[i] - courses[i, :3]) / steps
+            courses[i, :3] = positions[i]
+            courses[i, 6] = number
+
+
+def _crossed(positions: Array, expected: Array, off: Array) -> list[tuple[int, int]]:
+    """Pairs that jumped, each onto the other's course."""
+    pairs: list[tuple[int, int]] = []
+    for a, b in combinations(np.flatnonzero(off > JUMP).tolist(), 2):
+        across = np.linalg.norm(positions[[a, b]] - expected[[b, a]], axis=1)
+        taken = any(a in pair or b in pair for pair in pairs)
+        if not taken and (across < CLOSER * off[[a, b]]).all():
+            pairs.append((a, b))
+    return pairs
 
 
 class Seats:
@@ -86,7 +100,8 @@ class Seats:
     def __init__(self, rate: float, bodies: np.ndarray) -> None:
         n = len(bodies)
         self.pairs = np.array(
-            [(a, b) for a in range(n) for b in range(a + 1, n) if bodies[a] == bodies[b]]
+            [(a, b) for a in range(n) for b in range(a + 1, n) if bodies[a] == bodies[b]],
+            dtype=np.int64,
         ).reshape(-1, 2)
         self._frames = max(2, round(BLOCK * rate))
         self._sum, self._seen = np.zeros(len(self.pairs)), np.zeros(len(self.pairs))
@@ -99,10 +114,7 @@ class Seats:
         A marker is named when its distances to others of its body changed and theirs did not; of
         a body with two markers nobody can tell which of them it was, so neither is.
         """
-        apart = np.linalg.norm(positions[self.pairs[:, 0]] - positions[self.pairs[:, 1]], axis=1)
-        seen = np.isfinite(apart)
-        self._sum += np.where(seen, apart, 0.0)
-        self._seen += seen
+        _add_distances(positions, self.pairs, self._sum, self._seen)
         self._n += 1
         if self._n < self._frames:
             return []
@@ -129,3 +141,18 @@ class Seats:
         if found:  # they sit there now: from here on this is where they belong
             self._blocks = []
         return found
+
+
+@njit(cache=True, nogil=True)
+def _add_distances(positions, pairs, total, seen):
+    for i in range(len(pairs)):
+        apart = np.sqrt(np.sum((positions[pairs[i, 0]] - positions[pairs[i, 1]]) ** 2))
+        if np.isfinite(apart):
+            total[i] += apart
+            seen[i] += 1.0
+
+
+def warm_up() -> None:
+    """Have the kernels ready: the first frame of a stream must not wait for a compiler."""
+    Courses(1.0).sorted_out(0, np.zeros((2, 3)))
+    Seats(1.0, np.zeros(2, dtype=np.int64)).slipped(np.zeros((2, 3)))

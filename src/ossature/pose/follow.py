@@ -1,5 +1,6 @@
 """The pose of one frame at a time, each from the pose before it: for live streams."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from ossature.maths import quat
 from ossature.pose.frames import PoseOptions
 from ossature.pose.lanes import make_model
-from ossature.pose.one_frame import Limits, fit_frame, make_work, marker_errors
+from ossature.pose.one_frame import Limits, fit_frame, make_work
 from ossature.pose.start import has_evidence, start_frames
 from ossature.pose.tree import compile_rig
 from ossature.values import Body, Joint, Marker, Skeleton
@@ -38,17 +39,20 @@ class FramePose:
     """(n_bodies, 4) to the parent's frame from the body's."""
     root: Array
     """(3,)"""
-    error: Array
-    """(n,) of every marker or body of the stream, metres; NaN where not seen."""
+    errors: Array
+    """(n_seen,) of the markers or bodies that were seen, metres, smallest first."""
     settled: bool = True
     """False where the time for a frame ended before the fit did; the next frame goes on with it."""
 
     @property
     def typical(self) -> float:
-        """The median error, metres; NaN where nothing was seen."""
-        in_order = np.sort(self.error)  # np.nanmedian takes ten times as long, and a frame waits
-        n_seen = np.searchsorted(in_order, np.inf)
-        return float(in_order[n_seen // 2])
+        """The median error, metres."""
+        return float(self.errors[len(self.errors) // 2])
+
+    @property
+    def rms(self) -> float:
+        """Of the errors, metres."""
+        return math.sqrt(self.errors @ self.errors / len(self.errors))
 
 
 class Follower:
@@ -60,9 +64,10 @@ class Follower:
 
     def __init__(self, skeleton: Skeleton, marker_names: tuple[str, ...]) -> None:
         carried = {marker.name for body in skeleton.bodies for marker in body.markers}
-        self.columns = [i for i, name in enumerate(marker_names) if name in carried]
+        columns = [i for i, name in enumerate(marker_names) if name in carried]
+        self.columns = np.array(columns, dtype=np.int64)
         self.skeleton, self.names = skeleton, marker_names
-        self.rig = compile_rig(skeleton, [marker_names[i] for i in self.columns])
+        self.rig = compile_rig(skeleton, [marker_names[i] for i in columns])
         tree = self.rig.tree
         n_markers = np.bincount(tree.marker_bodies, minlength=tree.n_bodies)
         rest_weights = np.where(n_markers < 2, UNSEEN, USUAL.rest_weight)
@@ -75,7 +80,7 @@ class Follower:
 
     def follow(self, positions: Array) -> FramePose | None:
         """The pose of markers (n_markers, 3); None where they are too few to show one."""
-        observed = np.ascontiguousarray(positions[self.columns])
+        observed = positions[self.columns]
         if not has_evidence(self.rig, observed[None], self._weights)[0]:
             return None
         found = None if self._last is None else self._onwards(observed, self._last, [LIMITS])
@@ -93,20 +98,19 @@ class Follower:
         self._last = other._last
 
     def _onwards(self, observed: Array, last: FramePose, limits: list[Limits]) -> FramePose:
-        rotations, root, evaluations = last.rotations.copy(), last.root.copy(), 0
+        rotations, root, velocity = last.rotations.copy(), last.root.copy(), self._velocity
+        evaluations, errors = 0, np.zeros(0)
         for each in limits:
-            evaluations = fit_frame(
-                self._model, self._work, observed, rotations, root, self._velocity, each
+            evaluations, errors = fit_frame(
+                self._model, self._work, observed, rotations, root, velocity, each
             )
-        error = np.full(len(self.names), np.nan)
-        error[self.columns] = marker_errors(self._model, self._work, observed, rotations, root)
-        return FramePose(rotations, root, error, evaluations <= limits[-1].evaluations)
+        return FramePose(rotations, root, errors, evaluations <= limits[-1].evaluations)
 
     def _afresh(self, observed: Array) -> FramePose:
         self._velocity[:] = 0.0
         rest = quat.identity((1, self.rig.tree.n_bodies))
         rotations, root = start_frames(self.rig, observed[None], weights=self._weights, rest=rest)
-        return self._onwards(observed, FramePose(rotations[0], root[0], observed[:, 0]), WIDE)
+        return self._onwards(observed, FramePose(rotations[0], root[0], np.zeros(0)), WIDE)
 
 
 def _lost(pose: FramePose) -> bool:

@@ -90,7 +90,15 @@ def fit_frame(model, work, observed, rotations, root, velocity, limits):
     -------
     int
         Evaluations that were needed; one more than ``limits`` allow where the fit is not done.
+    (n_seen,)
+        How far each marker that was seen is from its place in the pose, smallest first.
     """
+    evaluations = _descend(model, work, observed, rotations, root, velocity, limits)
+    return evaluations, _errors(model, work, observed, rotations, root)
+
+
+@njit(**FAST)
+def _descend(model, work, observed, rotations, root, velocity, limits):
     cost = _evaluate(model, work, observed, rotations, root, limits.scale)
     work.step[:] = velocity
     velocity[:] = 0.0
@@ -119,15 +127,15 @@ def fit_frame(model, work, observed, rotations, root, velocity, limits):
 
 
 @njit(**FAST)
-def marker_errors(model, work, observed, rotations, root):
-    """(n_markers,) distance of each marker from its place in a pose; NaN where not seen."""
+def _errors(model, work, observed, rotations, root):
     _evaluate(model, work, observed, rotations, root, 1.0)
-    errors = np.full(len(observed), np.nan)
+    errors, n_seen = np.empty(len(observed)), 0
     for marker in range(U(len(observed))):
         if work.points[marker, 6] > 0.0:
             x, y, z = work.points[marker, 3], work.points[marker, 4], work.points[marker, 5]
-            errors[marker] = np.sqrt(x * x + y * y + z * z)
-    return errors
+            errors[n_seen] = np.sqrt(x * x + y * y + z * z)
+            n_seen += 1
+    return np.sort(errors[:n_seen])
 
 
 @njit(**FAST)
