@@ -106,10 +106,11 @@ def _descend(model, work, observed, rotations, root, velocity, limits):
     if expected < cost:
         cost = expected
         _accept(work, rotations, root, velocity)
+    else:
+        _evaluate(model, work, observed, rotations, root, limits.scale)
     damping, fresh = FIRST_DAMPING, False
     for evaluation in range(1, limits.evaluations + 1):
-        if not fresh:
-            _evaluate(model, work, observed, rotations, root, limits.scale)
+        if not fresh:  # the pose evaluated last is the one to go on from
             _linearise(model, work, rotations)
             fresh = True
         _solve(model, work, damping)
