@@ -118,9 +118,18 @@ def progress() -> Iterator[Callable[[str], None]]:
     """Says on stderr what is being done: a live line on a terminal, plain lines elsewhere."""
     from rich.console import Console
 
+    if _is_first_run():
+        click.echo("compiling for this machine, once: a minute or two", err=True)
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda saying: click.echo(saying, err=True)
         return
     with console.status("starting") as status:
         yield lambda saying: status.update(saying)
+
+
+def _is_first_run() -> bool:
+    """Whether the largest kernel, and most likely all others, have yet to be compiled."""
+    from ossature.pose.damping import sweep
+
+    return not any(Path(str(sweep.stats.cache_path)).glob("damping.sweep-*.nbi"))

@@ -111,11 +111,11 @@ def solve_range(model: Model, task: Task, rules: Rules, first: int, last: int) -
         rotations=lanes.rotations.copy(),
         root=lanes.root.copy(),
     )
-    _sweep(model, lanes, task, rules, progress)
+    sweep(model, lanes, task, rules, progress)
 
 
 @njit(cache=True, nogil=True)
-def _sweep(model, lanes, task, rules, progress):
+def sweep(model, lanes, task, rules, progress):
     """Step all lanes together until each has come to the end of its stretch."""
     busy = 0
     for lane in range(LANES):
