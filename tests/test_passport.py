@@ -224,6 +224,52 @@ def test_solve_writes_a_passport_and_takes_it_back(tmp_path: Path) -> None:
     assert "was put" not in again.output and "another person" not in again.output
 
 
+def test_takes_of_one_name_get_folders_of_their_own(tmp_path: Path) -> None:
+    """The passport tells of both files, too."""
+    from ossature.cli import ossature
+
+    files = [tmp_path / day / "walk.c3d" for day in ("monday", "friday")]
+    for motion, file in enumerate(files):
+        file.parent.mkdir()
+        oss.write(take(1, motion, 1.5), file)
+    out = tmp_path / "out"
+    result = CliRunner().invoke(ossature, ["solve", *map(str, files), "-o", str(out)])
+    assert result.exit_code == 0, result.output
+    for day in ("monday", "friday"):
+        assert (out / day / "walk" / "motion.bvh").exists()
+        assert str(out / day / "walk") in result.stdout
+    assert len({origin.sha256 for origin in read_passport(out / "passport.json").takes}) == 2
+
+
+@pytest.mark.parametrize(
+    ("takes", "folders"),
+    [
+        (["Ann a/walk.c3d", "Bob a/walk.c3d"], ["Ann", "Bob"]),
+        (["Ann a/walk.c3d", "Ann a/run.c3d"], ["walk", "run"]),
+        (["Ann a/walk.c3d", "Bob a/walk.c3d", "Ann run.c3d"], ["walk Ann", "walk Bob", "run Ann"]),
+        (["Ann a/walk.c3d", "Ann a/walk.trc"], ["walk.c3d", "walk.trc"]),
+        ([" a/x/walk.c3d", " b/x/walk.c3d"], ["a/x/walk", "b/x/walk"]),
+        ([" a/../walk.c3d", " b/walk.c3d"], ["here/walk", "b/walk"]),
+        ([" walk.c3d", "walk a/run.c3d"], ["walk", "run"]),
+        (["Ann a/walk.c3d", "Ann a/walk.c3d"], ["walk 1", "walk 2"]),
+    ],
+)
+def test_folders_tell_takes_apart(
+    takes: list[str], folders: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from types import SimpleNamespace
+
+    from ossature.cli.solve import _folders
+
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    solved = [
+        SimpleNamespace(recording=SimpleNamespace(subject=subject), path=Path(file))
+        for subject, file in (each.split(" ") for each in takes)
+    ]
+    assert [folder.as_posix() for folder in _folders(solved)] == folders
+
+
 def test_real_people_are_told_apart() -> None:
     """Both halves of a walk are one person, the jumper of another file is not."""
     options = SolveOptions()

@@ -1,5 +1,6 @@
 """ossature solve"""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -96,7 +97,7 @@ def solve(
         folder = output if len(solved) == 1 else output / name
         pipeline.deliver(one, folder, formats=endings, unit=unit, up=up, measured=lengths)
         _say(one, folder, as_json=as_json)
-    pipeline.write_passports(solved, files, output)
+    pipeline.write_passports(solved, output)
 
 
 def _say(solved, folder: Path, *, as_json: bool) -> None:
@@ -131,16 +132,24 @@ def _edited(files: tuple[Path, ...], path: Path, asked, saying):
     return solve_edited(files[0], edits, options=asked, progress=saying)
 
 
-def _folders(solved) -> list[str]:
-    """A folder for each take: by the subject where there is one take of each, else by the file."""
-    subjects = [one.recording.subject for one in solved]
-    files = [Path(one.recording.source.file).stem for one in solved]
-    if len(set(subjects)) == len(solved):
-        return [subject or file for subject, file in zip(subjects, files, strict=True)]
-    if len(set(files)) == len(solved):
-        return files
-    both = zip(files, subjects, strict=True)
-    return [f"{file} {subject}".strip() for file, subject in both]
+def _folders(solved) -> list[Path]:
+    """A folder for each take, by the shortest name that tells all of them apart."""
+    takes = [(one.recording.subject, one.path.parent.resolve() / one.path.name) for one in solved]
+    for names in _spellings(takes):
+        if len(set(names)) == len(names):
+            return names
+    return [Path(f"{path.stem} {number}") for number, (_, path) in enumerate(takes, 1)]
+
+
+def _spellings(takes: list[tuple[str, Path]]) -> Iterator[list[Path]]:
+    """By the subject, the file, both; then with the file's ending and the folders it lies in."""
+    yield [Path(subject or path.stem) for subject, path in takes]
+    for above in range(max(len(path.parents) for _, path in takes)):
+        named = [path.relative_to(path.parents[: above + 1][-1]) for _, path in takes]
+        for files in ([file.with_suffix("") for file in named], named):
+            yield files
+            both = zip(files, takes, strict=True)
+            yield [file.with_name(f"{file.name} {subject}".strip()) for file, (subject, _) in both]
 
 
 def _told(solved) -> str:

@@ -67,7 +67,8 @@ def solve_edited(
     recording = edited_take(source, edits, asked).recordings[0]
     rig = posed_rig(recording, edits.edits, asked, progress)
     rig = told_rig(rig, edits.edits, edits.settings, asked, progress)
-    return with_motion_edits(rig, edits.edits)
+    path = None if isinstance(source, Take) else Path(source)
+    return replace(with_motion_edits(rig, edits.edits), path=path)
 
 
 def edited_take(source: str | Path | Take, edits: Edits, options: SolveOptions) -> Take:

@@ -20,35 +20,28 @@ MOST_FRAMES = 20_000
 """Frames of motion that limits are judged from; of longer sessions the last takes are left out."""
 
 
-def passports_of(solved: Sequence[Solved], files: Sequence[Path] = ()) -> dict[str, Passport]:
-    """By subject, for those who were calibrated on these takes.
-
-    Parameters
-    ----------
-    files
-        Where the takes came from, found by their names.
-    """
-    paths = {path.name: path for path in files}
+def passports_of(solved: Sequence[Solved]) -> dict[str, Passport]:
+    """By subject, for those who were calibrated on these takes."""
     subjects: dict[str, list[Solved]] = {}
     for one in solved:
         subjects.setdefault(one.recording.subject, []).append(one)
     return {
-        name: _of_takes(takes, paths)
+        name: _of_takes(takes)
         for name, takes in subjects.items()
         if all(one.findings is None or one.findings.anew for one in takes)
     }
 
 
-def write_passports(solved: Sequence[Solved], files: Sequence[Path], folder: Path) -> None:
+def write_passports(solved: Sequence[Solved], folder: Path) -> None:
     """A passport.json for every subject of ``passports_of``; of several each in its own folder."""
-    passports = passports_of(solved, files)
+    passports = passports_of(solved)
     for subject, each in passports.items():
         place = folder if len(passports) == 1 else folder / subject
         write_passport(place / "passport.json", each)
 
 
-def _of_takes(takes: Sequence[Solved], paths: dict[str, Path]) -> Passport:
-    origins = [origin_of(one.recording, paths.get(one.recording.source.file)) for one in takes]
+def _of_takes(takes: Sequence[Solved]) -> Passport:
+    origins = [origin_of(one.recording, one.path) for one in takes]
     squares = np.concatenate([one.marker_error.ravel() ** 2 for one in takes])
     noise = float(np.sqrt(np.nanmean(squares)))
     return make_passport(takes[0].skeleton, [one.motion for one in takes], origins, noise)

@@ -19,6 +19,7 @@ from ossature.calibrate.marker_sets import (
     recognise,
 )
 from ossature.calibrate.passengers import with_passengers
+from ossature.calibrate.size import check_size
 from ossature.calibrate.upright import upright
 from ossature.clean import find_swaps, remove_spikes, repair_swaps
 from ossature.errors import NotEnoughData, UnknownName
@@ -86,6 +87,8 @@ class Solved:
     """Feet that stand on the ground."""
     findings: Findings | None = None
     """What differs from the passport, where one was given."""
+    path: Path | None = None
+    """Where the recording was read from; None where no file was given."""
 
     @property
     def skeleton(self) -> Skeleton:
@@ -166,18 +169,24 @@ def solve(
             raise UnknownName("subject", subject, [name for name in takes if name])
         takes = {subject: takes[subject]}
     solved = []
-    for name, recordings in takes.items():
-        helpers = stills.get(name) or stills.get("") or []
-        solved += _solve_subject(name, recordings, helpers, options or SolveOptions(), watch)
+    for name, takes_of_one in takes.items():
+        recordings, paths = zip(*takes_of_one, strict=True)
+        helpers = [still for still, _ in stills.get(name) or stills.get("") or []]
+        own = _solve_subject(name, recordings, helpers, options or SolveOptions(), watch)
+        solved += [replace(one, path=path) for one, path in zip(own, paths, strict=True)]
     return tuple(solved)
 
 
-def _by_subject(sources: Sequence[str | Path | Take]) -> dict[str, list[Recording]]:
+def _by_subject(
+    sources: Sequence[str | Path | Take],
+) -> dict[str, list[tuple[Recording, Path | None]]]:
+    """Every subject's recordings and the files they were read from."""
     takes = [source if isinstance(source, Take) else read(source) for source in sources]
-    subjects: dict[str, list[Recording]] = {}
-    for take in takes:
+    paths = [None if isinstance(source, Take) else Path(source) for source in sources]
+    subjects: dict[str, list[tuple[Recording, Path | None]]] = {}
+    for take, path in zip(takes, paths, strict=True):
         for recording in take.recordings:
-            subjects.setdefault(recording.subject, []).append(recording.markers())
+            subjects.setdefault(recording.subject, []).append((recording.markers(), path))
     if takes and not subjects:
         held = " and ".join(dict.fromkeys(kind for take in takes for kind in take.kinds))
         moves = "; a motion goes to: ossature fit, limits, axes or map" if "motion" in held else ""
@@ -249,7 +258,9 @@ def prepared(
     recording: Recording, chosen: Chosen, options: SolveOptions
 ) -> tuple[Recording, tuple[Swap, ...]]:
     """A take as it is calibrated and solved: z up, cleaned where asked; and the swaps repaired."""
-    turned = upright(recording, chosen[1] if chosen else {})
+    found = chosen[1] if chosen else {}
+    check_size(recording, found)
+    turned = upright(recording, found)
     return _cleaned(turned) if options.clean else (turned, ())
 
 

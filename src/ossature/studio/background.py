@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -208,7 +209,7 @@ class Background:
         done = await asyncio.to_thread(stages.finished, found, shot)
         await asyncio.to_thread(deliver, done, folder, formats=formats)
         if shot.recording is not None and shot.character is None:
-            await asyncio.to_thread(write_passports, [done], [take.path], folder)
+            await asyncio.to_thread(write_passports, [replace(done, path=take.path)], folder)
         self._exported = key
         files = tuple(
             ExportedFile(file.name, f"/api/export/{_url_name(file)}", file.stat().st_size)
