@@ -101,6 +101,24 @@ class TestMujoco:
                         model.joint(name).range
                     ) == pytest.approx(turn.range)
 
+    @pytest.mark.parametrize("size", [1.0, 0.05])
+    def test_a_urdf_that_falls_stays_stable(self, tmp_path, size):
+        """Five seconds under gravity at the usual step, people or mice: no simulation blows up."""
+        bodies = []
+        for body in human().bodies:
+            joint = replace(
+                body.joint, in_parent=size * body.joint.in_parent, in_body=size * body.joint.in_body
+            )
+            tip = None if body.tip is None else size * body.tip
+            bodies.append(replace(body, joint=joint, tip=tip, markers=()))
+        write(Skeleton(tuple(bodies)), tmp_path / "rig.urdf")
+        mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+        model = mujoco.MjModel.from_xml_path(str(tmp_path / "rig.urdf"))
+        data = mujoco.MjData(model)
+        mujoco.mj_step(model, data, nstep=2500)
+        assert data.time > 4.9  # begun again where a number was no longer finite
+        assert not any(warning.number for warning in data.warning)
+
     def test_urdf_moves_like_ours(self, tmp_path, rng):
         """MuJoCo welds the root of a URDF to the world: the motion has none."""
         motion = acted(every_kind(), rng)
