@@ -64,10 +64,22 @@ def test_what_is_wrong_is_named(tmp_path, rows, message):
         read(file_of(tmp_path, "frame,marker,x,y,z\n" + rows))
 
 
-@pytest.mark.parametrize("entry", ["rate=0", "rate=-5", "rate=nan", "up=w", "frames=-1"])
+@pytest.mark.parametrize(
+    "entry", ["rate=0", "rate=-5", "rate=nan", "up=w", "frames=-1", "unit=ell"]
+)
 def test_bad_entries_above_the_header(tmp_path, entry):
     with pytest.raises(FormatError, match=entry.split("=")[0]):
         read(file_of(tmp_path, f"# {entry}\nframe,marker,x,y,z\n0,A,1,2,3\n"))
+
+
+def test_the_unit_may_be_said(tmp_path):
+    text = "# rate=50\n# unit=mm\nframe,marker,x,y,z\n0,A,100,200,1500\n"
+    recording = read(file_of(tmp_path, text)).recording()
+    assert_close(recording.positions[0, 0], [0.1, 0.2, 1.5])
+    assert recording.source.unit == "mm"
+    write(recording, tmp_path / "b.csv", unit="cm")
+    assert "# unit=cm" in (tmp_path / "b.csv").read_text()
+    assert_close(read(tmp_path / "b.csv").recording().positions, recording.positions)
 
 
 def test_a_take_that_ends_unseen_keeps_its_length(tmp_path, rng):

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from conftest import real
 from ossature import pipeline, synth
 from ossature.cli import ossature
-from ossature.errors import NotEnoughData, UnknownName
+from ossature.errors import BadValue, NotEnoughData, UnknownName
 from ossature.formats import read
 from ossature.maths import quat
 from ossature.values import Recording, Take
@@ -113,6 +113,34 @@ def test_y_up_markers_without_a_word_about_it_come_out_upright(performance):
     height = joints[:, found.skeleton.index("head"), 2] - joints[:, 0, 2]
     assert np.median(height) > 0.3
     assert any("z up" in line for line in found.recording.history)
+
+
+@pytest.mark.parametrize("template", ["auto", "none"])
+@pytest.mark.parametrize(
+    ("unit", "factor", "question"),
+    [
+        ("m", 1000.0, " km.* read as metres; are these millimetres"),
+        ("m", 100.0, " m.* read as metres; are these centimetres"),
+        ("mm", 0.001, " mm.* read as millimetres; are these metres"),
+        ("cm", 0.01, " cm.* read as centimetres; are these metres"),
+    ],
+)
+def test_wrong_units_are_asked_about(performance, template, unit, factor, question):
+    recording = performance.recording
+    source = replace(recording.source, file="a.csv", format="CSV", unit=unit)
+    recording = replace(recording, positions=factor * recording.positions, source=source)
+    options = pipeline.SolveOptions(template=template)
+    with pytest.raises(BadValue, match=question):
+        pipeline.solve(Take(recordings=(recording,)), options=options)
+
+
+@pytest.mark.parametrize("size", [0.3, 1.5])
+def test_small_and_tall_people_pass(performance, size):
+    recording = performance.recording
+    recording = replace(recording, positions=size * recording.positions)
+    options = pipeline.SolveOptions()
+    chosen = pipeline.set_of([recording], options)
+    assert pipeline.prepared(recording, chosen, options)[0].n_frames == recording.n_frames
 
 
 def test_markers_that_no_set_knows_ride_along(performance):

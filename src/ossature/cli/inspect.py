@@ -69,6 +69,8 @@ def _one(entry: dict[str, Any], noun: str) -> str:
     ]
     if "missing" in entry:
         parts.append(f"{100 * entry['missing']:.1f} % missing")
+    if entry.get("span"):
+        parts.append(" × ".join(f"{axis:.2f}" for axis in entry["span"]) + " m in a typical frame")
     if entry.get("outputs"):
         parts.append(f"{len(entry['outputs'])} of them model outputs")
     if entry.get("analog"):

@@ -4,9 +4,9 @@
     frame,marker,x,y,z              or  frame,body,x,y,z,qw,qx,qy,qz
     0,LASI,0.102,0.331,0.954
 
-Metres, frames from 0; a missing sample is a missing row, so a marker never seen is not there.
-Two more entries may stand above the header: ``# up=y`` (else z) and ``# frames=500`` where the
-take is longer than its last sample.
+Frames from 0; a missing sample is a missing row, so a marker never seen is not there. More entries
+may stand above the header: ``# unit=mm`` (else metres), ``# up=y`` (else z) and ``# frames=500``
+where the take is longer than its last sample.
 """
 
 import csv
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from ossature.errors import BadValue, FormatError
-from ossature.formats.axes import TO_Z_UP, to_z_up, turn_points, turn_rotations
+from ossature.formats.axes import METRES, TO_Z_UP, metres_per, to_z_up, turn_points, turn_rotations
 from ossature.formats.registry import (
     Format,
     WriteOptions,
@@ -55,6 +55,9 @@ def read_plain_csv(path: Path) -> Take:
     up = entries.get("up", "z")
     if up not in TO_Z_UP:
         raise FormatError(path, f"up must be x, y or z, got {up!r}")
+    unit = entries.get("unit", "m")
+    if unit not in METRES:
+        raise FormatError(path, f"unit must be one of {', '.join(METRES)}, got {unit!r}")
     kind = lines[start].replace(" ", "").split(",")[1]
     frames, names, values = _rows(path, lines, start + 1, 3 if kind == "marker" else 7)
     least = whole_number(path, entries.get("frames", "0"), "frames")
@@ -66,12 +69,13 @@ def read_plain_csv(path: Path) -> Take:
         file=path.name,
         format="CSV",
         detail=f"{kind}s",
+        unit=unit,
         up=up,
         up_known="up" in entries,
         problems=(*(() if "rate" in entries else (assumed,)), *zeros),
     )
     order, turn = tuple(dict.fromkeys(names)), to_z_up(up)
-    positions = turn_points(points, turn)
+    positions = turn_points(points * METRES[unit], turn)
     if kind == "marker":
         return Take(recordings=(Recording(positions, order, rate, source=source),))
     rotations = turn_rotations(table[..., 3:], turn)
@@ -149,15 +153,14 @@ def _first_repeat(cells: np.ndarray) -> int:
 
 def write_plain_csv(path: Path, take: Take, options: WriteOptions) -> None:
     """Coordinates stay as the source file had them, and the file says which axis is up."""
-    if options.unit not in (None, "m"):
-        raise BadValue(f"plain CSV is in metres, not {options.unit!r}")
+    unit = options.unit or "m"
     take = without_restated(take)
     if take.recordings and take.bodies:
         raise BadValue("plain CSV stores markers or bodies, not both; keep one (--only)")
     value = one_recording(take) if take.recordings else one_set_of_bodies(take)
     up = options.up or value.source.up
     turn = quat.inverse(to_z_up(up))
-    columns = [turn_points(value.positions, turn)]
+    columns = [turn_points(value.positions, turn) / metres_per(unit)]
     if isinstance(value, Bodies):
         columns.append(turn_rotations(value.rotations, turn))
     seen = value.seen
@@ -166,6 +169,7 @@ def write_plain_csv(path: Path, take: Take, options: WriteOptions) -> None:
     names = [_quoted(name) for name in value.names]
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(f"# rate={value.rate:.17g}\n")
+        file.write(f"# unit={unit}\n" if unit != "m" else "")
         file.write(f"# up={up}\n" if up != "z" else "")
         file.write(f"# frames={value.n_frames}\n" if not seen[-1].any() else "")
         file.write(COLUMNS["body" if isinstance(value, Bodies) else "marker"] + "\n")

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ossature.formats.stance import stance_of
 from ossature.values import Bodies, CompactMotion, Motion, Recording, Skeleton, Source, Take
 
 
@@ -48,11 +49,12 @@ def _time(value: Recording | Bodies | Motion) -> dict[str, Any]:
 
 
 def _markers(recording: Recording) -> dict[str, Any]:
-    analog = recording.analog
+    analog, stance = recording.analog, stance_of(recording.markers().positions)
     return {
         "subject": recording.subject,
         "count": recording.n_markers,
         **_time(recording),
+        "span": None if stance is None else [round(float(axis), 4) for axis in stance.height],
         "outputs": sorted(recording.outputs),
         "analog": None
         if analog is None
