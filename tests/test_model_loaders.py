@@ -157,12 +157,13 @@ def distances(found: list[dict], truth: dict[str, np.ndarray]) -> np.ndarray:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("skeleton", [every_kind(), human()], ids=["all kinds", "human"])
-def test_blender_builds_the_armature(tmp_path, rng, skeleton):
+@pytest.mark.parametrize(("unit", "up"), [("m", "z"), ("cm", "y")])
+def test_blender_builds_the_armature(tmp_path, rng, skeleton, unit, up):
     """With its limits at work: motion within them is not touched, so they say what ours say."""
     python = loader("OSSATURE_BLENDER_PYTHON", "bpy")
     motion = acted(skeleton, rng)
     write(skeleton, tmp_path / "skeleton.json")
-    write(motion, tmp_path / "motion.bvh")
+    write(motion, tmp_path / "motion.bvh", unit=unit, up=up)
     script = Path(blender.__file__).with_name("build_armature.py")
     frames = ",".join(map(str, FRAMES))
     files = (tmp_path / "rig.blend", tmp_path / "rig.fbx")

@@ -3,11 +3,11 @@
     blender --background --python build_armature.py -- FOLDER rig.blend [rig.fbx]
     python build_armature.py FOLDER rig.fbx             (a Python with the bpy wheel)
 
-FOLDER holds ``skeleton.json`` and, if there is motion, ``motion.bvh`` (metres, z up). Bones are
-named like the bodies; an empty per marker hangs on its bone. Each joint's rest is the rest pose of
-its bone: for a joint with a cone, the middle of the cone. A bone's axes are laid along the joint's,
-so that Limit Rotation constraints say exactly what the joint's ranges say. This file needs nothing
-but Blender.
+FOLDER holds ``skeleton.json`` and, if there is motion, ``motion.bvh``, in any unit, y or z up.
+Bones are named like the bodies; an empty per marker hangs on its bone. Each joint's rest is the
+rest pose of its bone: for a joint with a cone, the middle of the cone. A bone's axes are laid along
+the joint's, so that Limit Rotation constraints say exactly what the joint's ranges say. This file
+needs nothing but Blender.
 """
 
 import json
@@ -22,6 +22,10 @@ FREE = (None, None)
 LOCKED = (0.0, 0.0)
 SHORT = 0.05
 """Length of a bone that shows none, metres."""
+UPRIGHT = {"z": Quaternion(), "y": Quaternion((0.5**0.5, 0.5**0.5, 0.0, 0.0))}
+"""To a world with z up from those that motions are written in."""
+SAME = 0.01
+"""Share of their lengths by which the bones of one skeleton may differ in two files."""
 
 
 class Bone:
@@ -32,11 +36,13 @@ class Bone:
         self.record = record
         self.in_body = Vector(self.joint["in_body"])
         self.rest = Quaternion(self.joint.get("rest", (1, 0, 0, 0)))
+        self.offset = Vector()
         self.ends: list[Vector] = []
         if record.get("tip"):
             self.ends.append(Vector(record["tip"]) - self.in_body)
         if parent is not None:
-            parent.ends.append(Vector(self.joint["in_parent"]) - parent.in_body)
+            self.offset = Vector(self.joint["in_parent"]) - parent.in_body
+            parent.ends.append(self.offset)
 
     def settle(self) -> None:
         """Choose axes (columns of a matrix, in the body's frame) and ranges about x, y, z."""
@@ -85,13 +91,12 @@ class Bone:
 
     def place(self) -> None:
         """Where the bone rests in the armature."""
-        own = Vector(self.joint["in_parent"])
         if self.parent is None:
             self.turn, self.head = Quaternion(), Vector()
             self.rest = Quaternion()
             return
         self.turn = self.parent.turn @ self.rest
-        self.head = self.parent.head + self.parent.turn @ (own - self.parent.in_body)
+        self.head = self.parent.head + self.parent.turn @ self.offset
 
 
 def framed(x: Vector, towards: Vector) -> Matrix:
@@ -158,18 +163,20 @@ def hang(armature: bpy.types.Object, bone: Bone, marker: dict) -> None:
 
 
 def animate(armature: bpy.types.Object, bones: list[Bone], path: Path) -> None:
-    channels, step, rows = read_bvh(path)
+    channels, offsets, step, rows = read_bvh(path)
     scene = bpy.context.scene
     scene.render.fps, scene.render.fps_base = round(1 / step), round(1 / step) * step
     scene.frame_start, scene.frame_end = 0, len(rows) - 1
     # BVH files have no blanks or brackets in names
     by_name = {re.sub(r"[\s{}]+", "_", bone.name): bone for bone in bones}
+    metres, turn = world_of(offsets, [by_name[name].offset for name, _ in channels], path)
     for frame, row in enumerate(rows):
         values = iter(row)
         for name, own in channels:
             bone = by_name[name]
             posed = armature.pose.bones[bone.name]
             place, rotation = pose_of(own, [next(values) for _ in own])
+            place, rotation = metres * (turn @ place), turn @ rotation @ turn.inverted()
             inner = bone.rest.inverted() @ rotation
             axes = bone.axes.to_quaternion()
             posed.rotation_quaternion = axes.inverted() @ inner @ axes
@@ -177,6 +184,23 @@ def animate(armature: bpy.types.Object, bones: list[Bone], path: Path) -> None:
             if bone.parent is None:
                 posed.location = bone.axes.transposed() @ place
                 posed.keyframe_insert("location", frame=frame)
+
+
+def world_of(offsets: list[Vector], ours: list[Vector], path: Path) -> tuple[float, Quaternion]:
+    """Metres in the unit of a motion, and the turn to our world: its bones are ours."""
+    length = sum(own.length for own in ours)
+    metres = length / max(sum(offset.length for offset in offsets), 1e-9)
+    off = {
+        up: sum(
+            (metres * (turn @ offset) - own).length
+            for offset, own in zip(offsets, ours, strict=True)
+        )
+        for up, turn in UPRIGHT.items()
+    }
+    up = min(off, key=off.__getitem__)
+    if off[up] > SAME * length:
+        sys.exit(f"{path.name}: its bones are not those of skeleton.json; write both anew")
+    return metres, UPRIGHT[up]
 
 
 def pose_of(channels: list[str], values: list[float]) -> tuple[Vector, Quaternion]:
@@ -192,19 +216,25 @@ def pose_of(channels: list[str], values: list[float]) -> tuple[Vector, Quaternio
     return place, rotation
 
 
-def read_bvh(path: Path) -> tuple[list[tuple[str, list[str]]], float, list[list[float]]]:
-    """Channels of every joint, seconds per frame, and the numbers of every frame."""
+def read_bvh(
+    path: Path,
+) -> tuple[list[tuple[str, list[str]]], list[Vector], float, list[list[float]]]:
+    """Channels and offset of every joint, seconds per frame, and the numbers of every frame."""
     lines = path.read_text(encoding="utf-8").splitlines()
     start = lines.index("MOTION")
-    channels, name = [], ""
+    channels, offsets, name, offset = [], [], "", Vector()
     for words in (line.split() for line in lines[:start]):
         if words[0] in ("ROOT", "JOINT"):
             name = words[1]
+        elif words[0] == "OFFSET":
+            offset = Vector([float(word) for word in words[1:]])
         elif words[0] == "CHANNELS":
             channels.append((name, words[2:]))
+            offsets.append(offset)
     step = float(lines[start + 2].split()[-1])
     rows = [[float(word) for word in line.split()] for line in lines[start + 3 :] if line.strip()]
-    return channels, step, rows
+    offsets[0] = Vector()  # the root's says nothing
+    return channels, offsets, step, rows
 
 
 def main(arguments: list[str]) -> bpy.types.Object:
