@@ -131,7 +131,8 @@ def test_convert_says_what_is_left_out(command, tmp_path, rng):
 def test_convert_refuses_endings_and_kinds(command, tmp_path, rng):
     source = tmp_path / "a.csv"
     write(some_markers(rng), source)
-    for target, message in (("a.xyz", "no format is written"), ("a.bvh", "BVH stores")):
+    refused = {"a.xyz": "no format is written", "a.bvh": "BVH stores", "a.fbx": "blender --back"}
+    for target, message in refused.items():
         code, out, err = command("convert", source, tmp_path / target)
         assert (code, out) == (1, "") and message in err and err.count("\n") == 1
         assert not (tmp_path / target).exists()

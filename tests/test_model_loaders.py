@@ -164,10 +164,9 @@ def test_blender_builds_the_armature(tmp_path, rng, skeleton, unit, up):
     motion = acted(skeleton, rng)
     write(skeleton, tmp_path / "skeleton.json")
     write(motion, tmp_path / "motion.bvh", unit=unit, up=up)
-    script = Path(blender.__file__).with_name("build_armature.py")
     frames = ",".join(map(str, FRAMES))
     files = (tmp_path / "rig.blend", tmp_path / "rig.fbx")
-    found = found_by(python, "blender_armature.py", script, tmp_path, frames, *files)
+    found = found_by(python, "blender_armature.py", blender.SCRIPT, tmp_path, frames, *files)
     worst = worst_distance(found["points"], true_points(motion))
     print(f"Blender {found['version']}: worst distance {1e3 * worst:.4f} mm")  # noqa: T201
     assert worst < TOLERANCE

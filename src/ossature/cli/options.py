@@ -84,12 +84,14 @@ def needing(extra: str, purpose: str) -> Iterator[None]:
 
 def endings(formats: str, besides: Collection[str] = ()) -> list[str]:
     """The words of a ``--formats`` list; refuses those that no motion is written with."""
-    from ossature.formats import FORMATS
+    from ossature.formats import FORMATS, blender
 
     writers = [form for form in FORMATS if form.write and form.holds & {"motion", "skeleton"}]
     known = [*besides, *(suffix[1:] for form in writers for suffix in form.suffixes)]
     words = [word.strip().lstrip(".").lower() for word in formats.split(",") if word.strip()]
     for word in words:
+        if f".{word}" in blender.MADE:
+            raise click.BadParameter(f"{blender.HOW}.", param_hint="--formats")
         if word not in known:
             raise click.BadParameter(
                 f"no motion is written as {word!r}; known: {', '.join(dict.fromkeys(known))}.",

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ossature.errors import FormatError, NotEnoughData, UnknownFormat, WrongContent
+from ossature.formats import blender
 from ossature.formats.refused import REFUSED
 from ossature.maths.quat import Array
 from ossature.values import Bodies, CompactMotion, Motion, Recording, Skeleton, Take
@@ -91,6 +92,8 @@ def format_for_writing(path: Path, formats: tuple[Format, ...]) -> Format:
         if path.suffix.lower() in form.suffixes:
             return form
     endings = ", ".join(form.suffixes[0] for form in writers)
+    if path.suffix.lower() in blender.MADE:
+        raise UnknownFormat(path, blender.HOW)
     raise UnknownFormat(
         path, f"no format is written with the ending {path.suffix!r}; known: {endings}"
     )
