@@ -17,11 +17,12 @@ from deadly import work_or_die
 from ossature import synth
 from ossature.batch import BatchOptions, batch, watch
 from ossature.batch.find import find_files, subject_of, subjects_of
-from ossature.batch.places import file_name, whole_folder
+from ossature.batch.places import whole_folder
 from ossature.batch.progress import Meter, duration
 from ossature.batch.sample import PER_SUBJECT, PER_TAKE, joined, sample_frames, share_of
 from ossature.batch.workers import Lost, pool
 from ossature.errors import BadValue, OssatureError
+from ossature.formats.file_names import file_name
 from ossature.joints.summed import Sums, joints_of_sums
 from ossature.values import Recording
 
@@ -196,10 +197,11 @@ def test_output_must_not_be_the_archive(tmp_path: Path) -> None:
 
 
 def test_names_of_files_never_meet() -> None:
-    texts = ["a/b", "a%2Fb", "a b", "..", ".", "", "Über", "a:b", "con?"]
+    texts = ["a/b", "a%2Fb", "a b", "..", ".", "", "Über", "U\u0308ber", "a:b", "con?", "../evil"]
     names = [file_name(text) for text in texts]
     assert len(set(names)) == len(texts)
     assert not any(set(name) & set('/\\:?*"<>|') or name.startswith(".") for name in names)
+    assert "Über" in names and not any("\u0308" in name for name in names)
 
 
 def test_folder_is_whole_or_not_there(tmp_path: Path) -> None:

@@ -245,6 +245,7 @@ def test_takes_of_one_name_get_folders_of_their_own(tmp_path: Path) -> None:
     ("takes", "folders"),
     [
         (["Ann a/walk.c3d", "Bob a/walk.c3d"], ["Ann", "Bob"]),
+        (["Ann a/walk.c3d", "../evil a/walk.c3d"], ["Ann", "%2E.%2Fevil"]),
         (["Ann a/walk.c3d", "Ann a/run.c3d"], ["walk", "run"]),
         (["Ann a/walk.c3d", "Bob a/walk.c3d", "Ann run.c3d"], ["walk Ann", "walk Bob", "run Ann"]),
         (["Ann a/walk.c3d", "Ann a/walk.trc"], ["walk.c3d", "walk.trc"]),

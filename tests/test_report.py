@@ -221,10 +221,13 @@ def test_a_skeleton_that_does_not_move():
 
 def test_every_subject_has_a_page(rng, tmp_path):
     people = tuple(
-        Recording(rng.normal(size=(3, 1, 3)), ("m",), 50.0, subject=name) for name in ("A/b", "C")
+        Recording(rng.normal(size=(3, 1, 3)), ("m",), 50.0, subject=name)
+        for name in ("../b", "C", "D", "D")
     )
     pages = view(Take(recordings=people), tmp_path)
-    assert [page.name for page in pages] == ["A_b.html", "C.html"]
+    wanted = ["%2E.%2Fb.html", "C.html", "D 1.html", "D 2.html"]
+    assert [page.name for page in pages] == wanted
+    assert sorted(file.name for file in tmp_path.iterdir()) == wanted
 
 
 def test_view_of_a_file_prints_where_the_page_is(motion, tmp_path):

@@ -18,7 +18,7 @@ import ossature
 from ossature.batch import markers, sensors
 from ossature.batch.find import subjects_of
 from ossature.batch.options import BatchOptions, file_hash
-from ossature.batch.places import Places, file_name, read_record, whole_folder, write_record
+from ossature.batch.places import Places, read_record, whole_folder, write_record
 from ossature.batch.records import Quality, SubjectRecord, Survey, TakeRecord
 from ossature.errors import (
     FormatError,
@@ -28,6 +28,7 @@ from ossature.errors import (
     WrongContent,
 )
 from ossature.formats import read
+from ossature.formats.file_names import file_name
 from ossature.formats.passport_json import write_passport
 from ossature.formats.registry import FOLDER_INDEX
 from ossature.pipeline.passport import make_passport

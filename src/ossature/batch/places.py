@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import quote
 
 import msgspec
 
 from ossature.errors import OssatureError
+from ossature.formats.file_names import file_name
 from ossature.formats.json_text import write_readable
 
 RECORD = "record.json"
@@ -55,12 +55,6 @@ class Places:
 
     def subject(self, name: str) -> Path:
         return self.output / "subjects" / file_name(name)
-
-
-def file_name(text: str) -> str:
-    """Any text as the name of one file, two texts never the same one."""
-    name = quote(text, safe=" ()+,=@[]") or "%"
-    return "%2E" + name[1:] if name.startswith(".") else name
 
 
 @contextmanager

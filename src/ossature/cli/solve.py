@@ -143,13 +143,15 @@ def _folders(solved) -> list[Path]:
 
 def _spellings(takes: list[tuple[str, Path]]) -> Iterator[list[Path]]:
     """By the subject, the file, both; then with the file's ending and the folders it lies in."""
-    yield [Path(subject or path.stem) for subject, path in takes]
+    from ossature.formats.file_names import file_name
+
+    yield [Path(file_name(subject) if subject else path.stem) for subject, path in takes]
     for above in range(max(len(path.parents) for _, path in takes)):
         named = [path.relative_to(path.parents[: above + 1][-1]) for _, path in takes]
         for files in ([file.with_suffix("") for file in named], named):
             yield files
-            both = zip(files, takes, strict=True)
-            yield [file.with_name(f"{file.name} {subject}".strip()) for file, (subject, _) in both]
+            whose = [f" {file_name(subject)}" if subject else "" for subject, _ in takes]
+            yield [Path(f"{file}{own}") for file, own in zip(files, whose, strict=True)]
 
 
 def _told(solved) -> str:

@@ -1,6 +1,6 @@
 """Any file → the pages that show it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,7 @@ from msgspec import structs
 
 from ossature.errors import NotEnoughData
 from ossature.formats import read
+from ossature.formats.file_names import file_name
 from ossature.formats.registry import FOLDER_INDEX
 from ossature.joints.playback import play_back
 from ossature.maths import quat
@@ -71,8 +72,7 @@ def view(source: str | Path | Take, folder: Path) -> tuple[Path, ...]:
         raise NotEnoughData(f"{name or 'the take'} holds nothing that can be shown")
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for page in pages:
-        own = _file_name(page.subject) if len(pages) > 1 else "report"
+    for page, own in zip(pages, _page_names([page.subject for page in pages]), strict=True):
         written.append(folder / f"{own}.html")
         write_report(written[-1], page)
     return tuple(written)
@@ -148,8 +148,15 @@ def _best_of(folder: Path) -> Path:
     )
 
 
-def _file_name(subject: str) -> str:
-    return "".join(c if c.isalnum() or c in "-_" else "_" for c in subject) or "report"
+def _page_names(subjects: Sequence[str]) -> list[str]:
+    """A file for each page, with a number where a subject has several."""
+    if len(subjects) == 1:
+        return ["report"]
+    names = [file_name(subject) if subject else "report" for subject in subjects]
+    return [
+        name if names.count(name) == 1 else f"{name} {1 + names[:index].count(name)}"
+        for index, name in enumerate(names)
+    ]
 
 
 def pages_of(take: Take, name: str = "") -> Iterator[ReportData]:

@@ -11,6 +11,7 @@ import numpy as np
 import ossature
 from ossature.anatomy.limits import limits
 from ossature.errors import NotEnoughData
+from ossature.formats.file_names import file_name
 from ossature.formats.passport_json import write_passport
 from ossature.pipeline.take import Solved
 from ossature.values import Joint, Motion, Recording, Skeleton
@@ -36,7 +37,7 @@ def write_passports(solved: Sequence[Solved], folder: Path) -> None:
     """A passport.json for every subject of ``passports_of``; of several each in its own folder."""
     passports = passports_of(solved)
     for subject, each in passports.items():
-        place = folder if len(passports) == 1 else folder / subject
+        place = folder / file_name(subject) if len(passports) > 1 and subject else folder
         write_passport(place / "passport.json", each)
 
 

@@ -11,6 +11,7 @@ from ossature.clean.draft import Draft
 from ossature.errors import BadValue, NotEnoughData, UnknownName
 from ossature.formats import read
 from ossature.formats.edits_json import digest, edits_path, read_edits, write_edits
+from ossature.formats.file_names import file_name
 from ossature.pipeline import Solved, summary_of
 from ossature.pipeline.by_hand import MotionEdit
 from ossature.pipeline.edited import as_solved, options_of, turned_upright
@@ -106,7 +107,8 @@ class OpenTake:
             said = read_edits(self.edits_file, self.path)
             if said.recording.subject in ("", self.subject):
                 return said
-            self.edits_file = edits_path(self.path.with_stem(f"{self.path.stem}.{self.subject}"))
+            own = file_name(self.subject)
+            self.edits_file = edits_path(self.path.with_stem(f"{self.path.stem}.{own}"))
             if self.edits_file.exists():
                 return read_edits(self.edits_file, self.path)
         several = len(subjects_of(self.take)) > 1
