@@ -77,7 +77,8 @@ def fit(
         dividing=dividing,
     )
     seconds = {"read": began - start, "solve": time.perf_counter() - began}
-    deliver_fit(result, output, seconds, unit=unit, up=up)
+    with options.instead_of_earlier(output, inputs=(file, tree, lengths)):
+        deliver_fit(result, output, seconds, unit=unit, up=up)
     if as_json:
         import msgspec
 

@@ -96,7 +96,9 @@ def map(
         mapped = pipeline.map_to(
             source, onto, subject=subject, options=asked, solving=solving, progress=progress
         )
-    pipeline.deliver(mapped, output, formats=endings, unit=unit, up=up)
+    inputs = (file, skeleton, mapping, edits, own_set)
+    with options.instead_of_earlier(output, inputs=inputs):
+        pipeline.deliver(mapped, output, formats=endings, unit=unit, up=up)
     if as_json:
         import msgspec
 

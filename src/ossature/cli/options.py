@@ -1,7 +1,7 @@
 """Options that several verbs share, so that they read and behave alike."""
 
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,18 @@ def _writable(_context: click.Context, _option: click.Parameter, folder: Path) -
     if not os.access(there, os.W_OK | os.X_OK):
         raise click.BadParameter(f"'{folder}' cannot be written: no right to write in '{there}'.")
     return folder
+
+
+@contextmanager
+def instead_of_earlier(*folders: Path, inputs: Iterable[Path | None]) -> Iterator[None]:
+    """What an earlier run has written to ``folders`` gives way; ``inputs`` of this one stay."""
+    from ossature.pipeline import remove_earlier
+
+    keep = [path for path in inputs if path is not None]
+    gone = [folder / name for folder in folders for name in remove_earlier(folder, keep)]
+    yield
+    if left := [str(file) for file in gone if not file.exists()]:
+        click.echo(f"removed what an earlier run had written: {', '.join(left)}", err=True)
 
 
 def subject(whose: str = "motion") -> Callable[[Any], Any]:

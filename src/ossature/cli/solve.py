@@ -93,11 +93,13 @@ def solve(
             )
         else:
             solved = (_edited(files, edits, asked, saying),)
-    for one, name in zip(solved, _folders(solved), strict=True):
-        folder = output if len(solved) == 1 else output / name
-        pipeline.deliver(one, folder, formats=endings, unit=unit, up=up, measured=lengths)
-        _say(one, folder, as_json=as_json)
-    pipeline.write_passports(solved, output)
+    folders = [output if len(solved) == 1 else output / name for name in _folders(solved)]
+    inputs = (*files, *static, own_set, known, passport, measured, edits)
+    with options.instead_of_earlier(*dict.fromkeys((output, *folders)), inputs=inputs):
+        for one, folder in zip(solved, folders, strict=True):
+            pipeline.deliver(one, folder, formats=endings, unit=unit, up=up, measured=lengths)
+            _say(one, folder, as_json=as_json)
+        pipeline.write_passports(solved, output)
 
 
 def _say(solved, folder: Path, *, as_json: bool) -> None:

@@ -89,7 +89,7 @@ def write(
     *,
     unit: str | None = None,
     up: str | None = None,
-) -> None:
+) -> tuple[Path, ...]:
     """Write a value in the format that the file name's ending asks for.
 
     Parameters
@@ -97,15 +97,20 @@ def write(
     unit, up
         Unit of length and upward axis of the file; by default those of the file the value came
         from where the format allows it, else the format's own.
+
+    Returns
+    -------
+    tuple of Path
+        The file, and those that its format has beside it.
     """
     path = Path(path)
     form = format_for_writing(path, FORMATS)
     take = as_held(as_take(value), form)
     check_holds(form, take, path)
     assert form.write is not None
+    beside_it = {**form.beside, **(form.beside_motion if take.motions else {})}
     try:
         with ExitStack() as whole:
-            beside_it = {**form.beside, **(form.beside_motion if take.motions else {})}
             for suffix, writer in beside_it.items():
                 beside = whole.enter_context(whole_file(path.with_suffix(suffix)))
                 writer(beside, take, WriteOptions(unit, up))
@@ -114,6 +119,7 @@ def write(
         raise FormatError(
             path, f"cannot be written to {path.parent}: {error.strerror or error}"
         ) from error
+    return path, *map(path.with_suffix, beside_it)
 
 
 __all__ = ["FORMATS", "Format", "WriteOptions", "find_format", "read", "write"]

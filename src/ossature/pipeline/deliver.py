@@ -1,9 +1,11 @@
 """What ``solve`` leaves in its folder."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from ossature.anatomy.figure import figure_for
@@ -15,6 +17,8 @@ from ossature.pipeline.take import Solved
 from ossature.report.page import write_report
 from ossature.values import Motion
 
+ALWAYS = ("skeleton.json", "summary.json", "report.html")
+"""Files besides the motion."""
 MOTION_FILES = ("bvh", "glb")
 """Formats of the motion that are always written."""
 
@@ -44,16 +48,44 @@ def deliver(
     """
     folder.mkdir(parents=True, exist_ok=True)
     write(solved.skeleton, folder / "skeleton.json")
+    motions: list[Path] = []
     for ending in dict.fromkeys((*MOTION_FILES, *formats)):
+        file = folder / f"motion.{ending}"
         if ending == "bvh":
-            write(solved.motion, folder / "motion.bvh", unit=unit or "m", up=up or "z")
+            motions += write(solved.motion, file, unit=unit or "m", up=up or "z")
         elif ending == "glb":
-            write_skinned(folder / "motion.glb", solved.motion, figure_for(solved.motion))
+            write_skinned(file, solved.motion, figure_for(solved.motion))
+            motions.append(file)
         else:
-            write(solved.motion, folder / f"motion.{ending}")
-    summary = summary_of(solved) | (facts or {})
+            motions += write(solved.motion, file)
+    files = [*ALWAYS, *(file.name for file in motions)]
+    summary = summary_of(solved) | {"files": files} | (facts or {})
     write_readable(summary, folder / "summary.json")
     write_report(folder / "report.html", report_of(solved, summary, measured))
+
+
+class _Earlier(msgspec.Struct):
+    """What summary.json of an earlier run says of its files."""
+
+    files: tuple[str, ...] = ()
+
+
+def remove_earlier(folder: Path, keep: Collection[Path] = ()) -> list[str]:
+    """Remove what :func:`deliver` has written to a folder before; returns the files' names.
+
+    Nothing else is touched: neither files it did not list, nor those of ``keep``.
+    """
+    try:
+        listed = msgspec.json.decode((folder / "summary.json").read_bytes(), type=_Earlier).files
+    except (OSError, msgspec.MsgspecError):
+        return []
+    kept = {path.resolve() for path in keep}
+    ours = [name for name in listed if name in ALWAYS or re.fullmatch(r"motion\.\w+", name)]
+    gone = [name for name in ours if (folder / name).is_file()]
+    gone = [name for name in gone if (folder / name).resolve() not in kept]
+    for name in gone:
+        (folder / name).unlink()
+    return gone
 
 
 def summary_of(solved: Solved) -> dict:

@@ -1,0 +1,57 @@
+"""What ``ossature solve`` says and leaves, as a user meets it."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from archives import marker_take, person
+from ossature.cli import ossature
+from ossature.formats import write
+
+
+@pytest.fixture(scope="module")
+def take(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A second and a half of a performer."""
+    file = tmp_path_factory.mktemp("takes") / "walk.c3d"
+    write(replace(marker_take(person(1), 0, 1.5), subject=""), file)
+    return file
+
+
+def solve(*words: str | Path) -> Result:
+    result = CliRunner().invoke(ossature, ["solve", *map(str, words)])
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def test_files_of_an_earlier_run_give_way_and_the_users_stay(take: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    solve(take, "-o", out, "--formats", "osim,oss")
+    (out / "notes.txt").write_text("mine")
+    (out / "motion.usda").write_text("mine, too: no run has listed it")
+    listed = json.loads((out / "summary.json").read_text())["files"]
+    assert {out / name for name in listed} <= set(out.iterdir())
+    again = solve(take, "-o", out)
+    assert "motion.osim" in again.stderr and "motion.bvh" not in again.stderr
+    assert sorted(file.name for file in out.iterdir()) == [
+        "motion.bvh",
+        "motion.glb",
+        "motion.usda",
+        "notes.txt",
+        "passport.json",
+        "report.html",
+        "skeleton.json",
+        "summary.json",
+    ]
+
+
+def test_a_summary_that_names_other_files_removes_none(take: Path, tmp_path: Path) -> None:
+    shutil.copy(take, tmp_path / "motion.c3d")
+    (tmp_path / "data.csv").write_text("")
+    listed = {"files": ["data.csv", "../take.c3d", "motion.c3d"]}
+    (tmp_path / "summary.json").write_text(json.dumps(listed))
+    solve(tmp_path / "motion.c3d", "-o", tmp_path)
+    assert (tmp_path / "data.csv").exists() and (tmp_path / "motion.c3d").exists()
