@@ -11,7 +11,7 @@ from conftest import real
 from ossature import pipeline, synth
 from ossature.cli import ossature
 from ossature.errors import BadValue, NotEnoughData, UnknownName
-from ossature.formats import read
+from ossature.formats import read, write
 from ossature.maths import quat
 from ossature.values import Recording, Take
 
@@ -93,6 +93,14 @@ def test_the_skeleton_of_somebody_else_is_noted(performance, solved):
     assert "another person" in pipeline.solve(take, options=options)[0].warnings[-1]
     options = pipeline.SolveOptions(skeleton=solved.skeleton)
     assert pipeline.solve(take, options=options)[0].warnings == ()
+
+
+def test_what_the_reader_assumed_is_noted(performance, tmp_path):
+    path = tmp_path / "walk.csv"
+    write(performance.recording, path)
+    path.write_text(path.read_text().partition("\n")[2])  # without its rate
+    (note,) = pipeline.solve(path)[0].warnings
+    assert "100 frames per second assumed" in note
 
 
 def test_a_marker_that_slips_is_noted(performance, solved):

@@ -315,7 +315,7 @@ def _solve_take(
         motion,
         errors,
         set_name,
-        (*plan.warnings, *strange),
+        (*recording.source.problems, *plan.warnings, *strange),
         dict(watch.seconds),
         contacts_of(motion),
         plan.findings,
