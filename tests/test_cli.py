@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -153,6 +154,16 @@ def test_folder_that_cannot_be_written_is_refused_before_the_work(command, tmp_p
     code, _, err = command("solve", path, "-o", path / "rig")
     assert code == 2
     assert f"'{path}' is a file" in err
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a place that takes no files")
+@pytest.mark.parametrize("words", [("solve",), ("view", "--no-open"), ("demo",)])
+def test_place_that_takes_no_files_is_found_before_the_work(words, command, tmp_path, rng):
+    path = tmp_path / "walk.bvh"
+    write(some_motion(rng), path)
+    given = () if words == ("demo",) else (path,)
+    code, _, err = command(*words, *given, "-o", "/proc/nowhere")
+    assert code == 2 and "'/proc/nowhere' cannot be written" in err
 
 
 def test_unknown_formats_are_refused_before_the_work(command, tmp_path, rng):

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import click
 
+from ossature.cli import options
+
 
 @click.command()
 @click.option(
     "-o",
     "--output",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=options.FOLDER,
     default=Path("demo"),
     show_default=True,
     help="Folder to write to.",

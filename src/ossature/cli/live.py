@@ -16,7 +16,7 @@ POSITIVE = click.FloatRange(min=0.0, min_open=True)
 @click.option(
     "-o",
     "--output",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=options.FOLDER,
     help="Folder for the skeleton and the summary, written at the end.",
 )
 @click.option("--skeleton", type=options.FILE, help="A subject calibrated before: skeleton.json.")

@@ -1,6 +1,7 @@
 """Options that several verbs share, so that they read and behave alike."""
 
 import os
+import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +10,25 @@ from typing import Any
 import click
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+class WritableFolder(click.Path):
+    """A folder to write to; refused at once, not after minutes of work, where that cannot be."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        folder = Path(os.fsdecode(super().convert(value, param, ctx)))
+        there = next(above for above in (folder, *folder.absolute().parents) if above.exists())
+        if not there.is_dir():
+            self.fail(f"'{folder}' cannot be made: '{there}' is a file.", param, ctx)
+        try:  # rights alone do not tell: some places take no new files from anybody
+            tempfile.TemporaryDirectory(dir=there).cleanup()
+        except OSError as error:
+            why = f"'{there}' takes no files ({error.strerror})"
+            self.fail(f"'{folder}' cannot be written: {why}.", param, ctx)
+        return folder
+
+
+FOLDER = WritableFolder(file_okay=False, path_type=Path)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 bvh_unit = click.option(
@@ -47,19 +66,8 @@ def output(holds: str = "the results") -> Callable[[Any], Any]:
         "--output",
         required=True,
         type=FOLDER,
-        callback=_writable,
         help=f"Folder for {holds}.",
     )
-
-
-def _writable(_context: click.Context, _option: click.Parameter, folder: Path) -> Path:
-    """Refuse at once, not after minutes of work, what could not be written to at the end."""
-    there = next(above for above in (folder, *folder.absolute().parents) if above.exists())
-    if not there.is_dir():
-        raise click.BadParameter(f"'{folder}' cannot be made: '{there}' is a file.")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise click.BadParameter(f"'{folder}' cannot be written: no right to write in '{there}'.")
-    return folder
 
 
 @contextmanager

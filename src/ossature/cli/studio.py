@@ -13,7 +13,7 @@ from ossature.cli import options
 @click.option(
     "-o",
     "--output",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=options.FOLDER,
     help="Folder for exports.  [default: beside FILE, named after it]",
 )
 @click.option(

@@ -4,13 +4,15 @@ from pathlib import Path
 
 import click
 
+from ossature.cli import options
+
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, path_type=Path))
 @click.option(
     "-o",
     "--output",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=options.FOLDER,
     help="Folder for the page.  [default: a temporary one]",
 )
 @click.option("--no-open", is_flag=True, help="Only write the page; leave the browser alone.")
