@@ -25,6 +25,9 @@ markers are silent. At 1 the hanging arms of a walk pulled shoulders 40 mm inwar
 performers, for the rest pose stretches the arms out; from 3 to 10 the pull is lost in the noise."""
 OUTLIER = 4.0
 """Residuals beyond this many standard deviations lose weight."""
+FIRST_OUTLIER = 20.0
+"""The same while poses are rough: a limb that starts the wrong way round because a gap hid half of
+its markers must still be turned by the other half."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ def adjust(
     poses: Poses,
     beliefs: Beliefs,
     *,
+    outlier: float = OUTLIER,
     max_iterations: int = 30,
     tolerance: float = 1e-4,
 ) -> Adjustment:
@@ -71,11 +75,13 @@ def adjust(
     ----------
     observed : (n_frames, n_markers, 3)
         Metres; NaN where not seen.
+    outlier
+        Standard deviations beyond which residuals lose weight.
     tolerance
         Stop when an accepted step lowers the cost by less than this share.
     """
     damping = 1e-3
-    state = _evaluate(rig, observed, poses, beliefs)
+    state = _evaluate(rig, observed, poses, beliefs, outlier)
     information = np.zeros((rig.n_shared, rig.n_shared))
     converged, iterations = False, 0
     while not converged and iterations < max_iterations:
@@ -88,6 +94,7 @@ def adjust(
                 observed,
                 state.poses.moved(pose_step),
                 beliefs,
+                outlier,
             )
             if candidate.cost <= state.cost or damping > 1e6:
                 break
@@ -112,7 +119,9 @@ class _State:
     cost: float
 
 
-def _evaluate(rig: Rig, observed: Array, poses: Poses, beliefs: Beliefs) -> _State:
+def _evaluate(
+    rig: Rig, observed: Array, poses: Poses, beliefs: Beliefs, outlier: float = OUTLIER
+) -> _State:
     joints = joint_places(rig, poses)
     carriers = rig.marker_bodies
     model = joints[:, carriers] + np.einsum(
@@ -122,7 +131,7 @@ def _evaluate(rig: Rig, observed: Array, poses: Poses, beliefs: Beliefs) -> _Sta
     residuals = np.where(seen[..., None], model - observed, 0.0)
     squared = np.einsum("fmi,fmi->fm", residuals, residuals) / MARKER_SIGMA**2
     # Geman–McClure: quadratic for honest markers, flat for impossible ones
-    soft = 1.0 + squared / OUTLIER**2
+    soft = 1.0 + squared / outlier**2
     weights = np.where(seen, 1.0 / (soft**2 * MARKER_SIGMA**2), 0.0)
     parents = np.array(rig.parents[1:], dtype=int)
     relative = np.swapaxes(poses.rotations[:, parents], -1, -2) @ poses.rotations[:, 1:]

@@ -72,10 +72,17 @@ class BeliefRows:
         columns = self._rig.joint_columns
         self._add([(columns(left), np.eye(3)), (columns(right), -MIRROR)], np.zeros(3), sigma)
 
+    def midway(self, body: int, sigma: float) -> None:
+        """The joint of ``body`` lies between left and right."""
+        block = np.zeros((1, self._rig.n_shared))
+        block[0, self._rig.joint_columns(body).start + 1] = 1.0
+        self._blocks.append((block, np.zeros(1), sigma))
+
     def beliefs(self) -> Beliefs:
         matrices, targets, sigmas = zip(*self._blocks, strict=True)
+        rows = [len(target) for target in targets]
         return Beliefs(
-            np.concatenate(matrices), np.concatenate(targets), np.repeat(np.array(sigmas), 3)
+            np.concatenate(matrices), np.concatenate(targets), np.repeat(np.array(sigmas), rows)
         )
 
     def _minus_mean(self, near: "Near") -> list[tuple[slice, Array]]:

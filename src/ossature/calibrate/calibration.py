@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ossature.calibrate.adjust import MARKER_SIGMA, Adjustment, Poses, adjust
+from ossature.calibrate.adjust import FIRST_OUTLIER, MARKER_SIGMA, Adjustment, Poses, adjust
+from ossature.calibrate.beliefs import Beliefs
 from ossature.calibrate.blind import guess_from_motion
 from ossature.calibrate.guess import Guess
 from ossature.calibrate.marker_sets import Landmark
 from ossature.calibrate.rig import Rig
-from ossature.calibrate.start import start_poses
+from ossature.calibrate.start import shown_turns, start_poses
 from ossature.calibrate.template import guess_from_template
 from ossature.calibrate.variety import count_different, spread_frames, varied_frames
 from ossature.errors import NotEnoughData
@@ -135,14 +136,13 @@ def fit_guess(guess: Guess, observed: Array, *, subject: str = "") -> Calibratio
             "the root's pose cannot be found"
         )
     chosen = np.flatnonzero(fixed)
-    chosen = chosen[varied_frames(poses.rotations[chosen], guess.rig.parents, FRAMES)]
+    parents, shown = guess.rig.parents, shown_turns(guess.rig, observed[candidates])
+    chosen = chosen[varied_frames(poses.rotations[chosen], parents, FRAMES, shown[chosen])]
     frames = observed[candidates[chosen]]
     start = Poses(poses.rotations[chosen], poses.root[chosen])
-    # at the assumed noise every frame counts in full: the beliefs are strengthened to match
-    different = count_different(poses.rotations[fixed], guess.rig.parents)
-    repeats = max(1.0, len(frames) / max(different, FEWEST_INDEPENDENT))
-    beliefs = replace(guess.beliefs, sigma=guess.beliefs.sigma / np.sqrt(repeats))
-    fit = adjust(guess.rig, frames, start, beliefs)
+    different = count_different(poses.rotations[fixed], parents, shown[fixed])
+    fit, different = _fit_frames(guess, frames, start, shown[chosen], different)
+    repeats = _repeats(len(frames), different)
     joint_covariances, place_covariances = _covariances(fit)
     fit, turns = _aligned(fit, guess)
     seen = np.isfinite(frames[..., 0])
@@ -156,6 +156,36 @@ def fit_guess(guess: Guess, observed: Array, *, subject: str = "") -> Calibratio
     rms = float(np.sqrt(squared.sum() / max(seen.sum(), 1)))
     strays = _strays(guess.rig, np.where(seen, np.sqrt(squared), np.nan))
     return Calibration(skeleton, len(frames), rms, different, doubts, strays)
+
+
+def _fit_frames(
+    guess: Guess, frames: Array, start: Poses, shown: np.ndarray, different: int
+) -> tuple[Adjustment, int]:
+    """The fit to the chosen frames, and how many different poses they were taken for.
+
+    Gaps leave rough poses and false variety: on the template's places a pose changes with the
+    markers that happen to be seen, on fitted places hardly. So the first fit listens to markers
+    however far off they are, and poses that are alike after it are not counted twice.
+    """
+    rig, beliefs = guess.rig, _against(guess.beliefs, _repeats(len(frames), different))
+    if not shown.all():
+        rough = adjust(
+            rig, frames, start, beliefs, outlier=FIRST_OUTLIER, max_iterations=10, tolerance=1e-2
+        )
+        rig, start = rough.rig, rough.poses
+        different = min(different, count_different(start.rotations, rig.parents, shown))
+        beliefs = _against(guess.beliefs, _repeats(len(frames), different))
+    return adjust(rig, frames, start, beliefs), different
+
+
+def _repeats(n_frames: int, different: int) -> float:
+    """How many of the frames show each pose."""
+    return max(1.0, n_frames / max(different, FEWEST_INDEPENDENT))
+
+
+def _against(beliefs: Beliefs, repeats: float) -> Beliefs:
+    """At the assumed noise every frame counts in full: beliefs strengthened to match."""
+    return replace(beliefs, sigma=beliefs.sigma / np.sqrt(repeats))
 
 
 def _strays(rig: Rig, errors: Array) -> tuple[str, ...]:

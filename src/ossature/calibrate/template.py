@@ -32,7 +32,8 @@ half a limb away, whose places are anybody's choice."""
 DRIFT = 0.10
 """A joint guessed from a marker one metre away is unsure by this many metres more."""
 TWIN_SIGMA = 0.01
-"""Metres. How alike left and right are."""
+"""Metres. How alike left and right are, and how far joints of the trunk are from the middle: who
+bends forwards only shows nothing of it, and skin then moves the joint sideways at its will."""
 STEADY = 0.06
 """Pairs of markers whose distance varies by less than this share measure the subject's size."""
 SIZE_FRAMES = 500
@@ -224,6 +225,9 @@ def _beliefs(figure: Human, rest: Rig, rig: Rig, found: dict[str, Landmark], hip
     for left, right in mirror_pairs(rig.names):
         if min(left, right) > 0:
             rows.twins(left, right, TWIN_SIGMA)
+    for body in range(1, rig.n_bodies):
+        if not rig.names[body].startswith(("left_", "right_")):
+            rows.midway(body, TWIN_SIGMA)
     return rows.beliefs()
 
 

@@ -17,7 +17,9 @@ def spread_frames(seen: np.ndarray, n: int) -> np.ndarray:
     return np.array([stretch[np.argmax(count[stretch])] for stretch in stretches])
 
 
-def varied_frames(rotations: Array, parents: Sequence[int], n: int) -> np.ndarray:
+def varied_frames(
+    rotations: Array, parents: Sequence[int], n: int, shown: np.ndarray | None = None
+) -> np.ndarray:
     """Up to ``n`` frames that show what every joint can do.
 
     Half of them lie evenly over the take, so that no trouble of single frames can fill the choice.
@@ -28,46 +30,65 @@ def varied_frames(rotations: Array, parents: Sequence[int], n: int) -> np.ndarra
     ----------
     rotations : (n_frames, n_bodies, 3, 3)
         World from body.
+    shown : (n_frames, n_bodies), optional
+        Whether the turn of a body was seen; joints beside one that was not do not count.
     """
-    return farthest_frames(_bends(rotations, parents), n)
+    return farthest_frames(_bends(rotations, parents, shown), n)
 
 
 def farthest_frames(poses: Array, n: int) -> np.ndarray:
     """Up to ``n`` rows of ``poses`` (n_frames, …): half of them spread evenly, each of the others
-    the one farthest from all taken before."""
+    the one farthest from all taken before, as far as both are known (not NaN)."""
     n_frames = len(poses)
     if n_frames <= n:
         return np.arange(n_frames)
     taken = np.linspace(0, n_frames - 1, n - n // 2).astype(int).tolist()
     distance = np.full(n_frames, np.inf)
     for newest in taken:
-        distance = np.minimum(distance, np.sum((poses - poses[newest]) ** 2, axis=1))
+        distance = np.minimum(distance, _distances(poses, poses[newest]))
+    distance[np.isinf(distance)] = 0.0  # a frame that shows nothing is no find
     distance[taken] = -1.0  # never twice, even where all poses are one
     while len(taken) < n:
         newest = int(np.argmax(distance))
         taken.append(newest)
-        distance = np.minimum(distance, np.sum((poses - poses[newest]) ** 2, axis=1))
+        distance = np.minimum(distance, _distances(poses, poses[newest]))
         distance[newest] = -1.0
     return np.sort(np.array(taken))
 
 
-def count_different(rotations: Array, parents: Sequence[int]) -> int:
+def _distances(poses: Array, other: Array) -> Array:
+    """(n_frames,) squared distance of rows from another; what both show stands for the rest,
+    infinite where they have nothing in common."""
+    squares = (poses - other) ** 2
+    common = np.isfinite(squares).mean(axis=1)
+    total = np.nansum(squares, axis=1)
+    return np.where(common > 0.0, total / np.where(common > 0.0, common, 1.0), np.inf)
+
+
+def count_different(
+    rotations: Array, parents: Sequence[int], shown: np.ndarray | None = None
+) -> int:
     """How many of the poses differ from one another.
 
     Skin moves alike in alike poses: frames of one pose say no more about the skeleton than one.
-    A walk comes to about ten, an exercise of every joint to some sixty.
+    A walk comes to about ten, an exercise of every joint to some sixty. Of two poses only the
+    joints that were ``shown`` in both are compared, and stand for the others.
     """
-    poses = _bends(rotations, parents)
+    poses = _bends(rotations, parents, shown)
+    poses = poses[np.argsort(-np.isfinite(poses).sum(axis=1), kind="stable")]
     left, count = np.ones(len(poses), dtype=bool), 0
     while left.any():
-        first = poses[np.argmax(left)]
-        left &= np.sum((poses - first) ** 2, axis=1) > DIFFERENT
+        distance = _distances(poses, poses[np.argmax(left)])
+        left &= (distance > DIFFERENT) & np.isfinite(distance)
         count += 1
     return count
 
 
-def _bends(rotations: Array, parents: Sequence[int]) -> Array:
-    """(n_frames, …) each body's rotation from its parent, as one row of numbers per frame."""
+def _bends(rotations: Array, parents: Sequence[int], shown: np.ndarray | None) -> Array:
+    """(n_frames, …) each body's rotation from its parent, as one row of numbers per frame; NaN
+    where one of the two was not shown."""
     above = np.array(parents[1:], dtype=int)
     bent = np.swapaxes(rotations[:, above], -1, -2) @ rotations[:, 1:]
+    if shown is not None:
+        bent[~(shown[:, 1:] & shown[:, above])] = np.nan
     return bent.reshape(len(rotations), -1)
