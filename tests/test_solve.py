@@ -155,7 +155,8 @@ def test_markers_that_no_set_knows_ride_along(performance):
     recording = performance.recording
     thigh = recording.positions[:, recording.index("LTHI")]
     knee = recording.positions[:, recording.index("LKNE")]
-    extra = 0.5 * (thigh + knee)
+    # beside the thigh, and never quite at rest on it
+    extra = 0.5 * (thigh + knee) + 0.01 * np.sin(np.arange(len(thigh)))[:, None]
     recording = replace(
         recording,
         positions=np.concatenate([recording.positions, extra[:, None]], axis=1),
@@ -165,6 +166,11 @@ def test_markers_that_no_set_knows_ride_along(performance):
     found = pipeline.solve(Take(recordings=(recording,)))[0]
     carried = [m.name for m in found.skeleton.body("left_thigh").markers]
     assert "mystery" in carried
+    assert found.riders == {"mystery"} and "mystery" not in found.rms_per_marker()
+    # 10 mm of a sine along every axis; the others are at noise, and only they are told
+    assert np.nanmax(found.marker_error[:, -1]) > 0.015 > 3.0 * found.rms
+    summary = pipeline.summary_of(found)
+    assert summary["riders"] == ["mystery"] and summary["marker_rms_mm"] < 2.0
 
 
 def _markers(points, names=None) -> Take:
@@ -203,6 +209,16 @@ def test_a_set_that_does_not_fit_is_told_with_the_one_that_does(performance):
     assert "LASI" in str(told.value)
     assert "32 of the 40 markers of 'Plug-in Gait'" in str(told.value)
     assert "--template 'CMU 41'" in str(told.value)
+
+
+def test_a_wrong_set_that_calibrates_is_told_all_the_same(performance):
+    """Character Studio's labels are a part of CMU 41's: its rig lacks a third of the markers."""
+    take = Take(recordings=(performance.recording,))
+    for template, wrong in (("Character Studio 28", True), ("CMU 41", False), ("auto", False)):
+        options = pipeline.SolveOptions(template=template, clean=False)
+        (solved,) = pipeline.solve(take, options=options)
+        told = [note for note in solved.warnings if "--template 'CMU 41'" in note]
+        assert bool(told) == wrong, solved.warnings
 
 
 def test_a_set_that_is_whole_is_not_blamed(performance):

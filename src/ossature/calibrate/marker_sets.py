@@ -198,6 +198,15 @@ def misfit(asked: MarkerSet, labels: Iterable[str]) -> str:
     )
 
 
+def fits_better(asked: MarkerSet, labels: Iterable[str]) -> MarkerSet | None:
+    """A known set that explains more of a recording's labels than the one asked for."""
+    labels = tuple(labels)
+    best = recognise(labels)
+    if best is None or best[0].name == asked.name:
+        return None
+    return best[0] if len(best[1]) > len(asked.match(labels)) else None
+
+
 def _share_of_touched_bodies(candidate: MarkerSet, found: dict[str, Landmark]) -> float:
     """How complete the set is on the bodies it shares with the recording: a lower body is whole.
 

@@ -13,6 +13,7 @@ from ossature.calibrate.calibration import Calibration, calibrate, calibrate_bli
 from ossature.calibrate.marker_sets import (
     Landmark,
     MarkerSet,
+    fits_better,
     known_sets,
     load_set,
     misfit,
@@ -87,6 +88,8 @@ class Solved:
     """Feet that stand on the ground."""
     findings: Findings | None = None
     """What differs from the passport, where one was given."""
+    riders: frozenset[str] = frozenset()
+    """Markers that no set knows and that ride on a body: they did not shape the rig."""
     path: Path | None = None
     """Where the recording was read from; None where no file was given."""
 
@@ -104,13 +107,19 @@ class Solved:
         return "joints" if self.recording.names == self.skeleton.names else "markers"
 
     @property
+    def fit_error(self) -> Array:
+        """``marker_error`` of the markers that shaped the rig; NaN for those that ride along."""
+        riding = [name in self.riders for name in self.recording.names]
+        return np.where(riding, np.nan, self.marker_error)
+
+    @property
     def rms(self) -> float:
-        """Over all markers and frames, metres."""
-        return float(np.sqrt(np.nanmean(self.marker_error**2)))
+        """Over all markers that shaped the rig and all frames, metres."""
+        return float(np.sqrt(np.nanmean(self.fit_error**2)))
 
     def rms_per_marker(self) -> dict[str, float]:
-        """Metres, worst first."""
-        return rms_per_marker(self.recording.names, self.marker_error)
+        """Of those that shaped the rig, metres, worst first."""
+        return rms_per_marker(self.recording.names, self.fit_error)
 
 
 class Stopwatch:
@@ -270,13 +279,16 @@ def calibrate_subject(
     """The subject of prepared takes; by motion alone where no set is known."""
     if chosen is None:
         return calibrate_blind(takes, subject=subject)
+    labels = tuple(dict.fromkeys(label for take in takes for label in take.names))
     try:
-        return calibrate(takes, chosen[1], hips=options.hips, subject=subject)
+        calibration = calibrate(takes, chosen[1], hips=options.hips, subject=subject)
     except NotEnoughData as error:
-        labels = dict.fromkeys(label for take in takes for label in take.names)
         if told := misfit(chosen[0], labels):
             raise NotEnoughData(f"{error}; {told}") from None
         raise
+    if options.own_set is not None or fits_better(chosen[0], labels) is None:
+        return calibration
+    return replace(calibration, doubts=(misfit(chosen[0], labels), *calibration.doubts))
 
 
 def _cleaned(recording: Recording) -> tuple[Recording, tuple[Swap, ...]]:
@@ -307,9 +319,9 @@ def _solve_take(
         )
     errors = np.full((recording.n_frames, recording.n_markers), np.nan)
     errors[:, [recording.index(name) for name in result.marker_names]] = result.marker_error
+    strange = _far(recording.names, errors) if options.skeleton is None else _strange(errors)
     motion, errors = with_passengers(recording, result.motion, errors)
     motion = _with_marker_rms(motion, recording.names, errors)
-    strange = _far(recording.names, errors) if options.skeleton is None else _strange(errors)
     return Solved(
         recording,
         motion,
@@ -319,7 +331,12 @@ def _solve_take(
         dict(watch.seconds),
         contacts_of(motion),
         plan.findings,
+        _carried(motion.skeleton) - _carried(result.motion.skeleton),
     )
+
+
+def _carried(skeleton: Skeleton) -> frozenset[str]:
+    return frozenset(marker.name for body in skeleton.bodies for marker in body.markers)
 
 
 def _strange(errors: Array) -> tuple[str, ...]:
