@@ -10,7 +10,8 @@ from click.testing import CliRunner, Result
 
 from archives import marker_take, person
 from ossature.cli import ossature
-from ossature.formats import write
+from ossature.formats import read, write
+from ossature.report.rows import body_rows
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +47,13 @@ def test_files_of_an_earlier_run_give_way_and_the_users_stay(take: Path, tmp_pat
         "skeleton.json",
         "summary.json",
     ]
+
+
+def test_terminal_and_report_tell_the_same_doubt(take: Path, tmp_path: Path) -> None:
+    said = solve(take, "-o", tmp_path).stdout
+    rows = body_rows(read(tmp_path / "skeleton.json").skeleton())
+    worst = max(rows, key=lambda row: row.sigma_mm or 0.0)
+    assert f"least certain joint: {worst.name}, ± {worst.sigma_mm:.0f} mm" in said
 
 
 def test_a_summary_that_names_other_files_removes_none(take: Path, tmp_path: Path) -> None:

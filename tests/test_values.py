@@ -236,3 +236,14 @@ def test_filled_samples_are_no_evidence(residuals):
     assert np.argwhere(~after.measured).tolist() == [[1, 0]]
     again = after.with_filled(after.positions, after.positions[..., 0] == 6.0, did="again")
     assert np.argwhere(~again.measured).tolist() == [[1, 0]]
+
+
+def test_a_joint_is_as_uncertain_as_in_its_worst_direction(rng):
+    """That lies along no axis: the diagonal alone tells less."""
+    turn = quat.to_matrix(quat.normalise(rng.normal(size=4)))
+    joint = Joint(covariance=turn @ np.diag([0.01, 0.03, 0.02]) ** 2 @ turn.T)
+    assert joint.deviation == pytest.approx(0.03)
+    assert joint.ellipsoid is not None
+    assert_close(abs(joint.ellipsoid[1] @ turn[:, [1, 2, 0]]), np.eye(3), 1e-9)
+    assert Joint().deviation is None
+    assert Joint(covariance=np.full((3, 3), np.nan)).deviation is None

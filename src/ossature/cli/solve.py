@@ -170,20 +170,10 @@ def _told(solved) -> str:
         lines.append(
             f"{missing:.1%} of samples missing, {len(solved.events)} events in skeleton.json"
         )
-    joint, sigma = _least_known(solved.skeleton)
-    if joint:
+    known = [(body.joint.deviation or 0.0, body.name) for body in solved.skeleton.bodies]
+    sigma, joint = max(known)
+    if sigma:
         lines.append(f"least certain joint: {joint}, ± {1e3 * sigma:.0f} mm")
     if solved.motion.held:
         lines.append(f"{len(solved.motion.held)} frames held for want of markers")
     return "\n".join([*lines, *(f"note: {warning}" for warning in solved.warnings)])
-
-
-def _least_known(skeleton) -> tuple[str, float]:
-    """The joint with the largest standard deviation, metres; no name where none is told."""
-    known = [
-        (float(body.joint.covariance.diagonal().max()) ** 0.5, body.name)
-        for body in skeleton.bodies
-        if body.joint.covariance is not None
-    ]
-    sigma, name = max(known, default=(0.0, ""))
-    return name, sigma

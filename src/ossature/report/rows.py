@@ -26,6 +26,7 @@ from ossature.values import (
     Body,
     Connection,
     Event,
+    Joint,
     Mark,
     Motion,
     Recording,
@@ -99,7 +100,6 @@ def _body_row(
     connection: Connection | None,
 ) -> BodyRow:
     joint = body.joint
-    axes = None if joint.covariance is None else _half_axes(joint.covariance)
     decided = connection is not None and np.isfinite(connection.margin)
     return BodyRow(
         name=body.name,
@@ -109,9 +109,9 @@ def _body_row(
         tip=None if body.tip is None else _floats(body.tip - joint.in_body),
         length_mm=_mm(body.length),
         measured_mm=_mm(measured),
-        sigma_mm=None if axes is None else _mm(float(np.linalg.norm(axes, axis=-1).max())),
+        sigma_mm=_mm(joint.deviation),
         rms_mm=_mm(joint.rms),
-        ellipsoid=None if axes is None else _floats(axes),
+        ellipsoid=_half_axes(joint),
         margin=connection.margin if connection is not None and decided else None,
         rival=connection.rival if connection is not None and decided else None,
         ambiguous=connection is not None and connection.ambiguous,
@@ -122,10 +122,12 @@ def _body_row(
     )
 
 
-def _half_axes(covariance: Array) -> Array:
+def _half_axes(joint: Joint) -> Any:
     """(3, 3) rows: principal directions times their standard deviations."""
-    values, vectors = np.linalg.eigh(covariance)
-    return vectors.T * np.sqrt(np.maximum(values, 0.0))[:, None]
+    if joint.ellipsoid is None:
+        return None
+    deviations, directions = joint.ellipsoid
+    return _floats(directions * deviations[:, None])
 
 
 def _cone(body: Body) -> ConeRow | None:

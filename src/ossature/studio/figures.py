@@ -50,8 +50,6 @@ def knows_axes(skeleton: Skeleton) -> bool:
 
 def _body(body: Body, parent: int, offset: Array) -> FigureBody:
     joint, limits = body.joint, body.joint.limits
-    covariance = joint.covariance
-    sigma = None if covariance is None else float(np.sqrt(np.linalg.eigvalsh(covariance)[-1]))
     cone = None if limits is None or limits.cone is None else _cone(limits.cone)
     return FigureBody(
         name=body.name,
@@ -62,7 +60,7 @@ def _body(body: Body, parent: int, offset: Array) -> FigureBody:
         tip=None if body.tip is None else _tuple(body.tip - joint.in_body),
         length=body.length,
         rms=joint.rms,
-        sigma=sigma,
+        sigma=joint.deviation,
         axes=tuple(_tuple(axis) for axis in joint.axes),
         rest=_tuple(joint.rest),
         hinge=None if limits is None else limits.hinge,

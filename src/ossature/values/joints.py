@@ -8,7 +8,7 @@ import numpy as np
 from ossature.errors import UnknownName
 from ossature.values.arrays import Array, frozen
 from ossature.values.events import Event
-from ossature.values.skeleton import Body, Joint, Loop, Skeleton
+from ossature.values.skeleton import Body, Joint, Loop, Skeleton, ellipsoid
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,10 +44,8 @@ class Connection:
 
     @property
     def ellipsoid(self) -> tuple[Array, Array]:
-        """Standard deviations (3,), largest first, and their directions (3, 3) as rows, in the
-        parent's frame."""
-        values, vectors = np.linalg.eigh(self.covariance[3:, 3:])
-        return np.sqrt(np.maximum(values[::-1], 0.0)), vectors.T[::-1]
+        """Of the joint centre, in the parent's frame."""
+        return ellipsoid(self.covariance[3:, 3:])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -47,6 +47,25 @@ class Joint:
         if self.covariance is not None:
             object.__setattr__(self, "covariance", frozen(self.covariance, (3, 3), "covariance"))
 
+    @property
+    def ellipsoid(self) -> tuple[Array, Array] | None:
+        """Of the joint centre, in the parent's frame; None where it is not known all round."""
+        if self.covariance is None or not np.isfinite(self.covariance).all():
+            return None
+        return ellipsoid(self.covariance)
+
+    @property
+    def deviation(self) -> float | None:
+        """How uncertain the joint centre is in its worst direction, metres."""
+        known = self.ellipsoid
+        return None if known is None else float(known[0][0])
+
+
+def ellipsoid(covariance: Array) -> tuple[Array, Array]:
+    """Standard deviations (3,), largest first, and their directions (3, 3) as rows."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.sqrt(np.maximum(values[::-1], 0.0)), vectors.T[::-1]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Marker:
