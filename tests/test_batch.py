@@ -15,7 +15,7 @@ import ossature as oss
 from archives import cut, person, sensor_takes, write_sensors
 from deadly import work_or_die
 from ossature import synth
-from ossature.batch import BatchOptions, batch, watch
+from ossature.batch import BatchOptions, batch, sensors, watch
 from ossature.batch.find import find_files, subject_of, subjects_of
 from ossature.batch.places import whole_folder
 from ossature.batch.progress import Meter, duration
@@ -66,13 +66,15 @@ def test_every_take_has_a_whole_folder_and_every_subject_a_passport(solved: Path
 def test_index_is_worst_first_and_links_every_page(solved: Path) -> None:
     with (solved / "index.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert rows[0]["take"] == "P0/broken.c3d" and "not a format" in rows[0]["problem"]
+    assert rows[0]["take"] == "P0/broken.c3d" and rows[0]["problem"].startswith("not a format")
+    assert rows[0]["marker_rms_mm"] == rows[0]["frames"] == ""
     rms = [float(row["marker_rms_mm"]) for row in rows[1:]]
     assert len(rms) == 6 and rms == sorted(rms, reverse=True)
     page = (solved / "index.html").read_text(encoding="utf-8")
     for row in rows[1:]:
         assert (solved / row["report"]).exists()
         assert f'href="{row["report"]}"' in page
+    assert "<p>7 takes, " in page and " 2 subjects; 1 could not be solved" in page
     assert "http" not in page  # opens from disk, asks no network
     assert "notes.txt" in (solved / "skipped.csv").read_text(encoding="utf-8")
 
@@ -82,7 +84,10 @@ def test_parquet_says_what_the_csv_says(solved: Path) -> None:
     table = parquet.read_table(solved / "index.parquet").to_pylist()
     with (solved / "index.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert [{name: str(value) for name, value in row.items()} for row in table] == rows
+    shown = [
+        {name: "" if each is None else str(each) for name, each in row.items()} for row in table
+    ]
+    assert shown == rows
 
 
 def test_second_run_does_nothing_again(archive: Path, solved: Path) -> None:
@@ -307,6 +312,15 @@ def test_joints_of_sums_are_the_linkage(rng: np.random.Generator) -> None:
         true = truth.body(name).length
         # 30 seeds, the worst length of each: median 1.3 mm, 95 % 2.0 mm, at most 3.3 mm
         assert true is not None and abs(length - true) < 0.004
+
+
+def test_doubts_about_a_subject_are_told_with_its_takes(solved: Path, tmp_path: Path) -> None:
+    skeleton = oss.read(solved / "subjects" / "P0" / "skeleton.json").skeleton()
+    [bodies] = sensor_takes(1, 120)
+    found = sensors.solve_person(bodies, skeleton, ("the hip is a guess",), tmp_path, {})
+    assert "the hip is a guess" in found.warnings
+    for file in ("summary.json", found.report):
+        assert "the hip is a guess" in (tmp_path / file).read_text(encoding="utf-8")
 
 
 def test_person_is_not_one_size() -> None:

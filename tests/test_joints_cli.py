@@ -151,7 +151,7 @@ TWICE = np.random.default_rng(1).normal(size=(50, 1, 3)).repeat(2, axis=1)
         (_turning(np.zeros((50, 2, 3))), "orientations but no positions"),
         (
             _turning(TWICE),
-            "are the same sensor twice: their positions never differ; leave one out: --exclude",
+            "whose positions never differ; leave one of each out: --exclude",
         ),
         (_turning(UNSEEN), "never or hardly seen"),
     ],

@@ -21,14 +21,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     take: str
     subject: str = ""
-    frames: int = 0
-    rate: float = 0.0
-    markers: int = 0
-    missing: float = 0.0
-    marker_rms_mm: float = 0.0
-    marker_max_mm: float = 0.0
+    frames: int | None = None
+    """As all numbers, None where the take could not be solved."""
+    rate: float | None = None
+    markers: int | None = None
+    missing: float | None = None
+    marker_rms_mm: float | None = None
+    marker_max_mm: float | None = None
     worst_marker: str = ""
-    held_frames: int = 0
+    held_frames: int | None = None
     warnings: str = ""
     changed: str = ""
     problem: str = ""
@@ -44,7 +45,10 @@ def rows_of(surveys: Sequence[Survey], takes: Sequence[TakeRecord]) -> tuple[Row
     unread = [Row(take=each.take, problem=each.problem) for each in surveys if each.problem]
     rows = unread + [row for record in takes for row in _of_take(record)]
     return tuple(
-        sorted(rows, key=lambda row: (not row.problem, -row.marker_rms_mm, row.take, row.subject))
+        sorted(
+            rows,
+            key=lambda row: (not row.problem, -(row.marker_rms_mm or 0.0), row.take, row.subject),
+        )
     )
 
 
@@ -99,7 +103,7 @@ def _write_parquet(path: Path, rows: Sequence[Row]) -> None:
         from pyarrow import parquet
     except ImportError:  # the CSV says the same
         return
-    kinds = {int: pyarrow.int64(), float: pyarrow.float64(), str: pyarrow.string()}
+    kinds = {int | None: pyarrow.int64(), float | None: pyarrow.float64(), str: pyarrow.string()}
     schema = pyarrow.schema([(name, kinds[Row.__annotations__[name]]) for name in COLUMNS])
     table = pyarrow.Table.from_pylist([msgspec.structs.asdict(row) for row in rows], schema)
     with whole_file(path) as partial:
@@ -109,8 +113,9 @@ def _write_parquet(path: Path, rows: Sequence[Row]) -> None:
 def page(rows: Sequence[Row], skipped: Sequence[tuple[str, str]]) -> str:
     """The index as one page that needs nothing else; a click on a heading sorts."""
     failed = sum(bool(row.problem) for row in rows)
-    frames = sum(row.frames for row in rows)
-    told = [f"{len(rows)} takes, {frames} frames, {len({row.subject for row in rows})} subjects"]
+    takes, subjects = {row.take for row in rows}, {row.subject for row in rows if row.subject}
+    frames = sum(row.frames or 0 for row in rows)
+    told = [f"{len(takes)} takes, {frames} frames, {len(subjects)} subjects"]
     if failed:
         told.append(f"{failed} could not be solved")
     if len(rows) > MOST_ROWS:
@@ -130,20 +135,21 @@ def _line(row: Row) -> str:
         said = f'<td colspan="8" class="bad">{html.escape(row.problem)}</td>'
         return f"<tr><td>{name}</td><td>{html.escape(row.subject)}</td>{said}</tr>"
     cells = [
-        _number(row.marker_rms_mm, f"{row.marker_rms_mm:.2f}"),
-        _number(row.marker_max_mm, f"{row.marker_max_mm:.0f}"),
+        _number(row.marker_rms_mm, "{:.2f}"),
+        _number(row.marker_max_mm, "{:.0f}"),
         f"<td>{html.escape(row.worst_marker)}</td>",
-        _number(row.frames, str(row.frames)),
-        _number(row.rate, f"{row.rate:g}"),
-        _number(row.missing, f"{100 * row.missing:.1f} %"),
-        _number(row.held_frames, str(row.held_frames)),
+        _number(row.frames, "{:d}"),
+        _number(row.rate, "{:g}"),
+        _number(row.missing, "{:.1%}"),
+        _number(row.held_frames, "{:d}"),
         f"<td>{html.escape('; '.join(filter(None, [row.changed, row.warnings])))}</td>",
     ]
     return f"<tr><td>{name}</td><td>{html.escape(row.subject)}</td>{''.join(cells)}</tr>"
 
 
-def _number(value: float, shown: str) -> str:
-    return f'<td class="n" data-v="{value:g}">{shown}</td>'
+def _number(value: float | None, shown: str) -> str:
+    assert value is not None  # the take was solved
+    return f'<td class="n" data-v="{value:g}">{shown.format(value)}</td>'
 
 
 def _skipped(skipped: Sequence[tuple[str, str]]) -> str:

@@ -202,13 +202,15 @@ def _solved(job: TakeJob, folder: Path) -> tuple[Quality, ...]:
 def _person(
     job: TakeJob, person: Recording | Bodies, subject: str, folder: Path, name: str
 ) -> Quality:
-    skeleton = read(job.places.subject(subject) / "skeleton.json").skeleton()
+    home = job.places.subject(subject)
+    skeleton, known = read(home / "skeleton.json").skeleton(), read_record(home, SubjectRecord)
+    doubts = () if known is None else known.doubts
     facts = {"take": job.record.take, "sha256": job.record.sha256}
     (folder / name).mkdir(exist_ok=True)
     if isinstance(person, Recording):
-        found = markers.solve_person(person, skeleton, folder / name, job.options, facts)
+        found = markers.solve_person(person, skeleton, doubts, folder / name, job.options, facts)
     else:
-        found = sensors.solve_person(person, skeleton, folder / name, facts)
+        found = sensors.solve_person(person, skeleton, doubts, folder / name, facts)
     return msgspec.structs.replace(found, folder=name)
 
 
@@ -245,6 +247,8 @@ def _attempt(folder: Path, work: Callable[[], T]) -> tuple[T | None, Exception |
 
 
 def _sentence(problem: Exception) -> str:
+    if isinstance(problem, FormatError):  # whose file it is stands beside it
+        return ", ".join(filter(None, [problem.place, problem.problem]))
     if isinstance(problem, OssatureError):
         return str(problem)
     if isinstance(problem, MemoryError):

@@ -59,13 +59,22 @@ def calibrate(
 
 
 def solve_person(
-    recording: Recording, skeleton: Skeleton, folder: Path, options: BatchOptions, facts: dict
+    recording: Recording,
+    skeleton: Skeleton,
+    doubts: Sequence[str],
+    folder: Path,
+    options: BatchOptions,
+    facts: dict,
 ) -> Quality:
-    """Hold a take against its subject, solve it and write its folder."""
+    """Hold a take against its subject, solve it and write its folder.
+
+    ``doubts`` about the subject are told with every take.
+    """
     asked = replace(options.solving(), passport=Passport(skeleton, (), 0.0))
     solved = solve(Take(recordings=(recording,)), options=asked)[0]
     # how long it took is no part of the result: it stands in the journal
-    solved = replace(solved, seconds={})
+    warnings = tuple(dict.fromkeys((*solved.warnings, *doubts)))
+    solved = replace(solved, seconds={}, warnings=warnings)
     deliver(
         solved,
         folder,

@@ -1,6 +1,7 @@
 """Takes of rigid bodies: statistics add, so joints come from all takes of a subject at once."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -13,6 +14,7 @@ from ossature.formats import write
 from ossature.joints.output import summary_of, write_joints
 from ossature.joints.summed import Sums, joints_of_sums, joints_of_take
 from ossature.joints.table import limb_table
+from ossature.pipeline.looking import show_joints
 from ossature.values import Bodies, Skeleton
 
 
@@ -38,12 +40,16 @@ def calibrate(subject: str, surveys: Sequence[tuple[Path, int]], folder: Path) -
     }
 
 
-def solve_person(bodies: Bodies, skeleton: Skeleton, folder: Path, facts: dict) -> Quality:
+def solve_person(
+    bodies: Bodies, skeleton: Skeleton, doubts: Sequence[str], folder: Path, facts: dict
+) -> Quality:
     """Play a take through its subject's joints and write its folder."""
     bodies = bodies.select(skeleton.names)
     found = joints_of_take(skeleton, bodies)
+    found = replace(found, warnings=tuple(dict.fromkeys((*found.warnings, *doubts))))
     summary = summary_of(bodies, found, limb_table(found)) | facts
     write_joints(bodies, found, summary, folder)
+    show_joints(bodies, found, folder)
     worst = max(found.connections, key=lambda link: link.rms)
     return Quality(
         subject=skeleton.subject,
@@ -56,7 +62,7 @@ def solve_person(bodies: Bodies, skeleton: Skeleton, folder: Path, facts: dict) 
         worst=worst.child,
         held=int((~bodies.seen.any(axis=1)).sum()),
         warnings=tuple(summary["warnings"]),
-        report="residuals.svg",
+        report="report.html",
     )
 
 

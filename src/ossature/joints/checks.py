@@ -53,17 +53,20 @@ def _check_places(bodies: Bodies) -> None:
 
 
 def _check_twins(bodies: Bodies) -> None:
-    for i in range(bodies.n_bodies):
+    twins: dict[str, str] = {}
+    for i, name in enumerate(bodies.names):
         apart = np.abs(bodies.positions[:, i + 1 :] - bodies.positions[:, i : i + 1])
         worst = np.nanmax(np.where(np.isfinite(apart), apart, 0.0), axis=(0, 2), initial=0.0)
         both = (bodies.seen[:, i + 1 :] & bodies.seen[:, i : i + 1]).any(axis=0)
-        twins = np.flatnonzero(both & (worst < 1e-9))
-        if len(twins):
-            other = bodies.names[i + 1 + twins[0]]
-            raise NotEnoughData(
-                f"{bodies.names[i]!r} and {other!r} are the same sensor twice: "
-                f"their positions never differ; leave one out: --exclude {other!r}"
-            )
+        for j in np.flatnonzero(both & (worst < 1e-9)).tolist():
+            twins.setdefault(bodies.names[i + 1 + j], name)
+    if twins:
+        pairs = ", ".join(f"{name!r} and {other!r}" for other, name in twins.items())
+        leave_out = " ".join(f"--exclude {other!r}" for other in twins)
+        raise NotEnoughData(
+            f"the same sensor twice: {pairs}, whose positions never differ; leave one of each out: "
+            f"{leave_out}"
+        )
 
 
 def _check_together(bodies: Bodies) -> None:
