@@ -66,7 +66,7 @@ def adjust(
     beliefs: Beliefs,
     *,
     outlier: float = OUTLIER,
-    max_iterations: int = 30,
+    max_iterations: int = 60,
     tolerance: float = 1e-4,
 ) -> Adjustment:
     """Fit everything to the frames given.
