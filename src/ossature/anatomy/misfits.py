@@ -3,6 +3,7 @@
 import numpy as np
 
 from ossature.errors import BadValue, NotEnoughData
+from ossature.maths import robust
 from ossature.maths.chain import place_points
 from ossature.maths.quat import Array
 from ossature.values import Motion, Recording
@@ -57,7 +58,7 @@ def marker_misfits(motion: Motion, recording: Recording) -> dict[str, Array]:
         if not len(seen):
             continue
         usual = np.median(seen)
-        spread = 1.4826 * np.median(np.abs(seen - usual))
+        spread = robust.NORMAL * np.median(np.abs(seen - usual))
         misfit = (away - usual) / max(UNUSUAL * spread, LEAST)
         slid = np.flatnonzero((misfit > 1.0) & (away - usual < STRAYED))
         nearest = np.linalg.norm(points[slid, column, None] - model[slid], axis=-1).argmin(axis=-1)

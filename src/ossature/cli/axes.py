@@ -62,7 +62,7 @@ def axes(
 
     FILE holds a moving skeleton: BVH, ASF/AMC, GLB, or what solve has written.
 
-    Example: ossature axes walk/motion.bvh -o axes
+    Example: ossature axes walk/motion.glb -o axes
     """
     import msgspec
 

@@ -47,7 +47,7 @@ def normalise(
     Finds the default pose, the body's planes, its front and a frame in the middle of every limb.
     FILE holds a moving skeleton: BVH, ASF/AMC, GLB, or what solve has written.
 
-    Example: ossature normalise walk/motion.bvh -o frames --formats bvh,glb
+    Example: ossature normalise walk/motion.glb -o frames --formats bvh,glb
     """
     import msgspec
 

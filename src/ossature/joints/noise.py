@@ -10,13 +10,12 @@ from math import comb
 
 import numpy as np
 
-from ossature.maths import quat
+from ossature.maths import quat, robust
 from ossature.values import Bodies
 from ossature.values.arrays import Array
 
 ORDER = 5
 """Differences taken: at 60 Hz a swing of 1 Hz is damped to 1e-5 of its size."""
-MAD_TO_STD = 1.4826
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,4 +61,4 @@ def _scale(differences: Array) -> Array:
     scale = np.zeros(differences.shape[1])
     if enough.any():
         scale[enough] = np.nanmedian(np.abs(differences[:, enough]), axis=(0, 2))
-    return MAD_TO_STD * scale / np.sqrt(comb(2 * ORDER, ORDER))
+    return robust.NORMAL * scale / np.sqrt(comb(2 * ORDER, ORDER))
