@@ -7,10 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ossature.errors import BadValue, FormatError, OssatureError
+from ossature.errors import BadValue, FormatError, OssatureError, WrongContent
 from ossature.formats import read, write
+from ossature.formats.passport_json import write_passport
 from ossature.formats.skeleton_json import read_skeleton_json, skeleton_text
 from ossature.values import Attachment, Body, Joint, Limits, Loop, Marker, Skeleton, Slip, Swap
+from ossature.values.passport import Passport
 from test_oss import assert_same, full_skeleton
 
 
@@ -32,6 +34,12 @@ def skeleton() -> Skeleton:
     )
     loop = Loop(("pelvis", "left_shin"), (1, 2, 3), (4, 5, 6), 0.004)
     return Skeleton(bodies, "TakeoMonday", (loop,), events, ("calibrated",))
+
+
+def test_a_passport_is_no_skeleton_and_says_where_it_goes(tmp_path, skeleton):
+    write_passport(tmp_path / "passport.json", Passport(skeleton, (), 0.003))
+    with pytest.raises(WrongContent, match="passport: .* ossature solve --passport"):
+        read(tmp_path / "passport.json")
 
 
 def test_every_field_comes_back(tmp_path, skeleton):

@@ -110,6 +110,12 @@ REFUSED = (
         "joints need sensors with positions: give optical or magnetic data, or MVNX",
     ),
     Refused(
+        "passport",
+        _has(b'"ossature.passport"'),
+        "it tells who a performer is and holds no recording",
+        "use it with: ossature solve --passport",
+    ),
+    Refused(
         "FBX",
         _begins(b"Kaydara FBX Binary", b"; FBX"),
         "a closed format that ossature does not read",

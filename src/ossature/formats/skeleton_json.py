@@ -6,6 +6,7 @@ finite number is written as ``null``: nothing is known in that direction. A limi
 is none: the joint goes on for ever.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -35,6 +36,7 @@ from ossature.values import Body, Event, Joint, Loop, Marker, Skeleton, Take
 
 FORMAT = "ossature.skeleton"
 VERSION = 1
+FIRST_FORMAT = re.compile(rb'"format"\s*:\s*"([^"]*)"')
 
 Row = tuple[float | None, float | None, float | None]
 Matrix = tuple[Row, Row, Row]
@@ -88,7 +90,8 @@ class SkeletonRecord(msgspec.Struct):
 
 def sniff(head: bytes) -> bool:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return text.startswith(b"{") and f'"{FORMAT}"'.encode() in text
+    first = FIRST_FORMAT.search(text)  # a passport holds a skeleton further down
+    return text.startswith(b"{") and first is not None and first[1] == FORMAT.encode()
 
 
 def read_skeleton_json(path: Path) -> Take:
