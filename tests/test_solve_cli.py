@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from archives import marker_take, person
 from ossature.cli import ossature
+from ossature.errors import WrongContent
 from ossature.formats import read, write
 from ossature.report.rows import body_rows
 
@@ -47,6 +48,28 @@ def test_files_of_an_earlier_run_give_way_and_the_users_stay(take: Path, tmp_pat
         "skeleton.json",
         "summary.json",
     ]
+
+
+def test_a_skeleton_that_cannot_do_what_is_asked_is_refused(take: Path, tmp_path: Path) -> None:
+    solve(take, "-o", tmp_path)
+    for option, file, way_out in (
+        ("--limits", "skeleton.json", "ossature limits"),
+        ("--skeleton", "motion.bvh", "ossature map RECORDING --skeleton motion.bvh"),
+        ("--skeleton", "passport.json", "--passport"),
+        ("--limits", "passport.json", "--passport"),
+    ):
+        asked = ["solve", str(take), "-o", str(tmp_path / "out"), option, str(tmp_path / file)]
+        result = CliRunner().invoke(ossature, asked)
+        assert isinstance(result.exception, WrongContent)
+        assert way_out in str(result.exception) and not (tmp_path / "out").exists()
+
+
+def test_bones_measured_that_the_rig_lacks_are_noted(take: Path, tmp_path: Path) -> None:
+    measured = tmp_path / "measured.csv"
+    measured.write_text("limb,cm\nleft_tigh,43\nright_thigh,43\n")
+    said = solve(take, "-o", tmp_path / "out", "--measured", measured).stdout
+    assert "no bone named 'left_tigh'; did you mean 'left_thigh'" in said
+    assert "no bone named 'right_thigh'" not in said
 
 
 def test_terminal_and_report_tell_the_same_doubt(take: Path, tmp_path: Path) -> None:

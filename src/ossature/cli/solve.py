@@ -66,7 +66,6 @@ def solve(
     Example: ossature solve walk.c3d -o walk
     """
     from ossature import pipeline
-    from ossature.formats import read
     from ossature.formats.measured import read_measured
     from ossature.formats.passport_json import read_passport
 
@@ -77,7 +76,7 @@ def solve(
         template=template,
         own_set=own_set,
         hips=hips,
-        skeleton=None if known is None else read(known).skeleton(),
+        skeleton=None if known is None else _calibrated(known, limited=limits is not None),
         limits=limits is not None,
         passport=None if passport is None else read_passport(passport),
         clean=not no_clean,
@@ -93,6 +92,8 @@ def solve(
             )
         else:
             solved = (_edited(files, edits, asked, saying),)
+    if lengths is not None:
+        solved = tuple(_against_measured(one, lengths) for one in solved)
     folders = [output if len(solved) == 1 else output / name for name in _folders(solved)]
     inputs = (*files, *static, own_set, known, passport, measured, edits)
     with options.instead_of_earlier(*dict.fromkeys((output, *folders)), inputs=inputs):
@@ -112,6 +113,38 @@ def _say(solved, folder: Path, *, as_json: bool) -> None:
     from ossature import pipeline
 
     click.echo(msgspec.json.encode(pipeline.summary_of(solved)).decode())
+
+
+def _calibrated(path: Path, *, limited: bool):
+    """A subject's skeleton; refuses one that could do nothing of what was asked."""
+    from ossature.errors import WrongContent
+    from ossature.formats import read
+
+    skeleton = read(path).skeleton()
+    if not any(body.markers for body in skeleton.bodies):
+        raise WrongContent(
+            path,
+            "its skeleton carries no markers, so none can pose it; give the skeleton.json of a "
+            f"solve, or move it with: ossature map RECORDING --skeleton {path.name}",
+        )
+    if limited and not any(body.joint.limits for body in skeleton.bodies):
+        raise WrongContent(
+            path,
+            "none of its joints has limits; find them with ossature limits, or give the file as "
+            "--skeleton",
+        )
+    return skeleton
+
+
+def _against_measured(solved, lengths: dict[str, float]):
+    """With a note about what was measured of bones that the rig does not have."""
+    from dataclasses import replace
+
+    from ossature.errors import UnknownName
+
+    names = solved.skeleton.names
+    notes = [f"--measured: {UnknownName('bone', n, names)}" for n in lengths if n not in names]
+    return replace(solved, warnings=(*solved.warnings, *notes))
 
 
 def _edited(files: tuple[Path, ...], path: Path, asked, saying):
