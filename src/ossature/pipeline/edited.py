@@ -187,7 +187,7 @@ def posed_rig(
         key: first.seconds.get(key, 0.0) + second.seconds.get(key, 0.0)
         for key in (*first.seconds, *second.seconds)
     }
-    return replace(second, warnings=first.warnings, seconds=seconds)
+    return replace(second, warnings=first.warnings, seconds=seconds, riders=first.riders)
 
 
 def _again(recording: Recording, options: SolveOptions, progress: Progress) -> Solved:
@@ -225,7 +225,7 @@ def _with_limits(
     carried = {body.name: body.markers for body in again.skeleton.bodies}
     bodies = [replace(body, markers=carried[body.name]) for body in skeleton.bodies]
     motion = replace(again.motion, skeleton=replace(skeleton, bodies=tuple(bodies)))
-    return replace(again, motion=motion, warnings=solved.warnings)
+    return replace(again, motion=motion, warnings=solved.warnings, riders=solved.riders)
 
 
 def _only(skeleton: Skeleton, other: Skeleton, names: set[str]) -> Skeleton:

@@ -43,7 +43,7 @@ def write_passports(solved: Sequence[Solved], folder: Path) -> None:
 
 def _of_takes(takes: Sequence[Solved]) -> Passport:
     origins = [origin_of(one.recording, one.path) for one in takes]
-    squares = np.concatenate([one.marker_error.ravel() ** 2 for one in takes])
+    squares = np.concatenate([one.fit_error.ravel() ** 2 for one in takes])
     noise = float(np.sqrt(np.nanmean(squares)))
     return make_passport(takes[0].skeleton, [one.motion for one in takes], origins, noise)
 

@@ -66,7 +66,7 @@ def report_of(
     recording, motion = solved.recording, solved.motion
     n_numbers = OF_MARKERS * recording.n_markers + OF_BODIES * len(motion.skeleton.bodies)
     stride = stride_for(recording.n_frames, n_numbers)
-    fitted = distances(f"{solved.points} and model", recording.names, solved.marker_error, stride)
+    fitted = distances(f"{solved.points} and model", recording.names, solved.fit_error, stride)
     apart = _joint_distances(recording, motion.skeleton, stride)
     return ReportData(
         title=title_of(recording.subject or recording.source.file, recording.n_frames),
