@@ -198,8 +198,9 @@ def _by_subject(
             subjects.setdefault(recording.subject, []).append((recording.markers(), path))
     if takes and not subjects:
         held = " and ".join(dict.fromkeys(kind for take in takes for kind in take.kinds))
-        moves = "; a motion goes to: ossature fit, limits, axes or map" if "motion" in held else ""
-        raise NotEnoughData(f"there are no markers to solve, only {held or 'nothing'}{moves}")
+        goes = "; a motion goes to: ossature fit, limits, axes or map" if "motion" in held else ""
+        goes = "; bodies go to: ossature joints" if "bodies" in held else goes
+        raise NotEnoughData(f"there are no markers to solve, only {held or 'nothing'}{goes}")
     return subjects
 
 
