@@ -247,6 +247,19 @@ def test_view_of_a_folder_shows_its_report_or_its_motion(motion, tmp_path):
     assert (tmp_path / "rig" / "report.html").read_text() == "kept"
 
 
+def test_view_of_a_folder_with_several_subjects_or_takes_lists_their_reports(tmp_path):
+    people = [tmp_path / "two" / name / "report.html" for name in ("Ann", "Bob")]
+    takes = [tmp_path / "days" / day / "walk" / "report.html" for day in ("friday", "monday")]
+    index = tmp_path / "archive" / "index.html"
+    for page in (*people, *takes, index, tmp_path / "archive" / "takes" / "a" / "report.html"):
+        page.parent.mkdir(parents=True)
+        page.write_text("")
+    assert view(tmp_path / "two", tmp_path / "new") == tuple(people)
+    assert view(tmp_path / "days", tmp_path / "new") == tuple(takes)
+    assert view(tmp_path / "archive", tmp_path / "new") == (index,)
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize("name", ["walk.oss", "walk.glb", "walk.amc", "walk.csv"])
 def test_view_of_other_formats(motion, tmp_path, name):
     take = synth.perform(synth.human(), synth.walk(seconds=0.3), seed=2)

@@ -38,7 +38,7 @@ def skeleton() -> Skeleton:
 
 def test_a_passport_is_no_skeleton_and_says_where_it_goes(tmp_path, skeleton):
     write_passport(tmp_path / "passport.json", Passport(skeleton, (), 0.003))
-    with pytest.raises(WrongContent, match="passport: .* ossature solve --passport"):
+    with pytest.raises(WrongContent, match="ossature solve --passport"):
         read(tmp_path / "passport.json")
 
 

@@ -20,7 +20,7 @@ def view(file: Path, output: Path | None, *, no_open: bool) -> None:
     """Show FILE in the browser: markers, rigid bodies, a moving skeleton, or all of them.
 
     FILE may also be a folder that another verb has written; then its report is shown. Where a file
-    holds several subjects each has a page, and the first is opened.
+    or folder holds several subjects or takes each has a page: all are listed, the first is opened.
 
     Example: ossature view walk.bvh
     """

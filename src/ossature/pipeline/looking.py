@@ -45,6 +45,9 @@ from ossature.values import Bodies, Joints, Motion, Recording, Skeleton, Take
 if TYPE_CHECKING:
     from ossature.anatomy.watch import Findings
 
+REPORTS = ("report.html", "index.html")
+DEEPEST = 3
+"""Folders below one that are looked into for reports."""
 MOTIONS = ("motion.glb", "motion.bvh", "motion.oss", "skeleton.json")
 """What shows an output folder that has no report, best first."""
 
@@ -55,16 +58,17 @@ def view(source: str | Path | Take, folder: Path) -> tuple[Path, ...]:
     Parameters
     ----------
     source
-        A file in any format, or a folder that a verb has written; its own report stays in place.
+        A file in any format, or a folder that a verb has written; its own report, or those of
+        the several subjects or takes in it, stay in place.
     folder
         Where the pages go.
     """
     name = ""
     if not isinstance(source, Take):
         path = Path(source)
-        if (path / "report.html").exists():
-            return (path / "report.html",)
         if path.is_dir() and not (path / FOLDER_INDEX).exists():
+            if reports := _reports_in(path):
+                return reports
             path = _best_of(path)
         source, name = read(path), path.name
     pages = list(pages_of(source, name))
@@ -136,6 +140,17 @@ def _loops(found: Joints) -> list[str]:
         f"{' and '.join(loop.bodies)} close a loop, {1e3 * loop.rms:.1f} mm rms"
         for loop in found.loops
     ]
+
+
+def _reports_in(folder: Path) -> tuple[Path, ...]:
+    """The report of a folder, the index of a batch, or else the reports of each take or subject."""
+    for name in REPORTS:
+        if (folder / name).exists():
+            return (folder / name,)
+    if any((folder / name).exists() for name in MOTIONS):
+        return ()
+    depths = (sorted(folder.glob(f"{'*/' * depth}{REPORTS[0]}")) for depth in range(1, DEEPEST + 1))
+    return tuple(next(filter(None, depths), ()))
 
 
 def _best_of(folder: Path) -> Path:
