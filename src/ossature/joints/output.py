@@ -1,5 +1,6 @@
 """What ``ossature joints`` writes and prints."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from ossature.joints.playback import play_back
 from ossature.joints.table import Limb, table_text
 from ossature.values import Attachment, Bodies, Connection, Joints, Slip
 from ossature.values.events import Event
+
+TOLD = 6
+"""Advice and warnings that are printed."""
 
 
 def summary_of(bodies: Bodies, found: Joints, limbs: tuple[Limb, ...]) -> dict[str, Any]:
@@ -73,9 +77,16 @@ def summary_text(found: Joints, limbs: tuple[Limb, ...]) -> str:
         f"{' and '.join(loop.bodies)} close a loop, residual {1000 * loop.rms:.2f} mm"
         for loop in found.loops
     ]
-    lines += [f"advice: {advice.text}" for advice in found.advice]
-    lines += [f"warning: {warning}" for warning in found.warnings]
+    lines += _first("advice", [advice.text for advice in found.advice])
+    lines += _first("warning", found.warnings)
     return "\n".join(lines)
+
+
+def _first(kind: str, sentences: Sequence[str]) -> list[str]:
+    """As many as a person reads; worst first, so the rest can wait in a file."""
+    lines = [f"{kind}: {sentence}" for sentence in sentences[:TOLD]]
+    more = len(sentences) - TOLD
+    return [*lines, f"{kind}: {more} more in summary.json"] if more > 0 else lines
 
 
 def _event_text(event: Event) -> str:
