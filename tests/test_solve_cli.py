@@ -72,6 +72,27 @@ def test_bones_measured_that_the_rig_lacks_are_noted(take: Path, tmp_path: Path)
     assert "no bone named 'right_thigh'" not in said
 
 
+def test_progress_tells_what_is_done_and_nothing_else(take: Path, tmp_path: Path) -> None:
+    all_of_it = solve(take, "-o", tmp_path).stderr.splitlines()
+    assert [line.split()[0] for line in all_of_it] == [
+        "reading",
+        "looking",
+        "calibrating",
+        "solving",
+    ]
+    little = solve(
+        take, "-o", tmp_path / "out", "--no-clean", "--skeleton", tmp_path / "skeleton.json"
+    )
+    assert [line.split()[0] for line in little.stderr.splitlines()] == ["reading", "solving"]
+    passport = solve(take, "-o", tmp_path / "own", "--passport", tmp_path / "passport.json")
+    assert "calibrating" not in passport.stderr and "against the passport" in passport.stderr
+    mapped = CliRunner().invoke(
+        ossature,
+        ["map", str(take), "-o", str(tmp_path / "map"), "--skeleton", str(tmp_path / "motion.bvh")],
+    )
+    assert mapped.exit_code == 0 and mapped.stderr.splitlines().count("reading") == 1
+
+
 def test_terminal_and_report_tell_the_same_doubt(take: Path, tmp_path: Path) -> None:
     said = solve(take, "-o", tmp_path).stdout
     rows = body_rows(read(tmp_path / "skeleton.json").skeleton())

@@ -142,8 +142,9 @@ class Stopwatch:
         return tell
 
     @contextmanager
-    def stage(self, name: str, saying: str) -> Iterator[None]:
-        self._progress(saying)
+    def stage(self, name: str, saying: str = "") -> Iterator[None]:
+        if saying:
+            self._progress(saying)
         start = time.perf_counter()
         try:
             yield
@@ -171,7 +172,8 @@ def solve(
         Only this one of those recorded.
     """
     watch = Stopwatch(progress)
-    with watch.stage("read", "reading"):
+    given = all(isinstance(source, Take) for source in (*sources, *static))
+    with watch.stage("read", "" if given else "reading"):
         takes, stills = _by_subject(sources), _by_subject(static)
     if subject is not None:
         if subject not in takes:
@@ -214,15 +216,23 @@ def _solve_subject(
     everything: Sequence[Recording] = [*takes, *stills]
     _check_solvable(everything)
     chosen = set_of(everything, options)
-    with watch.stage("clean", "looking for swapped labels and spikes"):
+    with watch.stage("clean", "looking for swapped labels and spikes" if options.clean else ""):
         everything, swaps = zip(*(prepared(t, chosen, options) for t in everything), strict=True)
-    with watch.stage("calibrate", f"calibrating {name or 'the subject'}"):
+    with watch.stage("calibrate", _calibrating(name or "the subject", options)):
         plans = _plans(name, everything, len(takes), chosen, options)
     set_name = chosen[0].name if chosen else ""
     return [
         _solve_take(take, plan, found, set_name, watch, options)
         for take, plan, found in zip(everything[: len(takes)], plans, swaps, strict=False)
     ]
+
+
+def _calibrating(who: str, options: SolveOptions) -> str:
+    if options.skeleton is not None:
+        return ""
+    if options.passport is not None:
+        return f"holding {who} against the passport"
+    return f"calibrating {who}"
 
 
 @dataclass(frozen=True)
