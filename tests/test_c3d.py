@@ -284,6 +284,18 @@ def test_more_than_255_points_with_long_names(tmp_path, rng):
     assert found.names == given_.names and same(found.positions, given_.positions)
 
 
+def test_degrees_stay_degrees_in_another_unit(tmp_path, rng):
+    held = recording(rng, outputs=frozenset({"M1"}), source=Source(format="C3D", unit="mm"))
+    found = round_trip(held, tmp_path, unit="m").recording()
+    column = held.index("M1")
+    # the file's number is that of the file in millimetres; float32 keeps seven digits
+    wanted = 1e3 * held.positions[:, column]
+    assert np.allclose(found.positions[:, column], wanted, rtol=1e-6, equal_nan=True)
+    others = [name for name in held.names if name != "M1"]
+    kept = found.select(others).positions, held.select(others).positions
+    assert np.allclose(*kept, rtol=1e-6, equal_nan=True)
+
+
 def test_subjects_marks_outputs_and_analog_return(tmp_path, rng):
     channels = Analog(rng.normal(size=(160, 2)).astype("f4"), ("Fz", "EMG"), ("N", "V"), 480.0)
     both, own = Mark("Foot Strike", 0.25, "Left"), Mark("Wave", 75.5, "General")

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -12,7 +13,7 @@ from click.testing import CliRunner
 
 from ossature.cli import VERBS, main, ossature
 from ossature.formats import read, write
-from ossature.values import Take
+from ossature.values import Analog, Mark, Take
 from samples import some_bodies, some_compact, some_markers, some_motion
 
 
@@ -67,6 +68,22 @@ def test_inspect_says_what_is_in_a_file(command, tmp_path, rng):
     assert (code, err) == (0, "")
     assert "4 markers, 12 frames at 120 Hz (0.10 s), 4.2 % missing" in out
     assert "RASI" in out.split("gaps of")[1] and "LASI" not in out.split("gaps of")[1]
+
+
+def test_convert_leaves_no_model_output_among_markers(command, tmp_path, rng):
+    """Angles are no points: where a format has no place for them they are left out, and said so."""
+    markers = some_markers(rng)
+    analog = Analog(rng.normal(size=(markers.n_frames, 2)), ("Fz1", "Fz2"), ("N", "N"), 120.0)
+    told = {"outputs": frozenset({"RASI"}), "marks": (Mark("Strike", 0.05),), "analog": analog}
+    write(replace(markers, **told), tmp_path / "walk.c3d")
+    code, _, err = command("convert", tmp_path / "walk.c3d", tmp_path / "walk.trc")
+    assert code == 0 and "RASI" not in read(tmp_path / "walk.trc").recording().names
+    assert "TRC cannot hold 1 model outputs, 1 events, 2 analog channels: left out" in err
+    code, _, err = command("convert", tmp_path / "walk.c3d", tmp_path / "y.c3d", "--up", "y")
+    assert code == 0 and "RASI" not in read(tmp_path / "y.c3d").recording().names
+    assert "C3D cannot hold 1 model outputs in turned axes: left out" in err
+    command("convert", tmp_path / "walk.c3d", tmp_path / "walk.csv")
+    assert read(tmp_path / "walk.csv").recording().outputs == {"RASI"}
 
 
 def test_inspect_as_json(command, tmp_path, rng):

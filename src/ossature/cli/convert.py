@@ -24,7 +24,7 @@ def convert(source: Path, target: Path, unit: str | None, up: str | None, only: 
     Example: ossature convert walk.c3d walk.trc
     """
     from ossature.formats import FORMATS, read, write
-    from ossature.formats.registry import as_held, format_for_writing, keep_only
+    from ossature.formats.registry import as_held, format_for_writing, keep_only, left_out
     from ossature.formats.summary import describe
 
     form = format_for_writing(target, FORMATS)
@@ -33,9 +33,9 @@ def convert(source: Path, target: Path, unit: str | None, up: str | None, only: 
         click.echo(f"{source.name}: {problem}", err=True)
     if only is not None:
         take = keep_only(take, only)
-    take = as_held(take, form)
-    write(take, target, unit=unit, up=up)
-    left_out = [kind for kind in take.kinds if kind not in form.holds]
-    if left_out:
-        click.echo(f"{form.name} cannot hold {' or '.join(left_out)}: left out", err=True)
+    held = as_held(take, form, up)
+    write(held, target, unit=unit, up=up)
+    lost = left_out(take, held, form)
+    if lost:
+        click.echo(f"{form.name} cannot hold {', '.join(lost)}: left out", err=True)
     click.echo(target)

@@ -105,7 +105,7 @@ def write(
     """
     path = Path(path)
     form = format_for_writing(path, FORMATS)
-    take = as_held(as_take(value), form)
+    take = as_held(as_take(value), form, up)
     check_holds(form, take, path)
     assert form.write is not None
     beside_it = {**form.beside, **(form.beside_motion if take.motions else {})}

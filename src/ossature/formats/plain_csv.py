@@ -6,7 +6,8 @@
 
 Frames from 0; a missing sample is a missing row, so a marker never seen is not there. More entries
 may stand above the header: ``# unit=mm`` (else metres), ``# up=y`` (else z) and ``# frames=500``
-where the take is longer than its last sample.
+where the take is longer than its last sample. ``# output=LHipAngles``, anywhere, says that a name
+is no marker but a result of other software.
 """
 
 import csv
@@ -31,6 +32,7 @@ from ossature.values import Bodies, Recording, Source, Take
 
 COLUMNS = {"marker": "frame,marker,x,y,z", "body": "frame,body,x,y,z,qw,qx,qy,qz"}
 ENTRY = re.compile(r"#\s*(\w+)\s*=\s*(\S+)")
+OUTPUT = re.compile(r"#\s*output\s*=\s*(.*\S)")
 DEFAULT_RATE = 100.0
 MAX_SPARSITY = 1000
 """Most empty cells per row that a table may have before its frame numbers are taken as wrong."""
@@ -77,7 +79,10 @@ def read_plain_csv(path: Path) -> Take:
     order, turn = tuple(dict.fromkeys(names)), to_z_up(up)
     positions = turn_points(points * METRES[unit], turn)
     if kind == "marker":
-        return Take(recordings=(Recording(positions, order, rate, source=source),))
+        remarks = [line for line in lines if line.startswith("#")]
+        said = {match[1] for match in map(OUTPUT.match, remarks) if match}
+        outputs = frozenset(said.intersection(order))
+        return Take(recordings=(Recording(positions, order, rate, outputs=outputs, source=source),))
     rotations = turn_rotations(table[..., 3:], turn)
     return Take(bodies=(Bodies(positions, rotations, order, rate, source=source),))
 
@@ -173,6 +178,8 @@ def write_plain_csv(path: Path, take: Take, options: WriteOptions) -> None:
         file.write(f"# up={up}\n" if up != "z" else "")
         file.write(f"# frames={value.n_frames}\n" if not seen[-1].any() else "")
         file.write(COLUMNS["body" if isinstance(value, Bodies) else "marker"] + "\n")
+        if isinstance(value, Recording):
+            file.writelines(f"# output={name}\n" for name in value.names if name in value.outputs)
         table = np.concatenate(columns, axis=-1).tolist()
         for frame, (row, there) in enumerate(zip(table, seen.tolist(), strict=True)):
             file.writelines(
@@ -195,4 +202,5 @@ PLAIN_CSV = Format(
     read=read_plain_csv,
     write=write_plain_csv,
     holds=frozenset({"markers", "bodies"}),
+    along=frozenset({"outputs"}),
 )

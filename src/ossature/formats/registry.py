@@ -55,6 +55,8 @@ class Format:
     write: Writer | None = None
     holds: frozenset[str] = frozenset()
     """What it can store: ``markers``, ``bodies``, ``motion``, ``skeleton``."""
+    along: frozenset[str] = frozenset()
+    """What it stores beside these: model ``outputs``, ``events``, ``analog`` channels."""
     beside: Mapping[str, Writer] = field(default_factory=dict)
     """Endings of further files that belong to it, and what writes them."""
     beside_motion: Mapping[str, Writer] = field(default_factory=dict)
@@ -138,9 +140,44 @@ def spelled_out(take: Take) -> Take:
     return replace(take, motions=tuple(each.motion() for each in take.compacts), compacts=())
 
 
-def as_held(take: Take, form: Format) -> Take:
-    """A take as a format can say it: parameters become poses where only poses can be stored."""
+def as_held(take: Take, form: Format, up: str | None = None) -> Take:
+    """A take as a format can say it: parameters become poses where only poses can be stored.
+
+    Model outputs stay where there is a place for them and no axis is turned: an angle is no point.
+    """
+    turned = up is not None and any(up != each.source.up for each in take.recordings)
+    if turned or "outputs" not in form.along:
+        take = _without_outputs(take)
     return take if "compact" in form.holds else spelled_out(take)
+
+
+def _without_outputs(take: Take) -> Take:
+    kept = tuple(
+        recording.markers()
+        for recording in take.recordings
+        if not recording.outputs or len(recording.outputs) < recording.n_markers
+    )
+    return replace(take, recordings=kept)
+
+
+def left_out(take: Take, held: Take, form: Format) -> list[str]:
+    """What of a take is not in the file that ``held``, the same as the format says it, becomes."""
+    marks = {
+        mark for each in (*take.recordings, *take.bodies, *take.motions) for mark in each.marks
+    }
+    analog = next((r.analog for r in take.recordings if r.analog is not None), None)
+    beside = {"events": len(marks), "analog channels": len(analog.names) if analog else 0}
+    turned = " in turned axes" if "outputs" in form.along else ""
+    lost = {
+        f"model outputs{turned}": _n_outputs(take) - _n_outputs(held),
+        **{what: n for what, n in beside.items() if what.split()[0] not in form.along},
+    }
+    kinds = [kind for kind in held.kinds if kind not in form.holds]
+    return kinds + [f"{n} {what}" for what, n in lost.items() if n]
+
+
+def _n_outputs(take: Take) -> int:
+    return sum(len(recording.outputs) for recording in take.recordings)
 
 
 def without_restated(take: Take) -> Take:
@@ -188,8 +225,14 @@ def one_recording(take: Take) -> Recording:
     if len(take.recordings) == 1:
         return first
     names, positions = _side_by_side(take.recordings)
+    outputs = {f"{r.subject}:{name}" for r in take.recordings for name in r.outputs}
     return replace(
-        first, positions=positions, names=names, subject="", residuals=None, outputs=frozenset()
+        first,
+        positions=positions,
+        names=names,
+        subject="",
+        residuals=None,
+        outputs=frozenset(outputs),
     )
 
 

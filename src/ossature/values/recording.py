@@ -45,7 +45,8 @@ class Recording:
     file carries none."""
     outputs: frozenset[str] = frozenset()
     """Names among ``names`` that are no markers but results of other software: joint angles,
-    forces, powers. They keep the file's numbers, scaled like the markers."""
+    forces, powers. They are scaled and turned like the markers, so that the file's numbers come
+    back where its unit and axes do."""
     marks: tuple[Mark, ...] = ()
     analog: Analog | None = None
     history: tuple[str, ...] = ()

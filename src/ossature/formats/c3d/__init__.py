@@ -11,6 +11,7 @@ C3D = Format(
     read=read_c3d,
     write=write_c3d,
     holds=frozenset({"markers", "bodies"}),
+    along=frozenset({"outputs", "events", "analog"}),
 )
 
 __all__ = ["C3D"]

@@ -283,7 +283,7 @@ def _frames(plan: Plan) -> np.ndarray:
         positions = recording.positions
         if plan.up != "z":
             positions = turn_points(positions, plan.turn)
-        part[..., :3] = positions / plan.metres
+        part[..., :3] = positions / _metres(recording, plan)[:, None]
         part[..., 3] = _codes(recording, plan)
         part[~recording.seen] = (0.0, 0.0, 0.0, -1.0)
         table[:, column : column + width] = part.reshape(plan.n_frames, width)
@@ -291,6 +291,13 @@ def _frames(plan: Plan) -> np.ndarray:
     if plan.analog:
         table[:, column:] = plan.analog.values.reshape(plan.n_frames, plan.n_analog)
     return table
+
+
+def _metres(recording: Recording, plan: Plan) -> Array:
+    """(n_points,) the file's unit; of another file's model outputs that one's: degrees stay so."""
+    source = recording.source
+    own = metres_per(source.unit) if source.format == "C3D" else plan.metres
+    return np.array([own if name in recording.outputs else plan.metres for name in recording.names])
 
 
 def _codes(recording: Recording, plan: Plan) -> Array | float:

@@ -18,4 +18,5 @@ GLB = Format(
     read=read_glb,
     write=write_glb,
     holds=frozenset({"motion", "skeleton"}),
+    along=frozenset({"events"}),
 )
