@@ -97,6 +97,18 @@ def test_real_takes_have_no_swaps_but_those_put_in(name):
     assert len(found) >= 19
 
 
+def test_one_jump_and_slightly_better_distances_exchange_no_half_of_a_take():
+    """Labels of a golf swing exchanged over each other, so that ends of exchanges are not seen."""
+    recording = oss.read(real("c3d-org/sample_13/golfswing1.c3d")).recordings[0].markers()
+    swaps = disturb.choose_swaps(
+        np.nan_to_num(recording.positions), recording.names, 20, np.random.default_rng(7)
+    )
+    positions = disturb.swap(recording.positions, recording.names, swaps)
+    found = keys(find_swaps(replace(recording, positions=positions)))
+    assert found <= keys(swaps)
+    assert len(found) >= 12
+
+
 @pytest.mark.parametrize(("first", "last"), [(0, 40), (200, 239), (100, 100), (238, 238), (1, 1)])
 def test_a_swap_may_touch_the_ends_or_last_one_frame(first, last):
     sound = turning()
@@ -118,6 +130,43 @@ def test_a_swap_behind_a_gap_is_found():
     (found,) = find_swaps(replace(sound, positions=positions))
     assert found.markers == ("c", "h")
     assert 96 <= found.frames[0] <= 104 and found.frames[1] == 140
+
+
+def test_a_marker_that_is_hardly_seen_is_no_excuse_for_an_exchange():
+    """Four frames are exchanged, then one of the two is lost: labels after that are right."""
+    sound = turning()
+    positions = sound.positions.copy()
+    positions[14:, 4] = np.nan
+    positions[8:10, [2, 4]] = np.nan
+    positions[7, 4] = positions[10, 2] = np.nan
+    damaged = positions.copy()
+    damaged[7:11, [2, 4]] = positions[7:11, [4, 2]]
+    recording = replace(sound, positions=damaged)
+    assert find_swaps(recording) == (Swap(("c", "e"), (7, 10), repaired=False),)
+    np.testing.assert_array_equal(repair_swaps(recording).positions, positions)
+
+
+def test_an_unlabelled_point_now_and_then_takes_no_marker_away():
+    """A point that is seen a few frames at a time, each time elsewhere beside a jumping marker."""
+    sound = turning()
+    positions = np.concatenate([sound.positions, np.full((240, 1, 3), np.nan)], axis=1)
+    positions[100:104, 10] = sound.positions[100:104, 2]
+    positions[100:104, 2] = sound.positions[100:104, 2] + np.array([0.0, 0.0, 0.05])
+    positions[104:106, 10] = sound.positions[104:106, 2] + np.array([0.0, 0.0, 0.05])
+    recording = Recording(positions, (*sound.names, "stray"), 120.0)
+    assert find_swaps(recording) == (Swap(("c", "stray"), (100, 103), repaired=False),)
+
+
+def test_repairs_of_a_real_take_bring_markers_back_to_their_neighbours():
+    """The thigh's third and fifth marker are exchanged in four frames, of which two show one."""
+    recording = oss.read(real("nimble-opencap-s4/walking1.trc")).recordings[0].markers()
+    found = {(swap.markers, swap.frames) for swap in find_swaps(recording)}
+    hips = {(("L_HJC", "L_HJC_reg"), (frame, frame)) for frame in (19, 21, 23)}
+    assert found == {(("r_thigh3", "r_thigh5"), (7, 10)), *hips}
+    pair = [recording.index(name) for name in ("r_thigh2", "r_thigh3")]
+    second, third = np.moveaxis(repair_swaps(recording).positions[:, pair], 1, 0)
+    apart = np.linalg.norm(second - third, axis=-1)
+    assert np.nanmax(np.abs(apart - 0.0684)) < 2e-3  # 67.5 mm in the static trial
 
 
 def test_spikes_are_taken_out_and_nothing_else(performances, rng):

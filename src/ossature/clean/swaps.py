@@ -25,6 +25,10 @@ _LONGEST_GAP = 0.1
 """Seconds unseen after which a marker's arrival says nothing about an exchange."""
 _CONTRADICTED = 1.1
 """Distances to others may grow by this factor before they speak against an exchange."""
+_CONVINCED = 1.0 / 1.5
+"""Where only one end is seen to jump, exchanging must bring them down to this share."""
+_UNKNOWN = 3.0
+"""Oddness of a marker where none is seen that could tell: less than astray, more than at home."""
 
 
 def find_swaps(recording: Recording) -> tuple[Swap, ...]:
@@ -57,8 +61,12 @@ def repair_swaps(recording: Recording, swaps: Sequence[Swap] | None = None) -> R
         for array in (positions, residuals):
             if array is not None:
                 _exchange(array, a, b, *swap.frames)
-    said = ", ".join(f"{'/'.join(swap.markers)} {frames_text(*swap.frames)}" for swap in swaps)
-    return recording.with_positions(positions, f"repair_swaps({said})", residuals)
+    return recording.with_positions(positions, f"repair_swaps({swaps_text(swaps)})", residuals)
+
+
+def swaps_text(swaps: Sequence[Swap]) -> str:
+    """Who with whom in which frames: ``a/b 7–10, c/d 19``."""
+    return ", ".join(f"{'/'.join(swap.markers)} {frames_text(*swap.frames)}" for swap in swaps)
 
 
 def _exchange(array: Array, a: int, b: int, first: int, last: int) -> None:
@@ -188,7 +196,7 @@ def _exchanged(
         before, after = right[start:stop].sum(), wrong[start:stop].sum()
         witnessed = start in switches and stop in switches
         # a switch seen at one end only needs the distances as a second witness, and a reason
-        limit = _CONTRADICTED if witnessed else 1.0 / _CONTRADICTED
+        limit = _CONTRADICTED if witnessed else _CONVINCED
         hidden = all(f in switches or _unseen(positions, a, b, f) for f in (start, stop))
         if hidden and (after < limit * before or (witnessed and before == after)):
             found.append((start, stop - 1, before - after))
@@ -216,23 +224,30 @@ def _trim(span: tuple[int, int], gain: Array) -> tuple[int, int]:
 
 
 def _strains(positions: Array, a: int, b: int, near: list[list[int]]) -> tuple[Array, Array]:
-    """(n_frames,) twice: how odd the pair's distances to others are, as labelled and exchanged."""
+    """(n_frames,) twice: how odd the pair's distances to others are, as labelled and exchanged.
+
+    Every sample that is seen is asked in which of the two places it is at home. One that is not
+    seen says nothing of either, however long it stays away.
+    """
     right, wrong = np.zeros((2, len(positions)))
     for slot, guest in ((a, b), (b, a)):
-        for other in near[slot]:
-            if other in (a, b):
-                continue
-            as_labelled, exchanged = (
-                np.linalg.norm(positions[:, marker] - positions[:, other], axis=-1)
-                for marker in (slot, guest)
-            )
-            usual = np.median(as_labelled[np.isfinite(as_labelled)])
-            scale = robust.mad_scale(as_labelled) + 2e-3
-            right += _oddness(as_labelled - usual, scale)
-            wrong += _oddness(exchanged - usual, scale)
+        others = [other for other in near[slot] if other not in (a, b)]
+        as_labelled, exchanged = (
+            np.linalg.norm(positions[:, [marker]] - positions[:, others], axis=-1)
+            for marker in (slot, guest)
+        )
+        usual = _median_of_seen(as_labelled)
+        scale = robust.mad_scale(as_labelled, axis=0) + 2e-3
+        for marker, distances, strain in ((slot, as_labelled, right), (guest, exchanged, wrong)):
+            seen = np.isfinite(positions[:, marker, 0])
+            strain += np.where(seen, _oddness((distances - usual) / scale), 0.0)
     return right, wrong
 
 
-def _oddness(difference: Array, scale: Array) -> Array:
+def _oddness(difference: Array) -> Array:
+    """(n_frames,) mean over the others that are seen; ``_UNKNOWN`` where none is."""
+    known = np.isfinite(difference)
     # bounded: one companion that is itself astray must not outvote the others
-    return np.minimum(np.abs(np.nan_to_num(difference)) / scale, 10.0)
+    bounded = np.where(known, np.minimum(np.abs(difference), 10.0), 0.0)
+    count = known.sum(axis=1)
+    return np.where(count > 0, bounded.sum(axis=1) / np.maximum(count, 1), _UNKNOWN)
