@@ -187,9 +187,9 @@ def test_unknown_formats_are_refused_before_the_work(command, tmp_path, rng):
     path = tmp_path / "walk.bvh"
     write(some_motion(rng), path)
     for verb in ("solve", "normalise", "axes"):
-        code, _, err = command(verb, path, "-o", tmp_path / "rig", "--formats", "oss,fbx")
+        code, _, err = command(verb, path, "-o", tmp_path / "rig", "--formats", "oss,doc")
         assert code == 2
-        assert "no motion is written as 'fbx'; known: " in err and " glb," in err
+        assert "no motion is written as 'doc'; known: " in err and " glb," in err
     assert not (tmp_path / "rig").exists()
 
 

@@ -318,7 +318,7 @@ def test_missing_frames_and_too_few_are_told_apart(rng):
     gappy[30:40] = np.nan
     found = limits(motion_of(gappy)).bodies[1].joint
     assert found.kind == "hinge"
-    with pytest.raises(NotEnoughData, match="1 frames carry a pose"):
+    with pytest.raises(NotEnoughData, match="1 frame with a pose"):
         limits(motion_of(q[:1]))
     with pytest.raises(NotEnoughData, match="at least one motion"):
         limits([])
@@ -410,7 +410,7 @@ def test_the_command_refuses_kindly(command, tmp_path, rng):  # noqa: F811
     write(motion_of(quat.identity((1,))), path)
     markers = tmp_path / "markers.csv"
     write(some_markers(rng), markers)
-    for file, problem in ((path, "1 frames carry a pose"), (markers, "no moving skeleton")):
+    for file, problem in ((path, "1 frame with a pose"), (markers, "no moving skeleton")):
         code, out, err = command("limits", file, "-o", tmp_path / "rig")
         assert (code, out) == (1, "") and problem in err and err.count("\n") == 1
     assert not (tmp_path / "rig").exists()

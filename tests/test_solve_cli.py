@@ -5,6 +5,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
@@ -91,6 +92,33 @@ def test_progress_tells_what_is_done_and_nothing_else(take: Path, tmp_path: Path
         ["map", str(take), "-o", str(tmp_path / "map"), "--skeleton", str(tmp_path / "motion.bvh")],
     )
     assert mapped.exit_code == 0 and mapped.stderr.splitlines().count("reading") == 1
+
+
+def test_nothing_is_told_of_what_is_not_there(take: Path, tmp_path: Path) -> None:
+    whole = read(take).recording()
+    filled = np.where(whole.seen[..., None], whole.positions, np.nanmean(whole.positions, axis=0))
+    write(replace(whole, positions=filled, residuals=None), tmp_path / "whole.c3d")
+    said = solve(tmp_path / "whole.c3d", "-o", tmp_path / "out", "--no-clean").stdout
+    assert "missing" not in said and "event" not in said
+    assert " % of samples missing\n" in solve(take, "-o", tmp_path / "out").stdout
+
+
+def test_json_is_one_line_and_one_frame_is_no_frames(take: Path, tmp_path: Path) -> None:
+    solve(take, "-o", tmp_path)
+    one = read(take).recording()
+    one = replace(one, positions=one.positions[:1], residuals=None, marks=())
+    write(one, tmp_path / "one.c3d")
+    inspected = CliRunner().invoke(ossature, ["inspect", str(tmp_path / "one.c3d")])
+    assert " 1 frame at " in inspected.stdout
+    rig, motion = tmp_path / "skeleton.json", tmp_path / "motion.bvh"
+    posed = solve(tmp_path / "one.c3d", "-o", tmp_path / "one", "--skeleton", rig)
+    assert ", 1 frame, " in posed.stdout and "solving 1 frame\n" in posed.stderr
+    limits = ["limits", str(motion), "-o", str(tmp_path / "limits"), "--json"]
+    live = ["live", str(take), "--skeleton", str(rig), "--json", "--rate", "100000"]
+    for asked in (limits, live):
+        result = CliRunner().invoke(ossature, asked)
+        assert result.exit_code == 0 and result.stdout.count("\n") == 1
+        assert json.loads(result.stdout)
 
 
 def test_terminal_and_report_tell_the_same_doubt(take: Path, tmp_path: Path) -> None:

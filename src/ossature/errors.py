@@ -18,6 +18,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 
+def counted(n: int, noun: str) -> str:
+    """A number and its noun: ``1 frame``, ``2 bodies``."""
+    if n == 1:
+        return f"1 {noun}"
+    return f"{n} {noun[:-1]}ies" if noun.endswith("y") else f"{n} {noun}s"
+
+
 class OssatureError(Exception):
     """Base of all errors that ossature raises on purpose."""
 

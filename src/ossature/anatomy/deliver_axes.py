@@ -64,7 +64,9 @@ def axes_text(found: MovementAxes, findings: Findings | None = None) -> str:
 
 def _axes_text(limb: dict[str, Any]) -> str:
     pairs = zip(limb["axes"], limb["share"], strict=True)
-    told = [f"{word} {share:.0%}" if share else f"{word} (the rest)" for word, share in pairs]
+    told = [
+        f"{word} {100.0 * share:.0f} %" if share else f"{word} (the rest)" for word, share in pairs
+    ]
     return ", ".join([*told, "twist"])
 
 

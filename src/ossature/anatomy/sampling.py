@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from ossature.anatomy.range_kernel import shake
-from ossature.errors import BadValue, NotEnoughData
+from ossature.errors import BadValue, NotEnoughData, counted
 from ossature.maths import quat
 from ossature.values import Motion
 from ossature.values.arrays import Array
@@ -39,8 +39,8 @@ def joint_rotations(motion: Motion, exclude: Iterable[Sequence[int]] = ()) -> Ar
     left = int(np.isfinite(rotations[..., 0]).any(axis=1).sum())
     if left < FEWEST:
         raise NotEnoughData(
-            f"{motion.source.file or 'the motion'}: {left} frames carry a pose; joint types and "
-            f"limits need {FEWEST} or more"
+            f"{motion.source.file or 'the motion'}: {counted(left, 'frame')} with a pose; joint "
+            f"types and limits need {FEWEST} or more"
         )
     return rotations
 

@@ -140,7 +140,7 @@ def _line(row: Row) -> str:
         f"<td>{html.escape(row.worst_marker)}</td>",
         _number(row.frames, "{:d}"),
         _number(row.rate, "{:g}"),
-        _number(row.missing, "{:.1%}"),
+        _number(None if row.missing is None else 100.0 * row.missing, "{:.1f} %"),
         _number(row.held_frames, "{:d}"),
         f"<td>{html.escape('; '.join(filter(None, [row.changed, row.warnings])))}</td>",
     ]

@@ -64,8 +64,6 @@ def axes(
 
     Example: ossature axes walk/motion.glb -o axes
     """
-    import msgspec
-
     from ossature.anatomy.axes import axes as find_axes
     from ossature.anatomy.deliver_axes import axes_summary, axes_text, deliver_axes
     from ossature.formats import read
@@ -86,7 +84,7 @@ def axes(
     deliver_axes(found, output, asked, findings)
     show(found.motion, output, None if mend else findings)
     if as_json:
-        click.echo(msgspec.json.encode(axes_summary(found, findings)).decode())
+        click.echo(options.json_line(axes_summary(found, findings)))
     else:
         click.echo(axes_text(found, findings))
     click.echo(output, err=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from ossature.cli import options
+from ossature.errors import counted
 
 QUIET = 5.0
 """Seconds between two lines of progress where no terminal shows one live line."""
@@ -113,8 +114,7 @@ def now_and_then() -> Iterator[Callable[[str], None]]:
 def _told(done) -> str:
     """A few lines a person understands."""
     takes = len({row.take for row in done.rows})
-    counted = f"{takes} take{'' if takes == 1 else 's'}"
-    lines = [f"{counted}, {done.solved} done now, {len(done.failed)} failed"]
+    lines = [f"{counted(takes, 'take')}, {done.solved} done now, {len(done.failed)} failed"]
     if not takes:
         lines.append("no file below the folder holds markers or rigid bodies")
     lines += [f"failed: {row.take}: {row.problem}" for row in done.failed[:5]]
@@ -129,12 +129,10 @@ def _told(done) -> str:
 
 
 def _json(done) -> str:
-    import msgspec
-
     told = {
         "solved": done.solved,
         "failed": len(done.failed),
         "takes": done.rows,
         "skipped": {survey.take: survey.skipped for survey in done.skipped},
     }
-    return msgspec.json.encode(told).decode()
+    return options.json_line(told)

@@ -40,7 +40,7 @@ def demo(output: Path, seed: int) -> None:
     missing = 1.0 - take.recording.seen.mean()
     click.echo(
         f"generated: {take.recording.n_markers} markers, {take.recording.n_frames} frames, "
-        f"{missing:.1%} missing, {len(truth.swaps)} labels swapped"
+        f"{100.0 * missing:.1f} % missing, {len(truth.swaps)} labels swapped"
     )
     solved = pipeline.solve(
         read(output / "take.c3d"), progress=lambda saying: click.echo(saying, err=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from ossature.cli import options
+from ossature.errors import counted
 
 
 @click.command()
@@ -80,9 +81,7 @@ def fit(
     with options.instead_of_earlier(output, inputs=(file, tree, lengths)):
         deliver_fit(result, output, seconds, unit=unit, up=up)
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.encode(summary_of_fit(result, seconds)).decode())
+        click.echo(options.json_line(summary_of_fit(result, seconds)))
     else:
         click.echo(_told(result))
         click.echo(output)
@@ -101,10 +100,10 @@ def _told(result) -> str:
     """A few lines a person understands."""
     worst = list(result.rms_per_joint().items())[:3]
     lines = [
-        f"{len(result.lengths)} bones, {result.motion.n_frames} frames, "
+        f"{counted(len(result.lengths), 'bone')}, {counted(result.motion.n_frames, 'frame')}, "
         f"{1e3 * result.rms:.2f} mm rms from the joints given; {result.status.value}",
         "worst: " + ", ".join(f"{name} {1e3 * rms:.1f} mm" for name, rms in worst),
     ]
     if result.motion.held:
-        lines.append(f"{len(result.motion.held)} frames held for want of joints")
+        lines.append(f"{counted(len(result.motion.held), 'frame')} held for want of joints")
     return "\n".join([*lines, *(f"note: {warning}" for warning in result.warnings)])

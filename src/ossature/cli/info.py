@@ -5,6 +5,8 @@ from importlib.metadata import PackageNotFoundError, metadata, requires, version
 
 import click
 
+from ossature.cli import options
+
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print facts as JSON.")
@@ -13,8 +15,6 @@ def info(*, as_json: bool) -> None:
 
     Example: ossature info
     """
-    import msgspec
-
     facts = {
         "ossature": version("ossature"),
         "python": platform.python_version(),
@@ -26,7 +26,7 @@ def info(*, as_json: bool) -> None:
         "marker_sets": _marker_sets(),
     }
     if as_json:
-        click.echo(msgspec.json.encode(facts).decode())
+        click.echo(options.json_line(facts))
         return
     click.echo(f"ossature {facts['ossature']}, Python {facts['python']}")
     for name, found in facts["packages"].items():

@@ -5,6 +5,9 @@ from typing import Any
 
 import click
 
+from ossature.cli import options
+from ossature.errors import counted
+
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
@@ -21,9 +24,7 @@ def inspect(file: Path, *, as_json: bool) -> None:
 
     facts = describe(read(file), file)
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.encode(facts).decode())
+        click.echo(options.json_line(facts))
         return
     for line in _lines(facts):
         click.echo(line)
@@ -49,7 +50,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         for entry in facts.get(name, ()):
             lines.append(f"  {name:12} {_one(entry, noun)}")
     for entry in facts.get("skeleton", ()):
-        lines.append(f"  skeleton     {_whose(entry)}{entry['count']} bodies")
+        lines.append(f"  skeleton     {_whose(entry)}{counted(entry['count'], 'body')}")
     lines += [f"  problem      {problem}" for problem in facts["problems"]]
     for name in ("markers", "bodies"):
         for entry in facts.get(name, ()):
@@ -62,10 +63,9 @@ def _whose(entry: dict[str, Any]) -> str:
 
 
 def _one(entry: dict[str, Any], noun: str) -> str:
-    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
     parts = [
-        f"{entry['count']} {noun if entry['count'] == 1 else plural}",
-        f"{entry['frames']} frames at {entry['rate']:g} Hz ({entry['seconds']:.2f} s)",
+        counted(entry["count"], noun),
+        f"{counted(entry['frames'], 'frame')} at {entry['rate']:g} Hz ({entry['seconds']:.2f} s)",
     ]
     if "missing" in entry:
         parts.append(f"{100 * entry['missing']:.1f} % missing")
@@ -75,9 +75,11 @@ def _one(entry: dict[str, Any], noun: str) -> str:
         parts.append(f"{len(entry['outputs'])} of them model outputs")
     if entry.get("analog"):
         analog = entry["analog"]
-        parts.append(f"{len(analog['channels'])} analog channels at {analog['rate']:g} Hz")
+        parts.append(
+            f"{counted(len(analog['channels']), 'analog channel')} at {analog['rate']:g} Hz"
+        )
     if entry["marks"]:
-        parts.append(f"{len(entry['marks'])} events")
+        parts.append(counted(len(entry["marks"]), "event"))
     return _whose(entry) + ", ".join(parts)
 
 

@@ -55,7 +55,6 @@ def joints(
     Example: ossature joints sensors.csv -o rig --root pelvis
     """
     from ossature.formats import read
-    from ossature.formats.json_text import readable
     from ossature.formats.measured import read_measured
     from ossature.joints.find import joints as find_joints
     from ossature.joints.output import summary_of, summary_text, write_joints
@@ -75,7 +74,7 @@ def joints(
     summary = summary_of(bodies, found, limbs)
     write_joints(bodies, found, summary, output)
     show_joints(bodies, found, output, lengths)
-    click.echo(readable(summary) if as_json else summary_text(found, limbs))
+    click.echo(options.json_line(summary) if as_json else summary_text(found, limbs))
     click.echo(output, err=True)
 
 

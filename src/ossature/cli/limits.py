@@ -95,7 +95,6 @@ def limits(
     from ossature.anatomy.limits import limits as find_limits
     from ossature.anatomy.output import summary_of, summary_text, write_limits
     from ossature.anatomy.ranges import RangeOptions
-    from ossature.formats.json_text import readable
     from ossature.pipeline.looking import show
 
     asked = LimitOptions(
@@ -113,7 +112,7 @@ def limits(
     summary = summary_of(motions, skeleton)
     write_limits(skeleton, summary, output)
     show(replace(motions[0], skeleton=skeleton), output)
-    click.echo(readable(summary) if as_json else summary_text(summary))
+    click.echo(options.json_line(summary) if as_json else summary_text(summary))
     click.echo(output, err=True)
 
 

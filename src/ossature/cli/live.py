@@ -62,7 +62,7 @@ def live(
     Example: ossature live walk.c3d --vmc 127.0.0.1:39539
     """
     from ossature.formats import read, write
-    from ossature.formats.json_text import readable, write_readable
+    from ossature.formats.json_text import write_readable
     from ossature.live.run import run_live
     from ossature.live.sources import open_stream
     from ossature.live.udp import split_address
@@ -94,7 +94,7 @@ def live(
         if found is not None:
             write(found, output / "skeleton.json")
         write_readable(summary, output / "summary.json")
-    click.echo(readable(summary) if as_json else _told(summary))
+    click.echo(options.json_line(summary) if as_json else _told(summary))
 
 
 def _stage(rate: float, *, open_browser: bool):

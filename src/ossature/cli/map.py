@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from ossature.cli import options
+from ossature.errors import counted
 
 
 @click.command()
@@ -100,9 +101,7 @@ def map(
     with options.instead_of_earlier(output, inputs=inputs):
         pipeline.deliver(mapped, output, formats=endings, unit=unit, up=up)
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.encode(pipeline.summary_of(mapped)).decode())
+        click.echo(options.json_line(pipeline.summary_of(mapped)))
     else:
         click.echo(_told(mapped, file, skeleton))
         click.echo(output)
@@ -112,9 +111,10 @@ def _told(mapped, file: Path, skeleton: Path | None) -> str:
     """A few lines a person understands."""
     name = mapped.recording.subject or mapped.recording.source.file or file.stem
     whom = f" onto {mapped.skeleton.subject or skeleton.stem}" if skeleton else ""
+    frames = counted(mapped.motion.n_frames, "frame")
     off = f"{mapped.points} {1e3 * mapped.rms:.2f} mm rms off"
     notes = [f"note: {note}" for note in mapped.warnings]
-    return "\n".join([f"{name}{whom}: {mapped.motion.n_frames} frames, {off}", *notes])
+    return "\n".join([f"{name}{whom}: {frames}, {off}", *notes])
 
 
 def _onto(skeleton: Path | None, height: float | None):

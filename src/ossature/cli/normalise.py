@@ -49,8 +49,6 @@ def normalise(
 
     Example: ossature normalise walk/motion.glb -o frames --formats bvh,glb
     """
-    import msgspec
-
     from ossature.anatomy.deliver_frames import deliver_frames, frames_summary, frames_text
     from ossature.anatomy.frames import normalise as find_frames
     from ossature.pipeline.looking import show
@@ -64,7 +62,7 @@ def normalise(
 
         write_dressed(found, output / "dressed.glb", meshes, mesh_up)
     if as_json:
-        click.echo(msgspec.json.encode(frames_summary(found)).decode())
+        click.echo(options.json_line(frames_summary(found)))
     else:
         click.echo(frames_text(found))
     click.echo(output, err=True)

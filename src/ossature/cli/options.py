@@ -135,6 +135,13 @@ def motion_of(file: Path, subject: str | None):
     return take.motion(subject)
 
 
+def json_line(value: Any) -> str:
+    """What ``--json`` prints: one line, so that several are told apart."""
+    import msgspec
+
+    return msgspec.json.encode(value).decode()
+
+
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
     """Says on stderr what is being done: a live line on a terminal, plain lines elsewhere."""

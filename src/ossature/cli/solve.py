@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from ossature.cli import options
+from ossature.errors import counted
 
 
 @click.command()
@@ -108,11 +109,9 @@ def _say(solved, folder: Path, *, as_json: bool) -> None:
         click.echo(_told(solved))
         click.echo(folder)
         return
-    import msgspec
-
     from ossature import pipeline
 
-    click.echo(msgspec.json.encode(pipeline.summary_of(solved)).decode())
+    click.echo(options.json_line(pipeline.summary_of(solved)))
 
 
 def _calibrated(path: Path, *, limited: bool):
@@ -194,19 +193,18 @@ def _told(solved) -> str:
     worst = list(solved.rms_per_marker().items())[:3]
     lines = [
         f"{solved.recording.subject or solved.recording.source.file}: "
-        f"{len(solved.skeleton.bodies)} bodies, {solved.recording.n_frames} frames, "
+        f"{counted(len(solved.skeleton.bodies), 'body')}, "
+        f"{counted(solved.recording.n_frames, 'frame')}, "
         f"markers {1e3 * solved.rms:.2f} mm rms from the model",
         "worst: " + ", ".join(f"{name} {1e3 * rms:.1f} mm" for name, rms in worst),
     ]
-    missing = 1.0 - solved.recording.seen.mean()
-    if missing or solved.events:
-        lines.append(
-            f"{missing:.1%} of samples missing, {len(solved.events)} events in skeleton.json"
-        )
+    missing = f"{100.0 - 100.0 * solved.recording.seen.mean():.1f} %"
+    lines += [f"{missing} of samples missing"] if missing != "0.0 %" else []
+    lines += [f"{counted(len(solved.events), 'event')} in skeleton.json"] if solved.events else []
     known = [(body.joint.deviation or 0.0, body.name) for body in solved.skeleton.bodies]
     sigma, joint = max(known)
     if sigma:
         lines.append(f"least certain joint: {joint}, ± {1e3 * sigma:.0f} mm")
     if solved.motion.held:
-        lines.append(f"{len(solved.motion.held)} frames held for want of markers")
+        lines.append(f"{counted(len(solved.motion.held), 'frame')} held for want of markers")
     return "\n".join([*lines, *(f"note: {warning}" for warning in solved.warnings)])

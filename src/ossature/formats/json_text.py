@@ -38,13 +38,9 @@ def convert(path: Path, tree: Any, kind: type[T], hook: Hook, root: str) -> T:
         raise located(path, error, root) from None
 
 
-def readable(value: Any) -> str:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-
-
 def write_readable(value: Any, path: Path) -> None:
     with whole_file(path) as partial:
-        partial.write_text(readable(value) + "\n", encoding="utf-8")
+        partial.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
 
 
 def located(path: Path, error: Exception, root: str = "$") -> FormatError:

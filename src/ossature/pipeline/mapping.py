@@ -8,7 +8,7 @@ import numpy as np
 
 from ossature.anatomy.naming import name_parts
 from ossature.clean import find_swaps, remove_spikes, repair_swaps
-from ossature.errors import BadValue, NotEnoughData
+from ossature.errors import BadValue, NotEnoughData, counted
 from ossature.formats import read
 from ossature.maths import quat
 from ossature.pipeline.corrections import Corrections
@@ -345,7 +345,7 @@ def _mapped(job: _Job, options: MapOptions, watch: Stopwatch) -> Solved:
     rig = points.rig(character)
     stiffness = posture_weights(rig, options.posture)
     pulls = Pulls(rig, job.targets, weights, stiffness, job.rest, firm_bounds(character))
-    with watch.stage("solve", f"solving {recording.n_frames} frames"):
+    with watch.stage("solve", f"solving {counted(recording.n_frames, 'frame')}"):
         if job.led:
             poses, holds = equilibrium(pulls, job.start), np.ones(weights.shape, dtype=bool)
         else:

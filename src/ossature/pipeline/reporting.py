@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ossature.errors import OssatureError
+from ossature.errors import OssatureError, counted
 from ossature.joints.coach_motion import advise_motion
 from ossature.maths import quat
 from ossature.maths.rigid import fit_bodies
@@ -91,7 +91,7 @@ def report_of(
 
 
 def title_of(name: str, n_frames: int) -> str:
-    return f"{name} · {n_frames} frames" if name else f"{n_frames} frames"
+    return " · ".join(filter(None, (name, counted(n_frames, "frame"))))
 
 
 def thinned(stride: int) -> list[str]:

@@ -23,7 +23,7 @@ from ossature.calibrate.passengers import with_passengers
 from ossature.calibrate.size import check_size
 from ossature.calibrate.upright import upright
 from ossature.clean import find_swaps, remove_spikes, repair_swaps
-from ossature.errors import NotEnoughData, UnknownName
+from ossature.errors import NotEnoughData, UnknownName, counted
 from ossature.formats import read
 from ossature.maths.quat import Array
 from ossature.pipeline.against import Findings, hold_against
@@ -318,7 +318,7 @@ def _solve_take(
     options: SolveOptions,
 ) -> Solved:
     skeleton = replace(plan.skeleton, events=(*plan.skeleton.events, *swaps))
-    saying = f"solving {recording.n_frames} frames"
+    saying = f"solving {counted(recording.n_frames, 'frame')}"
     with watch.stage("solve", saying):
         result = solve_pose(
             recording,

@@ -110,7 +110,7 @@ def _facts(take: OpenTake, source: Source) -> tuple[tuple[str, str], ...]:
     ]
     if take.recording is not None:
         missing = 1.0 - float(take.seen.mean()) if take.seen.size else 0.0
-        rows.append(("markers", f"{len(take.names)}, {missing:.1%} of samples missing"))
+        rows.append(("markers", f"{len(take.names)}, {100.0 * missing:.1f} % of samples missing"))
     if source.software:
         rows.append(("written by", source.software))
     return tuple(rows)
