@@ -135,3 +135,16 @@ def test_a_summary_that_names_other_files_removes_none(take: Path, tmp_path: Pat
     (tmp_path / "summary.json").write_text(json.dumps(listed))
     solve(tmp_path / "motion.c3d", "-o", tmp_path)
     assert (tmp_path / "data.csv").exists() and (tmp_path / "motion.c3d").exists()
+
+
+def test_labels_put_back_are_named_with_their_frames(take: Path, tmp_path: Path) -> None:
+    sound = read(take).recordings[0]
+    positions = sound.positions.copy()
+    pair = [sound.index("LKNE"), sound.index("LANK")]
+    positions[40:61, pair] = positions[40:61, pair[::-1]]
+    write(replace(sound, positions=positions), tmp_path / "walk.c3d")
+    told = solve(tmp_path / "walk.c3d", "-o", tmp_path / "out").stdout
+    assert "\nexchanged labels put back: LKNE/LANK 40–60\n" in told
+    # nothing happened in the take that is solved with this skeleton
+    told = solve(take, "-o", tmp_path, "--skeleton", tmp_path / "out" / "skeleton.json").stdout
+    assert "put back" not in told

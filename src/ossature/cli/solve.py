@@ -8,6 +8,9 @@ import click
 from ossature.cli import options
 from ossature.errors import counted
 
+_NAMED = 10
+"""Exchanged labels that the terminal lists; all are in skeleton.json."""
+
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=options.FILE)
@@ -116,6 +119,8 @@ def _say(solved, folder: Path, *, as_json: bool) -> None:
 
 def _calibrated(path: Path, *, limited: bool):
     """A subject's skeleton; refuses one that could do nothing of what was asked."""
+    from dataclasses import replace
+
     from ossature.errors import WrongContent
     from ossature.formats import read
 
@@ -132,7 +137,7 @@ def _calibrated(path: Path, *, limited: bool):
             "none of its joints has limits; find them with ossature limits, or give the file as "
             "--skeleton",
         )
-    return skeleton
+    return replace(skeleton, events=())  # what happened in the take that it was made from
 
 
 def _against_measured(solved, lengths: dict[str, float]):
@@ -190,6 +195,9 @@ def _spellings(takes: list[tuple[str, Path]]) -> Iterator[list[Path]]:
 
 def _told(solved) -> str:
     """A few lines a person understands."""
+    from ossature.clean.swaps import swaps_text
+    from ossature.values import Swap
+
     worst = list(solved.rms_per_marker().items())[:3]
     lines = [
         f"{solved.recording.subject or solved.recording.source.file}: "
@@ -201,6 +209,10 @@ def _told(solved) -> str:
     missing = f"{100.0 - 100.0 * solved.recording.seen.mean():.1f} %"
     lines += [f"{missing} of samples missing"] if missing != "0.0 %" else []
     lines += [f"{counted(len(solved.events), 'event')} in skeleton.json"] if solved.events else []
+    swaps = [event for event in solved.events if isinstance(event, Swap)]
+    if swaps:
+        more = f" and {len(swaps) - _NAMED} more" if len(swaps) > _NAMED else ""
+        lines.append(f"exchanged labels put back: {swaps_text(swaps[:_NAMED])}{more}")
     known = [(body.joint.deviation or 0.0, body.name) for body in solved.skeleton.bodies]
     sigma, joint = max(known)
     if sigma:
