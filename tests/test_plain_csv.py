@@ -89,12 +89,22 @@ def test_a_take_that_ends_unseen_keeps_its_length(tmp_path, rng):
     assert read(tmp_path / "a.csv").recording().n_frames == 9
 
 
-def test_subjects_become_prefixes(tmp_path, rng):
+def test_subjects_become_prefixes_and_return(tmp_path, rng):
     from ossature.values import Take
 
     two = [Recording(rng.normal(size=(3, 1, 3)), ("A",), 100.0, subject=s) for s in ("Ann", "Bob")]
     write(Take(recordings=tuple(two)), tmp_path / "a.csv")
-    assert read(tmp_path / "a.csv").recording().names == ("Ann:A", "Bob:A")
+    assert "Ann:A" in (tmp_path / "a.csv").read_text()
+    found = read(tmp_path / "a.csv").recordings
+    assert [(each.subject, each.names) for each in found] == [("Ann", ("A",)), ("Bob", ("A",))]
+    assert_close(found[1].positions, two[1].positions)
+
+
+@pytest.mark.parametrize("labels", ["L:KNE R:KNE", "Ann:KNE Ann:TOE", "Ann:KNE *7:KNE"])
+def test_sides_and_nobody_are_no_subjects(tmp_path, labels):
+    first, second = labels.split()
+    text = f"# rate=50\nframe,marker,x,y,z\n0,{first},1,2,3\n0,{second},1,2,4\n"
+    assert read(file_of(tmp_path, text)).recording().names == (first, second)
 
 
 def test_numbers_survive_exactly(tmp_path, rng):

@@ -11,7 +11,7 @@ import pytest
 from conftest import assert_close, real
 from ossature.errors import FormatError
 from ossature.formats import read, write
-from ossature.values import Recording, Source
+from ossature.values import Recording, Source, Take
 from samples import some_markers
 
 HEADER = (
@@ -167,3 +167,22 @@ def test_opensim_reads_it(tmp_path, rng):
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert shown[:2] == ["12", ",".join(recording.names)]
     assert float(shown[2]) == pytest.approx(1e3 * recording.positions[0, 0, 2])
+
+
+def test_several_people_return_as_subjects(tmp_path, rng):
+    """What ``write`` joins under prefixes, ``read`` parts again; nobody's markers stay nobody's."""
+    people = [replace(some_markers(rng), subject=name) for name in ("Ann", "Bob", "")]
+    write(Take(recordings=tuple(people)), tmp_path / "a.trc")
+    found = read(tmp_path / "a.trc").recordings
+    assert [each.subject for each in found] == ["Ann", "Bob", ""]
+    for one, wanted in zip(found, people, strict=True):
+        assert one.names == wanted.names
+        assert_close(one.positions, wanted.positions)
+
+
+def test_two_players_stay_two(tmp_path):
+    pair = read(real("kineticstoolkit/kinematics_tennis_serve_2players.c3d"))
+    write(pair, tmp_path / "a.trc")
+    found = {each.subject: each for each in read(tmp_path / "a.trc").recordings}
+    for player in pair.recordings:
+        assert found[player.subject].names == player.names

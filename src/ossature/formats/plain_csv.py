@@ -25,6 +25,7 @@ from ossature.formats.registry import (
     one_set_of_bodies,
     without_restated,
 )
+from ossature.formats.subjects import by_subject
 from ossature.formats.text_table import positive_number, read_lines, whole_number, without_zeros
 from ossature.maths import quat
 from ossature.maths.quat import Array
@@ -82,7 +83,8 @@ def read_plain_csv(path: Path) -> Take:
         remarks = [line for line in lines if line.startswith("#")]
         said = {match[1] for match in map(OUTPUT.match, remarks) if match}
         outputs = frozenset(said.intersection(order))
-        return Take(recordings=(Recording(positions, order, rate, outputs=outputs, source=source),))
+        recording = Recording(positions, order, rate, outputs=outputs, source=source)
+        return Take(recordings=by_subject(recording))
     rotations = turn_rotations(table[..., 3:], turn)
     return Take(bodies=(Bodies(positions, rotations, order, rate, source=source),))
 

@@ -225,7 +225,7 @@ def one_recording(take: Take) -> Recording:
     if len(take.recordings) == 1:
         return first
     names, positions = _side_by_side(take.recordings)
-    outputs = {f"{r.subject}:{name}" for r in take.recordings for name in r.outputs}
+    outputs = {_whose(r.subject, name) for r in take.recordings for name in r.outputs}
     return replace(
         first,
         positions=positions,
@@ -249,8 +249,12 @@ def one_set_of_bodies(take: Take) -> Bodies:
 def _side_by_side(values: Sequence[Recording | Bodies]) -> tuple[tuple[str, ...], Array]:
     if len({(value.n_frames, value.rate) for value in values}) > 1:
         raise NotEnoughData("the subjects differ in length or rate; write them one by one")
-    names = tuple(f"{value.subject}:{name}" for value in values for name in value.names)
+    names = tuple(_whose(value.subject, name) for value in values for name in value.names)
     return names, np.concatenate([value.positions for value in values], axis=1)
+
+
+def _whose(subject: str, name: str) -> str:
+    return f"{subject}:{name}" if subject else name
 
 
 @contextmanager

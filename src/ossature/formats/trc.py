@@ -16,6 +16,7 @@ from ossature.errors import BadValue, FormatError
 from ossature.formats.axes import METRES, metres_per, to_z_up, turn_points
 from ossature.formats.registry import Format, WriteOptions, one_recording
 from ossature.formats.stance import stance_of
+from ossature.formats.subjects import by_subject
 from ossature.formats.text_table import (
     check_frames,
     number_rows,
@@ -81,7 +82,7 @@ def read_trc(path: Path) -> Take:
         ),
     )
     positions = turn_points(points, to_z_up(up))
-    return Take(recordings=(Recording(positions, names, rate, source=source),))
+    return Take(recordings=by_subject(Recording(positions, names, rate, source=source)))
 
 
 def _header(path: Path, lines: list[str]) -> dict[str, str]:

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ossature.formats.c3d.parameters import Parameters
+from ossature.formats.subjects import bare_label, label_prefixes, owner_of
 
 OUTPUT_LISTS = (
     *("ANGLES", "FORCES", "MOMENTS", "POWERS", "REACTIONS", "SCALARS"),
     *("MODELED_MARKERS", "SYMBOLICS", "OUTPUTS"),
 )
 """Parameters of POINT that list the labels of results of other software."""
-NOBODY = re.compile(r"un-?label|unnamed|uname|\*", re.IGNORECASE)
-"""Prefixes that mean "nobody's", not a subject."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ def split_subjects(parameters: Parameters, n_points: int, problems: list[str]) -
     labels = _labels(parameters, "POINT", "LABELS", n_points)
     outputs = _outputs(parameters)
     known = _prefixes(parameters, labels)
-    owners = [_owner(label, known) for label in labels]
+    owners = [owner_of(label, known) for label in labels]
     present = [name for name in dict.fromkeys(known.values()) if name in owners]
     if len(present) <= 1:
         name = present[0] if present else parameters.text("SUBJECTS", "NAMES")
@@ -45,8 +44,8 @@ def body_names(parameters: Parameters, n_bodies: int) -> dict[str, list[tuple[in
     """Columns and names of the ROTATION group's bodies, by subject."""
     labels = _labels(parameters, "ROTATION", "LABELS", n_bodies)
     known = _prefixes(parameters, labels)
-    owners = [_owner(label, known) for label in labels]
-    bare = [re.sub(r"_4x4$", "", _bare(label, known), flags=re.IGNORECASE) for label in labels]
+    owners = [owner_of(label, known) for label in labels]
+    bare = [re.sub(r"_4x4$", "", bare_label(label, known), flags=re.IGNORECASE) for label in labels]
     if len(set(owners)) <= 1 or len({name for name in owners if name}) == 1:
         one = next((name for name in owners if name), parameters.text("SUBJECTS", "NAMES"))
         owners = [one] * n_bodies
@@ -89,18 +88,7 @@ def _prefixes(parameters: Parameters, labels: Sequence[str]) -> dict[str, str]:
     known = {prefix or f"{name}:": name or prefix.rstrip(":") for prefix, name in pairs if name}
     if any(label.startswith(tuple(known)) for label in labels if known):
         return known
-    found = [label.partition(":")[0] for label in labels if ":" in label[1:]]
-    return {f"{name}:": name for name in dict.fromkeys(found) if not NOBODY.match(name)}
-
-
-def _owner(label: str, known: dict[str, str]) -> str:
-    fitting = [prefix for prefix in known if label.startswith(prefix)]
-    return known[max(fitting, key=len)] if fitting else ""
-
-
-def _bare(label: str, known: dict[str, str]) -> str:
-    fitting = [prefix for prefix in known if label.startswith(prefix)]
-    return (label[len(max(fitting, key=len)) :].strip() if fitting else label) or label
+    return label_prefixes(labels)
 
 
 def _outputs(parameters: Parameters) -> set[str]:
@@ -120,7 +108,7 @@ def _subject(
     problems: list[str],
 ) -> Subject:
     columns = tuple(column for column, owner in enumerate(owners) if owner == subject)
-    bare = [_bare(labels[column], known) for column in columns]
+    bare = [bare_label(labels[column], known) for column in columns]
     names = make_unique(bare, problems)
     listed = {
         name
