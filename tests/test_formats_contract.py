@@ -4,6 +4,7 @@ A format that joins ``FORMATS`` is tested here at once. One that is read and not
 entry in ``samples.SEEDS``.
 """
 
+import os
 import shutil
 
 import numpy as np
@@ -186,6 +187,12 @@ def test_files_that_are_not_there_or_empty(tmp_path):
     (tmp_path / "empty.c3d").touch()
     with pytest.raises(UnknownFormat, match="the file is empty"):
         read(tmp_path / "empty.c3d")
+
+
+def test_pipes_are_refused(tmp_path):
+    os.mkfifo(tmp_path / "walk.c3d")
+    with pytest.raises(FormatError, match="is a pipe or a device; save it to a file"):
+        read(tmp_path / "walk.c3d")
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, rng):

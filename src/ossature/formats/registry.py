@@ -68,6 +68,8 @@ def find_format(path: Path, formats: tuple[Format, ...]) -> Format:
     if path.is_dir() and not (path / FOLDER_INDEX).exists():
         raise FormatError(path, "cannot be opened: it is a folder, not a recording; give a file")
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise FormatError(path, "is a pipe or a device; save it to a file and give that")
         with (path / FOLDER_INDEX if path.is_dir() else path).open("rb") as file:
             head = file.read(HEAD)
     except OSError as error:
