@@ -70,6 +70,13 @@ def test_inspect_says_what_is_in_a_file(command, tmp_path, rng):
     assert "RASI" in out.split("gaps of")[1] and "LASI" not in out.split("gaps of")[1]
 
 
+def test_gaps_are_those_of_markers(command, tmp_path, rng):
+    markers = some_markers(rng)
+    write(replace(markers, outputs=frozenset({"RASI"})), tmp_path / "walk.c3d")
+    _, out, _ = command("inspect", tmp_path / "walk.c3d")
+    assert "0.0 % missing" in out and "1 of them model outputs" in out and "gaps of" not in out
+
+
 def test_convert_leaves_no_model_output_among_markers(command, tmp_path, rng):
     """Angles are no points: where a format has no place for them they are left out, and said so."""
     markers = some_markers(rng)

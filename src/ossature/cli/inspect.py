@@ -69,10 +69,10 @@ def _one(entry: dict[str, Any], noun: str) -> str:
     ]
     if "missing" in entry:
         parts.append(f"{100 * entry['missing']:.1f} % missing")
-    if entry.get("span"):
-        parts.append(" × ".join(f"{axis:.2f}" for axis in entry["span"]) + " m in a typical frame")
     if entry.get("outputs"):
         parts.append(f"{len(entry['outputs'])} of them model outputs")
+    if entry.get("span"):
+        parts.append(" × ".join(f"{axis:.2f}" for axis in entry["span"]) + " m in a typical frame")
     if entry.get("analog"):
         analog = entry["analog"]
         parts.append(

@@ -49,7 +49,8 @@ def _time(value: Recording | Bodies | Motion) -> dict[str, Any]:
 
 
 def _markers(recording: Recording) -> dict[str, Any]:
-    analog, stance = recording.analog, stance_of(recording.markers().positions)
+    analog, markers = recording.analog, recording.markers()
+    stance = stance_of(markers.positions)
     return {
         "subject": recording.subject,
         "count": recording.n_markers,
@@ -59,7 +60,7 @@ def _markers(recording: Recording) -> dict[str, Any]:
         "analog": None
         if analog is None
         else {"channels": list(analog.names), "rate": analog.rate, "samples": len(analog.values)},
-        **_gaps(recording.names, recording.seen),
+        **_gaps(markers.names, markers.seen),
     }
 
 
