@@ -219,6 +219,13 @@ def test_a_skeleton_that_does_not_move():
     assert page.frames == 1 and page.figure is None
 
 
+def test_the_floor_lies_under_a_rig_that_hangs_by_its_root():
+    rig = synth.human()
+    rest = np.stack([body.joint.rest for body in rig.bodies])[None]
+    joints = Motion(rig, rest, np.zeros((1, 3)), 1.0).world()[1]
+    assert page_of(Take(skeletons=(rig,))).ground.height <= joints[..., 2].min() < -0.5
+
+
 def test_every_subject_has_a_page(rng, tmp_path):
     people = tuple(
         Recording(rng.normal(size=(3, 1, 3)), ("m",), 50.0, subject=name)

@@ -73,6 +73,16 @@ def pixels(page) -> bytes:
     return page.locator(".view canvas").screenshot()
 
 
+def test_the_limb_table_needs_no_scrollbar(folder, visit):
+    page = visit(folder / "report.html").page
+    page.wait_for_selector(READY)
+    for width in (1100, 1400, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        box = page.locator(".limbs .scroller")
+        hidden = "e => [e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight]"
+        assert box.evaluate(hidden) == [0, 0]
+
+
 def test_nothing_leaves_the_page_and_nothing_complains(folder, visit):
     seen = visit(folder / "report.html")
     seen.page.wait_for_selector(READY)

@@ -147,7 +147,11 @@ def skin_of(motion: Motion) -> Figure | None:
 
 
 def ground_of(motion: Motion, contacts: Sequence[Contact]) -> Ground:
-    """The plane that the feet stand on from the first contact on; z = 0 where none do."""
+    """The plane that the feet stand on from the first contact on.
+
+    Where none do z = 0, or lower, under whatever goes below that: a rig at rest hangs there by its
+    root.
+    """
     if contacts:
         first = contacts[0].frames[0]
         part = _part(motion, max(0, first - ENOUGH // 10), first + ENOUGH // 2)
@@ -156,7 +160,19 @@ def ground_of(motion: Motion, contacts: Sequence[Contact]) -> Ground:
             if np.linalg.norm(ground.slope) < EVEN:
                 return Ground(float(ground.height(np.nanmean(part.root, axis=0))))
             return Ground(float(ground.offset), (float(ground.slope[0]), float(ground.slope[1])))
-    return Ground()
+    return Ground(min(0.0, _lowest(motion)))
+
+
+def _lowest(motion: Motion) -> float:
+    """Height of the lowest joint or tip in any frame, metres; 0 where no frame has a pose."""
+    turns, places = motion.world()
+    tips = [
+        places[:, index] + quat.rotate(turns[:, index], body.tip - body.joint.in_body)
+        for index, body in enumerate(motion.skeleton.bodies)
+        if body.tip is not None
+    ]
+    heights = np.stack([*np.moveaxis(places, 1, 0), *tips])[..., 2]
+    return float(np.min(heights, initial=0.0, where=np.isfinite(heights)))
 
 
 def _part(motion: Motion, first: int, end: int) -> Motion:

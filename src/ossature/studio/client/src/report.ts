@@ -153,7 +153,7 @@ function side(data: ReportData): HTMLElement {
   made.append(summary);
   made.append(...listing("Take note", data.warnings, "notes"));
   made.append(...listing("To know the joints better", data.advice, "advice"));
-  if (data.bodies.length) made.append(hierarchy(data.bodies), limbTable(data.bodies));
+  if (data.bodies.length) made.append(hierarchy(data.bodies));
   made.append(...listing("What was done to the data", data.history, "history", 20));
   return made;
 }
@@ -195,6 +195,7 @@ async function build(): Promise<void> {
   left.append(timeline(player, data));
   shown?.stage.lookAtAll();
   const panel = await residualPanel(left, data, player, shown?.markers ?? null);
+  if (data.bodies.length) left.append(limbTable(data.bodies));
   if (shown) {
     letPoint(view, shown.stage, {
       layers: ["markers", "skeleton"],
