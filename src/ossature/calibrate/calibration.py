@@ -137,7 +137,7 @@ def fit_guess(guess: Guess, observed: Array, *, subject: str = "") -> Calibratio
         )
     chosen = np.flatnonzero(fixed)
     parents, shown = guess.rig.parents, shown_turns(guess.rig, observed[candidates])
-    chosen = chosen[varied_frames(poses.rotations[chosen], parents, FRAMES, shown[chosen])]
+    chosen = chosen[varied_frames(poses.rotations[chosen], parents, FRAMES)]
     frames = observed[candidates[chosen]]
     start = Poses(poses.rotations[chosen], poses.root[chosen])
     different = count_different(poses.rotations[fixed], parents, shown[fixed])

@@ -17,9 +17,7 @@ def spread_frames(seen: np.ndarray, n: int) -> np.ndarray:
     return np.array([stretch[np.argmax(count[stretch])] for stretch in stretches])
 
 
-def varied_frames(
-    rotations: Array, parents: Sequence[int], n: int, shown: np.ndarray | None = None
-) -> np.ndarray:
+def varied_frames(rotations: Array, parents: Sequence[int], n: int) -> np.ndarray:
     """Up to ``n`` frames that show what every joint can do.
 
     Half of them lie evenly over the take, so that no trouble of single frames can fill the choice.
@@ -30,28 +28,25 @@ def varied_frames(
     ----------
     rotations : (n_frames, n_bodies, 3, 3)
         World from body.
-    shown : (n_frames, n_bodies), optional
-        Whether the turn of a body was seen; joints beside one that was not do not count.
     """
-    return farthest_frames(_bends(rotations, parents, shown), n)
+    return farthest_frames(_bends(rotations, parents), n)
 
 
 def farthest_frames(poses: Array, n: int) -> np.ndarray:
     """Up to ``n`` rows of ``poses`` (n_frames, …): half of them spread evenly, each of the others
-    the one farthest from all taken before, as far as both are known (not NaN)."""
+    the one farthest from all taken before."""
     n_frames = len(poses)
     if n_frames <= n:
         return np.arange(n_frames)
     taken = np.linspace(0, n_frames - 1, n - n // 2).astype(int).tolist()
     distance = np.full(n_frames, np.inf)
     for newest in taken:
-        distance = np.minimum(distance, _distances(poses, poses[newest]))
-    distance[np.isinf(distance)] = 0.0  # a frame that shows nothing is no find
+        distance = np.minimum(distance, np.sum((poses - poses[newest]) ** 2, axis=1))
     distance[taken] = -1.0  # never twice, even where all poses are one
     while len(taken) < n:
         newest = int(np.argmax(distance))
         taken.append(newest)
-        distance = np.minimum(distance, _distances(poses, poses[newest]))
+        distance = np.minimum(distance, np.sum((poses - poses[newest]) ** 2, axis=1))
         distance[newest] = -1.0
     return np.sort(np.array(taken))
 
@@ -84,7 +79,7 @@ def count_different(
     return count
 
 
-def _bends(rotations: Array, parents: Sequence[int], shown: np.ndarray | None) -> Array:
+def _bends(rotations: Array, parents: Sequence[int], shown: np.ndarray | None = None) -> Array:
     """(n_frames, …) each body's rotation from its parent, as one row of numbers per frame; NaN
     where one of the two was not shown."""
     above = np.array(parents[1:], dtype=int)
