@@ -20,7 +20,7 @@ from ossature.clean.cuts import cut
 from ossature.cli import ossature
 from ossature.errors import BadValue, NotEnoughData, OssatureError
 from ossature.formats import write
-from ossature.live import calibrator, osc, udp, vmc
+from ossature.live import calibrator, osc, run, udp, vmc
 from ossature.live.calibrator import Calibrated, Calibrator, Refused, calibrated
 from ossature.live.memory import CAPACITY, Memory
 from ossature.live.qtm import QtmStream
@@ -329,6 +329,24 @@ def test_datagrams_over_a_real_socket(exercise, offline):
     # frames that are read together are put in order; how many, the machine's load decides
     assert summary["poses"] + summary["late"] + summary["overtaken"] == summary["frames"] == 50
     assert summary["late"] <= 25 <= summary["poses"] + summary["overtaken"]
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_cores_are_kept_awake_where_that_is_allowed(monkeypatch, tmp_path, allowed):
+    asked = tmp_path / "cpu_dma_latency"
+    if allowed:
+        asked.write_bytes(b"")
+    monkeypatch.setattr(run, "WAKING", asked)
+
+    class Silent:
+        rate = RATE
+
+        def frames(self):
+            assert not allowed or asked.read_bytes() == bytes(4)  # zero microseconds
+            return iter(())
+
+    _, summary = run_live(Silent())
+    assert summary["frames"] == 0 and asked.exists() == allowed
 
 
 def test_of_frames_that_piled_up_the_newest_is_shown(exercise, offline, rng):
