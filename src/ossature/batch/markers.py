@@ -72,8 +72,8 @@ def solve_person(
     """
     asked = replace(options.solving(), passport=Passport(skeleton, (), 0.0))
     solved = solve(Take(recordings=(recording,)), options=asked)[0]
-    # how long it took is no part of the result: it stands in the journal
     warnings = tuple(dict.fromkeys((*solved.warnings, *doubts)))
+    # how long it took is no part of the result: it stands in the journal
     solved = replace(solved, seconds={}, warnings=warnings)
     deliver(
         solved,

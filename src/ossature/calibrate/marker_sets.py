@@ -8,7 +8,7 @@ name a landmark, or a body alone where its place on the body is for the data to 
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -198,13 +198,12 @@ def misfit(asked: MarkerSet, labels: Iterable[str]) -> str:
     )
 
 
-def fits_better(asked: MarkerSet, labels: Iterable[str]) -> MarkerSet | None:
-    """A known set that explains more of a recording's labels than the one asked for."""
-    labels = tuple(labels)
+def another_fits_better(asked: MarkerSet, labels: Sequence[str]) -> bool:
+    """Whether a known set explains more of a recording's labels than the one asked for."""
     best = recognise(labels)
-    if best is None or best[0].name == asked.name:
-        return None
-    return best[0] if len(best[1]) > len(asked.match(labels)) else None
+    return (
+        best is not None and best[0].name != asked.name and len(best[1]) > len(asked.match(labels))
+    )
 
 
 def _share_of_touched_bodies(candidate: MarkerSet, found: dict[str, Landmark]) -> float:

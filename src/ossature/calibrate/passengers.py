@@ -20,7 +20,7 @@ def with_passengers(recording: Recording, motion: Motion, errors: Array) -> tupl
     Returns the motion on the extended skeleton, and ``errors`` (n_frames, n_markers) with the new
     markers' distances filled in.
     """
-    carried = {marker.name for body in motion.skeleton.bodies for marker in body.markers}
+    carried = motion.skeleton.marker_names
     others = [name for name in recording.names if name not in carried]
     if not others or not motion.n_frames:
         return motion, errors

@@ -19,14 +19,17 @@ def label_prefixes(labels: Iterable[str]) -> dict[str, str]:
 
 def owner_of(label: str, known: Mapping[str, str]) -> str:
     """The subject of a label by its longest prefix; empty where it has none."""
-    fitting = [prefix for prefix in known if label.startswith(prefix)]
-    return known[max(fitting, key=len)] if fitting else ""
+    return known.get(_prefix_of(label, known), "")
 
 
 def bare_label(label: str, known: Mapping[str, str]) -> str:
     """A label without its subject's prefix."""
-    fitting = [prefix for prefix in known if label.startswith(prefix)]
-    return (label[len(max(fitting, key=len)) :].strip() if fitting else label) or label
+    prefix = _prefix_of(label, known)
+    return (label.removeprefix(prefix).strip() if prefix else label) or label
+
+
+def _prefix_of(label: str, known: Iterable[str]) -> str:
+    return max((prefix for prefix in known if label.startswith(prefix)), key=len, default="")
 
 
 def by_subject(recording: Recording) -> tuple[Recording, ...]:

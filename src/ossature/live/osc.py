@@ -14,7 +14,10 @@ BUNDLE = b"#bundle\0"
 NOW = struct.pack(">Q", 1)
 _DEEPEST = 8
 _NUMBERS = {
-    tag: struct.Struct(code) for tag, code in zip("ifdh", (">i", ">f", ">d", ">q"), strict=True)
+    "i": struct.Struct(">i"),
+    "f": struct.Struct(">f"),
+    "d": struct.Struct(">d"),
+    "h": struct.Struct(">q"),
 }
 
 
@@ -59,17 +62,18 @@ class Form:
 
     def __init__(self, filled: Callable[[int], bytes]) -> None:
         """From packets with 0, or with 1, for every number."""
-        self._blank = np.frombuffer(filled(0), dtype=">u4")
+        self._said = filled(0)
+        self._blank = np.frombuffer(self._said, dtype=">u4")
         self._changing = np.flatnonzero(self._blank != np.frombuffer(filled(1), dtype=">u4"))
 
     def numbers(self, packet: bytes) -> Array | None:
         """The four bytes of every number as ``>u4``; None where other words are said."""
-        if len(packet) != self._blank.nbytes:
+        if len(packet) != len(self._said):
             return None
         words = np.frombuffer(packet, dtype=">u4")
         blank = words.copy()
         blank[self._changing] = 0
-        return words[self._changing] if blank.tobytes() == self._blank.tobytes() else None
+        return words[self._changing] if blank.tobytes() == self._said else None
 
     def packet(self, numbers: Array) -> bytes:
         """With these numbers, all as float32."""

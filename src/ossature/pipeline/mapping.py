@@ -177,7 +177,7 @@ def _motion_of(take: Take, subject: str | None) -> Motion:
 
 def _carries(character: Skeleton, recording: Recording) -> bool:
     """Whether the character has markers of the recording's names, enough for a pose."""
-    own = {marker.name for body in character.bodies for marker in body.markers}
+    own = character.marker_names
     return len(own & set(recording.names)) >= 3
 
 

@@ -13,7 +13,7 @@ from ossature.calibrate.calibration import Calibration, calibrate, calibrate_bli
 from ossature.calibrate.marker_sets import (
     Landmark,
     MarkerSet,
-    fits_better,
+    another_fits_better,
     known_sets,
     load_set,
     misfit,
@@ -29,7 +29,7 @@ from ossature.maths.quat import Array
 from ossature.pipeline.against import Findings, hold_against
 from ossature.pose.contacts import Contact, contacts_of
 from ossature.pose.frames import PoseOptions
-from ossature.pose.solve import rms_per_marker
+from ossature.pose.solve import rms_of_seen, rms_per_marker
 from ossature.pose.solve import solve as solve_pose
 from ossature.values import Event, Motion, Recording, Skeleton, Swap, Take
 from ossature.values.passport import Passport
@@ -270,8 +270,11 @@ def _by_passport(
 
 def set_of(takes: Sequence[Recording], options: SolveOptions) -> Chosen:
     """The marker set that a subject wears, by the labels of all its takes."""
-    labels = tuple(dict.fromkeys(label for take in takes for label in take.names))
-    return _marker_set(labels, options)
+    return _marker_set(_labels_of(takes), options)
+
+
+def _labels_of(takes: Sequence[Recording]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(label for take in takes for label in take.names))
 
 
 def prepared(
@@ -290,14 +293,14 @@ def calibrate_subject(
     """The subject of prepared takes; by motion alone where no set is known."""
     if chosen is None:
         return calibrate_blind(takes, subject=subject)
-    labels = tuple(dict.fromkeys(label for take in takes for label in take.names))
+    labels = _labels_of(takes)
     try:
         calibration = calibrate(takes, chosen[1], hips=options.hips, subject=subject)
     except NotEnoughData as error:
         if told := misfit(chosen[0], labels):
             raise NotEnoughData(f"{error}; {told}") from None
         raise
-    if options.own_set is not None or fits_better(chosen[0], labels) is None:
+    if options.own_set is not None or not another_fits_better(chosen[0], labels):
         return calibration
     return replace(calibration, doubts=(misfit(chosen[0], labels), *calibration.doubts))
 
@@ -342,17 +345,13 @@ def _solve_take(
         dict(watch.seconds),
         contacts_of(motion),
         plan.findings,
-        _carried(motion.skeleton) - _carried(result.motion.skeleton),
+        motion.skeleton.marker_names - result.motion.skeleton.marker_names,
     )
-
-
-def _carried(skeleton: Skeleton) -> frozenset[str]:
-    return frozenset(marker.name for body in skeleton.bodies for marker in body.markers)
 
 
 def _strange(errors: Array) -> tuple[str, ...]:
     """A word where a skeleton that was given is hardly that of who was recorded."""
-    rms = _rms(errors)
+    rms = rms_of_seen(errors)
     if rms is None or rms < SOMEBODY_ELSE:
         return ()
     return (
@@ -380,18 +379,13 @@ def _with_marker_rms(motion: Motion, names: Sequence[str], errors: Array) -> Mot
     bodies = []
     for body in motion.skeleton.bodies:
         markers = tuple(
-            replace(marker, rms=_rms(errors[:, names.index(marker.name)]))
+            replace(marker, rms=rms_of_seen(errors[:, names.index(marker.name)]))
             if marker.name in names
             else marker
             for marker in body.markers
         )
         bodies.append(replace(body, markers=markers))
     return replace(motion, skeleton=replace(motion.skeleton, bodies=tuple(bodies)))
-
-
-def _rms(errors: Array) -> float | None:
-    seen = errors[np.isfinite(errors)]
-    return float(np.sqrt(np.mean(seen**2))) if len(seen) else None
 
 
 def _marker_set(labels: Sequence[str], options: SolveOptions) -> Chosen:

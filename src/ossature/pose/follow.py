@@ -63,7 +63,7 @@ class Follower:
     """
 
     def __init__(self, skeleton: Skeleton, marker_names: tuple[str, ...]) -> None:
-        carried = {marker.name for body in skeleton.bodies for marker in body.markers}
+        carried = skeleton.marker_names
         columns = [i for i, name in enumerate(marker_names) if name in carried]
         self.columns = np.array(columns, dtype=np.int64)
         self.skeleton, self.names = skeleton, marker_names

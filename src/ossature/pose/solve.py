@@ -21,12 +21,15 @@ about a hundredth of a degree, which is then cut off."""
 
 def rms_per_marker(names: Sequence[str], errors: Array) -> dict[str, float]:
     """RMS of errors (n_frames, n_markers) of each marker that was seen, metres, worst first."""
-    known = {}
-    for name, column in zip(names, errors.T, strict=True):
-        seen = column[np.isfinite(column)]
-        if len(seen):
-            known[name] = float(np.sqrt(np.mean(seen**2)))
-    return dict(sorted(known.items(), key=lambda pair: -pair[1]))
+    pairs = zip(names, errors.T, strict=True)
+    known = [(name, rms) for name, of_one in pairs if (rms := rms_of_seen(of_one)) is not None]
+    return dict(sorted(known, key=lambda pair: -pair[1]))
+
+
+def rms_of_seen(errors: Array) -> float | None:
+    """RMS of those that are not NaN; None where all are."""
+    seen = errors[np.isfinite(errors)]
+    return float(np.sqrt(np.mean(seen**2))) if len(seen) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +87,7 @@ def solve(
     limits : str
         Keep joints within the skeleton's limits: ``auto``, ``ellipse`` or ``zyz``, as in ``reach``.
     """
-    carried = {marker.name for body in skeleton.bodies for marker in body.markers}
+    carried = skeleton.marker_names
     names = tuple(name for name in recording.names if name in carried)
     if len(names) < 3:
         raise NotEnoughData(

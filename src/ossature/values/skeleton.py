@@ -150,6 +150,11 @@ class Skeleton:
         return tuple(body.name for body in self.bodies)
 
     @property
+    def marker_names(self) -> frozenset[str]:
+        """Of all markers that its bodies carry."""
+        return frozenset(marker.name for body in self.bodies for marker in body.markers)
+
+    @property
     def parents(self) -> tuple[int, ...]:
         """Index of each body's parent, −1 for a root; ``parents[j] < j``."""
         place = {body.name: index for index, body in enumerate(self.bodies)}

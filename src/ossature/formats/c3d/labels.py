@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ossature.formats.c3d.parameters import Parameters
 from ossature.formats.subjects import bare_label, label_prefixes, owner_of
+from ossature.formats.text_table import unique_labels
 
 OUTPUT_LISTS = (
     *("ANGLES", "FORCES", "MOMENTS", "POWERS", "REACTIONS", "SCALARS"),
@@ -57,20 +58,12 @@ def body_names(parameters: Parameters, n_bodies: int) -> dict[str, list[tuple[in
 
 def make_unique(names: Sequence[str], problems: list[str]) -> tuple[str, ...]:
     """Names of which no two are the same: the second ``T8`` becomes ``T8_2``."""
-    taken, found, renamed = set(names), [], []
-    used: set[str] = set()
-    for name in names:
-        new, number = name, 2
-        while new in used or (new != name and new in taken):
-            new, number = f"{name}_{number}", number + 1
-        if new != name:
-            renamed.append(name)
-        used.add(new)
-        found.append(new)
-    if renamed:
-        twice = ", ".join(sorted(set(renamed))[:8])
-        problems.append(f"labels used more than once, told apart by a number: {twice}")
-    return tuple(found)
+    unique, _ = unique_labels(names)
+    twice = {name for name, new in zip(names, unique, strict=True) if name != new}
+    if twice:
+        told = ", ".join(sorted(twice)[:8])
+        problems.append(f"labels used more than once, told apart by a number: {told}")
+    return unique
 
 
 def _labels(parameters: Parameters, group: str, name: str, count: int) -> list[str]:
