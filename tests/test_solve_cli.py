@@ -1,7 +1,10 @@
 """What ``ossature solve`` says and leaves, as a user meets it."""
 
 import json
+import resource
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,6 +52,28 @@ def test_files_of_an_earlier_run_give_way_and_the_users_stay(take: Path, tmp_pat
         "skeleton.json",
         "summary.json",
     ]
+
+
+def test_a_full_disk_costs_no_result(take: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    solve(take, "-o", out)
+    before = {file.name: file.read_bytes() for file in out.iterdir()}
+    # the page is the largest file; a limit on the size of files stops it as a full disk would
+    limit = len(before["report.html"]) // 2
+    assert limit > max(len(data) for name, data in before.items() if name != "report.html")
+    words = ["solve", str(take), "-o", str(out), "--formats", "oss"]
+    ended = subprocess.run(
+        [sys.executable, "-c", "from ossature.cli import main; main()", *words],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 1
+    last = ended.stderr.splitlines()[-1]
+    assert last.startswith(f"ossature: cannot write to {out}: ") and "untouched" in last
+    assert "Traceback" not in ended.stderr
+    assert {file.name: file.read_bytes() for file in out.iterdir()} == before
 
 
 def test_a_skeleton_that_cannot_do_what_is_asked_is_refused(take: Path, tmp_path: Path) -> None:

@@ -81,8 +81,9 @@ def axes(
         findings = watch.check(motion, markers)
         motion = watch.mended(motion, findings) if mend else motion
     found = find_axes(motion, method=method, source=source)
-    deliver_axes(found, output, asked, findings)
-    show(found.motion, output, None if mend else findings)
+    with options.whole_results(output, (file, *clean, recording)) as scratch:
+        deliver_axes(found, scratch, asked, findings)
+        show(found.motion, scratch, None if mend else findings)
     if as_json:
         click.echo(options.json_line(axes_summary(found, findings)))
     else:

@@ -78,8 +78,8 @@ def fit(
         dividing=dividing,
     )
     seconds = {"read": began - start, "solve": time.perf_counter() - began}
-    with options.instead_of_earlier(output, inputs=(file, tree, lengths)):
-        deliver_fit(result, output, seconds, unit=unit, up=up)
+    with options.whole_results(output, (file, tree, lengths)) as scratch:
+        deliver_fit(result, scratch, seconds, unit=unit, up=up)
     if as_json:
         click.echo(options.json_line(summary_of_fit(result, seconds)))
     else:

@@ -72,8 +72,9 @@ def joints(
     lengths = read_measured(measured) if measured else None
     limbs = limb_table(found, lengths)
     summary = summary_of(bodies, found, limbs)
-    write_joints(bodies, found, summary, output)
-    show_joints(bodies, found, output, lengths)
+    with options.whole_results(output, (file, like, measured)) as scratch:
+        write_joints(bodies, found, summary, scratch)
+        show_joints(bodies, found, scratch, lengths)
     click.echo(options.json_line(summary) if as_json else summary_text(found, limbs))
     click.echo(output, err=True)
 

@@ -110,8 +110,9 @@ def limits(
     if edits:
         skeleton = apply_edits(skeleton, read_edits(edits))
     summary = summary_of(motions, skeleton)
-    write_limits(skeleton, summary, output)
-    show(replace(motions[0], skeleton=skeleton), output)
+    with options.whole_results(output, (*files, edits)) as scratch:
+        write_limits(skeleton, summary, scratch)
+        show(replace(motions[0], skeleton=skeleton), scratch)
     click.echo(options.json_line(summary) if as_json else summary_text(summary))
     click.echo(output, err=True)
 

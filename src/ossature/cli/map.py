@@ -98,8 +98,8 @@ def map(
             source, onto, subject=subject, options=asked, solving=solving, progress=progress
         )
     inputs = (file, skeleton, mapping, edits, own_set)
-    with options.instead_of_earlier(output, inputs=inputs):
-        pipeline.deliver(mapped, output, formats=endings, unit=unit, up=up)
+    with options.whole_results(output, inputs) as scratch:
+        pipeline.deliver(mapped, scratch, formats=endings, unit=unit, up=up)
     if as_json:
         click.echo(options.json_line(pipeline.summary_of(mapped)))
     else:

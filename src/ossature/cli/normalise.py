@@ -55,12 +55,13 @@ def normalise(
 
     asked = options.endings(formats)
     found = find_frames(options.motion_of(file, subject))
-    deliver_frames(found, output, asked)
-    show(found.motion, output)
-    if meshes is not None:
-        from ossature.anatomy.dress import write_dressed
+    with options.whole_results(output, (file, meshes)) as scratch:
+        deliver_frames(found, scratch, asked)
+        show(found.motion, scratch)
+        if meshes is not None:
+            from ossature.anatomy.dress import write_dressed
 
-        write_dressed(found, output / "dressed.glb", meshes, mesh_up)
+            write_dressed(found, scratch / "dressed.glb", meshes, mesh_up)
     if as_json:
         click.echo(options.json_line(frames_summary(found)))
     else:

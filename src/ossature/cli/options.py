@@ -71,15 +71,18 @@ def output(holds: str = "the results") -> Callable[[Any], Any]:
 
 
 @contextmanager
-def instead_of_earlier(*folders: Path, inputs: Iterable[Path | None]) -> Iterator[None]:
-    """What an earlier run has written to ``folders`` gives way; ``inputs`` of this one stay."""
-    from ossature.pipeline import remove_earlier
+def whole_results(output: Path, inputs: Iterable[Path | None]) -> Iterator[Path]:
+    """A folder to write to instead of ``output``, where the files appear when all are whole.
 
-    keep = [path for path in inputs if path is not None]
-    gone = [folder / name for folder in folders for name in remove_earlier(folder, keep)]
-    yield
-    if left := [str(file) for file in gone if not file.exists()]:
-        click.echo(f"removed what an earlier run had written: {', '.join(left)}", err=True)
+    What an earlier run has written there gives way then; ``inputs`` of this one stay.
+    """
+    from ossature.pipeline import whole_results
+
+    with whole_results(output, [path for path in inputs if path is not None]) as (scratch, gone):
+        yield scratch
+    if gone:
+        files = ", ".join(map(str, gone))
+        click.echo(f"removed what an earlier run had written: {files}", err=True)
 
 
 def subject(whose: str = "motion") -> Callable[[Any], Any]:

@@ -98,13 +98,16 @@ def solve(
             solved = (_edited(files, edits, asked, saying),)
     if lengths is not None:
         solved = tuple(_against_measured(one, lengths) for one in solved)
-    folders = [output if len(solved) == 1 else output / name for name in _folders(solved)]
+    folders = [Path() if len(solved) == 1 else name for name in _folders(solved)]
     inputs = (*files, *static, own_set, known, passport, measured, edits)
-    with options.instead_of_earlier(*dict.fromkeys((output, *folders)), inputs=inputs):
-        for one, folder in zip(solved, folders, strict=True):
-            pipeline.deliver(one, folder, formats=endings, unit=unit, up=up, measured=lengths)
-            _say(one, folder, as_json=as_json)
-        pipeline.write_passports(solved, output)
+    with options.whole_results(output, inputs) as scratch:
+        for one, name in zip(solved, folders, strict=True):
+            pipeline.deliver(
+                one, scratch / name, formats=endings, unit=unit, up=up, measured=lengths
+            )
+        pipeline.write_passports(solved, scratch)
+    for one, name in zip(solved, folders, strict=True):
+        _say(one, output / name, as_json=as_json)
 
 
 def _say(solved, folder: Path, *, as_json: bool) -> None:

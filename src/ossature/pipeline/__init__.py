@@ -1,6 +1,6 @@
 """The order of the stages, and the files that come out at the end."""
 
-from ossature.pipeline.deliver import deliver, remove_earlier, summary_of
+from ossature.pipeline.deliver import deliver, summary_of, whole_results
 from ossature.pipeline.edited import solve_edited
 from ossature.pipeline.mapping import MapOptions, map_to
 from ossature.pipeline.passport import passports_of, write_passports
@@ -22,10 +22,10 @@ __all__ = [
     "map_to",
     "passports_of",
     "prepared",
-    "remove_earlier",
     "set_of",
     "solve",
     "solve_edited",
     "summary_of",
+    "whole_results",
     "write_passports",
 ]

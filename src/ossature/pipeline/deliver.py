@@ -1,7 +1,11 @@
 """What ``solve`` leaves in its folder."""
 
 import re
-from collections.abc import Collection, Sequence
+import shutil
+import tempfile
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +13,7 @@ import msgspec
 import numpy as np
 
 from ossature.anatomy.figure import figure_for
+from ossature.errors import OssatureError
 from ossature.formats import write
 from ossature.formats.glb.write import write_skinned
 from ossature.formats.json_text import write_readable
@@ -21,6 +26,10 @@ ALWAYS = ("skeleton.json", "summary.json", "report.html")
 """Files besides the motion."""
 MOTION_FILES = ("bvh", "glb")
 """Formats of the motion that are always written."""
+_UNFINISHED = ".unfinished-"
+"""How the names of folders begin whose files have not moved to their place yet."""
+_FORSAKEN = 86400.0
+"""Seconds after which such a folder is taken for one of a run that was killed."""
 
 
 def deliver(
@@ -70,22 +79,61 @@ class _Earlier(msgspec.Struct):
     files: tuple[str, ...] = ()
 
 
-def remove_earlier(folder: Path, keep: Collection[Path] = ()) -> list[str]:
-    """Remove what :func:`deliver` has written to a folder before; returns the files' names.
+@contextmanager
+def whole_results(output: Path, keep: Collection[Path] = ()) -> Iterator[tuple[Path, list[Path]]]:
+    """A folder to write to, whose files move to ``output`` when all of them are whole.
 
-    Nothing else is touched: neither files it did not list, nor those of ``keep``.
+    Only then goes what an earlier run had written there: a full disk costs no result. Besides the
+    folder a list is given, of the files that gave way and were not written anew. Nothing else is
+    touched: neither files that the earlier run did not list, nor those of ``keep``.
     """
+    output.mkdir(parents=True, exist_ok=True)
+    _sweep(output)
+    gone: list[Path] = []
+    try:
+        scratch = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=output))
+        try:
+            yield scratch, gone
+            gone += _move(scratch, output, {path.resolve() for path in keep})
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+    except OSError as error:
+        why = f"{error.strerror or error}; what was there before is untouched"
+        raise OssatureError(f"cannot write to {output}: {why}") from error
+
+
+def _sweep(output: Path) -> None:
+    """Remove what killed runs have left."""
+    for left in output.glob(f"{_UNFINISHED}*"):
+        if time.time() - left.stat().st_mtime > _FORSAKEN:
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _move(scratch: Path, output: Path, keep: set[Path]) -> list[Path]:
+    """Put new files in the place of the earlier ones; returns those that are not there any more."""
+    made = sorted(path.relative_to(scratch) for path in scratch.rglob("*"))
+    folders = [Path(), *(path for path in made if (scratch / path).is_dir())]
+    earlier = [output / folder / name for folder in folders for name in _listed(output / folder)]
+    for folder in folders:
+        (output / folder).mkdir(exist_ok=True)
+    for path in made:
+        if path not in folders:
+            (scratch / path).replace(output / path)
+    written = {output / path for path in made}
+    gone = [file for file in earlier if file not in written and file.resolve() not in keep]
+    for file in gone:
+        file.unlink()
+    return gone
+
+
+def _listed(folder: Path) -> list[str]:
+    """Names of files that an earlier run says it has written to a folder, and that are there."""
     try:
         listed = msgspec.json.decode((folder / "summary.json").read_bytes(), type=_Earlier).files
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, ValueError, msgspec.MsgspecError):
         return []
-    kept = {path.resolve() for path in keep}
     ours = [name for name in listed if name in ALWAYS or re.fullmatch(r"motion\.\w+", name)]
-    gone = [name for name in ours if (folder / name).is_file()]
-    gone = [name for name in gone if (folder / name).resolve() not in kept]
-    for name in gone:
-        (folder / name).unlink()
-    return gone
+    return [name for name in ours if (folder / name).is_file()]
 
 
 def summary_of(solved: Solved) -> dict:
