@@ -3,6 +3,7 @@
 import csv
 import os
 import shutil
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from ossature.batch.progress import Meter, duration
 from ossature.batch.sample import PER_SUBJECT, PER_TAKE, joined, sample_frames, share_of
 from ossature.batch.workers import Lost, pool
 from ossature.errors import BadValue, OssatureError
-from ossature.formats.file_names import file_name
+from ossature.formats.file_names import LONGEST, file_name
 from ossature.joints.summed import Sums, joints_of_sums
 from ossature.values import Recording
 
@@ -116,6 +117,42 @@ def test_only_what_changed_or_came_is_solved(archive: Path, solved: Path, tmp_pa
     assert (output / "subjects" / "P1" / "passport.json").exists()
 
 
+def test_what_misfortune_did_to_an_output_is_healed(
+    archive: Path, solved: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "out"
+    shutil.copytree(solved, output)
+    whole = {path: path.read_bytes() for path in output.rglob("*") if path.is_file()}
+    take = output / "takes" / "P0" / "take_00.csv"
+    cut_files = [take / "motion.bvh", *(output / "subjects" / "P1").glob("[ps]*.json")]
+    odd_bytes = [output / "takes" / "P0" / "take_01.csv" / "record.json"]
+    odd_bytes += (output / ".batch" / "surveys").rglob("record.json")
+    for file in cut_files:
+        file.write_bytes(whole[file][:-100])
+    for file in odd_bytes:
+        file.write_bytes(whole[file].replace(b"take_0", b"t\xffke_0"))
+    (output / "takes" / "P0" / "take_02.csv" / "skeleton.json").unlink()
+    assert batch(archive, output, workers=1).solved == 3
+    for path, data in whole.items():
+        if path.relative_to(output).parts[0] in ("takes", "subjects"):
+            assert path.read_bytes() == data, path
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a" * 251 + ".csv", unicodedata.normalize("NFD", "한" * 20) + ".csv"],
+    ids=["255 bytes", "letters in parts"],
+)
+def test_a_long_name_stops_nothing(name: str, archive: Path, tmp_path: Path) -> None:
+    source = tmp_path / "in"
+    source.mkdir()
+    shutil.copy(archive / "P0" / "take_00.csv", source / name)
+    shutil.copy(archive / "P0" / "take_01.csv", source / "P0.csv")
+    done = batch(source, tmp_path / "out", workers=1)
+    assert done.solved == 2 and not done.failed
+    assert all((tmp_path / "out" / row.report).exists() for row in done.rows)
+
+
 def test_watch_takes_up_what_arrives(archive: Path, solved: Path, tmp_path: Path) -> None:
     source, output = tmp_path / "in", tmp_path / "out"
     shutil.copytree(archive / "P0", source / "P0")
@@ -202,10 +239,25 @@ def test_output_must_not_be_the_archive(tmp_path: Path) -> None:
 
 
 def test_names_of_files_never_meet() -> None:
-    texts = ["a/b", "a%2Fb", "a b", "..", ".", "", "Über", "U\u0308ber", "a:b", "con?", "../evil"]
+    long = ["x" * 200, "x" * 201, "日" * 99, "/" * 99]
+    texts = [
+        *long,
+        "a/b",
+        "a%2Fb",
+        "a b",
+        "..",
+        ".",
+        "",
+        "Über",
+        "U\u0308ber",
+        "a:b",
+        "con?",
+        "../evil",
+    ]
     names = [file_name(text) for text in texts]
     assert len(set(names)) == len(texts)
     assert not any(set(name) & set('/\\:?*"<>|') or name.startswith(".") for name in names)
+    assert all(len(name.encode()) <= LONGEST for name in names)
     assert "Über" in names and not any("\u0308" in name for name in names)
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 
 from archives import files_of, write_markers, write_sensors
 from ossature.batch import batch
+from ossature.batch.workers import Timed, cluster
 from ossature.errors import OssatureError
 
 PATIENCE = 1800.0
@@ -183,6 +185,29 @@ def test_no_scheduler_is_one_clear_line(
     monkeypatch.setattr("ossature.batch.workers.ANSWER_WITHIN", 0.3)
     with pytest.raises(OssatureError, match=r"no dask scheduler answers at .* start one with"):
         batch(archive, tmp_path, scheduler=f"tcp://127.0.0.1:{free_port()}")
+
+
+def test_encrypted_scheduler_without_certificates_is_one_clear_line(
+    archive: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("distributed")
+    with pytest.raises(OssatureError, match=r"tls://.*certificates"):
+        batch(archive, tmp_path, scheduler=f"tls://127.0.0.1:{free_port()}")
+
+
+def test_waiting_for_workers_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ossature.batch.workers.LOOK_EVERY", 0.2)
+    said: list[str] = []
+    with dask() as (address, processes):
+        for process in processes:
+            os.killpg(process.pid, signal.SIGKILL)
+        with cluster(address, said.append) as workers, ThreadPoolExecutor(1) as beside:
+            job = beside.submit(lambda: [one for _, one in workers.each(abs, [-3])])
+            wait_until(lambda: len(said) > 0)
+            with running("-m", "distributed.cli.dask_worker", address, "--no-dashboard"):
+                (done,) = job.result(PATIENCE)
+    assert isinstance(done, Timed) and done.result == 3
+    assert f"{address} has no workers; waiting" in said[0]
 
 
 @pytest.mark.slow

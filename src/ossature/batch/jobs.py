@@ -18,7 +18,7 @@ import ossature
 from ossature.batch import markers, sensors
 from ossature.batch.find import subjects_of
 from ossature.batch.options import BatchOptions, file_hash
-from ossature.batch.places import Places, read_record, whole_folder, write_record
+from ossature.batch.places import Places, read_record, sizes_in, whole_folder, write_record
 from ossature.batch.records import Quality, SubjectRecord, Survey, TakeRecord
 from ossature.errors import (
     FormatError,
@@ -176,15 +176,28 @@ def _calibrated(job: SubjectJob, folder: Path) -> dict:
 def solve_take(job: TakeJob) -> TakeRecord:
     """Solve every subject of a take and write its folder."""
     target = job.places.take(job.record.take)
-    done = read_record(target, TakeRecord)
-    if done is not None and done.key == job.record.key and not (done.problem and job.options.retry):
+    done = finished(job)
+    if done is not None:
         return done
     with whole_folder(target, job.places.unfinished) as folder:
         people, problem = _attempt(folder, lambda: _solved(job, folder))
         said = "" if problem is None else _sentence(problem)
-        record = msgspec.structs.replace(job.record, people=people or (), problem=said)
+        record = msgspec.structs.replace(
+            job.record, people=people or (), problem=said, files=tuple(sizes_in(folder).items())
+        )
         write_record(folder, record)
     return record
+
+
+def finished(job: TakeJob) -> TakeRecord | None:
+    """What is there of a take that need not be solved again: the same work, every file whole."""
+    target = job.places.take(job.record.take)
+    done = read_record(target, TakeRecord)
+    if done is None or done.key != job.record.key or (done.problem and job.options.retry):
+        return None
+    there = sizes_in(target)
+    whole = all(there.get(name) == size for name, size in done.files)
+    return done if whole else None
 
 
 def _solved(job: TakeJob, folder: Path) -> tuple[Quality, ...]:

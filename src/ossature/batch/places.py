@@ -87,8 +87,19 @@ def read_record(folder: Path, kind: type[R]) -> R | None:
     """What a finished folder says of itself; None where there is none, or an unreadable one."""
     try:
         return msgspec.json.decode((folder / RECORD).read_bytes(), type=kind)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, ValueError, msgspec.MsgspecError):  # ValueError: bytes that are no text
         return None
+
+
+def sizes_in(folder: Path) -> dict[str, int]:
+    """Bytes of every file below a folder but its record, by its path there.
+
+    By them a later batch sees that a file was cut or is gone.
+    """
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
+    sizes.pop(RECORD, None)
+    return sizes
 
 
 def write_record(folder: Path, record: msgspec.Struct) -> None:

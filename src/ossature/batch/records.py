@@ -59,6 +59,8 @@ class TakeRecord(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of each subject's skeleton.json."""
     people: tuple["Quality", ...] = ()
     """One entry per subject."""
+    files: tuple[tuple[str, int], ...] = ()
+    """Every file written, by its path in the take's folder, and its bytes."""
     problem: str = ""
 
     @property

@@ -3,7 +3,7 @@
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,12 +17,13 @@ from ossature.batch import jobs
 from ossature.batch.find import find_files
 from ossature.batch.index import Row, rows_of, write_index
 from ossature.batch.jobs import Job, PassportJob, SubjectJob, SurveyJob, TakeJob
-from ossature.batch.options import BatchOptions
+from ossature.batch.options import BatchOptions, file_hash
 from ossature.batch.places import Places, only_one, read_record, whole_folder, write_record
 from ossature.batch.progress import Meter, Say
 from ossature.batch.records import Quality, SubjectRecord, Survey, TakeRecord
 from ossature.batch.workers import Lost, Timed, Workers, cluster, pool
 from ossature.errors import OssatureError
+from ossature.formats.passport_json import read_passport
 from ossature.pipeline.passport import MOST_FRAMES
 from ossature.values.passport import Origin
 
@@ -108,7 +109,9 @@ def _batch(
     # workers elsewhere have another working folder
     places = Places(Path(folder).resolve(), Path(output).resolve())
     next(find_files(places.source, places.output), None)  # refuse a wrong folder before any output
-    team: AbstractContextManager[Workers] = cluster(scheduler) if scheduler else pool(workers)
+    team: AbstractContextManager[Workers] = (
+        cluster(scheduler, progress) if scheduler else pool(workers)
+    )
     with only_one(places), team as hands:
         shutil.rmtree(places.unfinished, ignore_errors=True)
         try:
@@ -203,8 +206,11 @@ class _Run:
         return found
 
     def _known_subject(self, subject: str, takes: tuple[str, ...]) -> SubjectRecord | None:
-        known = read_record(self._places.subject(subject), SubjectRecord)
+        folder = self._places.subject(subject)
+        known = read_record(folder, SubjectRecord)
         if known is None or known.options != self._options.calibrating():
+            return None
+        if known.skeleton and not _holds(folder / "skeleton.json", known.skeleton):
             return None
         grown = known.takes != takes
         # a subject that could not be calibrated gets another chance with every new take
@@ -217,9 +223,10 @@ class _Run:
         wanted = []
         for survey in takes:
             plan = self._plan(survey, subjects)
-            known = plan if plan.problem else read_record(self._places.take(plan.take), TakeRecord)
-            if known is None or known.key != plan.key or (known.problem and self._options.retry):
-                wanted.append(TakeJob(self._places, self._options, plan))
+            job = TakeJob(self._places, self._options, plan)
+            known = plan if plan.problem else jobs.finished(job)
+            if known is None:
+                wanted.append(job)
             else:
                 found[plan.take] = known
         for job, result in self._each(
@@ -241,7 +248,7 @@ class _Run:
         wanted = [
             self._passport(subject, own, [qualities[subject, survey.take] for survey in own])
             for subject, own in solved.items()
-            if not (self._places.subject(subject) / "passport.json").exists()
+            if not _is_passport(self._places.subject(subject) / "passport.json")
         ]
         for _ in self._each(jobs.passport, wanted, "passports", lambda job: job.subject):
             pass
@@ -288,8 +295,8 @@ class _Run:
 
     def _keep(self, target: Path, record: msgspec.Struct) -> None:
         """A folder that holds nothing but what is known of a job that came to nothing."""
-        with whole_folder(target, self._places.unfinished) as folder:
-            write_record(folder, record)
+        with suppress(OSError), whole_folder(target, self._places.unfinished) as folder:
+            write_record(folder, record)  # where even that is impossible it is tried again
 
     def _each(
         self,
@@ -318,6 +325,19 @@ class _Run:
         }
         with self._places.journal.open("ab") as journal:
             journal.write(msgspec.json.encode(line) + b"\n")
+
+
+def _holds(file: Path, sha256: str) -> bool:
+    """Whether a file is still as it was written: neither cut, nor changed, nor gone."""
+    return file.is_file() and file_hash(file) == sha256
+
+
+def _is_passport(file: Path) -> bool:
+    try:
+        read_passport(file)
+    except OssatureError:
+        return False
+    return True
 
 
 def _origin(survey: Survey) -> Origin:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process
 from typing import Any, Generic, TypeVar
 
+from ossature.batch.progress import Say
 from ossature.errors import BadValue, MissingExtra, OssatureError
 
 J = TypeVar("J", bound=Hashable)
@@ -30,6 +31,8 @@ DEATHS = 2
 """Times a worker may die on a job, the last of them with no other job at work."""
 ANSWER_WITHIN = 10.0
 """Seconds that a scheduler may take to answer."""
+LOOK_EVERY = 5.0
+"""Seconds after which it is looked again how many jobs there is room for."""
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """As many workers as cores: threads inside them would only be in each other's way."""
 
@@ -79,13 +82,16 @@ class Workers:
         deaths: Counter[J] = Counter()
         while waiting or suspects or flying:
             queue, room = (suspects, 1) if suspects else (waiting, self._room())
-            while queue and len(flying) < room:
-                job = queue.popleft()
-                flying[self._executor.submit(timed, work, job)] = job
+            broken = False
+            while queue and len(flying) < room and not broken:
+                try:
+                    flying[self._executor.submit(timed, work, queue[0])] = queue[0]
+                    queue.popleft()
+                except BrokenExecutor:  # a worker died since the last job was done
+                    broken = True
                 if queue is suspects:
                     break
-            broken = False
-            for future in wait(flying, return_when=FIRST_COMPLETED).done:
+            for future in wait(flying, LOOK_EVERY, return_when=FIRST_COMPLETED).done:
                 job = flying.pop(future)
                 outcome = _outcome(future)
                 if outcome is None:
@@ -152,8 +158,11 @@ def prepare_worker() -> None:
 
 
 @contextmanager
-def cluster(address: str) -> Iterator[Workers]:
-    """The workers of a dask scheduler; they must see the same folders under the same paths."""
+def cluster(address: str, say: Say) -> Iterator[Workers]:
+    """The workers of a dask scheduler; they must see the same folders under the same paths.
+
+    While there is none ``say`` is told so.
+    """
     try:
         from distributed import Client
     except ImportError:
@@ -164,11 +173,19 @@ def cluster(address: str) -> Iterator[Workers]:
         raise OssatureError(
             f"no dask scheduler answers at {address} ({error}); start one with: dask scheduler"
         ) from None
+    except TypeError as error:  # an encrypted address and no certificates
+        raise OssatureError(
+            f"cannot talk to {address} ({error}); name the certificates in dask's configuration, "
+            "under distributed.comm.tls"
+        ) from None
 
     def room() -> int:
         threads: Any = client.nthreads()
+        n = sum(threads.values())
+        if n == 0:
+            say(f"{address} has no workers; waiting for some (start one: dask worker {address})")
         # twice as many jobs as threads: none waits for the next to arrive
-        return 2 * max(1, sum(threads.values()))
+        return 2 * max(1, n)
 
     with client:
         yield Workers(client.get_executor, room)
