@@ -314,6 +314,37 @@ def test_strangers_are_refused(open_studio):
         assert closed.value.code == 1008
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": origin}
+        for origin in ("http://[", "http://[::1", "http://]", "//[", "http://[zz]", "null", "", "\xff")
+    ]
+    + [{"Host": host} for host in ("[", "[::1", "", ":", "\xff", f"{HOST}:1", f"a@{HOST}")],
+    ids=repr,
+)
+def test_headers_that_make_no_sense_are_refused(open_studio, headers):
+    client, token = client_of(open_studio), open_studio.token
+    raw = {name: value.encode("latin-1") for name, value in headers.items()}
+    assert client.get("/", params={"token": token}, headers=raw).status_code == 403
+    with (
+        pytest.raises(WebSocketDisconnect) as closed,
+        client.websocket_connect(f"ws://{HOST}/ws?token={token}", headers=raw),
+    ):
+        pass
+    assert closed.value.code == 1008
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".c3d", "a/" * 3000, "한" * 100 + ".c3d"])
+@pytest.mark.parametrize("ask", ["open", "upload", "character", "skin"])
+def test_names_that_no_disk_holds_are_refused(open_studio, folder, ask, name):
+    posts = ask in ("open", "upload")
+    params = {"token": open_studio.token, "path": name, "name": name, "of": "character"}
+    told = client_of(open_studio).request("POST" if posts else "GET", f"/api/{ask}", params=params)
+    assert told.status_code == 400 and "\n" not in told.text
+    assert [file.name for file in folder.iterdir()] == ["walk.c3d"]
+
+
 def test_pages_may_load_nothing_from_elsewhere(open_studio):
     page = client_of(open_studio).get("/", params={"token": open_studio.token})
     assert "default-src 'none'" in page.headers["content-security-policy"]

@@ -171,12 +171,7 @@ class Background:
         await self._solve(job, take, message.stage)
 
     def _character(self, message: Run) -> Path | None:
-        if message.stage != "map":
-            return None
-        path = self.desk.folder.inside(message.character)
-        if not path.exists():
-            raise BadValue(f"there is no file {message.character!r} in the folder")
-        return path
+        return self.desk.folder.existing(message.character) if message.stage == "map" else None
 
     async def _solve(self, job: Job, take: OpenTake, stage: str) -> None:
         async with self.desk.turn:
@@ -222,7 +217,7 @@ class Background:
         take = self.desk.need_take()
         settings = message.settings
         if message.path:
-            path = self.desk.folder.inside(message.path)
+            path = self.desk.folder.existing(message.path)
             edits = stages.edits_beside(path)
         else:
             path, edits = take.path, take.as_edits()

@@ -110,9 +110,7 @@ class Desk:
 
     async def open(self, name: str, subject: str = "") -> None:
         """Open a file of the folder for all pages."""
-        path = self.folder.inside(name)
-        if not path.exists():
-            raise BadValue(f"there is no file {name!r} in the folder")
+        path = self.folder.existing(name)
         self.background.check_idle()
         async with self.turn:
             shown = self.folder.name_of(path)

@@ -11,6 +11,8 @@ MOST_FILES = 500
 """Files that are listed."""
 DEEPEST = 3
 """Folders below the opened one that are looked into."""
+LONGEST_NAME = 200
+"""Bytes of a dropped file's name: disks hold 255, and names of edits and exports are longer."""
 
 
 class OutOfBounds(OssatureError):
@@ -27,9 +29,20 @@ class Folder:
         """The file of that name; refuses what leads out of the folder, links too."""
         if not name or "\0" in name:
             raise BadValue("a file name is needed")
-        path = (self.path / name).resolve()
+        try:
+            path = (self.path / name).resolve()
+            path.exists()  # a name that the disk cannot hold is found here
+        except (OSError, RuntimeError):  # RuntimeError: links that lead round in a circle
+            raise BadValue(f"{name[:60]!r} is no name for a file") from None
         if not path.is_relative_to(self.path):
             raise OutOfBounds(f"{name!r} is outside the opened folder {self.path.name!r}")
+        return path
+
+    def existing(self, name: str) -> Path:
+        """As :meth:`inside`, of a file that is there."""
+        path = self.inside(name)
+        if not path.exists():
+            raise BadValue(f"there is no file {name!r} in the folder")
         return path
 
     def name_of(self, path: Path) -> str:
@@ -52,8 +65,12 @@ class Folder:
     def place_for(self, name: str) -> Path:
         """Where a dropped file goes: under its own name, numbered where that is taken."""
         plain = Path(name.replace("\\", "/")).name
-        if not plain or plain.startswith(".") or "\0" in plain or len(plain) > 200:
+        if not plain or plain.startswith(".") or "\0" in plain:
             raise BadValue(f"{name[:60]!r} is no name for a file")
+        if len(os.fsencode(plain)) > LONGEST_NAME:
+            raise BadValue(
+                f"{plain[:40]!r}… is too long a name: at most {LONGEST_NAME} bytes; rename it first"
+            )
         place, number = self.inside(plain), 1
         while place.exists():
             number += 1

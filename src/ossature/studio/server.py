@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp
@@ -96,7 +96,7 @@ class Studio:
     async def _skin(self, request: Request) -> Response:
         try:
             if request.query_params.get("of") == "character":
-                path = self.desk.folder.inside(request.query_params.get("path", ""))
+                path = self.desk.folder.existing(request.query_params.get("path", ""))
                 skin = await asyncio.to_thread(character_skin, path)
             else:
                 skin = await asyncio.to_thread(skin_of, self._shown(request))
@@ -106,7 +106,7 @@ class Studio:
 
     async def _character(self, request: Request) -> Response:
         try:
-            path = self.desk.folder.inside(request.query_params.get("path", ""))
+            path = self.desk.folder.existing(request.query_params.get("path", ""))
             found = await asyncio.to_thread(character_at, path, self.desk.need_take())
         except OssatureError as error:
             return PlainTextResponse(str(error), status_code=400)
@@ -136,6 +136,8 @@ class Studio:
             self.desk.hub.tell(self.desk.welcome())
         except OssatureError as error:
             return PlainTextResponse(str(error), status_code=400)
+        except ClientDisconnect:
+            return PlainTextResponse("the file did not arrive whole", status_code=400)
         return PlainTextResponse(self.desk.folder.name_of(place))
 
     async def _open_or_remove(self, place: Path) -> None:
