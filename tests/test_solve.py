@@ -51,6 +51,12 @@ def test_markers_lie_on_the_model(solved):
     assert solved.rms < 0.0017
 
 
+def test_a_format_never_leads_out_of_the_folder(solved, tmp_path):
+    with pytest.raises(BadValue, match="no motion is written as"):
+        pipeline.deliver(solved, tmp_path / "rig", formats=["oss/../../x.oss"])
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_contract_files_agree_with_each_other(solved, folder):
     """A marker is where node and skeleton.json put it, as the contract says."""
     skeleton = json.loads((folder / "skeleton.json").read_text())

@@ -269,6 +269,9 @@ def test_an_edit_sent_twice_is_made_once(talk, folder):
         ('{"type":"slide","frame":1,"parameter":"a.b","value":0}', "no motion yet"),
         ('{"type":"run","stage":"map","character":"../x.bvh"}', "outside the opened folder"),
         ('{"type":"compare","path":"/etc/passwd"}', "outside the opened folder"),
+        ('{"type":"export","formats":["oss/../../../x.oss"]}', "no motion is written as"),
+        ('{"type":"export","formats":["bvh","/tmp/x.oss"]}', "no motion is written as"),
+        ('{"type":"export","formats":["fbx"]}', "Blender"),
     ],
 )
 def test_bad_messages_get_a_sentence_and_change_nothing(talk, open_studio, text, match):
@@ -318,9 +321,9 @@ def test_strangers_are_refused(open_studio):
     "headers",
     [
         {"Origin": origin}
-        for origin in ("http://[", "http://[::1", "http://]", "//[", "http://[zz]", "null", "", "\xff")
+        for origin in ("http://[", "http://[::1", "http://]", "//[", "http://[zz]", "null", "", "é")
     ]
-    + [{"Host": host} for host in ("[", "[::1", "", ":", "\xff", f"{HOST}:1", f"a@{HOST}")],
+    + [{"Host": host} for host in ("[", "[::1", "", ":", "é", f"{HOST}:1", f"a@{HOST}")],
     ids=repr,
 )
 def test_headers_that_make_no_sense_are_refused(open_studio, headers):
@@ -412,6 +415,13 @@ def test_a_dropped_file_may_not_be_too_large(open_studio, folder, monkeypatch):
     params = {"token": open_studio.token, "name": "big.c3d"}
     said = client_of(open_studio).post("/api/upload", params=params, content=b"x" * 2000)
     assert said.status_code == 400 and "larger than" in said.text
+    assert [file.name for file in folder.iterdir()] == ["walk.c3d"]
+
+
+@pytest.mark.parametrize("name", ["oss%2f..%2f..%2fx.oss", "..", "x.oss", "."])
+def test_an_export_is_asked_for_by_a_known_name(open_studio, folder, name):
+    url = f"/api/export/{name}?token={open_studio.token}"
+    assert client_of(open_studio).get(url).status_code in (400, 403, 404)
     assert [file.name for file in folder.iterdir()] == ["walk.c3d"]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ossature.anatomy.figure import figure_for
 from ossature.anatomy.frames import Normalised
-from ossature.formats import write
+from ossature.formats import check_endings, write
 from ossature.formats.glb.write import write_skinned
 from ossature.formats.json_text import write_readable
 from ossature.values import Motion
@@ -63,6 +63,7 @@ def deliver_frames(found: Normalised, folder: Path, formats: Sequence[str]) -> N
 
 def write_motion(motion: Motion, folder: Path, name: str, formats: Sequence[str]) -> None:
     """The motion in each format, in metres with z up where the format leaves a choice."""
+    check_endings(formats)
     for ending in dict.fromkeys(formats):
         path = folder / f"{name}.{ending}"
         if ending == "glb":

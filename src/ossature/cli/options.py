@@ -107,19 +107,14 @@ def needing(extra: str, purpose: str) -> Iterator[None]:
 
 def endings(formats: str, besides: Collection[str] = ()) -> list[str]:
     """The words of a ``--formats`` list; refuses those that no motion is written with."""
-    from ossature.formats import FORMATS, blender
+    from ossature.errors import BadValue
+    from ossature.formats import check_endings
 
-    writers = [form for form in FORMATS if form.write and form.holds & {"motion", "skeleton"}]
-    known = [*besides, *(suffix[1:] for form in writers for suffix in form.suffixes)]
     words = [word.strip().lstrip(".").lower() for word in formats.split(",") if word.strip()]
-    for word in words:
-        if f".{word}" in blender.MADE:
-            raise click.BadParameter(f"{blender.HOW}.", param_hint="--formats")
-        if word not in known:
-            raise click.BadParameter(
-                f"no motion is written as {word!r}; known: {', '.join(dict.fromkeys(known))}.",
-                param_hint="--formats",
-            )
+    try:
+        check_endings(words, besides)
+    except BadValue as error:
+        raise click.BadParameter(f"{error}.", param_hint="--formats") from None
     return words
 
 

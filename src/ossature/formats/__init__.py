@@ -1,11 +1,13 @@
 """File syntax and nothing else: one file per format, reader and writer side by side."""
 
+from collections.abc import Collection, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 
 from ossature.errors import BadValue, FormatError, ShapeError, WrongContent
+from ossature.formats import blender
 from ossature.formats.asf_amc import AMC, ASF
 from ossature.formats.bvh import BVH
 from ossature.formats.c3d import C3D
@@ -122,4 +124,36 @@ def write(
     return path, *map(path.with_suffix, beside_it)
 
 
-__all__ = ["FORMATS", "Format", "WriteOptions", "find_format", "read", "write"]
+def motion_endings(*, usual: bool = False) -> tuple[str, ...]:
+    """Endings, without the dot, that a motion or its skeleton may be written with.
+
+    Parameters
+    ----------
+    usual
+        Only the first of each format.
+    """
+    writers = [form for form in FORMATS if form.write and form.holds & {"motion", "skeleton"}]
+    suffixes = [form.suffixes[:1] if usual else form.suffixes for form in writers]
+    return tuple(dict.fromkeys(suffix[1:] for each in suffixes for suffix in each))
+
+
+def check_endings(asked: Iterable[str], besides: Collection[str] = ()) -> None:
+    """Refuse what no motion is written with: the words become parts of files' names."""
+    known = (*besides, *motion_endings())
+    for ending in asked:
+        if f".{ending}" in blender.MADE:
+            raise BadValue(blender.HOW)
+        if ending not in known:
+            raise BadValue(f"no motion is written as {ending!r}; known: {', '.join(known)}")
+
+
+__all__ = [
+    "FORMATS",
+    "Format",
+    "WriteOptions",
+    "check_endings",
+    "find_format",
+    "motion_endings",
+    "read",
+    "write",
+]

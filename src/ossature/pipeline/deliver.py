@@ -14,7 +14,7 @@ import numpy as np
 
 from ossature.anatomy.figure import figure_for
 from ossature.errors import OssatureError
-from ossature.formats import write
+from ossature.formats import check_endings, write
 from ossature.formats.glb.write import write_skinned
 from ossature.formats.json_text import write_readable
 from ossature.pipeline.reporting import report_of
@@ -55,6 +55,7 @@ def deliver(
     facts
         Further entries of summary.json.
     """
+    check_endings(formats)
     folder.mkdir(parents=True, exist_ok=True)
     write(solved.skeleton, folder / "skeleton.json")
     motions: list[Path] = []

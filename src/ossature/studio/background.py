@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, get_args
 import msgspec
 
 from ossature.errors import BadValue, OssatureError
+from ossature.formats import check_endings
 from ossature.pipeline import deliver, write_passports
 from ossature.studio import stages, telling
 from ossature.studio.hub import Hub
@@ -102,6 +103,7 @@ class Background:
         self._start(message.stage, lambda job: self._run(job, message))
 
     def export(self, message: Export) -> Job:
+        check_endings(message.formats)
         return self._start("export", lambda job: self._export(job, message.formats))
 
     def compare(self, message: Compare) -> None:

@@ -11,7 +11,7 @@ import msgspec
 import ossature
 from ossature.calibrate.marker_sets import known_sets
 from ossature.errors import BadValue, NotEnoughData, OssatureError
-from ossature.formats import FORMATS
+from ossature.formats import motion_endings
 from ossature.pose.by_hand import compact_of, pose_at
 from ossature.studio.background import Background
 from ossature.studio.figures import knows_axes
@@ -173,16 +173,11 @@ class Desk:
         return self.take
 
     def welcome(self) -> Welcome:
-        endings = [
-            form.suffixes[0].lstrip(".")
-            for form in FORMATS
-            if form.write is not None and form.holds & {"motion", "skeleton"}
-        ]
         return Welcome(
             self.folder.path.name,
             self.folder.files(),
             ossature.__version__,
-            tuple(dict.fromkeys(endings)),
+            motion_endings(usual=True),
             tuple(each.name for each in known_sets()),
             str(self.background.output_folder()),
         )

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ossature.errors import BadValue, OssatureError
+from ossature.formats import check_endings
 from ossature.formats.registry import whole_file
 from ossature.studio.arrays import Asked, answer
 from ossature.studio.background import NAMED_FILES
@@ -155,14 +156,12 @@ class Studio:
             if wanted == "edits":
                 take.save()
                 return FileResponse(take.edits_file, filename=take.edits_file.name)
-            known = self.desk.welcome().formats
-            if wanted not in NAMED_FILES and wanted not in known:
-                raise BadValue(f"no export is named {wanted!r}; known: {', '.join(known)}")
+            check_endings([wanted], besides=NAMED_FILES)
             file = self.desk.background.output_folder() / NAMED_FILES.get(
                 wanted, f"motion.{wanted}"
             )
             if not self.desk.background.is_current(file):
-                await self.desk.background.exported((wanted,) if wanted in known else ())
+                await self.desk.background.exported(() if wanted in NAMED_FILES else (wanted,))
             if not file.exists():
                 raise BadValue(f"{file.name} could not be written; look at the page for the reason")
         except OssatureError as error:
