@@ -21,7 +21,7 @@ pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from ossature.studio import server
+from ossature.studio import desk, server
 from ossature.studio.messages import FromPage, Live, Pose, ToPage
 from ossature.studio.server import Studio
 
@@ -245,6 +245,57 @@ def test_an_edit_sent_twice_is_made_once(talk, folder):
         talk.send(type="edit", edit=cut, revision=1, id="a1")
         assert talk.hear("changed")["id"] == "a1"
     assert len(read_edits(folder / "walk.edits.json").edits) == 1
+
+
+@pytest.fixture
+def two_studios(folder, request, monkeypatch):
+    """A page of each of two studios that have the same take open; they look only where asked to."""
+    monkeypatch.setattr(desk, "LOOK_AGAIN", getattr(request, "param", 3600.0))
+    studios = [Studio(folder), Studio(folder)]
+    for studio in studios:
+        studio.open("walk.c3d")
+    one, two = (connect(client_of(studio), studio) for studio in studios)
+    with one as here, two as there:
+        pages = Talk(here), Talk(there)
+        for page in pages:
+            page.hear("opened")
+        yield pages
+
+
+def test_two_studios_on_one_take_lose_no_edit(two_studios, folder):
+    """Who has not seen what the other wrote is refused, sees it, and may then go on."""
+    first, second = two_studios
+    assert first.edit(edit="cut", markers=["LTHI"], first=50, last=60)["type"] == "changed"
+    root = {"edit": "root", "body": "chest"}
+    second.send(type="edit", edit=root, revision=second.revision, id="a")
+    shown = second.hear("opened")
+    missing = {marker["name"]: marker["missing"] for marker in shown["markers"]}
+    assert len(shown["state"]["edits"]) == 1 and missing["LTHI"] > 10 / 240
+    told = second.hear("problem")
+    assert "another studio has changed the edits of walk.c3d" in told["saying"]
+    assert told["id"] == "a"
+    assert second.edit(**root)["type"] == "changed"
+    first.send(type="undo", revision=first.revision)
+    assert "another studio" in first.hear("problem")["saying"]
+    edits = read_edits(folder / "walk.edits.json").edits
+    assert [type(edit).__name__ for edit in edits] == ["Cut", "SetRoot"]
+    assert sorted(file.name for file in folder.iterdir()) == ["walk.c3d", "walk.edits.json"]
+
+
+def test_settings_of_a_run_do_not_undo_another_studios_edits(two_studios, folder):
+    first, second = two_studios
+    first.edit(edit="cut", markers=["LTHI"], first=50, last=60)
+    assert "another studio" in second.run("limits")["saying"]
+    assert len(read_edits(folder / "walk.edits.json").edits) == 1
+
+
+@pytest.mark.parametrize("two_studios", [0.05], indirect=True)
+def test_a_page_sees_another_studios_edits_by_itself(two_studios):
+    first, second = two_studios
+    first.edit(edit="cut", markers=["LTHI"], first=50, last=60)
+    assert len(second.hear("opened")["state"]["edits"]) == 1
+    assert "another studio edits walk.c3d too" in second.hear("problem")["saying"]
+    assert second.edit(edit="root", body="chest")["type"] == "changed"
 
 
 @pytest.mark.parametrize(

@@ -38,9 +38,16 @@ def read_edits(path: str | Path, recording: str | Path | None = None) -> Edits:
     """Read edits; refuses those of another recording than the one given."""
     path = Path(path)
     try:
-        said = msgspec.json.decode(path.read_bytes(), type=_File)
+        data = path.read_bytes()
     except OSError as error:
         raise FormatError(path, f"cannot be read: {error.strerror or error}") from None
+    return decode_edits(data, path, recording)
+
+
+def decode_edits(data: bytes, path: Path, recording: str | Path | None = None) -> Edits:
+    """As :func:`read_edits`, of what was read from the file before."""
+    try:
+        said = msgspec.json.decode(data, type=_File)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise FormatError(path, f"not a file of edits: {error}") from None
     if recording is not None and said.recording.sha256 != digest(recording):

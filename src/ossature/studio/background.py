@@ -169,7 +169,8 @@ class Background:
             return
         async with self.desk.turn:
             take.character = self._character(message)
-            take.set_settings(_settings(message, take.settings))
+            asked = _settings(message, take.settings)
+            await self.desk.writing(take, lambda: take.set_settings(asked))
         await self._solve(job, take, message.stage)
 
     def _character(self, message: Run) -> Path | None:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -14,6 +14,7 @@ from ossature.errors import BadValue, NotEnoughData, OssatureError
 from ossature.formats import motion_endings
 from ossature.pose.by_hand import compact_of, pose_at
 from ossature.studio.background import Background
+from ossature.studio.edits_file import ChangedElsewhere
 from ossature.studio.figures import knows_axes
 from ossature.studio.folder import Folder
 from ossature.studio.hub import Hub, Page
@@ -42,10 +43,13 @@ from ossature.values.edits import SetPose
 
 LONGEST = 256 * 1024
 """Characters of a message."""
+LOOK_AGAIN = 2.0
+"""Seconds between two looks at the file of edits."""
 REMEMBERED = 2000
 """Answers kept for pages that ask again after a break."""
 
 log = logging.getLogger("ossature.studio")
+T = TypeVar("T")
 _decoder = msgspec.json.Decoder(FromPage)
 
 
@@ -125,12 +129,40 @@ class Desk:
             return
         async with self.turn:
             take = self.need_take()
-            told = await asyncio.to_thread(_changing, take, message)
+            told = await self.writing(take, lambda: _changing(take, message))
             answer = msgspec.structs.replace(told, id=message.id)
             self._remember(message.id, answer)
             page.tell(answer)
             for other in self.hub.pages - {page}:
                 other.tell(told)
+
+    async def writing(self, take: OpenTake, work: Callable[[], T]) -> T:
+        """Work that writes edits down; what another studio has written meanwhile is shown first."""
+        try:
+            return await asyncio.to_thread(work)
+        except ChangedElsewhere:
+            await self._read_again(take)
+            raise
+
+    async def watch(self, page: Page) -> None:
+        """As long as a page looks on, it sees what another studio writes."""
+        try:
+            while True:
+                await asyncio.sleep(LOOK_AGAIN)
+                async with self.turn:
+                    take = self.take
+                    if take is not None and await asyncio.to_thread(take.edits_file.changed):
+                        await self._read_again(take)
+                        saying = f"another studio edits {take.path.name} too; its edits are shown"
+                        self.hub.tell(Problem(saying, about="edits"))
+        except OssatureError as error:
+            page.tell(Problem(str(error), about="edits"))
+
+    async def _read_again(self, take: OpenTake) -> None:
+        await asyncio.to_thread(take.read_again)
+        told = opened(take)
+        for page in self.hub.pages:  # at once: a refusal that follows is about what is shown now
+            page.tell(told)
 
     def _remember(self, id_: str, answer: ToPage) -> None:
         if id_:

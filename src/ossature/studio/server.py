@@ -154,8 +154,10 @@ class Studio:
         try:
             take = self.desk.need_take()
             if wanted == "edits":
-                take.save()
-                return FileResponse(take.edits_file, filename=take.edits_file.name)
+                file = take.edits_file.path
+                if not file.exists():
+                    take.save()
+                return FileResponse(file, filename=file.name)
             check_endings([wanted], besides=NAMED_FILES)
             file = self.desk.background.output_folder() / NAMED_FILES.get(
                 wanted, f"motion.{wanted}"
@@ -172,7 +174,8 @@ class Studio:
         await websocket.accept()
         page = Page()
         self.desk.join(page)
-        sending = asyncio.create_task(_send(websocket, page))
+        beside = (_send(websocket, page), self.desk.watch(page))
+        tasks = [asyncio.create_task(work) for work in beside]
         try:
             while True:
                 message = await websocket.receive()
@@ -184,9 +187,10 @@ class Studio:
             pass  # gone
         finally:
             self.desk.hub.leave(page)
-            sending.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await sending
+            for task in tasks:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
 
 
 async def _send(websocket: WebSocket, page: Page) -> None:

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from ossature.clean.draft import Draft
-from ossature.errors import BadValue, NotEnoughData, UnknownName
+from ossature.errors import BadValue, NotEnoughData, OssatureError, UnknownName
 from ossature.formats import read
-from ossature.formats.edits_json import digest, edits_path, read_edits, write_edits
+from ossature.formats.edits_json import digest, edits_path
 from ossature.formats.file_names import file_name
 from ossature.pipeline import Solved, summary_of
 from ossature.pipeline.by_hand import MotionEdit
@@ -18,6 +19,7 @@ from ossature.pipeline.edited import as_solved, options_of, turned_upright
 from ossature.pipeline.reporting import motion_spans
 from ossature.pipeline.rig_edits import check_parent
 from ossature.report.data import Span
+from ossature.studio.edits_file import EditsFile
 from ossature.studio.figures import figure_of
 from ossature.studio.messages import Figure
 from ossature.studio.motion_draft import MotionDraft
@@ -76,12 +78,9 @@ class OpenTake:
     def __init__(self, path: Path, name: str, subject: str, revisions: Revisions) -> None:
         self.path, self.name, self.revisions = path, name, revisions
         self.take = read(path)
-        self.edits_file = edits_path(path)
         self.recording, self.motion = _subject(self.take, subject)
         self.subject = subject or _name_of(self.recording, self.motion)
-        said = self._said()
-        self.edits, self.undone = list(said.edits), list(said.undone)
-        self.settings, self.id = said.settings, said.recording
+        self._take_up(self._said())
         self.solved: Solved | None = None
         self.posed: tuple[object, Solved] | None = None
         """The last solve before kinds, limits and axes, and what it was made from."""
@@ -96,24 +95,41 @@ class OpenTake:
         self._motion: MotionDraft | None = None
         if self.recording is not None:
             self.recording = turned_upright(self.recording, options_of(self.settings))
-            self._draft = Draft(self.recording, self.recording_edits())
-            self.seen = np.isfinite(self._draft.positions[..., 0])
+            self._draw(self.recording)
         elif self.motion is not None:
             self.seen = np.zeros((self.motion.n_frames, 0), dtype=bool)
             self.install(as_solved(self.motion), self.key())
 
     def _said(self) -> Edits:
-        if self.edits_file.exists():
-            said = read_edits(self.edits_file, self.path)
-            if said.recording.subject in ("", self.subject):
-                return said
-            own = file_name(self.subject)
-            self.edits_file = edits_path(self.path.with_stem(f"{self.path.stem}.{own}"))
-            if self.edits_file.exists():
-                return read_edits(self.edits_file, self.path)
+        self.edits_file = EditsFile(edits_path(self.path), self.path)
+        said = self.edits_file.read()
+        if said is not None and said.recording.subject not in ("", self.subject):
+            own = self.path.with_stem(f"{self.path.stem}.{file_name(self.subject)}")
+            self.edits_file = EditsFile(edits_path(own), self.path)
+            said = self.edits_file.read()
         several = len(subjects_of(self.take)) > 1
         owner = self.subject if several else ""
-        return Edits(RecordingId(self.path.name, digest(self.path), owner))
+        return said or Edits(RecordingId(self.path.name, digest(self.path), owner))
+
+    def _take_up(self, said: Edits) -> None:
+        self.edits, self.undone = list(said.edits), list(said.undone)
+        self.settings, self.id = said.settings, said.recording
+
+    def _draw(self, recording: Recording) -> None:
+        self._draft = Draft(recording, self.recording_edits())
+        self.seen = np.isfinite(self._draft.positions[..., 0])
+
+    def read_again(self) -> None:
+        """Take up the edits that another studio has written, and lay them on what is solved."""
+        self._take_up(self._said())
+        self.revisions.forget()
+        if self.recording is not None:
+            self._draw(self.recording)
+        if self.solved is not None:
+            try:
+                self.install(self.solved, self._solved_from)
+            except OssatureError:  # a pose of bodies that only their rig has
+                self.solved = self._motion = self.figure = self.summary = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -182,51 +198,49 @@ class OpenTake:
     def make(self, edit: Edit, seen: int) -> Change:
         """Make an edit that a page asks for, having seen revision ``seen``."""
         self.revisions.check(seen, edit)
-        change = self._apply(edit)
-        undone, self.undone = self.undone, []
-        self.edits.append(edit)
-        try:
-            self.save()
-        except Exception:
-            self.edits.pop()
-            self.undone = undone
-            self._revert(edit)
-            raise
-        self.revisions.add(edit)
-        return change
+        return self._made(edit, [])
 
     def undo(self, seen: int) -> Change:
         """Take back the last edit."""
         self.revisions.check_newest(seen)
         if not self.edits:
             raise NotEnoughData("there is nothing to take back")
-        edit = self.edits.pop()
-        self.undone.append(edit)
-        change = self._revert(edit)
+        *kept, edit = self.edits
+        self._write(kept, [*self.undone, edit])
         self.revisions.add(edit)
-        self.save()
-        return change
+        return self._revert(edit)
 
     def redo(self, seen: int) -> Change:
         """Make the edit again that was taken back last."""
         self.revisions.check_newest(seen)
         if not self.undone:
             raise NotEnoughData("there is nothing to make again")
-        edit = self.undone[-1]
+        *undone, edit = self.undone
+        return self._made(edit, undone)
+
+    def _made(self, edit: Edit, undone: list[Edit]) -> Change:
         change = self._apply(edit)
-        self.edits.append(self.undone.pop())
+        try:
+            self._write([*self.edits, edit], undone)
+        except Exception:
+            self._revert(edit)
+            raise
         self.revisions.add(edit)
-        self.save()
         return change
 
     def set_settings(self, settings: Settings) -> None:
         """Kept in the file of edits, so that the command line solves the same way."""
         if settings != self.settings:
+            self.edits_file.write(structs.replace(self.as_edits(), settings=settings))
             self.settings = settings
-            self.save()
 
     def save(self) -> None:
-        write_edits(self.as_edits(), self.edits_file)
+        self._write(self.edits, self.undone)
+
+    def _write(self, edits: list[Edit], undone: list[Edit]) -> None:
+        """What is written down counts."""
+        self.edits_file.write(Edits(self.id, tuple(edits), tuple(undone), self.settings))
+        self.edits, self.undone = edits, undone
 
     def _apply(self, edit: Edit) -> Change:
         if isinstance(edit, RecordingEdit):
