@@ -1,10 +1,12 @@
 """The studio without a browser: the whole loop over its messages, and what it refuses."""
 
+import html
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 import numpy as np
@@ -397,6 +399,30 @@ def test_names_that_no_disk_holds_are_refused(open_studio, folder, ask, name):
     told = client_of(open_studio).request("POST" if posts else "GET", f"/api/{ask}", params=params)
     assert told.status_code == 400 and "\n" not in told.text
     assert [file.name for file in folder.iterdir()] == ["walk.c3d"]
+
+
+def test_the_token_stands_in_no_command_line(folder, monkeypatch):
+    """The browser is started with a file that only this user can read, gone once it led on."""
+    started: list[str] = []
+    studios: list[Studio] = []
+    monkeypatch.setattr("webbrowser.open", started.append)
+    monkeypatch.setattr(
+        server, "serve", lambda studio, bound: (studios.append(studio), bound.close())
+    )
+    told = CliRunner().invoke(ossature, ["studio", str(folder / "walk.c3d")])
+    assert told.exit_code == 0, told.output
+    (url,), (studio,) = started, studios
+    assert studio.token in told.output and studio.token not in url
+    door = Path(unquote(urlsplit(url).path))
+    assert url.startswith("file:") and door.stat().st_mode & 0o777 == 0o600
+    assert told.output.strip() in html.unescape(door.read_text())
+    assert client_of(studio).get("/", params={"token": "guess"}).status_code == 403
+    assert door.exists()
+    assert client_of(studio).get("/", params={"token": studio.token}).status_code == 200
+    deadline = time.monotonic() + 10
+    while door.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not door.exists()
 
 
 def test_pages_may_load_nothing_from_elsewhere(open_studio):

@@ -356,6 +356,21 @@ def test_a_pose_is_made_by_the_slider_of_a_movement_axis(window):
         has_edits(page, left)
 
 
+def test_the_door_of_the_studio_leads_to_its_page(visit, address, monkeypatch):
+    from threading import Event
+
+    from ossature.studio.door import open_in_browser
+
+    started: list[str] = []
+    monkeypatch.setattr("webbrowser.open", started.append)
+    entered = Event()
+    open_in_browser(address, entered)
+    seen = visit(started[0])
+    seen.page.wait_for_selector(READY)
+    assert seen.page.url == address and seen.errors == []
+    entered.set()
+
+
 def test_a_dropped_file_opens(visit, take, tmp_path):
     """In a studio of its own: the others look at theirs."""
     import base64

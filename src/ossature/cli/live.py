@@ -103,9 +103,7 @@ def _stage(rate: float, *, open_browser: bool):
     stage = Stage(rate)
     click.echo(stage.address, err=True)
     if open_browser:
-        import webbrowser
-
-        webbrowser.open(stage.address)
+        stage.open_in_browser()
     return stage
 
 

@@ -35,6 +35,7 @@ def studio(file: Path | None, output: Path | None, port: int, *, no_browser: boo
     Example: ossature studio walk.c3d
     """
     with options.needing("studio", "the studio"):
+        from ossature.studio.door import open_in_browser
         from ossature.studio.server import Studio, address, bind, serve
     opened = Studio(Path.cwd() if file is None else file.parent, output=output)
     if file is not None:
@@ -43,8 +44,6 @@ def studio(file: Path | None, output: Path | None, port: int, *, no_browser: boo
     where = address(opened, bound)
     click.echo(where)
     if not no_browser:
-        import webbrowser
-
-        webbrowser.open(where)
+        open_in_browser(where, opened.entered)
     with suppress(KeyboardInterrupt):  # the usual way to end it
         serve(opened, bound)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ossature.live.session import LivePose
 from ossature.live.stream import StreamFrame
+from ossature.studio.door import open_in_browser
 from ossature.studio.figures import figure_of
 from ossature.studio.messages import Live, Pose, Problem
 from ossature.studio.server import Studio, address, bind, serve
@@ -28,6 +29,9 @@ class Stage:
         self._skeleton: Skeleton | None = None
         self._names: tuple[str, ...] = ()
         threading.Thread(target=serve, args=(self._studio, bound), daemon=True).start()
+
+    def open_in_browser(self) -> None:
+        open_in_browser(self.address, self._studio.entered)
 
     def say(self, sentence: str) -> None:
         self._studio.desk.hub.tell(Problem(sentence, about="live"))

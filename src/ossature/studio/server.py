@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import secrets
 import socket
+import threading
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,8 @@ class Studio:
         self, folder: Path, *, output: Path | None = None, token: str | None = None
     ) -> None:
         self.token = token or secrets.token_urlsafe(24)
+        self.entered = threading.Event()
+        """Set once somebody has the page."""
         self.desk = Desk(Folder(folder), output)
         routes = [
             Route("/", self._page),
@@ -74,6 +77,7 @@ class Studio:
         asyncio.run(self.desk.open(name))
 
     async def _page(self, request: Request) -> Response:
+        self.entered.set()
         return Response(PAGE.format(token=self.token), media_type="text/html")
 
     async def _script(self, request: Request) -> Response:
