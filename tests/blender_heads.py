@@ -18,10 +18,10 @@ def main(path: str, rate: float, frames: list[int], export: str | None) -> None:
     scene.render.fps, scene.render.fps_base = round(rate), round(rate) / rate
     first = 0
     if path.endswith(".bvh"):
-        # our BVH is z up, Blender expects y; with frame_start=0 the first frame becomes frame 1
+        # axes as Blender proposes; with frame_start=0 the first frame becomes frame 1
         first = 1
         bpy.ops.import_anim.bvh(
-            filepath=path, axis_forward="Y", axis_up="Z", use_fps_scale=False, frame_start=0
+            filepath=path, global_scale=0.01, use_fps_scale=False, frame_start=0
         )
     else:
         bpy.ops.import_scene.gltf(filepath=path)

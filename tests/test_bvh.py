@@ -264,23 +264,47 @@ def test_rates_are_whole_where_the_digits_allow(seconds, rate, tmp_path):
 
 
 @pytest.mark.parametrize("rig", [human, hinge_chain, single_body])
-@pytest.mark.parametrize("unit", [None, "cm", "mm"])
-def test_our_motions_are_written_as_promised(rig, unit, tmp_path):
-    """Metres and z up unless asked; nodes at the joints, turned like the bodies; names the same."""
+@pytest.mark.parametrize("unit", [None, "m", "mm"])
+@pytest.mark.parametrize("up", [None, "z"])
+def test_our_motions_are_written_as_promised(rig, unit, up, tmp_path):
+    """Centimetres and y up unless asked; nodes at the joints; names the same."""
     motion = move(rig(), 50)
-    write(motion, tmp_path / "a.bvh", unit=unit)
+    write(motion, tmp_path / "a.bvh", unit=unit, up=up)
     names, places = token_reader(tmp_path / "a.bvh")
     order = [motion.skeleton.index(name) for name in names]
-    expected = motion.world()[1][:, order] / metres_per(unit or "m")
-    np.testing.assert_allclose(places, expected, atol=1e-6 if unit is None else 1e-4)
+    x, y, z = np.moveaxis(motion.world()[1][:, order] / metres_per(unit or "cm"), -1, 0)
+    expected = np.stack([x, y, z] if up == "z" else [x, z, -y], axis=-1)
+    np.testing.assert_allclose(places, expected, atol=1e-6 / metres_per(unit or "cm"))
     assert sorted(names) == sorted(motion.skeleton.names)
+
+
+def lying_cranes() -> Skeleton:
+    """Bodies whose names and sizes say nothing: 4 cm and 8 m."""
+    near, far = Joint("ball", (0, 0.04, 0)), Joint("ball", (0, 8.0, 0))
+    return Skeleton((Body("a", None, Joint("free")), Body("b", "a", near), Body("c", "b", far)))
+
+
+def small_linkage() -> Skeleton:
+    return Skeleton((Body("a", None, Joint("free")), Body("b", "a", Joint("ball", (0, 0.04, 0)))))
+
+
+@pytest.mark.parametrize("rig", [human, single_body, small_linkage, lying_cranes])
+@pytest.mark.parametrize("unit", ["m", "cm", "mm", "in"])
+@pytest.mark.parametrize("up", ["y", "z"])
+def test_our_files_tell_their_conventions_whatever_they_hold(rig, unit, up, tmp_path):
+    motion = move(rig(), 5)
+    write(motion, tmp_path / "a.bvh", unit=unit, up=up)
+    again = read(tmp_path / "a.bvh").motion()
+    assert (again.source.unit, again.source.up) == (unit, up)
+    order = [again.skeleton.index(name) for name in motion.skeleton.names]
+    np.testing.assert_allclose(again.world()[1][:, order], motion.world()[1], atol=1e-7)
 
 
 def test_a_human_comes_back_whole(tmp_path):
     motion = move(human(), 50)
     write(motion, tmp_path / "a.bvh")
     again = read(tmp_path / "a.bvh").motion()
-    assert (again.source.unit, again.source.up) == ("m", "z")
+    assert (again.source.unit, again.source.up) == ("cm", "y")
     order = [again.skeleton.index(name) for name in motion.skeleton.names]
     assert_rotations_close(again.rotations[:, order], motion.rotations, 1e-8)
     np.testing.assert_allclose(again.world()[1][:, order], motion.world()[1], atol=1e-7)
@@ -296,7 +320,7 @@ def test_channels_run_smoothly_through_full_turns(tmp_path):
     spin = quat.from_axis_angle(np.array([0.0, 0.0, 1.0]), angle)
     tumble = quat.from_axis_angle(np.array([1.0, 0.0, 0.0]), 0.6 * angle)
     motion = Motion(single_body(), quat.multiply(spin, tumble)[:, None], np.zeros((600, 3)), 60.0)
-    write(motion, tmp_path / "a.bvh")
+    write(motion, tmp_path / "a.bvh", up="z")  # so that spin and tumble are channels of their own
     text = (tmp_path / "a.bvh").read_text()
     values = np.array(text[text.index("Frame Time") :].split()[3:], dtype=float).reshape(600, 6)
     assert np.abs(np.diff(values, axis=0)).max() < 5.0

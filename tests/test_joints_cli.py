@@ -65,6 +65,8 @@ def test_all_files_are_written(run, tmp_path):
     written = {path.name for path in (tmp_path / "rig").iterdir()}
     wanted = {"skeleton.json", "summary.json", "motion.bvh", "residuals.svg", "report.html"}
     assert written == wanted
+    summary = json.loads((tmp_path / "rig" / "summary.json").read_text())
+    assert summary["bvh"] == {"unit": "cm", "up": "y"}
 
 
 def test_measured_lengths_stand_beside_those_found(run, folder):

@@ -62,6 +62,8 @@ def test_contract_files_agree_with_each_other(solved, folder):
     skeleton = json.loads((folder / "skeleton.json").read_text())
     summary = json.loads((folder / "summary.json").read_text())
     motion = read(folder / "motion.bvh").motion()
+    assert summary["bvh"] == {"unit": motion.source.unit, "up": motion.source.up}
+    assert summary["bvh"] == {"unit": "cm", "up": "y"}
     rotations, joints = motion.world()
     errors = []
     for body in skeleton["bodies"]:

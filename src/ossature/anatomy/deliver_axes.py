@@ -75,6 +75,7 @@ def deliver_axes(
 ) -> None:
     """skeleton.json with frames and movement, the compact motion, summary.json."""
     write(found.compact.skeleton, folder / "skeleton.json")
+    told: dict[str, Any] = {}
     for ending in dict.fromkeys(formats):
         if ending == "csv":
             write_compact_csv(folder / "parameters.csv", found.compact)
@@ -83,8 +84,8 @@ def deliver_axes(
         elif ending == "oss":
             write(found.compact, folder / "parameters.oss")
         else:
-            write_motion(found.compact.motion(), folder, "parameters", [ending])
-    write_readable(axes_summary(found, findings), folder / "summary.json")
+            told |= write_motion(found.compact.motion(), folder, "parameters", [ending])
+    write_readable(axes_summary(found, findings) | told, folder / "summary.json")
 
 
 def mean_of(values: Sequence[float]) -> float:

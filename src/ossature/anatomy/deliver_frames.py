@@ -9,6 +9,7 @@ import numpy as np
 from ossature.anatomy.figure import figure_for
 from ossature.anatomy.frames import Normalised
 from ossature.formats import check_endings, write
+from ossature.formats.bvh_write import bvh_conventions
 from ossature.formats.glb.write import write_skinned
 from ossature.formats.json_text import write_readable
 from ossature.values import Motion
@@ -57,16 +58,20 @@ def frames_text(found: Normalised) -> str:
 def deliver_frames(found: Normalised, folder: Path, formats: Sequence[str]) -> None:
     """skeleton.json with a frame for every limb, the rig told in these frames, summary.json."""
     write(found.skeleton, folder / "skeleton.json")
-    write_motion(found.rig(), folder, "normalised", formats)
-    write_readable(frames_summary(found), folder / "summary.json")
+    told = write_motion(found.rig(), folder, "normalised", formats)
+    write_readable(frames_summary(found) | told, folder / "summary.json")
 
 
-def write_motion(motion: Motion, folder: Path, name: str, formats: Sequence[str]) -> None:
-    """The motion in each format, in metres with z up where the format leaves a choice."""
+def write_motion(
+    motion: Motion, folder: Path, name: str, formats: Sequence[str]
+) -> dict[str, dict[str, str]]:
+    """The motion in each format; what summary.json has to say of the files."""
     check_endings(formats)
+    bvh = bvh_conventions()
     for ending in dict.fromkeys(formats):
         path = folder / f"{name}.{ending}"
         if ending == "glb":
             write_skinned(path, motion, figure_for(motion))
         else:
-            write(motion, path, **({"unit": "m", "up": "z"} if ending == "bvh" else {}))
+            write(motion, path, **(bvh if ending == "bvh" else {}))
+    return {"bvh": bvh} if "bvh" in formats else {}

@@ -9,6 +9,7 @@ import msgspec
 
 import ossature
 from ossature.errors import BadValue
+from ossature.formats.bvh_write import bvh_conventions
 from ossature.pipeline import SolveOptions
 
 
@@ -67,9 +68,8 @@ class BatchOptions:
 
     def writing(self) -> str:
         """Fingerprint of all that a take's folder depends on beside recording and subject."""
-        return fingerprint(
-            self.calibrating(), self.smooth, list(self.formats), self.unit or "", self.up or ""
-        )
+        bvh = bvh_conventions(self.unit, self.up)
+        return fingerprint(self.calibrating(), self.smooth, list(self.formats), bvh)
 
 
 def fingerprint(*parts: object) -> str:

@@ -32,9 +32,9 @@ FOLDER = WritableFolder(file_okay=False, path_type=Path)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 bvh_unit = click.option(
-    "--unit", type=click.Choice(["m", "cm", "mm", "in"]), help="Unit of motion.bvh. [m]"
+    "--unit", type=click.Choice(["m", "cm", "mm", "in"]), help="Unit of motion.bvh. [cm]"
 )
-bvh_up = click.option("--up", type=click.Choice(["y", "z"]), help="Upward axis of motion.bvh. [z]")
+bvh_up = click.option("--up", type=click.Choice(["y", "z"]), help="Upward axis of motion.bvh. [y]")
 hips = click.option(
     "--hips",
     type=click.Choice(["harrington", "davis", "seidel"]),

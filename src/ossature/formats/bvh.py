@@ -2,8 +2,9 @@
 
 A joint's rotation is R(channel 1)·R(channel 2)·R(channel 3), column vectors, degrees; position
 channels replace the joint's OFFSET, on the root as on any other joint. The file names neither its
-unit nor its up axis: ``conventions`` judges them, and writing restores what was judged. Frames of
-joints turn along with the world, so the rest pose stands upright in ours as it does in the file.
+unit nor its up axis: files of ours tell them by their decimals (``bvh_write``), of others
+``conventions`` judges them, and writing restores what was judged. Frames of joints turn along with
+the world, so the rest pose stands upright in ours as it does in the file.
 """
 
 import re
@@ -15,7 +16,7 @@ import numpy as np
 
 from ossature.errors import FormatError
 from ossature.formats.axes import metres_per, to_z_up, turn_local, turn_points
-from ossature.formats.bvh_write import write_bvh
+from ossature.formats.bvh_write import told_by_decimals, write_bvh
 from ossature.formats.conventions import judge_unit, judge_up
 from ossature.formats.numbers import is_sane, parse_numbers
 from ossature.formats.registry import Format
@@ -26,6 +27,9 @@ from ossature.values import Body, Joint, Motion, Skeleton, Source, Take
 MOTION = re.compile(rb"^[ \t]*MOTION[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
 TIMING = re.compile(rb"\s*Frames\s*:\s*(\S+)\s+Frame\s+Time\s*:\s*(\S+)", re.IGNORECASE)
 CHANNEL = re.compile(r"([XYZ])(position|rotation)", re.IGNORECASE)
+OFFSET = re.compile(rb"OFFSET[ \t]+(\S+)", re.IGNORECASE)
+MAX_WORD = 256
+"""Bytes at a file's end among which its last number stands."""
 MAX_CHANNELS = 6
 MAX_EMPTY = 64
 """Most poses per number in the file: joints without channels cost memory the file never paid."""
@@ -71,17 +75,28 @@ def read_bvh(path: Path) -> Take:
     nodes = Hierarchy(path, data[: match.start()].decode("utf-8-sig", "replace")).parse()
     values, rate, problems = _frames(path, data, match.end(), nodes)
     problems += _unique_names(nodes)
+    told = _told(data, match.start()) if len(values) else None
     starts = [index for index, node in enumerate(nodes) if node.parent < 0] + [len(nodes)]
     trees = [nodes[a:b] for a, b in pairwise(starts)]
     if len(trees) > 1:
         problems += (f"the file holds {len(trees)} roots, read as one motion each",)
     motions = [
-        _motion(path, tree, start, values, rate, problems, tree[0].name if len(trees) > 1 else "")
+        _motion(
+            path, tree, start, values, rate, problems, tree[0].name if len(trees) > 1 else "", told
+        )
         for tree, start in zip(trees, starts, strict=False)
     ]
     if not len(values):
         return Take(skeletons=tuple(motion.skeleton for motion in motions))
     return Take(motions=tuple(motions))
+
+
+def _told(data: bytes, motion: int) -> tuple[str, str] | None:
+    """Unit and up axis, where the file is ours: by the first length and the last angle in it."""
+    length, last = OFFSET.search(data, 0, motion), data[-MAX_WORD:].split()
+    if length is None or not last:
+        return None
+    return told_by_decimals(length[1].decode("latin-1"), last[-1].decode("latin-1"))
 
 
 class Hierarchy:
@@ -291,16 +306,20 @@ def _motion(
     rate: float,
     problems: tuple[str, ...],
     subject: str,
+    told: tuple[str, str] | None,
 ) -> Motion:
-    """One tree; ``start`` is the index of its root in the whole file."""
+    """One tree; ``start`` is the index of its root in the whole file, ``told`` unit and up axis."""
     names = [node.name for node in nodes]
     parents = [node.parent - start if node.parent >= 0 else -1 for node in nodes]
     rotations = _rotations(nodes, values)
     rest = np.array([node.offset for node in nodes])
     places = _places(nodes, rest, values)
     tips = np.array([node.tips[0] if node.tips else (np.nan,) * 3 for node in nodes])
-    unit = judge_unit(names, places[0] if len(places) else rest, tips, parents)
-    up, reason = _up(names, rotations, places, parents, unit)
+    if told:
+        unit, up, reason = *told, "by the decimals that ossature prints"
+    else:
+        unit = judge_unit(names, places[0] if len(places) else rest, tips, parents)
+        up, reason = _up(names, rotations, places, parents, unit)
     scale, turn = metres_per(unit), to_z_up(up)
     offsets = turn_points(places * scale, turn)
     fixed = turn_points(rest * scale, turn)

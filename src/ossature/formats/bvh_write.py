@@ -1,7 +1,11 @@
 """Writing BVH: one root with six channels, three rotations for every other joint.
 
 A node sits at the body's joint and is turned like the body's frame; with all rotations zero the
-figure stands in the skeleton's rest pose.
+figure stands in the skeleton's rest pose. Frames turn along with the world: written with z up they
+are those of ``skeleton.json``.
+
+A BVH file has no place for its unit and its up axis. Ours tells them by how many decimals it
+prints, which no reader minds; other programs print all numbers of a file alike.
 """
 
 import re
@@ -14,38 +18,63 @@ from ossature.formats.axes import metres_per, to_z_up, turn_local, turn_points
 from ossature.formats.registry import WriteOptions, check_posed
 from ossature.maths import euler, quat
 from ossature.maths.quat import Array
-from ossature.values import Motion, Skeleton, Source, Take
+from ossature.values import Motion, Skeleton, Take
 
 ORDER = "zxy"
 POSITION = "Xposition Yposition Zposition"
 ROTATION = "Zrotation Xrotation Yrotation"
-ANGLE_DECIMALS = 7
-LENGTH_DECIMALS = {"m": 8, "cm": 6, "mm": 5}
-"""Ten nanometres: rounding stays far below anything a camera sees."""
+UNIT, UP = "cm", "y"
+"""What most programs take for granted."""
+LENGTH_DECIMALS = {"m": 9, "cm": 6, "mm": 5, "in": 10}
+"""Ten nanometres or less: rounding stays far below anything a camera sees."""
+ANGLE_DECIMALS = {"y": 8, "z": 7}
+OTHER_DECIMALS = 6, 7
+"""Of angles and of lengths in other conventions, which those who read the file have to judge."""
 UNSAFE = re.compile(r"[\s{}]+")
 
 
+def bvh_conventions(unit: str | None = None, up: str | None = None) -> dict[str, str]:
+    """Unit and up axis of a BVH file that was made here, where a user asks for these."""
+    return {"unit": unit or UNIT, "up": up or UP}
+
+
+def told_by_decimals(length: str, angle: str) -> tuple[str, str] | None:
+    """Unit and up axis of a file of ours with these numbers; None where another wrote it."""
+    printed = [len(word.partition(".")[2]) for word in (length, angle)]
+    for unit, lengths in LENGTH_DECIMALS.items():
+        for up, angles in ANGLE_DECIMALS.items():
+            if printed == [lengths, angles]:
+                return unit, up
+    return None
+
+
 def write_bvh(path: Path, take: Take, options: WriteOptions) -> None:
-    """Write the take's only motion; metres and z up, or as the BVH file it came from had them."""
+    """Write the take's only motion; as the BVH file it came from, else in centimetres and y up."""
     if len(take.motions) != 1:
         raise WrongContent(
             path, f"a BVH file holds one skeleton, there are {len(take.motions)}; write them apart"
         )
     motion = take.motions[0]
     check_posed(motion, path, "BVH")
-    own = motion.source if motion.source.format == "BVH" else Source()
-    unit = options.unit or own.unit
-    scale = 1.0 / metres_per(unit)
-    turn = quat.inverse(to_z_up(options.up or own.up))
-    decimals = LENGTH_DECIMALS.get(unit, 7)
+    own = motion.source if motion.source.format == "BVH" else None
+    unit = options.unit or (own.unit if own else UNIT)
+    up = options.up or (own.up if own else UP)
+    scale, turn = 1.0 / metres_per(unit), quat.inverse(to_z_up(up))
+    decimals = _decimals(unit, up)
     order = _depth_first(motion.skeleton)
-    header = _hierarchy(motion, order, scale, turn, decimals)
+    header = _hierarchy(motion, order, scale, turn, decimals[0])
     table, formats = _table(motion, order, scale, turn, decimals)
     row = " ".join(formats) + "\n"
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(header)
         file.write(f"MOTION\nFrames: {motion.n_frames}\nFrame Time: {1.0 / motion.rate:.12g}\n")
         file.writelines(row % tuple(values) for values in table.tolist())
+
+
+def _decimals(unit: str, up: str) -> tuple[int, int]:
+    """Of lengths and of angles."""
+    angles, lengths = OTHER_DECIMALS
+    return LENGTH_DECIMALS.get(unit, lengths), ANGLE_DECIMALS.get(up, angles)
 
 
 def _depth_first(skeleton: Skeleton) -> list[int]:
@@ -117,18 +146,19 @@ def _slides(motion: Motion, index: int) -> bool:
 
 
 def _table(
-    motion: Motion, order: list[int], scale: float, turn: Array, decimals: int
+    motion: Motion, order: list[int], scale: float, turn: Array, decimals: tuple[int, int]
 ) -> tuple[Array, list[str]]:
     """Values (n_frames, n_channels) and how each column is printed."""
+    of_length, of_angle = decimals
     angles = np.degrees(euler.from_quat(turn_local(motion.rotations, turn), ORDER))
     columns, formats = [], []
     for index in order:
         if _slides(motion, index):
             root = motion.skeleton.parents[index] < 0
             places = motion.root if root or motion.offsets is None else motion.offsets[:, index]
-            columns.append(np.round(turn_points(places * scale, turn), decimals))
-            formats += [f"%.{decimals}f"] * 3
-        columns.append(np.round(angles[:, index], ANGLE_DECIMALS))
-        formats += [f"%.{ANGLE_DECIMALS}f"] * 3
+            columns.append(np.round(turn_points(places * scale, turn), of_length))
+            formats += [f"%.{of_length}f"] * 3
+        columns.append(np.round(angles[:, index], of_angle))
+        formats += [f"%.{of_angle}f"] * 3
     # adding zero turns −0 into 0
     return np.concatenate(columns, axis=1) + 0.0, formats

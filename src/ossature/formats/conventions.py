@@ -6,7 +6,7 @@ divided by 0.45) is recognised by both its bone names and its size.
 
 Up, over frames spread through the take: the axis along which the figure stands above its feet,
 where bones are named so; else z if the lowest point of a figure that travels along y keeps its z.
-Without evidence z for files in metres, as Blender and ossature write them, and y for all others.
+Without evidence z for files in metres, as Blender writes them, and y for all others.
 """
 
 import re

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ossature.formats import write
+from ossature.formats.bvh_write import bvh_conventions
 from ossature.formats.json_text import write_readable
 from ossature.formats.registry import whole_file
 from ossature.joints.figures import residual_page
@@ -100,7 +101,8 @@ def _event_text(event: Event) -> str:
 def write_joints(bodies: Bodies, found: Joints, summary: dict[str, Any], folder: Path) -> None:
     """skeleton.json, summary.json, the residual plots and the motion in ``folder``."""
     write(found.skeleton(), folder / "skeleton.json")
-    write(play_back(bodies, found), folder / "motion.bvh")
-    write_readable(summary, folder / "summary.json")
+    bvh = bvh_conventions()
+    write(play_back(bodies, found), folder / "motion.bvh", **bvh)
+    write_readable(summary | {"bvh": bvh}, folder / "summary.json")
     with whole_file(folder / "residuals.svg") as partial:
         partial.write_text(residual_page(found), encoding="utf-8")

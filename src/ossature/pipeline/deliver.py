@@ -15,6 +15,7 @@ import numpy as np
 from ossature.anatomy.figure import figure_for
 from ossature.errors import OssatureError
 from ossature.formats import check_endings, write
+from ossature.formats.bvh_write import bvh_conventions
 from ossature.formats.glb.write import write_skinned
 from ossature.formats.json_text import write_readable
 from ossature.pipeline.reporting import report_of
@@ -49,7 +50,7 @@ def deliver(
     formats
         Endings of further motion files, such as ``amc``.
     unit, up
-        Of the BVH file; metres and z up by default, whatever the recording had.
+        Of the BVH file; centimetres and y up by default, whatever the recording had.
     measured
         Lengths of bodies measured by hand, metres, to stand beside the found ones.
     facts
@@ -59,17 +60,18 @@ def deliver(
     folder.mkdir(parents=True, exist_ok=True)
     write(solved.skeleton, folder / "skeleton.json")
     motions: list[Path] = []
+    bvh = bvh_conventions(unit, up)
     for ending in dict.fromkeys((*MOTION_FILES, *formats)):
         file = folder / f"motion.{ending}"
         if ending == "bvh":
-            motions += write(solved.motion, file, unit=unit or "m", up=up or "z")
+            motions += write(solved.motion, file, **bvh)
         elif ending == "glb":
             write_skinned(file, solved.motion, figure_for(solved.motion))
             motions.append(file)
         else:
             motions += write(solved.motion, file)
     files = [*ALWAYS, *(file.name for file in motions)]
-    summary = summary_of(solved) | {"files": files} | (facts or {})
+    summary = summary_of(solved) | {"files": files, "bvh": bvh} | (facts or {})
     write_readable(summary, folder / "summary.json")
     write_report(folder / "report.html", report_of(solved, summary, measured))
 
