@@ -69,20 +69,32 @@ class MissingExtra(OssatureError, ImportError):
         )
 
 
+LONGEST_NAME = 100
+"""Letters up to which names are compared: the time it takes grows with their square."""
+
+
+def _near(name: str, available: Sequence[str]) -> list[str]:
+    if len(name) > LONGEST_NAME:
+        return []
+    short = [other for other in available if len(other) <= LONGEST_NAME]
+    return difflib.get_close_matches(name, short, n=3, cutoff=0.5)
+
+
 class UnknownName(OssatureError, KeyError):
     """A marker, joint, body or subject was asked for that is not there."""
 
     def __init__(self, kind: str, name: str, available: Sequence[str]) -> None:
         self.kind, self.name, self.available = kind, name, tuple(available)
-        near = difflib.get_close_matches(name, self.available, n=3, cutoff=0.5)
+        near = _near(name, self.available)
         if near:
             hint = f"did you mean {' or '.join(map(repr, near))}?"
         else:
-            shown = ", ".join(self.available[:8]) + (", …" if len(self.available) > 8 else "")
+            shown = ", ".join(other[:LONGEST_NAME] for other in self.available[:8])
+            shown += ", …" if len(self.available) > 8 else ""
             hint = (
                 f"there are {len(self.available)}: {shown}" if self.available else "there are none"
             )
-        super().__init__(f"no {kind} named {name!r}; {hint}")
+        super().__init__(f"no {kind} named {name[:LONGEST_NAME]!r}; {hint}")
 
     def __str__(self) -> str:  # KeyError alone would print the repr
         return str(self.args[0])

@@ -69,10 +69,11 @@ def from_table(path: Path, names: list[str], values: np.ndarray, rate: float) ->
         skeleton, np.zeros((0, 3)), np.zeros((0, 4)), np.zeros((0, _count(skeleton))), rate
     )
     wanted = columns(empty)
-    lacking = [name for name in wanted if name not in names]
+    places = {name: place for place, name in enumerate(names)}
+    lacking = [name for name in wanted if name not in places]
     if lacking:
         raise FormatError(path, f"has no column {', '.join(lacking[:4])}, which {SKELETON} names")
-    values = values[:, [names.index(name) for name in wanted]]
+    values = values[:, [places[name] for name in wanted]]
     source = Source(path.name, "compact CSV", up_known=True)
     return CompactMotion(
         skeleton, values[:, :3], values[:, 3:7], values[:, 7:], rate, source=source

@@ -7,7 +7,7 @@ in a point at right angles; else bodies without extent are laid between.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
@@ -17,6 +17,7 @@ import numpy as np
 from ossature.errors import FormatError
 from ossature.formats.mjcf_write import write_mjcf
 from ossature.formats.registry import Format
+from ossature.formats.text_table import unique_labels
 from ossature.formats.turns import Turn, box_of, perpendicular
 from ossature.formats.xml_text import first_element, numbers, read_xml
 from ossature.maths import euler, quat
@@ -29,6 +30,9 @@ NEAR = 0.1
 """How far from the joint a capsule may start that shows where the bone ends, in its lengths."""
 NOT_READ = ("include", "replicate", "attach", "flexcomp", "composite")
 """Elements that make bodies which the file itself does not show."""
+PARTS = ("joint", "freejoint", "site", "geom")
+READ = ("name", "pos", "type", "axis", "range", "limited", "fromto")
+"""Elements of a body that are read, and their attributes: all that defaults need to pass on."""
 
 
 @dataclass
@@ -98,7 +102,6 @@ class MjcfReader:
         if len(self.order) != 3 or set(self.order.lower()) - set("xyz"):
             raise FormatError(path, f"eulerseq must be three of x, y, z, got {self.order!r}")
         self.defaults = self._defaults()
-        self.names: dict[str, set[str]] = {"body": set(), "marker": set()}
 
     def nodes(self) -> list[Node]:
         """Every body in the order of the file, so parents first."""
@@ -117,6 +120,7 @@ class MjcfReader:
                 else:
                     self._part(child, scope)
             todo += reversed(nested)
+        _name(world.node, found)
         return found
 
     def _scope(self, element: Element, outer: Scope) -> Scope:
@@ -127,19 +131,17 @@ class MjcfReader:
         if element.tag != "body":
             return Scope(outer.node, childclass, place, rotation)
         outer.node.is_leaf = False
-        name = self._unused("body", element.get("name", ""))
-        node = Node(name, outer.node, outer.node.place + place)
+        node = Node(element.get("name", ""), outer.node, outer.node.place + place)
         return Scope(node, childclass, np.zeros(3), rotation)
 
     def _part(self, element: Element, scope: Scope) -> None:
         """A joint, site or capsule of a body."""
-        if element.tag not in ("joint", "freejoint", "site", "geom"):
+        if element.tag not in PARTS:
             return
         values = {**self._default(element, scope.childclass), **element.attrib}
         place = scope.place + quat.rotate(scope.rotation, self._vector(values, "pos"))
         if element.tag == "site":
-            name = self._unused("marker", values.get("name", ""))
-            scope.node.markers.append(Marker(name, place))
+            scope.node.markers.append(Marker(values.get("name", ""), place))
         elif element.tag != "geom":
             scope.node.hinges.append(self._hinge(element.tag, values, scope, place))
         elif "fromto" in values:
@@ -205,10 +207,11 @@ class MjcfReader:
             element, outer = todo.pop()
             name = element.get("class", "")
             name = "" if name == "main" else name
-            own = {tag: dict(values) for tag, values in classes[outer].items()}
+            own = dict(classes[outer])
             for child in element:
-                if child.tag != "default":
-                    own[child.tag] = {**own.get(child.tag, {}), **child.attrib}
+                if child.tag in PARTS:
+                    said = {key: child.attrib[key] for key in READ if key in child.attrib}
+                    own[child.tag] = {**own.get(child.tag, {}), **said}
             classes[name] = own
             todo += [(child, name) for child in reversed(element.findall("default"))]
         return classes
@@ -220,34 +223,37 @@ class MjcfReader:
             raise FormatError(self.path, f"no default class is named {name[:40]!r}")
         return self.defaults[name].get(element.tag, {})
 
-    def _unused(self, kind: str, name: str) -> str:
-        taken = self.names[kind]
-        name = name or f"{kind}_{len(taken) + 1:02d}"
-        while name in taken:
-            name += "_"
-        taken.add(name)
-        return name
+
+def _name(world: Node, nodes: list[Node]) -> None:
+    """Names of their own for bodies and markers: a number where the file has none, or one twice."""
+    names = [node.name or f"body_{count:02d}" for count, node in enumerate(nodes, 1)]
+    for node, name in zip(nodes, unique_labels(names)[0], strict=True):
+        node.name = name
+    owners = [world, *nodes]
+    markers = [marker for owner in owners for marker in owner.markers]
+    names = [marker.name or f"marker_{count:02d}" for count, marker in enumerate(markers, 1)]
+    unique = iter(unique_labels(names)[0])
+    for owner in owners:
+        owner.markers = [replace(marker, name=next(unique)) for marker in owner.markers]
 
 
 def _with_one_root(nodes: list[Node]) -> list[Node]:
     """The nodes under a single one that moves freely: the only such body, else the world."""
     world = nodes[0].parent
     assert world is not None
-    moving = {id(_top(node, world)) for node in nodes if node.hinges}
-    nodes = [node for node in nodes if not moving or id(_top(node, world)) in moving]
+    tops: dict[int, int] = {}
+    for node in nodes:  # parents first
+        tops[id(node)] = id(node) if node.parent is world else tops[id(node.parent)]
+    moving = {tops[id(node)] for node in nodes if node.hinges}
+    nodes = [node for node in nodes if not moving or tops[id(node)] in moving]
     roots = [node for node in nodes if node.parent is world]
     if len(roots) > 1 or [hinge.kind for hinge in roots[0].hinges] not in ([], ["free"]):
-        while world.name in {node.name for node in nodes}:
+        names = {node.name for node in nodes}
+        while world.name in names:
             world.name += "_"
         return [world, *nodes]
     roots[0].parent, roots[0].hinges = None, []
     return nodes
-
-
-def _top(node: Node, world: Node) -> Node:
-    while node.parent is not None and node.parent is not world:
-        node = node.parent
-    return node
 
 
 def _bodies(path: Path, node: Node) -> Iterator[Body]:

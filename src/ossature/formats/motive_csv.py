@@ -7,6 +7,7 @@ blank = missing. Bones and rigid bodies become Bodies. Of the markers, those tha
 """
 
 import csv
+from bisect import bisect_left
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,8 +116,8 @@ def _without_timecode(lines: list[str], first: int, columns: list[Column]) -> li
         return lines
     rows = [line.split(",") for line in lines[first:]]
     for row in rows:
-        for code in codes:
-            row[code : code + 1] = [""] if code < len(row) else []
+        for code in codes[: bisect_left(codes, len(row))]:
+            row[code] = ""
     return [*lines[:first], *(",".join(row) for row in rows)]
 
 

@@ -33,7 +33,7 @@ from ossature.values import Bodies, Recording, Source, Take
 
 COLUMNS = {"marker": "frame,marker,x,y,z", "body": "frame,body,x,y,z,qw,qx,qy,qz"}
 ENTRY = re.compile(r"#\s*(\w+)\s*=\s*(\S+)")
-OUTPUT = re.compile(r"#\s*output\s*=\s*(.*\S)")
+OUTPUT = re.compile(r"#\s*output\s*=\s*(\S.*)")
 DEFAULT_RATE = 100.0
 MAX_SPARSITY = 1000
 """Most empty cells per row that a table may have before its frame numbers are taken as wrong."""
@@ -81,7 +81,7 @@ def read_plain_csv(path: Path) -> Take:
     positions = turn_points(points * METRES[unit], turn)
     if kind == "marker":
         remarks = [line for line in lines if line.startswith("#")]
-        said = {match[1] for match in map(OUTPUT.match, remarks) if match}
+        said = {match[1].rstrip() for match in map(OUTPUT.match, remarks) if match}
         outputs = frozenset(said.intersection(order))
         recording = Recording(positions, order, rate, outputs=outputs, source=source)
         return Take(recordings=by_subject(recording))

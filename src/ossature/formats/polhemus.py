@@ -18,14 +18,14 @@ RATE = 100.0
 NUMBER = rb"[-+]?[\d.]+(?:[eE][-+]?\d+)?"
 # blanks must part the numbers: else a long run of digits may be split in countless ways
 ROW = rb"[ \t]*" + NUMBER + (rb"[ \t]+" + NUMBER) * 3 + rb"[ \t]*\r?\n"
-FRAME = re.compile(rb"\s*(?:" + ROW + rb"){3}[ \t]*0[.0]*[ \t]+0[.0]*[ \t]+0[.0]*[ \t]+1[.0]*\s")
+FRAME = re.compile(rb"(?:" + ROW + rb"){3}[ \t]*0[.0]*[ \t]+0[.0]*[ \t]+0[.0]*[ \t]+1[.0]*\s")
 TURNED = 0.05
 """How far the rows of a rotation may be from unit length and right angles: printed digits, not
 another kind of matrix."""
 
 
 def sniff(head: bytes) -> bool:
-    return FRAME.match(head) is not None
+    return FRAME.match(head.lstrip()) is not None
 
 
 def read_polhemus(path: Path) -> Take:

@@ -17,19 +17,17 @@ def label_prefixes(labels: Iterable[str]) -> dict[str, str]:
     return {f"{name}:": name for name in dict.fromkeys(found) if not NOBODY.match(name)}
 
 
-def owner_of(label: str, known: Mapping[str, str]) -> str:
-    """The subject of a label by its longest prefix; empty where it has none."""
-    return known.get(_prefix_of(label, known), "")
+def split_labels(labels: Iterable[str], known: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Of each label the subject, by its longest prefix, and the name that is left.
 
-
-def bare_label(label: str, known: Mapping[str, str]) -> str:
-    """A label without its subject's prefix."""
-    prefix = _prefix_of(label, known)
-    return (label.removeprefix(prefix).strip() if prefix else label) or label
-
-
-def _prefix_of(label: str, known: Iterable[str]) -> str:
-    return max((prefix for prefix in known if label.startswith(prefix)), key=len, default="")
+    The subject is empty where there is no prefix.
+    """
+    sizes = sorted({len(prefix) for prefix in known}, reverse=True)
+    found = []
+    for label in labels:
+        size = next((size for size in sizes if label[:size] in known), 0)
+        found.append((known[label[:size]], label[size:].strip() or label) if size else ("", label))
+    return found
 
 
 def by_subject(recording: Recording) -> tuple[Recording, ...]:
@@ -37,14 +35,25 @@ def by_subject(recording: Recording) -> tuple[Recording, ...]:
     known = label_prefixes(recording.names)
     if len(known) < 2:
         return (recording,)
-    owners = {name: owner_of(name, known) for name in recording.names}
-    parts = []
-    for subject in (*known.values(), ""):
-        own = [name for name in recording.names if owners[name] == subject]
-        if own:
-            names, _ = unique_labels([bare_label(name, known) for name in own])
-            part, outputs = recording.select(own), recording.outputs
-            short = {new for new, name in zip(names, own, strict=True) if name in outputs}
-            named = replace(part, names=names, subject=subject, outputs=frozenset(short))
-            parts.append(named)
-    return tuple(parts)
+    parted = split_labels(recording.names, known)
+    columns: dict[str, list[int]] = {subject: [] for subject in (*known.values(), "")}
+    for column, (subject, _) in enumerate(parted):
+        columns[subject].append(column)
+    return tuple(
+        _part(recording, own, [parted[column][1] for column in own], subject)
+        for subject, own in columns.items()
+        if own
+    )
+
+
+def _part(recording: Recording, columns: list[int], labels: list[str], subject: str) -> Recording:
+    names, _ = unique_labels(labels)
+    told = zip(names, columns, strict=True)
+    return replace(
+        recording,
+        positions=recording.positions[:, columns],
+        names=names,
+        subject=subject,
+        residuals=None if recording.residuals is None else recording.residuals[:, columns],
+        outputs=frozenset(n for n, column in told if recording.names[column] in recording.outputs),
+    )

@@ -10,13 +10,35 @@ from ossature.errors import FormatError
 from ossature.formats.numbers import is_sane
 from ossature.maths.quat import Array
 
-FIRST_ELEMENT = re.compile(rb"(?:\s|<\?.*?\?>|<!--.*?-->)*<([\w:.-]+)", re.DOTALL)
+BYTE_ORDER = b"\xef\xbb\xbf"
+ASIDE = {b"<?": b"?>", b"<!--": b"-->"}
+"""What may stand before the outermost element: instructions and comments, and how each ends."""
+LONGEST = 1000
+"""Letters of an attribute of up to six numbers; with more it is something else."""
+BLANKS = re.compile(rb"\s*")
+ELEMENT = re.compile(rb"<([\w:.-]+)")
 
 
 def first_element(head: bytes) -> str:
     """Name of the outermost element of a file that starts with these bytes; else empty."""
-    match = FIRST_ELEMENT.match(head.removeprefix(b"\xef\xbb\xbf"))
+    match = ELEMENT.match(head, _past_asides(head))
     return match[1].decode("ascii", "replace") if match else ""
+
+
+def _past_asides(head: bytes) -> int:
+    """Where the outermost element begins.
+
+    Step by step: one pattern for all that may stand before can divide a short head in millions of
+    ways.
+    """
+    at = len(BYTE_ORDER) if head.startswith(BYTE_ORDER) else 0
+    while True:
+        at = BLANKS.match(head, at).end()  # type: ignore[union-attr]
+        start = next((start for start in ASIDE if head.startswith(start, at)), None)
+        if start is None:
+            return at
+        end = head.find(ASIDE[start], at + len(start))
+        at = end + len(ASIDE[start]) if end >= 0 else len(head)
 
 
 def read_xml(path: Path) -> ElementTree.Element:
@@ -36,7 +58,8 @@ def read_xml(path: Path) -> ElementTree.Element:
 def numbers(path: Path, text: str, counts: tuple[int, ...], place: str) -> Array:
     """The numbers of an attribute; as many as one of ``counts``."""
     try:
-        values = np.array(text.split(), dtype=float)
+        # a default may stand for thousands of elements, each of which reads it again
+        values = np.array(text.split() if len(text) <= LONGEST else (), dtype=float)
     except ValueError:
         values = np.zeros(0)
     if len(values) not in counts or not is_sane(values):

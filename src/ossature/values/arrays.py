@@ -1,6 +1,7 @@
 """Checks that every value makes of its arrays."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any, TypeGuard, TypeVar
@@ -101,7 +102,7 @@ def unit_quaternions(rotations: Array) -> Array:
 def unique_names(names: Sequence[str], kind: str) -> tuple[str, ...]:
     names = tuple(str(name) for name in names)
     if len(set(names)) != len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
         raise BadValue(f"{kind} names must be unique, these appear twice: {', '.join(twice[:8])}")
     return names
 

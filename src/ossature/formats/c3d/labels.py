@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ossature.formats.c3d.parameters import Parameters
-from ossature.formats.subjects import bare_label, label_prefixes, owner_of
+from ossature.formats.subjects import label_prefixes, split_labels
 from ossature.formats.text_table import unique_labels
 
 OUTPUT_LISTS = (
@@ -30,23 +30,30 @@ def split_subjects(parameters: Parameters, n_points: int, problems: list[str]) -
     labels = _labels(parameters, "POINT", "LABELS", n_points)
     outputs = _outputs(parameters)
     known = _prefixes(parameters, labels)
-    owners = [owner_of(label, known) for label in labels]
-    present = [name for name in dict.fromkeys(known.values()) if name in owners]
+    parted = split_labels(labels, known)
+    owners = [owner for owner, _ in parted]
+    there = set(owners)
+    present = [name for name in dict.fromkeys(known.values()) if name in there]
     if len(present) <= 1:
         name = present[0] if present else parameters.text("SUBJECTS", "NAMES")
         owners = [name] * n_points
         present = [name]
-    elif "" in owners:
+    elif "" in there:
         present.append("")
-    return [_subject(name, labels, owners, known, outputs, problems) for name in present]
+    columns: dict[str, list[int]] = {name: [] for name in present}
+    for column, owner in enumerate(owners):
+        columns[owner].append(column)
+    bare = [name for _, name in parted]
+    return [_subject(name, columns[name], labels, bare, outputs, problems) for name in present]
 
 
 def body_names(parameters: Parameters, n_bodies: int) -> dict[str, list[tuple[int, str]]]:
     """Columns and names of the ROTATION group's bodies, by subject."""
     labels = _labels(parameters, "ROTATION", "LABELS", n_bodies)
     known = _prefixes(parameters, labels)
-    owners = [owner_of(label, known) for label in labels]
-    bare = [re.sub(r"_4x4$", "", bare_label(label, known), flags=re.IGNORECASE) for label in labels]
+    parted = split_labels(labels, known)
+    owners = [owner for owner, _ in parted]
+    bare = [re.sub(r"_4x4$", "", name, flags=re.IGNORECASE) for _, name in parted]
     if len(set(owners)) <= 1 or len({name for name in owners if name}) == 1:
         one = next((name for name in owners if name), parameters.text("SUBJECTS", "NAMES"))
         owners = [one] * n_bodies
@@ -79,7 +86,7 @@ def _prefixes(parameters: Parameters, labels: Sequence[str]) -> dict[str, str]:
     prefixes += [""] * (len(names) - len(prefixes))
     pairs = zip(prefixes, names, strict=False)
     known = {prefix or f"{name}:": name or prefix.rstrip(":") for prefix, name in pairs if name}
-    if any(label.startswith(tuple(known)) for label in labels if known):
+    if any(owner for owner, _ in split_labels(labels, known)):
         return known
     return label_prefixes(labels)
 
@@ -94,18 +101,17 @@ def _outputs(parameters: Parameters) -> set[str]:
 
 def _subject(
     subject: str,
+    columns: Sequence[int],
     labels: Sequence[str],
-    owners: Sequence[str],
-    known: dict[str, str],
+    bare: Sequence[str],
     outputs: set[str],
     problems: list[str],
 ) -> Subject:
-    columns = tuple(column for column, owner in enumerate(owners) if owner == subject)
-    bare = [bare_label(labels[column], known) for column in columns]
-    names = make_unique(bare, problems)
+    own = [bare[column] for column in columns]
+    names = make_unique(own, problems)
     listed = {
         name
-        for name, short, column in zip(names, bare, columns, strict=True)
+        for name, short, column in zip(names, own, columns, strict=True)
         if labels[column] in outputs or short in outputs
     }
-    return Subject(subject, columns, names, frozenset(listed))
+    return Subject(subject, tuple(columns), names, frozenset(listed))

@@ -5,9 +5,10 @@ from pathlib import Path
 
 from ossature.errors import FormatError, WrongContent
 from ossature.formats.glb.schema import Gltf, Node
+from ossature.formats.text_table import unique_labels
 
 MAX_BODIES = 4096
-"""More nodes than any skeleton has; a guard, since names are compared with each other."""
+"""More nodes than any skeleton has."""
 
 
 class NodeTree:
@@ -90,17 +91,7 @@ def choose_bodies(path: Path, gltf: Gltf, tree: NodeTree) -> tuple[list[int], li
 
 def unique_node_names(nodes: Sequence[Node], chosen: Sequence[int]) -> tuple[list[str], list[str]]:
     """A name for each chosen node, and what was odd."""
-    names: list[str] = []
-    taken: set[str] = set()
-    renamed = 0
-    for index in chosen:
-        first = nodes[index].name or f"node_{index}"
-        name, count = first, 1
-        while name in taken:
-            count += 1
-            name = f"{first}_{count}"
-        renamed += name != nodes[index].name
-        taken.add(name)
-        names.append(name)
+    names, _ = unique_labels([nodes[index].name or f"node_{index}" for index in chosen])
+    renamed = sum(nodes[index].name != name for index, name in zip(chosen, names, strict=True))
     problems = [f"{renamed} nodes had no name or another's; they were given one"] if renamed else []
-    return names, problems
+    return list(names), problems
