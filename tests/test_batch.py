@@ -290,17 +290,6 @@ def test_deadly_job_is_told_from_its_neighbours() -> None:
     assert results == {"a": "A", "b": "B", "c": "C", "d": "D"}
 
 
-def test_workers_start_with_one_thread_and_leave_the_environment(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
-    before = dict(os.environ)
-    with pool(1) as workers:
-        [(_, done)] = workers.each(os.getenv, ["OPENBLAS_NUM_THREADS"])
-    assert not isinstance(done, Lost) and done.result == "1"
-    assert dict(os.environ) == before
-
-
 @pytest.mark.parametrize("n_takes", [1, 2, 31, 32, 33, 4096, 4097, 100_000])
 def test_sample_of_a_subject_is_bounded(n_takes: int) -> None:
     stride, frames = share_of(n_takes)

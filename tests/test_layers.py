@@ -10,6 +10,7 @@ import ossature
 
 LAYERS = (
     "errors",
+    "threads",
     "maths",
     "values",
     "formats",

@@ -12,6 +12,7 @@ from ossature.anatomy.steady import steadied
 from ossature.errors import BadValue, NotEnoughData
 from ossature.maths import quat, two_axes
 from ossature.maths.quat import Array
+from ossature.threads import one_thread
 from ossature.values import CompactMotion, Motion, Movement
 
 METHODS = ("joining", "pca", "em")
@@ -60,6 +61,7 @@ class MovementAxes:
         return replace(self.normalised.given, skeleton=self.compact.skeleton)
 
 
+@one_thread()
 def axes(motion: Motion, *, method: str = "joining", source: str = "orientations") -> MovementAxes:
     """Find every limb's movement axes and tell the motion by angles about them.
 

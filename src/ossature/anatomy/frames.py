@@ -24,6 +24,7 @@ from ossature.anatomy.rig import in_limb_frames
 from ossature.anatomy.straight import is_open, straightened
 from ossature.maths import chain, quat
 from ossature.maths.quat import Array
+from ossature.threads import one_thread
 from ossature.values import Frame, Motion, Skeleton
 
 UNSURE = 0.3
@@ -67,6 +68,7 @@ class Normalised:
         return in_limb_frames(self.given, self.skeleton)
 
 
+@one_thread()
 def normalise(motion: Motion) -> Normalised:
     """Find the default pose, the body's planes, and a frame for every limb.
 

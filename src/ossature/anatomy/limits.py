@@ -17,6 +17,7 @@ from ossature.anatomy.ranges import Arc, Indices, RangeOptions, find_arc, find_a
 from ossature.anatomy.sampling import default_samples, joint_rotations, resample
 from ossature.errors import BadValue, NotEnoughData
 from ossature.maths import quat, zyz
+from ossature.threads import one_thread
 from ossature.values import Bind, Cone, Evidence, Joint, Limits, Motion, Skeleton
 from ossature.values.arrays import Array, in_rows, read_only, unit_quaternions, with_columns
 from ossature.values.limits import Interval
@@ -62,6 +63,7 @@ class _Samples:
     """The same, motion by motion."""
 
 
+@one_thread()
 def limits(
     motions: Motion | Sequence[Motion],
     *,

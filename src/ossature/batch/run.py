@@ -25,6 +25,7 @@ from ossature.batch.workers import Lost, Timed, Workers, cluster, pool
 from ossature.errors import OssatureError
 from ossature.formats.passport_json import read_passport
 from ossature.pipeline.passport import MOST_FRAMES
+from ossature.threads import one_thread
 from ossature.values.passport import Origin
 
 J = TypeVar("J", bound=Job)
@@ -50,6 +51,7 @@ class Done:
         return tuple(row for row in self.rows if row.problem)
 
 
+@one_thread()
 def batch(
     folder: str | Path,
     output: str | Path,

@@ -23,6 +23,7 @@ from typing import Any, Generic, TypeVar
 
 from ossature.batch.progress import Say
 from ossature.errors import BadValue, MissingExtra, OssatureError
+from ossature.threads import one_thread
 
 J = TypeVar("J", bound=Hashable)
 T = TypeVar("T")
@@ -33,8 +34,6 @@ ANSWER_WITHIN = 10.0
 """Seconds that a scheduler may take to answer."""
 LOOK_EVERY = 5.0
 """Seconds after which it is looked again how many jobs there is room for."""
-ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-"""As many workers as cores: threads inside them would only be in each other's way."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,8 @@ class Timed(Generic[T]):
 
 def timed(work: Callable[[J], T], job: J) -> Timed[T]:
     start = time.perf_counter()
-    result = work(job)
+    with one_thread():
+        result = work(job)
     seconds = time.perf_counter() - start
     return Timed(result, seconds, time.time(), f"{socket.gethostname()}:{os.getpid()}")
 
@@ -130,8 +130,6 @@ def pool(n: int | None) -> Iterator[Workers]:
     n = n or os.cpu_count() or 1
     if n < 1:
         raise BadValue(f"workers must be 1 or more, got {n}")
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))  # processes read it when they start
     workers = Workers(
         lambda: ProcessPoolExecutor(n, get_context("spawn"), initializer=prepare_worker),
         lambda: n + 1,
@@ -140,8 +138,6 @@ def pool(n: int | None) -> Iterator[Workers]:
         yield workers
     finally:
         workers.close()
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 def prepare_worker() -> None:

@@ -6,9 +6,11 @@ from ossature.clean.filters import smooth
 from ossature.clean.gaps import fill as fill_gaps
 from ossature.clean.spikes import remove_spikes
 from ossature.clean.swaps import repair_swaps
+from ossature.threads import one_thread
 from ossature.values import Recording, Swap
 
 
+@one_thread()
 def clean(
     recording: Recording,
     *,

@@ -61,7 +61,9 @@ def ossature() -> None:
 def main() -> None:
     """Entry point: an error the user can mend is one line and exit code 1."""
     from ossature.errors import OssatureError
+    from ossature.threads import one_thread_for_this_process
 
+    one_thread_for_this_process()
     try:
         ossature(standalone_mode=True)
     except OssatureError as error:

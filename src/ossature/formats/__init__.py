@@ -36,6 +36,7 @@ from ossature.formats.skeleton_json import SKELETON_JSON
 from ossature.formats.trc import TRC
 from ossature.formats.urdf import URDF
 from ossature.formats.usd import USD
+from ossature.threads import one_thread
 from ossature.values import Bodies, CompactMotion, Motion, Recording, Skeleton, Take
 
 FORMATS: tuple[Format, ...] = (
@@ -62,6 +63,7 @@ FORMATS: tuple[Format, ...] = (
 """Every format, asked in this order; the first whose ``sniff`` says yes reads the file."""
 
 
+@one_thread()
 def read(path: str | Path) -> Take:
     """Read any supported file, recognised by its content.
 
@@ -85,6 +87,7 @@ def read(path: str | Path) -> Take:
         raise FormatError(path, str(error)) from error
 
 
+@one_thread()
 def write(
     value: Take | Recording | Bodies | Motion | Skeleton | CompactMotion,
     path: str | Path,

@@ -27,6 +27,7 @@ from ossature.joints.slips import MOST as MOST_SLIPS
 from ossature.joints.slips import Link, Step, as_event, find_slip, undo_slip
 from ossature.joints.statistics import JointStatistics
 from ossature.maths import quat
+from ossature.threads import one_thread
 from ossature.values import Bodies, Connection, Joints
 from ossature.values.arrays import Array
 
@@ -50,6 +51,7 @@ class Solution:
     root: int
 
 
+@one_thread()
 def joints(
     bodies: Bodies,
     *,

@@ -14,6 +14,7 @@ import numpy as np
 
 from ossature.live.session import LivePose, LiveSession
 from ossature.live.stream import Stream, StreamFrame
+from ossature.threads import one_thread
 from ossature.values import Skeleton
 
 Listener = Callable[[StreamFrame, LivePose], None]
@@ -50,6 +51,7 @@ class Latencies:
         return {"median": median, "99 %": most, "99.9 %": nearly_all}
 
 
+@one_thread()
 def run_live(
     stream: Stream,
     listeners: Sequence[Listener] = (),

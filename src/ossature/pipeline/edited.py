@@ -33,6 +33,7 @@ from ossature.pipeline.take import (
 )
 from ossature.pose.bounds import hold_within
 from ossature.pose.contacts import contacts_of
+from ossature.threads import one_thread
 from ossature.values import Motion, Recording, Skeleton, Take
 from ossature.values.edits import (
     Assign,
@@ -49,6 +50,7 @@ from ossature.values.edits import (
 )
 
 
+@one_thread()
 def solve_edited(
     source: str | Path | Take,
     edits: Edits,

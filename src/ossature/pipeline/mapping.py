@@ -48,6 +48,7 @@ from ossature.pose.pins import (
     with_pins,
 )
 from ossature.pose.retarget import alike, carry_poses, points_of, pose_points
+from ossature.threads import one_thread
 from ossature.values import Marker, Motion, Recording, Skeleton, Take
 from ossature.values.arrays import Array
 
@@ -93,6 +94,7 @@ class MapOptions:
             checked_height(self.height)
 
 
+@one_thread()
 def map_to(
     source: str | Path | Take,
     skeleton: str | Path | Take | Skeleton,

@@ -31,6 +31,7 @@ from ossature.pose.contacts import Contact, contacts_of
 from ossature.pose.frames import PoseOptions
 from ossature.pose.solve import rms_of_seen, rms_per_marker
 from ossature.pose.solve import solve as solve_pose
+from ossature.threads import one_thread
 from ossature.values import Event, Motion, Recording, Skeleton, Swap, Take
 from ossature.values.passport import Passport
 
@@ -152,6 +153,7 @@ class Stopwatch:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
 
+@one_thread()
 def solve(
     *sources: str | Path | Take,
     static: Sequence[str | Path | Take] = (),

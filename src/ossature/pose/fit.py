@@ -18,6 +18,7 @@ from ossature.pose.joint_trees import (
     tree_of_table,
 )
 from ossature.pose.rectify import rectify
+from ossature.threads import one_thread
 from ossature.values import Body, Joint, Marker, Motion, Recording, Skeleton
 
 
@@ -81,6 +82,7 @@ class FitResult:
         )
 
 
+@one_thread()
 def fit(
     source: Recording | Motion,
     tree: Skeleton | JointTree | Table | None = None,

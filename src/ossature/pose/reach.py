@@ -17,6 +17,7 @@ from ossature.pose.bounds import Bounds, hold_within, make_bounds
 from ossature.pose.frames import PoseOptions, run
 from ossature.pose.start import on_joints
 from ossature.pose.tree import Indices, Rig, build_tree
+from ossature.threads import one_thread
 from ossature.values import Motion, Skeleton
 from ossature.values.arrays import Array
 
@@ -42,6 +43,7 @@ class ReachResult:
     """(n_frames,) a Status each."""
 
 
+@one_thread()
 def reach(
     skeleton: Skeleton,
     targets: Mapping[str, ArrayLike],

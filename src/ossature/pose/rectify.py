@@ -15,6 +15,7 @@ from ossature.errors import BadValue, NotEnoughData, ShapeError
 from ossature.maths import quat
 from ossature.maths.quat import Array
 from ossature.pose.least_turn import Chain, reach
+from ossature.threads import one_thread
 from ossature.values import Motion, Skeleton
 
 MISSED = 1e-9
@@ -46,6 +47,7 @@ class RectifyResult:
         return f"joints turned by up to {most:.1f}°; targets missed in {n_missed} frames"
 
 
+@one_thread()
 def rectify(
     motion: Motion, targets: Mapping[str, ArrayLike], *, spread: float = 1.0
 ) -> RectifyResult:
