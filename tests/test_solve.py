@@ -13,7 +13,7 @@ from ossature.cli import ossature
 from ossature.errors import BadValue, NotEnoughData, UnknownName
 from ossature.formats import read, write
 from ossature.maths import quat
-from ossature.values import Recording, Take
+from ossature.values import Recording, Source, Take
 
 
 @pytest.fixture(scope="module")
@@ -368,3 +368,19 @@ def test_a_marker_left_out_is_foretold():
         place = joints[:, index] + quat.rotate(rotations[:, index], marker.position)
         apart.append(np.linalg.norm(place - recording.positions[:, recording.index(name)], axis=-1))
     assert np.median(apart) < 0.015
+
+
+def test_a_static_take_shapes_the_skeleton_or_is_named(performance, solved):
+    """Whoever it is named after: there is only one to be it."""
+    recording = replace(performance.recording, subject="Ann")
+    first, rest = (
+        Take(recordings=(replace(recording, positions=recording.positions[rows], residuals=None),))
+        for rows in (slice(None, 400), slice(400, None))
+    )
+    still = Take(recordings=(replace(rest.recordings[0], subject="", source=Source("still.c3d")),))
+    [alone], [helped] = pipeline.solve(first), pipeline.solve(first, static=[still])
+    assert np.abs(helped.skeleton.offsets - alone.skeleton.offsets).max() > 1e-4
+    assert not any("still.c3d" in warning for warning in helped.warnings)
+    known = pipeline.SolveOptions(skeleton=solved.skeleton)
+    [given] = pipeline.solve(first, static=[still], options=known)
+    assert "still.c3d was not used: with --skeleton none calibrates" in given.warnings

@@ -24,9 +24,9 @@ from ossature.calibrate.size import check_size
 from ossature.calibrate.upright import upright
 from ossature.clean import find_swaps, remove_spikes, repair_swaps
 from ossature.errors import NotEnoughData, UnknownName, counted
-from ossature.formats import read
 from ossature.maths.quat import Array
 from ossature.pipeline.against import Findings, hold_against
+from ossature.pipeline.subjects import Subject, file_of, subjects_of
 from ossature.pose.contacts import Contact, contacts_of
 from ossature.pose.frames import PoseOptions
 from ossature.pose.solve import rms_of_seen, rms_per_marker
@@ -176,56 +176,44 @@ def solve(
     watch = Stopwatch(progress)
     given = all(isinstance(source, Take) for source in (*sources, *static))
     with watch.stage("read", "" if given else "reading"):
-        takes, stills = _by_subject(sources), _by_subject(static)
-    if subject is not None:
-        if subject not in takes:
-            raise UnknownName("subject", subject, [name for name in takes if name])
-        takes = {subject: takes[subject]}
+        subjects = subjects_of(sources, static, subject)
     solved = []
-    for name, takes_of_one in takes.items():
-        recordings, paths = zip(*takes_of_one, strict=True)
-        helpers = [still for still, _ in stills.get(name) or stills.get("") or []]
-        own = _solve_subject(name, recordings, helpers, options or SolveOptions(), watch)
-        solved += [replace(one, path=path) for one, path in zip(own, paths, strict=True)]
+    for name, one in subjects.items():
+        own = _solve_subject(name, one, options or SolveOptions(), watch)
+        solved += [replace(each, path=path) for each, path in zip(own, one.paths, strict=True)]
     return tuple(solved)
 
 
-def _by_subject(
-    sources: Sequence[str | Path | Take],
-) -> dict[str, list[tuple[Recording, Path | None]]]:
-    """Every subject's recordings and the files they were read from."""
-    takes = [source if isinstance(source, Take) else read(source) for source in sources]
-    paths = [None if isinstance(source, Take) else Path(source) for source in sources]
-    subjects: dict[str, list[tuple[Recording, Path | None]]] = {}
-    for take, path in zip(takes, paths, strict=True):
-        for recording in take.recordings:
-            subjects.setdefault(recording.subject, []).append((recording.markers(), path))
-    if takes and not subjects:
-        held = " and ".join(dict.fromkeys(kind for take in takes for kind in take.kinds))
-        goes = "; a motion goes to: ossature fit, limits, axes or map" if "motion" in held else ""
-        goes = "; bodies go to: ossature joints" if "bodies" in held else goes
-        raise NotEnoughData(f"there are no markers to solve, only {held or 'nothing'}{goes}")
-    return subjects
-
-
 def _solve_subject(
-    name: str,
-    takes: Sequence[Recording],
-    stills: Sequence[Recording],
-    options: SolveOptions,
-    watch: Stopwatch,
+    name: str, subject: Subject, options: SolveOptions, watch: Stopwatch
 ) -> list[Solved]:
-    everything: Sequence[Recording] = [*takes, *stills]
+    everything: Sequence[Recording] = [*subject.takes, *subject.stills]
+    n_takes = len(subject.takes)
     _check_solvable(everything)
     chosen = set_of(everything, options)
     with watch.stage("clean", "looking for swapped labels and spikes" if options.clean else ""):
         everything, swaps = zip(*(prepared(t, chosen, options) for t in everything), strict=True)
     with watch.stage("calibrate", _calibrating(name or "the subject", options)):
-        plans = _plans(name, everything, len(takes), chosen, options)
+        plans = _plans(name, everything, n_takes, chosen, options)
     set_name = chosen[0].name if chosen else ""
+    solved = []
+    for take, plan, found in zip(everything[:n_takes], plans, swaps, strict=False):
+        notes = (*subject.notes, *_no_help(everything[n_takes:], plan, options))
+        told = replace(plan, warnings=(*notes, *plan.warnings))
+        solved.append(_solve_take(take, told, found, set_name, watch, options))
+    return solved
+
+
+def _no_help(stills: Sequence[Recording], plan: "_Plan", options: SolveOptions) -> list[str]:
+    """A word about each standing trial that had no say in the skeleton."""
+    if options.skeleton is not None or options.passport is not None:
+        given = "--skeleton" if options.skeleton is not None else "--passport"
+        return [f"{file_of(still)} was not used: with {given} none calibrates" for still in stills]
+    worn = [[name in plan.skeleton.marker_names for name in still.names] for still in stills]
     return [
-        _solve_take(take, plan, found, set_name, watch, options)
-        for take, plan, found in zip(everything[: len(takes)], plans, swaps, strict=False)
+        f"{file_of(still)} was not used: none of its markers is on the rig"
+        for still, on_rig in zip(stills, worn, strict=True)
+        if not still.measured[:, on_rig].any()
     ]
 
 
