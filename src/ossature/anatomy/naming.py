@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 
 from ossature.errors import BadValue, NotEnoughData, UnknownName
 from ossature.values import Skeleton
@@ -23,9 +24,18 @@ MIDDLE = {
     "chest": ("chest", "thorax", "upperchest", "torso"),
     "pelvis": ("pelvis", "hips", "hip", "root"),
 }
+NUMBERED = {
+    "leg": ("thigh", "shin", "foot", "toes"),
+    "arm": ("upper_arm", "forearm", "hand"),
+    "neck": ("neck", "head"),
+}
+"""What bodies are that hang on each other and are all called by one word, as ``leg_1``, ``leg_2``,
+where no other body is called by a better one."""
 SIDES = {"left": "left", "l": "left", "right": "right", "r": "right"}
 NEEDED = ("left_thigh", "right_thigh", "left_shin", "right_shin")
 """Without these parts there is no telling how the character stands."""
+IDLE = ("bip", "jnt", "joint", "def", "bone", "skeleton")
+"""Words that say nothing."""
 SHOWN = 32
 """Bodies that are named to a user who has to say which is which."""
 
@@ -58,11 +68,16 @@ def parts_found(skeleton: Skeleton, given: Mapping[str, str] | None = None) -> d
     """The same for any creature: as many parts as there are, none perhaps."""
     parts = _checked(skeleton, given or {})
     spoken = {name: _side_and_word(name) for name in skeleton.names}
+    for word, limbs in NUMBERED.items():
+        for side in ("left", "right", ""):
+            _name_numbered(parts, skeleton, side, word, limbs, spoken)
     for side in ("left", "right"):
         for part, words in PARTS.items():
             _name_one(parts, f"{side}_{part}", side, words, spoken)
     for part, words in MIDDLE.items():
-        _name_one(parts, part, "", words, spoken)
+        several = sum(said[1] in words for said in spoken.values()) > 1
+        if part != "chest" or not several:  # of several the one that arms hang on
+            _name_one(parts, part, "", words, spoken)
     _name_trunk(skeleton, parts)
     return parts
 
@@ -88,6 +103,27 @@ def _checked(skeleton: Skeleton, given: Mapping[str, str]) -> dict[str, str]:
     if len(set(given.values())) < len(given):
         raise BadValue("the mapping names one body for several parts; give each part its own")
     return dict(given)
+
+
+def _name_numbered(
+    parts: dict[str, str],
+    skeleton: Skeleton,
+    side: str,
+    word: str,
+    limbs: tuple[str, ...],
+    spoken: Mapping[str, tuple[str, str]],
+) -> None:
+    chain = [name for name, said in spoken.items() if said == (side, word)]
+    hung = pairwise(chain)
+    if len(chain) < 2 or any(skeleton.body(below).parent != above for above, below in hung):
+        return
+    own = [limb if not side else f"{side}_{limb}" for limb in limbs]
+    words = [PARTS.get(limb) or MIDDLE[limb] for limb in limbs[: len(chain)]]
+    better = {(side, each) for limb in words for each in limb if each != word}
+    if not better & set(spoken.values()):
+        for part, name in zip(own, chain, strict=False):
+            if name not in parts.values():
+                parts.setdefault(part, name)
 
 
 def _name_one(
@@ -133,15 +169,15 @@ def plain_name(name: str) -> str:
 
 
 def _own_name(name: str) -> str:
-    """Without the name of the file or character before it."""
-    return name.rsplit(":", 1)[-1]
+    """Without the name of the file or character before it; some programs drop Mixamo's colon."""
+    return re.sub(r"^mixamorig\d*(?=[A-Z])", "", name.rsplit(":", 1)[-1])
 
 
 def _side_and_word(name: str) -> tuple[str, str]:
     """``mixamorig:LeftUpLeg``, ``upperleg.L``, ``Bip01 L Thigh``, ``lfemur`` → side and word."""
     own = _own_name(name)
     words = [w.lower() for w in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", own)]
-    words = [word for word in words if word not in ("bip", "jnt", "joint", "def", "bone")]
+    words = [word for word in words if word not in IDLE]
     sides = [SIDES[word] for word in words if word in SIDES]
     if sides:
         return sides[0], "".join(word for word in words if word not in SIDES)

@@ -31,6 +31,8 @@ NEXT = {
 }
 """The part that continues a bone."""
 TRUNK = ("pelvis", "spine", "chest")
+LEVEL_PARTS = ("neck", "head")
+"""Level at rest on anybody, wherever joints and ends of their bones were put."""
 STRETCH = (0.4, 2.5)
 """Least and most that a part is stretched along its bone."""
 SIZES = (0.05, 20.0)
@@ -41,6 +43,8 @@ BESIDE = 0.12
 """Share of a bone's length within which a marker at its far end pulls the next bone too."""
 PLACE_SIGMA, FIT_SIGMA = 0.03, 0.005
 """Metres. How far a marker's place may be from the guess, and how well poses tell it."""
+SHORTEST = 0.01
+"""Share of both legs' length that a bone has at least."""
 LEVEL = 0.5
 """Share of a foot's length that lies along the ground where the figure stands on its soles."""
 BENDING = {"shin": "thigh", "forearm": "upper_arm"}
@@ -147,21 +151,19 @@ class Figure:
         return 0.5 * (self.joint(pair[0]) + self.joint(pair[1]))
 
     def end(self, part: str) -> Array | None:
-        """Where the part's bone ends: at the next joint, or at the tip of the last bone."""
+        """Where the part's bone ends: at the next joint, or at the tip of the last bone, whose
+        joint is as far as is known where it has none. None where the bone has no length."""
         side, _, limb = part.partition("_")
         following = f"{side}_{NEXT.get(limb, '')}"
         if following in self.parts and limb != "foot":
             return self.joint(following)
         body = self.skeleton.body(self.parts.get(following, self.parts[part]))
-        while body.tip is None:
-            below = self.skeleton.children(body.name)
-            if not below:
-                return None
+        while body.tip is None and (below := self.skeleton.children(body.name)):
             body = self.skeleton.body(below[0])
-        index = self.skeleton.index(body.name)
-        return self.joints[index] + quat.rotate(
-            self.rotations[index], body.tip - body.joint.in_body
-        )
+        index, end = self.skeleton.index(body.name), self.joints[self.skeleton.index(body.name)]
+        if body.tip is not None:
+            end = end + quat.rotate(self.rotations[index], body.tip - body.joint.in_body)
+        return end if np.linalg.norm(end - self.joint(part)) > SHORTEST * self.size() else None
 
     def axes(self) -> Array:
         """(3, 3) columns: forward, left and up."""
@@ -298,7 +300,7 @@ def lay_part(performer: Figure, character: Figure, part: str, size: float) -> La
     (start, end), (aim, stop) = _bone(performer, part), _bone(character, part)
     turn = quat.from_matrix(character.axes() @ performer.axes().T)
     upright = Laying(start, aim, turn, character.axes()[:, 2], size, size, 1.0)
-    if end is None or stop is None:
+    if end is None or stop is None or part in LEVEL_PARTS:
         return upright
     bone, target = quat.rotate(turn, end - start), stop - aim
     lengths = float(np.linalg.norm(bone)), float(np.linalg.norm(target))

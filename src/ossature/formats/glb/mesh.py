@@ -8,8 +8,8 @@ import numpy as np
 
 from ossature.errors import FormatError, WrongContent
 from ossature.formats.axes import to_z_up, turn_points
-from ossature.formats.glb.read import our_extras, rest_of
-from ossature.formats.glb.schema import File, TakeExtras
+from ossature.formats.glb.bind import bind_pose, node_worlds
+from ossature.formats.glb.schema import File, our_extras
 from ossature.formats.glb.tree import NodeTree, choose_bodies, unique_node_names
 from ossature.formats.obj import Triangles
 from ossature.formats.skeleton_json import BodyRecord, to_body
@@ -19,8 +19,10 @@ from ossature.values import Body, Joint, Skeleton, SkinnedMesh
 
 TRIANGLE_LIST = 4
 MAX_VERTICES = 5_000_000
-LEAST_TURN = 1e-12
-"""Volume of a matrix's turning part below which it is none."""
+MOSTLY = 0.5
+"""Weight above which a vertex is a body's own."""
+END = 0.9
+"""Share of the way to the farthest vertex from which on flesh is a bone's end."""
 
 
 class Skinned(NamedTuple):
@@ -36,7 +38,7 @@ def read_glb_mesh(path: Path) -> Triangles | Skinned:
     tree = NodeTree(path, file.gltf.nodes)
     if file.gltf.skins:
         return _skinned(file, tree)
-    worlds = _worlds(file, tree)
+    worlds = node_worlds(file, tree, tree.order)
     meshes = []
     for index, node in enumerate(file.gltf.nodes):
         if node.mesh is not None:
@@ -52,6 +54,23 @@ def read_glb_mesh(path: Path) -> Triangles | Skinned:
 def _skinned(file: File, tree: NodeTree) -> Skinned:
     """What the first skin carries, in the pose of its inverse bind matrices."""
     chosen, _ = choose_bodies(file.path, file.gltf, tree)
+    vertices, faces, carriers, weights = _worn(file, chosen)
+    rests, to_world = bind_pose(file, tree, chosen)
+    skeleton = _skeleton(file, tree, chosen, rests)
+    mesh = SkinnedMesh(
+        vertices @ to_world[:3, :3].T + to_world[:3, 3],
+        faces,
+        carriers,
+        weights,
+        quat.from_matrix(rests[:, :3, :3]),
+        rests[:, :3, 3],
+    )
+    return Skinned(skeleton, mesh)
+
+
+def _worn(file: File, chosen: list[int]) -> tuple[Array, np.ndarray, np.ndarray, Array]:
+    """Vertices and faces of all that wears the first skin, and the bodies (n_vertices, 4) that
+    carry them with their weights."""
     place = {node: index for index, node in enumerate(chosen)}
     columns = np.array([place[joint] for joint in file.gltf.skins[0].joints])
     meshes, carriers, weights = [], [], []
@@ -68,19 +87,25 @@ def _skinned(file: File, tree: NodeTree) -> Skinned:
             weights.append(shares)
     if not meshes:
         raise WrongContent(file.path, "holds a skin, but no mesh that wears it")
-    vertices, faces = _joined(meshes)
-    rests, to_world = _rests(file, tree, chosen)
+    return *_joined(meshes), np.concatenate(carriers), np.concatenate(weights)
+
+
+def fleshed_tips(file: File, chosen: list[int], rests: Array, to_world: Array) -> dict[int, Array]:
+    """Body → (3,) the far end of the flesh on it, from its joint in its frame; ``rests`` and
+    ``to_world`` are of ``bind_pose``. None where the mesh cannot be read: bones do without."""
+    try:
+        vertices, _, carriers, weights = _worn(file, chosen)
+    except FormatError:
+        return {}
     vertices = vertices @ to_world[:3, :3].T + to_world[:3, 3]
-    skeleton = _skeleton(file, tree, chosen, rests)
-    mesh = SkinnedMesh(
-        vertices,
-        faces,
-        np.concatenate(carriers),
-        np.concatenate(weights),
-        quat.from_matrix(rests[:, :3, :3]),
-        rests[:, :3, 3],
-    )
-    return Skinned(skeleton, mesh)
+    tips = {}
+    for body, rest in enumerate(rests):
+        own = vertices[np.sum(weights * (carriers == body), axis=1) > MOSTLY]
+        arms = (own - rest[:3, 3]) @ rest[:3, :3]
+        reach = np.linalg.norm(arms, axis=-1)
+        if len(arms):
+            tips[body] = arms[reach >= END * reach.max()].mean(axis=0)
+    return tips
 
 
 def _primitives(file: File, index: int) -> list[tuple[Array, np.ndarray, dict[str, Any]]]:
@@ -90,7 +115,8 @@ def _primitives(file: File, index: int) -> list[tuple[Array, np.ndarray, dict[st
     if index >= len(file.gltf.meshes):
         raise FormatError(file.path, "is not there", place)
     mesh = file.gltf.meshes[index]
-    for primitive in mesh.get("primitives", ()) if isinstance(mesh, dict) else ():
+    primitives = mesh.get("primitives") if isinstance(mesh, dict) else None
+    for primitive in primitives if isinstance(primitives, list) else ():
         attributes = primitive.get("attributes") if isinstance(primitive, dict) else None
         if not isinstance(attributes, dict) or not isinstance(attributes.get("POSITION"), int):
             raise FormatError(file.path, "has a primitive without places", place)
@@ -124,50 +150,6 @@ def _joined(meshes: list[tuple[Array, np.ndarray]]) -> tuple[Array, np.ndarray]:
     starts = np.cumsum([0, *(len(vertices) for vertices, _ in meshes)])
     faces = [corners + start for (_, corners), start in zip(meshes, starts[:-1], strict=True)]
     return np.concatenate([vertices for vertices, _ in meshes]), np.concatenate(faces)
-
-
-def _worlds(file: File, tree: NodeTree) -> dict[int, Array]:
-    """Node → (4, 4) its place in the file's world where nothing is animated."""
-    worlds: dict[int, Array] = {}
-    for index in tree.order:
-        q, p, s = rest_of(file.path, file.gltf.nodes[index], f"$.nodes[{index}]")
-        local = np.eye(4)
-        local[:3, :3], local[:3, 3] = quat.to_matrix(q) * s, p
-        above = worlds.get(tree.parents[index])
-        worlds[index] = local if above is None else above @ local
-    return worlds
-
-
-def _rests(file: File, tree: NodeTree, chosen: list[int]) -> tuple[Array, Array]:
-    """(n_bodies, 4, 4) the bodies as the skin was put on them, and the way (4, 4) to our world
-    from the mesh's, which may lie on its side or be in centimetres."""
-    skin, worlds = file.gltf.skins[0], _worlds(file, tree)
-    binds: dict[int, Array] = {}
-    if skin.inverse_bind_matrices is not None:
-        matrices = file.array(skin.inverse_bind_matrices, "MAT4").reshape(-1, 4, 4)
-        for joint, matrix in zip(skin.joints, np.swapaxes(matrices, 1, 2), strict=False):
-            if abs(np.linalg.det(matrix[:3, :3])) < LEAST_TURN:
-                raise FormatError(file.path, "has an inverse bind matrix without an inverse")
-            binds[joint] = np.linalg.inv(matrix)
-    to_world = np.eye(4)
-    # our own meshes are z up in our world, whatever the frame of their root
-    if our_extras(file.gltf.asset.extras, TakeExtras) is None:
-        first = chosen[0]
-        to_world[:3, :3] = np.rint(quat.to_matrix(to_z_up("y")))
-        if first in binds:
-            to_world = to_world @ worlds[first] @ np.linalg.inv(binds[first])
-    rests: dict[int, Array] = {}
-    for node in chosen:
-        parent = tree.parents[node]
-        if node in binds:
-            rests[node] = to_world @ binds[node]
-        elif parent in rests:
-            rests[node] = rests[parent] @ np.linalg.inv(worlds[parent]) @ worlds[node]
-        else:
-            rests[node] = to_world @ worlds[node]
-    stacked = np.stack([rests[node] for node in chosen])
-    stacked[:, :3, :3] /= np.cbrt(np.abs(np.linalg.det(stacked[:, :3, :3])))[:, None, None]
-    return stacked, to_world
 
 
 def _skeleton(file: File, tree: NodeTree, chosen: list[int], rests: Array) -> Skeleton:

@@ -2,15 +2,16 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
 from ossature.errors import BadValue, FormatError
 from ossature.formats.axes import to_z_up, turn_points, turn_rotations
+from ossature.formats.glb.bind import FARTHEST, bind_pose, rest_of
 from ossature.formats.glb.curves import LONE_RATE, Clock, Curve, find_clock, read_curves, sample
-from ossature.formats.glb.schema import File, Node, TakeExtras
+from ossature.formats.glb.mesh import fleshed_tips
+from ossature.formats.glb.schema import File, TakeExtras, our_extras
 from ossature.formats.glb.tree import NodeTree, choose_bodies, unique_node_names
 from ossature.formats.skeleton_json import BodyRecord, to_body, to_skeleton
 from ossature.maths import quat
@@ -18,10 +19,6 @@ from ossature.maths.chain import forward_kinematics
 from ossature.maths.quat import Array
 from ossature.values import Body, Joint, Motion, Skeleton, Source, Take
 
-T = TypeVar("T")
-
-FARTHEST = 1e9
-"""Larger lengths are no lengths, metres."""
 LEAST_SCALE, MOST_SCALE = 1e-6, 1e6
 SAME = 1e-6
 """Offsets that differ less are the same, metres: float32 leaves that much."""
@@ -38,13 +35,15 @@ class Pose(NamedTuple):
     """(n_frames, n_nodes, 3) metres, scales of the nodes above applied."""
     rest: Array
     """(n_nodes, 3) the same where no animation drives them."""
+    scales: Array
+    """(n_nodes,) by which they scale what is below them."""
 
 
 def read_glb(path: Path) -> Take:
     file = File(path)
     tree = NodeTree(path, file.gltf.nodes)
     chosen, problems = choose_bodies(path, file.gltf, tree)
-    used = _with_ancestors(tree, chosen)
+    used = tree.with_ancestors(chosen)
     extras = our_extras(file.gltf.asset.extras, TakeExtras)
     curves, clock = _curves(file, set(used), extras)
     if len(file.gltf.animations) > 1:
@@ -55,7 +54,11 @@ def read_glb(path: Path) -> Take:
     pose = _pose(file, tree, used, curves, np.zeros(1) if clock is None else clock.times)
     pose, parents = _bodies_only(tree, used, chosen, pose)
     names, odd = unique_node_names(file.gltf.nodes, chosen)
-    skeleton, more = _skeleton(file, chosen, names, parents, pose, extras)
+    bound = bind_pose(file, tree, chosen)
+    stance = _stance(bound[0], parents)
+    skeleton, more = _skeleton(file, chosen, names, parents, pose, stance, extras)
+    if extras is None:
+        skeleton = _with_tips(skeleton, _tips(file, chosen, pose, bound))
     problems = [*problems, *odd, *more, *(clock.problems if clock else ())]
     return _take(file, skeleton, pose, clock, extras, tuple(problems))
 
@@ -71,7 +74,7 @@ def _take(
     """A motion; a skeleton alone where nothing moves or is turned."""
     about = extras.motion if extras else None
     if clock is None and about is not None:  # one of ours, of no frames
-        pose = Pose(pose.rotations[:0], pose.places[:0], pose.rest)
+        pose = pose._replace(rotations=pose.rotations[:0], places=pose.places[:0])
         clock = Clock(np.zeros(0), about.rate, ())
     if clock is None:
         if max(np.abs(pose.rotations[..., 1:]).max(), np.abs(pose.places[0, 0]).max()) < SAME:
@@ -105,15 +108,6 @@ def _source(file: File, clock: Clock, problems: tuple[str, ...]) -> Source:
         first_frame=round(float(clock.times[0]) * clock.rate) if len(clock.times) else 0,
         problems=problems,
     )
-
-
-def _with_ancestors(tree: NodeTree, chosen: list[int]) -> list[int]:
-    """The chosen nodes and all above them, parents first."""
-    used = set(chosen)
-    for index in reversed(tree.order):
-        if index in used and tree.parents[index] >= 0:
-            used.add(tree.parents[index])
-    return [index for index in tree.order if index in used]
 
 
 def _curves(
@@ -156,26 +150,7 @@ def _pose(
             raise FormatError(file.path, "is scaled or moved out of all measure", place)
     if not np.isfinite(rotations).all():
         raise FormatError(file.path, "a rotation is all zeros and names no turn")
-    return Pose(rotations, places, rest)
-
-
-def rest_of(path: Path, node: Node, place: str) -> tuple[Array, Array, Array]:
-    """Rotation w x y z, place and scale of a node that nothing drives."""
-    if node.matrix is None:
-        x, y, z, w = node.rotation or (0.0, 0.0, 0.0, 1.0)
-        q = np.array([w, x, y, z])
-        if not 1e-6 < np.abs(q).max() < 1e6:
-            raise FormatError(path, f"is no rotation: {node.rotation}", f"{place}.rotation")
-        p, s = node.translation or (0.0, 0.0, 0.0), node.scale or (1.0, 1.0, 1.0)
-        return quat.normalise(q), np.array(p), np.array(s)
-    matrix = np.array(node.matrix).reshape(4, 4).T
-    if np.abs(matrix).max() > FARTHEST:
-        raise FormatError(path, "is moved out of all measure", f"{place}.matrix")
-    scale = np.linalg.norm(matrix[:3, :3], axis=0)
-    turn = matrix[:3, :3] / np.where(scale > 0.0, scale, 1.0)
-    if not np.allclose(turn.T @ turn, np.eye(3), atol=1e-3) or np.linalg.det(turn) < 0.0:
-        raise FormatError(path, "shears, mirrors or flattens; bones are rigid", f"{place}.matrix")
-    return quat.from_matrix(turn), matrix[:3, 3], scale
+    return Pose(rotations, places, rest, np.array([scales[index] for index in used]))
 
 
 def _uniform(path: Path, scale: Array, place: str) -> float:
@@ -214,7 +189,7 @@ def _bodies_only(
     up = to_z_up("y")
     rotations[:, roots] = turn_rotations(q[:, ends], up)
     places[:, roots] = turn_points(p[:, ends], up)
-    return Pose(rotations, places, pose.rest[columns]), parents
+    return Pose(rotations, places, pose.rest[columns], pose.scales[columns]), parents
 
 
 def _skeleton(
@@ -223,6 +198,7 @@ def _skeleton(
     names: list[str],
     parents: list[int],
     pose: Pose,
+    stance: Array,
     extras: TakeExtras | None,
 ) -> tuple[Skeleton, list[str]]:
     """Bodies from the nodes, with what our own files say beyond glTF."""
@@ -234,7 +210,7 @@ def _skeleton(
         plain = Body(
             name,
             None if parent < 0 else names[parent],
-            Joint("free" if parent < 0 else "ball", in_parent),
+            Joint("free" if parent < 0 else "ball", in_parent, rest=stance[index]),
         )
         record = our_extras(file.gltf.nodes[node].extras, BodyRecord)
         told = None if record is None else _told(record, plain)
@@ -244,6 +220,37 @@ def _skeleton(
     if extras is None:
         return Skeleton(tuple(bodies)), problems
     return replace(to_skeleton(extras.skeleton), bodies=tuple(bodies)), problems
+
+
+def _stance(rests: Array, parents: list[int]) -> Array:
+    """(n_bodies, 4) local rotations of bodies that stand as (n_bodies, 4, 4) in our world."""
+    turns = quat.from_matrix(rests[:, :3, :3])
+    above = [quat.identity() if parent < 0 else turns[parent] for parent in parents]
+    return quat.between(np.stack(above), turns)
+
+
+def _tips(
+    file: File, chosen: list[int], pose: Pose, bound: tuple[Array, Array]
+) -> dict[int, Array]:
+    """Body → (3,) where its bone ends: at a node below it that is no body, or with its flesh."""
+    tips = fleshed_tips(file, chosen, *bound) if file.gltf.skins else {}
+    for index, node in enumerate(chosen):
+        for child in file.gltf.nodes[node].children:
+            if file.gltf.nodes[child].mesh is None:
+                _, place, _ = rest_of(file.path, file.gltf.nodes[child], f"$.nodes[{child}]")
+                if SAME < pose.scales[index] * np.abs(place).max() < FARTHEST:
+                    tips[index] = pose.scales[index] * place
+    return tips
+
+
+def _with_tips(skeleton: Skeleton, tips: dict[int, Array]) -> Skeleton:
+    """Ends for the bones that have no child."""
+    bodies = [
+        body if index in skeleton.parents or index not in tips or body.tip is not None
+        else replace(body, tip=body.joint.in_body + tips[index])
+        for index, body in enumerate(skeleton.bodies)
+    ]  # fmt: skip
+    return replace(skeleton, bodies=tuple(bodies))
 
 
 def _told(record: BodyRecord, plain: Body) -> Body | None:
@@ -261,14 +268,3 @@ def _offset(pose: Pose, index: int) -> Array:
     places, rest = pose.places[:, index], pose.rest[index]
     stays = len(places) > 0 and np.ptp(places, axis=0).max() < SAME
     return places[0] if stays and np.abs(places[0] - rest).max() > SAME else rest
-
-
-def our_extras(extras: Any, kind: type[T]) -> T | None:
-    """What ossature wrote into ``extras``; None where somebody else did."""
-    ours = extras.get("ossature") if isinstance(extras, dict) else None
-    if ours is None:
-        return None
-    try:
-        return msgspec.convert(ours, kind)
-    except (msgspec.ValidationError, RecursionError):
-        return None

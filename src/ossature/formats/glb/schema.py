@@ -4,7 +4,7 @@ import base64
 import binascii
 import struct
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 import numpy as np
@@ -14,6 +14,8 @@ from ossature.formats.json_text import decode
 from ossature.formats.skeleton_json import SkeletonRecord
 from ossature.maths.quat import Array
 from ossature.values import Mark
+
+T = TypeVar("T")
 
 MAGIC = b"glTF"
 JSON_CHUNK, BIN_CHUNK = 0x4E4F534A, 0x004E4942
@@ -261,3 +263,14 @@ def _chunks(path: Path, data: bytes) -> tuple[bytes, bytes]:
     if JSON_CHUNK not in found:
         raise FormatError(path, "has no JSON chunk", "byte 12")
     return found[JSON_CHUNK], found.get(BIN_CHUNK, b"")
+
+
+def our_extras(extras: Any, kind: type[T]) -> T | None:
+    """What ossature wrote into ``extras``; None where somebody else did."""
+    ours = extras.get("ossature") if isinstance(extras, dict) else None
+    if ours is None:
+        return None
+    try:
+        return msgspec.convert(ours, kind)
+    except (msgspec.ValidationError, RecursionError):
+        return None

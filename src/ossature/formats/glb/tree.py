@@ -42,6 +42,14 @@ class NodeTree:
                 below.add(self.parents[index])
         return chosen | (above & below)
 
+    def with_ancestors(self, chosen: Iterable[int]) -> list[int]:
+        """The chosen nodes and all above them, parents first."""
+        used = set(chosen)
+        for index in reversed(self.order):
+            if index in used and self.parents[index] >= 0:
+                used.add(self.parents[index])
+        return [index for index in self.order if index in used]
+
     def under(self, chosen: Iterable[int]) -> set[int]:
         """The chosen nodes and all their descendants."""
         found = set(chosen)
