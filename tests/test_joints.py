@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import ossature as oss
+import scenes
 from conftest import assert_close, real
 from ossature import synth
 from ossature.errors import BadValue, NotEnoughData, UnknownName
@@ -16,6 +17,7 @@ from ossature.joints.scale import scale_factor
 from ossature.joints.statistics import JointStatistics
 from ossature.joints.table import limb_table
 from ossature.maths import quat
+from ossature.synth.curves import waves
 from ossature.values import Bodies, Slip
 
 QUIET = {"noise": 0.001, "orientation_noise": 0.005}
@@ -275,6 +277,52 @@ def test_a_loose_pelvis_leaves_no_doubt_when_the_hips_turn():
     found = {frozenset((names[a], names[b])) for a, b, _ in solution.order}
     assert found == edges(performer)
     assert solution.tree.margins.min() > CLEAR
+
+
+def joined(found) -> set[frozenset[str]]:
+    """The pairs of bodies that share a joint, by kind and not merely by the tree."""
+    return {frozenset((k.parent, k.child)) for k in found.connections if k.kind != "free"}
+
+
+@pytest.mark.parametrize("soft_tissue", [0.0, 0.01])
+def test_a_racket_in_the_hand_hangs_there(soft_tissue):
+    bodies, pairs = scenes.person(1, soft_tissue=soft_tissue)
+    found = joints(scenes.with_racket(bodies, 1))
+    assert joined(found) == pairs | {frozenset(("right_hand", "racket"))}
+    assert found.loops == ()
+
+
+@pytest.mark.parametrize("soft_tissue", [0.0, 0.01])
+def test_a_racket_taken_up_for_a_while_leaves_the_person_as_it_was(soft_tissue):
+    bodies, pairs = scenes.person(1, soft_tissue=soft_tissue)
+    found = joints(scenes.with_racket(bodies, 1, scenes.HELD))
+    assert joined(found) == pairs
+    assert found.loops == ()
+    (event,) = found.events
+    assert set(event.bodies) == {"right_hand", "racket"}
+    # it takes a quarter of a second to reach the hand, and blocks of half a second are grown
+    assert np.abs(np.subtract(event.frames, scenes.HELD)).max() <= 15
+
+
+@pytest.mark.parametrize("soft_tissue", [0.0, 0.01])
+def test_two_people_have_a_tree_each(soft_tissue):
+    """What holds the two trees together is called free, and puts no joint in doubt."""
+    bodies, pairs = scenes.two_people(1, soft_tissue)
+    found = joints(bodies)
+    assert joined(found) == pairs
+    assert found.loops == () and found.events == ()
+    (between,) = [k for k in found.connections if k.kind == "free"]
+    assert not between.ambiguous
+
+
+def test_bodies_that_all_go_their_own_ways_share_no_joint():
+    times = np.arange(600) / 60
+    rng = np.random.default_rng(3)
+    places = np.stack([waves(rng, times, 3, 0.1, 0.5) for _ in range(3)], axis=1)
+    turns = quat.exp(np.stack([waves(rng, times, 3, 0.1, 0.5) for _ in range(3)], axis=1))
+    found = joints(Bodies(places, turns, ("a", "b", "c"), 60))
+    assert joined(found) == set()
+    assert found.loops == () and found.events == ()
 
 
 def test_playback_keeps_joints_together_and_stays_with_the_sensors(found, linkage):

@@ -18,7 +18,7 @@ from ossature.joints.loops import (
     find_attachments,
     find_loops,
 )
-from ossature.joints.looseness import FINEST, fit_looseness, spread_of_bodies
+from ossature.joints.looseness import FINEST, fit_looseness, is_free, spread_of_bodies
 from ossature.joints.noise import PoseNoise, estimate_noise
 from ossature.joints.outliers import impossible_poses
 from ossature.joints.residuals import products_of_frames, residual_vectors
@@ -31,8 +31,6 @@ from ossature.threads import one_thread
 from ossature.values import Bodies, Connection, Joints
 from ossature.values.arrays import Array
 
-LOOSE_JOINT = 0.05
-"""Metres: two bodies that miss each other by more than this share no joint."""
 MOST_FLIPS = 3
 """Rounds of leaving out impossible poses; each lets the next see smaller ones."""
 
@@ -153,7 +151,7 @@ def _spread(solution: Solution) -> Array:
     """(n_bodies,) mean square that each sensor's looseness adds to its joints."""
     fits, edges, n_bodies = solution.fits, solution.tree.edges, solution.bodies.n_bodies
     looseness = fit_looseness(solution.products, fits, edges, n_bodies)
-    return spread_of_bodies(looseness, fits, edges, n_bodies)
+    return spread_of_bodies(looseness, fits, n_bodies)
 
 
 def _with_rings_cut(solution: Solution, root: str | None) -> Solution:
@@ -198,7 +196,7 @@ def _joined(solution: Solution) -> set[frozenset[int]]:
     return {
         frozenset((parent, child))
         for parent, child, row in solution.order
-        if solution.fits.mean_square[row] < LOOSE_JOINT**2
+        if not is_free(solution.fits.mean_square[row])
     }
 
 
@@ -293,7 +291,7 @@ def _connection(solution: Solution, joint: FinishedJoint) -> Connection:
         in_child=joint.centres[:3],
         covariance=joint.covariance,
         rms=rms,
-        kind="free" if rms > LOOSE_JOINT else joint.kind,
+        kind="free" if is_free(rms**2) else joint.kind,
         axis_in_parent=joint.axes[1] if hinge else None,
         axis_in_child=joint.axes[0] if hinge else None,
         margin=max(float(min(tree.margins[place], tree.bare[place])), 0.0),

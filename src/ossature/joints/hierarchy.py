@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ossature.joints.centre import PairFits
-from ossature.joints.looseness import FINEST, fit_looseness
+from ossature.joints.looseness import FINEST, fit_looseness, is_free
 from ossature.joints.statistics import JointStatistics
 from ossature.values.arrays import Array
 
@@ -123,18 +123,19 @@ def minimum_spanning_tree(
 
 
 def in_doubt(tree: Tree, fits: PairFits) -> np.ndarray:
-    """(n_edges,) whether the motion leaves an edge open.
+    """(n_edges,) whether the motion leaves an edge open; one that is no joint is not in question.
 
     An edge is certain when it wins with and without the model of loose sensors. A margin
     presupposes all other edges: next to one that is open, or to its rival, it is worth less.
     """
     edges = np.array(tree.edges)
     margins = np.minimum(tree.margins, tree.bare)
-    open_edges = (margins < CLEAR) & (np.array(tree.rivals) >= 0)
+    joint = np.array([not is_free(fits.mean_square[edge]) for edge in edges])
+    open_edges = (margins < CLEAR) & (np.array(tree.rivals) >= 0) & joint
     rows = np.concatenate([edges[open_edges], np.array(tree.rivals)[open_edges]])
     touched = np.concatenate([fits.first[rows], fits.second[rows]])
     beside = np.isin(fits.first[edges], touched) | np.isin(fits.second[edges], touched)
-    return open_edges | (beside & (margins < 2.0 * CLEAR))
+    return open_edges | (beside & joint & (margins < 2.0 * CLEAR))
 
 
 def _exchanges(
@@ -157,8 +158,12 @@ def _exchanges(
 
 
 def unexplained(products: Array, rows: np.ndarray, given: list[int]) -> Array:
-    """Mean square of each row's residual that no combination of the ``given`` ones explains."""
+    """Mean square of each row's residual that no combination of the ``given`` ones explains.
+
+    What goes its own ways explains nothing: whoever hung on it would be excused.
+    """
     square = np.diagonal(products)[rows].copy()
+    given = [edge for edge in given if not is_free(products[edge, edge])]
     if not given:
         return square
     shared = products[given][:, rows]

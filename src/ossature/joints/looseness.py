@@ -5,6 +5,9 @@ alike, a turn the more the farther the joint lies. Two numbers per body thus for
 products of all residuals of a tree. They are fitted by maximum likelihood; the likelihood that
 remains compares trees, and each gives the same data, so nothing but the trees is compared.
 METHODS §2.
+
+Where a tree must join bodies that share no joint, as two people or a thing that lies about, what
+they do is no looseness of anyone's: such an edge stands for itself.
 """
 
 from collections.abc import Sequence
@@ -18,6 +21,8 @@ from ossature.values.arrays import Array
 
 FINEST = 1e-4
 """Metres: residuals below this do not compete."""
+FREE = 0.05
+"""Metres: two bodies that miss each other by more than this share no joint."""
 ROUNDS = 5
 """Rounds of weighted least squares; three change the last digits only."""
 
@@ -30,8 +35,10 @@ class Looseness:
     """(n_bodies,) mean square of a sensor's shifts per axis, square metres."""
     turn: Array
     """(n_bodies,) mean square of its turns per axis, square radians."""
+    edges: tuple[int, ...]
+    """The tree's edges that are joints."""
     products: Array
-    """(n_edges, n_edges) mean products of residuals that these foretell, square metres."""
+    """(n_edges, n_edges) mean products of their residuals that these foretell, square metres."""
     deviance: float
     """−2 ln likelihood per frame and coordinate; smaller is better, and 0.7 is a factor of two in
     the mean square of one joint."""
@@ -41,7 +48,12 @@ def fit_looseness(
     products: Array, fits: PairFits, edges: Sequence[int], n_bodies: int
 ) -> Looseness:
     """Looseness of each sensor from the mean products (n_pairs, n_pairs) of all residuals."""
-    edges = list(edges)
+    squares = np.diagonal(products)
+    free = [edge for edge in edges if is_free(squares[edge])]
+    alone = float(np.sum(np.log(squares[free]) + 1.0))
+    edges = [edge for edge in edges if not is_free(squares[edge])]
+    if not edges:
+        return Looseness(np.zeros(n_bodies), np.zeros(n_bodies), (), np.zeros((0, 0)), alone)
     seen = products[np.ix_(edges, edges)]
     floor = FINEST**2 * np.eye(len(edges))
     shapes = _shapes(fits, edges, n_bodies)
@@ -55,8 +67,13 @@ def fit_looseness(
         size = nnls(columns / scale, target)[0] / scale
         foretold = np.einsum("b,bij->ij", size, shapes) + floor
     misfit = float(np.trace(np.linalg.solve(foretold, seen)))
-    deviance = float(np.linalg.slogdet(foretold)[1]) + misfit
-    return Looseness(size[:n_bodies], size[n_bodies:], foretold, deviance)
+    deviance = float(np.linalg.slogdet(foretold)[1]) + misfit + alone
+    return Looseness(size[:n_bodies], size[n_bodies:], tuple(edges), foretold, deviance)
+
+
+def is_free(mean_square: float) -> bool:
+    """Whether two bodies that miss each other by so much, square metres, share no joint."""
+    return mean_square > FREE**2
 
 
 def _shapes(fits: PairFits, edges: Sequence[int], n_bodies: int) -> Array:
@@ -75,17 +92,19 @@ def _shapes(fits: PairFits, edges: Sequence[int], n_bodies: int) -> Array:
     return np.concatenate([shifts, 2.0 * places @ places.transpose(0, 2, 1)])
 
 
-def spread_of_bodies(
-    looseness: Looseness, fits: PairFits, edges: Sequence[int], n_bodies: int
-) -> Array:
+def spread_of_bodies(looseness: Looseness, fits: PairFits, n_bodies: int) -> Array:
     """(n_bodies,) mean square that each sensor adds to its joints, on average; square metres.
 
     Which of two sensors is to blame, one joint alone does not say; nobody is granted less than
-    half of its tightest joint.
+    half of its tightest joint. A body without a joint is taken for as loose as the others.
     """
-    own = np.diagonal(_shapes(fits, edges, n_bodies), axis1=1, axis2=2)
+    own = np.diagonal(_shapes(fits, looseness.edges, n_bodies), axis1=1, axis2=2)
     shifted, turned = own[:n_bodies], own[n_bodies:]
     added = looseness.shift[:, None] * shifted + looseness.turn[:, None] * turned
+    joined = (shifted > 0).any(axis=1)
+    if not joined.any():
+        return np.zeros(n_bodies)
     tightest = np.where(shifted > 0, np.diagonal(looseness.products), np.inf).min(axis=1)
     mean = added.sum(axis=1) / np.maximum((shifted > 0).sum(axis=1), 1)
-    return np.maximum(mean, 0.5 * tightest)
+    spread = np.maximum(mean, 0.5 * tightest)
+    return np.where(joined, spread, np.median(spread[joined]))
