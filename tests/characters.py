@@ -133,8 +133,8 @@ def _nodes(places, binds, prefix, armature, *, posed) -> list[dict]:
         own = binds[name] if parent is None else np.linalg.inv(binds[parent]) @ binds[name]
         worlds[name] = own if parent is None else worlds[parent] @ own
         if posed and name in POSED:
-            *axis, angle = POSED[name]
-            turn = quat.to_matrix(quat.from_axis_angle(np.array(axis, dtype=float), np.array(angle)))
+            axis, angle = np.array(POSED[name][:3], dtype=float), np.array(POSED[name][3])
+            turn = quat.to_matrix(quat.from_axis_angle(axis, angle))
             # the axis is the world's, the armature may lie on its back
             upright = armature[:3, :3] / np.cbrt(np.linalg.det(armature[:3, :3]))
             worlds[name][:3, :3] = upright.T @ turn @ upright @ worlds[name][:3, :3]

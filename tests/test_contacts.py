@@ -8,7 +8,7 @@ import pytest
 from ossature import synth
 from ossature.maths import quat
 from ossature.pose.attach import figure_at_rest
-from ossature.pose.contacts import find_soles, find_standing, runs
+from ossature.pose.contacts import Plant, _fit_ground, find_soles, find_standing, runs
 
 
 def frames_of(contacts, body, n_frames):
@@ -116,3 +116,28 @@ def test_a_rolling_foot_touches_longer_than_it_stands(walked):
 
 def test_runs_have_first_and_last():
     assert runs(np.array([True, False, True, True])) == [(0, 0), (2, 3)]
+
+
+def test_two_plants_that_disagree_still_have_a_plane():
+    """Both are as far from the plane between them: neither may drop out, or nothing is left."""
+    plants = [
+        Plant(f"{side}_foot", 3, (0, 9), (0.0, 0.0, z)) for side, z in (("a", 0.0), ("b", 0.1))
+    ]
+    ground = _fit_ground(plants)
+    assert np.isfinite([ground.offset, *ground.slope]).all()
+
+
+def ankles_only(motion):
+    """The same motion on feet that end at their ankles, as in files with ``End Site 0 0 0``."""
+    bodies = [
+        replace(body, tip=body.joint.in_body) if body.name.endswith("_foot") else body
+        for body in motion.skeleton.bodies
+    ]
+    return replace(motion, skeleton=replace(motion.skeleton, bodies=tuple(bodies)))
+
+
+def test_feet_of_which_only_the_ankle_is_known_stand_all_the_same(walked):
+    standing = stand(ankles_only(walked.motion))
+    assert np.isfinite(standing.ground.offset)
+    # ankles roll less than toes do, so contacts are a little shorter
+    assert f1_score(walked.contacts, standing.contacts(), walked.motion.n_frames) > 0.9

@@ -14,7 +14,7 @@ from ossature.cli import ossature
 from ossature.errors import BadValue, NotEnoughData
 from ossature.maths import quat
 from ossature.pipeline.corrections import Corrections, read_corrections
-from ossature.pipeline.mapping import MapOptions, map_to
+from ossature.pipeline.mapping import MapOptions, fix_feet, map_to
 from ossature.pose.attach import figure_at_rest
 from ossature.pose.contacts import find_soles, find_standing, sole_paths
 from ossature.pose.pairing import pair_bodies, without_partner
@@ -238,3 +238,20 @@ def test_cmu_walk_on_another_subjects_skeleton():
     assert np.sqrt(np.mean(off**2, axis=0)).max() < 1.5
     assert np.quantile(slides(source, solved.motion), 0.95) < 0.8
     assert fastest(solved.motion) < 1.5 * fastest(source)
+
+
+def test_feet_that_end_at_their_ankles(tmp_path, walked):
+    """``End Site 0 0 0``: the motion maps, and it is said that soles are guessed."""
+    bodies = [
+        replace(body, tip=body.joint.in_body) if body.name.endswith("_foot") else body
+        for body in walked.skeleton.bodies
+    ]
+    short = replace(walked, skeleton=replace(walked.skeleton, bodies=tuple(bodies)))
+    oss.write(short, tmp_path / "short.bvh")
+    mended = fix_feet(tmp_path / "short.bvh")
+    onto = map_to(tmp_path / "short.bvh", tmp_path / "short.bvh")
+    for mapped in (mended, onto):
+        assert np.isfinite(mapped.motion.world()[1]).all()
+        assert len({contact.body for contact in mapped.contacts}) == 2
+        assert any("left_foot, right_foot end" in note for note in mapped.warnings)
+    assert map_to(tmp_path / "short.bvh", "figure").contacts

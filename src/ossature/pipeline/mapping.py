@@ -12,7 +12,13 @@ from ossature.errors import BadValue, NotEnoughData, counted
 from ossature.formats import read
 from ossature.maths import quat
 from ossature.pipeline.corrections import Corrections
-from ossature.pipeline.mapping_notes import far_off, left_out, off_by_itself, settled_notes
+from ossature.pipeline.mapping_notes import (
+    far_off,
+    feet_notes,
+    left_out,
+    off_by_itself,
+    settled_notes,
+)
 from ossature.pipeline.take import Progress, Solved, SolveOptions, Stopwatch, solve
 from ossature.pose.attach import (
     Attachments,
@@ -28,7 +34,7 @@ from ossature.pose.attach import (
 from ossature.pose.average import average_figure, checked_height, estimated_height, height_by_legs
 from ossature.pose.bends import Bends, bent_posture
 from ossature.pose.bounds import hold_within
-from ossature.pose.contacts import Ground, Standing, find_soles, find_standing
+from ossature.pose.contacts import FEET, Ground, Standing, find_soles, find_standing
 from ossature.pose.dynamics import Simulated, simulate
 from ossature.pose.equilibrium import (
     Pulls,
@@ -55,7 +61,6 @@ from ossature.values.arrays import Array
 FOLLOW = ("auto", "markers", "poses")
 MODES = ("equilibrium", "dynamics")
 """How the model is brought to rest."""
-FEET = ("left_foot", "right_foot")
 FIGURE = "figure"
 """In place of a skeleton: the average figure, as tall as the performer."""
 
@@ -360,7 +365,8 @@ def _mapped(job: _Job, options: MapOptions, watch: Stopwatch) -> Solved:
             poses = equilibrium(pulls, (poses.rotations, poses.root))
         motion = _as_motion(recording, character, poses)
     with watch.stage("contacts", "looking for feet on the ground"):
-        standing = _standing(motion, options, job.like)
+        figure = _footed(motion, options)
+        standing = _standing(motion, figure, job.like)
         pulls = _pinned(pulls, motion, standing, _held(job, options))
     if options.mode == "dynamics":
         with watch.stage("simulate", "simulating until every frame rests"):
@@ -372,7 +378,8 @@ def _mapped(job: _Job, options: MapOptions, watch: Stopwatch) -> Solved:
             poses = equilibrium(pulls, (motion.rotations, motion.root))
             motion = _as_motion(recording, motion.skeleton, poses)
     errors = marker_errors(recording, motion)
-    said = (*job.notes, *settled_notes(motion, standing, int((~holds).sum())))
+    feet = feet_notes(figure) if options.contacts else ()
+    said = (*job.notes, *feet, *settled_notes(motion, standing, int((~holds).sum())))
     return Solved(
         recording, motion, errors, job.marker_set, said, dict(watch.seconds), standing.contacts()
     )
@@ -392,15 +399,20 @@ def _as_motion(recording: Recording, skeleton: Skeleton, poses: PoseResult | Sim
     )
 
 
-def _standing(motion: Motion, options: MapOptions, like: Standing | None) -> Standing:
-    """Feet and ground; nothing stands where the skeleton has no feet."""
-    nothing = Standing((), (), Ground(0.0, np.zeros(2), np.zeros(2)))
+def _footed(motion: Motion, options: MapOptions) -> Figure | None:
+    """The skeleton at rest; None where nobody asks for its feet, or it is no human's."""
     if not options.contacts:
-        return nothing
+        return None
     try:
-        figure = figure_at_rest(motion.skeleton, options.corrections.bodies)
+        return figure_at_rest(motion.skeleton, options.corrections.bodies)
     except NotEnoughData:
-        return nothing
+        return None
+
+
+def _standing(motion: Motion, figure: Figure | None, like: Standing | None) -> Standing:
+    """Feet and ground; nothing stands where the skeleton has no feet."""
+    if figure is None:
+        return Standing((), (), Ground(0.0, np.zeros(2), np.zeros(2)))
     return find_standing(motion, find_soles(figure), like)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from ossature.joints.noise import white_noise
 from ossature.pipeline.take import Solved
 from ossature.pose.attach import Figure, figure_at_rest
-from ossature.pose.contacts import Standing
+from ossature.pose.contacts import FEET, Standing, feet_without_length
 from ossature.pose.pairing import without_partner
 from ossature.pose.pins import slide_and_depth
 from ossature.pose.retarget import proportions
@@ -54,6 +54,17 @@ def left_out(performer: Figure, character: Figure) -> tuple[str, ...]:
     if left:
         notes.append(f"left out, for the character has no partner for them: {_some(left)}")
     return tuple(notes)
+
+
+def feet_notes(figure: Figure | None) -> tuple[str, ...]:
+    """What is not known of the feet that are to be kept where they stand."""
+    if figure is None or not set(FEET) & set(figure.parts):
+        return ("no foot is known by its name, so none is kept where it stands; name them in a "
+                'mapping file: [bodies] left_foot = "…"',)  # fmt: skip
+    if short := feet_without_length(figure):
+        return (f"nothing says where {_some(short)} end; their soles are taken to be as long as "
+                "people's with such legs",)  # fmt: skip
+    return ()
 
 
 def settled_notes(motion: Motion, standing: Standing, released: int) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from ossature.pose.attach import Figure, figure_at_rest
 from ossature.values import Motion
 from ossature.values.arrays import Array
 
+FEET = ("left_foot", "right_foot")
 SLOW, SLOWER = 0.35, 0.15
 """Metres per second: a standing point is slower than the first and was slower than the second."""
 LOW = 0.05
@@ -44,6 +45,9 @@ ONE_PLACE = 0.008
 """Metres rms about its middle that a standing point may wander."""
 BURST = 3.0
 """Times its usual speed that a point reaches where it moves from one place to the next."""
+TIP_AHEAD, TIP_BELOW = 0.22, 0.08
+"""Of a leg's length, how far the tip of the toes is ahead of the ankle and below it: ankles are at
+0.039 and feet 0.152 of a body's height, of which thigh and shin are 0.49 (Drillis and Contini)."""
 LEVEL = 0.01
 """Slope that floors have, standard deviation."""
 
@@ -124,9 +128,11 @@ def find_soles(figure: Figure) -> tuple[Sole, ...]:
     soles = []
     for side in ("left", "right"):
         part = f"{side}_foot"
-        end = figure.end(part) if part in figure.parts else None
-        if end is None:
+        if part not in figure.parts:
             continue
+        end = figure.end(part)
+        if end is None:
+            end = _usual_tip(figure, side)
         sole = figure.sole(side)
         up = figure.axes()[:, 2] if sole is None else sole[:, 2]
         ankle, body = figure.joint(part), figure.skeleton.index(figure.parts[part])
@@ -137,6 +143,18 @@ def find_soles(figure: Figure) -> tuple[Sole, ...]:
         places = np.stack([heel, ball + across, ball - across, end]) - ankle
         soles.append(Sole(body, quat.rotate(quat.inverse(figure.rotations[body]), places)))
     return tuple(soles)
+
+
+def _usual_tip(figure: Figure, side: str) -> Array:
+    """(3,) the tip of a foot of which only the ankle is known, as long as on such legs."""
+    forward, _, up = figure.axes().T
+    leg = 0.5 * figure.size()
+    return figure.joint(f"{side}_foot") + leg * (TIP_AHEAD * forward - TIP_BELOW * up)
+
+
+def feet_without_length(figure: Figure) -> list[str]:
+    """Feet of which only the ankle is known."""
+    return [figure.parts[p] for p in FEET if p in figure.parts and figure.end(p) is None]
 
 
 def contacts_of(motion: Motion) -> tuple[Contact, ...]:
@@ -311,7 +329,7 @@ def _fit_ground(plants: Sequence[Plant]) -> Ground:
     ground = _plane(places)
     for _ in range(5):
         above = places[:, 2] - ground.height(places)
-        kept = np.abs(above) < max(OUTSIDE, float(np.median(np.abs(above))))
+        kept = np.abs(above) <= max(OUTSIDE, float(np.median(np.abs(above))))  # half at least
         level = places.copy()
         for point in range(len(points)):
             if (own := kept & (whose == point)).any():
