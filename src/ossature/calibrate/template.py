@@ -59,7 +59,7 @@ def guess_from_template(
     bodies = _supported(figure, {landmark.body for landmark in found.values()})
     stride = max(1, len(next(iter(observed.values()))) // SIZE_FRAMES)
     sampled = {label: observed[label][::stride] for label in found}
-    scale = _scale(found, sampled)
+    scale = scale_of(found, sampled)
     rest = _scaled_rig(figure, bodies, found, scale)
     placed = np.array([found[label].at is not None for label in rest.marker_names], dtype=bool)
     rig = _with_found_places(_with_measured_shapes(rest, placed, sampled), placed, sampled)
@@ -118,7 +118,7 @@ def _without_silent_root(kept: dict[str, str | None], touched: set[str]) -> dict
         }
 
 
-def _scale(found: dict[str, Landmark], observed: dict[str, Array]) -> float:
+def scale_of(found: dict[str, Landmark], observed: dict[str, Array]) -> float:
     """The subject's size: distances that hardly vary, against the template's."""
     labels = [label for label, landmark in found.items() if landmark.at is not None]
     if len(labels) < 2:

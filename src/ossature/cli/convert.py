@@ -15,7 +15,31 @@ import click
     type=click.Choice(["markers", "bodies", "motion", "skeleton"]),
     help="Write this alone where SOURCE holds several things.",
 )
-def convert(source: Path, target: Path, unit: str | None, up: str | None, only: str | None) -> None:
+@click.option("--mirror", is_flag=True, help="Mend markers whose axes are left-handed.")
+@click.option(
+    "--swap-sides",
+    type=click.Choice(["all", "legs", "arms"]),
+    help="Mend markers whose labels of left and right are exchanged.",
+)
+@click.option("--upright", is_flag=True, help="Mend markers that lie or stand on their head.")
+@click.option(
+    "--scale",
+    type=click.FloatRange(min=0.0, min_open=True),
+    metavar="FACTOR",
+    help="Mend markers whose lengths are in another unit.",
+)
+def convert(
+    source: Path,
+    target: Path,
+    unit: str | None,
+    up: str | None,
+    only: str | None,
+    swap_sides: str | None,
+    scale: float | None,
+    *,
+    mirror: bool,
+    upright: bool,
+) -> None:
     """Turn SOURCE into TARGET; the ending of TARGET picks the format.
 
     SOURCE is anything that inspect reads; ossature info lists the formats. Coordinates stay as they
@@ -33,6 +57,16 @@ def convert(source: Path, target: Path, unit: str | None, up: str | None, only: 
         click.echo(f"{source.name}: {problem}", err=True)
     if only is not None:
         take = keep_only(take, only)
+    if mirror or swap_sides or upright or scale:
+        from ossature.pipeline.mend import mended
+
+        take = mended(
+            take,
+            mirror=mirror,
+            swap_sides=swap_sides or "",
+            upright=upright,
+            scale=scale or 1.0,
+        )
     held = as_held(take, form, up)
     write(held, target, unit=unit, up=up)
     lost = left_out(take, held, form)

@@ -13,7 +13,7 @@ import struct
 import subprocess
 import sys
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from ossature.errors import OssatureError
@@ -135,10 +135,14 @@ def calibrated(frames: Recording | Bodies) -> Calibrated:
         return _from_bodies(frames)
     from ossature.calibrate.calibration import calibrate, calibrate_blind
     from ossature.calibrate.marker_sets import recognise
+    from ossature.calibrate.oddities import oddities
 
     known = recognise(frames.names)
     found = calibrate_blind([frames]) if known is None else calibrate([frames], known[1])
-    return Calibrated(found.skeleton, _advice(frames, found.skeleton), found.doubts)
+    said = replace(frames, source=replace(frames.source, up_known=True))  # streams are z up
+    odd = oddities(said, {} if known is None else known[1])
+    told = tuple(f"{each.what}; mend it where the stream comes from" for each in odd)
+    return Calibrated(found.skeleton, _advice(frames, found.skeleton), (*told, *found.doubts))
 
 
 def _from_bodies(bodies: Bodies) -> Calibrated:

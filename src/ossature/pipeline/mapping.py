@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from ossature.anatomy.naming import name_parts
+from ossature.calibrate.marker_sets import recognise
+from ossature.calibrate.upright import upright
 from ossature.clean import find_swaps, remove_spikes, repair_swaps
 from ossature.errors import BadValue, NotEnoughData, counted
 from ossature.formats import read
@@ -19,7 +21,7 @@ from ossature.pipeline.mapping_notes import (
     off_by_itself,
     settled_notes,
 )
-from ossature.pipeline.take import Progress, Solved, SolveOptions, Stopwatch, solve
+from ossature.pipeline.take import Progress, Solved, SolveOptions, Stopwatch, solve, told_oddities
 from ossature.pose.attach import (
     Attachments,
     Figure,
@@ -133,6 +135,8 @@ def map_to(
             job = _lead(_motion_of(take, subject), character, options)
         return _mapped(job, options, watch)
     recording = take.recording(subject).markers()
+    known = recognise(recording.names)
+    odd = told_oddities(upright(recording, known[1]), known[1]) if known else ()
     if character is not None and _carries(character, recording):
         with watch.stage("clean", "looking for swapped labels and spikes"):
             recording = remove_spikes(repair_swaps(recording, find_swaps(recording)))
@@ -147,7 +151,7 @@ def map_to(
             job = _attach(performer, character, options)
         mapped = _mapped(job, options, watch)
         notes = far_off(mapped, performer, options.corrections.bodies)
-    return replace(mapped, warnings=(*notes, *mapped.warnings))
+    return replace(mapped, warnings=(*odd, *notes, *mapped.warnings))
 
 
 def fix_feet(

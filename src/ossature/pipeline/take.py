@@ -1,5 +1,6 @@
 """One or several takes of a subject → rig and motion."""
 
+import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from ossature.calibrate.marker_sets import (
     misfit,
     recognise,
 )
+from ossature.calibrate.oddities import oddities
 from ossature.calibrate.passengers import with_passengers
 from ossature.calibrate.size import check_size
 from ossature.calibrate.upright import upright
@@ -274,7 +276,25 @@ def prepared(
     found = chosen[1] if chosen else {}
     check_size(recording, found)
     turned = upright(recording, found)
+    turned = _noted(turned, told_oddities(turned, found))
     return _cleaned(turned) if options.clean else (turned, ())
+
+
+def told_oddities(recording: Recording, found: dict[str, Landmark]) -> tuple[str, ...]:
+    """What no person is like, each with the command that mends it."""
+    file = recording.source.file or "FILE"
+    mended = f"ossature convert {shlex.quote(file)} {shlex.quote(f'mended-{file}')}"
+    return tuple(
+        f"{odd.what}; mend it with: {mended} {', or '.join(odd.mends)}"
+        for odd in oddities(recording, found)
+    )
+
+
+def _noted(recording: Recording, told: Sequence[str]) -> Recording:
+    """With more to say about it, first of all."""
+    before = recording.source.problems
+    new = tuple(sentence for sentence in told if sentence not in before)
+    return replace(recording, source=replace(recording.source, problems=(*new, *before)))
 
 
 def calibrate_subject(
