@@ -8,7 +8,7 @@ from ossature.joints import skin
 from ossature.joints.find import joints, solve
 from ossature.joints.finish import finish_joints
 from ossature.joints.refine import refine_joint
-from ossature.joints.trust import noise_covariance, placed
+from ossature.joints.trust import covariance_of, noise_covariance
 from ossature.maths import quat
 from ossature.synth.curves import waves
 from ossature.values import Bodies
@@ -25,7 +25,7 @@ def gains_of(bodies: Bodies) -> np.ndarray:
     """Root mean square gain of every joint, metres per radian."""
     solution = solve(bodies)
     ends = [(child, parent) for parent, child, _ in solution.order]
-    bent = skin.postures(bodies, ends)
+    bent = skin.postures(bodies, ends, [0.0] * len(ends))
     views = []
     for place, pair in enumerate(ends):
         start = solution.fits.centres[solution.order[place][2]]
@@ -69,9 +69,7 @@ def test_without_skin_the_covariance_is_that_of_the_noise():
     fit = refine_joint(bodies, (child, parent), start, solution.noise)
     assert fit is not None
     view = skin.SkinView(np.zeros(len(skin.GAINS)), np.ones((6, 4)), 0.1)
-    centres, covariance = placed(fit, view, gain=0.0)
-    np.testing.assert_allclose(centres, fit.centres)
-    np.testing.assert_allclose(covariance, noise_covariance(fit), rtol=1e-9)
+    np.testing.assert_allclose(covariance_of(fit, view, 0.0), noise_covariance(fit), rtol=1e-9)
 
 
 def test_missing_bodies_and_short_takes_still_have_deviations(rng):

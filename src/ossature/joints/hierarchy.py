@@ -130,7 +130,7 @@ def in_doubt(tree: Tree, fits: PairFits) -> np.ndarray:
     """
     edges = np.array(tree.edges)
     margins = np.minimum(tree.margins, tree.bare)
-    joint = np.array([not is_free(fits.mean_square[edge]) for edge in edges])
+    joint = np.array([not is_free(float(fits.mean_square[edge])) for edge in edges])
     open_edges = (margins < CLEAR) & (np.array(tree.rivals) >= 0) & joint
     rows = np.concatenate([edges[open_edges], np.array(tree.rivals)[open_edges]])
     touched = np.concatenate([fits.first[rows], fits.second[rows]])

@@ -23,35 +23,34 @@ ARM = 0.1
 """Metres: usual distance of a joint from its sensors, one coordinate of it."""
 
 
-def placed(fit: RefinedJoint, view: SkinView, gain: float) -> tuple[Array, Array]:
-    """The joint (6,) and its covariance (6, 6); ``gain`` is its skin's, square metres per rad².
+def covariance_of(fit: RefinedJoint, view: SkinView, gain: float) -> Array:
+    """(6, 6) of the joint's place; ``gain`` is its skin's, square metres per rad².
 
-    Where skin leaves the joint less certain than the prior does, the prior draws it to the bodies'
-    origins.
+    Doubt is said, and moves nothing. Directions that were not fitted are known as the prior has it.
     """
     n_free = fit.free.shape[1]
-    noise = noise_covariance(fit)
     skin = gain * (view.moved @ view.moved.T + REST**2 * np.eye(n_free))
-    keep = np.linalg.inv(np.eye(n_free) + skin / PRIOR**2)
-    lost = np.eye(n_free) - keep
-    covariance = keep @ (noise + skin) @ keep.T + PRIOR**2 * lost @ lost.T
-    centres = fit.centres - fit.free @ (lost @ (fit.free.T @ fit.centres))
     silent = np.eye(6) - fit.free @ fit.free.T
-    return centres, fit.free @ covariance @ fit.free.T + PRIOR**2 * silent
+    return fit.free @ (noise_covariance(fit) + skin) @ fit.free.T + PRIOR**2 * silent
 
 
-def drawn_by_skin(fit: RefinedJoint, moved: float) -> Array:
-    """(6, 6) how far skin that turns a sensor draws the joint to it, as noise does; covariance.
+def turned_by_skin(gain: float, view: SkinView) -> float:
+    """Mean square by which skin turns two sensors against each other, rad²."""
+    return 2.0 * gain * view.bent / LEVER**2
 
-    ``moved`` is the mean square of what the skin moves, square metres. Of the curvature along a
-    direction, a share that is no motion of the joint shortens its arm by that share.
+
+def drawn(fit: RefinedJoint, turned: float) -> Array:
+    """(6, 6) how far sensors that turn by themselves draw the joint to them; covariance.
+
+    ``turned`` is the mean square of what they turn, rad². Of the curvature along a direction, a
+    share that is no motion of the joint shortens its arm by that share.
     """
     curvatures, ways = np.linalg.eigh(fit.hessian)
-    turned = 2.0 * moved / LEVER**2 * len(fit.frames) / fit.unit**2
+    feigned = turned * len(fit.frames) / fit.unit**2
     true = np.maximum(curvatures - fit.feigned, 0.05 * curvatures)
-    share = np.minimum(turned / true, 0.999)
-    drawn = fit.free @ ways * np.minimum(ARM * share / (1.0 - share), PRIOR)
-    return drawn @ drawn.T
+    share = np.minimum(feigned / true, 0.999)
+    shift = fit.free @ ways * np.minimum(ARM * share / (1.0 - share), PRIOR)
+    return shift @ shift.T
 
 
 def noise_covariance(fit: RefinedJoint) -> Array:
