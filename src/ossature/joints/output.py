@@ -13,8 +13,8 @@ from ossature.formats.registry import whole_file
 from ossature.joints.figures import residual_page
 from ossature.joints.playback import play_back
 from ossature.joints.table import Limb, table_text
-from ossature.values import Attachment, Bodies, Connection, Joints, Slip
-from ossature.values.events import Event
+from ossature.values import Bodies, Connection, Joints
+from ossature.values.events import event_sentence
 
 TOLD = 6
 """Advice and warnings that are printed."""
@@ -73,7 +73,7 @@ def summary_text(found: Joints, limbs: tuple[Limb, ...]) -> str:
             f"known to ±{worst:.{0 if worst >= 10 else 1}f} mm{note}"
         )
     lines += ["", table_text(limbs), ""]
-    lines += [_event_text(event) for event in found.events]
+    lines += [event_sentence(event) for event in found.events]
     lines += [
         f"{' and '.join(loop.bodies)} close a loop, residual {1000 * loop.rms:.2f} mm"
         for loop in found.loops
@@ -88,14 +88,6 @@ def _first(kind: str, sentences: Sequence[str]) -> list[str]:
     lines = [f"{kind}: {sentence}" for sentence in sentences[:TOLD]]
     more = len(sentences) - TOLD
     return [*lines, f"{kind}: {more} more in summary.json"] if more > 0 else lines
-
-
-def _event_text(event: Event) -> str:
-    if isinstance(event, Slip):
-        return f"{event.body} slipped by {1000 * event.size:.1f} mm at frame {event.frame}"
-    assert isinstance(event, Attachment)
-    first, last = event.frames
-    return f"{' and '.join(event.bodies)} held together from frame {first} to {last}"
 
 
 def write_joints(bodies: Bodies, found: Joints, summary: dict[str, Any], folder: Path) -> None:

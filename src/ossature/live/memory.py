@@ -25,6 +25,7 @@ class Memory:
     count: int = 0
     """Frames that were offered."""
     _frames: list[tuple[int, Array]] = field(default_factory=list)
+    _numbers: list[int] = field(default_factory=list)
     _forgotten: dict[str, int] = field(default_factory=dict)
     _called: tuple[str, ...] = ()
     _columns: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -40,18 +41,25 @@ class Memory:
             self._columns = np.array([place.get(name, -1) for name in names], dtype=np.int64)
         return self._columns
 
-    def add(self, values: Array) -> None:
-        """Offer a frame: (n_names, columns) in the order of ``names``."""
+    def add(self, values: Array, number: int | None = None) -> None:
+        """Offer a frame: (n_names, columns) in the order of ``names``; ``number`` is the stream's,
+        by default frames are counted."""
         if self.count % self.stride == 0:
             self._frames.append((self.count, values))
+            self._numbers.append(self.count if number is None else number)
             if len(self._frames) > CAPACITY:
                 self.stride *= 2
-                self._frames = self._frames[::2]
+                self._frames, self._numbers = self._frames[::2], self._numbers[::2]
         self.count += 1
 
     def forget(self, name: str) -> None:
         """What was seen of this name no longer holds: it sits elsewhere now."""
         self._forgotten[name] = self.count
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The stream's numbers of the frames that are kept."""
+        return tuple(self._numbers)
 
     def frames(self) -> Array:
         """(n_frames, n_names, columns) all that is kept; NaN where not seen or forgotten."""

@@ -9,16 +9,20 @@ from ossature.live import watch
 from ossature.live.calibrator import Calibrated, Calibrator, Refused
 from ossature.live.follow_bodies import BodyFollower
 from ossature.live.memory import Memory
+from ossature.live.noticed import in_stream, same_event
 from ossature.live.stream import Arrivals, StreamFrame
 from ossature.maths.chain_kernel import forward_pose
 from ossature.pose.follow import Follower, warm_up
 from ossature.values import Bodies, Recording, Skeleton
 from ossature.values.arrays import Array
+from ossature.values.events import Event, event_sentence
 
 FIRST = 2.0
 """Seconds of motion before the first calibration."""
 OFTEN, SELDOM = 1.0, 30.0
 """Seconds between calibrations: a tenth of what has been seen, within these."""
+SAME = 2.0
+"""Seconds within which the same thing, found by another calibration, is no news."""
 UNTRUE = 0.03
 """Metres: a pose whose median marker is further off than this is not shown."""
 
@@ -76,6 +80,8 @@ class LiveSession:
         self._next_look = FIRST * self.rate
         self._heard: Calibrated | Refused | None = None
         self._said: set[str] = set()
+        self._asked: tuple[int, ...] = ()
+        self._noticed: list[Event] = []
         warm_up()
         watch.warm_up()
 
@@ -88,7 +94,7 @@ class LiveSession:
             return None  # nor remembered: nobody can tell whether its labels are right
         if not self._of_bodies:
             values = self._with_right_labels(frame.number, values)
-        self.memory.add(values)
+        self.memory.add(values, frame.number)
         if frame.overtaken:
             self.arrivals.overtaken += 1
             return None
@@ -127,6 +133,7 @@ class LiveSession:
         wait = np.clip(seen / self.rate / 10.0, OFTEN, SELDOM)
         self._next_look = seen + wait * self.rate
         kept, names = self.memory.frames(), self.memory.names
+        self._asked = self.memory.numbers
         rate = self.rate / self.memory.stride
         if self._of_bodies:
             self.calibrator.submit(Bodies(kept[..., :3], kept[..., 3:], names, rate))
@@ -156,7 +163,7 @@ class LiveSession:
         for sentence in (*found.advice[:1], *found.doubts):
             self._say_once(sentence)
         for event in found.events:
-            self._say_once(f"noticed: {event}")
+            self._notice(in_stream(event, self._asked))
         self._parents = np.array(found.skeleton.parents, dtype=np.int64)
         self._offsets = found.skeleton.offsets
         if self._of_bodies:
@@ -170,6 +177,13 @@ class LiveSession:
         carriers = following.rig.tree.marker_bodies
         if self._seats is None or not np.array_equal(carriers, self._carriers):
             self._seats, self._carriers = watch.Seats(self.rate, carriers), carriers
+
+    def _notice(self, event: Event) -> None:
+        """Tell what happened, once: every calibration finds it anew, a little elsewhere."""
+        near = SAME * self.rate
+        if not any(same_event(event, known, near) for known in self._noticed):
+            self._noticed.append(event)
+            self.say(event_sentence(event))
 
     def _say_once(self, sentence: str) -> None:
         if sentence not in self._said:
@@ -189,8 +203,8 @@ class LiveSession:
 
     def _look_for_slips(self, number: int, following: Follower, values: Array) -> None:
         assert self._seats is not None
-        for column, size in self._seats.slipped(values[following.columns]):
+        for column, since, size in self._seats.slipped(number, values[following.columns]):
             name = self.memory.names[following.columns[column]]
-            self.say(f"frame {number}: marker {name} slipped, {1e3 * size:.0f} mm or more")
+            self.say(f"frame {since}: marker {name} slipped, {1e3 * size:.0f} mm or more")
             self.memory.forget(name)
             self._next_look = self.memory.count + self.rate

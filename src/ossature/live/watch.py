@@ -107,14 +107,18 @@ class Seats:
         self._sum, self._seen = np.zeros(len(self.pairs)), np.zeros(len(self.pairs))
         self._n = 0
         self._blocks: list[Array] = []
+        self._starts: list[int] = []
 
-    def slipped(self, positions: Array) -> list[tuple[int, float]]:
-        """Columns of markers (n_markers, 3) that sit elsewhere now, and how far at least, metres.
+    def slipped(self, number: int, positions: Array) -> list[tuple[int, int, float]]:
+        """Columns of markers (n_markers, 3) that sit elsewhere now, since which frame of the
+        stream (to half a block), and how far at least, metres.
 
         A marker is named when its distances to others of its body changed and theirs did not; of
         a body with two markers nobody can tell which of them it was, so neither is.
         """
         _add_distances(positions, self.pairs, self._sum, self._seen)
+        if self._n == 0:
+            self._starts = [*self._starts[-(BEFORE + AFTER - 1) :], number]
         self._n += 1
         if self._n < self._frames:
             return []
@@ -124,7 +128,7 @@ class Seats:
         self._sum, self._seen, self._n = np.zeros_like(self._sum), np.zeros_like(self._seen), 0
         return self._judged() if len(self._blocks) == BEFORE + AFTER else []
 
-    def _judged(self) -> list[tuple[int, float]]:
+    def _judged(self) -> list[tuple[int, int, float]]:
         blocks = np.array(self._blocks)
         before, after = blocks[:BEFORE], blocks[BEFORE:]
         seat = np.median(before, axis=0)
@@ -137,9 +141,11 @@ class Seats:
             own = (self.pairs == marker).any(axis=1)
             others = np.isin(self.pairs, self.pairs[own]).all(axis=1) & ~own
             if (changed & own).sum() > 1 and not (changed & others).any():
-                found.append((marker, float(nearest[changed & own].max())))
+                # in the course of the last block that still counts as before
+                since = (self._starts[BEFORE - 1] + self._starts[BEFORE]) // 2
+                found.append((marker, since, float(nearest[changed & own].max())))
         if found:  # they sit there now: from here on this is where they belong
-            self._blocks = []
+            self._blocks, self._starts = [], []
         return found
 
 
@@ -155,4 +161,4 @@ def _add_distances(positions, pairs, total, seen):
 def warm_up() -> None:
     """Have the kernels ready: the first frame of a stream must not wait for a compiler."""
     Courses(1.0).sorted_out(0, np.zeros((2, 3)))
-    Seats(1.0, np.zeros(2, dtype=np.int64)).slipped(np.zeros((2, 3)))
+    Seats(1.0, np.zeros(2, dtype=np.int64)).slipped(0, np.zeros((2, 3)))

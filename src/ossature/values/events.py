@@ -44,3 +44,14 @@ class Attachment(msgspec.Struct, frozen=True, tag_field="kind", tag="attachment"
 
 
 Event = Slip | Swap | Attachment
+
+
+def event_sentence(event: Event) -> str:
+    """What happened, in words for people; without a full stop."""
+    if isinstance(event, Slip):
+        return f"{event.body} slipped by {1000 * event.size:.1f} mm at frame {event.frame}"
+    first, last = event.frames
+    if isinstance(event, Attachment):
+        return f"{' and '.join(event.bodies)} held together from frame {first} to {last}"
+    mended = "; put right" if event.repaired else ""
+    return f"labels {' and '.join(event.markers)} exchanged from frame {first} to {last}{mended}"
