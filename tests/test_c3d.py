@@ -1,5 +1,6 @@
 """C3D: dialects built by hand, round trips, real files, and ezc3d as a second opinion."""
 
+import pickle
 import struct
 import subprocess
 import sys
@@ -8,15 +9,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import ossature as oss
 from conftest import DATA, assert_rotations_close, real
+from ossature.cli import ossature
 from ossature.errors import FormatError
 from ossature.formats.axes import METRES, to_z_up, turn_points
 from ossature.formats.c3d import C3D
+from ossature.formats.c3d.carried import original
 from ossature.formats.c3d.encoding import dec_floats
+from ossature.formats.c3d.parameters import intel_value
 from ossature.maths import quat
 from ossature.values import Analog, Bodies, Mark, Recording, Source, Take
 
@@ -482,3 +487,181 @@ def test_real_files_survive_a_round_trip(tmp_path):
         for a, b in zip(take.recordings, round_trip(take, tmp_path).recordings, strict=True):
             assert same(a.positions, b.positions) and (a.subject, a.names) == (b.subject, b.names)
             np.testing.assert_allclose(a.residuals, b.residuals, rtol=1e-6)
+
+
+# --- what only the file's own head tells ---------------------------------------------------------
+
+CORNERS = np.array([[0, 0, 0], [400, 0, 0], [400, 600, 0], [0, 600, 0]], "f4")
+
+
+def laboratory(dialect: Dialect) -> bytes:
+    """Two markers and an angle; a force plate; a group that no other program knows, twice."""
+
+    def record(name: str, group: int, body: bytes, about: bytes = b"") -> bytes:
+        head = struct.pack("bb", -len(name), group) + name.encode()  # locked
+        return head + dialect.ints(len(body) + 3 + len(about)) + body + bytes([len(about)]) + about
+
+    more = dialect.text("ANGLES", 1, ["LKneeAngles"]) + dialect.text("TYPE_GROUPS", 1, ["ANGLES"])
+    more += record("FORCE_PLATFORM", -3, b"", b"on the floor")
+    more += record("USED", 3, struct.pack("bB", 2, 0) + dialect.ints(1))
+    shape = struct.pack("bBBBB", 4, 3, 3, 4, 1)
+    more += record("CORNERS", 3, shape + dialect.floats(*CORNERS.flat))
+    more += record("ORIGIN", 3, struct.pack("bBBB", 4, 2, 3, 1) + dialect.floats(0, 0, -40))
+    more += record("Processing", -9, b"") + record("empty", -10, b"")
+    for mass in (71.5, 72.5):
+        more += record("Bodymass", 9, struct.pack("bB", 4, 0) + dialect.floats(mass), b"kilograms")
+    more += record("FLAGS", 9, struct.pack("bBB3b", 1, 1, 3, -1, 0, 7))
+    table = some_table() if dialect.is_float else some_table().astype(int)
+    screen = {"X_SCREEN": "+X", "Y_SCREEN": "+Z"}
+    return dialect.build(table, 0.5, ["LASI", "RASI", "LKneeAngles"], more=more, **screen)
+
+
+def told(value: Recording | Bodies, *, but: tuple[str, ...] = ()) -> list[tuple]:
+    """Every parameter of the file a value was read from, as Intel would store it, and spelling."""
+    head = original([value])
+    assert head is not None
+    return [
+        (r.group, r.name, r.number, r.locked, r.is_group)
+        + (() if r.is_group else (intel_value(head.head, r.place, head.processor),))
+        for r in head.parameters.records
+        if f"{r.group}:{r.name}" not in ("POINT:DATA_START", "ROTATION:DATA_START", *but)
+    ]
+
+
+@pytest.mark.parametrize("is_float", [True, False])
+@pytest.mark.parametrize("code", [84, 85, 86])
+def test_what_only_other_programs_know_returns(tmp_path, code, is_float):
+    before = made(tmp_path, laboratory(Dialect(code, is_float=is_float)))
+    after = round_trip(before, tmp_path)
+    # what was whole numbers becomes floats, which the scale's sign tells
+    but = () if is_float else ("POINT:SCALE",)
+    assert told(after.recording(), but=but) == told(before.recording(), but=but)
+    assert after.recording().outputs == {"LKneeAngles"}
+    head = original([after.recording()])
+    assert head is not None and b"kilograms" in head.head and b"on the floor" in head.head
+
+
+def test_a_store_between_two_c3d_files_loses_nothing(tmp_path):
+    before = made(tmp_path, laboratory(Dialect()))
+    oss.write(before, tmp_path / "a.c3d")
+    oss.write(before, tmp_path / "a.oss")
+    oss.write(oss.read(tmp_path / "a.oss"), tmp_path / "b.c3d")
+    assert (tmp_path / "a.c3d").read_bytes() == (tmp_path / "b.c3d").read_bytes()
+
+
+def test_force_plates_follow_unit_and_axes(tmp_path):
+    before = made(tmp_path, laboratory(Dialect()))
+    oss.write(before, tmp_path / "a.c3d", unit="m", up="y")
+    head = original([oss.read(tmp_path / "a.c3d").recording()])
+    assert head is not None
+    corners = head.parameters.numbers("FORCE_PLATFORM", "CORNERS").reshape(4, 3)
+    x, y, z = CORNERS.T / 1e3
+    np.testing.assert_allclose(corners, np.stack([x, z, -y], axis=-1), rtol=1e-6)
+    np.testing.assert_allclose(head.parameters.numbers("FORCE_PLATFORM", "ORIGIN"), [0, 0, -0.04])
+    # an angle is no point to be turned: it is left out, and so is its list
+    assert head.parameters.texts("POINT", "LABELS") == ["LASI", "RASI"]
+    assert not head.parameters.texts("POINT", "ANGLES")
+
+
+def test_what_changed_is_written_anew(tmp_path):
+    before = made(tmp_path, laboratory(Dialect())).recording()
+    mark = Mark("Foot Strike", 0.02, "Left")
+    cut = replace(
+        before,
+        positions=before.positions[:5],
+        residuals=None,
+        names=("LASI", "waist", "LKneeAngles"),
+        marks=(mark,),
+    )
+    after = round_trip(cut, tmp_path).recording()
+    assert (after.n_frames, after.names, after.outputs) == (5, cut.names, {"LKneeAngles"})
+    assert [m.label for m in after.marks] == ["Foot Strike"] and not after.source.problems
+    told_after, told_before = (
+        [row for row in told(each) if row[0] in ("FORCE_PLATFORM", "PROCESSING", "EMPTY")]
+        for each in (after, before)
+    )
+    assert told_after == told_before and len(told_before) == 9
+
+
+def test_converting_says_what_another_format_cannot_hold(tmp_path):
+    made(tmp_path, laboratory(Dialect()))
+    files = [str(tmp_path / "made.c3d"), str(tmp_path / "made.trc")]
+    done = CliRunner().invoke(ossature, ["convert", *files])
+    assert "1 model outputs, 1 force plate, the parameters of PROCESSING: left out" in done.stderr
+    files[1] = str(tmp_path / "again.c3d")
+    assert "left out" not in CliRunner().invoke(ossature, ["convert", *files]).stderr
+
+
+WRONG_COUNTS = {"Dance.c3d", "Dance1.c3d", "golfswing.c3d", "golfswing1.c3d", "kyowadengyo.c3d"}
+"""POINT says more frames, or points, than are there; that is mended."""
+
+EVERYTHING = """
+import sys, pickle, ezc3d
+for path, out in zip(sys.argv[1::2], sys.argv[2::2]):
+    try:
+        c = ezc3d.c3d(path)
+    except Exception:
+        continue
+    told = {
+        f"{group}:{name}": value["value"]
+        for group, held in c["parameters"].items()
+        for name, value in held.items()
+        if not name.startswith("__")
+    }
+    with open(out, "wb") as file:
+        pickle.dump((told, c["data"]["analogs"]), file)
+"""
+
+
+def peer_parameters(paths: list[Path], folder: Path) -> list[tuple[dict, np.ndarray] | None]:
+    """All parameters and analog samples, by ezc3d."""
+    pytest.importorskip("ezc3d")
+    outs = [folder / f"{i}.pickle" for i in range(len(paths))]
+    pairs = [str(x) for pair in zip(paths, outs, strict=True) for x in pair]
+    subprocess.run([sys.executable, "-c", EVERYTHING, *pairs], capture_output=True)
+    return [pickle.loads(out.read_bytes()) if out.exists() else None for out in outs]
+
+
+def compare_round_trips(paths: list[Path], folder: Path) -> int:
+    """Parameters and analog samples of files written again, by our reader and by ezc3d."""
+    copies = [folder / f"{i}.c3d" for i in range(len(paths))]
+    mended = ("POINT:SCALE", "POINT:FRAMES", "POINT:USED")
+    for path, copy in zip(paths, copies, strict=True):
+        before = oss.read(path)
+        oss.write(before, copy)
+        after = oss.read(copy)
+        a, b = ((*take.recordings, *take.bodies)[0] for take in (before, after))
+        but = mended if path.name in WRONG_COUNTS else ()
+        but += ("POINT:SCALE",) if a.source.detail.endswith("integer") else ()
+        assert told(a, but=but) == told(b, but=but), path.name
+        for old, new in zip(before.recordings, after.recordings, strict=True):
+            assert (old.names, old.outputs, old.marks) == (new.names, new.outputs, new.marks)
+            if old.analog is not None:
+                assert new.analog is not None and same(old.analog.values, new.analog.values)
+    compared = 0
+    pairs = zip(paths, *(peer_parameters(some, folder) for some in (paths, copies)), strict=True)
+    for path, one, other in pairs:
+        if one is None or path.name in EZC3D_IS_WRONG | WRONG_COUNTS:
+            continue
+        assert other is not None and one[0].keys() == other[0].keys(), path.name
+        for name in one[0].keys() - {"POINT:DATA_START", "POINT:SCALE", "ROTATION:DATA_START"}:
+            assert np.array_equal(one[0][name], other[0][name]), f"{name} of {path.name}"
+        assert same(one[1], other[1]), path.name
+        compared += 1
+    return compared
+
+
+def test_some_real_files_keep_all_parameters(tmp_path):
+    """Plates, angles, DEC integers, channels of scale 0, a parameter twice, a group unnamed."""
+    names = ("gait-pig.c3d", "../sample_10/TYPE-2.C3D", "../sample_33/bigparlove.c3d")
+    names += ("../sample_15/FP1.C3D", "../sample_02/sgi_int.c3d")
+    paths = [real(f"c3d-org/sample_03/{name}") for name in names]
+    assert compare_round_trips(paths, tmp_path) == 4  # ezc3d reads no MIPS
+
+
+@pytest.mark.slow
+def test_every_real_file_keeps_all_parameters(tmp_path):
+    paths = sorted(path for path in DATA.rglob("*") if path.suffix.lower() == ".c3d")
+    if not paths:
+        pytest.skip("no real recordings here: set OSSATURE_DATA")
+    assert compare_round_trips(paths, tmp_path) > 0.8 * len(paths)

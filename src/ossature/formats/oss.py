@@ -216,5 +216,5 @@ OSS = Format(
     read=read_oss,
     write=write_oss,
     holds=frozenset({"markers", "bodies", "motion", "skeleton", "compact"}),
-    along=frozenset({"outputs", "events", "analog"}),
+    along=frozenset({"outputs", "events", "analog", "head"}),
 )

@@ -56,7 +56,8 @@ class Format:
     holds: frozenset[str] = frozenset()
     """What it can store: ``markers``, ``bodies``, ``motion``, ``skeleton``."""
     along: frozenset[str] = frozenset()
-    """What it stores beside these: model ``outputs``, ``events``, ``analog`` channels."""
+    """What it stores beside these: model ``outputs``, ``events``, ``analog`` channels, and the
+    ``head`` of another file (:class:`~ossature.values.Source`)."""
     beside: Mapping[str, Writer] = field(default_factory=dict)
     """Endings of further files that belong to it, and what writes them."""
     beside_motion: Mapping[str, Writer] = field(default_factory=dict)
@@ -175,7 +176,10 @@ def left_out(take: Take, held: Take, form: Format) -> list[str]:
         **{what: n for what, n in beside.items() if what.split()[0] not in form.along},
     }
     kinds = [kind for kind in held.kinds if kind not in form.holds]
-    return kinds + [f"{n} {what}" for what, n in lost.items() if n]
+    sources = [each.source for each in (*take.recordings, *take.bodies)]
+    unheld = [each for each in sources if not each.head or "head" not in form.along]
+    beyond = [told for each in unheld for told in each.beyond]
+    return [*kinds, *(f"{n} {what}" for what, n in lost.items() if n), *dict.fromkeys(beyond)]
 
 
 def _n_outputs(take: Take) -> int:

@@ -21,10 +21,16 @@ class Analog:
     units: tuple[str, ...]
     rate: float
     """Samples per second."""
+    stored: Array | None = None
+    """(n_samples, n_channels) as the file had them before scaling, where ``values`` do not tell:
+    a channel may have the scale 0."""
 
     def __post_init__(self) -> None:
         values = frozen(self.values, ("n_samples", len(self.names)), "analog values")
         object.__setattr__(self, "values", values)
+        if self.stored is not None:
+            stored = frozen(self.stored, values.shape, "stored analog values")
+            object.__setattr__(self, "stored", stored)
         object.__setattr__(self, "rate", positive_rate(self.rate))
 
 

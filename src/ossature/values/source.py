@@ -1,6 +1,6 @@
 """Where a value came from: what a file said about itself, kept so that it can be written back."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +25,8 @@ class Source:
     """Number the file gives to its first frame."""
     problems: tuple[str, ...] = ()
     """What was odd about the file and how it was read, one sentence each."""
+    head: bytes = field(default=b"", repr=False)
+    """The file's own head, which only the writer of its format understands: so it can put back what
+    no value here has a place for."""
+    beyond: tuple[str, ...] = ()
+    """What only the head tells, in words."""

@@ -11,7 +11,7 @@ C3D = Format(
     read=read_c3d,
     write=write_c3d,
     holds=frozenset({"markers", "bodies"}),
-    along=frozenset({"outputs", "events", "analog"}),
+    along=frozenset({"outputs", "events", "analog", "head"}),
 )
 
 __all__ = ["C3D"]

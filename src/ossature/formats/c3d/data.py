@@ -1,6 +1,6 @@
 """The frames themselves: coordinates, residuals and analog samples."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -100,20 +100,63 @@ def decode_analog(
     )
     per_frame = n_values // n_channels
     stored = table.reshape(n_frames * per_frame, n_channels)
-    unsigned = parameters.text("ANALOG", "FORMAT").upper() == "UNSIGNED"
-    if unsigned and not is_float:
+    if _is_unsigned(parameters) and not is_float:
         stored = stored.astype(np.int32) & 0xFFFF
-    scale = _per_channel(parameters, "SCALE", n_channels, 1.0)
-    offset = _per_channel(parameters, "OFFSET", n_channels, 0.0)
-    if unsigned or stored.max() >= INVALID:
-        # samples that need all 16 bits have an offset that does, too
-        offset = np.where(offset < 0, offset + 2 * INVALID, offset)
-    general = parameters.number("ANALOG", "GEN_SCALE")
-    values = (stored - offset) * (scale * (1.0 if general is None else general))
+    values = _scaled(stored, parameters)
+    analog = Analog(values, *channel_names(parameters, n_channels), rate * per_frame)
+    if stored_analog(analog, parameters) is None:
+        return replace(analog, stored=stored)
+    return analog
+
+
+def channel_names(
+    parameters: Parameters, n_channels: int
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names and units of analog channels."""
     names = parameters.texts("ANALOG", "LABELS")[:n_channels]
     names += [f"channel_{i + 1}" for i in range(len(names), n_channels)]
     units = (parameters.texts("ANALOG", "UNITS") + [""] * n_channels)[:n_channels]
-    return Analog(values, tuple(names), tuple(units), rate * per_frame)
+    return tuple(names), tuple(units)
+
+
+def stored_analog(analog: Analog, parameters: Parameters) -> np.ndarray | None:
+    """Samples (n_samples, n_channels) as float32 that ``parameters`` scale to just these values."""
+    if analog.stored is not None:
+        candidates = [analog.stored]
+    else:
+        factor, offset = _factors(parameters, len(analog.names))
+        with np.errstate(all="ignore"):
+            candidates = [analog.values / factor + each for each in (offset, _as_unsigned(offset))]
+    for candidate in candidates:
+        stored = candidate.astype(np.float32)
+        values = _scaled(stored, parameters)
+        if np.array_equal(values, analog.values, equal_nan=True):
+            return stored
+    return None
+
+
+def _scaled(stored: np.ndarray, parameters: Parameters) -> Array:
+    factor, offset = _factors(parameters, stored.shape[1])
+    if _is_unsigned(parameters) or stored.max() >= INVALID:
+        # samples that need all 16 bits have an offset that does, too
+        offset = _as_unsigned(offset)
+    return (stored - offset) * factor
+
+
+def _factors(parameters: Parameters, n_channels: int) -> tuple[Array, Array]:
+    """Scale and offset of every channel."""
+    general = parameters.number("ANALOG", "GEN_SCALE")
+    scale = _per_channel(parameters, "SCALE", n_channels, 1.0)
+    offset = _per_channel(parameters, "OFFSET", n_channels, 0.0)
+    return scale * (1.0 if general is None else general), offset
+
+
+def _as_unsigned(offset: Array) -> Array:
+    return np.where(offset < 0, offset + 2 * INVALID, offset)
+
+
+def _is_unsigned(parameters: Parameters) -> bool:
+    return parameters.text("ANALOG", "FORMAT").upper() == "UNSIGNED"
 
 
 def _per_channel(parameters: Parameters, name: str, n_channels: int, default: float) -> Array:

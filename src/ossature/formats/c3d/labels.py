@@ -28,7 +28,7 @@ class Subject:
 def split_subjects(parameters: Parameters, n_points: int, problems: list[str]) -> list[Subject]:
     """One subject per label prefix; all points in one where there are not several."""
     labels = _labels(parameters, "POINT", "LABELS", n_points)
-    outputs = _outputs(parameters)
+    outputs = {label for labels in output_lists(parameters).values() for label in labels} - {""}
     known = _prefixes(parameters, labels)
     parted = split_labels(labels, known)
     owners = [owner for owner, _ in parted]
@@ -91,12 +91,12 @@ def _prefixes(parameters: Parameters, labels: Sequence[str]) -> dict[str, str]:
     return label_prefixes(labels)
 
 
-def _outputs(parameters: Parameters) -> set[str]:
-    lists = dict.fromkeys((*OUTPUT_LISTS, *parameters.texts("POINT", "TYPE_GROUPS")))
+def output_lists(parameters: Parameters) -> dict[str, list[str]]:
+    """Labels of results of other software, by the parameter of POINT that lists them."""
+    names = dict.fromkeys((*OUTPUT_LISTS, *parameters.texts("POINT", "TYPE_GROUPS")))
     markers = {"", "LABELS", "DESCRIPTIONS", "UNITS", "TYPE_GROUPS", "X_SCREEN", "Y_SCREEN"}
-    return {
-        label for name in lists if name not in markers for label in parameters.texts("POINT", name)
-    } - {""}
+    lists = {name: parameters.texts("POINT", name) for name in names if name not in markers}
+    return {name: labels for name, labels in lists.items() if labels}
 
 
 def _subject(

@@ -116,14 +116,14 @@ def _promised(header: Header, parameters: Parameters) -> list[int]:
         short[0] = 0
     if short[1] == CAP:
         short[1] = 0
-    long = [parameters.count("POINT", "LONG_FRAMES") or 0, _trial_frames(parameters)]
+    long = [parameters.count("POINT", "LONG_FRAMES") or 0, trial_frames(parameters)]
     found = [count for count in (*short, *long) if count > 0]
     if not found and CAP in (header.last_frame, parameters.count("POINT", "FRAMES")):
         found = [CAP - max(1, header.first_frame) + 1]
     return list(dict.fromkeys(found))
 
 
-def _trial_frames(parameters: Parameters) -> int:
+def trial_frames(parameters: Parameters) -> int:
     """Last − first + 1 of TRIAL, whose fields are a low and a high 16-bit word."""
     ends = []
     for name in ("ACTUAL_START_FIELD", "ACTUAL_END_FIELD"):

@@ -13,11 +13,31 @@ CHARACTERS, BYTES, INTEGERS, FLOATS = -1, 1, 2, 4
 """Kinds of parameter, by the code that stands before the value."""
 
 
+@dataclass(frozen=True)
+class Record:
+    """A group, or a parameter in one, as the file spells it."""
+
+    group: str
+    """Upper case."""
+    number: int
+    """The group's."""
+    name: str
+    locked: bool
+    place: int
+    """Byte at which a parameter's kind stands; a group's description."""
+    is_group: bool
+
+
 @dataclass
 class Parameters:
     """Values by group and name, both upper case."""
 
+    processor: str = ""
+    """Kind of machine whose numbers they were."""
     groups: dict[str, dict[str, np.ndarray | list[str]]] = field(default_factory=dict)
+    records: list[Record] = field(default_factory=list)
+    end: int = 0
+    """The byte after the last record."""
     broken: str = ""
     """What stopped the reading before the section's end."""
 
@@ -57,32 +77,63 @@ class Parameters:
 
 def parse_parameters(data: memoryview, start: int, processor: Processor) -> Parameters:
     """All groups from the byte after the section's own four-byte head."""
-    found, names, values = Parameters(), {}, []
+    found, names, rows = Parameters(processor.name, end=start), {}, []
     at = start
     try:
         while at + 4 <= len(data):
             length, number = struct.unpack_from("bb", data, at)
             if length == 0 or number == 0:
                 break
-            name = printable(bytes(data[at + 2 : at + 2 + abs(length)])).upper()
+            name = printable(bytes(data[at + 2 : at + 2 + abs(length)]))
             hop_at = at + 2 + abs(length)
             hop = int(processor.integers(data, 1, hop_at)[0]) & 0xFFFF
             if number < 0:
-                names[-number] = name
-            else:
-                values.append((number, name, hop_at + 2))
+                names[-number] = name.upper()
+            rows.append((number, name, length < 0, hop_at + 2))
             if hop == 0:
                 break
             at = hop_at + hop
     except (ValueError, struct.error):
         found.broken = f"the parameter section is damaged at byte {at}"
-    for number, name, place in values:
-        group = found.groups.setdefault(names.get(number, f"#{number}"), {})
+    for number, name, locked, place in rows:
+        group = names.get(abs(number), f"#{number}")
+        record = Record(group, abs(number), name, locked, place, number < 0)
         try:
-            group.setdefault(name, _value(data, place, processor))
+            _keep(found, record, data, processor)
         except (ValueError, struct.error):
-            found.broken = f"the parameter {name!r} is damaged at byte {place}"
+            found.broken = f"the parameter {name.upper()!r} is damaged at byte {place}"
     return found
+
+
+def _keep(found: Parameters, record: Record, data: memoryview, processor: Processor) -> None:
+    """Enter a record; ValueError where its value runs beyond the section."""
+    group = found.groups.setdefault(record.group, {})
+    if not record.is_group:
+        group.setdefault(record.name.upper(), _value(data, record.place, processor))
+        end = record.place + stored_size(data, record.place)
+    else:
+        end = record.place
+    found.records.append(record)
+    about = data[end] if end < len(data) else 0
+    found.end = max(found.end, min(end + 1 + about, len(data)))
+
+
+def stored_size(data: bytes | memoryview, place: int) -> int:
+    """Bytes of a parameter's kind, dimensions and values."""
+    kind, n_dims = struct.unpack_from("bB", data, place)
+    return 2 + n_dims + abs(kind) * math.prod(data[place + 2 : place + 2 + n_dims])
+
+
+def intel_value(data: bytes, place: int, processor: Processor) -> bytes:
+    """Kind, dimensions and values of a parameter, with numbers as Intel stores them."""
+    n_dims = data[place + 1]
+    at, end = place + 2 + n_dims, place + stored_size(data, place)
+    shape, stored = data[place:at], data[at:end]
+    if data[place] == FLOATS and stored:
+        stored = processor.floats(stored).astype("<f4").tobytes()
+    elif data[place] == INTEGERS and stored:
+        stored = processor.integers(stored).astype("<i2").tobytes()
+    return shape + stored
 
 
 def _value(data: memoryview, at: int, processor: Processor) -> np.ndarray | list[str]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from ossature.errors import FormatError
 from ossature.formats.axes import METRES, to_z_up, turn_points, turn_rotations
+from ossature.formats.c3d.carried import beyond, head_of
 from ossature.formats.c3d.conventions import find_rate, find_unit, find_up
 from ossature.formats.c3d.data import Points, decode_analog, decode_frames, decode_points
 from ossature.formats.c3d.encoding import BLOCK, PROCESSORS, Processor
@@ -47,13 +48,14 @@ def read_c3d(path: Path) -> Take:
     # damaged numbers may be NaN or too large; what becomes of them is decided, not warned about
     with np.errstate(all="ignore"):
         processor, header, parameters = _head(path, data, problems)
+        head = head_of(data, (data[0] - 1) * BLOCK, parameters)
         layout = find_layout(path, len(data), header, parameters, problems)
         poses = read_rotations(path, data, parameters, processor, layout.n_frames)
         if not (layout.frame_bytes or poses):
             raise FormatError(path, "holds no points, no analog channels and no rotations")
         table, analog = decode_frames(data, layout, processor)
         points = decode_points(table, layout.scale, problems)
-        return _take(path, header, parameters, processor, layout, points, analog, poses, problems)
+        return _take(path, head, header, parameters, layout, points, analog, poses, problems)
 
 
 def _head(
@@ -79,9 +81,9 @@ def _head(
 
 def _take(
     path: Path,
+    head: bytes,
     header: Header,
     parameters: Parameters,
-    processor: Processor,
     layout: Layout,
     points: Points,
     analog: np.ndarray,
@@ -97,13 +99,15 @@ def _take(
     source = Source(
         file=path.name,
         format="C3D",
-        detail=f"{processor.name} {'float' if layout.is_float else 'integer'}",
+        detail=f"{parameters.processor} {'float' if layout.is_float else 'integer'}",
         software=parameters.text("MANUFACTURER", "SOFTWARE"),
         unit=unit,
         up=up,
         up_known=up_known,
         first_frame=header.first_frame,
         problems=tuple(problems),
+        head=head,
+        beyond=beyond(parameters),
     )
     marks = read_marks(header, parameters, rate, layout.n_frames / rate)
     shared = Contents(rate, to_z_up(up), METRES[unit], marks, channels, source)

@@ -1,16 +1,22 @@
-"""Values to C3D: Intel floats, the dialect that every program reads."""
+"""Values to C3D: Intel floats, the dialect that every program reads.
+
+Values that came from a C3D file get that file's parameters again, but for what has changed.
+"""
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from ossature.errors import BadValue, NotEnoughData
 from ossature.formats.axes import metres_per, to_z_up, turn_points, turn_rotations
+from ossature.formats.c3d.carried import Original, original
+from ossature.formats.c3d.data import stored_analog
 from ossature.formats.c3d.encoding import BLOCK
 from ossature.formats.c3d.header import EVENT_KEY
+from ossature.formats.c3d.labels import output_lists
 from ossature.formats.c3d.layout import CAP
 from ossature.formats.c3d.poses import WIDTH
 from ossature.formats.c3d.section import Section
@@ -45,6 +51,13 @@ class Plan:
     analog: Analog | None
     analog_ratio: int
     body_ratio: int
+    original: Original | None
+    """The head of the file that all this came from."""
+    keeps: frozenset[str]
+    """Parts of the original head that hold: length, points, unit, up, channels, samples, marks,
+    bodies."""
+    samples: np.ndarray | None
+    """Analog samples before the original's scaling."""
 
     @property
     def metres(self) -> float:
@@ -94,23 +107,49 @@ def _plan(take: Take, options: WriteOptions) -> Plan:
     analog = next((r.analog for r in recordings if r.analog is not None), None)
     unit = options.unit or (source.unit if source.format else "mm")
     up = options.up or source.up
+    before = original((*recordings, *bodies))
+    samples = (
+        stored_analog(analog, before.parameters)
+        if before and analog and before.has_channels(analog)
+        else None
+    )
     plan = Plan(
         recordings,
         bodies,
         first.n_frames,
         first.rate,
-        first_frame=max(1, source.first_frame),
+        first_frame=source.first_frame if before else max(1, source.first_frame),
         unit=unit,
         up=up,
         turn=quat.inverse(to_z_up(up)),
         tell_up=_tells_up(source, options),
-        scale=_scale(recordings, metres_per(unit)),
+        scale=_scale(recordings, metres_per(unit), before),
         analog=analog,
         analog_ratio=max(1, round(analog.rate / first.rate)) if analog else 1,
         body_ratio=max(1, round(bodies[0].rate / first.rate)) if bodies else 1,
+        original=before,
+        keeps=frozenset(),
+        samples=samples,
     )
     _check_fit(plan)
-    return plan
+    return plan if before is None else replace(plan, keeps=_kept(plan, before, options))
+
+
+def _kept(plan: Plan, before: Original, options: WriteOptions) -> frozenset[str]:
+    """What of the original's head still tells the truth."""
+    values, source = plan.recordings or plan.bodies, (*plan.recordings, *plan.bodies)[0].source
+    channels = before.has_channels(plan.analog)
+    holds = {
+        "length": before.has_length(plan.n_frames, plan.rate),
+        "points": before.columns_of_points(plan.recordings) is not None,
+        "unit": plan.unit == source.unit,
+        "up": options.up is None or (plan.up == source.up and source.up_known),
+        "channels": channels,
+        "samples": channels and (plan.analog is None) == (plan.samples is None),
+        "marks": before.has_marks(values),
+        "bodies": before.columns_of_bodies(plan.bodies) is not None,
+    }
+    return frozenset(part for part, true in holds.items() if true)
 
 
 def _tells_up(source: Source, options: WriteOptions) -> bool:
@@ -133,7 +172,7 @@ def _check_fit(plan: Plan) -> None:
         raise BadValue(f"C3D counts points and analog samples per frame to {CAP}")
 
 
-def _scale(recordings: Sequence[Recording], metres: float) -> float:
+def _scale(recordings: Sequence[Recording], metres: float, before: Original | None) -> float:
     """Size of a residual's step, in the file's unit: the source's where it can be told."""
     farthest, steps = 0.0, []
     for recording in recordings:
@@ -142,6 +181,12 @@ def _scale(recordings: Sequence[Recording], metres: float) -> float:
             farthest = max(farthest, float(np.nanmax(np.abs(recording.positions[:, kept]))))
         if recording.residuals is not None:
             steps.append(recording.residuals[recording.residuals > 0.0])
+    if before:
+        stated = before.parameters.number("POINT", "SCALE") or before.header.scale
+        step = abs(stated) * (metres_per(recordings[0].source.unit) if recordings else metres)
+        largest = max((float(some.max(initial=0.0)) for some in steps), default=0.0)
+        if 0.0 < step < np.inf and largest <= (MOST_CODES + 0.5) * step:
+            return step / metres
     least = max(farthest / metres, 1e-6) / LARGEST
     step = _common_step(np.unique(np.concatenate(steps)) / metres) if steps else None
     # a little finer than LARGEST asks is how most writers choose it
@@ -166,46 +211,125 @@ def _header(plan: Plan, data_block: int) -> bytes:
         *(2, 0x50, plan.n_points, plan.n_analog, first, last, 0),
         *(-plan.scale, data_block, plan.analog_ratio, plan.rate),
     )
-    return head.ljust(298, b"\0") + struct.pack("<H", EVENT_KEY).ljust(BLOCK - 298, b"\0")
+    events = struct.pack("<H", EVENT_KEY).ljust(BLOCK - 298, b"\0")
+    if plan.original and "marks" in plan.keeps and plan.original.header.marks:
+        events = plan.original.event_words()
+    return head.ljust(298, b"\0") + events
 
 
 def _parameters(plan: Plan, data_block: int, body_block: int) -> Section:
-    section = Section()
-    _point_group(section, plan, data_block)
-    _analog_group(section, plan)
-    section.integer("FORCE_PLATFORM", "USED", 0)
+    """The original's parameters where there is one; whatever no longer holds is written anew."""
+    section, keeps = Section(), plan.keeps
+    if plan.original:
+        section.carry(plan.original.head, plan.original.parameters, plan.original.processor)
+    else:
+        section.text("MANUFACTURER", "SOFTWARE", "ossature")
+    _place(section, plan, data_block)
+    if "length" not in keeps:
+        _length(section, plan)
+    if "points" not in keeps:
+        _point_labels(section, plan)
+    if "unit" not in keeps:
+        section.texts("POINT", "UNITS", [plan.unit])
+    if "up" not in keeps and plan.tell_up:
+        section.text("POINT", "X_SCREEN", SCREEN[plan.up][0])
+        section.text("POINT", "Y_SCREEN", SCREEN[plan.up][1])
+    if "samples" not in keeps:
+        _analog_group(section, plan)
+    _plates(section, plan)
+    if not keeps >= {"points", "bodies"}:
+        _subjects_group(section, plan)
+    if "marks" not in keeps:
+        _event_group(section, plan)
+    _rotation_group(section, plan, body_block)
+    return section
+
+
+def _place(section: Section, plan: Plan, data_block: int) -> None:
+    """What the header says, too."""
+    if plan.original is None:
+        section.integer("POINT", "USED", plan.n_points)
+        section.integer("POINT", "DATA_START", data_block)
+        section.real("POINT", "SCALE", -plan.scale)
+        return
+    stated = plan.original.parameters
+    for name, value in (("USED", plan.n_points), ("DATA_START", data_block)):
+        if stated.count("POINT", name) not in (None, value):
+            section.integer("POINT", name, value)
+    if stated.number("POINT", "SCALE") not in (None, float(np.float32(-plan.scale))):
+        section.real("POINT", "SCALE", -plan.scale)
+
+
+def _length(section: Section, plan: Plan) -> None:
+    section.real("POINT", "RATE", plan.rate)
+    section.integer("POINT", "FRAMES", min(plan.n_frames, CAP))
+    section.drop("POINT", "LONG_FRAMES")
+    if plan.n_frames >= CAP:
+        section.real("POINT", "LONG_FRAMES", plan.n_frames)
+    if plan.original and "TRIAL" not in plan.original.parameters.groups:
+        return
     last = plan.first_frame + plan.n_frames - 1
     for name, frame in (("ACTUAL_START_FIELD", plan.first_frame), ("ACTUAL_END_FIELD", last)):
         section.numbers("TRIAL", name, np.array([frame & CAP, frame >> 16]))
     section.real("TRIAL", "CAMERA_RATE", plan.rate)
-    _subjects_group(section, plan)
-    _event_group(section, plan)
-    if plan.bodies:
-        _rotation_group(section, plan, body_block)
-    section.text("MANUFACTURER", "SOFTWARE", "ossature")
-    return section
 
 
-def _point_group(section: Section, plan: Plan, data_block: int) -> None:
+def _point_labels(section: Section, plan: Plan) -> None:
     labels = _labels(plan, plan.recordings)
     names = [name for recording in plan.recordings for name in recording.names]
     listed = [name in r.outputs for r in plan.recordings for name in r.names]
-    section.integer("POINT", "USED", plan.n_points)
-    section.real("POINT", "SCALE", -plan.scale)
-    section.real("POINT", "RATE", plan.rate)
-    section.integer("POINT", "DATA_START", data_block)
-    section.integer("POINT", "FRAMES", min(plan.n_frames, CAP))
-    if plan.n_frames >= CAP:
-        section.real("POINT", "LONG_FRAMES", plan.n_frames)
+    about = _descriptions(plan.original)
     section.texts("POINT", "LABELS", labels)
-    section.texts("POINT", "DESCRIPTIONS", [""] * len(names))
-    section.texts("POINT", "UNITS", [plan.unit])
-    if any(listed):
-        outputs = [label for label, is_output in zip(labels, listed, strict=True) if is_output]
+    section.texts("POINT", "DESCRIPTIONS", [about.get(label, "") for label in labels])
+    lists = _type_lists(section, plan.original, {*labels, *names})
+    outputs = [
+        label
+        for label, name, is_output in zip(labels, names, listed, strict=True)
+        if is_output and not {label, name} & lists
+    ]
+    if outputs:
         section.texts("POINT", "OUTPUTS", outputs)
-    if plan.tell_up:
-        section.text("POINT", "X_SCREEN", SCREEN[plan.up][0])
-        section.text("POINT", "Y_SCREEN", SCREEN[plan.up][1])
+
+
+def _descriptions(before: Original | None) -> dict[str, str]:
+    if before is None:
+        return {}
+    labels, told = (before.parameters.texts("POINT", name) for name in ("LABELS", "DESCRIPTIONS"))
+    return dict(zip(labels, told, strict=False))
+
+
+def _type_lists(section: Section, before: Original | None, present: set[str]) -> set[str]:
+    """Lists of angles, forces … without points that are no longer there; what they name."""
+    if before is None:
+        return set()
+    named: set[str] = set()
+    for name, listed in output_lists(before.parameters).items():
+        kept = [label for label in listed if label in present]
+        named |= set(kept)
+        if not kept:
+            section.drop("POINT", name)
+        elif kept != listed:
+            section.texts("POINT", name, kept)
+    return named
+
+
+def _plates(section: Section, plan: Plan) -> None:
+    """Force plates count channels, and lie in the unit and axes of the points."""
+    before = plan.original
+    if before is None or "channels" not in plan.keeps:
+        section.drop("FORCE_PLATFORM")
+        section.integer("FORCE_PLATFORM", "USED", 0)
+        return
+    source = (*plan.recordings, *plan.bodies)[0].source
+    factor = metres_per(source.unit) / plan.metres
+    corners, origins = (
+        before.parameters.numbers("FORCE_PLATFORM", name) for name in ("CORNERS", "ORIGIN")
+    )
+    if (factor, plan.up) != (1.0, source.up) and len(corners) and len(corners) % 12 == 0:
+        turned = turn_points(turn_points(corners.reshape(-1, 4, 3), to_z_up(source.up)), plan.turn)
+        section.numbers("FORCE_PLATFORM", "CORNERS", turned * factor)
+    if factor != 1.0 and len(origins) and len(origins) % 3 == 0:  # in the plate's own axes
+        section.numbers("FORCE_PLATFORM", "ORIGIN", origins.reshape(-1, 3) * factor)
 
 
 def _analog_group(section: Section, plan: Plan) -> None:
@@ -222,6 +346,7 @@ def _analog_group(section: Section, plan: Plan) -> None:
 
 def _subjects_group(section: Section, plan: Plan) -> None:
     subjects = _subjects(plan)
+    section.drop("SUBJECTS")
     if subjects:
         section.integer("SUBJECTS", "USED", len(subjects))
         section.texts("SUBJECTS", "NAMES", subjects)
@@ -232,8 +357,9 @@ def _subjects_group(section: Section, plan: Plan) -> None:
 
 def _event_group(section: Section, plan: Plan) -> None:
     found = _marks(plan)
-    start = (plan.first_frame - 1) / plan.rate
+    start = (max(1, plan.first_frame) - 1) / plan.rate
     times = np.array([mark.time + start for _, mark in found])
+    section.drop("EVENT")
     section.integer("EVENT", "USED", len(found))
     if found:
         section.texts("EVENT", "LABELS", [mark.label for _, mark in found])
@@ -243,6 +369,13 @@ def _event_group(section: Section, plan: Plan) -> None:
 
 
 def _rotation_group(section: Section, plan: Plan, body_block: int) -> None:
+    if "bodies" in plan.keeps:
+        if plan.bodies:
+            section.integer("ROTATION", "DATA_START", body_block)
+        return
+    section.drop("ROTATION")
+    if not plan.bodies:
+        return
     labels = [f"{label}_4X4" for label in _labels(plan, plan.bodies)]
     section.integer("ROTATION", "USED", len(labels))
     section.integer("ROTATION", "DATA_START", body_block)
@@ -275,22 +408,28 @@ def _marks(plan: Plan) -> list[tuple[str, Mark]]:
 def _frames(plan: Plan) -> np.ndarray:
     """(n_frames, 4 · points + analog) as stored."""
     table = np.zeros((plan.n_frames, 4 * plan.n_points + plan.n_analog), "<f4")
-    column = 0
+    columns, first = _columns(plan), 0
     for recording in plan.recordings:
-        width = 4 * recording.n_markers
-        shape = (plan.n_frames, recording.n_markers, 4)
-        part = table[:, column : column + width].reshape(shape)
         positions = recording.positions
         if plan.up != "z":
             positions = turn_points(positions, plan.turn)
+        part = np.empty((plan.n_frames, recording.n_markers, 4), "<f4")
         part[..., :3] = positions / _metres(recording, plan)[:, None]
         part[..., 3] = _codes(recording, plan)
         part[~recording.seen] = (0.0, 0.0, 0.0, -1.0)
-        table[:, column : column + width] = part.reshape(plan.n_frames, width)
-        column += width
+        own = 4 * columns[first : first + recording.n_markers, None] + np.arange(4)
+        table[:, own] = part
+        first += recording.n_markers
     if plan.analog:
-        table[:, column:] = plan.analog.values.reshape(plan.n_frames, plan.n_analog)
+        samples = plan.analog.values if plan.samples is None else plan.samples
+        table[:, 4 * plan.n_points :] = np.reshape(samples, (plan.n_frames, plan.n_analog))
     return table
+
+
+def _columns(plan: Plan) -> np.ndarray:
+    """Where each point stands in the file: where it stood, or in order."""
+    before = plan.original and plan.original.columns_of_points(plan.recordings)
+    return np.arange(plan.n_points) if before is None else np.array(before, int)
 
 
 def _metres(recording: Recording, plan: Plan) -> Array:
@@ -316,6 +455,10 @@ def _rotations(plan: Plan) -> np.ndarray:
     """(n_samples, bodies · 17) as stored: matrices column after column, and 0 or −1."""
     positions = np.concatenate([body.positions for body in plan.bodies], axis=1)
     rotations = np.concatenate([body.rotations for body in plan.bodies], axis=1)
+    before = plan.original and plan.original.columns_of_bodies(plan.bodies)
+    if before is not None:
+        order = np.argsort(before)
+        positions, rotations = positions[:, order], rotations[:, order]
     seen = np.isfinite(positions[..., 0])
     table = np.zeros((*seen.shape, WIDTH), "<f4")
     matrices = table[..., :16].reshape(*seen.shape, 4, 4)
