@@ -15,7 +15,12 @@ from ossature.formats import write
 from ossature.formats.edits_json import digest, edits_path, read_edits, write_edits
 from ossature.maths import quat
 from ossature.pipeline.by_hand import changed_motion, with_plant
-from ossature.pipeline.edited import told_motion, with_axes, with_limit_edit
+from ossature.pipeline.edited import (
+    told_motion,
+    with_axes,
+    with_limit_edit,
+    with_motion_edits,
+)
 from ossature.pipeline.rig_edits import edited_rig, origins_of
 from ossature.pose.by_hand import bend, compact_of, cut_motion, pose_at
 from ossature.pose.contacts import Contact
@@ -315,7 +320,7 @@ def test_a_rig_refuses_what_cannot_be(recording, motion, edit, match):
 
 def test_limits_said_by_hand_hold_in_a_motion_from_a_file(motion):
     said = [SetKind("left_shin", "hinge"), SetLimits("left_shin", hinge=(-5.0, 20.0))]
-    told_one = told_motion(motion, said, Settings())
+    told_one = told_motion(motion, said, Settings()).motion
     joint = told_one.skeleton.body("left_shin").joint
     assert joint.kind == "hinge"
     assert_close(joint.limits.hinge, np.radians([-5.0, 20.0]))
@@ -327,6 +332,36 @@ def test_limits_said_by_hand_hold_in_a_motion_from_a_file(motion):
     assert turn.min() >= np.radians(-5.0) - 1e-9 and turn.max() <= np.radians(20.0) + 1e-9
     others = [i for i in range(len(motion.skeleton.bodies)) if i != index]
     assert_rotations_close(told_one.rotations[:, others], motion.rotations[:, others])
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        SetPose(60, {"left_hand": (0.3, 0.4, 1.6)}, found=False),
+        SetPlant("left_foot", 40, 50, on=True, found=False),
+    ],
+)
+def test_limits_found_later_change_no_edit_of_the_motion(motion, edit):
+    asked = Settings(limits=True)
+    before = with_motion_edits(told_motion(motion, [edit], Settings()), [edit]).motion
+    after = with_motion_edits(told_motion(motion, [edit], asked), [edit]).motion
+    assert np.array_equal(after.rotations, before.rotations)
+    assert np.array_equal(after.root, before.root)
+    assert after.skeleton.body("left_shin").joint.limits is not None
+    # one that was made within the limits keeps to them
+    known = msgspec.structs.replace(edit, found=True)
+    within = with_motion_edits(told_motion(motion, [known], asked), [known]).motion
+    assert not np.array_equal(within.rotations, before.rotations)
+
+
+def test_limits_said_by_hand_hold_for_poses_made_before(motion):
+    pose = SetPose(60, {"left_foot": (0.3, 0.4, 1.0)}, found=False)
+    said = [pose, SetKind("left_shin", "hinge"), SetLimits("left_shin", hinge=(-5.0, 20.0))]
+    done = with_motion_edits(told_motion(motion, said, Settings()), said).motion
+    joint = done.skeleton.body("left_shin").joint
+    turned = done.rotations[60, done.skeleton.index("left_shin")]
+    turn = quat.log(quat.multiply(turned, quat.inverse(joint.rest))) @ joint.axes[0]
+    assert np.radians(-5.0) - 1e-9 <= turn <= np.radians(20.0) + 1e-9
 
 
 def test_axes_said_by_hand_are_taken(motion):

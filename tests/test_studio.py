@@ -17,6 +17,7 @@ from ossature import synth
 from ossature.cli import ossature
 from ossature.formats import read, write
 from ossature.formats.edits_json import read_edits
+from ossature.pipeline.by_hand import MotionEdit
 from ossature.pipeline.edited import solve_edited
 
 pytest.importorskip("starlette")
@@ -566,6 +567,32 @@ def test_a_motion_is_posed_and_exported_without_markers(tmp_path):
     posed = read(tmp_path / "walk-rig" / "motion.bvh").motion()
     # BVH carries six decimals of degrees and metres
     np.testing.assert_allclose(posed.world()[1][30, names.index("left_hand")], target, atol=1e-4)
+
+
+def test_finding_limits_changes_no_pose_that_was_made_before(tmp_path):
+    human = synth.perform(synth.human(), synth.walk(seconds=1), seed=1)
+    write(human.truth.motion, tmp_path / "walk.bvh")
+    studio = Studio(tmp_path)
+    studio.open("walk.bvh")
+    client = client_of(studio)
+    with connect(client, studio) as socket:
+        page = Talk(socket)
+        names = [body["name"] for body in page.hear("opened")["figure"]["bodies"]]
+        target = array(client, studio, "joints")[30, names.index("left_hand")] + [0.1, 0.1, 0.3]
+        pose = {"edit": "pose", "frame": 30, "targets": {"left_hand": target.tolist()}}
+        page.edit(**pose)
+        page.edit(edit="plant", body="left_foot", first=60, last=80, on=True)
+        before = array(client, studio, "joints")
+        page.run("limits")
+        assert np.array_equal(array(client, studio, "joints"), before)
+        # one that is made now keeps to what was found, also after a restart
+        page.edit(**pose | {"frame": 100})
+        limited = array(client, studio, "joints")
+    again = Studio(tmp_path)
+    again.open("walk.bvh")
+    assert np.array_equal(array(client_of(again), again, "joints"), limited)
+    edits = read_edits(tmp_path / "walk.edits.json").edits
+    assert [edit.found for edit in edits if isinstance(edit, MotionEdit)] == [False, False, True]
 
 
 def test_a_live_stream_is_shown_to_all_pages(open_studio):

@@ -31,19 +31,26 @@ def changed_frames(edit: MotionEdit, rate: float, n_frames: int) -> tuple[int, i
 
 
 def changed_motion(
-    motion: Motion, contacts: Sequence[Contact], edit: MotionEdit
+    motion: Motion,
+    contacts: Sequence[Contact],
+    edit: MotionEdit,
+    by_hand: Skeleton | None = None,
 ) -> tuple[Motion, tuple[Contact, ...]]:
-    """The motion and its contacts after one edit."""
+    """The motion and its contacts after one edit; ``by_hand`` as in :class:`Solved`."""
     first, last = changed_frames(edit, motion.rate, motion.n_frames)
-    window = changed_window(cut_motion(motion, first, last), first, edit)
+    window = changed_window(cut_motion(motion, first, last), first, edit, by_hand)
     rotations, root = np.array(motion.rotations), np.array(motion.root)
     rotations[first : last + 1], root[first : last + 1] = window.rotations, window.root
     contacts = with_plant(contacts, edit, motion) if isinstance(edit, SetPlant) else contacts
     return replace(motion, rotations=rotations, root=root), tuple(contacts)
 
 
-def changed_window(window: Motion, first: int, edit: MotionEdit) -> Motion:
+def changed_window(
+    window: Motion, first: int, edit: MotionEdit, by_hand: Skeleton | None = None
+) -> Motion:
     """The frames that an edit may change, changed; the window begins at ``first``."""
+    if by_hand is not None and not edit.found:
+        window = _with_joints(window, by_hand)
     if isinstance(edit, SetPose):
         return bend(window, edit.frame - first, edit)
     window.skeleton.index(edit.body)  # refuses a body that is not there
@@ -52,6 +59,12 @@ def changed_window(window: Motion, first: int, edit: MotionEdit) -> Motion:
     body = window.skeleton.index(edit.body)
     frames = edit.first - first, edit.last - first
     return plant(window, body, _points(window.skeleton, body), frames)
+
+
+def _with_joints(motion: Motion, other: Skeleton) -> Motion:
+    """The motion on another skeleton's joints."""
+    bodies = [replace(body, joint=other.body(body.name).joint) for body in motion.skeleton.bodies]
+    return replace(motion, skeleton=replace(motion.skeleton, bodies=tuple(bodies)))
 
 
 def with_plant(contacts: Sequence[Contact], edit: SetPlant, motion: Motion) -> tuple[Contact, ...]:

@@ -134,9 +134,9 @@ def as_solved(motion: Motion) -> Solved:
     return Solved(recording, motion, np.zeros(joints.shape[:2]), "", contacts=contacts_of(motion))
 
 
-def told_motion(motion: Motion, edits: Sequence[Edit], settings: Settings) -> Motion:
+def told_motion(motion: Motion, edits: Sequence[Edit], settings: Settings) -> Solved:
     """A motion from a file with kinds, limits and axes; poses keep to what is said by hand."""
-    said = [edit for edit in edits if isinstance(edit, SetKind | SetLimits)]
+    said, by_hand = [edit for edit in edits if isinstance(edit, SetKind | SetLimits)], None
     if settings.limits or said:
         skeleton = limits(motion)
         for edit in said:
@@ -144,7 +144,7 @@ def told_motion(motion: Motion, edits: Sequence[Edit], settings: Settings) -> Mo
         by_hand = _only(skeleton, motion.skeleton, {edit.body for edit in said})
         rotations = hold_within(by_hand, np.array(motion.rotations), "auto")
         motion = replace(motion, skeleton=skeleton, rotations=rotations)
-    return with_axes(motion) if settings.axes else motion
+    return replace(as_solved(with_axes(motion) if settings.axes else motion), by_hand=by_hand)
 
 
 def with_axes(motion: Motion) -> Motion:
@@ -159,7 +159,7 @@ def with_motion_edits(solved: Solved, edits: Sequence[Edit]) -> Solved:
         return solved
     motion, contacts = solved.motion, solved.contacts
     for edit in chosen:
-        motion, contacts = changed_motion(motion, contacts, edit)
+        motion, contacts = changed_motion(motion, contacts, edit, solved.by_hand)
     history = (*motion.history, *(f"by hand: {told(edit)}" for edit in chosen))
     motion = replace(motion, history=history)
     errors = marker_errors(solved.recording, motion)
@@ -219,7 +219,8 @@ def _with_limits(
             skeleton = with_limit_edit(skeleton, edit)
             said[edit.body] = None
     if not said:
-        return replace(solved, motion=replace(solved.motion, skeleton=found))
+        motion = replace(solved.motion, skeleton=found)
+        return replace(solved, motion=motion, by_hand=solved.skeleton)
     # joints that nobody spoke of stay free: what was found there came from this very motion
     by_hand = _only(skeleton, solved.skeleton, set(said))
     asked = replace(options, skeleton=by_hand, limits=True)
@@ -227,7 +228,8 @@ def _with_limits(
     carried = {body.name: body.markers for body in again.skeleton.bodies}
     bodies = [replace(body, markers=carried[body.name]) for body in skeleton.bodies]
     motion = replace(again.motion, skeleton=replace(skeleton, bodies=tuple(bodies)))
-    return replace(again, motion=motion, warnings=solved.warnings, riders=solved.riders)
+    told = {"warnings": solved.warnings, "riders": solved.riders}
+    return replace(again, motion=motion, by_hand=by_hand, **told)
 
 
 def _only(skeleton: Skeleton, other: Skeleton, names: set[str]) -> Skeleton:

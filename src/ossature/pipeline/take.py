@@ -95,6 +95,9 @@ class Solved:
     """Markers that no set knows and that ride on a body: they did not shape the rig."""
     path: Path | None = None
     """Where the recording was read from; None where no file was given."""
+    by_hand: Skeleton | None = None
+    """Where kinds and limits of joints were found: the skeleton without them, with those alone that
+    were said by hand."""
 
     @property
     def skeleton(self) -> Skeleton:

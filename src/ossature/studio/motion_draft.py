@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ossature.pipeline import Solved
 from ossature.pipeline.by_hand import MotionEdit, changed_frames, changed_window, with_plant
 from ossature.pose.contacts import Contact
 from ossature.values import Motion
@@ -25,10 +26,11 @@ class MotionPatch:
 class MotionDraft:
     """Poses as edited so far. Every edit touches its own frames only."""
 
-    def __init__(self, motion: Motion, contacts: tuple[Contact, ...]) -> None:
-        self.solved = motion
+    def __init__(self, done: Solved) -> None:
+        self.solved, self._by_hand = done.motion, done.by_hand
+        motion = done.motion
         self.rotations, self.root = np.array(motion.rotations), np.array(motion.root)
-        self.contacts = contacts
+        self.contacts = done.contacts
         self.patches: list[MotionPatch] = []
 
     @property
@@ -39,7 +41,7 @@ class MotionDraft:
         """Make an edit; what it cannot do is refused and nothing changes."""
         first, last = changed_frames(edit, self.solved.rate, self.n_frames)
         now = self.window(first, last)
-        then = changed_window(now, first, edit)
+        then = changed_window(now, first, edit, self._by_hand)
         patch = MotionPatch(first, last, now.rotations, now.root, self.contacts)
         self._put(first, last, then)
         if isinstance(edit, SetPlant):

@@ -63,7 +63,7 @@ def solve_snapshot(
     if shot.recording is None:
         assert shot.motion is not None
         progress("looking at the motion")
-        return as_solved(told_motion(shot.motion, shot.edits, shot.settings)), None
+        return told_motion(shot.motion, shot.edits, shot.settings), None
     if shot.character is not None:
         return _mapped(shot, progress), shot.posed
     options = options_of(shot.settings)

@@ -15,7 +15,7 @@ from ossature.formats.edits_json import digest, edits_path
 from ossature.formats.file_names import file_name
 from ossature.pipeline import Solved, summary_of
 from ossature.pipeline.by_hand import MotionEdit
-from ossature.pipeline.edited import as_solved, options_of, turned_upright
+from ossature.pipeline.edited import options_of, told_motion, turned_upright
 from ossature.pipeline.reporting import motion_spans
 from ossature.pipeline.rig_edits import check_parent
 from ossature.report.data import Span
@@ -59,7 +59,7 @@ class Shown:
         self.label, self.recording, self.solved = label, recording, solved
         self.names = recording.names
         self.before = self.after = recording.positions
-        self._motion = MotionDraft(solved.motion, solved.contacts)
+        self._motion = MotionDraft(solved)
 
     @property
     def n_frames(self) -> int:
@@ -98,7 +98,7 @@ class OpenTake:
             self._draw(self.recording)
         elif self.motion is not None:
             self.seen = np.zeros((self.motion.n_frames, 0), dtype=bool)
-            self.install(as_solved(self.motion), self.key())
+            self.install(told_motion(self.motion, self.edits, self.settings), self.key())
 
     def _said(self) -> Edits:
         self.edits_file = EditsFile(edits_path(self.path), self.path)
@@ -185,7 +185,7 @@ class OpenTake:
 
     def install(self, solved: Solved, key: object) -> None:
         """A solve is done: plants and poses made by hand go on top of it."""
-        draft = MotionDraft(solved.motion, solved.contacts)
+        draft = MotionDraft(solved)
         if self.character is None:
             for edit in self.edits:
                 if isinstance(edit, MotionEdit):
@@ -198,6 +198,8 @@ class OpenTake:
     def make(self, edit: Edit, seen: int) -> Change:
         """Make an edit that a page asks for, having seen revision ``seen``."""
         self.revisions.check(seen, edit)
+        if isinstance(edit, MotionEdit) and self.solved is not None:
+            edit = structs.replace(edit, found=self.solved.by_hand is not None)
         return self._made(edit, [])
 
     def undo(self, seen: int) -> Change:

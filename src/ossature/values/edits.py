@@ -114,6 +114,8 @@ class SetPlant(_Edit, frozen=True, tag="plant"):
     first: int
     last: int
     on: bool
+    found: bool = True
+    """As in ``SetPose``."""
 
 
 class SetPose(_Edit, frozen=True, tag="pose"):
@@ -128,6 +130,9 @@ class SetPose(_Edit, frozen=True, tag="pose"):
     """Keep joints within their limits, where these are known."""
     spread: float = 0.25
     """Seconds to either side over which the change fades away; 0: this frame alone."""
+    found: bool = True
+    """Keep to the kinds and limits of joints that were found of the take; false: they were not
+    known when the edit was made, and finding them later does not change it."""
 
 
 Edit = (

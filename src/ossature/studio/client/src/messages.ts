@@ -112,6 +112,8 @@ export interface SetPlant {
   first: number;
   last: number;
   on: boolean;
+  /** As in ``SetPose``. */
+  found: boolean;
 }
 
 /** Another pose in one frame; the frames around it follow, less and less. */
@@ -126,6 +128,8 @@ export interface SetPose {
   limits: boolean;
   /** Seconds to either side over which the change fades away; 0: this frame alone. */
   spread: number;
+  /** Keep to the kinds and limits of joints that were found of the take; false: they were not known when the edit was made, and finding them later does not change it. */
+  found: boolean;
 }
 
 export type Edit = Cut | Fill | Filter | SwapLabels | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose;

@@ -82,7 +82,7 @@ export class App {
     this.curves = new CurvePanel(session, frames, (frame) => player.seek(frame));
     this.timeline = new Timeline(frames, {
       seek: (frame) => player.seek(frame),
-      plant: (body, first, last, on) => session.edit({ edit: "plant", body, first, last, on }),
+      plant: (body, first, last, on) => session.edit({ edit: "plant", body, first, last, on, found: true }),
     });
     this.markers = new MarkerList((markers) => this.choose({ ...this.chosen, markers }));
     this.tree = new BodyTree({

@@ -64,7 +64,7 @@ function pull(
       if (wanted === null) return;
       const { spread, limits } = settings;
       const targets = { [target]: wanted.toArray() };
-      session.edit({ edit: "pose", frame: view.frame, targets, parameters: {}, limits, spread });
+      session.edit({ edit: "pose", frame: view.frame, targets, parameters: {}, limits, spread, found: true });
       wanted = null;
     },
     cancel() {

@@ -71,7 +71,7 @@ function slider(
   input.addEventListener("change", () => {
     const { spread, limits } = settings;
     const parameters = { [name]: input.valueAsNumber };
-    session.edit({ edit: "pose", frame: frame(), targets: {}, parameters, limits, spread });
+    session.edit({ edit: "pose", frame: frame(), targets: {}, parameters, limits, spread, found: true });
   });
   const field = make("label", { class: "field" }, make("span", {}, word), input, said);
   return { field, set, inUse: () => document.activeElement === input };
