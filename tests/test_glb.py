@@ -1,5 +1,6 @@
 """GLB: the Khronos validator is content, joints come back where they were, foreign files read."""
 
+import base64
 import json
 import shutil
 import struct
@@ -534,3 +535,43 @@ def all_leaves(tree):
         if isinstance(value, dict | list):
             yield from all_leaves(value)
         yield tree, key
+
+
+# --- text files ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [list, sorted, lambda keys: sorted(keys, reverse=True)])
+@pytest.mark.parametrize("beside", [None, "numbers 1.bin", "below/numbers.bin"])
+def test_our_own_file_saved_as_text_reads(order, beside, tmp_path):
+    """With the numbers inside or in a file beside it, keys in whatever order."""
+    motion = move(human(), 20)
+    write(motion, tmp_path / "a.glb")
+    gltf, binary = parts(tmp_path / "a.glb")
+    if beside is None:
+        uri = "data:application/octet-stream;base64," + base64.b64encode(binary).decode()
+    else:
+        uri = beside.replace(" ", "%20")
+        (tmp_path / beside).parent.mkdir(exist_ok=True)
+        (tmp_path / beside).write_bytes(binary)
+    gltf["buffers"][0]["uri"] = uri
+    text = json.dumps({key: gltf[key] for key in order(gltf)}, indent=1)
+    (tmp_path / "a.gltf").write_text(text)
+    assert_same(read(tmp_path / "a.gltf").motion().skeleton, motion.skeleton)
+    again = read(tmp_path / "a.gltf").motion()
+    np.testing.assert_allclose(again.world()[1], motion.world()[1], atol=TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    ["../a.bin", "/etc/hostname", "gone.bin", ".", "link.bin", "%00", "http://x/a.bin", "x" * 300],
+)
+def test_numbers_elsewhere_are_not_fetched(uri, tmp_path):
+    home = tmp_path / "home"
+    write(move(human(), 5), home / "a.glb")
+    gltf, binary = parts(home / "a.glb")
+    (tmp_path / "a.bin").write_bytes(binary)
+    (home / "link.bin").symlink_to(tmp_path / "a.bin")
+    gltf["buffers"][0]["uri"] = uri
+    (home / "a.gltf").write_text(json.dumps(gltf))
+    with pytest.raises(FormatError, match=r"buffers\[0\]"):
+        read(home / "a.gltf")

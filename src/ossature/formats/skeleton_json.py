@@ -90,8 +90,11 @@ class SkeletonRecord(msgspec.Struct):
 
 def sniff(head: bytes) -> bool:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    first = FIRST_FORMAT.search(text)  # a passport holds a skeleton further down
-    return text.startswith(b"{") and first is not None and first[1] == FORMAT.encode()
+    first = FIRST_FORMAT.search(text)
+    if not text.startswith(b"{") or first is None or first[1] != FORMAT.encode():
+        return False
+    # a passport holds a skeleton further down, a glTF file of ours one in its extras
+    return text.count(b"{", 0, first.start()) - text.count(b"}", 0, first.start()) == 1
 
 
 def read_skeleton_json(path: Path) -> Take:

@@ -2,9 +2,11 @@
 
 import base64
 import binascii
+import re
 import struct
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
+from urllib.parse import unquote
 
 import msgspec
 import numpy as np
@@ -137,8 +139,19 @@ class TakeExtras(msgspec.Struct):
     motion: MotionExtras | None = None
 
 
+FIRST_KEY = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"([A-Za-z]*)"')
+KEYS = frozenset(
+    (b"accessors", b"animations", b"bufferViews", b"buffers", b"extensionsUsed", b"materials")
+    + (b"meshes", b"nodes", b"scene", b"scenes", b"skins")
+)
+"""With which of them a text file begins is its writer's choice."""
+
+
 def sniff(head: bytes) -> bool:
-    return head.startswith(MAGIC) or (head.lstrip().startswith(b"{") and b'"asset"' in head)
+    first = FIRST_KEY.match(head)
+    return head.startswith(MAGIC) or (
+        first is not None and (first[1] in KEYS or b'"asset"' in head)
+    )
 
 
 def pack(gltf: Gltf, binary: bytes) -> bytes:
@@ -163,6 +176,7 @@ class File:
         data = path.read_bytes()
         text, self.binary = _chunks(path, data) if data.startswith(MAGIC) else (data, b"")
         self.path, self.size = path, len(data)
+        self._neighbours: dict[Path, bytes] = {}
         self.gltf = decode(path, text, Gltf)
         if not self.gltf.asset.version.startswith("2."):
             version = self.gltf.asset.version
@@ -233,15 +247,26 @@ class File:
             return self.binary
         head, _, content = uri.partition(",")
         if not (head.startswith("data:") and head.endswith(";base64")):
-            raise FormatError(
-                self.path,
-                f"its numbers are in another file, {uri[:40]!r}; save it as one .glb",
-                f"$.buffers[{index}]",
-            )
+            return self._neighbour(uri, f"$.buffers[{index}].uri")
         try:
             return base64.b64decode(content, validate=True)
         except (binascii.Error, ValueError):
             raise FormatError(self.path, "is not base64", f"$.buffers[{index}].uri") from None
+
+    def _neighbour(self, uri: str, place: str) -> bytes:
+        """A buffer in a file of its own, in the same folder or below it and nowhere else."""
+        folder = self.path.parent.resolve()
+        try:
+            file = (folder / unquote(uri)).resolve()
+            if not file.is_relative_to(folder) or not file.is_file():
+                problem = f"its numbers are in {uri[:40]!r}, which is not beside it"
+                raise FormatError(self.path, f"{problem}; put it there, or save one .glb", place)
+            if file not in self._neighbours:
+                self._neighbours[file] = file.read_bytes()
+                self.size += len(self._neighbours[file])
+        except (OSError, ValueError) as error:  # a name that no file can have
+            raise FormatError(self.path, f"{uri[:40]!r} cannot be read: {error}", place) from None
+        return self._neighbours[file]
 
 
 def _chunks(path: Path, data: bytes) -> tuple[bytes, bytes]:
