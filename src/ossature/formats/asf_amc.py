@@ -15,6 +15,7 @@ from ossature.formats.asf_amc_write import write_amc, write_asf
 from ossature.formats.axes import CYCLIC_TO_Z_UP, metres_per, turn_local, turn_points
 from ossature.formats.numbers import LARGEST
 from ossature.formats.registry import Format
+from ossature.formats.text_table import perhaps_cut
 from ossature.maths import quat
 from ossature.maths.quat import Array
 from ossature.values import Motion, Source, Take
@@ -127,10 +128,12 @@ class AmcReader:
         self.widths |= {bone.name: len(bone.dofs) for bone in asf.bones.values()}
         self.tracks: dict[str, list[list[float]]] = {"root": []}
         self.n_frames = 0
+        self.cut: tuple[str, ...] = ()
 
     def read(self) -> None:
-        text = self.path.read_text(encoding="utf-8-sig", errors="replace")
-        for number, line in enumerate(text.split("\n"), 1):
+        lines = self.path.read_text(encoding="utf-8-sig", errors="replace").split("\n")
+        self.cut = perhaps_cut(lines)
+        for number, line in enumerate(lines, 1):
             words = line.split()
             if not words or words[0][0] == "#":
                 continue
@@ -205,7 +208,7 @@ class AmcReader:
             found.append(f"not in the motion, held at rest: {', '.join(still[:8])}")
         if np.any(self.asf.position) or np.any(self.asf.orientation.axis):
             found.append("the skeleton's preset place of the root was added to the motion")
-        return found
+        return [*found, *self.cut]
 
     def error(self, number: int, problem: str) -> FormatError:
         return FormatError(self.path, problem, f"line {number}")

@@ -20,6 +20,7 @@ from ossature.formats.bvh_write import told_by_decimals, write_bvh
 from ossature.formats.conventions import judge_unit, judge_up
 from ossature.formats.numbers import is_sane, parse_numbers
 from ossature.formats.registry import Format
+from ossature.formats.text_table import perhaps_cut
 from ossature.maths import chain, euler
 from ossature.maths.quat import Array
 from ossature.values import Body, Joint, Motion, Skeleton, Source, Take
@@ -75,6 +76,7 @@ def read_bvh(path: Path) -> Take:
     nodes = Hierarchy(path, data[: match.start()].decode("utf-8-sig", "replace")).parse()
     values, rate, problems = _frames(path, data, match.end(), nodes)
     problems += _unique_names(nodes)
+    problems += perhaps_cut([data[data.rfind(b"\n") + 1 :].decode("latin-1")])
     told = _told(data, match.start()) if len(values) else None
     starts = [index for index, node in enumerate(nodes) if node.parent < 0] + [len(nodes)]
     trees = [nodes[a:b] for a, b in pairwise(starts)]

@@ -9,6 +9,7 @@ Metres and radians. What the angles mean (axes, rest position) stands in the ``s
 beside it.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from ossature.errors import FormatError
 from ossature.formats.registry import Format, whole_file
 from ossature.formats.skeleton_json import read_skeleton_json
-from ossature.formats.text_table import number_rows, positive_number, read_lines
+from ossature.formats.text_table import number_rows, perhaps_cut, positive_number, read_lines
 from ossature.values import CompactMotion, Source, Take
 
 FIRST_LINE = "# ossature compact motion"
@@ -56,7 +57,9 @@ def read_compact_csv(path: Path) -> Take:
     rate = positive_number(path, entry.removeprefix("#rate="), "rate")
     names = [word.strip() for word in lines[2].split(",")]
     values = number_rows(path, lines, 3, ",", len(names))
-    return Take(compacts=(from_table(path, names[1:], values[:, 1:], rate),))
+    compact = from_table(path, names[1:], values[:, 1:], rate)
+    source = replace(compact.source, problems=perhaps_cut(lines))
+    return Take(compacts=(replace(compact, source=source),))
 
 
 def from_table(path: Path, names: list[str], values: np.ndarray, rate: float) -> CompactMotion:

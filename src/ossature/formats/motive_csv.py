@@ -17,6 +17,7 @@ from ossature.formats.registry import Format
 from ossature.formats.text_table import (
     check_frames,
     number_rows,
+    perhaps_cut,
     positive_number,
     read_lines,
     unique_labels,
@@ -64,7 +65,7 @@ def read_motive_csv(path: Path) -> Take:
         up="y",
         up_known=True,
         first_frame=int(table[0, 0]) if abs(table[0, 0]) < 2**53 else 0,
-        problems=(*counts, *_solved_note(columns, kinds)),
+        problems=(*counts, *_solved_note(columns, kinds), *perhaps_cut(lines)),
     )
     bodies = _bodies(path, header, columns, table, rate, source)
     recordings = _recordings(columns, table, kinds, rate, source, {b.subject for b in bodies})

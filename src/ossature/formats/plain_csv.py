@@ -26,7 +26,13 @@ from ossature.formats.registry import (
     without_restated,
 )
 from ossature.formats.subjects import by_subject
-from ossature.formats.text_table import positive_number, read_lines, whole_number, without_zeros
+from ossature.formats.text_table import (
+    perhaps_cut,
+    positive_number,
+    read_lines,
+    whole_number,
+    without_zeros,
+)
 from ossature.maths import quat
 from ossature.maths.quat import Array
 from ossature.values import Bodies, Recording, Source, Take
@@ -75,7 +81,7 @@ def read_plain_csv(path: Path) -> Take:
         unit=unit,
         up=up,
         up_known="up" in entries,
-        problems=(*(() if "rate" in entries else (assumed,)), *zeros),
+        problems=(*(() if "rate" in entries else (assumed,)), *zeros, *perhaps_cut(lines)),
     )
     order, turn = tuple(dict.fromkeys(names)), to_z_up(up)
     positions = turn_points(points * METRES[unit], turn)

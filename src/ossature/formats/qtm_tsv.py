@@ -12,6 +12,7 @@ from ossature.formats.registry import Format
 from ossature.formats.text_table import (
     check_frames,
     number_rows,
+    perhaps_cut,
     positive_number,
     read_lines,
     unique_labels,
@@ -52,7 +53,7 @@ def read_qtm_tsv(path: Path) -> Take:
         software="Qualisys Track Manager",
         unit="mm",
         first_frame=int(table[0, 0]) if lead and abs(table[0, 0]) < 2**53 else 1,
-        problems=(*counts, *renamed),
+        problems=(*counts, *renamed, *perhaps_cut(lines)),
     )
     points, _ = without_zeros(cells[..., :3] * MILLIMETRE)  # as QTM writes what was not seen
     if kind == "3D":

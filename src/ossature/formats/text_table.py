@@ -1,5 +1,6 @@
 """Numbers in rows of text, as TRC, TSV and CSV files hold them."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +9,8 @@ import numpy as np
 
 from ossature.errors import FormatError
 from ossature.maths.quat import Array
+
+CELLS = re.compile(r"[\s,;]+")
 
 
 def read_lines(path: Path) -> list[str]:
@@ -18,6 +21,24 @@ def read_lines(path: Path) -> list[str]:
     except UnicodeDecodeError:
         text = data.decode("latin-1")
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def perhaps_cut(lines: Sequence[str]) -> tuple[str, ...]:
+    """A sentence where a table ends without a line end, in a number that may have lost digits.
+
+    As many decimals as the three numbers before it have show that it is whole.
+    """
+    cells = CELLS.split(lines[-1].strip()) if lines else []
+    if len(cells) < 2:
+        return ()
+    *before, last = [len(cell.partition(".")[2]) for cell in cells[-4:]]
+    if last and set(before) == {last}:
+        return ()
+    shown = cells[-1][-24:]
+    return (
+        f"the last line does not end: if the file was cut short, its last number, {shown}, "
+        "lacks digits",
+    )
 
 
 def number_rows(

@@ -20,6 +20,7 @@ from ossature.formats.subjects import by_subject
 from ossature.formats.text_table import (
     check_frames,
     number_rows,
+    perhaps_cut,
     positive_number,
     read_lines,
     split_cells,
@@ -79,6 +80,7 @@ def read_trc(path: Path) -> Take:
             *zeros,
             *_odd_frames(table[:, 0]),
             *odd_times,
+            *perhaps_cut(lines),
         ),
     )
     positions = turn_points(points, to_z_up(up))
