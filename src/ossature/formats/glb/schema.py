@@ -148,10 +148,10 @@ KEYS = frozenset(
 
 
 def sniff(head: bytes) -> bool:
+    if head.startswith(MAGIC):
+        return True
     first = FIRST_KEY.match(head)
-    return head.startswith(MAGIC) or (
-        first is not None and (first[1] in KEYS or b'"asset"' in head)
-    )
+    return first is not None and (first[1] in KEYS or b'"asset"' in head)
 
 
 def pack(gltf: Gltf, binary: bytes) -> bytes:
