@@ -55,6 +55,12 @@ def test_planted_feet_are_found_to_two_frames(walked, noise, least):
     assert score >= least
 
 
+@pytest.mark.parametrize("rate", [0.01, 1.0, 5.0])
+def test_cameras_slower_than_a_step_end_in_no_error(walked, rate):
+    """Stays last less than a frame, and all points seem to creep."""
+    stand(replace(shaken(walked.motion, 0.01), rate=rate))
+
+
 def test_the_ground_is_where_the_soles_stand(walked):
     raised = replace(walked.motion, root=walked.motion.root + [0.0, 0.0, 0.31])
     low, high = stand(walked.motion).ground, stand(raised).ground

@@ -461,7 +461,7 @@ def test_what_gltf_cannot_hold_is_not_written(tmp_path):
     with pytest.raises(BadValue, match="frame 3 of body 'head' is missing"):
         write(replace(motion, rotations=gap), tmp_path / "a.glb")
     with pytest.raises(BadValue, match="single precision"):
-        write(move(single_body(), 3, 1e50), tmp_path / "a.glb")
+        write(move(single_body(), 3, 1e-50), tmp_path / "a.glb")
     with pytest.raises(BadValue, match="y up"):
         write(motion, tmp_path / "a.glb", up="z")
     with pytest.raises(BadValue, match="this one has none"):

@@ -44,6 +44,13 @@ def motion_of(*tracks, rate=60.0) -> Motion:
     return Motion(Skeleton(tuple(bodies)), q, np.zeros((len(q), 3)), rate)
 
 
+def test_slow_frames_ask_for_no_more_samples(rng):
+    """240 frames at 0.01 Hz last seven hours; between two of them nothing is known."""
+    q, _, _ = some_joint(rng, "hinge", 240, 0.5)
+    history = limits(motion_of(q, rate=0.01)).history
+    assert history[-1].startswith(f"joint types and limits from {50 * 240} samples")
+
+
 def test_kinds_of_synthetic_joints(rng):
     """30 to 1 000 samples, noise 0.5° to 3°, any rest, any signs: 99 % right, and the axis."""
     right, errors = [], []

@@ -64,6 +64,11 @@ REFUSED = [
         "rate must be a positive number of frames per second, got nan",
     ),
     (
+        lambda: recording(rate=1e9),
+        BadValue,
+        "rate must be 1e+06 frames per second or less, got 1e+09",
+    ),
+    (
         lambda: recording(residuals=np.zeros((4, 3))),
         ShapeError,
         "residuals must have shape (4, 2), got (4, 3)",

@@ -13,6 +13,9 @@ from ossature.values.arrays import Array
 DENSITY = 50.0
 """Samples per second: the 100 for two seconds of paper 001, §3."""
 
+SLOWEST = 1.0
+"""Frames per second below which no more samples are laid between frames: those know nothing."""
+
 JUMP = 4.5
 """Third difference, in medians, that is no longer noise: three standard deviations."""
 
@@ -61,7 +64,7 @@ def resample(rotations: Array, n_samples: int) -> Array:
 
 
 def default_samples(motion: Motion) -> int:
-    return max(FEWEST, round(DENSITY * motion.n_frames / motion.rate))
+    return max(FEWEST, round(DENSITY * motion.n_frames / max(motion.rate, SLOWEST)))
 
 
 def shaking(tracks: Array) -> Array:

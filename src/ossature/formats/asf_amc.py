@@ -23,7 +23,7 @@ from ossature.values import Motion, Source, Take
 DEFAULT_RATE = 120.0
 """Frames per second of the CMU archive; most files do not say."""
 RATE = re.compile(r":SAMPLES-PER-SECOND\s+(\S+)", re.IGNORECASE)
-MAX_EMPTY = 64
+MAX_EMPTY = 2
 """Most poses per number in the file: bones without dof cost memory the file never paid."""
 
 

@@ -32,7 +32,7 @@ OFFSET = re.compile(rb"OFFSET[ \t]+(\S+)", re.IGNORECASE)
 MAX_WORD = 256
 """Bytes at a file's end among which its last number stands."""
 MAX_CHANNELS = 6
-MAX_EMPTY = 64
+MAX_EMPTY = 2
 """Most poses per number in the file: joints without channels cost memory the file never paid."""
 SAMPLES = 100
 """Frames looked at to judge which way is up."""

@@ -27,8 +27,11 @@ NUMBERS = {
 """Kinds of stored numbers; MATLAB stores whole numbers as small as they fit."""
 TEXTS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
 CELL, STRUCTURE, TEXT, SPARSE, LAST_CLASS = 1, 2, 4, 5, 15
-MOST_GROWTH = 200
-"""How many times larger than the file its unpacked content may be."""
+MOST_GROWTH = 20
+"""How many times larger than the file its unpacked content may be; recordings halve at best."""
+SPARE = 1 << 20
+MOST_PARTS = 200_000
+"""Cells and fields of structures in a file: each costs far more memory than bytes."""
 DEEPEST = 16
 
 
@@ -39,25 +42,34 @@ class Matlab:
         self.order = {b"IM": "<", b"MI": ">"}.get(data[126:128], "")
         if not self.order:
             raise ValueError("no mark of the byte order in its header")
-        self.room = MOST_GROWTH * len(data)
+        self.room = MOST_GROWTH * len(data) + SPARE
+        self.parts = 0
         self.variables: dict[str, Any] = {}
         at = HEADER
+        view = memoryview(data)  # of which parts are no copies
         while at < len(data):
-            kind, content, at = self._element(data, at)
+            kind, content, at = self._element(view, at)
             if kind == COMPRESSED:
                 kind, content, _ = self._element(self._unpack(content), 0)
             if kind == MATRIX:
                 name, value = self._matrix(content, 0)
                 self.variables[name] = value
 
-    def _unpack(self, content: bytes) -> bytes:
+    def _unpack(self, content: memoryview) -> memoryview:
         unpacked = zlib.decompressobj().decompress(content, self.room)
-        self.room -= len(unpacked)
-        if self.room <= 0:
-            raise ValueError(f"unpacks to more than {MOST_GROWTH} times its size")
-        return unpacked
+        self.spend(len(unpacked))
+        return memoryview(unpacked)
 
-    def _element(self, data: bytes, at: int) -> tuple[int, bytes, int]:
+    def spend(self, size: int) -> None:
+        """Take bytes off what the file may grow to."""
+        self.room -= size
+        if self.room <= 0:
+            raise ValueError(
+                f"unpacks to more than {MOST_GROWTH} times its size; if that is right, save it in "
+                "MATLAB with '-v6'"
+            )
+
+    def _element(self, data: memoryview, at: int) -> tuple[int, memoryview, int]:
         """Kind and content of the element at a place, and the place of the next."""
         kind, size = struct.unpack_from(self.order + "II", data, at)
         start, end = at + 8, at + 8 + size
@@ -69,7 +81,7 @@ class Matlab:
         after = at + 8 if start == at + 4 else end if kind == COMPRESSED else end + -end % 8
         return kind, data[start:end], after
 
-    def _matrix(self, data: bytes, depth: int) -> tuple[str, Any]:
+    def _matrix(self, data: memoryview, depth: int) -> tuple[str, Any]:
         """Name and value: an array, a text, a list of cells, or a dict (a list of them)."""
         if not data:
             return "", None
@@ -83,10 +95,10 @@ class Matlab:
         count = prod(shape)
         if any(size < 0 for size in shape) or count > max(len(data), 1):
             raise ValueError(f"an array of shape {shape} in {len(data)} bytes")
-        return name.decode("latin-1"), self._content(data, at, sort, shape, count, depth)
+        return str(name, "latin-1"), self._content(data, at, sort, shape, count, depth)
 
     def _content(
-        self, data: bytes, at: int, sort: int, shape: list[int], count: int, depth: int
+        self, data: memoryview, at: int, sort: int, shape: list[int], count: int, depth: int
     ) -> Any:
         if sort == CELL:
             return self._matrices(data, at, count, depth)
@@ -98,27 +110,31 @@ class Matlab:
         if sort == TEXT:
             encoding = TEXTS.get(kind, "latin-1")
             suffix = {"<": "-le", ">": "-be"}[self.order] if encoding[-2:] in ("16", "32") else ""
-            return content.decode(encoding + suffix, "replace")
+            return str(content, encoding + suffix, "replace")
         if kind not in NUMBERS:
             raise ValueError(f"numbers of the unknown kind {kind}")
         values = np.frombuffer(content, self.order + NUMBERS[kind])
+        self.spend(8 * values.size - values.nbytes)  # small whole numbers become large ones
         return values.reshape(shape, order="F")
 
-    def _matrices(self, data: bytes, at: int, count: int, depth: int) -> list[Any]:
+    def _matrices(self, data: memoryview, at: int, count: int, depth: int) -> list[Any]:
         found = []
+        self.parts += count
+        if self.parts > MOST_PARTS:
+            raise ValueError(f"holds more than {MOST_PARTS} cells and fields")
         for _ in range(count):
             _, content, at = self._element(data, at)
             found.append(self._matrix(content, depth + 1)[1])
         return found
 
-    def _structure(self, data: bytes, at: int, count: int, depth: int) -> Any:
+    def _structure(self, data: memoryview, at: int, count: int, depth: int) -> Any:
         _, content, at = self._element(data, at)
         width = struct.unpack_from(self.order + "i", content)[0]
         _, content, at = self._element(data, at)
         if width < 1:
             raise ValueError(f"field names of {width} letters")
         names = [
-            content[i : i + width].split(b"\0")[0].decode("latin-1")
+            bytes(content[i : i + width]).split(b"\0")[0].decode("latin-1")
             for i in range(0, len(content), width)
         ]
         if count * len(names) > len(data):

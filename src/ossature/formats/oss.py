@@ -36,6 +36,8 @@ MAX_INLINE = 64
 MAX_EXPANSION = 20
 """How many times its size an archive may unpack to; ours unpack to less than their size."""
 SPARE = 1 << 20
+UNPACKED_STEP_BY_STEP = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Methods of which zipfile unpacks no more than is asked for; of bzip2 and LZMA it unpacks all."""
 
 NPY = re.compile(
     rb"\x93NUMPY\x01\x00(?P<length>..)"
@@ -192,7 +194,10 @@ def _from_folder(path: Path, folder: Path) -> Load:
 
 
 def _from_archive(path: Path, archive: zipfile.ZipFile) -> Load:
-    unpacked, packed = sum(info.file_size for info in archive.infolist()), path.stat().st_size
+    infos = archive.infolist()
+    if not all(info.compress_type in UNPACKED_STEP_BY_STEP for info in infos):
+        raise FormatError(path, "is packed by an unusual method; unzip it and read the folder")
+    unpacked, packed = sum(info.file_size for info in infos), path.stat().st_size
     if unpacked > MAX_EXPANSION * packed + SPARE:
         raise FormatError(
             path,
@@ -202,9 +207,11 @@ def _from_archive(path: Path, archive: zipfile.ZipFile) -> Load:
 
     def load(name: str) -> bytes:
         try:
-            return archive.read(name)
+            info = archive.getinfo(name)
         except KeyError:
             raise FormatError(path, f"the archive holds no {name!r}") from None
+        with archive.open(info) as file:
+            return file.read(info.file_size)  # read() alone unpacks all, whatever size is promised
 
     return load
 

@@ -286,13 +286,15 @@ def _places(
 ) -> list[tuple[int, int]]:
     """The stays within a run of slow frames: one, several with quick moves between them, or none
     where the point drifts all the time and stands nowhere."""
-    if last - first + 1 < shortest:
+    if last - first + 1 < max(shortest, 1):
         return []
     quarter = (last - first + 1) // 4
     if _spread(path[first + quarter : last - quarter + 1]) < ONE_PLACE:
         first, last = _as_still_as_its_middle(path, first, last)
         return [(first, last)] if last - first + 1 >= shortest else []
     inner = speed[first + 1 : last]
+    if not len(inner):  # two frames, as slow cameras have, at two places
+        return []
     move = first + 1 + int(np.argmax(inner))
     if speed[move] < BURST * np.median(inner):
         return []

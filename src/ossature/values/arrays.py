@@ -14,6 +14,9 @@ from ossature.errors import BadValue, ShapeError
 Array = NDArray[np.floating[Any]]
 Value = TypeVar("Value")
 
+FASTEST = 1e6
+"""Frames per second: no camera is faster, and windows of time become windows of frames."""
+
 
 def frozen(values: ArrayLike, shape: Sequence[int | str], name: str) -> Array:
     """A read-only float64 copy of ``values``; a word in ``shape`` stands for any size.
@@ -111,4 +114,6 @@ def positive_rate(rate: float) -> float:
     rate = float(rate)
     if not (np.isfinite(rate) and rate > 0.0):
         raise BadValue(f"rate must be a positive number of frames per second, got {rate}")
+    if rate > FASTEST:
+        raise BadValue(f"rate must be {FASTEST:g} frames per second or less, got {rate:g}")
     return rate

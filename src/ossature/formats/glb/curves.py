@@ -36,7 +36,7 @@ class Clock(NamedTuple):
 
 def read_curves(file: File, animation: Animation, nodes: set[int]) -> dict[tuple[int, str], Curve]:
     """Curves of these nodes by node and path; rotations stay x y z w."""
-    curves = {}
+    curves, clocks = {}, {}
     for number, channel in enumerate(animation.channels):
         key = (channel.target.node, channel.target.path)
         place = f"$.animations[0].channels[{number}]"
@@ -46,12 +46,21 @@ def read_curves(file: File, animation: Animation, nodes: set[int]) -> dict[tuple
             raise FormatError(file.path, f"a second channel for the {key[1]} of one node", place)
         if channel.sampler >= len(animation.samplers):
             raise FormatError(file.path, f"there is no sampler {channel.sampler}", place)
-        curves[key] = _curve(file, animation.samplers[channel.sampler], WIDTHS[key[1]], place)
+        sampler = animation.samplers[channel.sampler]
+        if sampler.input not in clocks:  # most channels share theirs
+            clocks[sampler.input] = _times(file, sampler.input, place)
+        curves[key] = _curve(file, sampler, clocks[sampler.input], WIDTHS[key[1]], place)
     return curves
 
 
-def _curve(file: File, sampler: Sampler, kind: str, place: str) -> Curve:
-    times = file.array(sampler.input, "SCALAR")[:, 0]
+def _times(file: File, index: int, place: str) -> Array:
+    times = file.array(index, "SCALAR")[:, 0]
+    if not (np.diff(times) > 0).all():
+        raise FormatError(file.path, "times of keys must increase", place)
+    return times
+
+
+def _curve(file: File, sampler: Sampler, times: Array, kind: str, place: str) -> Curve:
     values = file.array(sampler.output, kind)
     per_key = 3 if sampler.interpolation == "CUBICSPLINE" else 1
     if len(times) == 0 or len(values) != per_key * len(times):
@@ -60,8 +69,6 @@ def _curve(file: File, sampler: Sampler, kind: str, place: str) -> Curve:
             f"{len(times)} keys need {per_key * len(times)} values, got {len(values)}",
             place,
         )
-    if not (np.diff(times) > 0).all():
-        raise FormatError(file.path, "times of keys must increase", place)
     if per_key == 3:
         values = values.reshape(len(times), 3, -1)
     return Curve(times, values, sampler.interpolation)
@@ -72,7 +79,8 @@ def find_clock(path: Path, curves: dict[tuple[int, str], Curve], rate: float | N
 
     ``rate`` is what the file says about itself, used where its keys agree.
     """
-    keys = np.unique(np.concatenate([curve.times for curve in curves.values()]))
+    clocks = {id(curve.times): curve.times for curve in curves.values()}
+    keys = np.unique(np.concatenate([*clocks.values()]))
     keys = _merge(keys)
     if len(keys) == 1:
         note = () if rate else (f"a single key; {LONE_RATE:g} frames per second assumed",)

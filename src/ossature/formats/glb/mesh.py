@@ -19,6 +19,11 @@ from ossature.values import Body, Joint, Skeleton, SkinnedMesh
 
 TRIANGLE_LIST = 4
 MAX_VERTICES = 5_000_000
+"""Of all primitives; those that share vertices have them each."""
+MOST_CORNERS = 6
+"""Per vertex, as usual meshes have them."""
+LEAST_TURN = 1e-12
+"""Volume of a matrix's turning part below which it is none."""
 MOSTLY = 0.5
 """Weight above which a vertex is a body's own."""
 END = 0.9
@@ -126,8 +131,11 @@ def _primitives(file: File, index: int) -> list[tuple[Array, np.ndarray, dict[st
         corners = np.arange(len(vertices))
         if isinstance(primitive.get("indices"), int):
             corners = file.integers(primitive["indices"], "SCALAR")[:, 0]
-        if corners.max(initial=-1) >= len(vertices) or len(vertices) > MAX_VERTICES:
+        if corners.max(initial=-1) >= len(vertices):
             raise FormatError(file.path, f"has corners beyond its {len(vertices)} vertices", place)
+        file.drawn += max(len(vertices), len(corners) // MOST_CORNERS)
+        if file.drawn > MAX_VERTICES:
+            raise FormatError(file.path, f"has more than {MAX_VERTICES} vertices", place)
         found.append((vertices, corners[: len(corners) // 3 * 3].reshape(-1, 3), attributes))
     return found
 

@@ -23,6 +23,9 @@ MAGIC = b"glTF"
 JSON_CHUNK, BIN_CHUNK = 0x4E4F534A, 0x004E4942
 MAX_BYTES = 2**32 - 1
 COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+MOST_USES = 4
+"""How often accessors may name each byte of a file, on average; more than once is rare."""
+SPARE = 1 << 20
 WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 
 Index = Annotated[int, msgspec.Meta(ge=0, le=2**32)]
@@ -177,6 +180,13 @@ class File:
         text, self.binary = _chunks(path, data) if data.startswith(MAGIC) else (data, b"")
         self.path, self.size = path, len(data)
         self._neighbours: dict[Path, bytes] = {}
+        # thousands of channels may name the same numbers: those are made once
+        self.buffers: dict[int, bytes] = {}
+        self.arrays: dict[int, Array] = {}
+        self.made = 0
+        """Bytes of the file behind all arrays so far."""
+        self.drawn = 0
+        """Vertices of all primitives so far."""
         self.gltf = decode(path, text, Gltf)
         if not self.gltf.asset.version.startswith("2."):
             version = self.gltf.asset.version
@@ -188,12 +198,22 @@ class File:
     def array(self, index: int, kind: str) -> Array:
         """Accessor as float64 (count, width); ``kind`` is the type it must have."""
         values = self._raw(index, kind)
+        if index not in self.arrays:
+            self.arrays[index] = self._floats(values, f"$.accessors[{index}]")
+        return self.arrays[index]
+
+    def _floats(self, values: np.ndarray, place: str) -> Array:
+        """Read-only: all who name the accessor share it."""
+        self.made += values.nbytes
+        if self.made > MOST_USES * self.size + SPARE:
+            raise FormatError(self.path, "its accessors name the same bytes again and again", place)
         if not np.isfinite(values).all():
-            problem = "holds numbers that are not finite"
-            raise FormatError(self.path, problem, f"$.accessors[{index}]")
+            raise FormatError(self.path, "holds numbers that are not finite", place)
         if values.dtype.kind != "f":
-            return np.maximum(values / float(np.iinfo(values.dtype).max), -1.0)
-        return values.astype(np.float64)
+            values = np.maximum(values / float(np.iinfo(values.dtype).max), -1.0)
+        values = values.astype(np.float64)
+        values.setflags(write=False)
+        return values
 
     def integers(self, index: int, kind: str) -> np.ndarray:
         """Accessor of whole numbers, not negative, (count, width)."""
@@ -242,6 +262,11 @@ class File:
         return members[index]
 
     def _buffer(self, index: int) -> bytes:
+        if index not in self.buffers:
+            self.buffers[index] = self._unpacked(index)
+        return self.buffers[index]
+
+    def _unpacked(self, index: int) -> bytes:
         uri = self._get(self.gltf.buffers, index, "buffers").uri
         if uri is None:
             return self.binary

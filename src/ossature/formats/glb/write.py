@@ -197,8 +197,10 @@ def _vector(values: Array) -> Vector:
 
 def _animation(block: _Block, motion: Motion) -> Animation:
     """Rotations of all bodies, places of the root and of bodies whose bones stretch."""
-    times = (np.arange(motion.n_frames) / motion.rate).astype(np.float32)
-    if not (np.diff(times) > 0).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        times = (np.arange(motion.n_frames) / motion.rate).astype(np.float32)
+        increasing = (np.diff(times) > 0).all()
+    if not increasing:
         raise BadValue(
             f"GLB counts time in single precision, too coarse for {motion.n_frames} frames at "
             f"{motion.rate:g} per second; cut the motion first"
