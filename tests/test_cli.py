@@ -1,6 +1,7 @@
 """The command line: exit codes, one line per error, JSON, and a quick start."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -161,6 +162,56 @@ def test_convert_refuses_endings_and_kinds(command, tmp_path, rng):
         code, out, err = command("convert", source, tmp_path / target)
         assert (code, out) == (1, "") and message in err and err.count("\n") == 1
         assert not (tmp_path / target).exists()
+
+
+def copies(path: Path, folder: Path) -> list[Path]:
+    """Other ways to say ``path``."""
+    folder.mkdir()
+    (folder / "link").symlink_to(path.parent)
+    (folder / path.name).symlink_to(path)
+    os.link(path, folder / f"twin{path.suffix}")
+    spelled = [folder / "link" / path.name, folder / path.name, folder / f"twin{path.suffix}"]
+    return [path, path.parent / ".." / path.parent.name / path.name, *spelled]
+
+
+def test_nothing_is_converted_into_itself(command, tmp_path, rng):
+    source = tmp_path / "take" / "a.c3d"
+    write(some_markers(rng), source)
+    before = source.read_bytes()
+    for target in copies(source, tmp_path / "other"):
+        code, out, err = command("convert", source, target)
+        assert (code, out) == (1, "") and "would be overwritten by what is made of it" in err
+        assert source.read_bytes() == before
+
+
+def test_a_skeleton_beside_its_motion_is_not_overwritten(command, tmp_path, rng):
+    write(some_motion(rng), tmp_path / "02_01.amc")
+    (tmp_path / "02_01.asf").rename(tmp_path / "02.asf")
+    before = (tmp_path / "02.asf").read_bytes()
+    code, _, err = command("convert", tmp_path / "02_01.amc", tmp_path / "02.amc")
+    assert code == 1 and "02.asf would be overwritten" in err
+    assert (tmp_path / "02.asf").read_bytes() == before and not (tmp_path / "02.amc").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (("map", "--skeleton", "figure"), "motion.bvh"),
+        (("map", "--feet-only"), "motion.glb"),
+        (("fit",), "motion.bvh"),
+        (("joints",), "motion.bvh"),
+        (("solve", "--formats", "oss"), "motion.oss"),
+        (("normalise",), "normalised.bvh"),
+        (("axes", "--formats", "glb"), "parameters.glb"),
+    ],
+)
+def test_no_verb_writes_over_its_input(words, name, command, tmp_path, rng):
+    path = tmp_path / "rig" / name
+    write(some_motion(rng), path)
+    before = path.read_bytes()
+    code, _, err = command(words[0], path, *words[1:], "-o", tmp_path / "rig")
+    assert code == 1 and f"{name} would be overwritten by what is made of it" in err
+    assert path.read_bytes() == before and [path] == list((tmp_path / "rig").iterdir())
 
 
 def test_info_knows_the_formats(command):

@@ -72,6 +72,8 @@ def axes(
     if (mend or recording) and not clean:
         raise click.UsageError("--mend and --recording need --clean TAKE to learn from")
     asked = options.endings(formats, besides=("csv", "parquet"))
+    made = [output / f"parameters.{ending}" for ending in asked]
+    options.spare((file, *clean, recording), made)
     motion, findings = options.motion_of(file, subject), None
     if clean:
         from ossature.anatomy.watch import learn

@@ -47,11 +47,15 @@ def convert(
 
     Example: ossature convert walk.c3d walk.trc
     """
-    from ossature.formats import FORMATS, read, write
+    from ossature.cli import options
+    from ossature.formats import FORMATS, find_format, read, write, written_with
+    from ossature.formats.asf_amc import AMC, find_asf
     from ossature.formats.registry import as_held, format_for_writing, keep_only, left_out
     from ossature.formats.summary import describe
 
     form = format_for_writing(target, FORMATS)
+    skeletons = [find_asf(source)] if find_format(source, FORMATS) is AMC else []
+    options.spare((source, *skeletons), written_with(target))
     take = read(source)
     for problem in describe(take, source)["problems"]:
         click.echo(f"{source.name}: {problem}", err=True)

@@ -63,6 +63,7 @@ def fit(
     from ossature.pose.fit import fit as fit_joints
     from ossature.pose.joint_trees import read_tree
 
+    options.spare((file, tree, lengths), options.motion_files(output, ()))
     start = time.perf_counter()
     take = read(file)
     source = take.recording(subject) if take.recordings else take.motion(subject)

@@ -63,6 +63,7 @@ def joints(
     from ossature.joints.table import limb_table
     from ossature.pipeline.looking import show_joints
 
+    options.spare((file, like), [output / "motion.bvh"])
     bodies, noise = bodies_of(read(file), subject)
     if known_distance:
         bodies = rescaled(bodies, scale_factor(bodies, *known_distance))

@@ -76,6 +76,7 @@ def map(
     if (skeleton is None) != feet_only:
         raise click.UsageError("give --skeleton, or --feet-only for a motion on its own")
     onto, endings = _onto(skeleton, height), options.endings(formats)
+    options.spare((file, skeleton), options.motion_files(output, endings))
     asked = MapOptions(
         mode=mode,
         follow=follow,

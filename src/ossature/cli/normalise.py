@@ -54,6 +54,7 @@ def normalise(
     from ossature.pipeline.looking import show
 
     asked = options.endings(formats)
+    options.spare((file,), [output / f"normalised.{ending}" for ending in asked])
     found = find_frames(options.motion_of(file, subject))
     with options.whole_results(output, (file, meshes)) as scratch:
         deliver_frames(found, scratch, asked)

@@ -70,6 +70,25 @@ def output(holds: str = "the results") -> Callable[[Any], Any]:
     )
 
 
+def spare(inputs: Iterable[Path | None], outputs: Iterable[Path]) -> None:
+    """Refuse to write over what is read, however the two are spelled or linked; before the work."""
+    from ossature.errors import BadValue
+
+    there = [output for output in outputs if output.exists()]
+    for path in inputs:
+        if path is not None and path.exists() and any(path.samefile(each) for each in there):
+            raise BadValue(f"{path} would be overwritten by what is made of it; write elsewhere")
+
+
+def motion_files(folder: Path, formats: Iterable[str]) -> list[Path]:
+    """Files of motion that ``solve``, ``map`` and ``fit`` write; ``formats`` are asked for."""
+    from ossature.formats import written_with
+    from ossature.pipeline.deliver import MOTION_FILES
+
+    files = [folder / f"motion.{ending}" for ending in (*MOTION_FILES, *formats)]
+    return [each for file in files for each in written_with(file)]
+
+
 @contextmanager
 def whole_results(output: Path, inputs: Iterable[Path | None]) -> Iterator[Path]:
     """A folder to write to instead of ``output``, where the files appear when all are whole.

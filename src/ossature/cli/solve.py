@@ -76,6 +76,7 @@ def solve(
     if limits is not None and skeleton is not None:
         raise click.UsageError("--limits brings its own skeleton: leave out --skeleton")
     known, endings = limits or skeleton, options.endings(formats)
+    options.spare((*files, *static, known), options.motion_files(output, endings))
     asked = pipeline.SolveOptions(
         template=template,
         own_set=own_set,
@@ -99,6 +100,8 @@ def solve(
     if lengths is not None:
         solved = tuple(_against_measured(one, lengths) for one in solved)
     folders = [Path() if len(solved) == 1 else name for name in _folders(solved)]
+    for name in folders:
+        options.spare((*files, *static, known), options.motion_files(output / name, endings))
     inputs = (*files, *static, own_set, known, passport, measured, edits)
     with options.whole_results(output, inputs) as scratch:
         for one, name in zip(solved, folders, strict=True):

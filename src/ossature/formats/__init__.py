@@ -150,6 +150,12 @@ def check_endings(asked: Iterable[str], besides: Collection[str] = ()) -> None:
             raise BadValue(f"no motion is written as {ending!r}; known: {', '.join(known)}")
 
 
+def written_with(path: Path) -> tuple[Path, ...]:
+    """A file and those that its format may have beside it."""
+    form = format_for_writing(path, FORMATS)
+    return path, *map(path.with_suffix, (*form.beside, *form.beside_motion))
+
+
 __all__ = [
     "FORMATS",
     "Format",
@@ -159,4 +165,5 @@ __all__ = [
     "motion_endings",
     "read",
     "write",
+    "written_with",
 ]

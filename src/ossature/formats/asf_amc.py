@@ -49,7 +49,7 @@ def read_asf(path: Path) -> Take:
 
 
 def read_amc(path: Path) -> Take:
-    skeleton_path = _find_asf(path)
+    skeleton_path = find_asf(path)
     asf = read_asf_file(skeleton_path)
     amc = AmcReader(path, asf, skeleton_path.name)
     amc.read()
@@ -75,7 +75,7 @@ def read_amc(path: Path) -> Take:
     return Take(motions=(motion,))
 
 
-def _find_asf(path: Path) -> Path:
+def find_asf(path: Path) -> Path:
     """The skeleton beside a motion: same stem, the subject's stem, or the only one there."""
     there = sorted(p for p in path.parent.iterdir() if p.suffix.lower() == ".asf" and p.is_file())
     stems = [path.stem] + ([path.stem.rpartition("_")[0]] if "_" in path.stem else [])
