@@ -6,8 +6,8 @@ DIR/subjects/<subject>/                    skeleton.json, passport.json, record.
 DIR/.batch/                                samples of frames, the journal, unfinished folders
 """
 
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -65,13 +65,13 @@ def whole_folder(target: Path, unfinished: Path) -> Iterator[Path]:
     meantime that one stays, for both hold the same bytes.
     """
     unfinished.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(dir=unfinished))
+    partial = unfinished / secrets.token_hex(8)
+    partial.mkdir()
     try:
         yield partial
-        partial.chmod(0o755)
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists():
-            old = Path(tempfile.mkdtemp(dir=unfinished))
+            old = unfinished / secrets.token_hex(8)
             target.replace(old)
             shutil.rmtree(old, ignore_errors=True)
         try:
