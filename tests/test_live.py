@@ -2,12 +2,15 @@
 
 import asyncio
 import contextlib
+import io
 import json
 import os
+import pickle
 import socket
 import struct
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,7 +25,7 @@ from ossature.errors import BadValue, NotEnoughData, OssatureError
 from ossature.formats import write
 from ossature.live import calibrator, osc, run, udp, vmc
 from ossature.live.calibrator import Calibrated, Calibrator, Refused, calibrated
-from ossature.live.memory import CAPACITY, Memory
+from ossature.live.memory import CAPACITY, MOST_NAMES, Memory
 from ossature.live.qtm import QtmStream
 from ossature.live.replay import Replay
 from ossature.live.run import run_live
@@ -226,6 +229,81 @@ class TestBodies:
         assert abs(int(number) - 1600) <= 20
 
 
+class TestStrayFrames:
+    """One datagram from somewhere else must not spoil a session."""
+
+    def test_bodies_in_a_stream_of_markers_are_left_out_and_told_once(self, exercise, offline):
+        frames = played(exercise.recording)[:40]
+        stray = StreamFrame(20, ("x", "y"), np.zeros((2, 3)), quat.identity((2,)))
+        session, poses, said = feed(
+            [*frames[:20], stray, stray, *frames[20:]], skeleton=offline.skeleton
+        )
+        assert sorted(poses) == list(range(40))
+        assert session.dropped.counts == {"frames of another kind": 2}
+        assert [s for s in said if "bodies in a stream of markers" in s] == [
+            "frame 20: bodies in a stream of markers are left out; more of these are only counted"
+        ]
+
+    def test_a_stray_that_comes_first_is_forgotten(self, exercise, offline):
+        frames = played(exercise.recording)[: int(3 * RATE)]
+        stray = StreamFrame(0, ("x",), np.zeros((1, 3)), quat.identity((1,)))
+        _, poses, _ = feed([stray, *frames], skeleton=offline.skeleton)
+        assert max(poses) == len(frames) - 1
+        assert len(poses) >= len(frames) - RATE - 1
+
+    @pytest.mark.parametrize("first", [True, False])
+    def test_ghosts_do_not_keep_their_places(self, exercise, offline, first):
+        frames = played(exercise.recording)[: int(3 * RATE)]
+        ghosts = [
+            StreamFrame(number, tuple(f"ghost {number} {i}" for i in range(MOST_NAMES)), ghostly)
+            for number, ghostly in ((0, np.zeros((MOST_NAMES, 3))), (1, np.ones((MOST_NAMES, 3))))
+        ]
+        hidden = [StreamFrame(f.number, f.names[:20], f.positions[:20]) for f in frames[:10]]
+        mixed = [*ghosts, *frames[2:]] if first else [*hidden, *ghosts, *frames[10:]]
+        session, poses, said = feed(mixed, skeleton=offline.skeleton)
+        assert set(frames[0].names) <= set(session.memory.names)
+        assert len(session.memory.names) == MOST_NAMES
+        assert max(poses) == len(frames) - 1 and len(poses) > len(frames) - 80
+        assert sum("names came" in sentence for sentence in said) == 1
+
+    def test_a_flood_of_ghosts_does_not_take_a_marker_away(self, exercise, offline):
+        frames, mixed = played(exercise.recording)[: int(4 * RATE)], []
+        for frame in frames:
+            names = tuple(f"{frame.number} {i}" for i in range(MOST_NAMES))
+            mixed += [StreamFrame(frame.number, names, np.zeros((MOST_NAMES, 3))), frame]
+        numbered = [replace(frame, number=n) for n, frame in enumerate(mixed)]
+        session, _, _ = feed(numbered, skeleton=offline.skeleton)
+        assert set(frames[0].names) <= set(session.memory.names)
+
+    def test_a_place_out_of_reach_does_not_poison_the_calibration(self, exercise):
+        frames = played(exercise.recording)[: int(5 * RATE)]
+        poisoned = []
+        for frame in frames:
+            positions = np.array(frame.positions)
+            positions[frame.number % len(positions)] = 1e38
+            poisoned.append(replace(frame, positions=positions))
+        session, poses, said = feed(poisoned)
+        _, wanted, _ = feed(frames)
+        assert len(poses) > 0.9 * len(wanted)
+        assert session.dropped.counts["places out of reach"] == len(frames)
+        assert sum("in metres" in sentence for sentence in said) == 1
+        last = max(set(poses) & set(wanted))
+        apart = np.linalg.norm(poses[last].joints - wanted[last].joints, axis=-1)
+        assert np.median(apart) < 0.02
+
+    def test_whatever_a_calibration_meets_the_process_goes_on(self):
+        jobs, answers = io.BytesIO(), io.BytesIO()
+        for job in ("no recording", "neither"):
+            pickle.dump(job, jobs)
+        jobs.seek(0)
+        calibrator.serve(jobs, answers)
+        answers.seek(0)
+        for _ in range(2):
+            (size,) = calibrator.SIZE.unpack(answers.read(calibrator.SIZE.size))
+            answer = pickle.loads(answers.read(size))
+            assert isinstance(answer, Refused) and "cannot be calibrated" in answer.sentence
+
+
 class TestArrivals:
     @given(st.lists(st.integers(0, 40), max_size=60))
     def test_news_is_ever_newer(self, numbers):
@@ -283,7 +361,7 @@ class TestPackets:
 
     @pytest.mark.parametrize(
         "values",
-        [(), (1, "a", 0.0, 0.0), (1, "a", 0.0, 0.0, float("nan")), (1, "a", 0.0, 0.0, 0.0) * 2],
+        [(), (1, "a", 0.0, 0.0), (1, "a", 0.0, 0.0, 1), (1, "a", 0.0, 0.0, 0.0) * 2],
     )
     def test_broken_frames_are_refused(self, values):
         with pytest.raises(osc.BadPacket):
@@ -298,8 +376,7 @@ def told(read, packet):
         return "refused"
     if frame is None:
         return None
-    turns = None if frame.rotations is None else frame.rotations.tolist()
-    return frame.number, frame.names, frame.positions.tolist(), turns
+    return frame.number, frame.names, repr(frame.positions), repr(frame.rotations)
 
 
 class TestReader:
@@ -322,12 +399,23 @@ class TestReader:
             outcomes.add(type(found))
         assert outcomes == {tuple, str, type(None)}  # read, refused, something else
 
-    def test_what_is_not_finite_is_refused_in_a_known_form(self):
+    @pytest.mark.parametrize("x", [float("nan"), float("inf"), float("-inf")])
+    def test_a_place_that_is_no_number_was_not_seen_and_the_others_were(self, x):
         reader = udp.Reader()
-        for x in (0.0, 1.0, 2.0):
-            assert reader.frame_of(osc.message(udp.MARKERS, 1, "a", x, 0.0, 0.0)) is not None
-        with pytest.raises(osc.BadPacket, match="finite"):
-            reader.frame_of(osc.message(udp.MARKERS, 1, "a", float("inf"), 0.0, 0.0))
+        for sent in (0.0, 1.0, 2.0, x):  # the form is known from the third on
+            values = ("a", sent, 0.0, 0.0, "b", 1.0, 2.0, 3.0)
+            frame = reader.frame_of(osc.message(udp.MARKERS, 1, *values))
+            assert frame is not None
+            assert frame.positions.tolist()[1] == [1.0, 2.0, 3.0]
+        assert np.isnan(frame.positions[0]).all()
+
+    @pytest.mark.parametrize("turn", [(0.0,) * 4, (np.nan,) * 4, (1.0, 0.0, np.inf, 0.0)])
+    def test_a_body_without_a_rotation_was_not_seen(self, turn):
+        values = ("a", 0.0, 0.0, 0.0, *turn, "b", 1.0, 2.0, 3.0, 2.0, 0.0, 0.0, 0.0)
+        frame = udp.frame_of(osc.message(udp.BODIES, 1, *values))
+        assert frame is not None and frame.rotations is not None
+        assert np.isnan(frame.positions[0]).all() and np.isnan(frame.rotations[0]).all()
+        assert frame.rotations[1].tolist() == [1.0, 0.0, 0.0, 0.0]
 
 
 def test_datagrams_over_a_real_socket(exercise, offline):
@@ -345,7 +433,7 @@ def test_datagrams_over_a_real_socket(exercise, offline):
     threading.Thread(target=send, daemon=True).start()
     found, summary = run_live(stream, skeleton=offline.skeleton)
     assert found is offline.skeleton
-    assert stream.refused == 25
+    assert summary["dropped"] == {"unreadable datagrams": 25}
     # frames that are read together are put in order; how many, the machine's load decides
     assert summary["poses"] + summary["late"] + summary["overtaken"] == summary["frames"] == 50
     assert summary["late"] <= 25 <= summary["poses"] + summary["overtaken"]
@@ -631,3 +719,66 @@ def test_a_stream_too_short_to_calibrate_says_so(tmp_path, exercise):
     write(cut(exercise.recording, 0, 9), tmp_path / "short.trc")
     ran = CliRunner().invoke(ossature, ["live", str(tmp_path / "short.trc")])
     assert ran.exit_code == 0 and "let them move for longer" in ran.stderr
+
+
+def test_one_stray_datagram_leaves_a_session_that_is_written(tmp_path, exercise, offline):
+    """Markers over a socket, and among them bodies, words of others, NaN and 1e38."""
+    write(offline.skeleton, tmp_path / "skeleton.json")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    frames = played(exercise.recording)[:30]
+    numbers = np.array(frames[10].positions)
+    numbers[0], numbers[1] = np.nan, 1e38
+    rows = zip(frames[10].names, numbers.tolist(), strict=True)
+    odd = osc.message(udp.MARKERS, 10, *(value for name, row in rows for value in (name, *row)))
+    body = StreamFrame(15, ("x",), np.zeros((1, 3)), quat.identity((1,)))
+    packets = [udp.packet_of(frame) for frame in frames]
+    packets[10] = odd
+    packets[15:15] = [udp.packet_of(body), osc.message("/other", 1), b"rubbish"]
+
+    def send() -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+            time.sleep(1.0)  # nothing is lost on a socket that is open, and nothing says when
+            for packet in packets:
+                out.sendto(packet, ("127.0.0.1", port))
+                time.sleep(0.01)
+
+    sender = threading.Thread(target=send, daemon=True)
+    sender.start()
+    ran = CliRunner().invoke(
+        ossature,
+        ["live", f"udp://127.0.0.1:{port}", "--silence", "4", "--rate", str(RATE)]
+        + ["--skeleton", str(tmp_path / "skeleton.json"), "-o", str(tmp_path / "out")],
+    )
+    assert ran.exit_code == 0, ran.output
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert (tmp_path / "out" / "skeleton.json").exists()
+    assert summary["frames"] == 30
+    assert summary["dropped"] == {
+        "unreadable datagrams": 1,
+        "other datagrams": 1,
+        "places that are no numbers": 1,
+        "places out of reach": 1,
+        "frames of another kind": 1,
+    }
+    for said in ("left out: ", "no place that is a number", "in metres", "bodies in a stream"):
+        assert said in ran.output
+
+
+def test_poses_to_a_host_that_nobody_knows_are_refused():
+    with pytest.raises(OssatureError, match=r"cannot send poses to no\.such\.host\.invalid:39539"):
+        vmc.VmcSender("no.such.host.invalid", 39539, rate=RATE)
+
+
+def test_poses_that_cannot_be_sent_are_told_once(exercise, offline):
+    said: list[str] = []
+    with contextlib.closing(vmc.VmcSender("127.0.0.1", 39539, rate=RATE)) as sender:
+        sender.dropped.say = said.append
+        sender._socket.close()
+        sender._socket = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)  # of another family
+        _, poses, _ = feed(played(exercise.recording)[:3], skeleton=offline.skeleton)
+        for pose in poses.values():
+            sender.send(pose)
+    assert len(said) == 1 and "a pose cannot be sent to 127.0.0.1:39539" in said[0]
+    assert sender.dropped.counts == {"poses that could not be sent": 3}

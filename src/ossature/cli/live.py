@@ -71,22 +71,30 @@ def live(
     known = None if skeleton is None else read(skeleton).skeleton()
     stream = open_stream(source, rate=rate, silence=silence, subject=subject)
     tellers: list[Callable[[str], None]] = [lambda said: click.echo(said, err=True)]
+
+    def say(sentence: str) -> None:
+        for tell in tellers:
+            tell(sentence)
+
     with ExitStack() as stack:
-        listeners = []
+        listeners, unsent = [], {}
         if studio:
             stage = _stage(stream.rate, open_browser=not no_browser)
             listeners.append(stage.show)
             tellers.append(stage.say)
         if vmc is not None:
             sender = VmcSender(*split_address(vmc), rate=stream.rate)
+            sender.dropped.say = say
             stack.callback(sender.close)
+            unsent = sender.dropped.counts
             listeners.append(lambda frame, pose: sender.send(pose))
         found, summary = run_live(
             stream,
             listeners,
             skeleton=known,
-            say=lambda said: [tell(said) for tell in tellers],
+            say=say,
         )
+    summary["dropped"] |= unsent
     if summary["poses"] == 0:
         click.echo(_why_nothing(summary), err=True)
     if output is not None:
@@ -123,4 +131,6 @@ def _told(summary: dict) -> str:
         f"{summary['poses']} poses from {summary['frames']} frames, {summary['late']} late, "
         f"{summary['missing']} missing, {summary['calibrations']} calibrations"
     )
-    return line if nearly_all is None else f"{line}; 99.9 % of poses within {nearly_all:.1f} ms"
+    line = line if nearly_all is None else f"{line}; 99.9 % of poses within {nearly_all:.1f} ms"
+    lost = ", ".join(f"{count} {what}" for what, count in summary["dropped"].items())
+    return f"{line}\nleft out: {lost}" if lost else line

@@ -180,6 +180,8 @@ def serve(jobs: BinaryIO, results: BinaryIO) -> None:
             answer = calibrated(job)
         except OssatureError as error:
             answer = Refused(str(error))
+        except Exception as error:  # whatever a stream brought: the next frames may be better
+            answer = Refused(f"these frames cannot be calibrated: {type(error).__name__}: {error}")
         packed = pickle.dumps(answer, protocol=5)
         results.write(SIZE.pack(len(packed)) + packed)
         results.flush()

@@ -14,6 +14,7 @@ import numpy as np
 
 from ossature.live.session import LivePose, LiveSession
 from ossature.live.stream import Stream, StreamFrame
+from ossature.live.udp import UdpStream
 from ossature.threads import one_thread
 from ossature.values import Skeleton
 
@@ -64,6 +65,8 @@ def run_live(
     Returns the subject as known at the end and a summary for ``summary.json``.
     """
     session, latencies = LiveSession(stream.rate, skeleton, say), Latencies()
+    if isinstance(stream, UdpStream):  # what cannot be made frames of is told with the rest
+        stream.dropped = session.dropped
     poses = unsettled = 0
     known = skeleton
     try:
@@ -92,6 +95,7 @@ def run_live(
         "late": arrivals.late,
         "overtaken": arrivals.overtaken,
         "missing": arrivals.missing,
+        "dropped": dict(session.dropped.counts),
         "calibrations": session.calibrations,
         "latency_ms": latencies.milliseconds(),
         "advice": list(session.advice),

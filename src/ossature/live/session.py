@@ -8,9 +8,9 @@ import numpy as np
 from ossature.live import watch
 from ossature.live.calibrator import Calibrated, Calibrator, Refused
 from ossature.live.follow_bodies import BodyFollower
-from ossature.live.memory import Memory
+from ossature.live.memory import MOST_NAMES, Memory
 from ossature.live.noticed import in_stream, same_event
-from ossature.live.stream import Arrivals, StreamFrame
+from ossature.live.stream import Arrivals, Dropped, StreamFrame
 from ossature.maths.chain_kernel import forward_pose
 from ossature.pose.follow import Follower, warm_up
 from ossature.values import Bodies, Recording, Skeleton
@@ -23,6 +23,10 @@ OFTEN, SELDOM = 1.0, 30.0
 """Seconds between calibrations: a tenth of what has been seen, within these."""
 SAME = 2.0
 """Seconds within which the same thing, found by another calibration, is no news."""
+FARTHEST = 100.0
+"""Metres from the origin that no marker is: no stage is so large."""
+ANOTHER = 1.0
+"""Seconds of nothing but the other kind, bodies or markers, after which the stream is one of it."""
 UNTRUE = 0.03
 """Metres: a pose whose median marker is further off than this is not shown."""
 
@@ -68,27 +72,34 @@ class LiveSession:
 
     def __post_init__(self) -> None:
         self.arrivals = Arrivals(self.rate)
-        self.memory = Memory()
+        self.dropped = Dropped(self.say)
         self.advice: tuple[str, ...] = ()
         self.calibrations = 0
-        self._of_bodies = False
+        self._of_bodies: bool | None = None
+        self._parents, self._offsets = np.zeros(0, dtype=np.int64), np.zeros((0, 3))
+        self._said: set[str] = set()
+        self._begin()
+        warm_up()
+        watch.warm_up()
+
+    def _begin(self) -> None:
+        """Nothing is known of whom the stream shows."""
+        self.memory = Memory()
         self._courses = watch.Courses(self.rate)
         self._following: Follower | BodyFollower | None = None
-        self._parents, self._offsets = np.zeros(0, dtype=np.int64), np.zeros((0, 3))
         self._seats: watch.Seats | None = None
         self._carriers = np.zeros(0, dtype=np.int64)
         self._next_look = FIRST * self.rate
         self._heard: Calibrated | Refused | None = None
-        self._said: set[str] = set()
         self._asked: tuple[int, ...] = ()
         self._noticed: list[Event] = []
-        warm_up()
-        watch.warm_up()
+        self._others = 0
 
     def feed(self, frame: StreamFrame) -> LivePose | None:
         """The pose of a frame; None where it is late, overtaken, too empty or fits nothing."""
+        if not self._is_of_this_stream(frame):
+            return None
         values = self._values(frame)
-        self._of_bodies = frame.rotations is not None
         self._take_known()
         if not self.arrivals.is_news(frame.number):
             return None  # nor remembered: nobody can tell whether its labels are right
@@ -108,15 +119,59 @@ class LiveSession:
     def close(self) -> None:
         self.calibrator.close()
 
+    def _is_of_this_stream(self, frame: StreamFrame) -> bool:
+        """Whether it holds markers as the stream does, or bodies; the first frame decides.
+
+        One that strayed in must not spoil the stream, nor be the only one that counts.
+        """
+        bodies = frame.rotations is not None
+        self._others = 0 if bodies == self._of_bodies else self._others + 1
+        if self._of_bodies is None or self._others > ANOTHER * self.rate:
+            self._begin()
+            self._of_bodies = bodies
+        if bodies == self._of_bodies:
+            return True
+        kinds = ("bodies", "markers") if bodies else ("markers", "bodies")
+        told = f"frame {frame.number}: {kinds[0]} in a stream of {kinds[1]} are left out"
+        self.dropped.add("frames of another kind", told)
+        return False
+
     def _values(self, frame: StreamFrame) -> Array:
         """(n_names, 3 or 7) the frame in the order of the session's names."""
-        given = frame.positions
+        given = self._within_reach(frame)
         if frame.rotations is not None:
-            given = np.concatenate([frame.positions, frame.rotations], axis=1)
+            given = np.concatenate([given, frame.rotations], axis=1)
+        before = self.memory.replaced
         columns = self.memory.roster(frame.names)
+        placed = columns >= 0
+        if self.memory.replaced != before:
+            self._go_on_with_new_names()
+        if not placed.all():
+            name = frame.names[int(np.argmin(placed))]
+            told = f"frame {frame.number}: more than {MOST_NAMES} names came, {name} is left out"
+            self.dropped.add("markers for which there was no place", told, int((~placed).sum()))
         values = np.full((len(self.memory.names), given.shape[1]), np.nan)
-        values[columns[columns >= 0]] = given[columns >= 0]
+        values[columns[placed]] = given[placed]
         return values
+
+    def _within_reach(self, frame: StreamFrame) -> Array:
+        """The places of a frame; NaN where nothing can be."""
+        far = np.abs(frame.positions).max(axis=1, initial=0.0) > FARTHEST
+        if not far.any():
+            return frame.positions
+        name = frame.names[int(np.argmax(far))]
+        told = (
+            f"frame {frame.number}: {name} is farther than {FARTHEST:.0f} m from the origin, and "
+            "taken as not seen; a stream is in metres"
+        )
+        self.dropped.add("places out of reach", told, int(far.sum()))
+        return np.where(far[:, None], np.nan, frame.positions)
+
+    def _go_on_with_new_names(self) -> None:
+        """Columns have changed hands: nothing that was known by column holds, the skeleton does."""
+        self._courses = watch.Courses(self.rate)
+        if self._following is not None:
+            self._adopt(Calibrated(self._following.skeleton, self.advice))
 
     def _with_right_labels(self, number: int, values: Array) -> Array:
         values, changed = self._courses.sorted_out(number, values)
@@ -132,7 +187,9 @@ class LiveSession:
             return
         wait = np.clip(seen / self.rate / 10.0, OFTEN, SELDOM)
         self._next_look = seen + wait * self.rate
-        kept, names = self.memory.frames(), self.memory.names
+        worth = self.memory.worth()
+        kept, names = self.memory.frames()[:, worth], self.memory.names
+        names = tuple(names[column] for column in worth)
         self._asked = self.memory.numbers
         rate = self.rate / self.memory.stride
         if self._of_bodies:
@@ -166,10 +223,14 @@ class LiveSession:
             self._notice(in_stream(event, self._asked))
         self._parents = np.array(found.skeleton.parents, dtype=np.int64)
         self._offsets = found.skeleton.offsets
+        here, before = set(self.memory.names), self._following
         if self._of_bodies:
-            self._following = BodyFollower(found.skeleton, self.memory.names)
+            whole = set(found.skeleton.names) <= here
+            self._following = BodyFollower(found.skeleton, self.memory.names) if whole else None
             return
-        before = self._following
+        if not found.skeleton.marker_names & here:
+            self._following = None
+            return
         following = Follower(found.skeleton, self.memory.names)
         if isinstance(before, Follower) and before.skeleton.names == found.skeleton.names:
             following.go_on_from(before)

@@ -1,7 +1,8 @@
 """What every source of live frames looks like, and how frames that come late are told."""
 
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -25,6 +26,21 @@ class StreamFrame:
     """When it came in or, replayed, when it was due; by ``time.perf_counter``."""
     overtaken: bool = False
     """A newer frame is there already: this one is remembered, but nobody waits for its pose."""
+
+
+@dataclass(slots=True)
+class Dropped:
+    """What was left out of a stream, and how often: told in words the first time only."""
+
+    say: Callable[[str], object] = lambda sentence: None
+    counts: Counter[str] = field(default_factory=Counter)
+    """By what it was; few words, so that nobody fills a memory with them."""
+
+    def add(self, what: str, sentence: str, n: int = 1) -> None:
+        """``n`` more of ``what``; the sentence tells the first."""
+        if what not in self.counts:
+            self.say(f"{sentence}; more of these are only counted")
+        self.counts[what] += n
 
 
 class Stream(Protocol):

@@ -16,7 +16,7 @@ import numpy as np
 
 from ossature.errors import BadValue, OssatureError
 from ossature.live.osc import BadPacket, Form, Value, message, messages_of
-from ossature.live.stream import StreamFrame
+from ossature.live.stream import Dropped, StreamFrame
 from ossature.values.arrays import Array
 
 MARKERS, BODIES = "/ossature/markers", "/ossature/bodies"
@@ -61,15 +61,17 @@ def _frame(address: str, values: Sequence[Value]) -> StreamFrame:
 
 
 def _checked(number: int, names: tuple[str, ...], numbers: Array) -> StreamFrame:
-    if not np.isfinite(numbers).all():
-        raise BadPacket("places and rotations must be finite numbers")
-    numbers = numbers.astype(np.float64)
+    """Rows that are no numbers, or no rotation, were not seen."""
+    with np.errstate(invalid="ignore"):  # some that are no numbers signal it
+        numbers = numbers.astype(np.float64)
+    bad = np.asarray(~np.isfinite(numbers).all(axis=1))
     if numbers.shape[1] == _COLUMNS[MARKERS]:
+        numbers[bad] = np.nan
         return StreamFrame(number, names, numbers)
-    length = np.linalg.norm(numbers[:, 3:], axis=1, keepdims=True)
-    if not (length > 0.5).all():
-        raise BadPacket("rotations must be unit quaternions, w first")
-    return StreamFrame(number, names, numbers[:, :3], numbers[:, 3:] / length)
+    length = np.linalg.norm(np.where(bad[:, None], 0.0, numbers[:, 3:]), axis=1)
+    numbers[~(length > 0.5)] = np.nan
+    turns = numbers[:, 3:] / np.maximum(length, 0.5)[:, None]
+    return StreamFrame(number, names, numbers[:, :3], turns)
 
 
 class Reader:
@@ -105,8 +107,7 @@ class UdpStream:
 
     def __init__(self, host: str, port: int, *, rate: float, silence: float = 10.0) -> None:
         self.rate, self.silence = rate, silence
-        self.refused = 0
-        """Datagrams that could not be read."""
+        self.dropped = Dropped()
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self._socket.bind((host, port))
@@ -140,11 +141,18 @@ class UdpStream:
         for packet in packets:
             try:
                 frame = self._reader.frame_of(packet)
-            except BadPacket:
-                self.refused += 1
+            except BadPacket as error:
+                self.dropped.add("unreadable datagrams", f"a datagram is left out: {error}")
                 continue
-            if frame is not None:
-                yield frame
+            if frame is None:
+                addresses = f"neither {MARKERS} nor {BODIES}"
+                self.dropped.add("other datagrams", f"a datagram carries {addresses}: left out")
+                continue
+            if unseen := int(np.isnan(frame.positions[:, 0]).sum()):
+                name = frame.names[int(np.argmax(np.isnan(frame.positions[:, 0])))]
+                told = f"frame {frame.number}: {name} has no place that is a number: not seen"
+                self.dropped.add("places that are no numbers", told, unseen)
+            yield frame
 
 
 def split_address(text: str) -> tuple[str, int]:

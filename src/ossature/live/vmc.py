@@ -5,14 +5,15 @@ Bones are told as turns from a T-pose in which every bone's frame lies like the 
 left-handed world: x right, y up, z forward.
 """
 
-import contextlib
 import socket
 
 import numpy as np
 from numba import njit
 
+from ossature.errors import OssatureError
 from ossature.live.osc import Form, bundle, message
 from ossature.live.session import LivePose
+from ossature.live.stream import Dropped
 from ossature.maths import quat
 from ossature.maths import quat_kernel as one
 from ossature.values import Skeleton
@@ -94,11 +95,23 @@ def _bones(skeleton: Skeleton) -> Array:
     return ends
 
 
+def _resolved(host: str, port: int) -> tuple[str, int]:
+    """The address in numbers: asked for once, not with every pose."""
+    try:
+        return socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_DGRAM)[0][4][:2]  # type: ignore[return-value]
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or "not a name"
+        raise OssatureError(
+            f"cannot send poses to {host}:{port}: {why}; is the name of the host right?"
+        ) from None
+
+
 class VmcSender:
     """Sends every pose as one datagram."""
 
     def __init__(self, host: str, port: int, *, rate: float) -> None:
-        self._address, self._rate = (host, port), rate
+        self._address, self._rate = _resolved(host, port), rate
+        self.dropped = Dropped()
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._of: Skeleton | None = None
         nobody, nowhere = np.zeros((0, 3)), np.zeros((0, 4))
@@ -106,8 +119,12 @@ class VmcSender:
         _tell(nowhere, nowhere, np.zeros(0, dtype=np.int64), nobody, np.zeros(3), nowhere)
 
     def send(self, pose: LivePose) -> None:
-        with contextlib.suppress(OSError):  # nobody listens there yet; a stage goes on
+        try:
             self._socket.sendto(self.packet(pose), self._address)
+        except OSError as error:  # a stage goes on, and the network may come back
+            host, port = self._address
+            told = f"a pose cannot be sent to {host}:{port}: {error.strerror}"
+            self.dropped.add("poses that could not be sent", told)
 
     def close(self) -> None:
         self._socket.close()
