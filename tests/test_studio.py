@@ -503,6 +503,27 @@ def test_an_export_is_asked_for_by_a_known_name(open_studio, folder, name):
     assert [file.name for file in folder.iterdir()] == ["walk.c3d"]
 
 
+def test_only_what_can_be_opened_is_listed(open_studio, folder, tmp_path_factory):
+    motion = synth.perform(synth.human(), synth.walk(seconds=0.2), seed=2).truth.motion
+    for name in ("hero.glb", "hero.oss", "hero.asf", "skeleton.json"):
+        write(motion.skeleton, folder / name)
+    for name in ("moving.glb", "moving.oss", "moving.bvh"):
+        write(motion, folder / name)
+    for name in ("summary.json", "notes.csv", "broken.c3d", "broken.glb", "broken.oss"):
+        (folder / name).write_bytes(b'PK\x03\x04{"rms": 1}'[4 * ("oss" not in name) :])
+    (folder / "empty.trc").touch()
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "far.bvh"
+    write(motion, elsewhere)
+    (folder / "far.bvh").symlink_to(elsewhere)
+    (folder / "round.bvh").symlink_to(folder / "round.bvh")
+    welcome = open_studio.desk.welcome()
+    assert welcome.files == ("moving.bvh", "moving.glb", "moving.oss", "walk.c3d")
+    for name in welcome.files:
+        open_studio.open(name)
+    still = {"hero.asf", "hero.glb", "hero.oss", "skeleton.json"}
+    assert set(welcome.characters) == still | {"moving.bvh", "moving.glb", "moving.oss"}
+
+
 def test_links_out_of_the_folder_are_not_followed(open_studio, folder, walk):
     (folder / "link.c3d").symlink_to(walk)
     params = {"token": open_studio.token, "path": "link.c3d"}

@@ -205,9 +205,11 @@ class Desk:
         return self.take
 
     def welcome(self) -> Welcome:
+        takes, characters = self.folder.files()
         return Welcome(
             self.folder.path.name,
-            self.folder.files(),
+            takes,
+            characters,
             ossature.__version__,
             motion_endings(usual=True),
             tuple(each.name for each in known_sets()),

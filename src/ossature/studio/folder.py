@@ -1,14 +1,19 @@
 """The folder that a studio works in: nothing outside it is read or written."""
 
 import os
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from ossature.errors import BadValue, OssatureError
 from ossature.formats import FORMATS
 from ossature.formats.edits_json import SUFFIX
+from ossature.formats.holding import held_by
 
-MOST_FILES = 500
-"""Files that are listed."""
+MOST_FILES = 2000
+"""Files that are looked at for the lists."""
+TAKES = frozenset({"markers", "motion", "compact"})
+CHARACTERS = frozenset({"skeleton", "motion"})
 DEEPEST = 3
 """Folders below the opened one that are looked into."""
 LONGEST_NAME = 200
@@ -48,19 +53,27 @@ class Folder:
     def name_of(self, path: Path) -> str:
         return path.resolve().relative_to(self.path).as_posix()
 
-    def files(self) -> tuple[str, ...]:
-        """Names of files whose ending a reader knows, sorted."""
+    def files(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names of takes that can be opened, and of characters that can be moved."""
+        held = {name: self._held(name) for name in islice(self._names(), MOST_FILES)}
+        takes = tuple(name for name, kinds in held.items() if kinds & TAKES)
+        return takes, tuple(name for name, kinds in held.items() if kinds & CHARACTERS)
+
+    def _held(self, name: str) -> frozenset[str]:
+        try:
+            return held_by(self.inside(name))
+        except OssatureError:  # a link that leads out
+            return frozenset()
+
+    def _names(self) -> Iterator[str]:
+        """Files whose ending a reader knows, the folder's own first."""
         endings = {suffix for form in FORMATS if form.read is not None for suffix in form.suffixes}
-        found: list[str] = []
         for here, folders, files in os.walk(self.path):
             depth = len(Path(here).relative_to(self.path).parts)
             folders[:] = sorted(f for f in folders if depth < DEEPEST and not f.startswith("."))
             for file in sorted(files):
                 if Path(file).suffix.lower() in endings and not file.endswith(SUFFIX):
-                    found.append((Path(here) / file).relative_to(self.path).as_posix())
-            if len(found) >= MOST_FILES:
-                break
-        return tuple(found[:MOST_FILES])
+                    yield (Path(here) / file).relative_to(self.path).as_posix()
 
     def place_for(self, name: str) -> Path:
         """Where a dropped file goes: under its own name, numbered where that is taken."""

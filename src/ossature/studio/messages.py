@@ -246,7 +246,9 @@ class Welcome(_Message, frozen=True, tag="welcome"):
     folder: str
     """Name of the opened folder."""
     files: tuple[str, ...]
-    """What could be opened in it, relative paths."""
+    """Takes in it that can be opened, relative paths."""
+    characters: tuple[str, ...]
+    """Skeletons in it that can be moved."""
     version: str
     formats: tuple[str, ...]
     """Endings that ``Export`` can write."""

@@ -312,8 +312,10 @@ export interface Welcome {
   type: "welcome";
   /** Name of the opened folder. */
   folder: string;
-  /** What could be opened in it, relative paths. */
+  /** Takes in it that can be opened, relative paths. */
   files: string[];
+  /** Skeletons in it that can be moved. */
+  characters: string[];
   version: string;
   /** Endings that ``Export`` can write. */
   formats: string[];

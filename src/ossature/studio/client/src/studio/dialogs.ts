@@ -6,7 +6,6 @@ import { choice, make } from "./elements";
 import { address } from "./link";
 
 const MOST_FILES = 400;
-const CHARACTERS = /\.(glb|gltf|bvh|asf|amc|json|urdf|mjcf|xml|osim|usd[acz]?|oss)$/i;
 
 /** A dialog with a heading and a button that closes it; Escape does as well. */
 export function dialog(title: string, ...content: Node[]): HTMLDialogElement {
@@ -88,13 +87,10 @@ export function characterDialog(welcome: Welcome, open: (path: string) => void):
   const made = dialog(
     "Choose a character",
     make("p", { class: "hint" }, hint),
-    ...fileList(
-      welcome.files.filter((path) => CHARACTERS.test(path)),
-      (path) => {
-        open(path);
-        made.close();
-      },
-    ),
+    ...fileList(welcome.characters, (path) => {
+      open(path);
+      made.close();
+    }),
   );
 }
 
