@@ -1,6 +1,7 @@
 """The studio in a real browser: the whole loop by mouse and keyboard, its result read in Python."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import ossature as oss
 from chrome import serving, studio
 from ossature import synth
-from ossature.values import Take
+from ossature.values import Mark, Take
 
 pytest_plugins = ["browser"]
 
@@ -458,6 +459,109 @@ def test_on_a_phone_nothing_sticks_out(visit, address):
     page = visit(address, width=390, height=844, scheme="dark").page
     page.wait_for_selector(READY)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+
+
+@pytest.fixture(scope="module")
+def narrow(stay, tmp_path_factory):
+    """A small screen; a take with gaps and a mark, beside files that are no takes."""
+    folder = tmp_path_factory.mktemp("narrow")
+    actor = synth.perform(synth.human(), synth.walk(seconds=2), noise=0.001, gaps=0.02, seed=4)
+    marks = (Mark("Foot Strike", 0.5, "Left"),)
+    recording = replace(actor.recording, marks=marks)
+    oss.write(Take(recordings=(recording,)), folder / "a-walk-with-a-long-name-07.c3d")
+    oss.write(actor.truth.skeleton, folder / "hero.glb")
+    (folder / "summary.json").write_text("{}")
+    with studio(folder / "a-walk-with-a-long-name-07.c3d") as where:
+        seen = stay(where, width=1024, height=768)
+        seen.page.wait_for_selector(READY)
+        yield seen
+
+
+BUSY = """() => window.ossatureStudio.session.tell("progress", {type: "progress", stage: "solve",
+  saying: "calibrating the performer of this take", fraction: 0.3})"""
+
+
+@pytest.mark.parametrize("busy", [False, True])
+@pytest.mark.parametrize("width", [821, 1024, 1366])
+def test_every_button_of_the_bar_is_on_the_page(narrow, width, busy):
+    page = narrow.page
+    page.set_viewport_size({"width": width, "height": 768})
+    page.evaluate("() => window.ossatureStudio.session.tell('progress', null)")
+    if busy:
+        page.evaluate(BUSY)
+    for button in page.locator(".top-bar button:visible").all():
+        box = button.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= width, button.inner_text()
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    page.evaluate("() => window.ossatureStudio.session.tell('progress', null)")
+    page.set_viewport_size({"width": 1024, "height": 768})
+
+
+def test_a_double_click_on_the_selection_shows_it(narrow):
+    page = narrow.page
+    frames = "() => { const {first, last} = window.ossatureStudio.frames; return [first, last] }"
+    whole = page.evaluate(frames)
+    first, last = select_frames(page, 0.4, 0.5)
+    area = page.locator(".over").bounding_box()
+    y = area["y"] + area["height"] / 2
+    page.mouse.dblclick(area["x"] + 0.45 * area["width"], y)
+    shown = page.evaluate(frames)
+    assert whole[0] < shown[0] <= first and last <= shown[1] < whole[1]
+    assert page.locator(".range").inner_text().startswith(f"{first}–{last} ")
+    page.mouse.dblclick(area["x"] + 0.95 * area["width"], y)
+    assert page.evaluate(frames) == whole
+    assert page.locator(".range").inner_text() == "drag to select frames"
+
+
+def test_every_event_has_a_name(narrow):
+    page = narrow.page
+    spans = page.evaluate("() => window.ossatureStudio.session.spans")
+    events = page.locator(".event-names .event")
+    assert events.count() == len(spans) > 1
+    names = [event.get_attribute("aria-label") for event in events.all()]
+    assert "mark: Left Foot Strike, frame 60" in names
+    gaps = [name for name in names if name.startswith("gap: ")]
+    assert gaps and all(" not seen, frame" in name for name in gaps)
+    strike = page.get_by_label("mark: Left Foot Strike, frame 60").bounding_box()
+    lane = page.locator(".event-strip").bounding_box()
+    # in the middle of its frame: 60 of 0 … 239
+    at = (strike["x"] + strike["width"] / 2 - lane["x"]) / lane["width"]
+    assert at == pytest.approx(60 / 239, abs=0.01)
+    page.mouse.move(strike["x"] + 1, strike["y"] + 5)
+    page.mouse.move(strike["x"] + 1, strike["y"] + 6)
+    under = "([x, y]) => document.elementFromPoint(x, y).title"
+    title = page.evaluate(under, [strike["x"] + 1, strike["y"] + 6])
+    assert "mark: Left Foot Strike, frame 60" in title
+    page.evaluate("() => window.ossatureStudio.player.seek(59)")
+    page.keyboard.press(".")
+    assert "mark: Left Foot Strike, frame 60" in page.locator(".notices").inner_text()
+
+
+def test_problems_hide_no_lane_and_are_not_said_twice(narrow):
+    page = narrow.page
+    for name in ("a", "b", "c", "d", "d", "d"):
+        message = {"type": "open", "path": f"{name}.c3d", "subject": ""}
+        page.evaluate("(message) => window.ossatureStudio.session.send(message)", message)
+    page.get_by_text("there is no file 'd.c3d' in the folder (3 times)").wait_for()
+    problems = page.locator(".notice.problem")
+    assert problems.count() == 3
+    view = page.locator(".views").bounding_box()
+    for problem in problems.all():
+        box = problem.bounding_box()
+        assert view["y"] <= box["y"] and box["y"] + box["height"] <= view["y"] + view["height"]
+    for _ in range(3):
+        problems.get_by_role("button", name="Close").first.click()
+    assert problems.count() == 0
+
+
+def test_open_lists_what_can_be_opened(narrow):
+    page = narrow.page
+    page.get_by_role("button", name="Open", exact=True).click()
+    assert page.locator("dialog .files li").all_inner_texts() == ["a-walk-with-a-long-name-07.c3d"]
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Character").click()
+    assert page.locator("dialog .files li").all_inner_texts() == ["hero.glb"]
+    page.keyboard.press("Escape")
 
 
 def test_a_performer_on_stage_is_seen_moving(visit, take, tmp_path):

@@ -118,7 +118,8 @@ export class App {
       middle,
       make("aside", { class: "desk", "aria-label": "Properties" }, this.inspector.element),
     );
-    document.body.replaceChildren(this.bar.element, main, this.notices.element);
+    this.area.element.append(this.notices.element);
+    document.body.replaceChildren(this.bar.element, main);
     this.inspector.show(this.chosen);
   }
 
@@ -303,7 +304,9 @@ export class App {
 
   private seekEvent(step: 1 | -1): void {
     const frame = this.timeline.nextEvent(step);
-    if (frame !== null) this.player.seek(frame);
+    if (frame === null) return;
+    this.player.seek(frame);
+    this.notices.say(this.timeline.eventsAt(frame));
   }
 
   private escape(): void {

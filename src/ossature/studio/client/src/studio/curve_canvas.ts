@@ -80,7 +80,8 @@ export class CurveCanvas {
         else if (event.shiftKey && kept) {
           this.frames.select(anchor, this.frames.frameAt(this.shareOf(end)));
         } else if (Math.abs(end.clientX - start) <= CLICK) {
-          this.frames.select(null);
+          // a click on the selection may be the first of two, which show it
+          if (kept === null || anchor < kept.first || anchor > kept.last) this.frames.select(null);
           this.onSeek(anchor);
         }
       },

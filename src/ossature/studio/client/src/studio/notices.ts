@@ -1,14 +1,17 @@
-// Words to the user at the foot of the page; a problem stays until it is closed.
+// Words to the user over the view, where they hide no lane; a problem stays until it is closed.
 
 import { button } from "../dom";
 import { make } from "./elements";
 
 const SHOWN = 4000;
+/** Problems that stand there at once; the oldest give way. */
+const MOST = 3;
 
 export class Notices {
   readonly element = make("div", { class: "notices" });
   private readonly calm = make("div", { role: "status" });
   private readonly urgent = make("div", { role: "alert" });
+  private readonly problems = new Map<string, { notice: HTMLElement; times: number }>();
 
   constructor() {
     this.element.append(this.calm, this.urgent);
@@ -20,12 +23,23 @@ export class Notices {
     setTimeout(() => made.remove(), SHOWN);
   }
 
+  /** The same problem again is counted, not said again. */
   problem(text: string): void {
-    const made = make("p", { class: "notice problem" }, text);
-    const close = button("×", () => made.remove(), "Close");
+    const times = (this.problems.get(text)?.times ?? 0) + 1;
+    this.close(text);
+    const words = times > 1 ? `${text} (${times} times)` : text;
+    const notice = make("p", { class: "notice problem" }, make("span", {}, words));
+    const close = button("×", () => this.close(text), "Close");
     close.setAttribute("aria-label", "Close");
-    made.append(close);
-    this.urgent.append(made);
-    while (this.urgent.children.length > 3) this.urgent.firstChild?.remove();
+    notice.append(close);
+    this.problems.set(text, { notice, times });
+    this.urgent.append(notice);
+    const [oldest] = this.problems.keys();
+    if (this.problems.size > MOST) this.close(oldest);
+  }
+
+  private close(text: string): void {
+    this.problems.get(text)?.notice.remove();
+    this.problems.delete(text);
   }
 }

@@ -1,8 +1,37 @@
-// Edits in words, for the list of what was done.
+// Edits and events in words.
 
 import { type Edit, type SetPose } from "../messages";
+import { type Span } from "../report_data";
 
 const plain = (name: string): string => name.replaceAll("_", " ");
+
+/** What kinds of events are called, one and several. */
+const EVENTS: Record<string, [string, string]> = {
+  gap: ["gap", "gaps"],
+  swap: ["swapped labels", "swapped labels"],
+  spike: ["spike", "spikes"],
+  slip: ["slip", "slips"],
+  held: ["held pose", "held poses"],
+  improbable: ["improbable pose", "improbable poses"],
+  attachment: ["held object", "held objects"],
+  mark: ["mark", "marks"],
+};
+/** Events of bodies, whose names are made of words; those of markers stay as they are. */
+const OF_BODIES = new Set(["slip", "improbable", "attachment"]);
+
+export function sayEvent({ kind, what, first, last }: Span): string {
+  const name = EVENTS[kind]?.[0] ?? kind;
+  const about = OF_BODIES.has(kind) ? plain(what) : what;
+  return `${name}: ${about}, ${first === last ? `frame ${first}` : `frames ${first}–${last}`}`;
+}
+
+/** How many events there are of each kind. */
+export function sayEvents(spans: Span[]): string {
+  const counts = new Map<string, number>();
+  for (const { kind } of spans) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  const said = [...counts].map(([kind, n]) => `${n} ${EVENTS[kind]?.[n === 1 ? 0 : 1] ?? kind}`);
+  return said.join(", ") || "no events";
+}
 
 export function sayEdit(edit: Edit): string {
   switch (edit.edit) {

@@ -4,8 +4,13 @@ import { type Span } from "../report_data";
 import { colour, onTheme } from "../theme";
 import { follow, make } from "./elements";
 import { type FrameWindow } from "./frame_window";
+import { sayEvent, sayEvents } from "./say";
 
 const EDGE = 6;
+/** Events in sight up to which each has a name of its own; of more, the pointer tells. */
+const NAMED = 1000;
+/** Events that are named where several lie on top of each other. */
+const TOLD = 6;
 /** Kinds of events that have a colour of their own. */
 const TINTED = new Set(["gap", "swap", "slip", "held", "improbable", "attachment"]);
 
@@ -24,6 +29,7 @@ interface Plant {
 export class Timeline {
   readonly element = make("section", { class: "timeline", "aria-label": "Time line" });
   private readonly events = make("canvas", { class: "event-strip", role: "img" });
+  private readonly names = make("div", { class: "event-names" });
   private readonly rows = make("div", { class: "plant-rows" });
   private readonly now = make("div", { class: "now" });
   private spans: Span[] = [];
@@ -36,10 +42,11 @@ export class Timeline {
     private readonly actions: PlantActions,
   ) {
     const labelled = make("div", { class: "track" }, make("span", { class: "label" }, "events"));
-    labelled.append(make("div", { class: "lane" }, this.events));
+    const lane = make("div", { class: "lane" }, this.events, this.names);
+    labelled.append(lane);
     this.element.append(labelled, this.rows, make("div", { class: "now-lane" }, this.now));
-    this.events.addEventListener("pointerdown", (event) => this.scrub(event));
-    this.events.addEventListener("pointermove", (event) => this.tellEvents(event));
+    lane.addEventListener("pointerdown", (event) => this.scrub(event));
+    lane.addEventListener("pointermove", (event) => this.tellEvents(event));
     this.element.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     frames.onChange(() => this.draw());
     onTheme(() => this.drawEvents());
@@ -66,12 +73,21 @@ export class Timeline {
 
   /** The nearest frame before or after this one at which something begins. */
   nextEvent(step: 1 | -1): number | null {
-    const starts = this.spans
-      .filter((span) => span.kind !== "contact")
+    const starts = this.happened()
       .map((span) => span.first)
       .filter((first) => step * (first - this.frame) > 0);
     if (starts.length === 0) return null;
     return step > 0 ? Math.min(...starts) : Math.max(...starts);
+  }
+
+  /** What begins at a frame, in words. */
+  eventsAt(frame: number): string {
+    return told(this.happened().filter((span) => span.first === frame)).join("; ");
+  }
+
+  /** Events; plants have lanes of their own. */
+  private happened(): Span[] {
+    return this.spans.filter((span) => span.kind !== "contact");
   }
 
   private plants(): Plant[] {
@@ -93,35 +109,41 @@ export class Timeline {
     const height = (canvas.height = Math.max(1, canvas.clientHeight * scale));
     const brush = canvas.getContext("2d");
     if (brush === null) return;
-    const counts = new Map<string, number>();
     const colours = new Map<string, string>();
-    for (const span of this.spans) {
-      if (span.kind === "contact") continue;
-      counts.set(span.kind, (counts.get(span.kind) ?? 0) + 1);
+    const happened = this.happened();
+    const inSight: Span[] = [];
+    for (const span of happened) {
       const from = width * this.frames.share(span.first - 0.5);
       const to = width * this.frames.share(span.last + 0.5);
       if (to < 0 || from > width) continue;
+      inSight.push(span);
       brush.fillStyle =
         colours.get(span.kind) ?? colour(TINTED.has(span.kind) ? span.kind : "accent");
       colours.set(span.kind, String(brush.fillStyle));
       brush.globalAlpha = span.kind === "gap" ? 0.5 : 0.9;
       brush.fillRect(from, 0, Math.max(scale, to - from), height);
     }
-    const said = [...counts].map(([kind, n]) => `${n} ${kind}${n === 1 ? "" : "s"}`).join(", ");
-    canvas.setAttribute("aria-label", said || "no events");
+    canvas.setAttribute("aria-label", sayEvents(happened));
+    const named = inSight.length > NAMED ? [] : inSight;
+    this.names.replaceChildren(...named.map((span) => this.name(span)));
   }
 
-  /** Says what is under the pointer. */
+  /** Lies unseen over an event that is drawn, and says what it is. */
+  private name(span: Span): HTMLElement {
+    const said = sayEvent(span);
+    const made = make("span", { class: "event", role: "img", "aria-label": said, title: said });
+    this.place(made, span.first, span.last);
+    return made;
+  }
+
+  /** Says all that is under the pointer. */
   private tellEvents(event: PointerEvent): void {
     const at = this.frameAt(event, this.events);
     const near = (this.frames.last - this.frames.first) / Math.max(1, this.events.clientWidth);
-    const there = this.spans.filter(
-      (span) => span.kind !== "contact" && span.first - near <= at && at <= span.last + near,
+    const there = this.happened().filter(
+      (span) => span.first - near <= at && at <= span.last + near,
     );
-    const said = there
-      .slice(0, 6)
-      .map(({ kind, what, first, last }) => `${kind}: ${what} ${first}–${last}`);
-    this.events.title = said.join("\n");
+    (event.target as HTMLElement).title = told(there).join("\n");
   }
 
   private row(body: string): HTMLElement {
@@ -143,11 +165,12 @@ export class Timeline {
 
   private bar(plant: Plant): HTMLElement {
     const { body, first, last } = plant;
+    const said = `${body.replaceAll("_", " ")} planted, frames ${first} to ${last}`;
     const bar = make("button", {
       type: "button",
       class: "plant",
-      "aria-label": `${body.replaceAll("_", " ")} planted, frames ${first} to ${last}`,
-      title: "Drag an end; Delete removes; [ and ] move an end to the current frame",
+      "aria-label": said,
+      title: `${said}. Drag an end; Delete removes; [ and ] move an end to the current frame`,
     });
     this.place(bar, plant.first, plant.last);
     bar.addEventListener("pointerdown", (event) => this.resize(event, bar, plant));
@@ -243,4 +266,9 @@ export class Timeline {
     if (to.last < from.last) this.actions.plant(body, to.last + 1, from.last, false);
     this.draw();
   }
+}
+
+function told(spans: Span[]): string[] {
+  const said = spans.slice(0, TOLD).map(sayEvent);
+  return spans.length > TOLD ? [...said, `and ${spans.length - TOLD} more`] : said;
 }

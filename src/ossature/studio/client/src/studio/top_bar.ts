@@ -128,7 +128,7 @@ export class TopBar {
   private showProgress(progress: Progress | null): void {
     this.work.hidden = progress === null;
     if (progress === null) return;
-    this.saying.textContent = progress.saying;
+    this.saying.textContent = this.saying.title = progress.saying;
     if (progress.fraction === null) this.meter.removeAttribute("value");
     else this.meter.value = progress.fraction;
   }
