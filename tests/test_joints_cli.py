@@ -8,12 +8,12 @@ import pytest
 
 from ossature import synth
 from ossature.cli import main
-from ossature.formats import write
+from ossature.formats import read, write
 from ossature.joints.find import joints as find_joints
 from ossature.joints.noise import estimate_noise
-from ossature.joints.source import without
+from ossature.joints.source import Moving
 from ossature.maths import quat
-from ossature.values import Bodies
+from ossature.values import Bodies, Swap
 
 SCRIPT = synth.exercise(8, rate=60, together=True)
 LOUD = {"noise": 0.002, "orientation_noise": 0.01}
@@ -104,8 +104,9 @@ def test_a_sensor_that_only_gave_the_scale_is_left_out(run):
 def test_clusters_are_left_out_with_their_noise():
     bodies = synth.sense(synth.linkage(), SCRIPT, seed=1, **LOUD).bodies
     noise = estimate_noise(bodies)
-    fewer, less = without(bodies, noise, [bodies.names[1]])
-    assert fewer.names == (bodies.names[0], *bodies.names[2:])
+    fewer = Moving(bodies, noise).without([bodies.names[1]])
+    less = fewer.noise
+    assert fewer.bodies.names == (bodies.names[0], *bodies.names[2:])
     assert less is not None and (less.position == np.delete(noise.position, 1)).all()
     assert (less.rotation == np.delete(noise.rotation, 1, axis=0)).all()
 
@@ -126,6 +127,40 @@ def test_wrong_names_and_values_are_one_line(run, folder, options, says):
     assert code == 1
     assert says in err
     assert err.strip().count("\n") == 0
+
+
+@pytest.fixture(scope="module")
+def clusters():
+    """Markers on the linkage, of which neighbours exchange labels six times."""
+    return synth.perform(synth.linkage(), SCRIPT, seed=5, noise=0.0005, swaps=6)
+
+
+def test_exchanged_labels_are_put_right_and_told(run, folder, clusters, tmp_path):
+    write(clusters.recording, folder / "swapped.trc")
+    code, out, _ = run("swapped.trc", "--json")
+    assert code == 0
+    summary = json.loads(out)
+    swaps = [k for k in read(tmp_path / "rig" / "skeleton.json").skeleton().events]
+    told = {(frozenset(k.markers), k.frames[0]) for k in swaps if isinstance(k, Swap)}
+    assert told == {(frozenset(k.markers), k.frames[0]) for k in clusters.truth.swaps}
+    # with labels exchanged, residuals are those of markers 5 cm apart
+    assert max(joint["rms_mm"] for joint in summary["joints"].values()) < 3.0
+
+
+def test_bodies_say_which_markers_they_are(run, folder, clusters, tmp_path):
+    write(clusters.recording, folder / "clusters.trc")
+    code, out, _ = run("clusters.trc")
+    assert code == 0
+    worn = {
+        body.name: sorted(marker.name for marker in body.markers)
+        for body in clusters.truth.skeleton.bodies
+    }
+    summary = json.loads((tmp_path / "rig" / "summary.json").read_text(encoding="utf-8"))
+    assert {name: sorted(markers) for name, markers in summary["markers"].items()} == worn
+    rig = read(tmp_path / "rig" / "skeleton.json").skeleton()
+    assert {b.name: sorted(m.name for m in b.markers) for b in rig.bodies} == worn
+    for name, markers in summary["markers"].items():
+        assert f"{name} is {', '.join(markers)}" in out
 
 
 def _still(n_bodies: int) -> Bodies:

@@ -121,8 +121,9 @@ def test_functional_trials_keep_the_joints_that_fit_them(trial):
     Some is the price of letting poses give way, and of closing what the motion leaves open.
     """
     take = oss.read(real(f"biobuddy/functional_trials/{trial}.c3d"))
-    bodies, noise = bodies_of(take)
-    for link in joints(bodies, noise=noise).connections:
+    moving = bodies_of(take)
+    bodies = moving.bodies
+    for link in joints(bodies, noise=moving.noise).connections:
         ends = [bodies.index(link.child), bodies.index(link.parent)]
         poses = [(quat.to_matrix(bodies.rotations[:, i]), bodies.positions[:, i]) for i in ends]
         one, other = mechanism.score_of_poses(*poses)

@@ -8,7 +8,7 @@ from ossature.clean.cuts import blank, cut
 from ossature.clean.filters import smooth
 from ossature.clean.gaps import Gap, fill, find_gaps
 from ossature.clean.spikes import find_spikes, remove_spikes
-from ossature.clean.stage import clean
+from ossature.clean.stage import clean, put_right
 from ossature.clean.swaps import find_swaps, repair_swaps
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "find_gaps",
     "find_spikes",
     "find_swaps",
+    "put_right",
     "remove_spikes",
     "repair_swaps",
     "smooth",

@@ -2,12 +2,22 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from ossature.clean.filters import smooth
 from ossature.clean.gaps import fill as fill_gaps
 from ossature.clean.spikes import remove_spikes
-from ossature.clean.swaps import repair_swaps
+from ossature.clean.swaps import find_swaps, repair_swaps
 from ossature.threads import one_thread
 from ossature.values import Recording, Swap
+
+
+def put_right(recording: Recording) -> tuple[Recording, tuple[Swap, ...]]:
+    """Without swaps and spikes, and the swaps that were; gaps stay open, for what is filled in is
+    no evidence."""
+    found = find_swaps(recording)
+    repaired = tuple(msgspec.structs.replace(swap, repaired=True) for swap in found)
+    return remove_spikes(repair_swaps(recording, found)), repaired
 
 
 @one_thread()

@@ -58,18 +58,21 @@ def joints(
     from ossature.formats.measured import read_measured
     from ossature.joints.find import joints as find_joints
     from ossature.joints.output import summary_of, summary_text, write_joints
-    from ossature.joints.scale import rescaled, scale_factor
-    from ossature.joints.source import bodies_of, without
+    from ossature.joints.scale import scale_factor
+    from ossature.joints.source import bodies_of
     from ossature.joints.table import limb_table
     from ossature.pipeline.looking import show_joints
 
     options.spare((file, like), [output / "motion.bvh"])
-    bodies, noise = bodies_of(read(file), subject)
+    moving = bodies_of(read(file), subject)
     if known_distance:
-        bodies = rescaled(bodies, scale_factor(bodies, *known_distance))
-    bodies, noise = without(bodies, noise, exclude)
+        moving = moving.rescaled(scale_factor(moving.bodies, *known_distance))
+    moving = moving.without(exclude)
+    bodies = moving.bodies
     parents = None if like is None else _parents(read(like).skeleton())
-    found = find_joints(bodies, root=root, parents=parents, noise=noise, robust=robust)
+    found = moving.told(
+        find_joints(bodies, root=root, parents=parents, noise=moving.noise, robust=robust)
+    )
     lengths = read_measured(measured) if measured else None
     limbs = limb_table(found, lengths)
     summary = summary_of(bodies, found, limbs)

@@ -32,6 +32,7 @@ def summary_of(bodies: Bodies, found: Joints, limbs: tuple[Limb, ...]) -> dict[s
         "joints": {link.child: _joint_facts(link) for link in found.connections},
         "looseness_mm": {name: 1000 * value for name, value in found.looseness.items()},
         "limbs": [_limb_facts(limb) for limb in limbs],
+        "markers": {name: [each.name for each in worn] for name, worn in found.markers.items()},
         "loops": len(found.loops),
         "events": len(found.events),
         "advice": [advice.text for advice in found.advice],
@@ -73,6 +74,9 @@ def summary_text(found: Joints, limbs: tuple[Limb, ...]) -> str:
             f"known to ±{worst:.{0 if worst >= 10 else 1}f} mm{note}"
         )
     lines += ["", table_text(limbs), ""]
+    lines += [
+        f"{name} is {', '.join(each.name for each in worn)}" for name, worn in found.markers.items()
+    ]
     lines += [event_sentence(event) for event in found.events]
     lines += [
         f"{' and '.join(loop.bodies)} close a loop, residual {1000 * loop.rms:.2f} mm"

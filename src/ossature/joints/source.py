@@ -1,41 +1,100 @@
 """The bodies of any take: sensors as they are, clusters of markers, or a moving skeleton."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ossature.bodies.segment import segment
 from ossature.bodies.track import TrackedBodies, track
+from ossature.clean import put_right
 from ossature.errors import NotEnoughData
 from ossature.joints.noise import PoseNoise, estimate_noise
-from ossature.values import Bodies, Motion, Take
+from ossature.joints.scale import rescaled
+from ossature.values import Bodies, Joints, Marker, Motion, Swap, Take
 
 FINEST = 1e-9
 """Metres: noise that even made-up data is granted."""
 
 
-def bodies_of(take: Take, subject: str | None = None) -> tuple[Bodies, PoseNoise | None]:
-    """Bodies, and their noise where the markers' shapes tell it."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Moving:
+    """The bodies of a take, and what markers tell about them where they are clusters of markers."""
+
+    bodies: Bodies
+    noise: PoseNoise | None = None
+    """By the clusters' shapes; None for sensors, whose trajectories tell it."""
+    markers: Mapping[str, tuple[Marker, ...]] = field(default_factory=dict)
+    """Of each body."""
+    swaps: tuple[Swap, ...] = ()
+    """Exchanged labels that were put right."""
+    problems: tuple[str, ...] = ()
+
+    def without(self, names: Collection[str]) -> "Moving":
+        """As if these bodies had not been recorded."""
+        out = {self.bodies.index(name) for name in names}
+        kept = [column for column in range(self.bodies.n_bodies) if column not in out]
+        noise = self.noise
+        if noise is not None:
+            noise = PoseNoise(noise.position[kept], noise.rotation[kept])
+        bodies = self.bodies.select([self.bodies.names[column] for column in kept])
+        return replace(self, bodies=bodies, noise=noise)
+
+    def rescaled(self, factor: float) -> "Moving":
+        """All lengths multiplied by ``factor``."""
+        noise = self.noise
+        return replace(
+            self,
+            bodies=rescaled(self.bodies, factor),
+            noise=None if noise is None else replace(noise, position=factor * noise.position),
+            markers={
+                name: tuple(replace(each, position=factor * each.position) for each in worn)
+                for name, worn in self.markers.items()
+            },
+        )
+
+    def told(self, found: Joints) -> Joints:
+        """The joints of these bodies, with what is known of their markers."""
+        return replace(
+            found,
+            markers={name: self.markers[name] for name in found.names if name in self.markers},
+            events=(*self.swaps, *found.events),
+            warnings=(*self.problems, *found.warnings),
+        )
+
+
+def bodies_of(take: Take, subject: str | None = None) -> Moving:
+    """Sensors as they are; markers, put right, in the groups that move together; or a skeleton."""
     if take.bodies:
-        return take.body_poses(subject), None
+        return Moving(take.body_poses(subject))
     if take.recordings:
-        recording = take.recording(subject).markers()
+        recording, swaps = put_right(take.recording(subject).markers())
         tracked = track(recording, segment(recording))
-        return tracked.bodies, cluster_noise(tracked)
+        return Moving(
+            tracked.bodies, cluster_noise(tracked), _worn(tracked), swaps, _left_out(tracked)
+        )
     if take.motions:
-        return _bodies_of_motion(take.motion(subject)), None
+        return Moving(_bodies_of_motion(take.motion(subject)))
     raise NotEnoughData("joints need moving bodies or markers; the file holds neither")
 
 
-def without(
-    bodies: Bodies, noise: PoseNoise | None, names: Collection[str]
-) -> tuple[Bodies, PoseNoise | None]:
-    """As if these bodies had not been recorded."""
-    out = {bodies.index(name) for name in names}
-    kept = [column for column in range(bodies.n_bodies) if column not in out]
-    if noise is not None:
-        noise = PoseNoise(noise.position[kept], noise.rotation[kept])
-    return bodies.select([bodies.names[column] for column in kept]), noise
+def _worn(tracked: TrackedBodies) -> dict[str, tuple[Marker, ...]]:
+    return {
+        name: tuple(Marker(*marker) for marker in zip(markers, template, strict=True))
+        for name, markers, template in zip(
+            tracked.bodies.names, tracked.markers, tracked.templates, strict=True
+        )
+    }
+
+
+def _left_out(tracked: TrackedBodies) -> tuple[str, ...]:
+    if not tracked.left_out:
+        return ()
+    named = ", ".join(tracked.left_out)
+    return (
+        f"on no body, for a body takes three markers that move together and are not in a line: "
+        f"{named}",
+    )
 
 
 def cluster_noise(tracked: TrackedBodies) -> PoseNoise:

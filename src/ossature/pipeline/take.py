@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from ossature.calibrate.calibration import Calibration, calibrate, calibrate_blind
@@ -24,7 +23,7 @@ from ossature.calibrate.oddities import oddities
 from ossature.calibrate.passengers import with_passengers
 from ossature.calibrate.size import check_size
 from ossature.calibrate.upright import upright
-from ossature.clean import find_swaps, remove_spikes, repair_swaps
+from ossature.clean import put_right
 from ossature.errors import NotEnoughData, UnknownName, counted
 from ossature.maths.quat import Array
 from ossature.pipeline.against import Findings, hold_against
@@ -280,7 +279,7 @@ def prepared(
     check_size(recording, found)
     turned = upright(recording, found)
     turned = _noted(turned, told_oddities(turned, found))
-    return _cleaned(turned) if options.clean else (turned, ())
+    return put_right(turned) if options.clean else (turned, ())
 
 
 def told_oddities(recording: Recording, found: dict[str, Landmark]) -> tuple[str, ...]:
@@ -316,13 +315,6 @@ def calibrate_subject(
     if options.own_set is not None or not another_fits_better(chosen[0], labels):
         return calibration
     return replace(calibration, doubts=(misfit(chosen[0], labels), *calibration.doubts))
-
-
-def _cleaned(recording: Recording) -> tuple[Recording, tuple[Swap, ...]]:
-    """Without swaps and spikes; gaps stay open, for what is filled in is no evidence."""
-    found = find_swaps(recording)
-    repaired = tuple(msgspec.structs.replace(swap, repaired=True) for swap in found)
-    return remove_spikes(repair_swaps(recording, found)), repaired
 
 
 def _solve_take(

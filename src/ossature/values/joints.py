@@ -1,14 +1,14 @@
 """What the joint stage finds: connections between bodies, and how far to trust each."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ossature.errors import UnknownName
 from ossature.values.arrays import Array, frozen
 from ossature.values.events import Event
-from ossature.values.skeleton import Body, Joint, Loop, Skeleton, ellipsoid
+from ossature.values.skeleton import Body, Joint, Loop, Marker, Skeleton, ellipsoid
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,6 +83,8 @@ class Joints:
     warnings: tuple[str, ...] = ()
     subject: str = ""
     history: tuple[str, ...] = ()
+    markers: Mapping[str, tuple[Marker, ...]] = field(default_factory=dict)
+    """Per body, where bodies are clusters of markers."""
 
     def __post_init__(self) -> None:
         shape = ("n_frames", len(self.connections))
@@ -119,7 +121,7 @@ class Joints:
         bodies = [Body(self.root, None)]
         bodies += [_body(connection, self.connections) for connection in self.connections]
         return Skeleton(
-            tuple(bodies),
+            tuple(replace(body, markers=self.markers.get(body.name, ())) for body in bodies),
             subject=self.subject,
             loops=self.loops,
             events=self.events,
