@@ -15,6 +15,9 @@ from ossature.maths import quat
 from ossature.values import Connection
 
 SEEDS = 3
+SCATTER = 1.4
+"""Ratio of two rms over three draws. Axes of four rows in 24 draws each: ours 0.73–0.89 of SARA's,
+but of three draws 0.46–1.31."""
 ROWS = list(product((20, 140), (3, 9), (0.0002, 0.002)))
 ALL_ROWS = list(product((20, 40, 80, 140), (3, 5, 9), (0.0002, 0.0005, 0.001, 0.002)))
 """Degrees, markers on a body, metres of noise."""
@@ -73,16 +76,18 @@ def compare(kind: str, smoothed: float, rows) -> list[tuple[float, float]]:
             elif theirs[-1] < 0.005:
                 assert link.kind == "ball", f"{degrees}°, {n_markers} markers: called {link.kind}"
         if kind == "hinge":
-            assert rms(axis) < 1.2 * rms(their_axis)
+            assert rms(axis) < SCATTER * rms(their_axis)
         errors.append((rms(ours), rms(theirs)))
     return errors
 
 
 def check(kind: str, smoothed: float, rows) -> None:
-    """Two estimates that are equally good differ by some 30 % over three draws of one row."""
+    """Row by row within the scatter of so few draws, and better over all rows together."""
     errors = compare(kind, smoothed, rows)
     for row, (ours, theirs) in zip(rows, errors, strict=True):
-        assert ours < 1.4 * theirs + 1e-4, f"{row}: {1e3 * ours:.2f} against {1e3 * theirs:.2f} mm"
+        assert ours < SCATTER * theirs + 1e-4, (
+            f"{row}: {1e3 * ours:.2f} against {1e3 * theirs:.2f} mm"
+        )
     assert np.mean([np.log(ours / theirs) for ours, theirs in errors]) < np.log(0.95)
 
 
