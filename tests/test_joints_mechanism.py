@@ -85,9 +85,7 @@ def check(kind: str, smoothed: float, rows) -> None:
     """Row by row within the scatter of so few draws, and better over all rows together."""
     errors = compare(kind, smoothed, rows)
     for row, (ours, theirs) in zip(rows, errors, strict=True):
-        assert ours < SCATTER * theirs + 1e-4, (
-            f"{row}: {1e3 * ours:.2f} against {1e3 * theirs:.2f} mm"
-        )
+        assert ours < SCATTER * theirs + 1e-4, f"{row}: {ours:.5f} against {theirs:.5f} m"
     assert np.mean([np.log(ours / theirs) for ours, theirs in errors]) < np.log(0.95)
 
 
