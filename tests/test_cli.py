@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from ossature.cli import VERBS, main, ossature
+from ossature.errors import MissingExtra
 from ossature.formats import read, write
 from ossature.values import Analog, Mark, Take
 from samples import some_bodies, some_compact, some_markers, some_motion
@@ -316,3 +317,14 @@ def test_convert_makes_poses_of_movement_parameters(command, tmp_path, rng):
     for only, kinds in ((), ("compact",)), (("--only", "motion"), ("motion",)):
         assert command("convert", tmp_path / "walk.oss", tmp_path / "more.oss", *only)[0] == 0
         assert read(tmp_path / "more.oss").kinds == kinds
+
+
+def test_no_hint_installs_by_name():
+    """The name belongs to a stranger on PyPI: what is typed must be this source."""
+    root = Path(__file__).parents[1]
+    told = [*root.glob("*.md"), *root.glob("docs/*.md"), *root.glob("examples/*")]
+    told += [*root.glob("src/**/*.py"), *root.glob("src/ossature/studio/client/src/**/*.ts")]
+    texts = {path: path.read_text(encoding="utf-8") for path in told if path.is_file()}
+    hint = re.compile(r"(install|add|run)\s+(-\S+\s+)*['\"]?ossature\b|ossature\[")
+    assert [str(path) for path, text in texts.items() if hint.search(text)] == []
+    assert "pip install '.[usd]'" in str(MissingExtra("usd-core", "writing USD", "usd"))

@@ -655,7 +655,7 @@ def test_a_missing_extra_is_named():
         timeout=60,
         check=False,
     )
-    assert missing.returncode == 1 and "pip install 'ossature[studio]'" in missing.stderr
+    assert missing.returncode == 1 and "pip install '.[studio]'" in missing.stderr
 
 
 def test_edits_need_one_file(folder):

@@ -58,14 +58,18 @@ class NotEnoughData(OssatureError):
     """The recording does not carry the answer that was asked of it."""
 
 
+def how_to_install(extra: str) -> str:
+    """What to type for an optional part; the name alone belongs to another package on PyPI."""
+    return f"pip install '.[{extra}]' in the folder of ossature's source"
+
+
 class MissingExtra(OssatureError, ImportError):
     """An optional package is needed and not installed."""
 
     def __init__(self, package: str, purpose: str, extra: str) -> None:
         self.package, self.purpose, self.extra = package, purpose, extra
         super().__init__(
-            f"{purpose} needs the package {package!r}; install it with: "
-            f"pip install 'ossature[{extra}]'"
+            f"{purpose} needs the package {package!r}; install it with: {how_to_install(extra)}"
         )
 
 

@@ -6,6 +6,7 @@ from importlib.metadata import PackageNotFoundError, metadata, requires, version
 import click
 
 from ossature.cli import options
+from ossature.errors import how_to_install
 
 
 @click.command()
@@ -33,9 +34,7 @@ def info(*, as_json: bool) -> None:
         click.echo(f"  {name:14} {found}")
     for extra, packages in facts["extras"].items():
         missing = [name for name, found in packages.items() if found is None]
-        state = (
-            f"missing {', '.join(missing)}: pip install 'ossature[{extra}]'" if missing else "ok"
-        )
+        state = f"missing {', '.join(missing)}: {how_to_install(extra)}" if missing else "ok"
         click.echo(f"extra {extra:10} {state}")
     for name, able in facts["formats"].items():
         click.echo(f"format {name:14} {able}")
