@@ -6,8 +6,10 @@ import pytest
 from conftest import real
 from ossature import synth
 from ossature.calibrate.blind import guess_from_motion
+from ossature.calibrate.calibration import calibrate_blind
 from ossature.calibrate.growing import group, grow
 from ossature.calibrate.pivot import find_pivot_on_line
+from ossature.errors import NotEnoughData
 from ossature.formats import read
 from ossature.maths import quat
 from ossature.values import Recording
@@ -140,3 +142,56 @@ def test_a_served_ball_needs_the_arm():
         for side in "LR":
             if f"{side}WRA" in body | parent:
                 assert not {"C7", "CLAV", "LFHD", "T10", "LASI"} & (body | parent)
+
+
+def in_pieces(recording: Recording, seconds: float) -> Recording:
+    """Every track cut after so long, each piece under a name of its own."""
+    length = round(seconds * recording.rate)
+    tracks = []
+    for marker in range(recording.n_markers):
+        for start in range(marker % length - length, recording.n_frames, length):
+            rows = slice(max(start, 0), start + length)
+            track = np.full((recording.n_frames, 3), np.nan)
+            track[rows] = recording.positions[rows, marker]
+            if np.isfinite(track).any():
+                tracks.append(track)
+    names = tuple(f"*{i}" for i in range(len(tracks)))
+    return Recording(np.stack(tracks, axis=1), names, recording.rate)
+
+
+def recorded_arm(rng) -> Recording:
+    points = arm(rng)
+    return Recording(points, tuple(f"*{i}" for i in range(points.shape[1])), 100.0)
+
+
+def test_pieces_of_tracks_are_told_for_what_they_are(rng):
+    cut = in_pieces(recorded_arm(rng), 0.5)
+    with pytest.raises(NotEnoughData) as told:
+        guess_from_motion(cut)
+    assert f"{cut.n_markers} tracks, 8 at a time" in str(told.value)
+    assert "of about 0.5 s" in str(told.value) and "join and label them" in str(told.value)
+
+
+def test_gaps_are_no_pieces(rng):
+    """A marker hidden for a third of the time comes back under its name."""
+    take = recorded_arm(rng)
+    shown = np.repeat(rng.random((FRAMES // 10 + 1, take.n_markers)) < 0.7, 10, axis=0)[:FRAMES]
+    hidden = np.where(shown[..., None], take.positions, np.nan)
+    guess = guess_from_motion(Recording(hidden, take.names, take.rate))
+    assert not any("pieces" in doubt for doubt in guess.doubts)
+
+
+def test_a_few_pieces_are_counted(rng):
+    take = recorded_arm(rng)
+    positions = np.array(take.positions)
+    positions[FRAMES // 3 :, 0] = np.nan
+    doubts = guess_from_motion(Recording(positions, take.names, take.rate)).doubts
+    assert doubts[0].startswith("1 of 8 tracks last for less than half")
+
+
+def test_how_far_it_is_is_told_all_along(rng):
+    told: list[float] = []
+    calibrate_blind([recorded_arm(rng)], progress=told.append)
+    assert told == sorted(told) and told[-1] <= 1.0
+    assert sum(share <= 0.4 for share in told) >= 3  # pairs of bodies
+    assert sum(share > 0.4 for share in told) > 3  # steps of the fit

@@ -8,7 +8,15 @@ from click.testing import CliRunner
 
 from conftest import real
 from ossature import synth
-from ossature.calibrate.marker_sets import human, known_sets, load_set, parse_set, plain, recognise
+from ossature.calibrate.marker_sets import (
+    human,
+    known_sets,
+    load_set,
+    parse_set,
+    plain,
+    recognise,
+    unrecognised,
+)
 from ossature.cli import ossature
 from ossature.errors import FormatError, UnknownName
 from ossature.formats import read, write
@@ -203,3 +211,18 @@ def test_an_own_set_solves_its_recording(tmp_path):
     assert lengths["left_shin"] == pytest.approx(0.41, abs=0.008)
     carried = {marker.name for body in skeleton.bodies for marker in body.markers}
     assert carried == set(renamed.values())
+
+
+def test_labels_of_no_set_are_told_with_the_nearest():
+    labels = [
+        label for each in known_sets() if each.name == "Plug-in Gait" for label in each.markers
+    ]
+    told = unrecognised([*labels[:8], "Tail1", "Tail2"])
+    assert (
+        f"'Plug-in Gait' with 8 of {len(labels)}" in told
+        and labels[8] in told
+        and labels[0] in told
+    )
+    assert "body_01" in told and "--own-set" in told
+    told = unrecognised([f"*{i}" for i in range(75)])
+    assert "(*0, *1, *2, *3, *4, *5, …)" in told and "nearest" not in told

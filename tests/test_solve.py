@@ -384,3 +384,15 @@ def test_a_static_take_shapes_the_skeleton_or_is_named(performance, solved):
     known = pipeline.SolveOptions(skeleton=solved.skeleton)
     [given] = pipeline.solve(first, static=[still], options=known)
     assert "still.c3d was not used: with --skeleton none calibrates" in given.warnings
+
+
+def test_going_by_motion_alone_is_announced(performance):
+    recording = performance.recording
+    strange = replace(recording, names=tuple(f"M{i}" for i in range(recording.n_markers)))
+    said: list[str] = []
+    [blind] = pipeline.solve(Take(recordings=(strange,)), progress=said.append)
+    assert blind.warnings[0].startswith("no known marker set has these labels (M0, M1,")
+    assert "calibrating Synth by motion alone" in said
+    asked = pipeline.SolveOptions(template="none")
+    [blind] = pipeline.solve(Take(recordings=(strange,)), options=asked)
+    assert not any("marker set" in warning for warning in blind.warnings)

@@ -139,15 +139,16 @@ def join_groups(spread: Array, stillest: float) -> list[list[int]]:
     """
     unrest = max(_unrest(spread), stillest)
     groups = [[marker] for marker in range(len(spread))]
-    misfit = [0.0] * len(groups)
     squares = spread**2
+    between = squares.copy()  # sums over the pairs of markers of two groups
     while len(groups) > 1:
-        price, first, second = _cheapest(groups, misfit, squares)
+        price, first, second = _cheapest(np.array([len(group) for group in groups]), between)
         if price > (UNREST * unrest) ** 2:
             break
-        groups[first] = groups[first] + groups[second]
-        misfit[first] = _misfit(groups[first], squares)
-        del groups[second], misfit[second]
+        groups[first] += groups.pop(second)
+        between[first] += between[second]
+        between[:, first] += between[:, second]
+        between = np.delete(np.delete(between, second, axis=0), second, axis=1)
     return _settled(groups, squares)
 
 
@@ -192,30 +193,19 @@ def _check_structure(spread: Array, size: float) -> None:
         )
 
 
-def _cheapest(
-    groups: list[list[int]], misfit: list[float], squares: Array
-) -> tuple[float, int, int]:
-    best = (np.inf, 0, 0)
-    for second in range(len(groups)):
-        for first in range(second):
-            both = groups[first] + groups[second]
-            saved = (
-                _freedom(len(groups[first])) + _freedom(len(groups[second])) - _freedom(len(both))
-            )
-            grown = _misfit(both, squares) - misfit[first] - misfit[second]
-            best = min(best, (grown / saved, first, second))
-    return best
+def _cheapest(sizes: np.ndarray, between: Array) -> tuple[float, int, int]:
+    """What the cheapest two groups cost to join, per degree of freedom that it saves; and which.
 
-
-def _freedom(n_markers: int) -> int:
-    """Degrees of freedom of a body that n markers show."""
-    return (3, 5)[n_markers - 1] if n_markers < 3 else 6
-
-
-def _misfit(group: list[int], squares: Array) -> float:
-    """Sum of squared marker errors of a group taken as rigid, per frame.
-
-    A distance shows one of three directions in which its ends may part, hence the factor.
+    The misfit of a group taken as rigid is the sum of squared marker errors per frame. A distance
+    shows one of three directions in which its ends may part, hence the factor.
     """
-    block = squares[np.ix_(group, group)]
-    return 3.0 * float(block.sum()) / (2.0 * len(group))
+    within = np.diag(between)
+    misfit = 3.0 * within / (2.0 * sizes)
+    whole = within[:, None] + within + 2.0 * between
+    joined = 3.0 * whole / (2.0 * (sizes[:, None] + sizes))
+    freedom = np.where(sizes < 3, 2 * sizes + 1, 6)  # of a body that so many markers show
+    saved = freedom[:, None] + freedom - np.where(sizes[:, None] + sizes < 3, 5, 6)
+    price = (joined - misfit[:, None] - misfit) / saved
+    price[np.tril_indices(len(sizes))] = np.inf
+    first, second = np.unravel_index(np.argmin(price), price.shape)
+    return float(price[first, second]), int(first), int(second)

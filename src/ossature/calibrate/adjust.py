@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ossature.calibrate.beliefs import Beliefs
+from ossature.calibrate.heard import Share, unheard
 from ossature.calibrate.normal_kernel import accumulate
 from ossature.calibrate.rig import Rig
 from ossature.maths import quat
@@ -68,6 +69,7 @@ def adjust(
     outlier: float = OUTLIER,
     max_iterations: int = 60,
     tolerance: float = 1e-4,
+    progress: Share = unheard,
 ) -> Adjustment:
     """Fit everything to the frames given.
 
@@ -86,6 +88,7 @@ def adjust(
     converged, iterations = False, 0
     while not converged and iterations < max_iterations:
         iterations += 1
+        progress(iterations / max_iterations)
         system = _linearise(state, beliefs)
         while True:
             shared_step, pose_step, information = _solve(system, damping)

@@ -22,6 +22,7 @@ from ossature.calibrate.growing import (
     shares_no_joint,
 )
 from ossature.calibrate.guess import Guess
+from ossature.calibrate.heard import Share, unheard
 from ossature.calibrate.rig import Rig
 from ossature.errors import NotEnoughData
 from ossature.maths import quat
@@ -36,10 +37,14 @@ UNTOLD = 0.05
 """Metres of standard deviation above which motion leaves a joint's place open."""
 PLACE_SIGMA = 0.05
 JOINT_SIGMA = 0.10
+LIFE = 0.5
+"""Share of the take that a track must span to be a marker's; and of the markers seen at once that
+must have such tracks for the take to be worth solving."""
 
 
-def guess_from_motion(recording: Recording) -> Guess:
+def guess_from_motion(recording: Recording, progress: Share = unheard) -> Guess:
     """Bodies, tree and joints of anything that moves."""
+    in_pieces = _pieces(recording)
     groups = segment(recording)
     used = [name for group in groups for name in group]
     recording = recording.select(used)
@@ -52,19 +57,44 @@ def guess_from_motion(recording: Recording) -> Guess:
         )
     if not any(body.poses is not None for body in bodies):
         raise NotEnoughData("no three markers move as one body, so nothing has a frame of its own")
-    bodies, edges, props = _without_props(bodies)
+    bodies, edges, props = _without_props(bodies, progress)
     guess = _guess(used, observed, bodies, edges)
-    if not props:
-        return guess
-    told = ", ".join(used[marker] for body in props for marker in body.markers)
-    left_out = f"left out, for sharing no joint with the others: {told}; a prop, or a stray marker?"
-    return replace(guess, doubts=(left_out, *guess.doubts))
+    if props:
+        told = ", ".join(used[marker] for body in props for marker in body.markers)
+        in_pieces += (
+            f"left out, for sharing no joint with the others: {told}; a prop, or a stray marker?",
+        )
+    return replace(guess, doubts=(*in_pieces, *guess.doubts))
 
 
-def _without_props(bodies: list[Group]) -> tuple[list[Group], list[Edge], list[Group]]:
+def _pieces(recording: Recording) -> tuple[str, ...]:
+    """A word where some tracks are but pieces; refuses a take of which most is in pieces.
+
+    A marker that hides comes back under its name; a track that ends for good was cut off.
+    """
+    seen = recording.measured[:, recording.measured.any(axis=0)]
+    lives = len(seen) - np.argmax(seen, axis=0) - np.argmax(seen[::-1], axis=0)
+    n_short = int((lives < LIFE * len(seen)).sum())
+    at_once = int(np.median(seen.sum(axis=1)))
+    if len(lives) - n_short < LIFE * at_once:
+        seconds = float(np.median(lives)) / recording.rate
+        raise NotEnoughData(
+            f"there are {len(lives)} tracks, {at_once} at a time, most of about {seconds:.1f} s: "
+            "pieces of markers' tracks, too short to tell what moves together; join and label them "
+            "in the program that recorded them, then solve the result"
+        )
+    if not n_short:
+        return ()
+    told = f"{n_short} of {len(lives)} tracks last for less than half of the take"
+    return (f"{told}: pieces of others? joined to them they would say more",)
+
+
+def _without_props(
+    bodies: list[Group], progress: Share
+) -> tuple[list[Group], list[Edge], list[Group]]:
     """The bodies of the subject, the edges of their tree, and bodies that are none of it."""
     grown = list(bodies)
-    edges = grow(grown)
+    edges = grow(grown, progress)
     free = alone(edges)
     rest = [body for place, body in enumerate(bodies) if place not in free]
     if not free or len(rest) < 2 or all(body.poses is None for body in rest):
@@ -75,8 +105,8 @@ def _without_props(bodies: list[Group]) -> tuple[list[Group], list[Edge], list[G
 
 def _guess(names: Sequence[str], observed: Array, bodies: list[Group], edges: list[Edge]) -> Guess:
     """Everything as it stands in one frame of the take, which becomes the rest pose."""
-    reference = _reference_frame(observed, bodies)
     order, parents, hinges = _rooted(bodies, edges)
+    reference = _reference_frame(observed, bodies, bodies[order[0]])
     label = {body: f"body_{place + 1:02d}" for place, body in enumerate(order)}
     at = [np.zeros(3)] + [_joint_in_world(edges[hinge], reference) for hinge in hinges[1:]]
     points = _all_markers(observed, bodies, reference)
@@ -151,12 +181,13 @@ def _doubts(bodies: list[Group], edges: list[Edge], label: dict[int, str]) -> tu
     return tuple(doubts)
 
 
-def _reference_frame(observed: Array, bodies: list[Group]) -> int:
-    """The frame that shows most bodies and markers."""
+def _reference_frame(observed: Array, bodies: list[Group], root: Group) -> int:
+    """The frame that shows most bodies and markers, of those that show the root."""
     count = np.isfinite(observed[..., 0]).sum(axis=1).astype(float)
     for body in bodies:
         if body.poses is not None:
             count += 10.0 * np.isfinite(body.poses[1][:, 0])
+    count[~np.isfinite(observed[:, root.markers, 0]).any(axis=1)] = -1.0
     return int(np.argmax(count))
 
 

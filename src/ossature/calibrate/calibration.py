@@ -9,6 +9,7 @@ from ossature.calibrate.adjust import FIRST_OUTLIER, MARKER_SIGMA, Adjustment, P
 from ossature.calibrate.beliefs import Beliefs
 from ossature.calibrate.blind import guess_from_motion
 from ossature.calibrate.guess import Guess
+from ossature.calibrate.heard import Share, part, unheard
 from ossature.calibrate.marker_sets import Landmark
 from ossature.calibrate.rig import Rig
 from ossature.calibrate.start import shown_turns, start_poses
@@ -58,6 +59,7 @@ def calibrate(
     *,
     hips: str = "harrington",
     subject: str = "",
+    progress: Share = unheard,
 ) -> Calibration:
     """Fit joints and marker places of a subject whose marker set is known.
 
@@ -73,7 +75,7 @@ def calibrate(
     left_out: list[str] = []
     while True:
         worn = {label: found[label] for label in labels if label not in left_out}
-        calibration = _fit_template(worn, observed, hips, subject)
+        calibration = _fit_template(worn, observed, hips, subject, progress)
         far = left_out + list(calibration.strays)
         if not calibration.strays or len(far) > MOST_STRAYS * len(labels):
             break
@@ -82,11 +84,15 @@ def calibrate(
 
 
 def _fit_template(
-    found: dict[str, Landmark], observed: dict[str, Array], hips: str, subject: str
+    found: dict[str, Landmark],
+    observed: dict[str, Array],
+    hips: str,
+    subject: str,
+    progress: Share,
 ) -> Calibration:
     guess = guess_from_template(found, {label: observed[label] for label in found}, hips)
     seen = np.stack([observed[name] for name in guess.rig.marker_names], axis=1)
-    calibration = fit_guess(guess, seen, subject=subject)
+    calibration = fit_guess(guess, seen, subject=subject, progress=progress)
     if calibration.poses >= STANDING:
         return calibration
     still = (
@@ -111,15 +117,19 @@ def _about_strays(left_out: Sequence[str], calibration: Calibration) -> tuple[st
     return doubts
 
 
-def calibrate_blind(recordings: Sequence[Recording], *, subject: str = "") -> Calibration:
+def calibrate_blind(
+    recordings: Sequence[Recording], *, subject: str = "", progress: Share = unheard
+) -> Calibration:
     """Fit a subject of which nothing is known: bodies and tree come from the longest take."""
     longest = max(recordings, key=lambda take: take.n_frames)
-    guess = guess_from_motion(longest)
+    guess = guess_from_motion(longest, part(progress, 0.0, 0.4))
     observed = _stacked(recordings, guess.rig.marker_names)
-    return fit_guess(guess, observed, subject=subject)
+    return fit_guess(guess, observed, subject=subject, progress=part(progress, 0.4, 1.0))
 
 
-def fit_guess(guess: Guess, observed: Array, *, subject: str = "") -> Calibration:
+def fit_guess(
+    guess: Guess, observed: Array, *, subject: str = "", progress: Share = unheard
+) -> Calibration:
     """Fit a first guess, from a template or from motion alone, to the frames of a subject.
 
     Parameters
@@ -141,7 +151,7 @@ def fit_guess(guess: Guess, observed: Array, *, subject: str = "") -> Calibratio
     frames = observed[candidates[chosen]]
     start = Poses(poses.rotations[chosen], poses.root[chosen])
     different = count_different(poses.rotations[fixed], parents, shown[fixed])
-    fit, different = _fit_frames(guess, frames, start, shown[chosen], different)
+    fit, different = _fit_frames(guess, frames, start, shown[chosen], different, progress)
     repeats = _repeats(len(frames), different)
     joint_covariances, place_covariances = _covariances(fit)
     fit, turns = _aligned(fit, guess)
@@ -159,7 +169,12 @@ def fit_guess(guess: Guess, observed: Array, *, subject: str = "") -> Calibratio
 
 
 def _fit_frames(
-    guess: Guess, frames: Array, start: Poses, shown: np.ndarray, different: int
+    guess: Guess,
+    frames: Array,
+    start: Poses,
+    shown: np.ndarray,
+    different: int,
+    progress: Share,
 ) -> tuple[Adjustment, int]:
     """The fit to the chosen frames, and how many different poses they were taken for.
 
@@ -170,12 +185,19 @@ def _fit_frames(
     rig, beliefs = guess.rig, _against(guess.beliefs, _repeats(len(frames), different))
     if not shown.all():
         rough = adjust(
-            rig, frames, start, beliefs, outlier=FIRST_OUTLIER, max_iterations=10, tolerance=1e-2
+            rig,
+            frames,
+            start,
+            beliefs,
+            outlier=FIRST_OUTLIER,
+            max_iterations=10,
+            tolerance=1e-2,
+            progress=part(progress, 0.0, 0.15),
         )
         rig, start = rough.rig, rough.poses
         different = min(different, count_different(start.rotations, rig.parents, shown))
         beliefs = _against(guess.beliefs, _repeats(len(frames), different))
-    return adjust(rig, frames, start, beliefs), different
+    return adjust(rig, frames, start, beliefs, progress=part(progress, 0.15, 1.0)), different
 
 
 def _repeats(n_frames: int, different: int) -> float:

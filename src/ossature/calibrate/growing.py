@@ -11,6 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
+from ossature.calibrate.heard import Share, unheard
 from ossature.calibrate.pivot import Pivot, find_pivot, find_pivot_on_line
 from ossature.errors import NotEnoughData
 from ossature.maths import quat
@@ -61,14 +62,18 @@ def group(observed: Array, markers: np.ndarray) -> Group:
     return Group(markers, points, _poses(points))
 
 
-def grow(bodies: list[Group]) -> list[Edge]:
+def grow(bodies: list[Group], progress: Share = unheard) -> list[Edge]:
     """Edges of the tree in the order they were found; ``bodies`` gain frames on the way."""
+    n_pairs, n_looked = len(bodies) * (len(bodies) - 1) / 2, 0
     tree = np.arange(len(bodies))
     found: dict[tuple[int, int], Edge | None] = {}
     edges: list[Edge] = []
     while len(edges) < len(bodies) - 1:
         apart = [(i, j) for i, j in combinations(range(len(bodies)), 2) if tree[i] != tree[j]]
-        found |= {pair: joint(bodies, *pair) for pair in apart if pair not in found}
+        for new in set(apart) - found.keys():
+            found[new] = joint(bodies, *new)
+            n_looked += 1
+            progress(min(1.0, n_looked / n_pairs))
         options = [edge for pair in apart if (edge := found[pair]) is not None]
         if not options:
             break  # what is left is never seen together with the others

@@ -183,7 +183,7 @@ def misfit(asked: MarkerSet, labels: Iterable[str]) -> str:
     missing = [label for label in asked.markers if plain(label) not in given]
     if not missing:
         return ""
-    n, more = len(asked.markers), ", …" if len(missing) > NAMED else ""
+    n = len(asked.markers)
     best = recognise(labels)
     if best is None:
         advice = "no known set fits: describe yours with --own-set, or give --template none"
@@ -194,8 +194,29 @@ def misfit(asked: MarkerSet, labels: Iterable[str]) -> str:
         advice = f"{name!r} fits best ({fits}): give --template {name!r} instead"
     return (
         f"the file has {n - len(missing)} of the {n} markers of {asked.name!r}, "
-        f"not {', '.join(missing[:NAMED])}{more}; {advice}"
+        f"not {_some(missing)}; {advice}"
     )
+
+
+def unrecognised(labels: Sequence[str]) -> str:
+    """Why a recording is solved by motion alone, and what to do about it."""
+    said = f"no known marker set has these labels ({_some(labels)})"
+    nearest = max(known_sets(), key=lambda each: (len(each.match(labels)), -len(each.markers)))
+    if nearest.match(labels):
+        given = set(_without_prefix(tuple(labels)).values())
+        missing = [label for label in nearest.markers if plain(label) not in given]
+        n = len(nearest.markers)
+        said += (
+            f"; nearest is {nearest.name!r} with {n - len(missing)} of {n}, not {_some(missing)}"
+        )
+    return (
+        f"{said}: bodies were found by motion alone and are called body_01 …; for a human rig "
+        "label the take, or say with --own-set where your markers sit"
+    )
+
+
+def _some(labels: Sequence[str]) -> str:
+    return ", ".join(labels[:NAMED]) + (", …" if len(labels) > NAMED else "")
 
 
 def another_fits_better(asked: MarkerSet, labels: Sequence[str]) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ossature.calibrate.calibration import Calibration, calibrate, calibrate_blind
+from ossature.calibrate.heard import Share, unheard
 from ossature.calibrate.marker_sets import (
     Landmark,
     MarkerSet,
@@ -18,6 +19,7 @@ from ossature.calibrate.marker_sets import (
     load_set,
     misfit,
     recognise,
+    unrecognised,
 )
 from ossature.calibrate.oddities import oddities
 from ossature.calibrate.passengers import with_passengers
@@ -197,8 +199,9 @@ def _solve_subject(
     chosen = set_of(everything, options)
     with watch.stage("clean", "looking for swapped labels and spikes" if options.clean else ""):
         everything, swaps = zip(*(prepared(t, chosen, options) for t in everything), strict=True)
-    with watch.stage("calibrate", _calibrating(name or "the subject", options)):
-        plans = _plans(name, everything, n_takes, chosen, options)
+    saying = _calibrating(name or "the subject", chosen, options)
+    with watch.stage("calibrate", saying):
+        plans = _plans(name, everything, n_takes, chosen, options, watch.tenths(saying))
     set_name = chosen[0].name if chosen else ""
     solved = []
     for take, plan, found in zip(everything[:n_takes], plans, swaps, strict=False):
@@ -221,12 +224,12 @@ def _no_help(stills: Sequence[Recording], plan: "_Plan", options: SolveOptions) 
     ]
 
 
-def _calibrating(who: str, options: SolveOptions) -> str:
+def _calibrating(who: str, chosen: Chosen, options: SolveOptions) -> str:
     if options.skeleton is not None:
         return ""
     if options.passport is not None:
         return f"holding {who} against the passport"
-    return f"calibrating {who}"
+    return f"calibrating {who}" + ("" if chosen else " by motion alone")
 
 
 @dataclass(frozen=True)
@@ -239,14 +242,19 @@ class _Plan:
 
 
 def _plans(
-    name: str, takes: Sequence[Recording], n: int, chosen: Chosen, options: SolveOptions
+    name: str,
+    takes: Sequence[Recording],
+    n: int,
+    chosen: Chosen,
+    options: SolveOptions,
+    progress: Share,
 ) -> list[_Plan]:
     """For each of the first ``n`` takes."""
     if options.skeleton is not None:
         return [_Plan(options.skeleton)] * n
     if options.passport is not None:
         return [_by_passport(name, take, options.passport, chosen, options) for take in takes[:n]]
-    calibration = calibrate_subject(takes, chosen, options, name)
+    calibration = calibrate_subject(takes, chosen, options, name, progress)
     return [_Plan(calibration.skeleton, calibration.doubts)] * n
 
 
@@ -300,14 +308,22 @@ def _noted(recording: Recording, told: Sequence[str]) -> Recording:
 
 
 def calibrate_subject(
-    takes: Sequence[Recording], chosen: Chosen, options: SolveOptions, subject: str = ""
+    takes: Sequence[Recording],
+    chosen: Chosen,
+    options: SolveOptions,
+    subject: str = "",
+    progress: Share = unheard,
 ) -> Calibration:
     """The subject of prepared takes; by motion alone where no set is known."""
-    if chosen is None:
-        return calibrate_blind(takes, subject=subject)
     labels = _labels_of(takes)
+    if chosen is None:
+        blind = calibrate_blind(takes, subject=subject, progress=progress)
+        why = () if options.template == "none" else (unrecognised(labels),)
+        return replace(blind, doubts=(*why, *blind.doubts))
     try:
-        calibration = calibrate(takes, chosen[1], hips=options.hips, subject=subject)
+        calibration = calibrate(
+            takes, chosen[1], hips=options.hips, subject=subject, progress=progress
+        )
     except NotEnoughData as error:
         if told := misfit(chosen[0], labels):
             raise NotEnoughData(f"{error}; {told}") from None
