@@ -4,7 +4,7 @@ import numpy as np
 
 from ossature.maths import quat
 from ossature.pose.reference import pose_markers
-from ossature.pose.tree import Rig, build_tree
+from ossature.pose.tree import Rig, ball_joints, build_tree
 
 # name, parent, kind, axes, joint seen from the parent's, markers
 FIGURE = (
@@ -34,6 +34,15 @@ def figure() -> Rig:
     height = np.concatenate([0.03 - 0.08 * np.arange(1, count + 1) for count in counts])
     places = np.stack([0.07 * np.cos(turn), 0.07 * np.sin(turn), height], axis=-1)
     return Rig(build_tree(parents, kinds, axes, bodies), np.array(offsets, float), places)
+
+
+def row_of_balls(rng, *counts: int) -> Rig:
+    """Balls one after the other, 30 cm apart, with so many markers on each."""
+    parents = list(range(-1, len(counts) - 1))
+    bodies = [body for body, count in enumerate(counts) for _ in range(count)]
+    places = rng.normal(scale=0.06, size=(len(bodies), 3)) + [0, 0, 0.1]
+    offsets = np.array([[0, 0, 0.3]] * len(counts))
+    return Rig(build_tree(parents, *ball_joints(parents), bodies), offsets, places)
 
 
 def wave(rng, n_frames: int, n: int, size: float, rate: float = 120.0) -> np.ndarray:

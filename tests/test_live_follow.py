@@ -55,7 +55,7 @@ class TestOneFrame:
         velocity = np.zeros(frames.rig.tree.n_dofs)
         for frame, observed in enumerate(seen):
             steps, rotations, root = frames.fit(
-                observed, rotations, root, velocity=velocity, gain=0.0
+                observed, rotations, root, velocity=velocity, gain=0.0, hold=0.0
             )
             assert steps <= LIMITS.evaluations
             assert apart(rotations, whole.rotations[frame]) < 5e-4

@@ -35,6 +35,7 @@ from ossature.pose.frames import PoseOptions
 from ossature.pose.solve import rms_of_seen, rms_per_marker
 from ossature.pose.solve import solve as solve_pose
 from ossature.threads import one_thread
+from ossature.pose.steady import sudden_turns
 from ossature.values import Event, Motion, Recording, Skeleton, Swap, Take
 from ossature.values.passport import Passport
 
@@ -362,7 +363,7 @@ def _solve_take(
         motion,
         errors,
         set_name,
-        (*recording.source.problems, *plan.warnings, *strange),
+        (*recording.source.problems, *plan.warnings, *_sudden(motion), *strange),
         dict(watch.seconds),
         contacts_of(motion),
         plan.findings,
@@ -392,6 +393,22 @@ def _far(names: Sequence[str], errors: Array) -> tuple[str, ...]:
     return (
         f"far from their place on the rig, rms: {', '.join(told)}{others}; labels exchanged for a "
         "while, markers that slipped, or a joint that the rig lacks?",
+    )
+
+
+def _sudden(motion: Motion) -> tuple[str, ...]:
+    """A word about joints that turn faster than people do, because their markers do."""
+    turns = sudden_turns(motion)
+    if not turns:
+        return ()
+    told = [
+        f"{body} turns {np.degrees(angle):.0f}° in one frame at frame {frame}"
+        for body, frame, angle in turns[:SOME]
+    ]
+    others = f" and {len(turns) - SOME} other joints" if len(turns) > SOME else ""
+    return (
+        f"{', '.join(told)}{others}: its markers ask for it; exchanged, slipped, or seen again "
+        "after a long gap?",
     )
 
 

@@ -15,7 +15,8 @@ from ossature.values import Body, Joint, Marker, Skeleton
 from ossature.values.arrays import Array
 
 LOST = 0.05
-"""Metres: when the median marker is this far off, the pose before is no place to start from."""
+"""Metres: when the median marker is this far off, the pose before is no place to start from; when
+any is, no pose to hold on to."""
 AGAIN = 60
 """Frames between starts from nothing: one takes the time of several frames, and where nothing fits
 the next one would do no better."""
@@ -24,11 +25,17 @@ UNSEEN = 3e-5
 """Pull to rest of bodies with one marker or none, square metres per square radian. A clavicle turns
 about its one marker at will: now and then it fell over to the other side for tenths of a second
 and took the shoulder along by 8 cm; whole takes are solved with second opinions against that."""
-LIMITS = Limits(USUAL.max_iterations, tolerance=1e-4, gain=1e-5, scale=USUAL.loss_scale)
+HOLD = 1e-3
+"""Pull to the pose before, square metres per square radian: where markers hardly see a direction a
+limb moves on slowly instead of falling over. Three markers 5 cm from a joint weigh eight times as
+much: what they show lags an eighth of a frame."""
+LIMITS = Limits(USUAL.max_iterations, tolerance=1e-4, gain=1e-5, scale=USUAL.loss_scale, hold=HOLD)
 """A ten-thousandth of a radian is far below what markers show. Both bounds together save two thirds
 of the steps and move joints by 0.02 mm in the median, 2 mm in one frame of a hundred."""
-WIDE = [LIMITS._replace(scale=wider * USUAL.loss_scale) for wider in (64.0, 8.0, 1.0)]
-"""A loss that forgets far markers has local minima; widened first, it chooses well."""
+FREE = LIMITS._replace(hold=0.0)
+WIDE = [FREE._replace(scale=wider * USUAL.loss_scale) for wider in (64.0, 8.0, 1.0)]
+"""A loss that forgets far markers has local minima; widened first, it chooses well. Whoever is lost
+has no pose to hold on to."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +60,11 @@ class FramePose:
     def rms(self) -> float:
         """Of the errors, metres."""
         return math.sqrt(self.errors @ self.errors / len(self.errors))
+
+    @property
+    def n_far(self) -> int:
+        """How many errors no skin explains."""
+        return len(self.errors) - int(np.searchsorted(self.errors, LOST))
 
 
 class Follower:
@@ -83,7 +95,7 @@ class Follower:
         observed = positions[self.columns]
         if not has_evidence(self.rig, observed[None], self._weights)[0]:
             return None
-        found = None if self._last is None else self._onwards(observed, self._last, [LIMITS])
+        found = None if self._last is None else self._next(observed, self._last)
         if found is not None and _lost(found):
             found = self._onwards(observed, found, WIDE)
         self._wait -= 1
@@ -96,6 +108,18 @@ class Follower:
     def go_on_from(self, other: "Follower") -> None:
         """Start where another calibration of the same bodies has come to."""
         self._last = other._last
+
+    def _next(self, observed: Array, last: FramePose) -> FramePose:
+        """Held to the pose before, unless a limb came back elsewhere and would be kept from it."""
+        held = self._onwards(observed, last, [LIMITS])
+        if not held.n_far:
+            return held
+        velocity = self._velocity.copy()
+        free = self._onwards(observed, held, [FREE])
+        if free.n_far < held.n_far:
+            return free
+        self._velocity[:] = velocity
+        return held
 
     def _onwards(self, observed: Array, last: FramePose, limits: list[Limits]) -> FramePose:
         rotations, root, velocity = last.rotations.copy(), last.root.copy(), self._velocity

@@ -29,6 +29,11 @@ BLOCK = 64 * lanes.LANES
 Progress = Callable[[float], None]
 """Told now and then the share that is done; ends the work by raising."""
 
+_WIDER = ((64.0, 1e-3, 1e-3), (8.0, 1e-5, 1e-3))
+"""A loss that forgets far markers has local minima, and so has a limb that few markers show. These
+fits come first and choose well: loss scale, in its own; pull to rest, square metres per square
+radian; tolerance, radians and metres, rough because they only choose where the next one starts."""
+
 FAR_OFF = 9.0
 """Cost, in lower quartiles of the take, that makes a frame doubtful: three times their error."""
 
@@ -143,12 +148,18 @@ def solve_frames(
     model = lanes.make_model(rig, _rest_weights(rig, rest_weights, options), bounds)
     if start is not None:
         task.rotations[:], task.root[:] = on_joints(rig.tree, start[0]), start[1]
-    scales = _loss_scales(options)
-    for done, scale in enumerate(scales):
+    fits = [*(_WIDER if options.loss == "geman-mcclure" else ()), (1.0, 0.0, 0.0)]
+    for done, (wider, rest_weight, tolerance) in enumerate(fits):
         task.status[task.status != damping.HELD] = damping.UNDECIDED
-        rules = replace(options, loss_scale=scale)
-        _track(rig, model, task, rules, lambda share, n=done: progress((n + share) / len(scales)))
-    _hold(task)
+        firm = model._replace(rest_weights=np.maximum(model.rest_weights, rest_weight))
+        firm.rest_weights[0] = 0.0
+        rules = replace(
+            options,
+            loss_scale=wider * options.loss_scale,
+            tolerance=max(tolerance, options.tolerance),
+        )
+        _track(rig, firm, task, rules, lambda share, n=done: progress((n + share) / len(fits)))
+    repeat_nearest(task.status, task.rotations, task.root)
     return PoseResult(
         quat.unroll(task.rotations),
         task.root,
@@ -182,12 +193,6 @@ def _rest_weights(rig: Rig, weights: ArrayLike | None, options: PoseOptions) -> 
     each = np.array(np.broadcast_to(each, rig.tree.n_bodies), dtype=np.float64)
     each[0] = 0.0  # a root has no rest: the world has no front
     return each
-
-
-def _loss_scales(options: PoseOptions) -> tuple[float, ...]:
-    """A loss that forgets far markers has local minima; widen it first, so that it chooses well."""
-    wider = (64.0, 8.0) if options.loss == "geman-mcclure" else ()
-    return tuple(factor * options.loss_scale for factor in (*wider, 1.0))
 
 
 def _track(
@@ -271,18 +276,18 @@ def _retry(
         old[frames[better]] = new[better]
 
 
-def _hold(task: damping.Task) -> None:
+def repeat_nearest(status: Indices, rotations: Array, root: Array) -> None:
     """Frames without evidence repeat the nearest solved frame."""
-    solved = np.flatnonzero(task.status != damping.HELD)
-    held = np.flatnonzero(task.status == damping.HELD)
+    solved = np.flatnonzero(status != damping.HELD)
+    held = np.flatnonzero(status == damping.HELD)
     if len(solved) == 0:
-        task.rotations[:], task.root[:] = quat.identity(), 0.0
+        rotations[:], root[:] = quat.identity(), 0.0
         return
     right = np.searchsorted(solved, held).clip(0, len(solved) - 1)
     left = (right - 1).clip(0)
     nearer = np.abs(solved[left] - held) <= np.abs(solved[right] - held)
     source = np.where(nearer, solved[left], solved[right])
-    task.rotations[held], task.root[held] = task.rotations[source], task.root[source]
+    rotations[held], root[held] = rotations[source], root[source]
 
 
 def run(

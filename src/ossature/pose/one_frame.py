@@ -37,6 +37,10 @@ class Work(NamedTuple):
     rotations: np.ndarray
     """(n_bodies, 4) the trial."""
     root: np.ndarray
+    before: np.ndarray
+    """(n_bodies, 4) the pose that ``Limits.hold`` pulls to."""
+    trust: np.ndarray
+    """(n_markers,) weight of each marker where it is seen; all one until told otherwise."""
 
 
 class Limits(NamedTuple):
@@ -51,6 +55,9 @@ class Limits(NamedTuple):
     see, the next frame may go on."""
     scale: float
     """Of the Geman–McClure loss, metres."""
+    hold: float
+    """Pull of each joint to the pose before, square metres per square radian: time decides what
+    markers hardly see."""
 
 
 def make_work(tree: Tree) -> Work:
@@ -70,6 +77,8 @@ def make_work(tree: Tree) -> Work:
         step=np.zeros(tree.n_dofs),
         rotations=np.zeros((tree.n_bodies, 4)),
         root=np.zeros(3),
+        before=np.zeros((tree.n_bodies, 4)),
+        trust=np.ones(tree.n_markers),
     )
 
 
@@ -93,29 +102,30 @@ def fit_frame(model, work, observed, rotations, root, velocity, limits):
     (n_seen,)
         How far each marker that was seen is from its place in the pose, smallest first.
     """
+    work.before[:] = rotations
     evaluations = _descend(model, work, observed, rotations, root, velocity, limits)
-    return evaluations, _errors(model, work, observed, rotations, root)
+    return evaluations, _errors(model, work, observed, rotations, root, limits)
 
 
 @njit(**FAST)
 def _descend(model, work, observed, rotations, root, velocity, limits):
-    cost = _evaluate(model, work, observed, rotations, root, limits.scale)
+    cost = _evaluate(model, work, observed, rotations, root, limits)
     work.step[:] = velocity
     velocity[:] = 0.0
-    expected = _try_step(model, work, observed, rotations, root, limits.scale)
+    expected = _try_step(model, work, observed, rotations, root, limits)
     if expected < cost:
         cost = expected
         _accept(work, rotations, root, velocity)
     else:
-        _evaluate(model, work, observed, rotations, root, limits.scale)
+        _evaluate(model, work, observed, rotations, root, limits)
     damping, fresh = FIRST_DAMPING, False
     for evaluation in range(1, limits.evaluations + 1):
         if not fresh:  # the pose evaluated last is the one to go on from
-            _linearise(model, work, rotations)
+            _linearise(model, work, rotations, limits.hold)
             fresh = True
         _solve(model, work, damping)
         moved = np.max(np.abs(work.step))
-        trial = _try_step(model, work, observed, rotations, root, limits.scale)
+        trial = _try_step(model, work, observed, rotations, root, limits)
         better = trial <= cost
         idle = better and cost - trial < limits.gain * cost
         damping = max(damping * (0.1 if better else 10.0), LEAST_DAMPING)
@@ -128,8 +138,8 @@ def _descend(model, work, observed, rotations, root, velocity, limits):
 
 
 @njit(**FAST)
-def _errors(model, work, observed, rotations, root):
-    _evaluate(model, work, observed, rotations, root, 1.0)
+def _errors(model, work, observed, rotations, root, limits):
+    _evaluate(model, work, observed, rotations, root, limits)
     errors, n_seen = np.empty(len(observed)), 0
     for marker in range(U(len(observed))):
         if work.points[marker, 6] > 0.0:
@@ -140,7 +150,7 @@ def _errors(model, work, observed, rotations, root):
 
 
 @njit(**FAST)
-def _try_step(model, work, observed, rotations, root, scale):
+def _try_step(model, work, observed, rotations, root, limits):
     """The cost of the pose one step away, which is left in ``work``."""
     work.rotations[:] = rotations
     for i in range(3):
@@ -156,7 +166,7 @@ def _try_step(model, work, observed, rotations, root, scale):
                     c += half * model.dof_axis[dof, 2]
             if a != 0.0 or b != 0.0 or c != 0.0:
                 _turn(work.rotations, body, a, b, c, 1.0 if kind == IN_PARENT else -1.0)
-    return _evaluate(model, work, observed, work.rotations, work.root, scale)
+    return _evaluate(model, work, observed, work.rotations, work.root, limits)
 
 
 @njit(**FAST)
@@ -179,9 +189,11 @@ def _accept(work, rotations, root, velocity):
 
 
 @njit(**FAST)
-def _evaluate(model, work, observed, rotations, root, scale):
+def _evaluate(model, work, observed, rotations, root, limits):
     """Frames and markers of a pose, and its cost."""
+    scale = limits.scale
     cost = _forward(model, work.frames, rotations, root)
+    cost += _pull_back(work.before, rotations, limits.hold)
     for marker in range(U(len(observed))):
         point, f = work.points[marker], work.frames[model.marker_bodies[marker] + U(1)]
         x, y, z = model.places[marker, 0], model.places[marker, 1], model.places[marker, 2]
@@ -191,10 +203,10 @@ def _evaluate(model, work, observed, rotations, root, scale):
             point[i] = f[U(9) + i] + f[r] * x + f[r + U(1)] * y + f[r + U(2)] * z
             point[U(3) + i] = observed[marker, i] - point[i]
             square += point[U(3) + i] ** 2
-        seen = np.isfinite(observed[marker, 0])
-        keep = scale * scale / (scale * scale + square) if seen else 0.0
-        point[6] = keep * keep
-        cost += keep * square if seen else 0.0
+        trust = work.trust[marker] if np.isfinite(observed[marker, 0]) else 0.0
+        keep = scale * scale / (scale * scale + square) if trust > 0.0 else 0.0
+        point[6] = trust * keep * keep
+        cost += trust * keep * square if trust > 0.0 else 0.0
     return cost
 
 
@@ -222,7 +234,29 @@ def _forward(model, frames, rotations, root):
 
 
 @njit(**FAST)
-def _linearise(model, work, rotations):
+def _pull_back(before, rotations, hold):
+    """What the distance of the joints from the pose before costs; a root goes where it will."""
+    cost = 0.0
+    for body in range(U(1), U(len(rotations))):
+        cosine = 0.0
+        for i in range(U(4)):
+            cosine += before[body, i] * rotations[body, i]
+        cost += 4.0 * hold * (1.0 - cosine * cosine)
+    return cost
+
+
+@njit(**FAST)
+def _turned(a, b, side):
+    """Scalar and vector of the turn from a to b, in the parent's frame (1) or the body's (−1)."""
+    s = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
+    x = a[0] * b[1] - a[1] * b[0] - side * (b[2] * a[3] - b[3] * a[2])
+    y = a[0] * b[2] - a[2] * b[0] - side * (b[3] * a[1] - b[1] * a[3])
+    z = a[0] * b[3] - a[3] * b[0] - side * (b[1] * a[2] - b[2] * a[1])
+    return s, x, y, z
+
+
+@njit(**FAST)
+def _linearise(model, work, rotations, hold):
     """Normal matrix and gradient of the pose evaluated last."""
     _place_screws(model, work)
     work.normal[:] = 0.0
@@ -236,6 +270,12 @@ def _linearise(model, work, rotations):
         for i in range(U(3)):
             axis = model.dof_axis[dof, i]
             work.gradient[dof] -= 2.0 * weight * w * rotations[body, U(1) + i] * axis
+        if body > 0:
+            side = -1.0 if model.dof_kind[dof] == IN_BODY else 1.0
+            s, x, y, z = _turned(work.before[body], rotations[body], side)
+            axis = model.dof_axis[dof]
+            work.gradient[dof] -= 2.0 * hold * s * (x * axis[0] + y * axis[1] + z * axis[2])
+            weight += hold
         work.normal[model.row_start[dof] + model.dof_depth[dof]] += weight
 
 

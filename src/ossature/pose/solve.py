@@ -10,6 +10,7 @@ from ossature.errors import NotEnoughData
 from ossature.pose.bounds import hold_within, make_bounds
 from ossature.pose.frames import PoseOptions, Progress, Status, solve_frames
 from ossature.pose.smooth import smooth_frames
+from ossature.pose.steady import steady
 from ossature.pose.tree import Indices, compile_rig
 from ossature.values import Motion, Recording, Skeleton
 from ossature.values.arrays import Array
@@ -75,7 +76,8 @@ def solve(
 ) -> SolveResult:
     """Fit a skeleton whose lengths and marker places are known to every frame of a recording.
 
-    Markers that the skeleton does not carry are left out. Frames with too little evidence repeat
+    Markers that the skeleton does not carry are left out. Limbs that jump where their markers do
+    not are held by time; see ``steady``. Frames with too little evidence repeat
     the nearest frame that has it and are listed in ``motion.held``.
 
     Parameters
@@ -83,7 +85,7 @@ def solve(
     weights : (n_markers,) or (n_frames, n_markers)
         Trust in each of the recording's markers that the skeleton carries, in their order.
     smooth
-        Fit the whole clip at once instead of frame by frame; see ``smooth_frames``.
+        Fit the whole clip instead of frame by frame; see ``smooth_frames``.
     limits : str
         Keep joints within the skeleton's limits: ``auto``, ``ellipse`` or ``zyz``, as in ``reach``.
     """
@@ -103,6 +105,7 @@ def solve(
     )
     if len(result.held) == len(observed):
         raise NotEnoughData("no frame shows three markers off a line; there is no pose to find")
+    result = steady(rig, observed, result, rate=recording.rate, weights=weights, options=options)
     found = smooth_frames(rig, observed, result, rate=recording.rate) if smooth else result
     rotations = (
         found.rotations if bounds is None else hold_within(skeleton, found.rotations, limits)
