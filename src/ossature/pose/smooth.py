@@ -1,4 +1,4 @@
-"""Poses of a whole clip at once: markers, and joints that do not jerk without reason.
+"""Poses of a whole clip together: markers, and joints that do not jerk without reason.
 
 The marker cost of every frame is joined by one term per degree of freedom and frame: the third
 difference of its coordinate over time, divided by its process noise. That is the posterior of a
@@ -6,6 +6,10 @@ motion driven by random jerk and seen through noisy markers, so there is no lag 
 the markers' noise is read off the fits frame by frame, the joints' from how likely each next frame
 is (``process_noise``). It changes along the clip: a still stretch is smoothed well, a kick is left
 alone. The normal matrix is banded over frames; its Cholesky factors cost O(frames).
+
+Memory is bounded: windows are solved one after the other. Each starts from the last frames of the
+one before, which stand, and looks ahead beyond those that it keeps. So the third differences run
+through, and no seam is left.
 """
 
 from dataclasses import dataclass
@@ -26,9 +30,13 @@ THIRD = np.array([-1.0, 3.0, -3.0, 1.0])
 """Weights of four frames in a third difference."""
 ORDER = len(THIRD) - 1
 
-WINDOW, OVERLAP = 1024, 64
-"""Frames solved together, and how far a window reaches into its neighbours: by there its edge is
-forgotten."""
+WINDOW, AHEAD = 1024, 128
+"""Frames that a window keeps, and how many more it looks ahead: by there its end is forgotten."""
+ALONE = 1e-5
+"""Pull to the pose of the frame alone, square metres per square radian. It decides what no marker
+sees: without it the free turn of a hand with one marker is any parabola over time."""
+STANDS = 1e12
+"""Stiffness beside which nothing moves a frame that the window before has settled."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +53,20 @@ class SmoothResult:
     """Standard deviation of a marker per axis, metres."""
     process: Array
     """(n_frames, n_dofs) standard deviation of each coordinate's third difference."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Window:
+    """Frames that are solved together."""
+
+    rig: Rig
+    observed: Array
+    alone: Array
+    """(n_frames, n_bodies, 4) rotations of the frames alone."""
+    process: Array
+    noise: float
+    settled: int
+    """How many of the first frames stand."""
 
 
 def smooth_frames(
@@ -66,13 +88,16 @@ def smooth_frames(
     process = process_noise(tracks, variances, window=0.1 * rate)
     rotations, root = np.array(poses.rotations), np.array(poses.root)
     for first in range(0, len(observed), WINDOW):
-        last = min(first + WINDOW, len(observed))
-        reach = slice(max(first - OVERLAP, 0), min(last + OVERLAP, len(observed)))
-        turned, place = poses.rotations[reach], poses.root[reach]
+        settled = min(first, ORDER)
+        reach = slice(first - settled, first + WINDOW + AHEAD)
+        window = _Window(
+            rig, observed[reach], poses.rotations[reach], process[reach], noise, settled
+        )
+        turned, place = rotations[reach], root[reach]
         for _ in range(n_iterations):
-            turned, place = _improve(rig, observed[reach], turned, place, noise, process[reach])
-        kept = slice(first - reach.start, last - reach.start)
-        rotations[first:last], root[first:last] = turned[kept], place[kept]
+            turned, place = _improve(window, turned, place)
+        kept = slice(settled, settled + WINDOW)
+        rotations[first : first + WINDOW], root[first : first + WINDOW] = turned[kept], place[kept]
     error = np.linalg.norm(observed - pose_markers(rig, rotations, root), axis=-1)
     return SmoothResult(quat.unroll(rotations), root, error, noise, process)
 
@@ -98,9 +123,17 @@ def coordinate_steps(rig: Rig, rotations: Array, root: Array) -> Array:
     return steps
 
 
-def linearise(rig: Rig, observed: Array, rotations: Array, root: Array) -> tuple[Array, Array]:
+def linearise(
+    rig: Rig,
+    observed: Array,
+    rotations: Array,
+    root: Array,
+    *,
+    rest: Array,
+    rest_weight: float = 0.0,
+) -> tuple[Array, Array]:
     """Normal matrices (n_frames, len(path)) along the tree's paths and gradients (…, n_dofs)."""
-    model = lanes.make_model(rig, np.zeros(rig.tree.n_bodies))
+    model = lanes.make_model(rig, _rest_weights(rig, rest_weight))
     memory = lanes.make_lanes(model)
     seen = np.isfinite(observed[..., :1])
     centre = root[:, None]
@@ -111,8 +144,10 @@ def linearise(rig: Rig, observed: Array, rotations: Array, root: Array) -> tuple
         block = np.minimum(np.arange(first, first + lanes.LANES), len(root) - 1)
         memory.rotations[:] = rotations[block].transpose(1, 2, 0).ravel()
         memory.observed[:] = markers[block].transpose(1, 2, 0).ravel()
+        memory.rest[:] = rest[block].transpose(1, 2, 0).ravel()
         lanes.forward(model, memory)
         lanes.place_markers(model, memory)
+        lanes.pull_to_rest(model, memory)
         lanes.gather_moments(model, memory)
         lanes.place_screws(model, memory)
         lanes.build_normal(model, memory)
@@ -121,10 +156,16 @@ def linearise(rig: Rig, observed: Array, rotations: Array, root: Array) -> tuple
     return normal, gradient
 
 
+def _rest_weights(rig: Rig, weight: float) -> Array:
+    each = np.full(rig.tree.n_bodies, weight)
+    each[0] = 0.0
+    return each
+
+
 def _coordinate_variances(rig: Rig, observed: Array, poses: PoseResult) -> Array:
     """(n_frames, n_dofs) of the coordinates for unit marker noise; inf where frames are held."""
     tree = rig.tree
-    rows, _ = linearise(rig, observed, poses.rotations, poses.root)
+    rows, _ = linearise(rig, observed, poses.rotations, poses.root, rest=poses.rotations)
     normal = np.zeros((len(rows), tree.n_dofs, tree.n_dofs))
     owner = np.repeat(np.arange(tree.n_dofs), tree.dof_depth + 1)
     normal[:, owner, tree.path] = normal[:, tree.path, owner] = rows
@@ -134,33 +175,37 @@ def _coordinate_variances(rig: Rig, observed: Array, poses: PoseResult) -> Array
     return variances
 
 
-def _improve(
-    rig: Rig, observed: Array, rotations: Array, root: Array, noise: float, process: Array
-) -> tuple[Array, Array]:
+def _improve(window: _Window, rotations: Array, root: Array) -> tuple[Array, Array]:
     """One Gauss–Newton step of a window, shortened until the cost falls."""
     if len(root) <= ORDER:
         return rotations, root
-    before, jerk, weight = _cost(rig, observed, rotations, root, noise, process)
-    normal, gradient = linearise(rig, observed, rotations, root)
-    step = gradient / noise**2
+    rig, precision = window.rig, window.noise**-2.0
+    before, jerk, weight = _cost(window, rotations, root)
+    normal, gradient = linearise(
+        rig, window.observed, rotations, root, rest=window.alone, rest_weight=ALONE
+    )
+    step = precision * gradient
     for lag, share in enumerate(THIRD):
         step[lag : lag + len(jerk)] -= share * weight * jerk
-    solve_banded(_banded(rig, normal / noise**2, weight), step.reshape(-1))
+    band = _banded(rig, precision * normal, weight)
+    band[: window.settled * rig.tree.n_dofs, 0] += STANDS * precision
+    solve_banded(band, step.reshape(-1))
+    step[: window.settled] = 0.0
     for share in (1.0, 0.5, 0.25, 0.1):
         trial = move(rig, rotations, root, share * step)
-        if _cost(rig, observed, *trial, noise, process)[0] < before:
+        if _cost(window, *trial)[0] < before:
             return trial
     return rotations, root
 
 
-def _cost(
-    rig: Rig, observed: Array, rotations: Array, root: Array, noise: float, process: Array
-) -> tuple[float, Array, Array]:
+def _cost(window: _Window, rotations: Array, root: Array) -> tuple[float, Array, Array]:
     """Cost of a window, its third differences and their weights."""
-    lack = observed - pose_markers(rig, rotations, root)
-    jerk = np.diff(coordinate_steps(rig, rotations, root), ORDER - 1, axis=0)
-    weight = process[1 : 1 + len(jerk)] ** -2.0
-    return float(np.nansum(lack**2) / noise**2 + np.sum(weight * jerk**2)), jerk, weight
+    lack = window.observed - pose_markers(window.rig, rotations, root)
+    cosine = np.sum(window.alone[:, 1:] * rotations[:, 1:], axis=-1)
+    misfit = np.nansum(lack**2) + 4.0 * ALONE * np.sum(1.0 - cosine**2)
+    jerk = np.diff(coordinate_steps(window.rig, rotations, root), ORDER - 1, axis=0)
+    weight = window.process[1 : 1 + len(jerk)] ** -2.0
+    return float(misfit / window.noise**2 + np.sum(weight * jerk**2)), jerk, weight
 
 
 def _banded(rig: Rig, normal: Array, weight: Array) -> Array:
