@@ -1,10 +1,11 @@
 """Scans along a take that have to go sample by sample; compiled."""
 
 import numpy as np
-from numba import njit
+
+from ossature.maths.kernel import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def windows(directions, moving, step, window, follows):
     """Number the windows of consecutive samples that lie within ``step`` of their first one.
 
@@ -34,7 +35,7 @@ def windows(directions, moving, step, window, follows):
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def join_steps(lines, weights, follows, delta, keep, group):
     """Group consecutive steps whose lines lie within ``delta`` of the group's running mean.
 
@@ -62,7 +63,7 @@ def join_steps(lines, weights, follows, delta, keep, group):
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def weighted_means(tracks, weights, means):
     """Fill ``means`` (n, k) with sums of tracks (n, k) about each sample, NaN passed over.
 

@@ -9,9 +9,9 @@ are; fifth ones do no better on real motions with noise added.
 """
 
 import numpy as np
-from numba import njit
 
 from ossature.anatomy.kinds import NOISIEST
+from ossature.maths.kernel import kernel
 from ossature.values.arrays import Array
 
 LEAST = np.radians(0.05)
@@ -46,7 +46,7 @@ def calm(frames: Array, noise: Array) -> Array:
     return calmed
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _calm(frames, joints, square):
     """Smooth joints of frames (n, n_joints, 4) with noise of mean squares ``square`` in place."""
     n = len(frames)
@@ -75,7 +75,7 @@ def _calm(frames, joints, square):
                 frames[i, joints[at]] = smooth / np.sqrt(np.sum(smooth**2))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _unroll(frames, joint, track, gains):
     """One joint's rotations, neighbours in one hemisphere, those missing as the last; how many are.
 
@@ -95,7 +95,7 @@ def _unroll(frames, joint, track, gains):
     return n_seen
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bend(track, gains, bends, bands):
     """Differences D y of a track, and entries (i, i − k) of D·diag(gains)·Dᵀ at ``bands[i, k]``."""
     for i in range(len(bends)):
@@ -109,7 +109,7 @@ def _bend(track, gains, bends, bands):
                 bands[i, k] += STEPS[a] * STEPS[a + k] * gains[i + a]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _draw(bends, bands, gains, give, factors, forces, taken):
     """What is taken from a track, G Dᵀ u with (give + D G Dᵀ) u = D y; the square of it where seen.
 
@@ -135,7 +135,7 @@ def _draw(bends, bands, gains, give, factors, forces, taken):
     return _take(gains, f, u, taken)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _take(gains, f, u, taken):
     """The second half of ``_draw``: back along the factors, and G Dᵀ u."""
     n, total = len(gains), 0.0

@@ -1,15 +1,15 @@
 """One rotation for each of many joints, drawn to the nearest that its limits allow; compiled."""
 
 import numpy as np
-from numba import njit
 
 from ossature.anatomy.limit_kernel import mix, swing_of, twist_of
+from ossature.maths.kernel import kernel
 from ossature.maths.quat_kernel import between, exp, multiply
 
 TURN = 2.0 * np.pi
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def clamp_hinges(q, rest, axis, ends):
     """Rotations (n, 4) within intervals (n, 2) about axes (n, 3), from rests (n, 4)."""
     held = np.empty(q.shape)
@@ -21,7 +21,7 @@ def clamp_hinges(q, rest, axis, ends):
     return held
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def clamp_cones(q, centre, axis, across, polygon, ends):
     """Rotations (n, 4) within the polygons (n, n_corners, 2) and twists (n, 2) of cones."""
     held = np.empty(q.shape)
@@ -35,14 +35,14 @@ def clamp_cones(q, centre, axis, across, polygon, ends):
     return held
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def draw_into_polygons(points, polygons):
     """Move points (n, 2) outside convex polygons (n, n_corners, 2) to the nearest on the edge."""
     for i in range(len(points)):
         points[i, 0], points[i, 1] = _nearest(points[i, 0], points[i, 1], polygons[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _nearest(x, y, polygon):
     near_x, near_y, least, outside = x, y, np.inf, False
     for k in range(len(polygon)):
@@ -58,7 +58,7 @@ def _nearest(x, y, polygon):
     return (near_x, near_y) if outside else (x, y)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _into(angle, ends):
     """The angle between two ends nearest to ``angle`` on the circle."""
     low, high = ends[0], ends[1]

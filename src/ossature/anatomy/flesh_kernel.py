@@ -8,7 +8,8 @@ widths, half depths and shifts at five stations each (22–36).
 import math
 
 import numpy as np
-from numba import njit
+
+from ossature.maths.kernel import kernel
 
 COLUMNS = 37
 LOW, HIGH, DEPTH, WIDE, DEEP, SHIFT = 15, 18, 21, 22, 27, 32
@@ -18,7 +19,7 @@ APART_FROM, APART_OVER = 0.25, 0.3
 """Shares of the way along a limb from which, and over which, it parts from near relatives."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def field_at(points, flesh, kin, reach, blend, gap, field):
     """Fill ``field`` (n,), negative inside the flesh; beyond ``reach`` metres it is not worked out.
 
@@ -43,7 +44,7 @@ def field_at(points, flesh, kin, reach, blend, gap, field):
         field[i] = reach if best < 0 else _melted(flesh, away, along, kin, best, blend, gap)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def carriers_at(points, flesh, kin, bodies, shares):
     """Fill how much each body has to say at each point, ``shares`` (n, n_bodies); the nearest 1.
 
@@ -69,7 +70,7 @@ def carriers_at(points, flesh, kin, bodies, shares):
             shares[i, bodies[j]] = max(shares[i, bodies[j]], share)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _strange(flesh, along, kin, one, other):
     """How much two pieces are strangers at a place, 0 to 1."""
     if kin[one, other] != 1:
@@ -82,7 +83,7 @@ def _strange(flesh, along, kin, one, other):
     return share * share * (3.0 - 2.0 * share)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _melted(flesh, away, along, kin, best, blend, gap):
     total = 0.0
     slit = -FAR
@@ -95,7 +96,7 @@ def _melted(flesh, away, along, kin, best, blend, gap):
     return max(away[best] - blend * math.log(total), slit)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _piece(flesh, j, x, y, z):
     """Signed distance to first order, and the share of the way from start to end."""
     x, y, z = x - flesh[j, 0], y - flesh[j, 1], z - flesh[j, 2]
@@ -115,7 +116,7 @@ def _piece(flesh, j, x, y, z):
     return k0 * (k0 - 1.0) / k1, share
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _station(flesh, j, column, share):
     """A smooth curve through the five stations (Catmull–Rom)."""
     i = min(int(share * 4.0), 3)

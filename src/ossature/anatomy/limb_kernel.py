@@ -5,26 +5,25 @@ The same sums as in :mod:`ossature.maths.two_axes`, whose functions are the refe
 
 import math
 
-from numba import njit
-
+from ossature.maths.kernel import kernel
 from ossature.maths.quat_kernel import cross, dot, inverse, multiply, rotate
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def point_along(rotations, direction, points):
     """Fill ``points`` (n, 3) with the direction (3,) turned by rotations (n, 4)."""
     for i in range(len(rotations)):
         points[i, 0], points[i, 1], points[i, 2] = rotate(_four(rotations[i]), direction)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def swing_one(axis, start, points, angles):
     """Fill ``angles`` (n,) about one axis from ``start`` to the nearest to each point."""
     for i in range(len(points)):
         angles[i] = _angle(axis, start, points[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def swing_two(first, second, start, points, first_angles, second_angles, reached):
     """Fill both branches (n, 2) of the angles about two axes, and who was ``reached`` (n,)."""
     across = cross(first, second)
@@ -50,7 +49,7 @@ def swing_two(first, second, start, points, first_angles, second_angles, reached
             second_angles[i, branch] = _angle(second, start, between)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def twist_and_miss(rotations, axes, swings, rest, direction, start, twists, missed, turned):
     """Fill the twist (n,), how far the direction is missed (n,) and how far the limb is (n,)."""
     still, undo_rest = _four(rest), inverse(_four(rest))
@@ -72,14 +71,14 @@ def twist_and_miss(rotations, axes, swings, rest, direction, start, twists, miss
         turned[i] = 2.0 * math.atan2(sine, abs(change[0]))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _angle(axis, start, end):
     side = dot(cross(axis, start), end)
     ahead = dot(start, end) - dot(axis, start) * dot(axis, end)
     return math.atan2(side, ahead)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum(a, u, b, v, c, w):
     x = a * u[0] + b * v[0] + c * w[0]
     y = a * u[1] + b * v[1] + c * w[1]
@@ -87,12 +86,12 @@ def _sum(a, u, b, v, c, w):
     return x, y, z
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _turn(axis, angle):
     s = math.sin(0.5 * angle)
     return math.cos(0.5 * angle), s * axis[0], s * axis[1], s * axis[2]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _four(q):
     return q[0], q[1], q[2], q[3]

@@ -1,12 +1,12 @@
 """Turns of many joints at once: about their means, and split into swing and twist; compiled."""
 
 import numpy as np
-from numba import njit
 
+from ossature.maths.kernel import kernel
 from ossature.maths.quat_kernel import between, dot, exp, multiply, rotate
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_spreads(q, tolerance, most):
     """Fréchet means of rotations (n_samples, n_joints, 4) and their spread about them.
 
@@ -32,7 +32,7 @@ def find_spreads(q, tolerance, most):
     return mean, variance, directions, turns
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mean_squares(vectors, j, squares):
     """(k, k) mean of v vᵀ over vectors (n_samples, n_joints, k) of one joint, NaN passed over."""
     seen = 0
@@ -47,7 +47,7 @@ def _mean_squares(vectors, j, squares):
     return squares
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _eigen(matrix):
     """Values, largest first, and vectors in rows, of a symmetric matrix; by Jacobi's rotations."""
     n = len(matrix)
@@ -67,7 +67,7 @@ def _eigen(matrix):
     return values[order], vectors[order]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rotate_out(matrix, vectors, a, b):
     """Turn a symmetric matrix so that its entry (a, b) vanishes, and the rows of ``vectors``."""
     apart = 0.5 * (matrix[b, b] - matrix[a, a]) / matrix[a, b]
@@ -85,7 +85,7 @@ def _rotate_out(matrix, vectors, a, b):
     matrix[a, b] = matrix[b, a] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _settle(q, j, mean, turns, tolerance, most):
     """Step one joint's mean along the mean turn until that vanishes."""
     for _ in range(most):
@@ -98,7 +98,7 @@ def _settle(q, j, mean, turns, tolerance, most):
             mean[k] = m[k] / length
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def turns_about(mean, q):
     """Rotation vectors (n_samples, n_joints, 3) to rotations from means (n_joints, 4)."""
     turns = np.empty((q.shape[0], q.shape[1], 3))
@@ -107,7 +107,7 @@ def turns_about(mean, q):
     return turns
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _turn_one(mean, q, j, turns):
     """Turns of one joint about ``mean``, and the mean of those that are seen."""
     x, y, z, seen = 0.0, 0.0, 0.0, 0
@@ -122,7 +122,7 @@ def _turn_one(mean, q, j, turns):
     return x / n, y / n, z / n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def turn_moments(mean, directions, q, moments):
     """Covariance (n_joints, 9, 9) of the turns about means as matrices along ``directions``."""
     n_samples = q.shape[0]
@@ -146,7 +146,7 @@ def turn_moments(mean, directions, q, moments):
                 moments[j, k, m] = moments[j, m, k] = total / max(seen, 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _turn_along(d, directions, out):
     """The matrix of a quaternion in the coordinates of the rows of ``directions``, flat."""
     v = (
@@ -165,7 +165,7 @@ def _turn_along(d, directions, out):
         out[3 * a + b] -= 2.0 * w * v[c]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def split_turns(q, mean, axes):
     """Swings and twists of rotations (n_samples, n_joints, 4), bones along ``axes`` (n_joints, 3).
 
@@ -202,7 +202,7 @@ def split_turns(q, mean, axes):
     return centre, across, swing, twist
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _swings(q, j, centre, axis, first, second, swing):
     """Swings of all samples of one joint, from ``centre``."""
     for i in range(q.shape[0]):
@@ -210,7 +210,7 @@ def _swings(q, j, centre, axis, first, second, swing):
         swing[i, j, 0], swing[i, j, 1] = swing_of(d, axis, first, second)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def swing_of(d, axis, first, second):
     """What a rotation is beside its twist about ``axis``, along two directions."""
     along = d[1] * axis[0] + d[2] * axis[1] + d[3] * axis[2]
@@ -223,14 +223,14 @@ def swing_of(d, axis, first, second):
     return x, y
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def twist_of(d, axis):
     """Signed angle of a rotation about ``axis``, in [−π, π]."""
     along = d[1] * axis[0] + d[2] * axis[1] + d[3] * axis[2]
     return 2.0 * np.arctan2(-along if d[0] < 0.0 else along, abs(d[0]))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hinge_angles(q, rest, axis):
     """(n_samples, n_hinges) angles of rotations (n_samples, n_hinges, 4) from their rests."""
     angles = np.empty(q.shape[:2])
@@ -241,7 +241,7 @@ def hinge_angles(q, rest, axis):
     return angles
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cosines(q, joints, outer, inner):
     """(n_samples, n) between ``outer`` in the parents and ``inner`` in the bodies of joints."""
     found = np.empty((q.shape[0], len(joints)))
@@ -252,14 +252,14 @@ def cosines(q, joints, outer, inner):
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rest_about(mean, axis):
     """Of the poses R(axis, angle)·mean the one that turns least."""
     angle = -twist_of(mean, axis)
     return multiply(exp(mix(angle, axis, 0.0, axis)), mean)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rest_about_two(mean, outer, inner):
     """Of the poses R(outer, α)·mean·R(inner, β) the one that turns least.
 
@@ -276,7 +276,7 @@ def rest_about_two(mean, outer, inner):
     return multiply(multiply(first, mean), last)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_rests(mean, n_free, first, outer, inner):
     """(n_joints, 4) of all poses that joints of 0, 1, 2 or 3 axes allow the nearest to zero."""
     rests = np.empty(mean.shape)
@@ -292,7 +292,7 @@ def find_rests(mean, n_free, first, outer, inner):
     return rests
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _widest(swing, j):
     """Angle of the direction in which a joint's swings spread most."""
     x, y, xx, xy, yy, seen = 0.0, 0.0, 0.0, 0.0, 0.0, 0
@@ -305,7 +305,7 @@ def _widest(swing, j):
     return 0.5 * np.arctan2(2.0 * (xy - x * y / n), (xx - x * x / n) - (yy - y * y / n))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _middle(swing, j, cosine, sine):
     """Midway between the ends of a joint's swings along a direction."""
     low, high = np.inf, -np.inf
@@ -316,7 +316,7 @@ def _middle(swing, j, cosine, sine):
     return 0.5 * (low + high)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def frame_across(v):
     """Two unit vectors that make a right-handed frame with unit ``v`` as third."""
     x, y, z = abs(v[0]), abs(v[1]), abs(v[2])
@@ -335,12 +335,12 @@ def frame_across(v):
     return first, second
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mix(a, v, b, w):
     return (a * v[0] + b * w[0], a * v[1] + b * w[1], a * v[2] + b * w[2])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def angle_per_sine(d):
     """What makes the vector part of a quaternion its rotation vector, the shorter way round."""
     sine = np.sqrt(d[1] * d[1] + d[2] * d[2] + d[3] * d[3])

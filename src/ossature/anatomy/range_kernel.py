@@ -1,12 +1,13 @@
 """Ranges of many joints at once: arcs of angles, polygons of swings; compiled."""
 
 import numpy as np
-from numba import njit
+
+from ossature.maths.kernel import kernel
 
 TURN = 2.0 * np.pi
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def measure_arcs(angles, cell):
     """The arcs outside the largest gaps of angles (n_samples, n); NaN is passed over.
 
@@ -39,7 +40,7 @@ def measure_arcs(angles, cell):
     return above, start, width, coverage, n_seen
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _widest_gap(angles, j):
     """Where the largest gap between angles ends, how wide it is, and how many angles there are.
 
@@ -68,7 +69,7 @@ def _widest_gap(angles, j):
     return end - np.pi, gap, seen
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def close_polygons(reach, narrowest):
     """Corners (n, n_sides, 2) of the polygons u·x ≤ reach (n, n_sides) for evenly turned u."""
     n_sides = reach.shape[1]
@@ -92,7 +93,7 @@ def close_polygons(reach, narrowest):
     return corners
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shake(tracks, jump, found):
     """Mean square of the third differences of tracks (n, n_tracks) up to ``jump`` medians."""
     n = tracks.shape[0]

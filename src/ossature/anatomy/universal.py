@@ -4,9 +4,9 @@ Whatever a universal joint does, the angle between its two axes stays. ERRATA 2.
 """
 
 import numpy as np
-from numba import njit
 
 from ossature.anatomy.limit_kernel import frame_across, mix, turn_moments
+from ossature.maths.kernel import kernel
 from ossature.maths.quat import Array
 from ossature.maths.quat_kernel import dot
 
@@ -47,7 +47,7 @@ def fit_axes(mean: Array, directions: Array, samples: Array) -> tuple[Array, Arr
     return outer, inner, np.sqrt(np.maximum(variance, 0.0))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _search(for_outer, for_inner, starts, outer, inner, variance):
     """A few rounds from every start, then the best few until they settle; the best is kept."""
     seconds, lefts = np.empty((len(starts), 3)), np.empty(len(starts))
@@ -65,7 +65,7 @@ def _search(for_outer, for_inner, starts, outer, inner, variance):
                     outer[joint, k], inner[joint, k] = one[k], two[k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _alternate(for_outer, for_inner, two, rounds):
     """Each axis in turn the best for the other; the pair and the variance it leaves."""
     one, left = two, np.inf
@@ -78,7 +78,7 @@ def _alternate(for_outer, for_inner, two, rounds):
     return one, two, left
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_partner(moments, held):
     """The axis that keeps its angle to ``held`` best, and the variance of the turn it forbids.
 
@@ -100,7 +100,7 @@ def _best_partner(moments, held):
     return mix(1.0 / length, axis, 0.0, axis), dot(axis, _times(form, axis))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _narrow(x, y):
     """Cosine and sine of a right angle and half the angle of (x, y), without an arc tangent."""
     length = np.sqrt(x * x + y * y)
@@ -113,7 +113,7 @@ def _narrow(x, y):
     return -sine, 0.5 * y / (length * sine)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _packed(moments):
     """For either axis (n_joints, 6, 6): the form of one per product of two parts of the other.
 
@@ -134,7 +134,7 @@ def _packed(moments):
     return for_outer, for_inner
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _form(moments, v):
     """The symmetric matrix Σ v_a v_b · moments[pair ab] as xx, yy, zz, xy, xz, yz."""
     m, w = moments, (v[0] * v[0], v[1] * v[1], v[2] * v[2], v[0] * v[1], v[0] * v[2], v[1] * v[2])
@@ -148,7 +148,7 @@ def _form(moments, v):
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _row(m, w, k):
     return (
         w[0] * m[0, k]
@@ -160,7 +160,7 @@ def _row(m, w, k):
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _times(form, v):
     return (
         form[0] * v[0] + form[3] * v[1] + form[4] * v[2],

@@ -15,8 +15,8 @@ the blocks that are not makes each step point downhill.
 """
 
 import numpy as np
-from numba import njit
 
+from ossature.maths.kernel import kernel
 from ossature.maths.quat_kernel import dot
 
 SUFFICIENT = 1e-4
@@ -30,7 +30,7 @@ ROUNDING = 1e-14
 root, and smaller differences mean nothing."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def place_frames(q, w, parents, lengths, tolerance, most, p, settled):
     """Move ``p`` (n_frames, n_joints, 3) to the least Σ w ‖p − q‖² with these bone lengths.
 
@@ -69,7 +69,7 @@ def place_frames(q, w, parents, lengths, tolerance, most, p, settled):
             u[:] = pull  # _moved leaves the new directions there
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def length_system(q, w, parents, starts, below, lengths, p, gradients, hessian):
     """How the least cost ½ Σ w ‖p − q‖² changes with the lengths, at placed frames ``p``.
 
@@ -94,7 +94,7 @@ def length_system(q, w, parents, starts, below, lengths, p, gradients, hessian):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _directions(p, parents, u):
     """Unit bone directions; a bone of no length points up."""
     for j in range(len(parents)):
@@ -111,7 +111,7 @@ def _directions(p, parents, u):
             u[j, 0], u[j, 1], u[j, 2] = x / length, y / length, z / length
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _chain(start, u, parents, lengths, p):
     """Joints of bones with these directions and lengths on the roots of ``start``."""
     for j in range(len(parents)):
@@ -122,7 +122,7 @@ def _chain(start, u, parents, lengths, p):
                 p[j, i] = p[parents[j], i] + lengths[j] * u[j, i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cost(p, q, w):
     total = 0.0
     for j in range(len(w)):
@@ -131,7 +131,7 @@ def _cost(p, q, w):
     return 0.5 * total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bases(u, basis):
     """Two unit vectors across each direction, without a branch near any axis."""
     for j in range(len(u)):
@@ -143,7 +143,7 @@ def _bases(u, basis):
         basis[j, 1, 0], basis[j, 1, 1], basis[j, 1, 2] = b, sign + y * y * a, -y
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pulls(p, q, w, parents, lengths, basis, pull):
     """Gradients of whole subtrees, and the largest that a freedom of the frame feels."""
     worst = 0.0
@@ -161,7 +161,7 @@ def _pulls(p, q, w, parents, lengths, basis, pull):
     return worst
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _eliminate(w, parents, lengths, u, basis, pull, curved, A, P, B):
     """Stiffness ``A`` of every subtree at its joint, ``P`` at the parent's, inverse blocks ``B``.
 
@@ -185,7 +185,7 @@ def _eliminate(w, parents, lengths, u, basis, pull, curved, A, P, B):
                 A[parents[j], a, b] += P[j, a, b]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _block(A, basis, tension, inverse):
     """Inverse of EᵀAE + λ, lifted where it is not positive."""
     s00, s01 = _form(A, basis[0], basis[0]), _form(A, basis[0], basis[1])
@@ -203,7 +203,7 @@ def _block(A, basis, tension, inverse):
     inverse[0], inverse[1], inverse[2] = s11 / determinant, -s01 / determinant, s00 / determinant
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _lift(A):
     """Add to the diagonal until the matrix is positive definite."""
     size = abs(A[0, 0]) + abs(A[1, 1]) + abs(A[2, 2]) + 1e-12
@@ -222,7 +222,7 @@ def _lift(A):
         lift *= 2.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _form(A, a, b):
     """aᵀ A b."""
     total = 0.0
@@ -231,7 +231,7 @@ def _form(A, a, b):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pass_on(A, basis, B, P):
     """P = A − A E B⁻¹ Eᵀ A."""
     for i in range(3):
@@ -241,7 +241,7 @@ def _pass_on(A, basis, B, P):
             P[i, k] = A[i, k] - x * dot(A[k], basis[0]) - y * dot(A[k], basis[1])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _newton_step(p, q, w, parents, basis, A, B, force, step, moved):
     """Newton's ``step``: of roots a shift, of bones the move of their end against their start.
 
@@ -260,14 +260,14 @@ def _newton_step(p, q, w, parents, basis, A, B, force, step, moved):
     return _substitute(p, q, w, parents, basis, A, B, force, step, moved)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _turn(force, basis, B):
     """−B⁻¹ Eᵀ force: how the bone's end answers."""
     s, t = dot(basis[0], force), dot(basis[1], force)
     return -(B[0] * s + B[1] * t), -(B[1] * s + B[2] * t)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _substitute(p, q, w, parents, basis, A, B, force, step, moved):
     """Root to leaves: answers to the forces, given how the parent's joint moved."""
     slope = 0.0
@@ -289,7 +289,7 @@ def _substitute(p, q, w, parents, basis, A, B, force, step, moved):
     return slope
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _solve3(A, force, out):
     """out = −A⁻¹ force, A symmetric and positive definite."""
     l00 = np.sqrt(A[0, 0])
@@ -305,7 +305,7 @@ def _solve3(A, force, out):
     out[0] = (a - l10 * out[1] - l20 * out[2]) / l00
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _moved(p, u, step, size, parents, lengths, turned, out):
     """Joints ``out`` and directions ``turned`` after a share ``size`` of the step."""
     for j in range(len(parents)):
@@ -325,7 +325,7 @@ def _moved(p, u, step, size, parents, lengths, turned, out):
                 out[j, i] = out[parents[j], i] + lengths[j] * turned[j, i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_curvature(parents, starts, below, u, basis, A, P, B, bond, answer, hessian):
     """Add one frame's second derivatives by the lengths.
 

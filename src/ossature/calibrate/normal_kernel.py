@@ -4,13 +4,14 @@ Rows of the full Jacobian are nine tenths zeros; here they are never made.
 """
 
 import numpy as np
-from numba import njit
+
+from ossature.maths.kernel import kernel
 
 DEEPEST = 64
 """Bodies on the longest path from the root."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def accumulate(
     rotations,
     residuals,
@@ -71,7 +72,7 @@ def accumulate(
                     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _path(
     marker,
     rotations,
@@ -109,7 +110,7 @@ def _path(
     return n
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def _add_product(target, row, column, a, b, weight):
     for i in range(3):
         for j in range(3):
@@ -118,7 +119,7 @@ def _add_product(target, row, column, a, b, weight):
             )
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def _add_gradient(target, row, a, residual, weight):
     for i in range(3):
         target[row + i] += weight * (

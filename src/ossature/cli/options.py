@@ -164,8 +164,8 @@ def progress() -> Iterator[Callable[[str], None]]:
     """Says on stderr what is being done: a live line on a terminal, plain lines elsewhere."""
     from rich.console import Console
 
-    if _is_first_run():
-        click.echo("compiling for this machine, once: a minute or two", err=True)
+    if (told := _compiling()) is not None:
+        click.echo(told, err=True)
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda saying: click.echo(saying, err=True)
@@ -174,8 +174,16 @@ def progress() -> Iterator[Callable[[str], None]]:
         yield lambda saying: status.update(saying)
 
 
-def _is_first_run() -> bool:
-    """Whether the largest kernel, and most likely all others, have yet to be compiled."""
+def _compiling() -> str | None:
+    """What to say where the largest kernel, and most likely all others, are yet to be compiled."""
     from ossature.pose.damping import sweep
 
-    return not any(Path(str(sweep.stats.cache_path)).glob("damping.sweep-*.nbi"))
+    kept = sweep.stats.cache_path
+    if kept is None:
+        return (
+            "compiling for this machine, a minute or two each time: no folder can be written where "
+            "the result could be kept; name one in NUMBA_CACHE_DIR"
+        )
+    if any(Path(kept).glob("damping.sweep-*.nbi")):
+        return None
+    return "compiling for this machine, once: a minute or two"

@@ -1,7 +1,8 @@
 """Compiled scanner of decimal numbers; imported only for large files."""
 
 import numpy as np
-from numba import njit
+
+from ossature.maths.kernel import kernel
 
 POWERS = 10.0 ** np.arange(23)
 """Powers of ten that a double holds exactly; with a whole number below 2⁵³ one product or
@@ -9,7 +10,7 @@ quotient is then rounded correctly, as ``float`` would."""
 MOST = 1 << 53
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scan(text, values):  # pragma: no cover - compiled
     """Fill ``values`` from ``text``; how many, or −1 where anything but a plain decimal stands."""
     count, i, n = 0, 0, len(text)

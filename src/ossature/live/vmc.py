@@ -8,7 +8,6 @@ left-handed world: x right, y up, z forward.
 import socket
 
 import numpy as np
-from numba import njit
 
 from ossature.errors import OssatureError
 from ossature.live.osc import Form, bundle, message
@@ -16,6 +15,7 @@ from ossature.live.session import LivePose
 from ossature.live.stream import Dropped
 from ossature.maths import quat
 from ossature.maths import quat_kernel as one
+from ossature.maths.kernel import kernel
 from ossature.values import Skeleton
 from ossature.values.arrays import Array
 
@@ -57,7 +57,7 @@ def t_pose(skeleton: Skeleton) -> Array:
     return _stood(parents, _bones(skeleton), ways)
 
 
-@njit(cache=True)
+@kernel
 def _stood(parents, arms, ways):
     """Bones (n, 3) turned their ways, from the root outwards. Compiled: a frame is waiting."""
     turned = np.zeros((len(parents), 4))
@@ -154,7 +154,7 @@ def _filled(names: list[str], value: float) -> bytes:
     return bundle([message("/VMC/Ext/OK", 1), message("/VMC/Ext/T", value), root, *bones])
 
 
-@njit(cache=True)
+@kernel
 def _tell(world, standing, parents, places, root, bones):
     """Place and turn (n, 7) of every bone from its parent's, as from the T-pose; mirrored."""
     for i in range(len(parents)):

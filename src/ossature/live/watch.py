@@ -3,8 +3,8 @@
 from itertools import combinations
 
 import numpy as np
-from numba import njit
 
+from ossature.maths.kernel import kernel
 from ossature.values.arrays import Array
 
 JUMP = 0.03
@@ -55,7 +55,7 @@ def _nowhere(n: int) -> Array:
     return courses
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _off_course(courses, number, longest, positions):
     """Where markers should be (n, 3), and how far they are from there; 0 where nobody can tell."""
     expected, off = np.zeros_like(positions), np.zeros(len(positions))
@@ -67,7 +67,7 @@ def _off_course(courses, number, longest, positions):
     return expected, off
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _go_on(courses, number, longest, positions):
     for i in range(len(positions)):
         steps = number - courses[i, 6]
@@ -149,7 +149,7 @@ class Seats:
         return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_distances(positions, pairs, total, seen):
     for i in range(len(pairs)):
         apart = np.sqrt(np.sum((positions[pairs[i, 0]] - positions[pairs[i, 1]]) ** 2))

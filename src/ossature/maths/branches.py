@@ -1,10 +1,11 @@
 """One smooth path through pairs of answers, chosen over the whole take. Kernels for numba."""
 
 import numpy as np
-from numba import njit
+
+from ossature.maths.kernel import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def smoothest(first, second, chosen):
     """Fill ``chosen`` (n,) with branch 0 or 1 of ``first`` and ``second`` (n, 2), radians.
 
@@ -39,11 +40,11 @@ def smoothest(first, second, chosen):
         branch = came[i, branch]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _step(a, b, c, d):
     return _wrapped(b - a) ** 2 + _wrapped(d - c) ** 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _wrapped(angle):
     return (angle + np.pi) % (2.0 * np.pi) - np.pi

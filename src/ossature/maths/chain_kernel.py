@@ -1,8 +1,8 @@
 """Forward kinematics of a single pose: what numpy's calls would cost is the whole budget there."""
 
 import numpy as np
-from numba import njit
 
+from ossature.maths.kernel import kernel
 from ossature.maths.quat import Array
 
 
@@ -24,7 +24,7 @@ def forward_pose(rotations: Array, root: Array, offsets: Array, parents) -> tupl
     return world, places
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _forward(rotations, root, offsets, parents, world, places):
     for body in range(len(parents)):
         parent = parents[body]

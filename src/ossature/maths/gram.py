@@ -5,10 +5,11 @@ columns. A body that is not seen leaves a block of zeros, so it adds nothing to 
 """
 
 import numpy as np
-from numba import njit
+
+from ossature.maths.kernel import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pack(positions, rotations, rows, seen):
     """Write poses (n, m, 3) and (n, m, 4) as ``rows`` (3n, 4m); note who was ``seen`` (n, m).
 
@@ -51,7 +52,7 @@ def pack(positions, rotations, rows, seen):
             z_row[col + 3] = positions[k, i, 2] - cz
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def self_products(rows, products):
     """Every pose with itself, ``[R t]ᵀ[R t]``, as ``products`` (n, 16 m)."""
     n_frames, n_bodies = products.shape[0], products.shape[1] // 16
@@ -65,7 +66,7 @@ def self_products(rows, products):
                     products[k, 16 * i + 4 * a + b] = total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_frame(gram, own, count, rows, seen):
     """Add one packed frame: ``rows`` (3, 4m), ``seen`` (1, m)."""
     n_bodies = seen.shape[1]

@@ -1,23 +1,24 @@
 """Quaternions and vectors one at a time, as tuples: ``quat`` for compiled loops."""
 
 import numpy as np
-from numba import njit
+
+from ossature.maths.kernel import kernel
 
 OPPOSED = 1e-16
 """Square of the sum of two unit vectors that is rounding rather than a direction."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cross(a, b):
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rotate(q, v):
     u = (q[1], q[2], q[3])
     t = cross(u, v)
@@ -26,12 +27,12 @@ def rotate(q, v):
     return v[0] + q[0] * t[0] + s[0], v[1] + q[0] * t[1] + s[1], v[2] + q[0] * t[2] + s[2]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def inverse(q):
     return q[0], -q[1], -q[2], -q[3]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def multiply(a, b):
     return (
         a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
@@ -41,12 +42,12 @@ def multiply(a, b):
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def between(a, b):
     return multiply(inverse(a), b)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def exp(v):
     """Quaternion of a rotation vector."""
     half = 0.5 * np.sqrt(dot(v, v))
@@ -54,7 +55,7 @@ def exp(v):
     return np.cos(half), share * v[0], share * v[1], share * v[2]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shortest(a, b):
     """The smallest rotation turning ``a`` to the direction of ``b``; neither may be zero."""
     size, other = np.sqrt(dot(a, a)), np.sqrt(dot(b, b))

@@ -10,7 +10,8 @@ a poor fit), the adjugate loses digits; those lanes go through Jacobi rotations 
 import math
 
 import numpy as np
-from numba import njit
+
+from ossature.maths.kernel import kernel
 
 LANES = 64
 NONE, POINT, AXIS, FULL = 0, 1, 2, 3
@@ -19,7 +20,7 @@ NONE, POINT, AXIS, FULL = 0, 1, 2, 3
 _SAFE_GAPS = 0.02
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fit_bodies(observed, columns, starts, template, weights, straight, q, p, rms, status):
     """Fill q, p, rms, status of every frame and body; ``columns[starts[b]:starts[b+1]]`` is b's."""
     most = 0
@@ -52,7 +53,7 @@ def fit_bodies(observed, columns, starts, template, weights, straight, q, p, rms
                 rms[frame, body] = size[lane] if full else np.nan
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _gather(observed, columns, weights, start, n, world, weight):
     """Markers of one block of frames into lanes; what is missing gets weight 0."""
     for m in range(len(columns)):
@@ -72,7 +73,7 @@ def _gather(observed, columns, weights, start, n, world, weight):
             weight[m, lane] = weights[m] if seen else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _centre(template, n_markers, world, body_frame, weight, centres, total):
     """Subtract from both sets the centre of what is seen; rows of ``centres``: world, body."""
     centres[:] = 0.0
@@ -96,7 +97,7 @@ def _centre(template, n_markers, world, body_frame, weight, centres, total):
                 body_frame[m, k, lane] = place - centres[3 + k, lane]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _correlate(n_markers, world, body_frame, weight, key, size, ratio):
     """Horn's symmetric matrix (10 rows), scaled so that a perfect fit has the eigenvalue 1."""
     for lane in range(LANES):
@@ -127,7 +128,7 @@ def _correlate(n_markers, world, body_frame, weight, key, size, ratio):
         key[9, lane] = zz - xx - yy
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _straightness(xx, xy, xz, yx, yy, yz, zx, zy, zz):
     """Second by first singular value, nearly: ‖adjugate‖ / ‖matrix‖²; 0 for points on a line."""
     norm = xx * xx + xy * xy + xz * xz + yx * yx + yy * yy + yz * yz + zx * zx + zy * zy + zz * zz
@@ -138,7 +139,7 @@ def _straightness(xx, xy, xz, yx, yy, yz, zx, zy, zz):
     return math.sqrt(adjugate) / norm if norm > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rotate_best(key, size, quaternion):
     """The eigenvector of the largest eigenvalue in every lane."""
     for lane in range(LANES):
@@ -160,7 +161,7 @@ def _rotate_best(key, size, quaternion):
             _jacobi(key, lane, quaternion)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _newton_adjugate(a, b, c, d, e, f, g, h, i, j):
     """Best quaternion of [[a b c d] [b e f g] [c f h i] [d g i j]] and the product of gaps."""
     # characteristic polynomial x⁴ + c2 x² + c1 x + c0: the trace is zero
@@ -204,7 +205,7 @@ def _newton_adjugate(a, b, c, d, e, f, g, h, i, j):
     return q0 / norm, q1 / norm, q2 / norm, q3 / norm, gaps
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _adjugate_row(a, b, c, d, e, f, g, h, i, j):
     """First row of the adjugate of the symmetric 4×4 matrix a…j (upper triangle by rows)."""
     hj_ii, fj_gi, fi_gh = h * j - i * i, f * j - g * i, f * i - g * h
@@ -216,7 +217,7 @@ def _adjugate_row(a, b, c, d, e, f, g, h, i, j):
     return q0, q1, q2, q3
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _jacobi(key, lane, quaternion):
     """Eigenvector of the largest eigenvalue of one lane by Jacobi rotations: slow and safe."""
     m, v = np.empty((4, 4)), np.eye(4)
@@ -243,7 +244,7 @@ def _jacobi(key, lane, quaternion):
         quaternion[r, lane] = sign * v[r, best]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _jacobi_turn(m, v, r, s):
     """Make m[r, s] zero by a rotation in that plane, and carry the rotation into v."""
     theta = (m[s, s] - m[r, r]) / (2.0 * m[r, s])
@@ -258,7 +259,7 @@ def _jacobi_turn(m, v, r, s):
         v[k, r], v[k, s] = cos * v[k, r] - sin * v[k, s], sin * v[k, r] + cos * v[k, s]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _finish(n_markers, n, world, body_frame, weight, centres, total, size, quaternion):
     """Turn centres into body origins (rows 0–2) and put the exact weighted RMS into ``size``."""
     for lane in range(n):
@@ -285,7 +286,7 @@ def _finish(n_markers, n, world, body_frame, weight, centres, total, size, quate
         size[lane] = math.sqrt(error / total[lane]) if total[lane] > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _determined(weight, n_markers, lane, ratio, straight):
     """How much of the pose the seen markers fix: nothing, a point, an axis, or all."""
     seen = 0

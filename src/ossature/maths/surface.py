@@ -1,8 +1,8 @@
 """The surface on which a field sampled on a grid is zero (surface nets)."""
 
 import numpy as np
-from numba import njit
 
+from ossature.maths.kernel import kernel
 from ossature.maths.quat import Array
 
 CORNERS = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
@@ -39,7 +39,7 @@ def triangles_of(vertices: Array, quads: np.ndarray) -> np.ndarray:
     return np.concatenate([turned[:, [0, 1, 2]], turned[:, [0, 2, 3]]])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_cells(field, numbers):
     """Number the cells that the surface passes through, from 0; returns how many there are."""
     count = 0
@@ -56,7 +56,7 @@ def _count_cells(field, numbers):
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_vertices(field, numbers, corners, edges, vertices):
     for i in range(numbers.shape[0]):
         for j in range(numbers.shape[1]):
@@ -80,7 +80,7 @@ def _fill_vertices(field, numbers, corners, edges, vertices):
                     place[2] += k
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _quads(field, numbers, quads):
     """Fill in the cells around every crossing edge, as far as there is room; returns their count.
 
@@ -105,7 +105,7 @@ def _quads(field, numbers, quads):
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _around(numbers, at, axis, here, quad):
     u, v = (axis + 1) % 3, (axis + 2) % 3
     cell = np.empty(3, np.int64)

@@ -1,10 +1,11 @@
 """Kernel: residuals of a joint between two noisy bodies, in units of their own noise."""
 
 import numpy as np
-from numba import njit
+
+from ossature.maths.kernel import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def whitened_residuals(turns, gaps, centres, place, first, second, out):
     """Residuals ``L⁻¹ r`` with ``L Lᵀ`` the covariance that pose noise gives ``r``.
 
@@ -43,14 +44,14 @@ def whitened_residuals(turns, gaps, centres, place, first, second, out):
         _solve_lower(cov, out[k])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _swept(arm, turning):
     """Covariance of the end of an arm whose body turns: ``[arm]× Σ [arm]×ᵀ``."""
     cross = np.array([[0.0, -arm[2], arm[1]], [arm[2], 0.0, -arm[0]], [-arm[1], arm[0], 0.0]])
     return cross @ turning @ cross.T
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _solve_lower(cov, vector):
     """Cholesky of the lower half of ``cov`` and forward substitution, both in place."""
     for a in range(3):

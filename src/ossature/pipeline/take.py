@@ -34,8 +34,8 @@ from ossature.pose.contacts import Contact, contacts_of
 from ossature.pose.frames import PoseOptions
 from ossature.pose.solve import rms_of_seen, rms_per_marker
 from ossature.pose.solve import solve as solve_pose
-from ossature.threads import one_thread
 from ossature.pose.steady import sudden_turns
+from ossature.threads import one_thread
 from ossature.values import Event, Motion, Recording, Skeleton, Swap, Take
 from ossature.values.passport import Passport
 

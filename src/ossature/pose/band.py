@@ -1,12 +1,13 @@
 """Positive definite banded systems. LAPACK's own wait for threads that have nothing to do here."""
 
 import numpy as np
-from numba import njit
+
+from ossature.maths.kernel import FAST_MATH, kernel
 
 U = np.uint64
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
+@kernel(fastmath=FAST_MATH)
 def solve_banded(band, right):
     """Solve in place: ``band`` becomes its Cholesky factor, ``right`` the answer.
 

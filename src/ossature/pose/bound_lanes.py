@@ -5,8 +5,8 @@ angles), each with its exact gradient by a turn of the joint, in the parent's fr
 """
 
 import numpy as np
-from numba import njit
 
+from ossature.maths.kernel import FAST_MATH, kernel
 from ossature.pose.bounds import HINGE, TURN, ZYZ
 from ossature.pose.lanes import IN_BODY, LANES, PULL, PULL_COST, L, U
 
@@ -17,10 +17,8 @@ NO_TURN = 1e-12
 POLE = 1e-3
 """Sine below which ZYZ angles are too stiff to pull at."""
 
-JIT = {"cache": True, "nogil": True, "fastmath": {"contract", "reassoc", "nsz", "arcp"}}
 
-
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def pull_inside(model, lanes):
     """Excesses and their gradients; their cost is added to that of the rest prior."""
     bounds, out = model.bounds, lanes.bounds
@@ -42,7 +40,7 @@ def pull_inside(model, lanes):
                     lanes.pull[cost + n] += bounds.weight[0] * value * value
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _write(out, at, value, gradient):
     """Note an excess and its gradient, by a turn of the joint in the parent's frame."""
     out[at] = value
@@ -51,7 +49,7 @@ def _write(out, at, value, gradient):
     out[at + U(3) * L] = gradient[2]
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def add_bounds(model, lanes):
     """The pulls' share of the normal matrix and of the gradient."""
     bounds, along = model.bounds, lanes.scratch
@@ -76,7 +74,7 @@ def add_bounds(model, lanes):
                     _add_product(lanes.normal, entry, along, own, (above - first) * L, weight)
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _along(gradient, at, q, r, axes, dof, moving, along, own):
     """The gradient's part along a degree of freedom, whose axis may move with the body."""
     axis = (axes[dof, 0], axes[dof, 1], axes[dof, 2])
@@ -86,19 +84,19 @@ def _along(gradient, at, q, r, axes, dof, moving, along, own):
         along[own + n] = a + gradient[at + U(3) * L + n] * z
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _pull_step(step, s, excess, at, along, own, weight):
     for n in range(L):
         step[s + n] -= weight * excess[at + n] * along[own + n]
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _add_product(normal, entry, along, own, other, weight):
     for n in range(L):
         normal[entry + n] += weight * along[own + n] * along[other + n]
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _hinge(bounds, i, lanes, item):
     f, x = bounds.frame, bounds.axes
     back = (f[i, 0], -f[i, 1], -f[i, 2], -f[i, 3])
@@ -114,7 +112,7 @@ def _hinge(bounds, i, lanes, item):
             lanes.active[i] += 1
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _cone(bounds, i, lanes, item):
     f, x = bounds.frame, bounds.axes
     back = (f[i, 0], -f[i, 1], -f[i, 2], -f[i, 3])
@@ -139,12 +137,12 @@ def _cone(bounds, i, lanes, item):
             lanes.active[i] += 1
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _turn_at(q, r):
     return q[r], q[r + L], q[r + U(2) * L], q[r + U(3) * L]
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _twist_row(d, axis, low, high):
     """Excess of the twist angle 2·atan2(v·axis, w) and its gradient."""
     w, v = d[0], (d[1], d[2], d[3])
@@ -162,7 +160,7 @@ def _twist_row(d, axis, low, high):
     return value, gradient
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _swing_row(d, axis, one, two, corners, i, n_corners, radii):
     """Distance of the swing from the polygon or ellipse, and its gradient."""
     bone = _rotate(d, axis)
@@ -197,7 +195,7 @@ def _swing_row(d, axis, one, two, corners, i, n_corners, radii):
     return value, gradient
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _zyz(bounds, i, lanes, item):
     """Excesses of φ, ψ, θ. The turn ω gives φ̇ z + ψ̇ k + θ̇ u with u the turned z axis."""
     ranges, up, out = bounds.ranges, (0.0, 0.0, 1.0), lanes.bounds
@@ -221,7 +219,7 @@ def _zyz(bounds, i, lanes, item):
     lanes.active[i] = 1
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def hold_inside(bounds, rotations):
     """Bring rotations (n_frames, n_bodies, 4) inside, in place; what is inside stays as it is."""
     for i in range(len(bounds.body)):
@@ -246,7 +244,7 @@ def hold_inside(bounds, rotations):
                 rotations[n, body, k] = q[k]
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _hold_hinge(bounds, i, turn, axis, rest):
     """The nearest rotation about the axis within its interval."""
     angle = 2.0 * np.arctan2(_dot((turn[1], turn[2], turn[3]), axis), turn[0])
@@ -254,7 +252,7 @@ def _hold_hinge(bounds, i, turn, axis, rest):
     return _multiply(_about(axis, angle), rest)
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _hold_cone(bounds, i, d, axis):
     """A turn from the cone's centre with its swing and twist brought inside, and whether moved."""
     twist = 2.0 * np.arctan2(_dot((d[1], d[2], d[3]), axis), d[0])
@@ -276,13 +274,13 @@ def _hold_cone(bounds, i, d, axis):
     return _multiply(swing, _about(axis, twist - beyond)), True
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _about(axis, angle):
     sine = np.sin(0.5 * angle)
     return np.cos(0.5 * angle), sine * axis[0], sine * axis[1], sine * axis[2]
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _beyond(angle, low, high):
     """How far an angle lies beyond a range, with sign; 0 inside."""
     if np.isfinite(low) and np.isfinite(high):
@@ -293,7 +291,7 @@ def _beyond(angle, low, high):
     return angle - high if angle > high else 0.0
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _nearest_in_polygon(x, y, corners, i, n):
     """The point of a convex polygon, corners anticlockwise, nearest to (x, y)."""
     outside = False
@@ -317,7 +315,7 @@ def _nearest_in_polygon(x, y, corners, i, n):
     return best_x, best_y
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _nearest_in_ellipse(x, y, a, b):
     """The same for an ellipse about zero, by Newton on the multiplier of its equation."""
     if (x / a) ** 2 + (y / b) ** 2 <= 1.0:
@@ -332,7 +330,7 @@ def _nearest_in_ellipse(x, y, a, b):
     return x * a * a / (a * a + m), y * b * b / (b * b + m)
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _multiply(p, q):
     return (
         p[0] * q[0] - p[1] * q[1] - p[2] * q[2] - p[3] * q[3],
@@ -342,7 +340,7 @@ def _multiply(p, q):
     )
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _rotate(q, v):
     u = (q[1], q[2], q[3])
     t = _cross(u, v)
@@ -351,22 +349,22 @@ def _rotate(q, v):
     return v[0] + q[0] * t[0] + s[0], v[1] + q[0] * t[1] + s[1], v[2] + q[0] * t[2] + s[2]
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _cross(a, b):
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _over(v, size):
     return v[0] / size, v[1] / size, v[2] / size
 
 
-@njit(**JIT)
+@kernel(fastmath=FAST_MATH)
 def _apply(m, i, v):
     return (
         m[i, 0, 0] * v[0] + m[i, 0, 1] * v[1] + m[i, 0, 2] * v[2],

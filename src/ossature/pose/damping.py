@@ -8,11 +8,10 @@ the frame before it.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ossature.maths.kernel import FAST_MATH, kernel
 from ossature.pose.bound_lanes import add_bounds, pull_inside
 from ossature.pose.lanes import (
-    FAST,
     LANES,
     SQUARED,
     L,
@@ -114,7 +113,7 @@ def solve_range(model: Model, task: Task, rules: Rules, first: int, last: int) -
     sweep(model, lanes, task, rules, progress)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sweep(model, lanes, task, rules, progress):
     """Step all lanes together until each has come to the end of its stretch."""
     busy = 0
@@ -138,7 +137,7 @@ def sweep(model, lanes, task, rules, progress):
                 busy += _load_next(task, lanes, progress, lane) - 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _evaluate(model, lanes, rules, cost):
     forward(model, lanes)
     place_markers(model, lanes)
@@ -149,7 +148,7 @@ def _evaluate(model, lanes, rules, cost):
     total_cost(lanes, cost)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _judge(lanes, progress, rules):
     """Accept or reject each lane's trial, set its damping and decide whether it is done."""
     for lane in range(LANES):
@@ -173,7 +172,7 @@ def _judge(lanes, progress, rules):
     _keep_best(lanes.root, progress.root, progress.go)
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def _keep_best(trial, best, go):
     """Both become the trial where it was accepted, the best before it elsewhere."""
     for row in range(np.uint64(0), np.uint64(len(trial)), L):
@@ -183,7 +182,7 @@ def _keep_best(trial, best, go):
             best[row + n] = kept
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def _measure_step(lanes, progress):
     moved, step = progress.moved, lanes.step
     moved[:] = 0.0
@@ -197,13 +196,13 @@ def _measure_step(lanes, progress):
             moved[lane] = np.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _finished(progress, lane):
     """A verdict stands and the marker errors at hand are those of the best pose."""
     return progress.verdict[lane] != UNDECIDED and progress.go[lane] > 0.5
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _store(task, lanes, progress, lane):
     frame = progress.frame[lane]
     for body in range(task.rotations.shape[1]):
@@ -222,7 +221,7 @@ def _store(task, lanes, progress, lane):
     task.status[frame] = progress.verdict[lane]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _load_next(task, lanes, progress, lane):
     """Load the lane's next frame that has evidence; 0 if there is none and the lane falls idle."""
     frame = progress.frame[lane] + 1
@@ -245,7 +244,7 @@ def _load_next(task, lanes, progress, lane):
     return 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _load_markers(task, lanes, progress, lane, frame):
     """Markers from their centre; the centre moves the lane's root along."""
     weights = task.weights[min(frame, len(task.weights) - 1)]
@@ -271,7 +270,7 @@ def _load_markers(task, lanes, progress, lane, frame):
         progress.reference[i, lane] = centre[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _load_pose(task, lanes, progress, lane, frame):
     rest = task.rest[min(frame, len(task.rest) - 1)]
     start = task.rotations[frame]

@@ -16,8 +16,8 @@ leaves to the root, which fills in nothing (Featherstone 2008, ch. 6 and 8).
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ossature.maths.kernel import FAST_MATH, kernel
 from ossature.pose.bounds import Bounds, no_bounds
 from ossature.pose.tree import IN_BODY, IN_PARENT, TRANSLATION, Rig
 
@@ -42,9 +42,6 @@ HELD_STILL = 1e12
 
 SQUARED, HUBER, GEMAN_MCCLURE = 0, 1, 2
 """Losses."""
-
-# Not "nnan" and "ninf": a diverging step must still be seen as not finite.
-FAST = {"cache": True, "nogil": True, "fastmath": {"contract", "reassoc", "nsz", "arcp"}}
 
 
 class Model(NamedTuple):
@@ -159,7 +156,7 @@ def _zeros(size: np.unsignedinteger) -> np.ndarray:
     return np.zeros(int(size))
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def forward(model, lanes):
     """Local quaternions to world frames."""
     q, frames = lanes.rotations, lanes.frames
@@ -188,7 +185,7 @@ def forward(model, lanes):
                 frames[c + PLACE + n] = lanes.root[n]
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def place_markers(model, lanes):
     """World places of the markers and what they lack to the observed ones."""
     frames, observed, points = lanes.frames, lanes.observed, lanes.points
@@ -211,7 +208,7 @@ def place_markers(model, lanes):
             points[p + COST + n] = weight * square
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def reweight(lanes, loss, scale):
     """Robust loss: less weight for far markers (iteratively reweighted least squares)."""
     points = lanes.points
@@ -230,7 +227,7 @@ def reweight(lanes, loss, scale):
             points[p + WEIGHT + n] = weight * share
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def pull_to_rest(model, lanes):
     """Gradient and cost of weight · 4 sin²(angle / 2) between each joint and its rest.
 
@@ -257,7 +254,7 @@ def pull_to_rest(model, lanes):
             pull[p + PULL_COST + n] = 4.0 * weight * sine
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def total_cost(lanes, cost):
     cost[:] = 0.0
     points, pull = lanes.points, lanes.pull
@@ -271,7 +268,7 @@ def total_cost(lanes, cost):
             cost[n] += pull[p + n]
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def gather_moments(model, lanes):
     """Moments of every body's own markers, summed from the leaves to the root."""
     points, moments = lanes.points, lanes.moments
@@ -310,7 +307,7 @@ def gather_moments(model, lanes):
             moments[above + n] += moments[below + n]
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def place_screws(model, lanes):
     """World screws (axis, place × axis) of the rotations."""
     frames, screws = lanes.frames, lanes.screws
@@ -333,7 +330,7 @@ def place_screws(model, lanes):
             screws[s + K[5] + n] = x * b - y * a
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def _inertia_times_screw(moments, m, screws, s, wrench):
     for n in range(L):
         a, b, c = screws[s + n], screws[s + K[1] + n], screws[s + K[2] + n]
@@ -350,7 +347,7 @@ def _inertia_times_screw(moments, m, screws, s, wrench):
         wrench[K[5] + n] = mass * w + a * y - b * x
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def _product(screws, s, wrenches, w, out, o):
     """Spatial dot product."""
     for n in range(L):
@@ -364,7 +361,7 @@ def _product(screws, s, wrenches, w, out, o):
         )
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def build_normal(model, lanes):
     """Normal matrix along each path, and the gradient."""
     screws, moments, wrench = lanes.screws, lanes.moments, lanes.scratch
@@ -378,7 +375,7 @@ def build_normal(model, lanes):
             _add_pull(model, lanes, dof)
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def _add_pull(model, lanes, dof):
     body, pull, gradient, normal = model.dof_body[dof], lanes.pull, lanes.step, lanes.normal
     p = body * PULL + (IN_BODY_FRAME if model.dof_kind[dof] == IN_BODY else U(0))
@@ -390,7 +387,7 @@ def _add_pull(model, lanes, dof):
         normal[diagonal + n] += weight
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def damp(model, lanes):
     """Levenberg–Marquardt: raise each diagonal entry by its lane's share, and a little more.
 
@@ -403,7 +400,7 @@ def damp(model, lanes):
             normal[diagonal + n] += share[n] * normal[diagonal + n] + 1e-10 + model.stiffness[dof]
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def factor(model, lanes):
     """Normal matrix to LᵀDL in place, from the leaves to the root; 1/D stands on the diagonal.
 
@@ -430,13 +427,13 @@ def factor(model, lanes):
                 normal[entry + n] = share[n]
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def _subtract(share, source, s, target, t):
     for n in range(L):
         target[t + n] -= share[n] * source[s + n]
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def substitute(model, lanes):
     """Undo D and L: the gradient has become the step."""
     normal, step = lanes.normal, lanes.step
@@ -451,7 +448,7 @@ def substitute(model, lanes):
                 step[own + n] -= normal[e + n] * step[s + n]
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def take_step(model, lanes, go):
     """Move along the step in the lanes that ``go`` (1 or 0), staying on every joint's manifold."""
     root, step, turn = lanes.root, lanes.step, lanes.scratch
@@ -470,7 +467,7 @@ def take_step(model, lanes, go):
                 _turn(lanes.rotations, body * QUATERNION, turn, side)
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def _add_turn(step, s, go, axes, dof, turn):
     x, y, z = 0.5 * axes[dof, 0], 0.5 * axes[dof, 1], 0.5 * axes[dof, 2]
     for n in range(L):
@@ -480,7 +477,7 @@ def _add_turn(step, s, go, axes, dof, turn):
         turn[K[2] + n] += angle * z
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def _turn(q, r, turn, side):
     """Multiply by the rotation (1, turn), made unit, from the left (side 1) or the right (−1).
 

@@ -8,10 +8,10 @@ the path that moves it. It fills the same rows as in ``lanes`` and is factored t
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ossature.maths.kernel import FAST_MATH, kernel
 from ossature.pose.damping import FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING
-from ossature.pose.lanes import FAST, U
+from ossature.pose.lanes import U
 from ossature.pose.tree import IN_BODY, IN_PARENT, TRANSLATION, Tree
 
 
@@ -82,7 +82,7 @@ def make_work(tree: Tree) -> Work:
     )
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def fit_frame(model, work, observed, rotations, root, velocity, limits):
     """Fit one frame in place, by Levenberg–Marquardt.
 
@@ -107,7 +107,7 @@ def fit_frame(model, work, observed, rotations, root, velocity, limits):
     return evaluations, _errors(model, work, observed, rotations, root, limits)
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def _descend(model, work, observed, rotations, root, velocity, limits):
     cost = _evaluate(model, work, observed, rotations, root, limits)
     work.step[:] = velocity
@@ -137,7 +137,7 @@ def _descend(model, work, observed, rotations, root, velocity, limits):
     return limits.evaluations + 1
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def _errors(model, work, observed, rotations, root, limits):
     _evaluate(model, work, observed, rotations, root, limits)
     errors, n_seen = np.empty(len(observed)), 0
@@ -149,7 +149,7 @@ def _errors(model, work, observed, rotations, root, limits):
     return np.sort(errors[:n_seen])
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def _try_step(model, work, observed, rotations, root, limits):
     """The cost of the pose one step away, which is left in ``work``."""
     work.rotations[:] = rotations
@@ -169,7 +169,7 @@ def _try_step(model, work, observed, rotations, root, limits):
     return _evaluate(model, work, observed, work.rotations, work.root, limits)
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def _turn(q, body, a, b, c, side):
     """Multiply by the rotation (1, a, b, c), made unit, from the left (1) or the right (−1)."""
     w, x, y, z = q[body, 0], q[body, 1], q[body, 2], q[body, 3]
@@ -181,14 +181,14 @@ def _turn(q, body, a, b, c, side):
     q[body, 0], q[body, 1], q[body, 2], q[body, 3] = nw * share, nx * share, ny * share, nz * share
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def _accept(work, rotations, root, velocity):
     rotations[:] = work.rotations
     root[:] = work.root
     velocity += work.step
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def _evaluate(model, work, observed, rotations, root, limits):
     """Frames and markers of a pose, and its cost."""
     scale = limits.scale
@@ -210,7 +210,7 @@ def _evaluate(model, work, observed, rotations, root, limits):
     return cost
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def _forward(model, frames, rotations, root):
     """World frames; returns what the joints' distance from rest costs."""
     cost = 0.0
@@ -233,7 +233,7 @@ def _forward(model, frames, rotations, root):
     return cost
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def _pull_back(before, rotations, hold):
     """What the distance of the joints from the pose before costs; a root goes where it will."""
     cost = 0.0
@@ -245,7 +245,7 @@ def _pull_back(before, rotations, hold):
     return cost
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def _turned(a, b, side):
     """Scalar and vector of the turn from a to b, in the parent's frame (1) or the body's (−1)."""
     s = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
@@ -255,7 +255,7 @@ def _turned(a, b, side):
     return s, x, y, z
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def _linearise(model, work, rotations, hold):
     """Normal matrix and gradient of the pose evaluated last."""
     _place_screws(model, work)
@@ -279,7 +279,7 @@ def _linearise(model, work, rotations, hold):
         work.normal[model.row_start[dof] + model.dof_depth[dof]] += weight
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def _place_screws(model, work):
     for dof in range(U(len(model.dof_body))):
         body, screw = model.dof_body[dof], work.screws[dof]
@@ -292,7 +292,7 @@ def _place_screws(model, work):
             screw[U(3) + i] = work.frames[body + U(1), U(9) + i]
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def _add_marker(model, work, marker):
     point, tip = work.points[marker], work.tips[model.marker_bodies[marker]]
     start, n, weight = model.row_start[tip], model.dof_depth[tip] + U(1), point[6]
@@ -314,7 +314,7 @@ def _add_marker(model, work, marker):
             row[j] += x * mx[j] + y * my[j] + z * mz[j]
 
 
-@njit(**FAST)
+@kernel(fastmath=FAST_MATH)
 def _solve(model, work, damping):
     """The damped step, by LᵀDL from the leaves to the root, which fills in nothing."""
     factors, step, n_dofs = work.factors, work.step, U(len(model.dof_body))

@@ -1,9 +1,9 @@
 """How much a coordinate jerks, told from its noisy track: the most likely, moment by moment."""
 
 import numpy as np
-from numba import njit
 from scipy import ndimage
 
+from ossature.maths.kernel import kernel
 from ossature.values.arrays import Array
 
 GRID = 10.0 ** np.arange(-5.0, 0.3, 0.25)
@@ -35,14 +35,14 @@ def process_noise(tracks: Array, variances: Array, window: float) -> Array:
     return ndimage.maximum_filter1d(best, 1 + 2 * round(window), axis=0, mode="nearest")
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _filter_all(tracks, variances, grid, likelihood):
     for k in range(len(grid)):
         for track in range(tracks.shape[1]):
             _filter(tracks[:, track], variances[:, track], grid[k] ** 2, likelihood[k, :, track])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _filter(track, variance, process, likelihood):
     """Log-likelihood of each sample given those before it: x₊ = 3x − 3x₋ + x₋₋ + noise."""
     x = y = z = track[0]
