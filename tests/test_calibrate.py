@@ -361,6 +361,24 @@ def test_who_stands_still_is_told_that_the_joints_are_an_average(exercised, rng)
     assert "hardly moves" in doubt
 
 
+@pytest.mark.parametrize(("body", "degrees"), [("right_thigh", 17), ("right_shin", 20)])
+def test_who_moves_one_joint_only_is_not_told_to_move(body, degrees):
+    """A functional trial: one joint to either side, all others as who stands wanders."""
+
+    def script(skeleton, rng):
+        act = synth.exercise(seconds=1, rate=60)(skeleton, rng)
+        n_frames = len(act.motion.rotations)
+        turns = rng.normal(0.0, 0.01, (n_frames, len(skeleton.names), 3))
+        swing = np.radians(degrees) * np.sin(np.linspace(0.0, 6.0 * np.pi, n_frames))
+        turns[:, skeleton.index(body), 1] = swing - (body == "right_shin") * np.radians(degrees)
+        return replace(act, motion=replace(act.motion, rotations=quat.exp(turns)))
+
+    take = synth.perform(synth.human(), script, noise=0.001, seed=3).recording
+    found = recognise(take.names)
+    assert found is not None
+    assert not any("hardly moves" in doubt for doubt in calibrate([take], found[1]).doubts)
+
+
 def test_a_set_that_is_never_seen_says_so():
     names = tuple(
         side + kind for kind in ("FWT", "BWT", "THI", "KNE", "ANK", "TOE") for side in "LR"

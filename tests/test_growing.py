@@ -5,7 +5,7 @@ import pytest
 
 from conftest import real
 from ossature import synth
-from ossature.calibrate.blind import guess_from_motion
+from ossature.calibrate.blind import guess_from_motion, joint_doubts
 from ossature.calibrate.calibration import calibrate_blind
 from ossature.calibrate.growing import group, grow
 from ossature.calibrate.pivot import find_pivot_on_line
@@ -195,3 +195,18 @@ def test_how_far_it_is_is_told_all_along(rng):
     assert told == sorted(told) and told[-1] <= 1.0
     assert sum(share <= 0.4 for share in told) >= 3  # pairs of bodies
     assert sum(share > 0.4 for share in told) > 3  # steps of the fit
+
+
+@pytest.mark.parametrize("degrees", [0, 2, 30, 140])
+def test_a_hinge_is_told_from_what_hardly_turns(degrees, rng):
+    """Two boards of four markers; 0.05 mm noise, so that nothing is told along the axis."""
+    angle = np.radians(degrees) * 0.5 * (1.0 - np.cos(np.linspace(0.0, 6.0 * np.pi, FRAMES)))
+    base = swinging(rng, 0.5)
+    hinged = quat.multiply(base, quat.exp(angle[:, None] * np.array([0.0, 1.0, 0.0])))
+    board = np.array([[0.05, -0.1, 0.0], [0.25, -0.1, 0.0], [0.25, 0.1, 0.0], [0.05, 0.1, 0.03]])
+    points = [quat.rotate(base[:, None], -board), quat.rotate(hinged[:, None], board)]
+    noisy = np.concatenate(points, axis=1) + rng.normal(scale=0.00005, size=(FRAMES, 8, 3))
+    bodies = [group(noisy, np.arange(4)), group(noisy, np.arange(4, 8))]
+    (doubt,) = joint_doubts(bodies, grow(bodies), {0: "one", 1: "other"})
+    assert ("hardly turn" in doubt) == (degrees < 20)
+    assert ("turn about one axis only" in doubt) == (degrees > 20)

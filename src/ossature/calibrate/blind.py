@@ -24,6 +24,7 @@ from ossature.calibrate.growing import (
 from ossature.calibrate.guess import Guess
 from ossature.calibrate.heard import Share, unheard
 from ossature.calibrate.rig import Rig
+from ossature.calibrate.variety import STANDING
 from ossature.errors import NotEnoughData
 from ossature.maths import quat
 from ossature.maths.quat import Array
@@ -130,7 +131,7 @@ def _guess(names: Sequence[str], observed: Array, bodies: list[Group], edges: li
         places,
     )
     return Guess(
-        rig, _beliefs(rig), np.zeros_like(offsets), _tips(rig), _doubts(bodies, edges, label)
+        rig, _beliefs(rig), np.zeros_like(offsets), _tips(rig), joint_doubts(bodies, edges, label)
     )
 
 
@@ -153,7 +154,8 @@ def _tips(rig: Rig) -> dict[str, Array]:
     return tips
 
 
-def _doubts(bodies: list[Group], edges: list[Edge], label: dict[int, str]) -> tuple[str, ...]:
+def joint_doubts(bodies: list[Group], edges: list[Edge], label: dict[int, str]) -> tuple[str, ...]:
+    """A sentence about each joint that motion does not settle."""
     doubts = []
     loose = shares_no_joint(edges)
     for edge in edges:
@@ -170,10 +172,14 @@ def _doubts(bodies: list[Group], edges: list[Edge], label: dict[int, str]) -> tu
                 f"the joint between {pair} is doubtful: no common point is steadier than "
                 f"{1e3 * edge.pivot.misfit:.0f} mm"
             )
-        elif edge.pivot.sigma > UNTOLD:
+        elif edge.pivot.sigma > UNTOLD and edge.pivot.turned < STANDING:
             doubts.append(
                 f"{pair} hardly turn against each other: where their joint lies, and whether "
                 "they have one, is a guess"
+            )
+        elif edge.pivot.sigma > UNTOLD:
+            doubts.append(
+                f"{pair} turn about one axis only: where along it their joint lies is a guess"
             )
     lost = len(bodies) - len(label)
     if lost:

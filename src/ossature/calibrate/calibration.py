@@ -14,7 +14,13 @@ from ossature.calibrate.marker_sets import Landmark
 from ossature.calibrate.rig import Rig
 from ossature.calibrate.start import shown_turns, start_poses
 from ossature.calibrate.template import guess_from_template
-from ossature.calibrate.variety import count_different, spread_frames, varied_frames
+from ossature.calibrate.variety import (
+    STANDING,
+    count_different,
+    furthest_turn,
+    spread_frames,
+    varied_frames,
+)
 from ossature.errors import NotEnoughData
 from ossature.maths import quat
 from ossature.maths.quat import Array
@@ -27,8 +33,6 @@ mattered which ones they were: two choices from one take put spine or clavicles 
 of 120 up to 9 mm, on five synthetic performers."""
 FEWEST_INDEPENDENT = 10
 """Even a subject that stands still is worth this many frames against the template."""
-STANDING = 3
-"""So few different poses show no joint at work: a second of walking has five."""
 STRAY = 0.04
 """Metres off its place, in half of the frames, from which a marker rides on no body that its label
 names: skin and loose clothes keep below 0.02."""
@@ -47,6 +51,8 @@ class Calibration:
     """Marker distance over those frames, metres."""
     poses: int = 0
     """How many poses of the takes differ from one another."""
+    turned: float = 0.0
+    """How far the joint that moves most goes to either side, radians."""
     doubts: tuple[str, ...] = ()
     """What could not be settled, one sentence each."""
     strays: tuple[str, ...] = ()
@@ -93,7 +99,7 @@ def _fit_template(
     guess = guess_from_template(found, {label: observed[label] for label in found}, hips)
     seen = np.stack([observed[name] for name in guess.rig.marker_names], axis=1)
     calibration = fit_guess(guess, seen, subject=subject, progress=progress)
-    if calibration.poses >= STANDING:
+    if calibration.turned >= STANDING:
         return calibration
     still = (
         "the performer hardly moves: where the joints lie is the average human's answer, not this "
@@ -151,6 +157,7 @@ def fit_guess(
     frames = observed[candidates[chosen]]
     start = Poses(poses.rotations[chosen], poses.root[chosen])
     different = count_different(poses.rotations[fixed], parents, shown[fixed])
+    turned = furthest_turn(start.rotations, parents, shown[chosen])
     fit, different = _fit_frames(guess, frames, start, shown[chosen], different, progress)
     repeats = _repeats(len(frames), different)
     joint_covariances, place_covariances = _covariances(fit)
@@ -165,7 +172,7 @@ def fit_guess(
         doubts += ("the calibration had not settled when its iterations ran out",)
     rms = float(np.sqrt(squared.sum() / max(seen.sum(), 1)))
     strays = _strays(guess.rig, np.where(seen, np.sqrt(squared), np.nan))
-    return Calibration(skeleton, len(frames), rms, different, doubts, strays)
+    return Calibration(skeleton, len(frames), rms, different, turned, doubts, strays)
 
 
 def _fit_frames(

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ossature.calibrate.variety import MOSTLY
 from ossature.maths.quat import Array
 
 FEWEST = 30
@@ -31,6 +32,8 @@ class Pivot(NamedTuple):
     """How far the nearest markers of both bodies are from it, metres."""
     sigma: float
     """Standard deviation in the direction that motion tells least about, metres."""
+    turned: float
+    """How far the other body mostly swings to either side of its middle, radians."""
 
 
 def find_pivot(own: Array, other: Array) -> Pivot | None:
@@ -63,7 +66,7 @@ def find_pivot(own: Array, other: Array) -> Pivot | None:
     slope, _ = _linearised(point, other, seen)
     told = np.linalg.eigvalsh(slope.T @ slope)[0] * min(1.0, INDEPENDENT / len(other))
     sigma = max(misfit, STEADIEST) / np.sqrt(max(told, 1e-12))
-    return Pivot(point, misfit, float(reach), float(sigma))
+    return Pivot(point, misfit, float(reach), float(sigma), _turned(other - point))
 
 
 def find_pivot_on_line(start: Array, end: Array, other: Array) -> Pivot | None:
@@ -95,7 +98,23 @@ def find_pivot_on_line(start: Array, end: Array, other: Array) -> Pivot | None:
     reach = min(abs(share), abs(1.0 - share)) * length + radius
     told = slope @ slope * min(1.0, INDEPENDENT / len(other))
     sigma = length * max(misfit, STEADIEST) / np.sqrt(max(told, 1e-12))
-    return Pivot(np.array([share]), misfit, float(reach), float(sigma))
+    # of a body without a frame only the angle to its line is known: as an arm in one plane
+    arms = other - (start[:, None] + share * along)
+    lifted = np.sum(arms * along, axis=-1) / np.maximum(np.linalg.norm(along, axis=-1), 1e-12)
+    flat = np.sqrt(np.maximum(np.sum(arms**2, axis=-1) - lifted**2, 0.0))
+    planar = np.stack([lifted, flat, np.zeros_like(flat)], axis=-1)
+    return Pivot(np.array([share]), misfit, float(reach), float(sigma), _turned(planar))
+
+
+def _turned(arms: Array) -> float:
+    """How far the longest of ``arms`` (n_frames, m, 3) is from its middle in nine frames of ten."""
+    lengths = np.linalg.norm(arms, axis=-1)
+    longest = int(np.argmax(np.nansum(lengths, axis=0) / np.isfinite(lengths).sum(axis=0)))
+    seen = lengths[:, longest] > 0.0
+    ways = arms[seen, longest] / lengths[seen, longest, None]
+    middle = ways.mean(axis=0)
+    cosines = ways @ middle / max(float(np.linalg.norm(middle)), 1e-12)
+    return float(np.quantile(np.arccos(np.clip(cosines, -1.0, 1.0)), MOSTLY))
 
 
 def _steadiness(point: Array, other: Array, seen: np.ndarray) -> tuple[float, float]:
