@@ -54,5 +54,5 @@ def _bundled(name: str) -> str:
     except FileNotFoundError:
         raise OssatureError(
             f"the front end ({name}) is missing from this installation; "
-            "reinstall ossature so that its build step runs"
+            "install it from its source again, so that its build step runs"
         ) from None

@@ -87,7 +87,9 @@ class Studio:
             return PlainTextResponse(f"there is no {name}", status_code=404)
         file = resources.files("ossature.studio") / "bundle" / name
         if not file.is_file():
-            saying = "the front end is missing from this installation; reinstall ossature"
+            saying = (
+                "the front end is missing from this installation; install it from its source again"
+            )
             return PlainTextResponse(saying, status_code=500)
         return Response(file.read_bytes(), media_type=kinds[name])
 
