@@ -7,7 +7,7 @@ UV := .uv/bin/uv
 setup: .venv/.ready
 
 CLIENT := src/ossature/studio/client
-.venv/.ready: pyproject.toml uv.lock hatch_build.py $(wildcard $(CLIENT)/src/* $(CLIENT)/src/*/* $(CLIENT)/*.json) $(UV)
+.venv/.ready: pyproject.toml uv.lock hatch_build.py $(wildcard $(CLIENT)/src/* $(CLIENT)/src/*/* $(CLIENT)/*.json $(CLIENT)/*.ts) $(UV)
 	$(UV) sync --frozen --all-extras --reinstall-package ossature --compile-bytecode --quiet --python $(PYTHON)
 	@touch $@
 

@@ -8,7 +8,11 @@ from pathlib import Path
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 CLIENT = Path("src/ossature/studio/client")
-BUILT = (Path("src/ossature/report/bundle/report.js"), Path("src/ossature/studio/bundle/studio.js"))
+BUILT = tuple(
+    Path(f"src/ossature/{page}/bundle/{name}")
+    for page in ("report", "studio")
+    for name in (f"{page}.js", "THIRD_PARTY.txt")
+)
 OLDEST_NODE = 20
 
 

@@ -6,6 +6,7 @@ import re
 import zipfile
 import zlib
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +154,26 @@ def motion() -> Motion:
 def page_of(take: Take) -> ReportData:
     (page,) = pages_of(take, "x")
     return page
+
+
+NOTICES = ("three.js authors", "Leon Sorokin", "Permission is hereby granted")
+"""Of the packages whose code is in the pages."""
+
+
+@pytest.mark.parametrize("page", ["report", "studio"])
+def test_bundles_carry_the_licences_of_what_is_in_them(page):
+    folder = resources.files(f"ossature.{page}") / "bundle"
+    for name in (f"{page}.js", f"{page}.css", "THIRD_PARTY.txt"):
+        text = (folder / name).read_text(encoding="utf-8")
+        assert all(notice in text for notice in NOTICES), name
+
+
+def test_a_written_report_carries_the_licences_of_what_is_in_it(tmp_path):
+    write_report(
+        tmp_path / "a.html", ReportData(title="a", subject="", rate=1.0, frames=1, stride=1)
+    )
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert all(notice in text for notice in NOTICES)
 
 
 def test_a_motion_is_packed_so_that_its_joints_come_back(motion):
