@@ -4,9 +4,9 @@ A frame alone leaves directions open. A collar bone turns about its one marker, 
 itself; millimetres of skin decide between poses that are tens of degrees apart, and each frame, or
 each lane of the kernel, decides for itself. So where a joint turns faster than anybody moves, its
 limb is solved again: it starts a little way from the pose before towards the pose that the frame
-alone would have, and a weak pull holds it there. What markers show they still decide. A second
-sweep runs from the end to the beginning: what a marker shows when it comes back is prepared for in
-the gap.
+alone would have, and a weak pull holds it there. If markers draw it on all the same, they did jump,
+and the frame stays as it was. A second sweep runs from the end to the beginning: what a marker
+shows when it comes back is prepared for in the gap.
 """
 
 from collections.abc import Sequence
@@ -36,6 +36,11 @@ HOLD = 2e-3
 four times as much, and win; between poses that they hardly tell apart it is a hundred times what
 they say."""
 
+INSIST = 2.0 / 3.0
+"""Markers that draw a limb this share of the way to the pose of the frame alone, against the pull,
+are weightier than twice the pull: they did jump, and the frame stays as it is."""
+LEAP = 0.05
+"""Metres by which a marker that leaps moves otherwise than in the frames beside: 6 m/s, at once."""
 SUDDEN = np.radians(15.0)
 """A turn from one frame to the next that is worth a word."""
 SQUARED = 1e3
@@ -100,6 +105,16 @@ def limbs_of(parents: Sequence[int]) -> Indices:
     return np.array(first)
 
 
+def _leaps(rig: Rig, observed: Array, limbs: Indices, limit: float) -> NDArray[np.bool_]:
+    """(n_frames, n_bodies) whether a marker of the body's limb leaps from the frame before."""
+    steps = np.diff(observed, axis=0, prepend=np.nan, append=np.nan)
+    unlike = np.linalg.norm(np.diff(steps, axis=0, append=np.nan), axis=-1) > limit
+    leaps = unlike[:-1].copy()
+    leaps[1:] &= unlike[:-2]  # unlike the step before, and the step after
+    limb = limbs[rig.tree.marker_bodies]
+    return np.stack([leaps[:, limb == first].any(axis=1) for first in limbs], axis=1)
+
+
 def _turns_fast(rotations: Array, frames: Indices, limit: float) -> NDArray[np.bool_]:
     """(len(frames) − 1,) whether any joint turns further than the limit in every frame between."""
     turns = quat.angle(quat.between(rotations[frames[:-1], 1:], rotations[frames[1:], 1:]))
@@ -121,6 +136,7 @@ class _Limbs:
     ) -> None:
         self.tree, self.observed, self.rotations, self.root = rig.tree, observed, rotations, root
         self.limbs = limbs_of(rig.tree.parents.tolist())
+        self.leaps = _leaps(rig, observed, self.limbs, pace * LEAP)
         self.fast, self.approach = pace * FAST, pace * APPROACH
         rest_weights = np.full(rig.tree.n_bodies, options.rest_weight)
         rest_weights[0] = 0.0
@@ -144,23 +160,33 @@ class _Limbs:
         return np.array(changed, dtype=np.int64)
 
     def _solve_again(self, before: int, frame: int) -> bool:
-        """Solve a frame's fast limbs again, held to the frame before; False where none is fast."""
+        """Solve a frame's fast limbs again, held to the frame before.
+
+        False where none is fast, or markers insist: then the frame stays as it is.
+        """
         pose, last, n_frames = self.rotations[frame], self.rotations[before], abs(frame - before)
         turn = quat.log(quat.between(last, pose))
         angle = np.linalg.norm(turn, axis=-1)
         angle[0] = 0.0  # a root goes where it will
-        jumps = angle > self.fast * n_frames
+        jumps = (angle > self.fast * n_frames) & ~self.leaps[max(frame, before)]
         if not jumps.any():
             return False
         wild = np.isin(self.limbs, self.limbs[jumps]) & (angle > 0.0)
-        share = np.minimum(1.0, self.approach * n_frames / angle[wild])[:, None]
+        share = np.minimum(1.0, self.approach * n_frames / angle[wild])
         led = pose.copy()
-        led[wild] = quat.multiply(last[wild], quat.exp(share * turn[wild]))
+        led[wild] = quat.multiply(last[wild], quat.exp(share[:, None] * turn[wild]))
+        root = self.root[frame].copy()
+        self._fit(frame, led, root)
+        left = quat.angle(quat.between(led[wild], pose[wild]))
+        if np.linalg.norm(left) < (1.0 - INSIST) * np.linalg.norm((1.0 - share) * angle[wild]):
+            return False
+        self.rotations[frame], self.root[frame] = led, root
+        return True
+
+    def _fit(self, frame: int, led: Array, root: Array) -> None:
         if (self.tree.dof_kind == IN_BODY).any():  # between two poses of a universal joint is none
-            led = on_joints(self.tree, led)
+            led[:] = on_joints(self.tree, led)
         if self.weights is not None:
             self.work.trust[:] = self.weights[min(frame, len(self.weights) - 1)]
         still, seen = np.zeros(self.tree.n_dofs), np.array(self.observed[frame])
-        fit_frame(self.model, self.work, seen, led, self.root[frame], still, self.limits)
-        self.rotations[frame] = led
-        return True
+        fit_frame(self.model, self.work, seen, led, root, still, self.limits)
