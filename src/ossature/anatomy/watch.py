@@ -198,6 +198,8 @@ def learn(motions: Sequence[Motion], *, vouched: bool = True) -> Watch:
         leap = max(_fastest(motion, skeleton.index(name), vouched=vouched) for motion in motions)
         known = KDTree(_known(takes) if vouched else _thinned(takes))
         limbs.append(LimbWatch(name, middles[name], known, _threshold(takes), leap))
+    if not limbs:
+        raise NotEnoughData("a skeleton of one body has no limb to watch")
     return Watch(tuple(limbs), parents, vouched)
 
 

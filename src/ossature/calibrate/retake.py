@@ -11,6 +11,7 @@ from ossature.calibrate.rig import Rig
 from ossature.calibrate.same_person import is_trunk
 from ossature.maths.quat import Array
 from ossature.values import Marker, Skeleton
+from ossature.values.skeleton import without_gaps
 
 SKIN_SHARE = 0.5
 """How far a marker's mean place differs between two takes, as a share of its rms within them."""
@@ -59,7 +60,7 @@ def _markers(rig: Rig, skeleton: Skeleton) -> list[Marker]:
 
 
 def _known(covariance: Array | None, more: float) -> Array:
-    own = np.zeros((3, 3)) if covariance is None else covariance
+    own = np.zeros((3, 3)) if covariance is None else without_gaps(covariance)
     return own + more * np.eye(3)
 
 
@@ -70,7 +71,7 @@ def _add_together(covariance: Array, rig: Rig, skeleton: Skeleton, body: int, sk
         return
     joint = skeleton.bodies[body].joint.covariance
     # a joint is no better known from below than from above
-    shift = float(np.mean(skin[own])) + (0.0 if joint is None else float(np.trace(joint)) / 3.0)
+    shift = float(np.mean(skin[own])) + float(np.trace(_known(joint, 0.0))) / 3.0
     arms = rig.places[own] - rig.places[own].mean(axis=0)
     ways = np.zeros((rig.n_shared, 6))
     for marker, (x, y, z) in zip(own.tolist(), arms, strict=True):

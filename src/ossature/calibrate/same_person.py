@@ -12,6 +12,7 @@ import numpy as np
 
 from ossature.maths.quat import Array
 from ossature.values import Skeleton
+from ossature.values.skeleton import without_gaps
 
 LIMB_FLOOR = 0.005
 """Metres by which lengths of one limb differ between takes beside what the fits own up to."""
@@ -95,8 +96,8 @@ def bone_sigma(skeleton: Skeleton, index: int) -> float:
     near = skeleton.bodies[parent].joint.covariance
     far = body.joint.covariance
     # the near joint is told in another frame: its mean over all directions stands in
-    variance = 0.0 if near is None else float(np.trace(near)) / 3.0
-    variance += 0.0 if far is None else float(along @ far @ along)
+    variance = 0.0 if near is None else float(np.trace(without_gaps(near))) / 3.0
+    variance += 0.0 if far is None else float(along @ without_gaps(far) @ along)
     return float(np.sqrt(variance))
 
 

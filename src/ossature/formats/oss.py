@@ -27,6 +27,7 @@ import numpy as np
 from ossature.errors import BadValue, FormatError, UnknownName
 from ossature.formats.json_text import convert, decode
 from ossature.formats.registry import FOLDER_INDEX, Format, WriteOptions
+from ossature.formats.sane_rig import check_rig
 from ossature.values import Take
 
 FORMAT = "ossature.take"
@@ -150,8 +151,12 @@ def _read(path: Path, load: Load) -> Take:
         return _npy(path, name, load(name))
 
     try:
-        return convert(path, document.take, Take, array, "$.take")
-    except UnknownName as error:
+        take = convert(path, document.take, Take, array, "$.take")
+        moving = [each.skeleton for each in (*take.motions, *take.compacts)]
+        for skeleton in (*take.skeletons, *moving):
+            check_rig(skeleton)
+        return take
+    except (UnknownName, BadValue) as error:
         raise FormatError(path, str(error)) from None
 
 

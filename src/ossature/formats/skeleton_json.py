@@ -32,6 +32,7 @@ from ossature.formats.limits_json import (
     to_limits,
 )
 from ossature.formats.registry import Format, WriteOptions
+from ossature.formats.sane_rig import check_rig
 from ossature.values import Body, Event, Joint, Loop, Marker, Skeleton, Take
 
 FORMAT = "ossature.skeleton"
@@ -189,12 +190,14 @@ def to_skeleton(record: SkeletonRecord) -> Skeleton:
         )
         for loop in record.loops
     ]
-    return Skeleton(
-        bodies=tuple(map(to_body, record.bodies)),
-        subject=record.subject,
-        loops=tuple(loops),
-        events=record.events,
-        history=record.history,
+    return check_rig(
+        Skeleton(
+            bodies=tuple(map(to_body, record.bodies)),
+            subject=record.subject,
+            loops=tuple(loops),
+            events=record.events,
+            history=record.history,
+        )
     )
 
 

@@ -5,6 +5,10 @@ joint fit needs. It adds: over takes, over machines, and over the frames of a li
 METHODS §1.
 """
 
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +18,8 @@ from ossature.errors import BadValue, FormatError, ShapeError
 from ossature.values import Bodies
 from ossature.values.arrays import Array
 
+LARGEST = 1e30
+"""Square metres times frames; beyond, a number is a damaged one."""
 BLOCK_BYTES = 250_000
 """Size of the packed block that is multiplied at once: it stays in the processor's cache."""
 
@@ -122,12 +128,9 @@ class JointStatistics:
 
     @classmethod
     def load(cls, path: str | Path) -> "JointStatistics":
-        try:
-            with np.load(Path(path)) as file:
-                names = tuple(str(name) for name in file["names"])
-                return cls(names, file["gram"], file["own"], file["count"])
-        except (OSError, ValueError, KeyError, EOFError) as error:
-            raise FormatError(path, "not a saved joint statistic (.npz)") from error
+        path = Path(path)
+        parts = read_npz(path, ("names", "gram", "own", "count"), "a saved joint statistic")
+        return statistics_of(path, parts)
 
     def _add_whole(self, product: Array, n_frames: int) -> None:
         """Add the product of frames that show everybody: self terms stand on its diagonal."""
@@ -145,6 +148,51 @@ class JointStatistics:
         self_products(rows, products)
         self.own += (products.T @ seen).reshape(m, 4, 4, m).transpose(0, 3, 1, 2)
         self.count += seen.T @ seen
+
+
+def read_npz(path: Path, wanted: Sequence[str], what: str) -> dict[str, np.ndarray]:
+    """The arrays of a .npz file of ours, which is not packed: no more than the file's own bytes."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            infos = [archive.getinfo(f"{name}.npy") for name in wanted]
+        if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
+            raise FormatError(path, f"is packed; {what} is not")
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in wanted}
+    except OSError as error:
+        raise FormatError(path, f"cannot be read: {error.strerror or error}") from error
+    except BROKEN as error:
+        raise FormatError(path, f"is not {what} (.npz), or not whole") from error
+
+
+BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, ValueError, KeyError, EOFError, TypeError,
+          SyntaxError, MemoryError, RuntimeError, NotImplementedError, OverflowError)  # fmt: skip
+"""What zipfile and numpy raise on files that are none, or not whole: numpy reads the header of an
+array as a piece of Python."""
+
+
+def statistics_of(path: Path, parts: Mapping[str, np.ndarray]) -> JointStatistics:
+    """The statistic among the arrays of a file, checked: shapes, and numbers that sums can have."""
+    if parts["names"].ndim != 1 or parts["names"].dtype.kind != "U":
+        raise FormatError(path, "must hold a list of names", "names")
+    names = tuple(map(str, parts["names"]))
+    m = len(names)
+    shapes = {"gram": (4 * m, 4 * m), "own": (m, m, 4, 4), "count": (m, m)}
+    for name, shape in shapes.items():
+        checked_sums(path, parts, name, shape)
+    return JointStatistics(names, parts["gram"], parts["own"], parts["count"])
+
+
+def checked_sums(
+    path: Path, parts: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...]
+) -> Array:
+    values = parts[name]
+    if values.dtype != np.float64 or values.shape != shape:
+        found = f"{values.dtype} {values.shape}"
+        raise FormatError(path, f"expected float64 of shape {shape}, got {found}", name)
+    if not (np.abs(values) <= LARGEST).all():
+        raise FormatError(path, "holds numbers that no sum can have", name)
+    return values
 
 
 def _check_frames(positions: Array, rotations: Array, n_bodies: int) -> None:

@@ -16,7 +16,12 @@ from ossature.joints.centre import PairFits, fit_pairs
 from ossature.joints.looseness import FINEST
 from ossature.joints.noise import PoseNoise, estimate_noise
 from ossature.joints.residuals import residual_vectors
-from ossature.joints.statistics import JointStatistics
+from ossature.joints.statistics import (
+    JointStatistics,
+    checked_sums,
+    read_npz,
+    statistics_of,
+)
 from ossature.values import Bodies, Connection, Joints, Skeleton
 from ossature.values.arrays import Array
 
@@ -68,13 +73,16 @@ class Sums:
 
     @classmethod
     def load(cls, path: Path) -> "Sums":
-        try:
-            with np.load(path) as file:
-                names = tuple(str(name) for name in file["names"])
-                statistics = JointStatistics(names, file["gram"], file["own"], file["count"])
-                return cls(statistics, file["position"], file["rotation"], int(file["frames"]))
-        except (OSError, ValueError, KeyError, EOFError) as error:
-            raise FormatError(path, "no saved sums of a take (.npz)") from error
+        wanted = ("names", "gram", "own", "count", "position", "rotation", "frames")
+        parts = read_npz(path, wanted, "the saved sums of a take")
+        statistics = statistics_of(path, parts)
+        m = len(statistics.names)
+        position = checked_sums(path, parts, "position", (m,))
+        rotation = checked_sums(path, parts, "rotation", (m, 3, 3))
+        frames = parts["frames"]
+        if frames.shape != () or frames.dtype.kind not in "iu" or frames < 0:
+            raise FormatError(path, "expected a number of frames", "frames")
+        return cls(statistics, position, rotation, int(frames))
 
 
 def joints_of_sums(

@@ -215,6 +215,8 @@ def figure_at_rest(
 ) -> Figure:
     """The skeleton standing in its rest pose; ``rest`` (n_bodies, 4) where it is not the joints'
     own. For ``parts`` and ``table`` see ``name_parts``."""
+    if not skeleton.bodies:
+        raise NotEnoughData("the skeleton has no bodies, so nothing can stand or move")
     own = np.stack([body.joint.rest for body in skeleton.bodies])
     rotations, joints = chain.forward_kinematics(
         own if rest is None else rest, skeleton.offsets, skeleton.parents

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ossature.errors import BadValue
+from ossature.values.arrays import positive_rate
 from ossature.values.skeleton import Skeleton
 
 
@@ -21,6 +22,11 @@ class Origin:
     """When the file was last changed, ISO 8601 in UTC; empty where it is not known."""
     software: str = ""
     """Program that wrote the file, where it says so."""
+
+    def __post_init__(self) -> None:
+        positive_rate(self.rate)
+        if self.frames < 0:
+            raise BadValue(f"a take has 0 frames or more, got {self.frames}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,6 +12,8 @@ from ossature.values.events import Event
 from ossature.values.limb import Frame, Movement
 from ossature.values.limits import Limits
 
+UNKNOWN = 1.0
+"""Metres: standard deviation of a place of which nothing is known."""
 KINDS = ("fixed", "hinge", "universal", "ball", "free")
 
 
@@ -61,9 +63,17 @@ class Joint:
         return None if known is None else float(known[0][0])
 
 
+def without_gaps(covariance: Array) -> Array:
+    """A covariance (3, 3) as numbers: where nothing is known, ``UNKNOWN`` in that direction."""
+    open_rows = ~np.isfinite(np.diag(covariance))
+    whole = np.where(np.isfinite(covariance), covariance, 0.0)
+    whole[open_rows], whole[:, open_rows] = 0.0, 0.0
+    return whole + np.diag(UNKNOWN**2 * open_rows)
+
+
 def ellipsoid(covariance: Array) -> tuple[Array, Array]:
     """Standard deviations (3,), largest first, and their directions (3, 3) as rows."""
-    values, vectors = np.linalg.eigh(covariance)
+    values, vectors = np.linalg.eigh(without_gaps(covariance))
     return np.sqrt(np.maximum(values[::-1], 0.0)), vectors.T[::-1]
 
 

@@ -13,6 +13,7 @@ from ossature.formats.glb.curves import LONE_RATE, Clock, Curve, find_clock, rea
 from ossature.formats.glb.mesh import fleshed_tips
 from ossature.formats.glb.schema import File, TakeExtras, our_extras
 from ossature.formats.glb.tree import NodeTree, choose_bodies, unique_node_names
+from ossature.formats.sane_rig import check_body
 from ossature.formats.skeleton_json import BodyRecord, to_body, to_skeleton
 from ossature.maths import quat
 from ossature.maths.chain import forward_kinematics
@@ -256,7 +257,7 @@ def _with_tips(skeleton: Skeleton, tips: dict[int, Array]) -> Skeleton:
 def _told(record: BodyRecord, plain: Body) -> Body | None:
     """The body as ``extras`` tell it, if its node still sits where they say."""
     try:
-        body = replace(to_body(record), name=plain.name, parent=plain.parent)
+        body = replace(check_body(to_body(record)), name=plain.name, parent=plain.parent)
     except BadValue:
         return None
     moved = np.abs(body.joint.in_parent - plain.joint.in_parent).max() > 2 * SAME
