@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from ossature.anatomy.flesh import SHORTEST, UP, Piece, Pose, tube
+from ossature.maths import quat
 from ossature.maths.quat import Array
 
 LEG = 0.85
@@ -21,7 +22,7 @@ ARM_LIKE = {
 }
 """Millimetres."""
 HAND = ((22, 21, 19, 15, 10), (29, 42, 44, 40, 27), (0, 2, 3, 2, 0))
-FOOT = ((34, 37, 40, 46, 38), (34, 36, 33, 26, 18), (0, 2, 2, 0, 0))
+FOOT = ((34, 37, 40, 46, 38), (34, 32, 29, 24, 18), (1, 3, 4, 3, 10))
 NECK = ((54, 51, 49, 49, 50), (56, 54, 53, 53, 54), (0, 0, 2, 3, 4))
 SKULL = ((66, 72, 76, 77, 74), (82, 90, 96, 97, 94))
 JAW = ((40, 47, 53, 58, 60), (36, 44, 50, 55, 60))
@@ -128,6 +129,9 @@ def _extremities(found: dict[int, list[Piece]], pose: Pose, side: str, scale: fl
         found[hand] = _foot(pose, hand, scale) if level else _hand(pose, hand, scale)
     if foot is not None:
         found[foot] = _foot(pose, foot, scale)
+    toes = pose.parts.get(f"{side}_toes")
+    if toes is not None and (tip := pose.tip(toes)) is not None:
+        found[toes] = _toes(pose, toes, tip, scale)
     clavicle, arm = pose.parts.get(f"{side}_clavicle"), pose.parts.get(f"{side}_upper_arm")
     if clavicle is not None and arm is not None:
         radii = scale * np.array([0.045, 0.05, 0.054, 0.057, 0.057])
@@ -154,9 +158,12 @@ def _hand(pose: Pose, body: int, scale: float) -> list[Piece]:
 
 
 def _foot(pose: Pose, body: int, scale: float) -> list[Piece]:
-    """From a heel behind and below the ankle to the toes."""
+    """From a heel behind and below the ankle to the toes, on a level sole that goes through the
+    tip."""
     ankle, ends = pose.joints[body], pose.ends(body)
-    toe = np.mean(ends, axis=0) if ends else ankle + scale * (0.17 * pose.front - 0.06 * UP)
+    toe = np.mean(ends, axis=0) if ends else ankle + scale * (0.17 * pose.front - 0.08 * UP)
+    below = [tip for child in pose.children(body) if (tip := pose.tip(child)) is not None]
+    toe = toe + UP * (below[0] - toe)[2] if below else toe
     ahead = toe - ankle
     level = ahead - UP * (ahead @ UP)
     if np.linalg.norm(level) < 0.3 * np.linalg.norm(ahead):  # a foot that hangs
@@ -164,14 +171,22 @@ def _foot(pose: Pose, body: int, scale: float) -> list[Piece]:
     length = float(np.linalg.norm(ahead))
     small = min(scale, length / 0.19)
     level = level / np.linalg.norm(level)
-    heel = ankle - 0.028 * small * level + 0.75 * (ahead - level * (ahead @ level))
-    toe = toe + (0.028 * small * level if not pose.children(body) else 0.0)
+    up = quat.normalise(np.cross(level, np.cross(UP, level))) if abs(level[2]) < 0.9 else UP
     wide, deep, shift = (1e-3 * small * np.array(row) for row in FOOT)
+    heel = ankle - 0.028 * small * level + (ahead - level * (ahead @ level)) + deep[0] * up
+    toe = toe + deep[-1] * up + (0.028 * small * level if not pose.children(body) else 0.0)
     instep = np.array([37, 37, 36, 36, 34]) * 1e-3 * small
     return [
         tube(body, heel, toe, pose.front, wide, deep, shift),
-        tube(body, ankle, 0.5 * (heel + toe), pose.front, instep, instep),
+        tube(body, ankle, 0.5 * (heel + toe) + 0.012 * small * up, pose.front, instep, instep),
     ]
+
+
+def _toes(pose: Pose, body: int, tip: Array, scale: float) -> list[Piece]:
+    """As thick as the foot ends, on the sole that goes through the tip."""
+    wide, deep = (1e-3 * scale * np.linspace(row[-2], row[-1], 5) for row in FOOT[:2])
+    start = np.array([*pose.joints[body][:2], tip[2] + deep[0]])
+    return [tube(body, start, tip + deep[-1] * UP, pose.front, wide, deep)]
 
 
 def _is_level(pose: Pose) -> bool:

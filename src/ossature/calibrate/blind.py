@@ -130,8 +130,14 @@ def _guess(names: Sequence[str], observed: Array, bodies: list[Group], edges: li
         np.array(carriers, dtype=int),
         places,
     )
+    unknown = np.full(rig.n_markers, np.nan)
     return Guess(
-        rig, _beliefs(rig), np.zeros_like(offsets), _tips(rig), joint_doubts(bodies, edges, label)
+        rig,
+        _beliefs(rig),
+        np.zeros_like(offsets),
+        _tips(rig),
+        unknown,
+        doubts=joint_doubts(bodies, edges, label),
     )
 
 

@@ -12,6 +12,7 @@ from ossature.calibrate.guess import Guess
 from ossature.calibrate.heard import Share, part, unheard
 from ossature.calibrate.marker_sets import Landmark
 from ossature.calibrate.rig import Rig
+from ossature.calibrate.soles import Sole, find_soles, foot_tip, still_markers
 from ossature.calibrate.start import shown_turns, start_poses
 from ossature.calibrate.template import guess_from_template
 from ossature.calibrate.variety import (
@@ -36,6 +37,7 @@ FEWEST_INDEPENDENT = 10
 STRAY = 0.04
 """Metres off its place, in half of the frames, from which a marker rides on no body that its label
 names: skin and loose clothes keep below 0.02."""
+UP = np.array([0.0, 0.0, 1.0])
 MOST_STRAYS = 0.25
 """Share of the markers beyond which not they but the set or the take is wrong."""
 
@@ -78,10 +80,11 @@ def calibrate(
     """
     labels = [label for label in found if any(_shows(take, label) for take in recordings)]
     observed = dict(zip(labels, np.moveaxis(_stacked(recordings, labels), 1, 0), strict=True))
+    still = dict(zip(labels, still_markers(recordings, labels).T, strict=True))
     left_out: list[str] = []
     while True:
         worn = {label: found[label] for label in labels if label not in left_out}
-        calibration = _fit_template(worn, observed, hips, subject, progress)
+        calibration = _fit_template(worn, observed, still, hips, subject, progress)
         far = left_out + list(calibration.strays)
         if not calibration.strays or len(far) > MOST_STRAYS * len(labels):
             break
@@ -92,20 +95,22 @@ def calibrate(
 def _fit_template(
     found: dict[str, Landmark],
     observed: dict[str, Array],
+    still: dict[str, np.ndarray],
     hips: str,
     subject: str,
     progress: Share,
 ) -> Calibration:
     guess = guess_from_template(found, {label: observed[label] for label in found}, hips)
     seen = np.stack([observed[name] for name in guess.rig.marker_names], axis=1)
-    calibration = fit_guess(guess, seen, subject=subject, progress=progress)
+    keeps = np.stack([still[name] for name in guess.rig.marker_names], axis=1)
+    calibration = fit_guess(guess, seen, subject=subject, still=keeps, progress=progress)
     if calibration.turned >= STANDING:
         return calibration
-    still = (
+    told = (
         "the performer hardly moves: where the joints lie is the average human's answer, not this "
         "one's; add a take in which they bend"
     )
-    return replace(calibration, doubts=(*calibration.doubts, still))
+    return replace(calibration, doubts=(*calibration.doubts, told))
 
 
 def _about_strays(left_out: Sequence[str], calibration: Calibration) -> tuple[str, ...]:
@@ -134,7 +139,12 @@ def calibrate_blind(
 
 
 def fit_guess(
-    guess: Guess, observed: Array, *, subject: str = "", progress: Share = unheard
+    guess: Guess,
+    observed: Array,
+    *,
+    subject: str = "",
+    still: np.ndarray | None = None,
+    progress: Share = unheard,
 ) -> Calibration:
     """Fit a first guess, from a template or from motion alone, to the frames of a subject.
 
@@ -142,6 +152,8 @@ def fit_guess(
     ----------
     observed : (n_frames, n_markers, 3)
         The guess's markers over all takes, metres; NaN where not seen.
+    still : (n_frames, n_markers)
+        Whether they keep their height: so the soles are found.
     """
     candidates = spread_frames(np.isfinite(observed[..., 0]), 4 * FRAMES)
     poses = start_poses(guess.rig, observed[candidates])
@@ -161,12 +173,16 @@ def fit_guess(
     fit, different = _fit_frames(guess, frames, start, shown[chosen], different, progress)
     repeats = _repeats(len(frames), different)
     joint_covariances, place_covariances = _covariances(fit)
-    fit, turns = _aligned(fit, guess)
+    soles = {}
+    if still is not None:
+        soles = find_soles(guess, fit.rig, fit.poses, frames, still[candidates[chosen]])
+    fit, turns = _aligned(fit, guess, soles)
     seen = np.isfinite(frames[..., 0])
     squared = np.sum(fit.residuals**2, axis=-1)
     per_marker = np.sqrt(squared.sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
     sure = (repeats * joint_covariances, repeats * place_covariances)
-    skeleton = _skeleton(fit.rig, guess, turns, per_marker, sure, subject)
+    tips = _tips(fit.rig, guess, turns, soles)
+    skeleton = _skeleton(fit.rig, tips, turns, per_marker, sure, subject)
     doubts = guess.doubts
     if not fit.converged:
         doubts += ("the calibration had not settled when its iterations ran out",)
@@ -284,8 +300,9 @@ def _held_covariance(fit: Adjustment, held: np.ndarray, columns: slice) -> Array
     return np.linalg.solve(fit.information[np.ix_(free, free)], unit)[place]
 
 
-def _aligned(fit: Adjustment, guess: Guess) -> tuple[Adjustment, Array]:
-    """Turn body frames so that bones point in the rest pose as they do on the template.
+def _aligned(fit: Adjustment, guess: Guess, soles: dict[int, Sole]) -> tuple[Adjustment, Array]:
+    """Turn body frames so that bones point in the rest pose as they do on the template, and soles
+    are level.
 
     The root lies as its markers do there: it branches, so no bone of its own says how.
     Returns the fit in the new frames and the turns (n_bodies, 4) to the new frame from the old.
@@ -299,6 +316,9 @@ def _aligned(fit: Adjustment, guess: Guess) -> tuple[Adjustment, Array]:
         child = bone_child(rig.names, rig.parents, body)
         if child is not None and np.linalg.norm(rest[child]) > 0.0:
             turns[body] = quat.shortest(rig.offsets[child], rest[child])
+        if body in soles:
+            up = quat.rotate(turns[body], soles[body].up)
+            turns[body] = quat.multiply(quat.shortest(up, UP), turns[body])
     offsets = rig.offsets.copy()
     for body, parent in enumerate(rig.parents):
         if parent >= 0:
@@ -322,9 +342,20 @@ def bone_child(names: Sequence[str], parents: Sequence[int], body: int) -> int |
     return trunk[0] if trunk else None
 
 
+def _tips(rig: Rig, guess: Guess, turns: Array, soles: dict[int, Sole]) -> dict[int, Array]:
+    """Body → (3,) where its bone ends; of bodies without a child."""
+    return {
+        body: foot_tip(guess, rig, body, soles.get(body), turns[body])
+        if name in guess.ends
+        else quat.rotate(turns[body], guess.tips[name])
+        for body, name in enumerate(rig.names)
+        if body not in rig.parents and name in guess.tips
+    }
+
+
 def _skeleton(
     rig: Rig,
-    guess: Guess,
+    tips: dict[int, Array],
     turns: Array,
     per_marker: Array,
     covariances: tuple[Array, Array],
@@ -343,8 +374,6 @@ def _skeleton(
             )
             for m in own
         )
-        leaf = body not in rig.parents
-        tip = quat.rotate(turns[body], guess.tips[name]) if leaf and name in guess.tips else None
         joint = Joint(
             kind="free" if parent < 0 else "ball",
             in_parent=rig.offsets[body],
@@ -357,7 +386,7 @@ def _skeleton(
                 joint=joint,
                 length=None if child is None else float(np.linalg.norm(rig.offsets[child])),
                 markers=markers,
-                tip=tip,
+                tip=tips.get(body),
             )
         )
     return Skeleton(tuple(bodies), subject=subject)

@@ -1,11 +1,14 @@
 """Where the fit of a subject starts from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from ossature.calibrate.beliefs import Beliefs
+from ossature.calibrate.beliefs import Beliefs, Near
 from ossature.calibrate.rig import Rig
 from ossature.maths.quat import Array
+
+FEET = ("_foot", "_toes")
+"""How bodies end that stand on soles."""
 
 
 @dataclass(frozen=True)
@@ -18,5 +21,9 @@ class Guess:
     """(n_bodies, 3) joint offsets whose directions the rest pose shall have; zero: any."""
     tips: Mapping[str, Array]
     """Ends of bones without a child, in the body's frame."""
+    heights: Array
+    """(n_markers,) above the floor where the template stands; NaN where it does not know them."""
+    ends: Mapping[str, Near | None] = field(default_factory=dict)
+    """Tips of feet, on their soles, seen from the markers around them; None: there are none."""
     doubts: tuple[str, ...] = ()
     """What could not be settled, one sentence each."""

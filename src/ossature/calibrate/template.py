@@ -7,7 +7,7 @@ import numpy as np
 
 from ossature.calibrate.adjust import joint_places
 from ossature.calibrate.beliefs import BeliefRows, Beliefs, Near
-from ossature.calibrate.guess import Guess
+from ossature.calibrate.guess import FEET, Guess
 from ossature.calibrate.hips import hip_centres
 from ossature.calibrate.marker_sets import Human, Landmark, human
 from ossature.calibrate.rig import Rig, mirror_pairs
@@ -69,7 +69,18 @@ def guess_from_template(
         for name in bodies
         if name in figure.tips
     }
-    return Guess(rig, beliefs, rest.offsets, tips)
+    heights = np.array([_height(found[label], scale) for label in rig.marker_names])
+    ends = {
+        name: _near(rest, placed, rest.names.index(name), tip)
+        for name, tip in tips.items()
+        if name.endswith(FEET)
+    }
+    return Guess(rig, beliefs, rest.offsets, tips, heights, ends)
+
+
+def _height(landmark: Landmark, scale: float) -> float:
+    """Above the floor that the template stands on, metres."""
+    return np.nan if landmark.at is None else scale * float(landmark.at[2])
 
 
 def _settled(figure: Human, found: dict[str, Landmark]) -> dict[str, Landmark]:

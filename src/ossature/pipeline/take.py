@@ -30,7 +30,7 @@ from ossature.errors import NotEnoughData, UnknownName, counted
 from ossature.maths.quat import Array
 from ossature.pipeline.against import Findings, hold_against
 from ossature.pipeline.subjects import Subject, file_of, subjects_of
-from ossature.pose.contacts import Contact, contacts_of
+from ossature.pose.contacts import Contact, Standing, soles_off, standing_of
 from ossature.pose.frames import PoseOptions
 from ossature.pose.solve import rms_of_seen, rms_per_marker
 from ossature.pose.solve import solve as solve_pose
@@ -46,6 +46,8 @@ SOMEBODY_ELSE = 0.02
 """Metres: twice what skin moves markers, and more than a marker set put on anew adds."""
 FAR = 0.025
 """Metres RMS from its place above which a marker was elsewhere at times: skin stays below."""
+SUNKEN = 0.015
+"""Metres off the ground at which a user is told of a sole."""
 SOME = 5
 """Names that a sentence lists before it counts the others."""
 AT_ONCE = 1.0
@@ -358,16 +360,35 @@ def _solve_take(
     strange = _far(recording.names, errors) if options.skeleton is None else _strange(errors)
     motion, errors = with_passengers(recording, result.motion, errors)
     motion = _with_marker_rms(motion, recording.names, errors)
+    standing = standing_of(motion)
     return Solved(
         recording,
         motion,
         errors,
         set_name,
-        (*recording.source.problems, *plan.warnings, *_sudden(motion), *strange),
+        (
+            *recording.source.problems,
+            *plan.warnings,
+            *_sudden(motion),
+            *strange,
+            *_sunken(standing),
+        ),
         dict(watch.seconds),
-        contacts_of(motion),
+        standing.contacts(),
         plan.findings,
         motion.skeleton.marker_names - result.motion.skeleton.marker_names,
+    )
+
+
+def _sunken(standing: Standing) -> tuple[str, ...]:
+    """A word about soles that are not on the ground where they stand."""
+    off = {body: high for body, high in soles_off(standing).items() if abs(high) > SUNKEN}
+    if not off:
+        return ()
+    told = [f"{b} {1e3 * abs(h):.0f} mm {'above' if h > 0 else 'below'}" for b, h in off.items()]
+    return (
+        f"soles stand off the ground: {', '.join(told)}; feet that never stand flat, markers that "
+        "moved since the calibration, or a floor that is none?",
     )
 
 

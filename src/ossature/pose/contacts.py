@@ -48,6 +48,10 @@ BURST = 3.0
 TIP_AHEAD, TIP_BELOW = 0.22, 0.08
 """Of a leg's length, how far the tip of the toes is ahead of the ankle and below it: ankles are at
 0.039 and feet 0.152 of a body's height, of which thigh and shin are 0.49 (Drillis and Contini)."""
+HEEL, TIP = 0, 3
+"""Points of a sole."""
+AS_SAID = 0.06
+"""Metres from z = 0 within which the ground is taken to be there, see ``calibrate.soles``."""
 LEVEL = 0.01
 """Slope that floors have, standard deviation."""
 
@@ -159,11 +163,33 @@ def feet_without_length(figure: Figure) -> list[str]:
 
 def contacts_of(motion: Motion) -> tuple[Contact, ...]:
     """Feet on the ground; none where the skeleton's parts have no human names."""
+    return standing_of(motion).contacts()
+
+
+def standing_of(motion: Motion) -> Standing:
+    """Feet and ground; nothing stands where the skeleton's parts have no human names."""
     try:
-        figure = figure_at_rest(motion.skeleton)
+        soles = find_soles(figure_at_rest(motion.skeleton))
     except (NotEnoughData, BadValue):
-        return ()
-    return find_standing(motion, find_soles(figure)).contacts()
+        soles = ()
+    return find_standing(motion, soles)
+
+
+def soles_off(standing: Standing) -> dict[str, float]:
+    """Foot → metres that its heel or its tip, whichever is worse, usually stands above the ground,
+    or above z = 0 where that is as good as the ground; below is negative."""
+    base = standing.ground
+    if not base.solid:
+        return {}
+    if abs(base.offset) < AS_SAID:
+        base = replace(base, offset=0.0)
+    heights: dict[str, dict[int, list[float]]] = {}
+    for plant in standing.plants:
+        if plant.point in (HEEL, TIP):
+            above = plant.place[2] - float(base.height(np.array(plant.place)))
+            heights.setdefault(plant.body, {}).setdefault(plant.point, []).append(above)
+    usual = {body: [float(np.median(p)) for p in each.values()] for body, each in heights.items()}
+    return {body: max(each, key=abs) for body, each in usual.items()}
 
 
 def find_standing(motion: Motion, soles: Sequence[Sole], like: Standing | None = None) -> Standing:
