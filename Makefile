@@ -2,7 +2,7 @@
 PYTHON ?= python3
 UV := .uv/bin/uv
 
-.PHONY: setup demo test slow check kernels bench clean
+.PHONY: setup demo test slow lowest check kernels bench clean
 
 setup: .venv/.ready
 
@@ -40,8 +40,16 @@ tests/node/node_modules: tests/node/package.json tests/node/package-lock.json
 slow: setup tests/node/node_modules
 	.venv/bin/pytest -m slow
 
+# The oldest versions that pyproject.toml allows, once per release. The studio's test client of
+# that time knows only the older httpx; warnings of old packages are their own.
+lowest: $(UV)
+	$(UV) venv --quiet --clear --python $(PYTHON) .lowest
+	$(UV) pip install --quiet --python .lowest/bin/python --resolution lowest-direct -e '.[all]'
+	$(UV) pip install --quiet --python .lowest/bin/python --group dev 'httpx<0.28'
+	OPENBLAS_NUM_THREADS=1 NUMBA_CACHE_DIR=$(CURDIR)/.lowest/kernels .lowest/bin/pytest -W default
+
 bench: setup
 	.venv/bin/python benchmarks/run.py
 
 clean:
-	rm -rf .venv .uv demo tests/node/node_modules
+	rm -rf .venv .lowest .uv demo tests/node/node_modules
