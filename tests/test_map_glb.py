@@ -141,3 +141,29 @@ def test_khronos_characters_walk_forwards(name):
     assert isinstance(skin, Skinned)
     # the man's own walk stretches some of his edges as well
     assert stretch(skin, mapped.motion)[1] < max(2.0, stretch(skin, read(path).motion())[1])
+
+
+def pitch(motion, part: str) -> np.ndarray:
+    """(n_frames,) degrees that a part looks up, against its rest pose."""
+    figure, turned = figure_at_rest(motion.skeleton), motion.world()[0]
+    body = motion.skeleton.index(figure.parts[part])
+    forward = quat.rotate(quat.inverse(figure.rotations[body]), figure.axes()[:, 0])
+    return np.degrees(np.arcsin(quat.rotate(turned[:, body], forward)[:, 2]))
+
+
+@pytest.mark.parametrize("onto", ["T", "02.asf"])
+def test_markers_do_not_hunch_a_neck(tmp_path, onto):
+    """Its neck is not as long as the performer's: the head looks where the performer's does, and
+    the neck stays between chest and head."""
+    if onto == "T":
+        take = synth.perform(synth.human(), synth.walk(1.2), noise=0.001, seed=4)
+        source, performer = oss.Take(recordings=(take.recording,)), take.truth.motion
+        path = mixamo_like(tmp_path / "hero.glb")
+    else:
+        source, path = oss.read(real("cmu-02/02_01.c3d")), real("cmu-02/02.asf")
+        performer = oss.solve(source)[0].motion
+    motion = map_to(source, path).motion
+    off = pitch(motion, "head") - pitch(performer, "head")
+    assert np.abs(np.median(off)) < 7.0  # where the calibrated performer's head is level
+    chest, neck, head = (np.median(pitch(motion, part)) for part in ("chest", "neck", "head"))
+    assert min(chest, head) - 7.0 < neck < max(chest, head) + 7.0

@@ -28,6 +28,7 @@ from ossature.pose.attach import (
     check_size,
     figure_at_rest,
     find_bends,
+    neck_and_head,
     own_attachments,
     refine,
     size_ratio,
@@ -260,7 +261,8 @@ def _attach(performer: Solved, character: Skeleton, options: MapOptions) -> _Job
     bends = find_bends(other, start[0])
     if options.fit_markers:
         observed, posture = _targets(recording, points), options.posture
-        points = refine(character, points, observed, start, bends=bends, posture=posture)
+        led = neck_and_head(other)
+        points = refine(character, points, observed, start, bends=bends, posture=posture, led=led)
         points = _corrected(points, character, options.corrections)
     targets = _targets(recording, points)
     kept = pin_keeps(keeps, one, other, performer.motion)

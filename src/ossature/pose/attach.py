@@ -351,6 +351,15 @@ def _carriers(character: Figure, part: str, along: float) -> list[int]:
     return [carrier]
 
 
+def neck_and_head(character: Figure) -> list[int]:
+    """The bodies above the chest that a head is carried by, and the head."""
+    parts, skeleton = character.parts, character.skeleton
+    if "head" not in parts or "chest" not in parts:
+        return []
+    names = [*chain_between(skeleton, parts["chest"], parts["head"])[1:], parts["head"]]
+    return [skeleton.index(name) for name in names]
+
+
 def find_bends(character: Figure, start: Array) -> Bends:
     """The character's knees and elbows; ``start`` (n_frames, n_bodies, 4) has the performer's poses
     on it, local rotations."""
@@ -379,9 +388,13 @@ def refine(
     *,
     bends: Bends,
     posture: float,
+    led: Sequence[int] = (),
     rounds: int = 4,
 ) -> Attachments:
     """Marker places that suit the recording, near the guess; the skeleton stays as it is.
+
+    A neck that is longer or shorter than the performer's would bend for the markers on the head:
+    those sit wherever they are while neck and head are turned as the performer's.
 
     Parameters
     ----------
@@ -393,6 +406,8 @@ def refine(
         How much knees and elbows bend in the poses that places are found from.
     posture
         See ``posture_weights``.
+    led
+        Bodies of neck and head.
     """
     stride = max(1, len(observed) // SAMPLE)
     observed, start = observed[::stride], (start[0][::stride], start[1][::stride])
@@ -400,7 +415,7 @@ def refine(
     options = PoseOptions(loss="huber", loss_scale=0.05, tolerance=1e-4)
     neutral = np.stack([body.joint.rest for body in skeleton.bodies])
     stiffness = posture_weights(guess.rig(skeleton), posture)
-    places = guess.places
+    places, on_led = guess.places, np.isin(guess.bodies, led)
     for _ in range(rounds):
         rig = replace(guess, places=places).rig(skeleton)
         rest, rest_weights = bent_posture(bends, start[0], neutral, stiffness)
@@ -408,19 +423,23 @@ def refine(
             rig,
             observed,
             start=start,
-            weights=guess.weights,
+            weights=np.where(on_led, 0.0, guess.weights),
             rest=rest,
             rest_weights=rest_weights,
             bounds=firm_bounds(skeleton),
             options=options,
         )
-        start = poses.rotations, poses.root
-        places = _mean_places(rig, observed, start, guess.places)
+        turned = np.array(poses.rotations)
+        turned[:, led] = start[0][:, led]
+        start = turned, poses.root
+        places = _mean_places(rig, observed, start, guess.places, on_led)
     return replace(guess, places=places)
 
 
-def _mean_places(rig: Rig, observed: Array, poses: tuple[Array, Array], guess: Array) -> Array:
-    """Median place of each point on its body, drawn towards the guess."""
+def _mean_places(
+    rig: Rig, observed: Array, poses: tuple[Array, Array], guess: Array, anywhere: np.ndarray
+) -> Array:
+    """Median place of each point on its body, drawn towards the guess unless it may be anywhere."""
     offsets = np.broadcast_to(rig.offsets, (*poses[0].shape[:2], 3)).copy()
     offsets[:, 0] = poses[1]
     turned, joints = chain.forward_kinematics(poses[0], offsets, rig.tree.parents.tolist())
@@ -430,6 +449,6 @@ def _mean_places(rig: Rig, observed: Array, poses: tuple[Array, Array], guess: A
     for point in range(len(places)):
         seen = local[np.isfinite(local[:, point, 0]), point]
         if len(seen):
-            trust = PLACE_SIGMA**2 / (PLACE_SIGMA**2 + FIT_SIGMA**2)
+            trust = PLACE_SIGMA**2 / (PLACE_SIGMA**2 + FIT_SIGMA**2) if not anywhere[point] else 1.0
             places[point] += trust * (np.median(seen, axis=0) - places[point])
     return places
