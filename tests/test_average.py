@@ -111,7 +111,7 @@ def test_nothing_flips(kicked):
 def test_its_plants_are_kept(kicked):
     _, mapped = kicked
     assert mapped.contacts
-    (said,) = [note for note in mapped.warnings if note.startswith("planted soles slide")]
+    (said,) = [note for note in mapped.warnings if note.startswith("pinned soles stray")]
     # the bounds; 20 people: 0.00 to 0.04 and 0.06 to 0.19 mm
     assert float(said.split()[3]) < 1.0
     assert float(said.split()[8]) < 1.0

@@ -1,5 +1,6 @@
 """A motion onto another character: limbs keep their directions, feet stay where they stand."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -255,3 +256,41 @@ def test_feet_that_end_at_their_ankles(tmp_path, walked):
         assert len({contact.body for contact in mapped.contacts}) == 2
         assert any("left_foot, right_foot end" in note for note in mapped.warnings)
     assert map_to(tmp_path / "short.bvh", "figure").contacts
+
+
+@pytest.mark.parametrize("times", [0.85, 1.15, 1.4])
+def test_feet_only_says_how_far_soles_slide(walked, times):
+    """A path scaled against the legs slides by as much as the figure goes on while a foot stands;
+    that is no belt, and what cannot be held is said."""
+    slid = fix_feet(take_of(replace(walked, root=walked.root * [times, times, 1.0])))
+    told = next(note for note in slid.warnings if note.startswith("soles slid"))
+    going = np.linalg.norm(walked.root[-1] - walked.root[0]) / walked.n_frames
+    whole = [c.frames for c in fix_feet(take_of(walked)).contacts if c.frames[0] > 0]
+    longest = max(last - first for first, last in whole if last < walked.n_frames - 1)
+    expected = 1e3 * abs(times - 1.0) * going * longest
+    # a point stands for a part of its foot's contact, and is low for some frames about it
+    assert 0.4 * expected < float(told.split()[4]) < 1.3 * expected
+    assert any("still slide" in note for note in slid.warnings)
+
+
+def test_feet_only_mends_what_it_says(walked):
+    """Feet that wander by some millimetres are held."""
+    wander = 0.005 * np.sin(np.arange(walked.n_frames) / 12.0)[:, None] * [1.0, 0.0, 0.0]
+    mended = fix_feet(take_of(replace(walked, root=walked.root + wander)))
+    _, before, _, after = map(int, re.findall(r"(\d+) mm", mended.warnings[0]))
+    assert before > 7 and after < 2
+    assert not any("still slide" in note for note in mended.warnings)
+
+
+def test_feet_only_keeps_unit_and_axes(tmp_path, walked):
+    oss.write(walked, tmp_path / "walk.bvh", unit="cm", up="y")
+    asked = ["map", str(tmp_path / "walk.bvh"), "--feet-only", "-o", str(tmp_path / "out")]
+    run = CliRunner().invoke(ossature, asked)
+    assert run.exit_code == 0, run.output
+    source = oss.read(tmp_path / "out" / "motion.bvh").motion().source
+    assert (source.unit, source.up) == ("cm", "y")
+    first = [(tmp_path / name).read_text().split("OFFSET")[2].split()[:3]
+             for name in ("walk.bvh", "out/motion.bvh")]  # fmt: skip
+    assert np.array(first[1], dtype=float) == pytest.approx(
+        np.array(first[0], dtype=float), abs=1e-3
+    )

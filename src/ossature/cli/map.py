@@ -94,6 +94,7 @@ def map(
     progress = partial(click.echo, err=True)
     if onto is None:
         mapped = fix_feet(file, options=asked, progress=progress)
+        unit, up = _as_given(mapped.motion.source, unit, up)
     else:
         mapped = pipeline.map_to(
             source, onto, subject=subject, options=asked, solving=solving, progress=progress
@@ -116,6 +117,12 @@ def _told(mapped, file: Path, skeleton: Path | None) -> str:
     off = f"{mapped.points} {1e3 * mapped.rms:.2f} mm rms off"
     notes = [f"note: {note}" for note in mapped.warnings]
     return "\n".join([f"{name}{whom}: {frames}, {off}", *notes])
+
+
+def _as_given(source, unit: str | None, up: str | None) -> tuple[str | None, str | None]:
+    """Unit and axis of a mended file: as the file has them, unless asked otherwise."""
+    kept = source.format == "BVH"
+    return unit or (source.unit if kept else None), up or (source.up if kept else None)
 
 
 def _onto(skeleton: Path | None, height: float | None):

@@ -20,6 +20,7 @@ from ossature.pipeline.mapping_notes import (
     left_out,
     off_by_itself,
     settled_notes,
+    slid_notes,
 )
 from ossature.pipeline.take import Progress, Solved, SolveOptions, Stopwatch, solve, told_oddities
 from ossature.pose.attach import (
@@ -168,7 +169,8 @@ def fix_feet(
     options, watch = options or MapOptions(), Stopwatch(progress)
     with watch.stage("read", "reading"):
         motion = (source if isinstance(source, Take) else read(source)).motion()
-    return _mapped(_led_by(motion, motion.skeleton.subject), options, watch)
+    mended = _mapped(_led_by(motion, motion.skeleton.subject), options, watch)
+    return replace(mended, warnings=(*slid_notes(motion, mended.motion), *mended.warnings))
 
 
 def _character(source: str | Path | Take | Skeleton) -> Skeleton:

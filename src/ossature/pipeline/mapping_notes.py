@@ -7,7 +7,14 @@ import numpy as np
 from ossature.joints.noise import white_noise
 from ossature.pipeline.take import Solved
 from ossature.pose.attach import Figure, figure_at_rest
-from ossature.pose.contacts import FEET, Standing, feet_without_length
+from ossature.pose.contacts import (
+    FEET,
+    Standing,
+    feet_without_length,
+    find_stances,
+    slides_of,
+    standing_of,
+)
 from ossature.pose.pairing import without_partner
 from ossature.pose.pins import slide_and_depth
 from ossature.pose.retarget import proportions
@@ -15,6 +22,8 @@ from ossature.values import Motion, Skeleton
 
 FAR_OFF = 2.0
 """Times their distance on the performer's own bones at which a user is told of the markers'."""
+SLIDES = 10.0
+"""Millimetres a step from which on a sole is seen to slide."""
 ITSELF = 0.015
 """Metres that a marker is off on the performer's own skeleton at most: skin moves."""
 
@@ -67,6 +76,25 @@ def feet_notes(figure: Figure | None) -> tuple[str, ...]:
     return ()
 
 
+def slid_notes(given: Motion, mended: Motion) -> tuple[str, ...]:
+    """How far soles slid before and slide now, and whether that is mended."""
+    standing = standing_of(given)
+    steps = find_stances(given, standing)
+    if not steps:
+        return ("no foot is on the ground long enough to tell whether it slides",)
+    before, after = (1e3 * slides_of(each, steps, standing.ground.belt) for each in (given, mended))
+    said = [
+        f"soles slid up to {before.max():.0f} mm a step, {np.median(before):.0f} mm usually; now "
+        f"up to {after.max():.0f} mm, {np.median(after):.0f} mm usually"
+    ]
+    if left := int((after > SLIDES).sum()):
+        said.append(
+            f"{left} of {len(steps)} steps still slide by more than {SLIDES:.0f} mm: too fast or "
+            "too far to tell where they stand; is the path scaled against the legs?"
+        )
+    return tuple(said)
+
+
 def settled_notes(motion: Motion, standing: Standing, released: int) -> tuple[str, ...]:
     """Springs that let go, feet on the ground and limits that are not kept."""
     said = []
@@ -75,7 +103,7 @@ def settled_notes(motion: Motion, standing: Standing, released: int) -> tuple[st
     if standing.plants:
         slide, depth = slide_and_depth(motion, standing)
         said.append(
-            f"planted soles slide {1e3 * slide:.2f} mm rms, at most {1e3 * max(depth, 0.0):.2f} mm "
+            f"pinned soles stray {1e3 * slide:.2f} mm rms, at most {1e3 * max(depth, 0.0):.2f} mm "
             "below the ground"
         )
     if free := _unbounded(motion.skeleton):

@@ -48,6 +48,9 @@ BURST = 3.0
 TIP_AHEAD, TIP_BELOW = 0.22, 0.08
 """Of a leg's length, how far the tip of the toes is ahead of the ankle and below it: ankles are at
 0.039 and feet 0.152 of a body's height, of which thigh and shin are 0.49 (Drillis and Contini)."""
+ON_GROUND, UNMOVED = 0.012, 0.1
+"""Metres above its lowest about that time, and metres per second up or down, within which a point
+is on the ground though it may slide."""
 HEEL, TIP = 0, 3
 """Points of a sole."""
 AS_SAID = 0.06
@@ -205,7 +208,7 @@ def find_standing(motion: Motion, soles: Sequence[Sole], like: Standing | None =
     flat = Ground(0.0, np.zeros(2), np.zeros(2))
     if not paths or motion.n_frames < 3:
         return Standing(tuple(soles), (), flat)
-    belt = _belt(paths, motion.rate)
+    belt = _belt(paths, motion)
     drift = np.zeros((motion.n_frames, 3))
     drift[:, :2] = np.arange(motion.n_frames)[:, None] / motion.rate * belt
     plants = []
@@ -273,6 +276,45 @@ def sole_paths(motion: Motion, sole: Sole) -> Array:
     return joints[:, sole.body, None] + arms
 
 
+@dataclass(frozen=True, eq=False)
+class Stance:
+    """A point of a sole on the ground, which may slide there."""
+
+    sole: Sole
+    point: int
+    frames: np.ndarray
+    """Which."""
+
+
+def find_stances(motion: Motion, standing: Standing) -> list[list[Stance]]:
+    """Of every step the points that are on the ground for some time, told by heights alone: what
+    slides is not still."""
+    steps = []
+    for sole in standing.soles if motion.n_frames > 2 else ():
+        paths = sole_paths(motion, sole)
+        height = paths[..., 2] - standing.ground.height(paths)
+        rise = np.abs(np.gradient(height, axis=0)) * motion.rate
+        near = max(1, round(NEARBY * motion.rate))
+        lowest = minimum_filter1d(height, near, axis=0, mode="nearest")
+        on = (height < lowest + ON_GROUND) & (rise < UNMOVED)
+        for first, last in runs(np.any(on, axis=1)):
+            when = [first + np.flatnonzero(on[first : last + 1, p]) for p in range(on.shape[1])]
+            long = [p for p, each in enumerate(when) if len(each) >= SHORTEST * motion.rate]
+            steps += [[Stance(sole, p, when[p]) for p in long]] if long else []
+    return steps
+
+
+def slides_of(motion: Motion, steps: Sequence[Sequence[Stance]], belt: Array) -> Array:
+    """(n_steps,) how far the sole slides along the ground in each, metres: its steadiest point."""
+    drift = np.arange(motion.n_frames)[:, None] / motion.rate * belt
+    slides = []
+    for step in steps:
+        ways = [sole_paths(motion, s.sole)[:, s.point, :2] - drift for s in step]
+        spans = [np.ptp(way[s.frames], axis=0) for way, s in zip(ways, step, strict=True)]
+        slides.append(min(float(np.linalg.norm(span)) for span in spans))
+    return np.array(slides)
+
+
 def _speed(path: Array, rate: float) -> Array:
     """(n_frames,) over a twentieth of a second, metres per second."""
     half = max(1, round(0.025 * rate))
@@ -282,14 +324,18 @@ def _speed(path: Array, rate: float) -> Array:
     return np.linalg.norm(padded[2 * half :] - padded[: -2 * half], axis=-1) * rate / span
 
 
-def _belt(paths: Sequence[Array], rate: float) -> Array:
-    """(2,) velocity that low points usually have; zero where they stand."""
+def _belt(paths: Sequence[Array], motion: Motion) -> Array:
+    """(2,) velocity that low points usually have; zero where they stand, and where the figure goes
+    along with them: who walks on a belt stays, whose feet slide gets on."""
+    rate = motion.rate
     velocities = []
     for path in np.concatenate(list(paths), axis=1).swapaxes(0, 1):
         low = path[1:, 2] < np.quantile(path[:, 2], 0.1) + 0.02
         velocities.append((np.diff(path[:, :2], axis=0) * rate)[low])
     usual = np.median(np.concatenate(velocities), axis=0)
-    return usual if np.linalg.norm(usual) > BELT else np.zeros(2)
+    going = (motion.root[-1] - motion.root[0])[:2] * rate / (motion.n_frames - 1)
+    speed = np.linalg.norm(usual)
+    return usual if speed > BELT and going @ usual < 0.5 * speed**2 else np.zeros(2)
 
 
 def _stays(path: Array, rate: float) -> list[tuple[int, int]]:
