@@ -246,11 +246,11 @@ def _tips(
 
 def _with_tips(skeleton: Skeleton, tips: dict[int, Array]) -> Skeleton:
     """Ends for the bones that have no child."""
-    bodies = [
-        body if index in skeleton.parents or index not in tips or body.tip is not None
-        else replace(body, tip=body.joint.in_body + tips[index])
-        for index, body in enumerate(skeleton.bodies)
-    ]  # fmt: skip
+    bodies, carrying = list(skeleton.bodies), set(skeleton.parents)
+    for index, tip in tips.items():
+        body = bodies[index]
+        if index not in carrying and body.tip is None:
+            bodies[index] = replace(body, tip=body.joint.in_body + tip)
     return replace(skeleton, bodies=tuple(bodies))
 
 
