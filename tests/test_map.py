@@ -326,7 +326,7 @@ def test_the_command_line_says_what_is_wrong(tmp_path, walked):
         (["walk.c3d", "snake.json"], "v0, v1.*left_thigh"),
         (["walk.c3d", "big.json"], "check the skeleton's scale"),
         (["walk.c3d", "figure", "--height", "99"], "between 0.3 and 4 metres, got 99"),
-        (["walk.c3d", "prop.json", "--mode", "dynamics"], "MuJoCo refuses the skeleton 'Synth'"),
+        (["walk.c3d", "prop.json", "--mode", "dynamics"], "joint of body 'prop' lies at no place"),
     ]
     for (file, skeleton, *more), words in cases:
         rig = skeleton if skeleton == "figure" else str(tmp_path / skeleton)
@@ -336,6 +336,14 @@ def test_the_command_line_says_what_is_wrong(tmp_path, walked):
         assert re.search(words, str(done.exception)), done.exception
         assert "\n" not in str(done.exception)
         assert not (tmp_path / "o").exists()
+
+
+def test_what_no_simulation_can_move_is_said(walked):
+    """Values made by a program have passed no reader."""
+    pytest.importorskip("mujoco")
+    few = replace(walked.recording, positions=walked.recording.positions[:20])
+    with pytest.raises(BadValue, match="MuJoCo refuses the skeleton 'Synth'"):
+        map_to(take_of(few), with_prop(1e14), options=MapOptions(mode="dynamics"))
 
 
 def test_height_is_for_the_figure_alone(tmp_path):
