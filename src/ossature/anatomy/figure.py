@@ -245,7 +245,7 @@ def _weights(
     shares = np.zeros((len(places), max(on.max() + 1, CARRIERS)))
     carriers_at(places, flesh, kin, on, shares)
     shares /= shares.sum(axis=1, keepdims=True)
-    beside = _neighbours(welded.reshape(-1)[triangles], len(places))
+    beside = _neighbours(welded.reshape(-1)[triangles], places)
     for _ in range(EVENED):
         shares = 0.5 * shares + 0.5 * (beside @ shares)
     bodies = np.argsort(-shares, axis=1)[:, :CARRIERS]
@@ -256,9 +256,14 @@ def _weights(
     return bodies[welded.reshape(-1)], weights[welded.reshape(-1)]
 
 
-def _neighbours(triangles: np.ndarray, count: int) -> csr_array:
-    """(count, count) whose product with values on vertices is the mean over those beside them."""
+def _neighbours(triangles: np.ndarray, places: Array) -> csr_array:
+    """(count, count) whose product with values on vertices is the mean over those beside them; the
+    nearer count more, or short edges would tear where weights change."""
     ends = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
+    length = np.linalg.norm(places[ends[:, 1]] - places[ends[:, 0]], axis=-1)
+    near = np.median(length) / np.maximum(length, 0.05 * np.median(length))
+    count = len(places)
     ends = np.concatenate([ends, ends[:, ::-1], np.repeat(np.arange(count), 2).reshape(-1, 2)])
-    beside = coo_array((np.ones(len(ends)), ends.T), shape=(count, count)).tocsr()
+    shares = np.concatenate([near, near, np.ones(count)])
+    beside = coo_array((shares, ends.T), shape=(count, count)).tocsr()
     return csr_array(diags_array(1.0 / beside.sum(axis=1)) @ beside)
