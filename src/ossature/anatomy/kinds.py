@@ -154,8 +154,8 @@ def _spread(samples: Array) -> tuple[Spread, Array]:
 
 def _along(spread: Spread, q: Array, turns: Array | None = None) -> Array:
     """Turns (n, n_joints, 3) from the means to rotations, along the directions."""
-    turns = turns_about(spread.mean, q) if turns is None else turns
-    along = turns.transpose(1, 0, 2) @ spread.directions.transpose(0, 2, 1)
+    found = turns_about(spread.mean, q) if turns is None else turns
+    along = found.transpose(1, 0, 2) @ spread.directions.transpose(0, 2, 1)
     return along.transpose(1, 0, 2)
 
 
