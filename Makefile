@@ -6,9 +6,9 @@ UV := .uv/bin/uv
 
 setup: .venv/.ready
 
-CLIENT := src/ossature/studio/client
+CLIENT := client
 .venv/.ready: pyproject.toml uv.lock hatch_build.py $(wildcard $(CLIENT)/src/* $(CLIENT)/src/*/* $(CLIENT)/*.json $(CLIENT)/*.ts) $(UV)
-	$(UV) sync --frozen --all-extras --reinstall-package ossature --compile-bytecode --quiet --python $(PYTHON)
+	$(UV) sync --frozen --all-extras --reinstall-package osteon --compile-bytecode --quiet --python $(PYTHON)
 	@touch $@
 
 $(UV):
@@ -16,7 +16,7 @@ $(UV):
 	.uv/bin/python -m pip install --quiet uv
 
 demo: setup
-	.venv/bin/ossature demo -o demo
+	.venv/bin/osteon demo -o demo
 
 check: setup
 	.venv/bin/ruff check .

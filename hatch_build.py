@@ -7,9 +7,9 @@ from pathlib import Path
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-CLIENT = Path("src/ossature/studio/client")
+CLIENT = Path("client")
 BUILT = tuple(
-    Path(f"src/ossature/{page}/bundle/{name}")
+    Path(f"src/osteon/{page}/bundle/{name}")
     for page in ("report", "studio")
     for name in (f"{page}.js", "THIRD_PARTY.txt")
 )

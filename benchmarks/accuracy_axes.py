@@ -1,4 +1,4 @@
-"""Limb frames, movement axes, parameters and the watch, measured: its heading of docs/accuracy.md.
+"""Limb frames, movement axes, parameters and the watch: a part of docs/numbers/accuracy.md.
 
 python benchmarks/accuracy_axes.py [folder of recordings]
 """
@@ -10,19 +10,23 @@ from pathlib import Path
 import numpy as np
 from accuracy_page import put_section, table
 
-from ossature import synth
-from ossature.anatomy.axes import axes, main_directions, movement_of
-from ossature.anatomy.frames import normalise
-from ossature.anatomy.parameters import limb_points, parameterise
-from ossature.anatomy.watch import learn
-from ossature.formats import read
-from ossature.joints.find import joints
-from ossature.joints.playback import play_back
-from ossature.maths import quat
-from ossature.pose.solve import solve
-from ossature.values import Motion, Skeleton
+from osteon import synth
+from osteon.anatomy import (
+    axes,
+    learn,
+    limb_points,
+    main_directions,
+    movement_of,
+    normalise,
+    parameterise,
+)
+from osteon.articulation import joints, play_back
+from osteon.formats import read
+from osteon.maths import quat
+from osteon.posing import solve
+from osteon.values import Motion, Skeleton
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from sweeps import line_angle, swept, worst_angle
 
 HEADING = "Common frames and movement axes"
@@ -61,7 +65,7 @@ TROUBLES = {
 PERSON = synth.human(variation=0.04, seed=3)
 HUMAN = synth.human()
 SKINS = (0.0, 0.001, 0.002, 0.003, 0.005, 0.010)
-"""Most that skin slides, metres; ``ossature demo`` has the last."""
+"""Most that skin slides, metres; ``osteon demo`` has the last."""
 N_TAKES = 8
 """Skin is drawn anew for each: medians of few takes differ by a degree."""
 ALONE = 0.2
@@ -111,7 +115,7 @@ def frames(folder: Path) -> str:
         halves = [cut(motion, slice(0, half)), cut(motion, slice(half, None))]
         apart = per_axis(*(limb_frames(part) for part in halves))
         rows.append((f"two halves of {file}", *stats(apart)))
-    rows.append(("paper 002, real recordings", "6.82", "3.62", "–"))
+    rows.append(("[002], real recordings", "6.82", "3.62", "–"))
     return (
         "**Frames.** Two takes of one person (17 bodies, `exercise(40)`), sensors worn anywhere "
         "and turned anyhow, joints found from the sensors; degrees between the limb frames' axes, "
@@ -319,7 +323,7 @@ def parameters(folder: Path) -> str:
                 f"{100 * np.mean([limb.unreached for limb in told.limbs]):.2f} %",
             )
         )
-    rows.append(("paper 002", "–", "1.3", "–", "18.7", "–"))
+    rows.append(("[002]", "–", "1.3", "–", "18.7", "–"))
     head = ["take", "numbers", "limb, mm", "joints, mm", "frame, °", "out of reach"]
     return (
         "**Parameters.** How far the angles about the found axes lead from where the limb was: its "

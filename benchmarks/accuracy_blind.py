@@ -2,8 +2,8 @@
 
     python benchmarks/accuracy_blind.py
 
-Needs the real recordings (OSSATURE_DATA, or shared/data beside the project). Writes its section of
-docs/accuracy.md: the bodies and the tree found, the residual, and what was called doubtful.
+Needs the real recordings (OSTEON_DATA, or shared/data beside the project). Writes its section of
+docs/numbers/accuracy.md: the bodies and the tree found, the residual, and what was called doubtful.
 """
 
 import os
@@ -11,13 +11,11 @@ from pathlib import Path
 
 from accuracy_page import put_section
 
-from ossature import pipeline
-from ossature.errors import NotEnoughData
-from ossature.formats import read
+from osteon import pipeline
+from osteon.errors import NotEnoughData
+from osteon.formats import read
 
-DATA = Path(
-    os.environ.get("OSSATURE_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
-)
+DATA = Path(os.environ.get("OSTEON_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 TAKES = {
     "CMU 02_01, a walk": "cmu-02/02_01.c3d",
     "CMU 01_01, jumps": "cmu-01/01_01.c3d",
@@ -57,7 +55,7 @@ def tree(skeleton, name: str, depth: int) -> list[str]:
 
 def report() -> str:
     lines = [
-        "`python benchmarks/accuracy_blind.py`: `ossature solve --template none`, which does not",
+        "`python benchmarks/accuracy_blind.py`: `osteon solve --template none`, which does not",
         "look at labels. They are printed here so that a reader can judge.",
         "",
     ]

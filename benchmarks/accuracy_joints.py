@@ -5,7 +5,7 @@
     python benchmarks/accuracy_joints.py functional FOLDER
                                                      right_hip.c3d and right_knee.c3d of biobuddy
 
-Each section replaces its own in docs/accuracy.md.
+Each section replaces its own in docs/numbers/accuracy.md.
 """
 
 import sys
@@ -16,19 +16,22 @@ import accuracy_page as page
 import numpy as np
 import skin_models
 
-import ossature as oss
-from ossature import synth
-from ossature.bodies.segment import segment
-from ossature.bodies.track import track
-from ossature.joints.centre import fit_pairs
-from ossature.joints.find import joints, solve
-from ossature.joints.hierarchy import in_doubt
-from ossature.joints.noise import PoseNoise
-from ossature.joints.source import cluster_noise
-from ossature.joints.statistics import JointStatistics
-from ossature.joints.table import limb_table
-from ossature.maths import quat
-from ossature.values import Attachment, Bodies, Joints, Skeleton, Slip
+import osteon as ost
+from osteon import synth
+from osteon.articulation import (
+    JointStatistics,
+    PoseNoise,
+    cluster_noise,
+    fit_pairs,
+    in_doubt,
+    joints,
+    limb_table,
+    segment,
+    solve,
+    track,
+)
+from osteon.maths import quat
+from osteon.values import Attachment, Bodies, Joints, Skeleton, Slip
 
 Row = list[object]
 
@@ -199,7 +202,7 @@ def walk(seeds: int = 100) -> str:
     head = ["hips off axis, pelvis pack", "others", "whole tree", "both hips"]
     head += ["certain", "in doubt", "edges"]
     return f"""\
-The walk that failed in paper 000, {seeds} seeds each. *Certain* counts the takes in which every
+The walk that failed in [000], {seeds} seeds each. *Certain* counts the takes in which every
 edge that is not called ambiguous is right; *in doubt* the takes with at least one such edge, and
 their mean number out of 16.
 
@@ -345,7 +348,7 @@ def functional(folder: str) -> str:
     """Real hip and knee, groups of markers found: first half of the take against the second."""
     rows = []
     for trial, ends in (("right_hip", ("LASIS", "RTHI1")), ("right_knee", ("RTHI1", "RLEG1"))):
-        recording = oss.read(Path(folder) / f"{trial}.c3d").recording().markers()
+        recording = ost.read(Path(folder) / f"{trial}.c3d").recording().markers()
         tracked = track(recording, segment(recording))
         noise = cluster_noise(tracked)
         pair = {
@@ -377,7 +380,7 @@ Joint of the first half of the take against that of the second:
 {page.table(head, rows)}
 
 ART-Human (c3d-org sample_37): hierarchy of all 21 bodies right for both persons, largest joint
-residual 0.62 mm (`tests/test_joints.py`)."""
+residual 0.62 mm (`tests/articulation/test_joints.py`)."""
 
 
 SECTIONS = {

@@ -1,4 +1,4 @@
-"""Joint types, limits and reach, measured: writes its heading of docs/accuracy.md.
+"""Joint types, limits and reach, measured: writes its heading of docs/numbers/accuracy.md.
 
 python benchmarks/accuracy_limits.py [folder of recordings]
 """
@@ -11,21 +11,27 @@ from typing import NamedTuple
 import numpy as np
 from accuracy_page import put_section
 
-from ossature import synth
-from ossature.anatomy.bind import mid_range
-from ossature.anatomy.calm import calm
-from ossature.anatomy.cones import find_cones, inside_polygon
-from ossature.anatomy.kinds import Freedom, find_kinds
-from ossature.anatomy.limits import LimitOptions, limits
-from ossature.anatomy.ranges import RangeOptions, find_arc
-from ossature.anatomy.within import excess
-from ossature.formats import read
-from ossature.maths import quat, rotations, swing_twist, zyz
-from ossature.pipeline import solve
-from ossature.pose.reach import reach
-from ossature.values import Joint, Motion, Skeleton, Take
+from osteon import synth
+from osteon.formats import read
+from osteon.joint_limits import (
+    Degrees,
+    LimitOptions,
+    RangeOptions,
+    calm,
+    excess,
+    find_arc,
+    find_cones,
+    find_kinds,
+    inside_polygon,
+    limits,
+    mid_range,
+)
+from osteon.maths import quat, rotations, swing_twist, zyz
+from osteon.pipeline import solve
+from osteon.posing import reach
+from osteon.values import Joint, Motion, Skeleton, Take
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from limit_joints import some_joint, two_sines
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -196,7 +202,7 @@ def limit_bound(rng: np.random.Generator, n: int, noise: float) -> float:
     return float(0.5 * noise * np.sqrt(ends @ told @ ends) * rng.normal())
 
 
-def half_off(q: np.ndarray, found: Freedom, j: int, angle: np.ndarray, *, raw: bool) -> float:
+def half_off(q: np.ndarray, found: Degrees, j: int, angle: np.ndarray, *, raw: bool) -> float:
     """Half of what a hinge's range is too wide, degrees."""
     track = q[:, j : j + 1] if raw else calm(q[:, j : j + 1], found.noise[j : j + 1])
     turn = quat.multiply(track[:, 0], quat.inverse(found.rest[j]))
@@ -286,7 +292,7 @@ def solved_kinds(data: Path) -> list[str]:
             rows.append(f"| {name} | {part} | {bone} | {cells} |")
             first[part].append(first_share(joint))
     return [
-        "Recordings solved by us, then judged by `ossature limits`; spread is the standard",
+        "Recordings solved by us, then judged by `osteon limits`; spread is the standard",
         "deviation along each principal direction, *first* its share of the variance, *second*",
         "the second direction's spread as a share of the first's, both in units of what markers",
         "can tell in that direction. Below 0.14 it is taken for the skin's cross-talk:",
@@ -373,7 +379,7 @@ def figure_8(data: Path) -> list[str]:
             for start in ("bind pose", "mid-range"):
                 rows.append(one_figure(name, learned, thin(cut(motion, *test)), start))
     return [
-        "Paper 001, Fig. 8, in numbers: hands, feet and head of one half of a motion are targets,",
+        "[001] Fig. 8, in numbers: hands, feet and head of one half of a motion are targets,",
         "limits come from the other half, the root is given. Every frame starts from the bind pose",
         "(with limits: the pose nearest to it that they allow) or from the middle of the learned",
         "ranges. Mean angle of all joints to the recorded pose:",

@@ -1,4 +1,4 @@
-"""How well mapping does; prints what docs/accuracy.md says. Sections: see the end.
+"""How well mapping does; prints what docs/numbers/accuracy.md says. Sections: see the end.
 
 Sections about recordings want the folder that holds them as DATA=… in the environment.
 """
@@ -11,20 +11,20 @@ from pathlib import Path
 
 import numpy as np
 
-import ossature as oss
-from ossature import synth
-from ossature.maths import quat
-from ossature.pipeline.mapping import MapOptions, map_to
-from ossature.pose.attach import figure_at_rest
-from ossature.pose.contacts import find_soles, find_standing, sole_paths
-from ossature.pose.pins import slide_and_depth
-from ossature.synth.performers import scaled
+import osteon as ost
+from osteon import synth
+from osteon.human import figure_at_rest
+from osteon.maths import quat
+from osteon.pipeline import MapOptions, map_to
+from osteon.posing import find_soles, find_standing, sole_paths
+from osteon.retargeting import slide_and_depth
+from osteon.synth import scaled
 
 SCRIPTS = {"walk": synth.walk, "kicks": synth.kicks}
 
 
 def on_own(take, **options):
-    recording = oss.Take(recordings=(take.recording,))
+    recording = ost.Take(recordings=(take.recording,))
     return map_to(recording, take.truth.skeleton, options=MapOptions(**options))
 
 
@@ -74,7 +74,7 @@ def feet() -> None:
 
 def cmu() -> None:
     data = Path(os.environ["DATA"]) / "cmu-02"
-    published = oss.read(data / "02_01.amc").motion()
+    published = ost.read(data / "02_01.amc").motion()
     names = ["ltibia", "rtibia", "lfoot", "rfoot", "lradius", "rradius"]
     for contacts in (False, True):
         solved = map_to(data / "02_01.c3d", data / "02.asf", options=MapOptions(contacts=contacts))
@@ -92,7 +92,7 @@ def cmu() -> None:
 def gait() -> None:
     """Contacts on a treadmill against the file's own events, those of its inner strides."""
     (file,) = sorted((Path(os.environ["DATA"]) / "gaitalytics").glob("*.c3d"))[:1]
-    solved = oss.solve(file)[0]
+    solved = ost.solve(file)[0]
     rate, n_frames = solved.motion.rate, solved.motion.n_frames
     hits, misses, starts, ends = 0, 0, [], []
     for side in ("Left", "Right"):
@@ -127,13 +127,13 @@ def figure() -> None:
         for seed in range(3, 8):
             performer = synth.human(1.5 + 0.05 * seed, variation=0.05, seed=seed)
             take = synth.perform(performer, script(seconds), noise=0.001, seed=seed + 1)
-            on_figure(f"{name} {seed}", oss.Take(recordings=(take.recording,)))
+            on_figure(f"{name} {seed}", ost.Take(recordings=(take.recording,)))
     for name in ("cmu-02/02_01.c3d", "cmu-01/01_01.c3d"):
-        on_figure(name, oss.read(Path(os.environ["DATA"]) / name))
+        on_figure(name, ost.read(Path(os.environ["DATA"]) / name))
 
 
-def on_figure(name: str, take: oss.Take) -> None:
-    mapped, performer = map_to(take, "figure"), oss.solve(take)[0].motion
+def on_figure(name: str, take: ost.Take) -> None:
+    mapped, performer = map_to(take, "figure"), ost.solve(take)[0].motion
     balls = [body.name for body in mapped.skeleton.bodies if body.joint.kind == "ball"]
     shared = [part for part in balls if part in performer.skeleton.names]
     turns = [largest_turn(motion, shared) for motion in (mapped.motion, performer)]
@@ -151,14 +151,14 @@ def on_figure(name: str, take: oss.Take) -> None:
     )
 
 
-def largest_turn(motion: oss.Motion, names: list[str]) -> float:
+def largest_turn(motion: ost.Motion, names: list[str]) -> float:
     """Degrees that any of these joints turns from one frame to the next."""
     columns = [motion.skeleton.index(name) for name in names]
     rotations = motion.rotations[:, columns]
     return float(np.degrees(quat.angle(quat.between(rotations[:-1], rotations[1:]))).max())
 
 
-def bends(motion: oss.Motion) -> np.ndarray:
+def bends(motion: ost.Motion) -> np.ndarray:
     """(n_frames, 4) degrees by which knees and elbows are not straight."""
     parts, joints, found = figure_at_rest(motion.skeleton).parts, motion.world()[1], []
     for limb in (("thigh", "shin", "foot"), ("upper_arm", "forearm", "hand")):
@@ -173,7 +173,7 @@ def motion() -> None:
     """Finished motions onto other characters."""
     print("| from → onto | knees and elbows off, ° rms (worst) | slide, mm a frame, 95 % | own |")
     walk, data = synth.act(synth.human(), synth.walk(3.0), seed=4).motion, Path(os.environ["DATA"])
-    recorded = oss.read(data / "cmu-02" / "02_01.amc").motion()
+    recorded = ost.read(data / "cmu-02" / "02_01.amc").motion()
     on_character("walk → its own skeleton", walk, synth.human())
     for size in (1.3, 0.7):
         on_character(f"→ {size} times", walk, grown(size, size))
@@ -184,15 +184,15 @@ def motion() -> None:
         on_character(f"→ {file}", recorded, data / file)
 
 
-def grown(thigh: float, shin: float, rest: float | None = None) -> oss.Skeleton:
+def grown(thigh: float, shin: float, rest: float | None = None) -> ost.Skeleton:
     """The synthetic performer with other bones; the rest as the thighs where not given."""
     sizes, figure = {"thigh": thigh, "shin": shin}, synth.human()
     usual = thigh if rest is None else rest
     return scaled(figure, {n: sizes.get(n.rpartition("_")[2], usual) for n in figure.names})
 
 
-def on_character(name: str, source: oss.Motion, character: oss.Skeleton | Path | str) -> None:
-    mapped = map_to(oss.Take(motions=(source,)), character).motion
+def on_character(name: str, source: ost.Motion, character: ost.Skeleton | Path | str) -> None:
+    mapped = map_to(ost.Take(motions=(source,)), character).motion
     off = np.abs(bends(mapped) - bends(source))
     slides = [np.quantile(steps(source, each), 0.95) for each in (mapped, source)]
     print(
@@ -201,7 +201,7 @@ def on_character(name: str, source: oss.Motion, character: oss.Skeleton | Path |
     )
 
 
-def steps(source: oss.Motion, mapped: oss.Motion) -> np.ndarray:
+def steps(source: ost.Motion, mapped: ost.Motion) -> np.ndarray:
     """Millimetres a frame that points of the soles move while the source's stand."""
     own, other = figure_at_rest(source.skeleton), figure_at_rest(mapped.skeleton)
     soles = {mapped.skeleton.names[sole.body]: sole for sole in find_soles(other)}

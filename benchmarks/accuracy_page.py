@@ -1,10 +1,10 @@
-"""Sections of docs/accuracy.md: every script replaces its own and leaves the others alone."""
+"""Sections of docs/numbers/accuracy.md: every script replaces its own and no other."""
 
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-PAGE = Path(__file__).parents[1] / "docs" / "accuracy.md"
+PAGE = Path(__file__).parents[1] / "docs" / "numbers" / "accuracy.md"
 TITLE = "# How accurate it is\n"
 
 

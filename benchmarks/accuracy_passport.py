@@ -3,8 +3,8 @@
     python benchmarks/accuracy_passport.py
 
 Synthetic people whose seeds chose nothing (the constants were chosen on those from 200 to 211, with
-an eye on opencap and CMU 01_01), and, where OSSATURE_DATA or shared/data beside the project has
-them, all pairs of real takes of one subject. Writes its section of docs/accuracy.md.
+an eye on opencap and CMU 01_01), and, where OSTEON_DATA or shared/data beside the project has
+them, all pairs of real takes of one subject. Writes its section of docs/numbers/accuracy.md.
 """
 
 import os
@@ -19,19 +19,16 @@ from pathlib import Path
 import numpy as np
 from accuracy_page import put_section, table
 
-from ossature import synth
-from ossature.calibrate.replaced import Places, find_replaced
-from ossature.calibrate.same_person import compare
-from ossature.formats import read
-from ossature.pipeline import SolveOptions, calibrate_subject, prepared, set_of
-from ossature.values import Recording, Skeleton
+from osteon import synth
+from osteon.formats import read
+from osteon.identity import MarkerPlaces, compare, find_replaced
+from osteon.pipeline import SolveOptions, calibrate_subject, prepared, set_of
+from osteon.values import Recording, Skeleton
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from archives import moved, person
 
-DATA = Path(
-    os.environ.get("OSSATURE_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
-)
+DATA = Path(os.environ.get("OSTEON_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 PEOPLE = range(1000, 1030)
 SCRIPTS = (
     lambda: synth.chicken_walk(seconds=8),
@@ -86,7 +83,7 @@ def direction(rng: np.random.Generator) -> np.ndarray:
     return way / np.linalg.norm(way)
 
 
-def met(seed: int) -> tuple[list[tuple[str, str, Places]], list[Skeleton]]:
+def met(seed: int) -> tuple[list[tuple[str, str, MarkerPlaces]], list[Skeleton]]:
     """(kind of take, marker that was moved, verdict) of one person; and calibrations by bones."""
     rng, figure = np.random.default_rng(seed), person(seed)
     first, walk = (
@@ -139,8 +136,8 @@ def alike(seed: int) -> Skeleton:
     return synth.human(height, variation=0.04, seed=seed + 5000)
 
 
-def verdicts(told: Sequence[tuple[str, str, Places]]) -> str:
-    kinds: dict[str, list[tuple[str, Places]]] = defaultdict(list)
+def verdicts(told: Sequence[tuple[str, str, MarkerPlaces]]) -> str:
+    kinds: dict[str, list[tuple[str, MarkerPlaces]]] = defaultdict(list)
     for kind, marker, places in told:
         kinds[kind].append((marker, places))
     rows = []
@@ -201,7 +198,7 @@ def real() -> str:
     return table(["subject", "pairs", "named", "doubtful", "calibrated anew", "log odds"], rows)
 
 
-def summed(found: Sequence[tuple[str, str, Places]]) -> list[str]:
+def summed(found: Sequence[tuple[str, str, MarkerPlaces]]) -> list[str]:
     """Markers named and doubted with the number of pairs, and pairs that were calibrated anew."""
     texts = []
     for kind in ("replaced", "doubtful"):

@@ -2,7 +2,7 @@
 
     python benchmarks/accuracy_references.py
 
-Reads the real recordings below ``OSSATURE_DATA``; writes its sections of docs/accuracy.md.
+Reads the real recordings below ``OSTEON_DATA``; writes its sections of docs/numbers/accuracy.md.
 """
 
 import os
@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 from accuracy_page import put_section, table
 
-from ossature import pipeline
-from ossature.formats import read
-from ossature.maths import quat
-from ossature.pipeline.take import Solved, SolveOptions
+from osteon import pipeline
+from osteon.formats import read
+from osteon.maths import quat
+from osteon.pipeline import Solved, SolveOptions
 
-DATA = Path(os.environ.get("OSSATURE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("OSTEON_DATA", Path(__file__).parents[2] / "shared" / "data"))
 PLUG_IN_GAIT = {"thigh": "FEP", "shin": "FEO", "foot": "TIO"}
 """Our bodies by Plug-in Gait's points at their joints: femur's upper end and origin, tibia's."""
 CENTRES = {

@@ -3,7 +3,7 @@
     python benchmarks/accuracy_solve.py
 
 People of different size and proportions walk and exercise every joint in turn. Writes its section
-of docs/accuracy.md.
+of docs/numbers/accuracy.md.
 """
 
 from typing import Any
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from accuracy_page import put_section, table
 
-from ossature import pipeline, synth
-from ossature.values import Skeleton, Take
+from osteon import pipeline, synth
+from osteon.values import Skeleton, Take
 
 SEEDS = range(1, 17)
 TROUBLES = {
@@ -84,7 +84,7 @@ def report() -> str:
     )
     return f"""\
 `python benchmarks/accuracy_solve.py`: {len(SEEDS)} people, 1.55 to 1.90 m, proportions varied by
-4 %, 41 markers, 8 s of walking and 40 s of exercise at 60 Hz, `ossature solve` with its defaults.
+4 %, 41 markers, 8 s of walking and 40 s of exercise at 60 Hz, `osteon solve` with its defaults.
 An error is the median over a take of the distance between a joint as solved and as it was; the
 table gives medians and 95th percentiles over people and joints.
 

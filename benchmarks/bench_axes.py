@@ -1,4 +1,4 @@
-"""Paper 002's own measure: 24 000 frames of 12 limbs, normalised and parameterised.
+"""[002]'s own measure: 24 000 frames of 12 limbs, normalised and parameterised.
 
     python benchmarks/run.py axes
 
@@ -10,12 +10,10 @@ import time
 
 import numpy as np
 
-from ossature.anatomy.axes import axes
-from ossature.anatomy.frames import normalise
-from ossature.maths import quat
-from ossature.synth import act, human
-from ossature.synth.motions import exercise
-from ossature.values import Motion, Skeleton
+from osteon.anatomy import axes, normalise
+from osteon.maths import quat
+from osteon.synth import act, exercise, human
+from osteon.values import Motion, Skeleton
 
 N_FRAMES, RATE = 24_000, 50.0
 LIMBS = ("chest", "head", *(f"{s}_{b}" for s in ("left", "right") for b in (
@@ -30,7 +28,7 @@ def run() -> list[dict]:
     rows = []
     for name, work in (("normalise", lambda m: normalise(m).rig()), ("axes", axes)):
         long, short = seconds(work, whole), seconds(work, half)
-        rows.append(row(f"{name}, 24 000 frames × 12 limbs, against paper 002", long, PAPER[name]))
+        rows.append(row(f"{name}, 24 000 frames × 12 limbs, against [002]", long, PAPER[name]))
         rows.append(row(f"{name}, twice the frames against twice the time", long, 2 * short))
     return rows
 

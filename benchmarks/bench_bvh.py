@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-import ossature as oss
-from ossature.maths import quat
-from ossature.values import Body, Joint, Motion, Skeleton
+import osteon as ost
+from osteon.maths import quat
+from osteon.values import Body, Joint, Motion, Skeleton
 
 N_FRAMES, N_JOINTS, RATE = 10_000, 31, 120.0
 PYTHON = Path(__file__).parents[1] / ".peers" / "bvhio" / "bin" / "python"
@@ -36,9 +36,9 @@ def run() -> list[dict]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "long.bvh"
         motion = performance()
-        written = best_of(2, lambda: oss.write(motion, path))
-        oss.read(path)  # loads the compiled scanner
-        ours = best_of(5, lambda: oss.read(path))
+        written = best_of(2, lambda: ost.write(motion, path))
+        ost.read(path)  # loads the compiled scanner
+        ours = best_of(5, lambda: ost.read(path))
         peer = peer_seconds(path)
     print(f"BVH writing: {N_FRAMES / written:,.0f} frames/s", file=sys.stderr)
     if peer is None:

@@ -5,8 +5,8 @@ import time
 import numpy as np
 from scipy.optimize import minimize
 
-from ossature.calibrate.lengths import fit_lengths
-from ossature.maths import quat
+from osteon.fixed_lengths import fit_lengths
+from osteon.maths import quat
 
 PARENTS = (-1, 0, 1, 2, 3, 4, 3, 6, 7, 8, 3, 10, 11, 12, 0, 14, 15, 0, 17, 18)
 LENGTHS = np.array(

@@ -12,11 +12,10 @@ from pathlib import Path
 import numpy as np
 from bench_pose_peers import ask
 
-from ossature import synth
-from ossature.joints.centre import fit_pairs
-from ossature.joints.statistics import JointStatistics
-from ossature.maths import quat
-from ossature.values import Bodies
+from osteon import synth
+from osteon.articulation import JointStatistics, fit_pairs
+from osteon.maths import quat
+from osteon.values import Bodies
 
 N_FRAMES, RATE = 5_400, 90.0
 

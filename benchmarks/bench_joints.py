@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ossature.joints.centre import fit_pairs
-from ossature.joints.statistics import JointStatistics
-from ossature.maths import quat
+from osteon.articulation import JointStatistics, fit_pairs
+from osteon.maths import quat
 
 N_BODIES, N_FRAMES = 16, 5400
 

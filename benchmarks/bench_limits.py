@@ -11,17 +11,17 @@ from pathlib import Path
 
 import numpy as np
 
-from ossature import synth
-from ossature.anatomy.limits import LimitOptions, limits
-from ossature.formats import write
-from ossature.maths import quat
-from ossature.pose.reach import reach
-from ossature.values import Body, Joint, Marker, Motion, Skeleton
+from osteon import synth
+from osteon.formats import write
+from osteon.joint_limits import LimitOptions, limits
+from osteon.maths import quat
+from osteon.posing import reach
+from osteon.values import Body, Joint, Marker, Motion, Skeleton
 
 HERE = Path(__file__).parent
 
 PAPER_MS = 20.0
-"""Mean of paper 001 for 30 bones × 100 samples, on a laptop of 2006."""
+"""Mean of [001] for 30 bones × 100 samples, on a laptop of 2006."""
 
 
 def run() -> list[dict]:
@@ -32,7 +32,7 @@ def analysis() -> list[dict]:
     """30 bones × 100 samples, and ten times as many samples."""
     short, long = (1e3 * fastest(partial(judge, motion(n)), 200) for n in (100, 1000))
     return [
-        row("types and limits, 30 bones × 100 samples; peer: paper 001", short, PAPER_MS, "ms"),
+        row("types and limits, 30 bones × 100 samples; peer: [001]", short, PAPER_MS, "ms"),
         row(
             "the same with 1 000 samples; peer: ten times ours at 100",
             long,

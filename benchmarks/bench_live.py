@@ -26,12 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from ossature import pipeline, synth
-from ossature.live.replay import Replay
-from ossature.live.run import run_live
-from ossature.live.udp import UdpStream, packet_of
-from ossature.live.vmc import VmcSender
-from ossature.values import Recording, Take
+from osteon import pipeline, synth
+from osteon.live import Replay, UdpStream, VmcSender, packet_of, run_live
+from osteon.values import Recording, Take
 
 SECONDS, RATE = 300.0, 120.0
 EXERCISE, WALK = 20.0, 40.0

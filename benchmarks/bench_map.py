@@ -16,13 +16,17 @@ from pathlib import Path
 
 import numpy as np
 
-from ossature import synth
-from ossature.anatomy.naming import name_parts
-from ossature.formats import write
-from ossature.pose.attach import own_attachments
-from ossature.pose.dynamics import simulate
-from ossature.pose.equilibrium import Pulls, equilibrium, firm_bounds, posture_weights
-from ossature.pose.masses import body_masses
+from osteon import synth
+from osteon.formats import write
+from osteon.human import body_masses, name_parts
+from osteon.retargeting import (
+    Pulls,
+    equilibrium,
+    firm_bounds,
+    own_attachments,
+    posture_weights,
+    simulate,
+)
 
 PAPER = 3.0
 """Frames per second."""

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ossature.pose.frames import solve_frames
-from ossature.pose.reference import solve_reference
-from ossature.pose.smooth import smooth_frames
+from osteon.posing import smooth_frames, solve_frames, solve_reference
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from pose_rigs import performance
 
 N_FRAMES, N_DENSE_FRAMES, N_SMOOTH_FRAMES = 20_000, 200, 1_000

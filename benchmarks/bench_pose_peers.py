@@ -18,12 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ossature.formats import write
-from ossature.pose import PoseOptions, compile_rig, solve
-from ossature.pose.reference import pose_markers
-from ossature.values import Body, Joint, Marker, Recording, Skeleton
+from osteon.formats import write
+from osteon.posing import PoseOptions, compile_rig, pose_markers, solve
+from osteon.values import Body, Joint, Marker, Recording, Skeleton
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from pose_rigs import FIGURE, performance
 
 HERE = Path(__file__).parent

@@ -5,7 +5,7 @@ import time
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from ossature.maths import quat, rigid
+from osteon.maths import quat, rigid
 
 N_BODIES, N_MARKERS, N_FRAMES, N_SCIPY_FRAMES = 12, 4, 20_000, 300
 

@@ -1,4 +1,4 @@
-"""``ossature solve`` from shell to files, and its memory on a long take."""
+"""``osteon solve`` from shell to files, and its memory on a long take."""
 
 import json
 import subprocess
@@ -7,8 +7,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from ossature import synth
-from ossature.formats import write
+from osteon import synth
+from osteon.formats import write
 
 FRAMES = (25_000, 100_000)
 """Of 41 markers: memory must grow no faster than the take."""
@@ -50,7 +50,7 @@ def _row(name: str, ours: float, peer: float | None, unit: str) -> dict:
 def _solve(file: Path, folder: Path) -> tuple[float, dict, float]:
     """Seconds, summary.json, and megabytes at the peak."""
     start = time.perf_counter()
-    solve = [sys.executable, "-c", "from ossature.cli import main; main()", "solve", str(file)]
+    solve = [sys.executable, "-c", "from osteon.cli import main; main()", "solve", str(file)]
     watched = [sys.executable, "-c", WATCH, *solve, "-o", str(folder)]
     run = subprocess.run(watched, check=True, capture_output=True, text=True)
     seconds = time.perf_counter() - start

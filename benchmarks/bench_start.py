@@ -1,4 +1,4 @@
-"""How long ``ossature --help`` takes, beside an empty Python."""
+"""How long ``osteon --help`` takes, beside an empty Python."""
 
 import subprocess
 import sys
@@ -7,11 +7,11 @@ from pathlib import Path
 
 
 def run() -> list[dict]:
-    ours = seconds([str(Path(sys.executable).with_name("ossature")), "--help"])
+    ours = seconds([str(Path(sys.executable).with_name("osteon")), "--help"])
     empty = seconds([sys.executable, "-c", "pass"])
     return [
         {
-            "name": "`ossature --help` against an empty Python",
+            "name": "`osteon --help` against an empty Python",
             "ours": ours,
             "peer": empty,
             "ratio": empty / ours,

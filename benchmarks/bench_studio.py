@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 import chrome
-import ossature as oss
-from ossature import synth
-from ossature.values import Recording, Take
+import osteon as ost
+from osteon import synth
+from osteon.values import Recording, Take
 
 FRAMES, RATE = 144_000, 120.0
 SECONDS = 4.0
@@ -30,8 +30,8 @@ EDITS = {
     "filter them": {"edit": "filter", "cutoff": 6.0, **STRETCH},
     "swap two markers": {"edit": "swap", "a": "LKNE", "b": "RKNE", "first": 7_000, "last": 7_099},
 }
-DRAWN = "() => window.ossatureStudio.view.stage.renderer.info.render.frame"
-COMPLETE = "() => window.ossatureStudio.session.side.points.complete"
+DRAWN = "() => window.osteonStudio.view.stage.renderer.info.render.frame"
+COMPLETE = "() => window.osteonStudio.session.side.points.complete"
 
 
 def run() -> list[dict]:
@@ -79,7 +79,7 @@ def _long_take(folder: Path) -> Path:
     turns = -(-FRAMES // take.n_frames)
     positions = np.tile(take.positions, (turns, 1, 1))[:FRAMES]
     path = folder / "long.c3d"
-    oss.write(Take(recordings=(Recording(positions, take.names, RATE),)), path)
+    ost.write(Take(recordings=(Recording(positions, take.names, RATE),)), path)
     return path
 
 
@@ -114,7 +114,7 @@ def _scrub(page: Any) -> float:
 def _edit(page: Any) -> dict[str, float]:
     """Seconds from a command until the curves that it changed are drawn, inside the page."""
     seconds = """(edit) => new Promise((done) => {
-        const {session} = window.ossatureStudio, start = performance.now();
+        const {session} = window.osteonStudio, start = performance.now();
         let over = false;
         session.on("arrived", () => over || requestAnimationFrame(() => requestAnimationFrame(
             () => { over = true; done((performance.now() - start) / 1000) })));

@@ -1,4 +1,4 @@
-"""Run every benchmark in this folder, print the ratios, write them to docs/benchmarks.md.
+"""Run every benchmark in this folder, print the ratios, write them to docs/numbers/benchmarks.md.
 
     python benchmarks/run.py [name …]
 
@@ -15,8 +15,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "benchmarks.md"
-PACKAGES = ("ossature", "numpy", "scipy", "numba", "ezc3d", "mujoco-core")
+PAGE = HERE.parent / "docs" / "numbers" / "benchmarks.md"
+PACKAGES = ("osteon", "numpy", "scipy", "numba", "ezc3d", "mujoco-core")
 """Versions to name; peers that live in environments of their own tell theirs in their rows."""
 
 

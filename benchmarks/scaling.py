@@ -3,8 +3,8 @@
     python benchmarks/scaling.py            some minutes
     python benchmarks/scaling.py --long     an hour: poses of a million frames as well
 
-Writes the measured sections of docs/scale.md. Costs are processor time, which a busy machine hardly
-changes, each measured in a process of its own so that its peak of memory is its own.
+Writes the measured sections of docs/numbers/scale.md. Costs are processor time, which a busy
+machine hardly changes, each measured in a process of its own so that its peak of memory is its own.
 """
 
 import json
@@ -21,19 +21,16 @@ from pathlib import Path
 import numpy as np
 from accuracy_page import put_section, table
 
-import ossature as oss
-from ossature import synth
-from ossature.batch import batch
-from ossature.batch.markers import solve_person, survey
-from ossature.batch.options import BatchOptions
-from ossature.joints.summed import Sums, joints_of_sums
-from ossature.maths import quat
-from ossature.pipeline import SolveOptions, calibrate_subject, set_of
-from ossature.pose.frames import PoseOptions
-from ossature.pose.solve import solve as solve_pose
-from ossature.values import Bodies, Recording, Skeleton
+import osteon as ost
+from osteon import synth
+from osteon.articulation import Sums, joints_of_sums
+from osteon.batch import BatchOptions, batch, solve_person, survey
+from osteon.maths import quat
+from osteon.pipeline import SolveOptions, calibrate_subject, set_of
+from osteon.posing import PoseOptions, solve as solve_pose
+from osteon.values import Bodies, Recording, Skeleton
 
-PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
+PAGE = Path(__file__).parents[1] / "docs" / "numbers" / "scale.md"
 FRAMES = (1_000, 10_000, 100_000, 1_000_000)
 LONG = 100_000
 """Frames of poses and whole jobs that are only measured when asked."""
@@ -85,9 +82,9 @@ def job(frames: int) -> dict:
         folder = Path(name)
         survey([recorded(200)], folder, options)
         solve_person(recorded(200), skeleton, folder, options, facts)
-        oss.write(recorded(frames), folder / "take.c3d")
+        ost.write(recorded(frames), folder / "take.c3d")
         start = time.process_time()
-        take = oss.read(folder / "take.c3d").recordings[0]
+        take = ost.read(folder / "take.c3d").recordings[0]
         survey([take], folder, options)
         looked = time.process_time()
         solve_person(take, skeleton, folder, options, facts)
@@ -95,7 +92,7 @@ def job(frames: int) -> dict:
             "cpu": time.process_time() - start,
             "look": looked - start,
             "read": (folder / "take.c3d").stat().st_size,
-            "sample": (folder / "sample.oss").stat().st_size,
+            "sample": (folder / "sample.osteon").stat().st_size,
             "written": {p.name: p.stat().st_size for p in folder.iterdir() if p.suffix != ".c3d"},
         }
 
@@ -131,7 +128,7 @@ def workers(n: int) -> dict:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for take in range(40):
-            oss.write(recorded(600 + 10 * (take % 10)), folder / "in" / "S" / f"t{take:02d}.c3d")
+            ost.write(recorded(600 + 10 * (take % 10)), folder / "in" / "S" / f"t{take:02d}.c3d")
         start = time.perf_counter()
         batch(folder / "in", folder / "out", workers=n)
         wall = time.perf_counter() - start

@@ -2,7 +2,7 @@
 
 Beside the generator's own skin, which follows the joint angles: skin that follows their squares,
 jelly that swings after accelerations, and straps that wander at random. Models like these, on other
-seeds, were also looked at when the few constants of ``joints/trust.py`` were chosen.
+seeds, were also looked at when the few constants of ``articulation/finish.py`` were chosen.
 """
 
 from collections.abc import Callable
@@ -10,14 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ossature import synth
-from ossature.bodies.track import track
-from ossature.joints.find import solve
-from ossature.joints.finish import finish_joints
-from ossature.joints.noise import PoseNoise
-from ossature.joints.source import cluster_noise
-from ossature.maths import quat
-from ossature.values import Bodies, Skeleton
+from osteon import synth
+from osteon.articulation import PoseNoise, cluster_noise, finish_joints, solve, track
+from osteon.maths import quat
+from osteon.values import Bodies, Skeleton
 
 DEGREE = np.radians(1.0)
 MAGNETIC = {"noise": 0.004, "moving_noise": 0.007, "orientation_noise": DEGREE}

@@ -12,15 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ossature import synth
-from ossature.formats import write
-from ossature.studio.arrays import Asked, answer
-from ossature.studio.revisions import Revisions
-from ossature.studio.take import OpenTake
-from ossature.studio.telling import changed, opened
-from ossature.studio.warming import warm
-from ossature.values import Recording
-from ossature.values.edits import Cut, Edit, Fill, Filter, SwapLabels
+from osteon import synth
+from osteon.edits import Cut, Edit, Fill, Filter, SwapLabels
+from osteon.formats import write
+from osteon.studio import Asked, OpenTake, Revisions, answer, changed, opened, warm
+from osteon.values import Recording
 
 FRAMES = 144_000
 REPEATS = 4

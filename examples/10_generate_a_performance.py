@@ -5,7 +5,7 @@ Run: python examples/10_generate_a_performance.py
 
 import numpy as np
 
-from ossature import synth
+from osteon import synth
 
 # a human walks: what the cameras saw, and what was true
 walk = synth.perform(
@@ -22,7 +22,7 @@ print(f"missing: {walk.truth.missing.mean():.1%}, swapped: {len(walk.truth.swaps
 first = walk.truth.contacts[0]
 print(f"{first.body} stands from frame {first.frames[0]} to {first.frames[1]}")
 
-# the wooden linkage of paper 000 with a magnetic sensor on every part
+# the wooden linkage of [000] with a magnetic sensor on every part
 linkage = synth.sense(
     synth.linkage(),
     synth.exercise(seconds=30),

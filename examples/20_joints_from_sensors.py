@@ -1,9 +1,8 @@
-"""Joints, hierarchy and limb lengths from magnetic sensors: the wooden linkage of paper 000."""
+"""Joints, hierarchy and limb lengths from magnetic sensors: the wooden linkage of [000]."""
 
-import ossature as oss
-from ossature import synth
-from ossature.joints.playback import play_back
-from ossature.joints.table import limb_table, table_text
+import osteon as ost
+from osteon import synth
+from osteon.articulation import limb_table, play_back, table_text
 
 # Six sensors strapped anywhere on a linkage of five ball joints, 7 mm and 1° of noise.
 take = synth.sense(
@@ -15,7 +14,7 @@ take = synth.sense(
     seed=1,
 )
 
-found = oss.joints(take.bodies)
+found = ost.joints(take.bodies)
 print(f"root: {found.root}")
 for link in found.connections:
     worst = 1000 * link.ellipsoid[0][0]

@@ -8,8 +8,8 @@ Without a file, a performance is generated. Writes rig/ with motion.bvh, motion.
 import sys
 from pathlib import Path
 
-from ossature import pipeline, synth
-from ossature.values import Take
+from osteon import delivery, pipeline, synth
+from osteon.values import Take
 
 
 def main(files: list[str]) -> None:
@@ -23,7 +23,7 @@ def main(files: list[str]) -> None:
         for body in solved.skeleton.bodies:
             if body.length is not None:
                 print(f"  {body.name}: {1e3 * body.length:.0f} mm")
-        pipeline.deliver(solved, Path("rig"))
+        delivery.deliver(solved, Path("rig"))
 
 
 if __name__ == "__main__":

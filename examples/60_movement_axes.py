@@ -7,22 +7,21 @@ from dataclasses import replace
 
 import numpy as np
 
-import ossature as oss
-from ossature import synth
-from ossature.anatomy.edit import edited
-from ossature.anatomy.watch import learn
-from ossature.maths import quat
+import osteon as ost
+from osteon import synth
+from osteon.anatomy import edited, learn
+from osteon.maths import quat
 
 performer = synth.human()
 motion = synth.act(performer, synth.exercise(seconds=30), seed=1).motion
 
 # frames that do not depend on the recording: default pose, body planes, front
-frames = oss.normalise(motion)
+frames = ost.normalise(motion)
 print(f"default pose in frame {frames.default_frame}, front known to {frames.front.confidence:.0%}")
 print("because of", ", ".join(f"{kind} {vote:+.2f}" for kind, vote in frames.front.votes.items()))
 
 # movement axes, and the whole motion as angles about them
-told = oss.axes(motion)
+told = ost.axes(motion)
 for limb in ("left_upper_arm", "left_forearm", "left_thigh", "left_shin"):
     movement = told.compact.skeleton.body(limb).movement
     assert movement is not None

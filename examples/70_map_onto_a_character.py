@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-import ossature as oss
-from ossature import synth
-from ossature.synth.performers import scaled
+import osteon as ost
+from osteon import synth
+from osteon.synth import scaled
 
 take = synth.perform(synth.human(), synth.walk(3.0), noise=0.001, seed=1)
-recording = oss.Take(recordings=(take.recording,))
+recording = ost.Take(recordings=(take.recording,))
 
 # A skeleton that carries the recording's markers is pulled by them.
-own = oss.map_to(recording, take.truth.skeleton)
+own = ost.map_to(recording, take.truth.skeleton)
 print(f"own rig: markers {1000 * own.rms:.2f} mm rms from the model")
 for contact in own.contacts[:4]:
     print(f"  {contact.body} stands in frames {contact.frames[0]} to {contact.frames[1]}")
@@ -19,5 +19,5 @@ for contact in own.contacts[:4]:
 grown = synth.human()
 child = scaled(grown, dict.fromkeys(grown.names, 0.69))
 child = replace(child, bodies=tuple(replace(body, markers=()) for body in child.bodies))
-small = oss.map_to(recording, child)
+small = ost.map_to(recording, child)
 print(f"child: {len(small.contacts)} contacts;", *small.warnings)

@@ -9,12 +9,12 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import ossature as oss
-from ossature import synth
-from ossature.batch import batch
-from ossature.formats.passport_json import read_passport
-from ossature.pipeline import SolveOptions
-from ossature.values import Recording, Take
+import osteon as ost
+from osteon import synth
+from osteon.batch import batch
+from osteon.formats import read_passport
+from osteon.pipeline import SolveOptions
+from osteon.values import Recording, Take
 
 
 def performed(height: float, seconds: float, seed: int) -> Recording:
@@ -28,7 +28,7 @@ def generated() -> Path:
         for take in range(2):
             path = Path("archive") / name / f"take_{take}.c3d"
             path.parent.mkdir(parents=True, exist_ok=True)
-            oss.write(replace(performed(height, 2.0, seed=take), subject=name), path)
+            ost.write(replace(performed(height, 2.0, seed=take), subject=name), path)
     return Path("archive")
 
 
@@ -42,7 +42,7 @@ def main(folders: list[str]) -> None:
     passport = read_passport("solved/subjects/Ann/passport.json")
     for name, height in (("Ann again", 1.66), ("Bob with Ann's passport", 1.84)):
         take = Take(recordings=(performed(height, 2.0, seed=9),))
-        [solved] = oss.solve(take, options=SolveOptions(passport=passport))
+        [solved] = ost.solve(take, options=SolveOptions(passport=passport))
         assert solved.findings is not None
         print(f"{name}: {solved.findings.person}", *solved.findings.sentences(), sep="\n  ")
 

@@ -5,10 +5,9 @@
 Here the stream is a generated take, replayed three times as fast as it was made.
 """
 
-from ossature import synth
-from ossature.live.replay import Replay
-from ossature.live.run import run_live
-from ossature.values import Take
+from osteon import synth
+from osteon.live import Replay, run_live
+from osteon.values import Take
 
 take = synth.perform(
     synth.human(), synth.exercise(seconds=60, rate=60), noise=0.001, soft_tissue=0.005, swaps=2

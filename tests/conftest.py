@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-DATA = Path(os.environ.get("OSSATURE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("OSTEON_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def real(name: str) -> Path:
     """A real recording by its path below the data folder; skips where it is absent."""
     path = DATA / name
     if not path.exists():
-        pytest.skip(f"{name} is not here: set OSSATURE_DATA to the folder of real recordings")
+        pytest.skip(f"{name} is not here: set OSTEON_DATA to the folder of real recordings")
     return path
 
 

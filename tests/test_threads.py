@@ -9,12 +9,12 @@ import threading
 import pytest
 import scipy.linalg  # noqa: F401 (brings a library of its own beside numpy's)
 
-import ossature as oss
-from ossature.batch.workers import Lost, pool, timed
-from ossature.live.run import run_live
-from ossature.threads import loaded, one_thread
+import osteon as ost
+from osteon.batch.workers import Lost, pool, timed
+from osteon.live.run_stream import run_live
+from osteon.threads import loaded, one_thread
 
-VERBS = [n for n in oss.__all__ if inspect.isfunction(getattr(oss, n))]
+VERBS = [n for n in ost.__all__ if inspect.isfunction(getattr(ost, n))]
 
 
 def numbers(_job: str = "") -> set[int]:
@@ -59,7 +59,7 @@ def two_threads():
         limit(number)
 
 
-@pytest.mark.parametrize("verb", [*(getattr(oss, name) for name in VERBS), run_live])
+@pytest.mark.parametrize("verb", [*(getattr(ost, name) for name in VERBS), run_live])
 def test_every_verb_of_the_library(verb):
     spy = Spy()
     needed = [
@@ -78,10 +78,10 @@ def test_every_verb_of_the_command_line(tmp_path):
     file.write_text("nothing", encoding="utf-8")
     code = (
         "import atexit, sys\n"
-        "from ossature.cli import main\n"
+        "from osteon.cli import main\n"
         "assert 'numpy' not in sys.modules\n"
         "def told():\n"
-        "    import scipy.linalg; from ossature.threads import loaded\n"
+        "    import scipy.linalg; from osteon.threads import loaded\n"
         "    print({get() for get, _ in loaded()})\n"
         "atexit.register(told)\n"
         "main()\n"

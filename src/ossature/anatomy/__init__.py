@@ -1,1 +1,0 @@
-"""Skeleton + Motion → what the joints are: kinds, limits, frames, movement axes."""

@@ -1,1 +1,0 @@
-"""Recording → Bodies: which markers move together, and where those bodies are."""

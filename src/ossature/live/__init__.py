@@ -1,1 +1,0 @@
-"""A stream of markers or sensors → calibration that improves, and a pose for every frame."""

@@ -1,1 +1,0 @@
-"""Evidence → report.html: one file that opens from disk and asks the network for nothing."""

@@ -1,0 +1,5 @@
+"""Motion → default pose, front, limb frames, movement axes, improbable poses."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,25 @@
+from .anomalies import (
+    AnomalyFindings as AnomalyFindings,
+    learn as learn,
+)
+from .default_pose import (
+    body_size as body_size,
+    bone_lengths as bone_lengths,
+)
+from .front import other_side as other_side
+from .limb_frames import (
+    Normalised as Normalised,
+    limb_reaches as limb_reaches,
+    normalise as normalise,
+)
+from .movement_axes import (
+    MovementAxes as MovementAxes,
+    axes as axes,
+    main_directions as main_directions,
+    movement_of as movement_of,
+)
+from .parameters import (
+    limb_points as limb_points,
+    parameterise as parameterise,
+)
+from .pose_words import edited as edited

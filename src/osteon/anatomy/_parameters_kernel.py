@@ -1,0 +1,96 @@
+"""The compiled part of :mod:`osteon.anatomy.parameters`: one limb, frame by frame.
+
+The same sums as in :mod:`osteon.maths.two_axes`, whose functions are the reference in the tests.
+"""
+
+import math
+
+from osteon.maths import cross, dot, inverse, kernel, multiply, rotate
+
+
+@kernel
+def point_along(rotations, direction, points):
+    """Fill ``points`` (n, 3) with the direction (3,) turned by rotations (n, 4)."""
+    for i in range(len(rotations)):
+        points[i, 0], points[i, 1], points[i, 2] = rotate(_four(rotations[i]), direction)
+
+
+@kernel
+def swing_one(axis, start, points, angles):
+    """Fill ``angles`` (n,) about one axis from ``start`` to the nearest to each point."""
+    for i in range(len(points)):
+        angles[i] = _angle(axis, start, points[i])
+
+
+@kernel
+def swing_two(first, second, start, points, first_angles, second_angles, reached):
+    """Fill both branches (n, 2) of the angles about two axes, and who was ``reached`` (n,)."""
+    across = cross(first, second)
+    cosine, sine2 = dot(first, second), dot(across, across)
+    on_second = dot(start, second)
+    # where the circles do not meet: the end of the second one's diameter along the first axis
+    spread = math.sqrt(max(1.0 - on_second * on_second, 0.0) / sine2)
+    for i in range(len(points)):
+        on_first = dot(points[i], first)
+        a = (on_first - cosine * on_second) / sine2
+        b = (on_second - cosine * on_first) / sine2
+        height2 = (1.0 - a * a - b * b - 2.0 * a * b * cosine) / sine2
+        reached[i] = height2 >= 0.0 or math.isnan(height2)
+        height = 0.0
+        if reached[i]:
+            height = math.sqrt(height2)
+        else:
+            a = -spread if on_first < on_second * cosine else spread
+            b = on_second - cosine * a
+        for branch in range(2):
+            between = _sum(a, first, b, second, height if branch == 0 else -height, across)
+            first_angles[i, branch] = _angle(first, between, points[i])
+            second_angles[i, branch] = _angle(second, start, between)
+
+
+@kernel
+def twist_and_miss(rotations, axes, swings, rest, direction, start, twists, missed, turned):
+    """Fill the twist (n,), how far the direction is missed (n,) and how far the limb is (n,)."""
+    still, undo_rest = _four(rest), inverse(_four(rest))
+    for i in range(len(rotations)):
+        swung = (1.0, 0.0, 0.0, 0.0)
+        for k in range(len(axes)):
+            swung = multiply(swung, _turn(axes[k], swings[i, k]))
+        goal = _four(rotations[i])
+        left = multiply(multiply(inverse(swung), goal), undo_rest)
+        sign = -1.0 if left[0] < 0.0 else 1.0
+        along = left[1] * start[0] + left[2] * start[1] + left[3] * start[2]
+        twists[i] = 2.0 * math.atan2(sign * along, sign * left[0])
+        told = multiply(multiply(swung, _turn(start, twists[i])), still)
+        made, was = rotate(told, direction), rotate(goal, direction)
+        gap = _sum(1.0, made, -1.0, was, 0.0, was)
+        missed[i] = math.sqrt(dot(gap, gap))
+        change = multiply(inverse(told), goal)
+        sine = math.sqrt(change[1] ** 2 + change[2] ** 2 + change[3] ** 2)
+        turned[i] = 2.0 * math.atan2(sine, abs(change[0]))
+
+
+@kernel
+def _angle(axis, start, end):
+    side = dot(cross(axis, start), end)
+    ahead = dot(start, end) - dot(axis, start) * dot(axis, end)
+    return math.atan2(side, ahead)
+
+
+@kernel
+def _sum(a, u, b, v, c, w):
+    x = a * u[0] + b * v[0] + c * w[0]
+    y = a * u[1] + b * v[1] + c * w[1]
+    z = a * u[2] + b * v[2] + c * w[2]
+    return x, y, z
+
+
+@kernel
+def _turn(axis, angle):
+    s = math.sin(0.5 * angle)
+    return math.cos(0.5 * angle), s * axis[0], s * axis[1], s * axis[2]
+
+
+@kernel
+def _four(q):
+    return q[0], q[1], q[2], q[3]

@@ -1,0 +1,300 @@
+"""Poses that a body does not take: learned from clean takes, found in others, mended on request.
+
+A limb's pose is its rotation against its parent, told by three numbers about the middle of the
+clean takes; its parent's pose goes with it, so that it is the combination that must be known. The
+density of such poses is judged by the distance to the nearest known ones. How far clean poses lie
+from those of *other* clean takes says what is improbable; a pose that a clean take has, be it for
+one frame, never is. Wrong poses that happen to look right betray themselves as they come and go: no
+limb jumps away and back. Where the recording is at hand its markers bear witness too.
+[002] §4 and §5.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from osteon.anatomy.marker_misfits import marker_misfits
+from osteon.errors import BadValue, NotEnoughData
+from osteon.maths import quat, rotations
+from osteon.typing import Array
+from osteon.values import Motion, Recording
+
+NEIGHBOURS = 3
+"""The distance to this many nearest known poses tells the density."""
+KNOWN = 12000
+"""Poses kept of each limb, beside those that stand alone."""
+PARENT = 0.5
+"""Weight of the parent's pose beside the limb's own."""
+BLOCKS = 8
+"""Parts into which a single clean take is cut to be judged against itself."""
+USUAL = 0.998
+"""Quantile of clean poses that the threshold lies above."""
+MARGIN = 1.3
+FLOOR = np.radians(6.0)
+"""Least distance that is improbable: noise is not an error."""
+LEAP = np.radians(8.0)
+"""Least step between frames that is a jump."""
+SAME = 1.01
+"""A step not longer by more than this factor than the longest known one is no longer."""
+AWAY = 1.0
+"""Longest time, seconds, that a limb may be away after a jump and come back by another."""
+
+
+@dataclass(frozen=True, eq=False)
+class AnomalyFindings:
+    """What is improbable in a take."""
+
+    names: tuple[str, ...]
+    """Limbs that were watched."""
+    scores: Array
+    """(n_frames, n_limbs) above 1: the pose is improbable."""
+    misfits: Array
+    """(n_frames, n_limbs) above 1: the limb's markers do not lie as they do in the rest of the
+    take; NaN where no recording was shown."""
+
+    @property
+    def worst(self) -> Array:
+        """(n_frames, n_limbs) the larger of both."""
+        return np.fmax(self.scores, self.misfits)
+
+    @property
+    def flagged(self) -> np.ndarray:
+        """(n_frames,) whether any limb's pose or markers are improbable."""
+        return np.asarray((self.worst > 1.0).any(axis=1))
+
+    @property
+    def blamed(self) -> tuple[str | None, ...]:
+        """For each frame the limb to blame, None where all is well."""
+        worst = np.argmax(np.nan_to_num(self.worst), axis=1)
+        pairs = zip(self.flagged, worst, strict=True)
+        return tuple(self.names[limb] if bad else None for bad, limb in pairs)
+
+    def runs(self) -> list[tuple[str, int, int]]:
+        """Blamed limb, first and last frame of every run of improbable frames."""
+        found: list[tuple[str, int, int]] = []
+        for frame, limb in enumerate(self.blamed):
+            if limb is None:
+                continue
+            if found and found[-1][0] == limb and found[-1][2] == frame - 1:
+                found[-1] = (limb, found[-1][1], frame)
+            else:
+                found.append((limb, frame, frame))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class LimbWatch:
+    """What is known of one limb."""
+
+    name: str
+    middle: Array
+    """(4,) mean rotation in the clean takes."""
+    known: KDTree
+    """Poses of the clean takes, with the parent's."""
+    threshold: float
+    """Distance from the known poses that is improbable, radians."""
+    leap: float
+    """Step between frames that is improbable, radians per second."""
+
+
+@dataclass(frozen=True, eq=False)
+class Watch:
+    """Knows how the limbs of one body move; made by :func:`learn`."""
+
+    limbs: tuple[LimbWatch, ...]
+    parents: dict[str, str] = field(default_factory=dict)
+    vouched: bool = True
+    """Whether a single known pose is enough to know it."""
+
+    def check(self, motion: Motion, recording: Recording | None = None) -> AnomalyFindings:
+        """How improbable every limb's pose is in every frame.
+
+        Parameters
+        ----------
+        recording
+            What the motion was solved from: markers that exchange their labels may leave the pose
+            as it was, but not their distances from the model.
+        """
+        poses = _poses(motion, {limb.name: limb.middle for limb in self.limbs})
+        scores = {limb.name: self._score(limb, motion, poses) for limb in self.limbs}
+        for name, parent in self.parents.items():
+            # the parent's pose goes into the limb's score: it alone is to blame if it is worse
+            excused = (scores[parent] > 1.0) & (scores[parent] >= scores[name])
+            scores[name] = np.where(excused, np.minimum(scores[name], 1.0), scores[name])
+        misfits = {} if recording is None else marker_misfits(motion, recording)
+        nothing = np.full(motion.n_frames, np.nan)
+        names = tuple(dict.fromkeys((*scores, *misfits)))
+        return AnomalyFindings(
+            names,
+            np.stack([scores.get(name, nothing) for name in names], axis=-1),
+            np.stack([misfits.get(name, nothing) for name in names], axis=-1),
+        )
+
+    def mended(self, motion: Motion, findings: AnomalyFindings | None = None) -> Motion:
+        """The motion with improbable limb poses bridged from the good ones before and after.
+
+        Frames in which only the markers are wrong keep their poses.
+        """
+        findings = self.check(motion) if findings is None else findings
+        turned = motion.rotations.copy()
+        for column, name in enumerate(findings.names):
+            bad = _widened(findings.scores[:, column] > 1.0)
+            if bad.any() and not bad.all():
+                index = motion.skeleton.index(name)
+                turned[:, index] = _bridged(turned[:, index], bad)
+        n = int((findings.scores > 1.0).any(axis=1).sum())
+        return replace(
+            motion, rotations=turned, history=(*motion.history, f"mended {n} improbable frames")
+        )
+
+    def _score(self, limb: LimbWatch, motion: Motion, poses: dict[str, Array]) -> Array:
+        features = _features(limb.name, poses, self.parents)
+        score = np.full(len(features), np.nan)
+        seen = np.isfinite(features).all(axis=1)
+        if seen.any():
+            far = _distances(limb.known, features[seen])
+            score[seen] = far[:, -1] / limb.threshold
+            if self.vouched:
+                score[seen] = np.minimum(score[seen], far[:, 0] / FLOOR)
+        q = motion.rotations[:, motion.skeleton.index(limb.name)]
+        away = _away(q, max(limb.leap / motion.rate, LEAP), round(AWAY * motion.rate))
+        # a limb that came by a jump is wrong, however usual its pose
+        return np.where(away, np.maximum(score, 1.0 + score), score)
+
+
+def learn(motions: Sequence[Motion], *, vouched: bool = True) -> Watch:
+    """Learn from clean takes of one body which poses its limbs take.
+
+    Parameters
+    ----------
+    motions
+        Clean takes whose skeletons have the same bodies, about as varied as what will be watched.
+    vouched
+        Whether somebody says that they are clean; else poses that stand alone in them, and steps
+        far beyond the usual ones, are held to be wrong.
+    """
+    if not motions:
+        raise NotEnoughData("there is no clean take to learn from")
+    skeleton = motions[0].skeleton
+    for motion in motions[1:]:
+        if motion.skeleton.names != skeleton.names:
+            raise BadValue("clean takes must be of one skeleton; their bodies differ")
+    names = [body.name for body in skeleton.bodies if body.parent is not None]
+    parents = {
+        body.name: body.parent
+        for body in skeleton.bodies
+        if body.parent is not None and skeleton.body(body.parent).parent is not None
+    }
+    every = np.concatenate([motion.rotations for motion in motions])
+    thin = every[:: max(1, len(every) // KNOWN)]
+    middles = {name: rotations.frechet_mean(thin[:, skeleton.index(name)]) for name in names}
+    poses = [_poses(motion, middles) for motion in motions]
+    limbs = []
+    for name in names:
+        takes = [_features(name, take, parents) for take in poses]
+        takes = [take[np.isfinite(take).all(axis=1)] for take in takes]
+        leap = max(_fastest(motion, skeleton.index(name), vouched=vouched) for motion in motions)
+        known = KDTree(_known(takes) if vouched else _thinned(takes))
+        limbs.append(LimbWatch(name, middles[name], known, _threshold(takes), leap))
+    if not limbs:
+        raise NotEnoughData("a skeleton of one body has no limb to watch")
+    return Watch(tuple(limbs), parents, vouched)
+
+
+def _poses(motion: Motion, middles: dict[str, Array]) -> dict[str, Array]:
+    """Rotation vectors (n_frames, 3) of limbs about their middles."""
+    return {
+        name: quat.log(quat.between(middle, motion.rotations[:, motion.skeleton.index(name)]))
+        for name, middle in middles.items()
+    }
+
+
+def _features(name: str, poses: dict[str, Array], parents: dict[str, str]) -> Array:
+    own = poses[name]
+    if name not in parents:
+        return own
+    return np.concatenate([own, PARENT * poses[parents[name]]], axis=-1)
+
+
+def _thinned(takes: Sequence[Array]) -> Array:
+    every = np.concatenate(list(takes))
+    return every[:: max(1, -(-len(every) // KNOWN))]
+
+
+def _known(takes: Sequence[Array]) -> Array:
+    """The thinned poses, and those of which thinning would leave nothing near."""
+    every, kept = np.concatenate(list(takes)), _thinned(takes)
+    if len(kept) == len(every):
+        return kept
+    return np.concatenate([kept, every[KDTree(kept).query(every)[0] > FLOOR]])
+
+
+def _distances(known: KDTree, features: Array) -> Array:
+    """(n, NEIGHBOURS or as many as there are) to the nearest known poses, nearest first."""
+    far, _ = known.query(features, k=min(NEIGHBOURS, known.n))
+    return np.reshape(far, (len(features), -1))
+
+
+def _threshold(takes: Sequence[Array]) -> float:
+    """What clean poses keep from those of the other takes, or of the rest of the only one."""
+    parts = list(takes)
+    if len(parts) == 1:
+        parts = np.array_split(parts[0], BLOCKS)
+    far = []
+    for left_out, part in enumerate(parts):
+        others = [other for k, other in enumerate(parts) if k != left_out and len(other)]
+        if len(part) and others:
+            some = part[:: max(1, len(part) // KNOWN)]
+            far.append(_distances(KDTree(_thinned(others)), some)[:, -1])
+    usual = float(np.quantile(np.concatenate(far), USUAL)) if far else 0.0
+    return max(MARGIN * usual, FLOOR)
+
+
+def _fastest(motion: Motion, index: int, *, vouched: bool) -> float:
+    """What the limb hardly turns faster than, radians per second: twice all but the fastest steps
+    of a take, and at least the fastest where somebody vouches for it."""
+    q = motion.rotations[:, index]
+    steps = quat.angle(quat.between(q[:-1], q[1:]))
+    steps = steps[np.isfinite(steps)]
+    if not len(steps):
+        return 0.0
+    usual = 2.0 * float(np.quantile(steps, 0.999))
+    return max(usual, SAME * float(steps.max()) if vouched else 0.0) * motion.rate
+
+
+def _away(q: Array, leap: float, longest: int) -> np.ndarray:
+    """(n_frames,) frames between a jump and the jump back to where the limb was."""
+    away = np.zeros(len(q), dtype=bool)
+    jumps = np.flatnonzero(quat.angle(quat.between(q[:-1], q[1:])) > leap) + 1
+    back = 0
+    for place, start in enumerate(jumps):
+        if start <= back:  # the jump that brought it back does not take it away again
+            continue
+        size = quat.angle(quat.between(q[start - 1], q[start]))
+        for end in jumps[place + 1 :]:
+            if end - start > longest:
+                break
+            if quat.angle(quat.between(q[start - 1], q[end])) < 0.5 * size:
+                away[start:end], back = True, end
+                break
+    return away
+
+
+def _widened(bad: np.ndarray) -> np.ndarray:
+    """One frame more at both ends: errors fade in and out."""
+    return bad | np.append(bad[1:], False) | np.append(False, bad[:-1])
+
+
+def _bridged(q: Array, bad: np.ndarray) -> Array:
+    """Rotations (n, 4) with the bad ones turned evenly from the good one before to that after."""
+    good = np.flatnonzero(~bad & np.isfinite(q[:, 0]))
+    frames = np.flatnonzero(bad)
+    after = np.clip(np.searchsorted(good, frames), 0, len(good) - 1)
+    before = np.clip(np.searchsorted(good, frames) - 1, 0, len(good) - 1)
+    first, last = good[before], good[after]
+    share = (frames - first) / np.maximum(last - first, 1)
+    mended = q.copy()
+    mended[frames] = quat.slerp(q[first], q[last], np.clip(share, 0.0, 1.0))
+    return mended

@@ -1,0 +1,251 @@
+"""The main directions along which a limb moves, three ways. [002] §4.2; docs/methods.md §10.
+
+Directions are lines: a swing back and forth is one movement, so lines are compared and averaged
+up to sign, through their outer products.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from osteon.anatomy import _direction_kernel
+from osteon.anatomy.path_smoothing import jitter
+from osteon.maths import quat
+from osteon.typing import Array
+
+DELTA = np.radians(15.0)
+"""How far two directions may differ and still be the same (δ of the paper)."""
+CELL = np.radians(5.0)
+"""Size of the cells on the joint sphere."""
+SMALLEST_CELL, LARGEST_CELL = np.radians(1.0), np.radians(20.0)
+"""Where a limb moves little, and where samples are noisy."""
+LAG = 0.5
+"""Share of the past that a group of points keeps per step, so that it can follow a small circle."""
+CLEARLY = 0.2
+"""Part of a great circle's variance that a small one must leave, to be taken."""
+NARROWEST = np.radians(20.0)
+"""Least angle between a limb and the axis of its circle."""
+AGREE = np.radians(6.0)
+"""Angle within which the axis of a circle and that of the rotations are one."""
+MOST_GROUPS = 1500
+"""Groups that are clustered, the longest first: more would only say the same again."""
+
+
+class Direction(NamedTuple):
+    """One main movement."""
+
+    axis: Array
+    """(3,) unit axis in the parent's frame, of either sign."""
+    weight: float
+    """Part of all sweeping that went along it, 0 to 1."""
+
+
+class Sweeps(NamedTuple):
+    """Windows of samples, and the steps from each to the next."""
+
+    points: Array
+    """(n_windows, 3) mean direction."""
+    rotations: Array | None
+    """(n_windows, 4) mean rotation, where there are rotations."""
+    into: np.ndarray
+    """(n_steps,) the window each step leads into; it comes from the one before."""
+    follows: np.ndarray
+    """(n_steps,) whether the step goes on from the step before."""
+
+
+def sweeps_of(points: Array, rotations: Array | None, moving: np.ndarray) -> Sweeps:
+    """Windowed stratification of samples (n, 3), with rotations (n, 4) where there are any.
+
+    Rotations are unrolled: neighbours lie in one hemisphere.
+    """
+    window = np.full(len(points), -1)
+    follows = np.zeros(len(points), dtype=np.bool_)
+    count = _direction_kernel.windows(points, moving, cell_size(points), window, follows)
+    inside = window >= 0
+    middle = quat.normalise(_sums(points[inside], window[inside], count))
+    turned = None
+    if rotations is not None:
+        turned = quat.normalise(_sums(rotations[inside], window[inside], count))
+    into = np.flatnonzero(follows[:count])
+    return Sweeps(middle, turned, into, np.append(False, np.diff(into) == 1))
+
+
+def cell_size(points: Array) -> float:
+    """Smaller than the limb's reach, but larger than the noise."""
+    noise = float(np.sqrt(np.mean(jitter(points) ** 2)))
+    seen = points[np.isfinite(points[:, 0])]
+    reach = float(np.sqrt(seen.var(axis=0).sum())) if len(seen) else CELL
+    cell = np.clip(reach / 3.0, SMALLEST_CELL, CELL)
+    return float(np.clip(6.0 * noise, cell, LARGEST_CELL))
+
+
+def joining(sweeps: Sweeps, most: int = 2) -> list[Direction]:
+    """Direction Joining: consecutive steps alike make groups, groups alike make directions."""
+    if not len(sweeps.into):
+        return []
+    lines, lengths = step_lines(sweeps)
+    group = np.zeros(len(lines), dtype=np.int64)
+    keep = 1.0 if sweeps.rotations is not None else LAG
+    n_groups = _direction_kernel.join_steps(lines, lengths, sweeps.follows, DELTA, keep, group)
+    scatter = np.zeros((n_groups, 3, 3))
+    np.add.at(scatter, group, lengths[:, None, None] * lines[:, :, None] * lines[:, None, :])
+    sizes = _sums(lengths[:, None], group, n_groups)[:, 0]
+    of_group = np.linalg.eigh(scatter)[1][..., -1]
+    found = []
+    for members, weight in _clusters(of_group, sizes, most):
+        axis = _axis_of(sweeps, group, members)
+        found.append(Direction(axis, weight / float(sizes.sum())))
+    return found
+
+
+def step_lines(sweeps: Sweeps) -> tuple[Array, Array]:
+    """Axis line (n_steps, 3) and angle (n_steps,) of every step.
+
+    From rotations where there are any; else the normal of the plane through the joint, the step
+    and its middle, p − ½ d (the paper's running centre, p + ½ d, lies beyond the step).
+    """
+    after, before = sweeps.points[sweeps.into], sweeps.points[sweeps.into - 1]
+    step = after - before
+    swept = 2.0 * np.arcsin(np.clip(0.5 * np.linalg.norm(step, axis=-1), 0.0, 1.0))
+    if sweeps.rotations is None:
+        normal = np.cross(after - 0.5 * step, step)
+    else:
+        turned = sweeps.rotations
+        change = quat.multiply(turned[sweeps.into], quat.inverse(turned[sweeps.into - 1]))
+        normal = quat.log(change)
+    return np.nan_to_num(quat.normalise(normal)), swept
+
+
+def _clusters(lines: Array, sizes: Array, most: int) -> list[tuple[np.ndarray, float]]:
+    """The heaviest sets of lines within δ of their common axis: members and weight of each."""
+    order = np.argsort(-sizes)[:MOST_GROUPS]
+    alike = np.abs(lines[order] @ lines[order].T) >= np.cos(DELTA)
+    free = np.ones(len(order), dtype=bool)
+    found = []
+    while free.any() and len(found) < most:
+        reach = (alike & free) @ (sizes[order] * free)
+        seed = int(np.argmax(np.where(free, reach, -1.0)))
+        axis = lines[order[seed]]
+        members = alike[seed] & free
+        for _ in range(10):
+            chosen = order[members]
+            axis = principal(sizes[chosen, None] * lines[chosen], lines[chosen])
+            again = (np.abs(lines[order] @ axis) >= np.cos(DELTA)) & free
+            if (again == members).all() or not again.any():
+                break
+            members = again
+        found.append((order[members], float(sizes[order[members]].sum())))
+        # what lies just outside δ is the fringe of this movement, not another one
+        free &= np.abs(lines[order] @ axis) < np.cos(2.0 * DELTA)
+    return sorted(found, key=lambda pair: -pair[1])
+
+
+def _axis_of(sweeps: Sweeps, group: np.ndarray, members: np.ndarray) -> Array:
+    """The axis of all windows in the ``members`` groups: one axis, each group its own start."""
+    chosen = np.isin(group, members)
+    into, label = sweeps.into[chosen], group[chosen]
+    windows, label = np.concatenate([into, into - 1]), np.concatenate([label, label])
+    circle, great = circle_axis(sweeps.points[windows], label)
+    if sweeps.rotations is None:
+        return circle
+    turned = rotation_axis(sweeps.rotations[windows], label)
+    # a limb across its axis: its path is the steadier witness, for twist does not move it
+    return circle if great and abs(circle @ turned) >= np.cos(AGREE) else turned
+
+
+def rotation_axis(rotations: Array, label: np.ndarray) -> Array:
+    """(3,) axis about which rotations (n, 4) turn, each set (n,) of them about its own mean.
+
+    Measured from the mean and not from sample to sample: over long ways noise and sliding skin
+    weigh less.
+    """
+    _, label = np.unique(label, return_inverse=True)
+    first = np.zeros(label.max() + 1, dtype=int)
+    first[label[::-1]] = np.arange(len(label))[::-1]
+    near = rotations[first[label]]
+    aligned = rotations * np.where(np.sum(rotations * near, axis=-1) < 0.0, -1.0, 1.0)[:, None]
+    mean = quat.normalise(_sums(aligned, label, len(first)))
+    turns = quat.log(quat.multiply(rotations, quat.inverse(mean[label])))
+    return principal(turns, turns)
+
+
+def circle_axis(points: Array, label: np.ndarray) -> tuple[Array, bool]:
+    """(3,) common axis of the circles on which points (n, 3) lie, and whether they are great ones.
+
+    A circle for each set (n,) of points. A limb across its axis sweeps a great circle, any other a
+    small one. The small circle is taken when it explains the points clearly better: short arcs
+    cannot tell.
+    """
+    _, label = np.unique(label, return_inverse=True)
+    count = np.bincount(label)
+    mean = _sums(points, label, len(count)) / count[:, None]
+    centred = points - mean[label]
+    small_values, small = np.linalg.eigh(centred.T @ centred)
+    great_values, great = np.linalg.eigh(points.T @ points)
+    n = len(points)
+    freedom = max(n - 2 - len(count), 1)
+    # a mere patch on the sphere lies flattest about its own middle: that is no movement
+    patch = abs(small[:, 0] @ quat.normalise(points.mean(axis=0))) > np.cos(NARROWEST)
+    tells = small_values[1] > 10.0 * max(small_values[0], 1e-12) and not patch
+    better = small_values[0] / freedom < CLEARLY * great_values[0] / max(n - 2, 1)
+    return (small[:, 0], False) if tells and better else (great[:, 0], True)
+
+
+def pca(points: Array, most: int = 2) -> list[Direction]:
+    """Directions of largest variance of evenly thinned points (n, 3): always at right angles."""
+    even = stratified(points)
+    if len(even) < 2:
+        return []
+    centre = even.mean(axis=0)
+    values, vectors = np.linalg.eigh((even - centre).T @ (even - centre))
+    axes = quat.normalise(np.cross(centre, vectors[:, ::-1][:, :most].T))
+    share = values[::-1][:most] / max(values.sum(), 1e-12)
+    return [Direction(axis, float(part)) for axis, part in zip(axes, share, strict=True)]
+
+
+def em(points: Array, most: int = 2) -> list[Direction]:
+    """As ``pca``, then in turn: points to their nearest axis plane, planes to their points."""
+    even = stratified(points)
+    start = pca(points, most)
+    if len(start) < 2:
+        return start
+    axes = np.stack([direction.axis for direction in start])
+    nearest = np.full(len(even), -1)
+    for _ in range(50):
+        closer = np.argmin(np.abs(even @ axes.T), axis=1)
+        if (closer == nearest).all():
+            break
+        nearest = closer
+        for plane in range(len(axes)):
+            mine = even[nearest == plane]
+            if len(mine) > 2:
+                axes[plane] = np.linalg.eigh(mine.T @ mine)[1][:, 0]
+    counts = np.bincount(nearest, minlength=len(axes)) / len(even)
+    found = [Direction(axis, float(part)) for axis, part in zip(axes, counts, strict=True)]
+    return sorted(found, key=lambda direction: -direction.weight)
+
+
+def stratified(points: Array) -> Array:
+    """One point (n_cells, 3) for each cell of the sphere that holds any, about 5° wide."""
+    points = points[np.isfinite(points).all(axis=-1)]
+    if not len(points):
+        return points
+    side = np.argmax(np.abs(points), axis=-1)
+    lead = np.take_along_axis(points, side[:, None], axis=-1)
+    # angles on the face of a cube: cells of nearly one size
+    cell = np.floor(np.arctan2(points, np.abs(lead)) / CELL).astype(int)
+    cell = np.concatenate([cell, side[:, None]], axis=-1)
+    _, label = np.unique(cell, axis=0, return_inverse=True)
+    label = label.ravel()
+    return quat.normalise(_sums(points, label, int(label.max()) + 1))
+
+
+def principal(weighted: Array, vectors: Array) -> Array:
+    """(3,) the line that lies closest to all vectors, whatever their signs."""
+    return np.linalg.eigh(weighted.T @ vectors)[1][:, -1]
+
+
+def _sums(values: Array, label: np.ndarray, count: int) -> Array:
+    """(count, k) sums of the rows with the same label."""
+    columns = [np.bincount(label, column, count) for column in values.T]
+    return np.stack(columns, axis=-1).astype(float)

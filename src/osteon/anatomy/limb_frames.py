@@ -1,0 +1,232 @@
+"""Frames of body and limbs that do not depend on how a recording was set up. [002] §3.
+
+The frontal plane is the best one through the joints in the default pose; front and up follow, and
+every limb takes its frame from them and from its own direction. The joints are at the
+median of all poses about as good as the default pose, seen from the root: arms that swing in turn
+cancel, and one sway does not turn the body.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from osteon.anatomy.default_pose import (
+    ENOUGH,
+    UP,
+    PoseCosts,
+    body_axes,
+    frontal_normal,
+    looked_at,
+    pose_costs,
+)
+from osteon.anatomy.front import FrontEvidence, RestPoses, decide_front
+from osteon.anatomy.in_limb_frames import in_limb_frames
+from osteon.anatomy.straighten import is_open, straightened
+from osteon.maths import chain, quat
+from osteon.threads import one_thread
+from osteon.typing import Array
+from osteon.values import Frame, Motion, Skeleton
+
+UNSURE = 0.3
+"""Confidence in the front below which a warning is given."""
+STEPS = 12
+"""Steps of Weiszfeld's iteration towards a median: enough for a thousandth of the spread."""
+STEEP = np.cos(np.pi / 4)
+"""A limb within 45° of a direction counts as going along it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Normalised:
+    """A motion whose limbs have frames of their own, and how these were found."""
+
+    given: Motion
+    """As it was given."""
+    skeleton: Skeleton
+    """Its skeleton; every body carries ``frame``."""
+    default_frame: int
+    """The frame that shows the default pose best."""
+    costs: PoseCosts
+    front: FrontEvidence
+    voters: int
+    """How many poses had a say in the frames."""
+    disagreement: float
+    """Mean angle between single poses' frontal planes and the one taken, radians."""
+    directions: Array
+    """(n_bodies, 3) unit direction of every limb in its body's frame."""
+    body_axes: Array
+    """(n_bodies, 3, 3) rows: the body's right, front and up in the default pose, seen from each
+    body's frame."""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def motion(self) -> Motion:
+        """The motion as given, on the skeleton whose bodies carry ``frame``."""
+        return replace(self.given, skeleton=self.skeleton)
+
+    def rig(self) -> Motion:
+        """The same motion told in the limbs' own frames."""
+        return in_limb_frames(self.given, self.skeleton)
+
+
+@one_thread()
+def normalise(motion: Motion) -> Normalised:
+    """Find the default pose, the body's planes, and a frame for every limb.
+
+    Frames are written into the skeleton's bodies; ``rig()`` of the answer is the same motion told
+    in them.
+    """
+    given, motion = motion, _with_open_joints_laid(motion)
+    skeleton = motion.skeleton
+    poses = world_poses(motion, looked_at(motion))
+    costs = pose_costs(poses.frames, poses.joints, skeleton)
+    best, voters, say = costs.best, np.flatnonzero(costs.say), costs.say[costs.say > 0.0]
+    some = voters[:: -(-len(voters) // ENOUGH)]
+    pose, unrest, up = typical_pose(poses.rotations[some], poses.joints[some])
+    guess = frontal_normal(pose, unrest, skeleton)
+    front, evidence = decide_front(motion, poses, best, guess)
+    body = quat.from_matrix(body_axes(front, up))
+    turned = quat.rotate(poses.rotations[voters, 0], quat.rotate(body, np.eye(3)[:, None]))
+    seen = _seen_from(poses.rotations[voters], np.moveaxis(turned, 0, -1), say)
+    frames, directions = _limb_frames(skeleton, body, poses.rotations[voters], seen, say)
+    normals = quat.rotate(quat.inverse(poses.rotations[voters, 0]), costs.normal[voters])
+    apart = np.arccos(np.clip(np.abs(normals @ front), 0.0, 1.0))
+    bodies = [
+        replace(body, frame=frame)
+        for body, frame in zip(given.skeleton.bodies, frames, strict=True)
+    ]
+    return Normalised(
+        given=given,
+        skeleton=given.skeleton.with_bodies(bodies, "limb frames found"),
+        default_frame=int(poses.frames[best]),
+        costs=costs,
+        front=evidence,
+        voters=len(voters),
+        disagreement=float(np.average(apart, weights=say)),
+        directions=directions,
+        body_axes=seen,
+        warnings=_warnings(costs, evidence),
+    )
+
+
+def _with_open_joints_laid(motion: Motion) -> Motion:
+    """The motion on bones by which frames are found."""
+    if not any(is_open(body) for body in motion.skeleton.bodies):
+        return motion
+    poses = world_poses(motion, looked_at(motion))
+    laid = straightened(motion.skeleton, poses, limb_reaches(motion.skeleton))
+    return replace(motion, skeleton=laid)
+
+
+def world_poses(motion: Motion, frames: np.ndarray) -> RestPoses:
+    """World poses of some frames only."""
+    offsets = motion.skeleton.offsets if motion.offsets is None else motion.offsets[frames]
+    places = np.array(np.broadcast_to(offsets, (len(frames), *motion.skeleton.offsets.shape)))
+    places[:, 0] = motion.root[frames]
+    parents = motion.skeleton.parents
+    return RestPoses(frames, *chain.forward_kinematics(motion.rotations[frames], places, parents))
+
+
+def limb_reaches(skeleton: Skeleton) -> Array:
+    """(n_bodies, 3) from each body's joint to its far end, in the body's frame; 0 where none.
+
+    The far end is the middle of the joints that follow, else the tip.
+    """
+    reaches = np.zeros((len(skeleton.bodies), 3))
+    offsets, parents = skeleton.offsets, np.array(skeleton.parents)
+    for index, body in enumerate(skeleton.bodies):
+        following = offsets[parents == index]
+        if len(following):
+            reaches[index] = following.mean(axis=0)
+        elif body.tip is not None:
+            reaches[index] = body.tip - body.joint.in_body
+    return reaches
+
+
+def typical_pose(rotations: Array, joints: Array) -> tuple[Array, Array, Array]:
+    """Joints (n_bodies, 3), their unrest (n_bodies,) and up (3,), seen from the root.
+
+    Middles of poses (n, …): a limb that is lifted once does not shift them.
+    """
+    to_root = quat.inverse(rotations[:, 0])
+    seen = quat.rotate(to_root[:, None], joints - joints[:, :1])
+    up = quat.rotate(to_root, UP)
+    middle, unrest = spatial_median(seen)
+    return middle, unrest, quat.normalise(spatial_median(up)[0])
+
+
+def spatial_median(points: Array) -> tuple[Array, Array]:
+    """The place (..., 3) nearest to all points (n, ..., 3), and the median distance (...) from it.
+
+    Unlike a median of each coordinate it does not depend on how the frame is turned.
+    """
+    middle = points.mean(axis=0)
+    for _ in range(STEPS):
+        near = 1.0 / np.maximum(np.linalg.norm(points - middle, axis=-1, keepdims=True), 1e-6)
+        middle = np.sum(near * points, axis=0) / near.sum(axis=0)
+    return middle, np.median(np.linalg.norm(points - middle, axis=-1), axis=0)
+
+
+def _seen_from(rotations: Array, axes: Array, say: Array) -> Array:
+    """(n_bodies, 3, 3) mean body axes, as rows, in the frames of bodies (n, n_bodies, 4).
+
+    The mean of turned axes is a little short, and not quite square: only ratios are used of it.
+    """
+    n_poses, n_bodies = rotations.shape[:2]
+    turns = quat.to_matrix(rotations).transpose(1, 3, 0, 2).reshape(3 * n_bodies, 3 * n_poses)
+    weighted = (axes * (say / say.sum())[:, None, None]).reshape(3 * n_poses, 3)
+    return (turns @ weighted).reshape(n_bodies, 3, 3).transpose(0, 2, 1)
+
+
+def _limb_frames(
+    skeleton: Skeleton, body: Array, rotations: Array, seen: Array, say: Array
+) -> tuple[list[Frame], Array]:
+    """Frames and directions of all limbs, from poses (n, n_bodies, 4) and body axes in each."""
+    reaches = limb_reaches(skeleton)
+    down = -quat.to_matrix(body)[:, 2]
+    frames, directions = [Frame(np.zeros(3), body)], [down]
+    for index in range(1, len(skeleton.bodies)):
+        direction = reaches[index]
+        if np.linalg.norm(direction) < 1e-6:
+            direction = _lead_in(skeleton, index, rotations, seen[index], say)
+        direction = quat.normalise(direction)
+        rotation = quat.from_matrix(_along(direction, seen[index]))
+        frames.append(Frame(skeleton.bodies[index].joint.in_body + reaches[index] / 2, rotation))
+        directions.append(direction)
+    return frames, np.stack(directions)
+
+
+def _lead_in(skeleton: Skeleton, index: int, rotations: Array, seen: Array, say: Array) -> Array:
+    """A limb with no far end goes on as the bone that leads to it, in the default pose."""
+    parent = skeleton.parents[index]
+    offset = skeleton.offsets[index]
+    if parent < 0 or np.linalg.norm(offset) < 1e-6:
+        return -seen[2]
+    return say @ quat.rotate(quat.between(rotations[:, index], rotations[:, parent]), offset)
+
+
+def _along(direction: Array, seen: Array) -> Array:
+    """Axes (columns) of a limb, from its direction and the body's right, front and up (rows).
+
+    z lies along the limb and points up it, to the joint of a limb that hangs or reaches out and to
+    the far end of one that stands. y is the front as far as it is across the limb; for a limb that
+    goes to the front, as feet do, it is up. One reference and a cross product: always orthonormal.
+    """
+    _, front, up = seen
+    z = direction if direction @ up > STEEP * np.linalg.norm(up) else -direction
+    ahead = direction @ front
+    steep = abs(ahead) > STEEP * np.linalg.norm(front)
+    reference = np.sign(ahead) * up if steep else front
+    y = quat.normalise(reference - z * (reference @ z))
+    return np.stack([np.cross(y, z), y, z], axis=-1)
+
+
+def _warnings(costs: PoseCosts, evidence: FrontEvidence) -> tuple[str, ...]:
+    found = []
+    if costs.lean[costs.best] >= np.pi / 4:
+        found.append("nobody stands upright in this take: the default pose is a guess")
+    if evidence.confidence < UNSURE:
+        found.append(
+            f"front and back are told apart with confidence {evidence.confidence:.2f} only: "
+            "show feet, bent knees or a few steps"
+        )
+    return tuple(found)

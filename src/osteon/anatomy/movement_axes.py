@@ -1,0 +1,252 @@
+"""The axes along which each limb moves, and the motion told by angles about them. [002] §4."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from osteon.anatomy.direction_methods import (
+    DELTA,
+    Direction,
+    em,
+    joining,
+    pca,
+    principal,
+    sweeps_of,
+)
+from osteon.anatomy.limb_frames import Normalised, limb_reaches, normalise
+from osteon.anatomy.moving import moving_samples
+from osteon.anatomy.parameters import Parameters, limb_points, parameterise, rest_place
+from osteon.anatomy.path_smoothing import steadied
+from osteon.errors import BadValue, NotEnoughData
+from osteon.maths import quat, two_axes
+from osteon.threads import one_thread
+from osteon.typing import Array
+from osteon.values import CompactMotion, Motion, Movement
+
+METHODS = ("joining", "pca", "em")
+SOURCES = ("orientations", "points")
+EXACT = np.radians(0.1)
+"""Rms angle that may be left out before another axis is taken: 0.7 mm on a limb of 0.4 m."""
+APART = 2.0 * DELTA
+"""Least angle of a second axis with the first, and with the limb."""
+FAINTEST = 0.1
+"""Least part of all sweeping that makes a main movement."""
+LOOKS = 3000
+"""Samples by which the number of axes is judged."""
+LABELS = ("bend", "sideways", "turn")
+"""Turning about the body's right, front and up."""
+
+
+@dataclass(frozen=True, eq=False)
+class LimbFit:
+    """How well a limb's parameters tell its motion."""
+
+    name: str
+    error: float
+    """Mean distance of the limb's far end from where it was, about its own joint, metres."""
+    worst: float
+    """Largest such distance, metres."""
+    turned: float
+    """Mean angle between the limb's frame and where it was, radians."""
+    unreached: float
+    """Share of frames whose direction the axes cannot reach."""
+    moving: float
+    """Share of frames in which the limb was on the move."""
+
+
+@dataclass(frozen=True, eq=False)
+class MovementAxes:
+    """A motion told by movement, and how well."""
+
+    compact: CompactMotion
+    limbs: tuple[LimbFit, ...]
+    normalised: Normalised
+    method: str
+
+    @property
+    def motion(self) -> Motion:
+        """The motion as given; its skeleton's bodies carry ``frame`` and ``movement``."""
+        return replace(self.normalised.given, skeleton=self.compact.skeleton)
+
+
+@one_thread()
+def axes(motion: Motion, *, method: str = "joining", source: str = "orientations") -> MovementAxes:
+    """Find every limb's movement axes and tell the motion by angles about them.
+
+    Parameters
+    ----------
+    method
+        ``joining`` (groups of like steps), ``pca`` or ``em``.
+    source
+        ``orientations``, or ``points`` where the limbs' own turning means nothing because only
+        joint positions were measured.
+    """
+    if method not in METHODS:
+        raise BadValue(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    if source not in SOURCES:
+        raise BadValue(f"source must be one of {', '.join(SOURCES)}, got {source!r}")
+    if motion.skeleton.parents.count(-1) != 1:
+        raise NotEnoughData("movement axes need a skeleton with exactly one root")
+    normalised = normalise(motion)
+    skeleton = normalised.skeleton
+    bodies, columns, limbs = [skeleton.bodies[0]], [], []
+    for index in range(1, len(skeleton.bodies)):
+        parent = skeleton.parents[index]
+        q = motion.rotations[:, index]
+        direction = normalised.directions[index]
+        found, moving = main_directions(q, direction, motion.rate, method, source)
+        points = limb_points(q, direction)
+        movement = movement_of(points, q, direction, found, normalised.body_axes[parent])
+        parameters = parameterise(q, movement)
+        columns.append(parameters.angles)
+        bodies.append(replace(skeleton.bodies[index], movement=movement))
+        reach = _length(normalised, index)
+        limbs.append(_fit(bodies[-1].name, parameters, reach, float(moving.mean())))
+    told = CompactMotion(
+        skeleton.with_bodies(bodies, f"movement axes found by {method}"),
+        motion.root,
+        motion.rotations[:, 0],
+        np.concatenate(columns, axis=-1) if columns else np.zeros((motion.n_frames, 0)),
+        motion.rate,
+        history=(*motion.history, f"told by movement axes ({method})"),
+        source=motion.source,
+    )
+    return MovementAxes(told, tuple(limbs), normalised, method)
+
+
+def main_directions(
+    rotations: Array,
+    direction: Array,
+    rate: float,
+    method: str = "joining",
+    source: str = "orientations",
+) -> tuple[list[Direction], np.ndarray]:
+    """Up to two main directions of a limb, and which samples (n,) were on the move.
+
+    Parameters
+    ----------
+    rotations : (n, 4)
+        To the parent's frame.
+    direction : (3,)
+        The limb in its own frame.
+    source
+        As for ``axes``; circles are fitted to ``points``.
+    """
+    if source == "orientations":
+        rotations = steadied(quat.unroll(rotations), rate)
+        points = limb_points(rotations, direction)
+    else:
+        points = steadied(limb_points(rotations, direction), rate)
+    moving = moving_samples(points, rate)
+    if method == "pca":
+        return pca(points[moving]), moving
+    if method == "em":
+        return em(points[moving]), moving
+    turned = rotations if source == "orientations" else None
+    return joining(sweeps_of(points, turned, moving)), moving
+
+
+def movement_of(
+    points: Array, rotations: Array, direction: Array, found: list[Direction], body_axes: Array
+) -> Movement:
+    """As many axes as it takes, the rest position, and names for the axes.
+
+    Parameters
+    ----------
+    body_axes : (3, 3)
+        Rows: the body's right, front and up in the parent's frame, in the default pose.
+    """
+    known = np.isfinite(rotations[:, 0])
+    seen, every = rotations[known], points[known]
+    points = every[:: max(1, len(every) // LOOKS)]
+    if not len(points):
+        return Movement(np.zeros((0, 3)), (), quat.identity(), direction)
+    main = [one for one in found if one.weight >= FAINTEST]
+    chosen: list[Direction] = []
+    place = rest_place(np.zeros((0, 3)), points)
+    if not _stands(points, place):
+        chosen = main[:1] or [_faint(points)]
+        place = rest_place(chosen[0].axis[None], points)
+        if not _keeps_circle(points, chosen[0].axis, place):
+            chosen.append(_second(chosen[0], main[1:], points, place))
+            place = rest_place(_stacked(chosen), points)
+    rest = seen[np.argmax(every @ place)]
+    return _named(chosen, rest, direction, body_axes)
+
+
+def _faint(points: Array) -> Direction:
+    """Where no sweep is longer than a cell: what little there is, its variance tells."""
+    centre = points.mean(axis=0)
+    along = principal(points - centre, points - centre)
+    return Direction(quat.normalise(np.cross(centre, along)), 0.0)
+
+
+def _stands(points: Array, place: Array) -> bool:
+    apart = np.linalg.norm(points - place, axis=-1)
+    return bool(np.sqrt(np.mean(apart**2)) <= EXACT)
+
+
+def _keeps_circle(points: Array, axis: Array, place: Array) -> bool:
+    turned = quat.from_axis_angle(axis, two_axes.one_axis(axis, place, points))
+    return bool(np.sqrt(np.mean(np.sum((quat.rotate(turned, place) - points) ** 2, -1))) <= EXACT)
+
+
+def _second(first: Direction, others: list[Direction], points: Array, place: Array) -> Direction:
+    """Another main direction that reaches the points, else the axis across first and limb."""
+    across = Direction(quat.normalise(np.cross(first.axis, place)), 0.0)
+    for other in others:
+        if _apart(other.axis, first.axis) < APART or _apart(other.axis, place) < APART:
+            continue
+        start = rest_place(np.stack([first.axis, other.axis]), points)
+        start = points[np.argmax(points @ start)]
+        if two_axes.two_axes(first.axis, other.axis, start, points).reached.mean() >= 0.99:
+            return other
+    return across
+
+
+def _apart(a: Array, b: Array) -> float:
+    """Angle between two lines, radians."""
+    return float(np.arctan2(np.linalg.norm(np.cross(a, b)), abs(a @ b)))
+
+
+def _stacked(chosen: list[Direction]) -> Array:
+    return np.array([one.axis for one in chosen]).reshape(-1, 3)
+
+
+def _named(chosen: list[Direction], rest: Array, direction: Array, body_axes: Array) -> Movement:
+    """Axes signed and named by the body's own, so that takes agree on both."""
+    labels: list[str] = []
+    signed = []
+    for one in chosen:
+        along = body_axes @ one.axis
+        order = [k for k in np.argsort(-np.abs(along)) if LABELS[k] not in labels]
+        labels.append(LABELS[order[0]])
+        signed.append(one.axis * (-1.0 if along[order[0]] < 0.0 else 1.0))
+    return Movement(
+        np.array(signed).reshape(-1, 3),
+        tuple(labels),
+        rest,
+        direction,
+        tuple(round(one.weight, 4) for one in chosen),
+    )
+
+
+def _length(normalised: Normalised, index: int) -> float:
+    """From joint to far end, metres; of a limb without one, the bone that leads to it."""
+    own = float(np.linalg.norm(limb_reaches(normalised.skeleton)[index]))
+    return own if own > 1e-6 else float(np.linalg.norm(normalised.skeleton.offsets[index]))
+
+
+def _fit(name: str, parameters: Parameters, length: float, moving: float) -> LimbFit:
+    seen = np.isfinite(parameters.missed)
+    if not seen.any():
+        return LimbFit(name, np.nan, np.nan, np.nan, np.nan, moving)
+    apart = length * parameters.missed[seen]
+    return LimbFit(
+        name,
+        float(apart.mean()),
+        float(apart.max()),
+        float(parameters.turned[seen].mean()),
+        float(1.0 - parameters.reached[seen].mean()),
+        moving,
+    )

@@ -1,0 +1,30 @@
+from .body_source import (
+    bodies_of as bodies_of,
+    cluster_noise as cluster_noise,
+    scale_factor as scale_factor,
+)
+from .centre import fit_pairs as fit_pairs
+from .coach import advise_motion as advise_motion
+from .find_joints import (
+    joints as joints,
+    solve as solve,
+)
+from .finish import finish_joints as finish_joints
+from .hierarchy import in_doubt as in_doubt
+from .limb_lengths import (
+    Limb as Limb,
+    limb_table as limb_table,
+    table_text as table_text,
+)
+from .playback import play_back as play_back
+from .pose_noise import (
+    PoseNoise as PoseNoise,
+    white_noise as white_noise,
+)
+from .segmentation import segment as segment, track as track
+from .statistics import JointStatistics as JointStatistics
+from .summed import (
+    Sums as Sums,
+    joints_of_sums as joints_of_sums,
+    joints_of_take as joints_of_take,
+)

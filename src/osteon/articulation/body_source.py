@@ -1,0 +1,141 @@
+"""The bodies of any take: sensors as they are, clusters of markers, or a moving skeleton.
+
+The scale of a tracker, from two sensors whose distance is known: [000] finds 0.94.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from osteon.articulation.pose_noise import PoseNoise, estimate_noise
+from osteon.articulation.segmentation import TrackedBodies, segment, track
+from osteon.cleaning import put_right
+from osteon.errors import BadValue, NotEnoughData
+from osteon.values import Bodies, Joints, Marker, Motion, Swap, Take
+
+
+def scale_factor(bodies: Bodies, first: str, second: str, distance: float) -> float:
+    """Metres per unit that the tracker reports; ``distance`` in metres between rigid sensors."""
+    if not distance > 0.0:
+        raise BadValue(f"the distance of two sensors must be positive, got {distance}")
+    apart = bodies.positions[:, bodies.index(first)] - bodies.positions[:, bodies.index(second)]
+    lengths = np.linalg.norm(apart, axis=-1)
+    lengths = lengths[np.isfinite(lengths)]
+    if len(lengths) == 0 or lengths.mean() < 1e-6:
+        raise NotEnoughData(f"{first} and {second} are never seen apart from each other")
+    # noise lengthens distances: E d² = D² + the variance of the difference
+    noise = np.nanvar(np.diff(lengths)) / 2.0
+    return float(distance / np.sqrt(max(np.mean(lengths**2) - 2.0 * noise, 1e-12)))
+
+
+def rescaled(bodies: Bodies, factor: float) -> Bodies:
+    """Positions multiplied by ``factor``; orientations have no scale."""
+    did = f"scaled by {factor:.4g}"
+    return replace(bodies, positions=bodies.positions * factor, history=(*bodies.history, did))
+
+
+FINEST = 1e-9
+"""Metres: noise that even made-up data is granted."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moving:
+    """The bodies of a take, and what markers tell about them where they are clusters of markers."""
+
+    bodies: Bodies
+    noise: PoseNoise | None = None
+    """By the clusters' shapes; None for sensors, whose trajectories tell it."""
+    markers: Mapping[str, tuple[Marker, ...]] = field(default_factory=dict)
+    """Of each body."""
+    swaps: tuple[Swap, ...] = ()
+    """Exchanged labels that were put right."""
+    problems: tuple[str, ...] = ()
+
+    def without(self, names: Collection[str]) -> "Moving":
+        """As if these bodies had not been recorded."""
+        out = {self.bodies.index(name) for name in names}
+        kept = [column for column in range(self.bodies.n_bodies) if column not in out]
+        noise = self.noise
+        if noise is not None:
+            noise = PoseNoise(noise.position[kept], noise.rotation[kept])
+        bodies = self.bodies.select([self.bodies.names[column] for column in kept])
+        return replace(self, bodies=bodies, noise=noise)
+
+    def rescaled(self, factor: float) -> "Moving":
+        """All lengths multiplied by ``factor``."""
+        noise = self.noise
+        return replace(
+            self,
+            bodies=rescaled(self.bodies, factor),
+            noise=None if noise is None else replace(noise, position=factor * noise.position),
+            markers={
+                name: tuple(replace(each, position=factor * each.position) for each in worn)
+                for name, worn in self.markers.items()
+            },
+        )
+
+    def told(self, found: Joints) -> Joints:
+        """The joints of these bodies, with what is known of their markers."""
+        return replace(
+            found,
+            markers={name: self.markers[name] for name in found.names if name in self.markers},
+            events=(*self.swaps, *found.events),
+            warnings=(*self.problems, *found.warnings),
+        )
+
+
+def bodies_of(take: Take, subject: str | None = None) -> Moving:
+    """Sensors as they are; markers, put right, in the groups that move together; or a skeleton."""
+    if take.bodies:
+        return Moving(take.body_poses(subject))
+    if take.recordings:
+        recording, swaps = put_right(take.recording(subject).markers())
+        tracked = track(recording, segment(recording))
+        return Moving(
+            tracked.bodies, cluster_noise(tracked), _worn(tracked), swaps, _left_out(tracked)
+        )
+    if take.motions:
+        return Moving(_bodies_of_motion(take.motion(subject)))
+    raise NotEnoughData("joints need moving bodies or markers; the file holds neither")
+
+
+def _worn(tracked: TrackedBodies) -> dict[str, tuple[Marker, ...]]:
+    return {
+        name: tuple(Marker(*marker) for marker in zip(markers, template, strict=True))
+        for name, markers, template in zip(
+            tracked.bodies.names, tracked.markers, tracked.templates, strict=True
+        )
+    }
+
+
+def _left_out(tracked: TrackedBodies) -> tuple[str, ...]:
+    if not tracked.left_out:
+        return ()
+    named = ", ".join(tracked.left_out)
+    return (
+        f"on no body, for a body takes three markers that move together and are not in a line: "
+        f"{named}",
+    )
+
+
+def cluster_noise(tracked: TrackedBodies) -> PoseNoise:
+    """Pose noise of marker clusters: their shape turns marker noise into turning noise.
+
+    The origin is the markers' mean, so place and turn are independent. Skin that slides slowly is
+    no white noise: the level is what the trajectories show at high frequency, if that is less.
+    """
+    white = estimate_noise(tracked.bodies).position
+    position, rotation = [], []
+    for template, noise, seen in zip(tracked.templates, tracked.marker_noise, white, strict=True):
+        square = max(min(float(noise), float(seen) * np.sqrt(len(template))), FINEST) ** 2
+        inertia = np.sum(template**2) * np.eye(3) - template.T @ template
+        position.append(np.sqrt(square / len(template)))
+        rotation.append(square * np.linalg.inv(inertia))
+    return PoseNoise(np.array(position), np.array(rotation))
+
+
+def _bodies_of_motion(motion: Motion) -> Bodies:
+    rotations, places = motion.world()
+    names = motion.skeleton.names
+    return Bodies(places, rotations, names, motion.rate, subject=motion.skeleton.subject)

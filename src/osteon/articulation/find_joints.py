@@ -1,0 +1,334 @@
+"""Joints, hierarchy and trust from moving bodies: the stage as one function."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from osteon.articulation import hierarchy
+from osteon.articulation.centre import PairFits, fit_pairs, products_of_frames, residual_vectors
+from osteon.articulation.coach import advise
+from osteon.articulation.finish import FinishedJoint, finish_joints
+from osteon.articulation.hierarchy import FINEST, fit_looseness, is_free, spread_of_bodies
+from osteon.articulation.loops import (
+    Closure,
+    as_attachment,
+    as_loop,
+    cut_rings,
+    find_attachments,
+    find_loops,
+    tell_twins_apart,
+)
+from osteon.articulation.pose_noise import PoseNoise, estimate_noise
+from osteon.articulation.requirements import (
+    check_bodies,
+    check_motion,
+    impossible_poses,
+    without_poses,
+)
+from osteon.articulation.slips import MOST as MOST_SLIPS, Link, Step, as_event, find_slip, undo_slip
+from osteon.articulation.statistics import JointStatistics
+from osteon.errors import BadValue, UnknownName
+from osteon.maths import quat
+from osteon.threads import one_thread
+from osteon.typing import Array
+from osteon.values import Bodies, Connection, Joints
+
+MOST_FLIPS = 3
+"""Rounds of leaving out impossible poses; each lets the next see smaller ones."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """A hierarchy and the evidence for it."""
+
+    bodies: Bodies
+    noise: PoseNoise
+    fits: PairFits
+    products: Array
+    tree: hierarchy.BodyTree
+    order: list[tuple[int, int, int]]
+    """(parent, child, row of fits), from the root outwards."""
+    root: int
+
+
+@one_thread()
+def joints(
+    bodies: Bodies,
+    *,
+    root: str | None = None,
+    parents: Mapping[str, str] | None = None,
+    noise: PoseNoise | None = None,
+    robust: bool = False,
+) -> Joints:
+    """Find the joints between moving bodies, and which bodies they join.
+
+    Parameters
+    ----------
+    root
+        Body to start from; by default the most central one.
+    parents
+        Known hierarchy, ``{child: parent}``; by default it is found.
+    noise
+        White noise of the poses; by default judged from the trajectories.
+    robust
+        Weigh frames by Huber's rule in the last step.
+    """
+    bodies, warnings = check_bodies(bodies)
+    if root is not None and root not in bodies.names:
+        raise UnknownName("body", root, bodies.names)
+    solution, slips = _settled(bodies, root=root, parents=parents, noise=noise)
+    if parents is None:
+        solution = _with_rings_cut(solution, root)
+        solution = _with_twins_apart(solution, _loops(solution, _spread(solution)), root)
+    spread = _spread(solution)
+    closures = _loops(solution, spread)
+    attachments = _attachments(solution, spread, closures)
+    if parents is None:
+        solution = _without_loops(solution, closures)
+    bodies = solution.bodies
+    finished = finish_joints(bodies, solution.noise, solution.fits, solution.order, robust=robust)
+    connections = [_connection(solution, joint) for joint in finished]
+    return Joints(
+        root=bodies.names[solution.root],
+        connections=tuple(connections),
+        looseness=dict(zip(bodies.names, np.sqrt(spread).tolist(), strict=True)),
+        residuals=_distances(bodies, connections),
+        rate=bodies.rate,
+        loops=tuple(as_loop(bodies, closure) for closure in closures),
+        events=(
+            *(as_event(bodies, slip) for slip in slips),
+            *(as_attachment(bodies, closure) for closure in attachments),
+        ),
+        advice=advise(bodies, tuple(connections)),
+        warnings=(*warnings, *_warnings(connections)),
+        subject=bodies.subject,
+        history=(*bodies.history, "joints from motion"),
+    )
+
+
+def _settled(
+    bodies: Bodies,
+    *,
+    root: str | None,
+    parents: Mapping[str, str] | None,
+    noise: PoseNoise | None,
+) -> tuple[Solution, list[Step]]:
+    """Solve, leave out impossible poses, undo slips, until nothing is left to do."""
+    slips: list[Step] = []
+    solution = solve(bodies, root=root, parents=parents, noise=noise)
+    for _ in range(MOST_FLIPS):
+        links = _links(solution)
+        ends = np.array([(link.first, link.second) for link in links])
+        hidden = impossible_poses(ends, _apart(solution.bodies, links), bodies.n_bodies)
+        if not hidden.any():
+            break
+        did = f"left out {int(hidden.sum())} impossible poses"
+        bodies = without_poses(solution.bodies, hidden, did)
+        solution = solve(bodies, root=root, parents=parents, noise=noise)
+    while len(slips) < MOST_SLIPS:
+        step = find_slip(solution.bodies, _links(solution))
+        if step is None:
+            break
+        slips.append(step)
+        bodies = undo_slip(solution.bodies, step)
+        solution = solve(bodies, root=root, parents=parents, noise=noise)
+    return solution, sorted(slips, key=lambda step: step.frame)
+
+
+def _links(solution: Solution) -> list[Link]:
+    fits = solution.fits
+    return [
+        Link(int(fits.first[row]), int(fits.second[row]), fits.centres[row])
+        for _, _, row in solution.order
+    ]
+
+
+def _apart(bodies: Bodies, links: list[Link]) -> Array:
+    """(n_frames, n_links) residual of every joint, metres."""
+    vectors = [residual_vectors(bodies, (k.first, k.second), k.centres) for k in links]
+    return np.linalg.norm(np.stack(vectors, axis=1), axis=-1)
+
+
+def _spread(solution: Solution) -> Array:
+    """(n_bodies,) mean square that each sensor's looseness adds to its joints."""
+    fits, edges, n_bodies = solution.fits, solution.tree.edges, solution.bodies.n_bodies
+    looseness = fit_looseness(solution.products, fits, edges, n_bodies)
+    return spread_of_bodies(looseness, fits, n_bodies)
+
+
+def _with_rings_cut(solution: Solution, root: str | None) -> Solution:
+    bodies, fits = solution.bodies, solution.fits
+    edges = cut_rings(bodies, fits, solution.products, solution.tree.edges, _spread(solution))
+    return _with_edges(solution, edges, root)
+
+
+def _with_twins_apart(solution: Solution, loops: list[Closure], root: str | None) -> Solution:
+    rows = _rows_of(solution.fits, loops)
+    edges = tell_twins_apart(solution.fits, solution.products, solution.tree.edges, rows)
+    return _with_edges(solution, edges, root)
+
+
+def _with_edges(solution: Solution, edges: list[int], root: str | None) -> Solution:
+    if tuple(edges) == solution.tree.edges:
+        return solution
+    bodies, fits = solution.bodies, solution.fits
+    tree = hierarchy.judged(solution.products, fits, edges, bodies.n_bodies)
+    start = _root(bodies, fits, tree, root, None)
+    order = hierarchy.parents_from(fits.first, fits.second, tree.edges, start)
+    return replace(solution, tree=tree, order=order, root=start)
+
+
+def _rows_of(fits: PairFits, loops: list[Closure]) -> list[int]:
+    pairs = {loop.pair for loop in loops}
+    return [k for k, ends in enumerate(zip(fits.first, fits.second, strict=True)) if ends in pairs]
+
+
+def _without_loops(solution: Solution, loops: list[Closure]) -> Solution:
+    """A loop's joint is told as such; it does not put the ring's other joints in doubt."""
+    if not loops:
+        return solution
+    fits, n_bodies = solution.fits, solution.bodies.n_bodies
+    rows, edges = _rows_of(fits, loops), list(solution.tree.edges)
+    tree = hierarchy.judged(solution.products, fits, edges, n_bodies, without=rows)
+    return replace(solution, tree=tree)
+
+
+def _joined(solution: Solution) -> set[frozenset[int]]:
+    """The pairs of bodies that the tree joins by a point they do share."""
+    return {
+        frozenset((parent, child))
+        for parent, child, row in solution.order
+        if not is_free(solution.fits.mean_square[row])
+    }
+
+
+def _loops(solution: Solution, spread: Array) -> list[Closure]:
+    """Loop joints of the whole take."""
+    tree = _links(solution)
+    return find_loops(solution.bodies, solution.fits, tree, spread, _joined(solution))
+
+
+def _attachments(solution: Solution, spread: Array, loops: list[Closure]) -> list[Closure]:
+    """Joints of a part of the take."""
+    known = _joined(solution) | {frozenset(loop.pair) for loop in loops}
+    return find_attachments(solution.bodies, _links(solution), spread, solution.noise, known)
+
+
+def solve(
+    bodies: Bodies,
+    *,
+    root: str | None = None,
+    parents: Mapping[str, str] | None = None,
+    noise: PoseNoise | None = None,
+) -> Solution:
+    """Fit every pair and choose the tree."""
+    noise = estimate_noise(bodies) if noise is None else noise
+    statistics = JointStatistics.of(bodies)
+    fits = fit_pairs(statistics, noise)
+    check_motion(bodies, fits)
+    if bodies.seen.all():
+        products = hierarchy.residual_products(statistics, fits)
+    else:
+        products = products_of_frames(bodies, fits)
+    never = ~np.isfinite(fits.mean_square)
+    products[never] = products[:, never] = 0.0
+    products[never, never] = 1e6
+    products += FINEST**2 * np.eye(len(products))
+    tree = (
+        hierarchy.best_tree(products, fits, bodies.n_bodies)
+        if parents is None
+        else _given_tree(bodies, fits, parents)
+    )
+    start = _root(bodies, fits, tree, root, parents)
+    order = hierarchy.parents_from(fits.first, fits.second, tree.edges, start)
+    return Solution(bodies, noise, fits, products, tree, order, start)
+
+
+def _given_tree(bodies: Bodies, fits: PairFits, parents: Mapping[str, str]) -> hierarchy.BodyTree:
+    rows = {
+        frozenset((int(i), int(j))): row
+        for row, (i, j) in enumerate(zip(fits.first, fits.second, strict=True))
+    }
+    edges = [
+        rows[frozenset((bodies.index(child), bodies.index(parent)))]
+        for child, parent in parents.items()
+    ]
+    if len(set(edges)) != bodies.n_bodies - 1:
+        raise BadValue(
+            f"a hierarchy of {bodies.n_bodies} bodies has {bodies.n_bodies - 1} joints, "
+            f"got {len(set(edges))}: name one parent for every body but the root"
+        )
+    clear = np.full(len(edges), np.inf)
+    return hierarchy.BodyTree(tuple(edges), clear, clear, (-1,) * len(edges))
+
+
+def _root(
+    bodies: Bodies,
+    fits: PairFits,
+    tree: hierarchy.BodyTree,
+    root: str | None,
+    parents: Mapping[str, str] | None,
+) -> int:
+    if root is not None:
+        return bodies.index(root)
+    if parents is not None:
+        return next(i for i, name in enumerate(bodies.names) if name not in parents)
+    steps = quat.angle(quat.between(bodies.rotations[:-1], bodies.rotations[1:]))
+    travel = np.nanmean(np.where(np.isfinite(steps), steps, np.nan), axis=0)
+    return hierarchy.central_body(fits.first, fits.second, tree.edges, bodies.n_bodies, travel)
+
+
+def _connection(solution: Solution, joint: FinishedJoint) -> Connection:
+    """A finished joint with its place in the hierarchy."""
+    bodies, fits, tree = solution.bodies, solution.fits, solution.tree
+    misfit = residual_vectors(bodies, (joint.child, joint.parent), joint.centres)
+    rms = float(np.sqrt(np.nanmean(np.sum(misfit**2, axis=-1))))
+    place = tree.edges.index(joint.row)
+    rival = tree.rivals[place]
+    names, hinge = bodies.names, joint.kind == "hinge"
+    return Connection(
+        parent=names[joint.parent],
+        child=names[joint.child],
+        in_parent=joint.centres[3:],
+        in_child=joint.centres[:3],
+        covariance=joint.covariance,
+        rms=rms,
+        kind="free" if is_free(rms**2) else joint.kind,
+        axis_in_parent=joint.axes[1] if hinge else None,
+        axis_in_child=joint.axes[0] if hinge else None,
+        margin=max(float(min(tree.margins[place], tree.bare[place])), 0.0),
+        rival=None if rival < 0 else (names[fits.first[rival]], names[fits.second[rival]]),
+        ambiguous=bool(hierarchy.in_doubt(tree, fits)[place]),
+    )
+
+
+def _distances(bodies: Bodies, connections: list[Connection]) -> Array:
+    columns = [
+        np.linalg.norm(
+            residual_vectors(
+                bodies,
+                (bodies.index(link.child), bodies.index(link.parent)),
+                np.concatenate([link.in_child, link.in_parent]),
+            ),
+            axis=-1,
+        )
+        for link in connections
+    ]
+    return np.stack(columns, axis=-1)
+
+
+def _warnings(connections: list[Connection]) -> list[str]:
+    found = []
+    for link in connections:
+        if link.ambiguous and link.rival is not None:
+            found.append(
+                f"ambiguous: the motion does not settle whether {link.child} hangs on "
+                f"{link.parent}, or {link.rival[0]} on {link.rival[1]} instead"
+            )
+        if link.kind == "free":
+            found.append(
+                f"{link.child} shares no joint with {link.parent}: they miss each other by "
+                f"{100 * link.rms:.1f} cm; the nearest body was taken"
+            )
+    return found

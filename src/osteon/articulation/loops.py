@@ -1,0 +1,344 @@
+"""Joints that close a loop: clasped hands, an object held in both, for a take or a part of it.
+
+Two bodies that are no parent and child and still share a point as well as parents and children do.
+A point that merely repeats a joint on the way between them (because the others stood still)
+is none. docs/methods.md §2, [000] §5.
+
+Rings of joints: which of them is the loop, and which belong to the tree.
+
+Clasped hands close a ring of arms, and its residuals do not say where it begins: any of its joints
+may be the one that the tree leaves out. It is cut where that leaves the bodies fewest joints apart,
+which is the side opposite to the trunk. Nor do they say which of two bodies that move as one, as
+hand and forearm with a stiff wrist, a joint belongs to: it goes to the nearer.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from osteon.articulation.centre import PairFits, fit_pairs, residual_vectors
+from osteon.articulation.hierarchy import fit_looseness, side_of, steps_between
+from osteon.articulation.pose_noise import PoseNoise
+from osteon.articulation.slips import Link
+from osteon.articulation.statistics import JointStatistics
+from osteon.maths import quat, runs
+from osteon.typing import Array
+from osteon.values import Attachment, Bodies, Loop
+
+LOOSER = 2.0
+"""A loop joint may leave this many times the mean square that its bodies' noise explains."""
+SMALLEST = 0.001
+"""Metres: residual that is always allowed."""
+KNOWN_TO = 0.02
+"""Metres: a loop joint must be known this well in its worst direction, one standard deviation."""
+APART = 0.03
+"""Metres: a loop joint lies at least this far from every joint between its bodies."""
+AS_WELL = 2.2
+"""A joint between two bodies that fits them within this many times the loop's rms will do."""
+TURN = np.radians(4.0)
+"""Radians: a loop joint turns at least this much (rms) about every axis."""
+REACH = 0.35
+"""Metres: farthest that a loop joint lies from its bodies' origins."""
+BLOCK = 0.5
+"""Seconds: the grain in which parts of a take are looked at."""
+SHORTEST = 2.0
+"""Seconds: what holds for less is not called held."""
+MOST_BLOCKS = 240
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closure:
+    """A candidate: two bodies, the frames, the shared point."""
+
+    pair: tuple[int, int]
+    frames: tuple[int, int]
+    centres: Array
+    rms: float
+
+
+def find_loops(
+    bodies: Bodies, fits: PairFits, tree: list[Link], noise: Array, skip: set[frozenset[int]]
+) -> list[Closure]:
+    """Loop joints of the whole take; ``noise`` (n_bodies,) mean square of each body."""
+    found = []
+    for row in np.flatnonzero(holds(fits, noise)):
+        pair = (int(fits.first[row]), int(fits.second[row]))
+        closure = Closure(
+            pair, (0, bodies.n_frames - 1), fits.centres[row], float(np.sqrt(fits.mean_square[row]))
+        )
+        if frozenset(pair) not in skip and not repeats(bodies, tree, closure):
+            found.append(closure)
+    return distinct(bodies, tree, found)
+
+
+def find_attachments(
+    bodies: Bodies, tree: list[Link], noise: Array, pose_noise: PoseNoise, skip: set[frozenset[int]]
+) -> list[Closure]:
+    """Joints that hold for a part of the take only."""
+    block = max(round(BLOCK * bodies.rate), -(-bodies.n_frames // MOST_BLOCKS))
+    need = max(2, round(SHORTEST * bodies.rate / block))
+    starts = range(0, bodies.n_frames - block + 1, block)
+    if len(starts) <= need:
+        return []
+    sums = [JointStatistics.empty(bodies.names)]
+    for start in starts:
+        sums.append(sums[-1] + JointStatistics.of(_frames(bodies, start, start + block)))
+    closed = np.stack(
+        [
+            shared(fit_pairs(late + early.scaled(-1.0), pose_noise), noise)
+            for early, late in zip(sums, sums[need:], strict=False)
+        ]
+    )
+    first, second = np.triu_indices(bodies.n_bodies, 1)
+    found = []
+    for row in np.flatnonzero(closed.any(axis=0) & ~closed.all(axis=0)):
+        pair = (int(first[row]), int(second[row]))
+        for start, last in [] if frozenset(pair) in skip else runs(closed[:, row]):
+            total = sums[last + need] + sums[start].scaled(-1.0)
+            if not holds(fit_pairs(total, pose_noise, [pair]), noise)[0]:
+                continue
+            frames = (start * block, (last + need) * block)
+            closure = _fitted(bodies, pair, frames, pose_noise, noise)
+            if closure is not None and not repeats(bodies, tree, closure):
+                found.append(closure)
+    return distinct(bodies, tree, found)
+
+
+def distinct(bodies: Bodies, tree: list[Link], closures: list[Closure]) -> list[Closure]:
+    """One closure per point and time: hands held with stiff wrists also join the forearms.
+
+    The two bodies that are most joints apart keep it, for a chain is held by its ends; then the
+    two nearest to the point.
+    """
+
+    def rank(closure: Closure) -> tuple[int, float]:
+        arms = np.linalg.norm(closure.centres.reshape(2, 3), axis=-1)
+        return -len(path(tree, *closure.pair)), float(arms.sum())
+
+    kept: list[Closure] = []
+    for closure in sorted(closures, key=rank):
+        if not any(_same(bodies, closure, other) for other in kept):
+            kept.append(closure)
+    return kept
+
+
+def _same(bodies: Bodies, one: Closure, other: Closure) -> bool:
+    start = max(one.frames[0], other.frames[0])
+    stop = min(one.frames[1], other.frames[1]) + 1
+    if stop - start < 0.5 * (one.frames[1] - one.frames[0]):
+        return False
+    here = _world(bodies, one.pair[0], one.centres[:3])[start:stop]
+    there = _world(bodies, other.pair[0], other.centres[:3])[start:stop]
+    return bool(np.nanmedian(np.linalg.norm(here - there, axis=-1)) < APART)
+
+
+def _frames(bodies: Bodies, start: int, stop: int) -> Bodies:
+    part = slice(start, stop)
+    return replace(bodies, positions=bodies.positions[part], rotations=bodies.rotations[part])
+
+
+def shared(fits: PairFits, noise: Array) -> np.ndarray:
+    """(n_pairs,) whether some point is shared, be it for want of motion."""
+    allowed = LOOSER * (noise[fits.first] + noise[fits.second]) + SMALLEST**2
+    return fits.mean_square < allowed
+
+
+def holds(fits: PairFits, noise: Array) -> np.ndarray:
+    """(n_pairs,) whether a point is shared, and the motion is rich enough to say so."""
+    known = np.sqrt(np.linalg.eigvalsh(fits.covariance[:, 3:, 3:])[:, -1])
+    rich = (known < KNOWN_TO) & (fits.motion[:, 0] > TURN**2 / 2.0) & ~fits.silent.any(axis=1)
+    near = np.linalg.norm(fits.centres.reshape(-1, 2, 3), axis=-1).max(axis=1) < REACH
+    return shared(fits, noise) & rich & near
+
+
+def _fitted(
+    bodies: Bodies,
+    pair: tuple[int, int],
+    frames: tuple[int, int],
+    pose_noise: PoseNoise,
+    noise: Array,
+) -> Closure | None:
+    """The joint of a part of the take with its ends set to the frame; None if it is no joint."""
+    limit = float(np.sqrt(LOOSER * (noise[pair[0]] + noise[pair[1]]) + SMALLEST**2))
+    both = bodies.select([bodies.names[body] for body in pair])
+    own = PoseNoise(pose_noise.position[list(pair)], pose_noise.rotation[list(pair)])
+    apart, centres = np.zeros(0), np.zeros(6)
+    for _ in range(2):
+        fits = fit_pairs(JointStatistics.of(_frames(both, *frames)), own)
+        if not holds(fits, noise[list(pair)])[0]:
+            return None
+        centres = fits.centres[0]
+        apart = np.linalg.norm(residual_vectors(both, (0, 1), centres), axis=-1)
+        frames = _grown(apart, *frames, 3.0 * limit)
+    start, stop = frames
+    outside = np.concatenate([apart[:start], apart[stop:]])
+    if stop - start > 0.9 * bodies.n_frames or np.nanmedian(outside) < 5.0 * limit:
+        return None
+    rms = float(np.sqrt(np.nanmean(apart[start:stop] ** 2)))
+    return Closure(pair, (start, stop - 1), centres, rms)
+
+
+def _grown(apart: Array, start: int, stop: int, limit: float) -> tuple[int, int]:
+    """The longest stretch about the middle in which the two stay within ``limit``."""
+    within = ~(apart > limit)
+    middle = (start + stop) // 2
+    out_before, out_after = np.flatnonzero(~within[:middle]), np.flatnonzero(~within[middle:])
+    first = int(out_before[-1]) + 1 if len(out_before) else 0
+    last = middle + int(out_after[0]) if len(out_after) else len(apart)
+    return first, max(last, first + 2)
+
+
+def repeats(bodies: Bodies, tree: list[Link], closure: Closure) -> bool:
+    """Whether the shared point is, or might as well be, a joint on the way between the bodies."""
+    part = slice(closure.frames[0], closure.frames[1] + 1)
+    here = _world(bodies, closure.pair[0], closure.centres[:3])[part]
+    for link in path(tree, *closure.pair):
+        there = _world(bodies, link.first, link.centres[:3])[part]
+        if np.nanmedian(np.linalg.norm(here - there, axis=-1)) < APART:
+            return True
+        if max(_wander(bodies, body, there, part) for body in closure.pair) < AS_WELL * closure.rms:
+            return True
+    return False
+
+
+def _wander(bodies: Bodies, body: int, places: Array, part: slice) -> float:
+    """How much places (n_frames, 3) move about in a body's frame, rms, metres."""
+    away = places - bodies.positions[part, body]
+    seen = quat.rotate(quat.inverse(bodies.rotations[part, body]), away)
+    return float(np.sqrt(np.sum(np.nanvar(seen, axis=0))))
+
+
+def _world(bodies: Bodies, body: int, point: Array) -> Array:
+    return quat.rotate(bodies.rotations[:, body], point) + bodies.positions[:, body]
+
+
+def path(tree: list[Link], start: int, end: int) -> list[Link]:
+    """The joints between two bodies along the tree."""
+    queue: list[tuple[int, list[Link]]] = [(start, [])]
+    while queue:
+        body, way = queue.pop()
+        if body == end:
+            return way
+        for link in tree:
+            if body in (link.first, link.second) and link not in way:
+                queue.append((link.second if body == link.first else link.first, [*way, link]))
+    return []
+
+
+def as_loop(bodies: Bodies, closure: Closure) -> Loop:
+    i, j = closure.pair
+    names = (bodies.names[i], bodies.names[j])
+    return Loop(names, closure.centres[:3], closure.centres[3:], closure.rms)
+
+
+def as_attachment(bodies: Bodies, closure: Closure) -> Attachment:
+    i, j = closure.pair
+    first, second = closure.centres[:3].tolist(), closure.centres[3:].tolist()
+    return Attachment(
+        (bodies.names[i], bodies.names[j]), closure.frames, tuple(first), tuple(second), closure.rms
+    )
+
+
+TIE = 0.15
+"""Margin below which the distance of joints from their sensors may decide."""
+
+
+def cut_rings(
+    bodies: Bodies, fits: PairFits, products: Array, edges: tuple[int, ...], noise: Array
+) -> list[int]:
+    """The tree's edges with each ring cut opposite to the trunk.
+
+    Parameters
+    ----------
+    products : (n_pairs, n_pairs)
+        Mean products of all residuals, square metres.
+    noise : (n_bodies,)
+        Mean square that each body adds to its joints, square metres.
+    """
+    chosen, rich = list(edges), holds(fits, noise)
+    while True:
+        cuts = []
+        for edge in [edge for edge in chosen if rich[edge]]:
+            instead = _way_round(bodies, fits, products, chosen, edge, noise)
+            swapped = [instead if other == edge else other for other in chosen]
+            if instead != edge:
+                cuts.append((_width(fits, swapped), instead, swapped))
+        width, instead, swapped = min(cuts, default=(np.inf, -1, chosen))
+        # bodies that move as one are never parted; of two equal cuts the richer joint is the
+        # loop, for the other could not be told
+        whole = _width(fits, chosen)
+        must = instead >= 0 and bool(fits.silent[instead].all())
+        if not (must or width < whole or (width == whole and not rich[instead])):
+            return chosen
+        chosen = swapped
+
+
+def _way_round(
+    bodies: Bodies, fits: PairFits, products: Array, edges: list[int], edge: int, noise: Array
+) -> int:
+    """The joint that would hold the tree together without ``edge``; ``edge`` if there is none.
+
+    ``edge`` turns about all axes. Two bodies on either side of it can share another point only if
+    something else holds them, be it a hinge or no motion at all.
+    """
+    others = [other for other in edges if other != edge]
+    side = side_of(fits.first, fits.second, others, bodies.n_bodies, int(fits.first[edge]))
+    across = shared(fits, noise) & (side[fits.first] != side[fits.second])
+    across[edge] = False
+    tree = [Link(int(fits.first[k]), int(fits.second[k]), fits.centres[k]) for k in edges]
+    found = [int(row) for row in np.flatnonzero(across) if _differs(bodies, fits, tree, int(row))]
+    return min(
+        found,
+        key=lambda row: fit_looseness(products, fits, [*others, row], bodies.n_bodies).deviance,
+        default=edge,
+    )
+
+
+def _differs(bodies: Bodies, fits: PairFits, tree: list[Link], row: int) -> bool:
+    """Whether a pair's shared point is another than the joints between its bodies.
+
+    Bodies that never move against each other share every point; none of them is a joint's.
+    """
+    if fits.silent[row].all():
+        return True
+    pair = (int(fits.first[row]), int(fits.second[row]))
+    closure = Closure(pair, (0, bodies.n_frames - 1), fits.centres[row], 0.0)
+    return not repeats(bodies, tree, closure)
+
+
+def tell_twins_apart(
+    fits: PairFits, products: Array, edges: tuple[int, ...], closing: list[int]
+) -> list[int]:
+    """The tree's edges with bodies that move as one in the order that brings joints near them.
+
+    ``closing`` are the joints beyond the tree: clasped hands tell a hand from its forearm.
+    """
+    n_bodies = len(edges) + 1
+    arms = np.linalg.norm(fits.centres.reshape(-1, 2, 3), axis=-1).sum(axis=1)
+    chosen, loops = list(edges), list(closing)
+    own = fit_looseness(products, fits, chosen, n_bodies).deviance
+    for edge in [edge for edge in edges if fits.silent[edge].all()]:
+        swapped, closed = (_exchanged(fits, rows, edge) for rows in (chosen, loops))
+        if arms[swapped + closed].sum() >= arms[chosen + loops].sum():
+            continue
+        deviance = fit_looseness(products, fits, swapped, n_bodies).deviance
+        if deviance - own < TIE:
+            chosen, loops, own = swapped, closed, deviance
+    return chosen
+
+
+def _exchanged(fits: PairFits, rows: list[int], edge: int) -> list[int]:
+    """The same joints with the two bodies of ``edge`` in each other's place."""
+    one, other = int(fits.first[edge]), int(fits.second[edge])
+    role = {one: other, other: one}
+    row_of = {
+        frozenset((int(i), int(j))): row
+        for row, (i, j) in enumerate(zip(fits.first, fits.second, strict=True))
+    }
+    ends = [(int(fits.first[row]), int(fits.second[row])) for row in rows]
+    return [row_of[frozenset((role.get(i, i), role.get(j, j)))] for i, j in ends]
+
+
+def _width(fits: PairFits, edges: list[int]) -> float:
+    """Number of joints between two bodies, over all pairs."""
+    return float(steps_between(fits.first, fits.second, edges, len(edges) + 1).sum())

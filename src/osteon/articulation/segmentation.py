@@ -1,0 +1,298 @@
+"""Which markers ride on the same rigid body, and how many bodies there are (docs/methods.md §3).
+
+Two markers on one body keep their distance. A set of n markers taken as one body costs its
+misfit, and saves degrees of freedom: apart, its parts would need their own poses. Parts are
+joined, cheapest first, as long as the misfit per degree of freedom saved stays within what the
+markers' own unrest explains. So the number of bodies comes from the data.
+
+Unrest is what skin and joints do, slowly. What changes from one frame to the next is the cameras'
+noise: it is measured there and taken off. A pose that is held says no more than one frame of it.
+
+Where bodies are: poses of marker groups, from all frames and all their markers at once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from osteon.errors import NotEnoughData
+from osteon.maths import generalised_procrustes
+from osteon.typing import Array
+from osteon.values import Bodies, Recording
+
+FRAMES = 600
+"""Frames looked at, spread evenly."""
+SHARED = 20
+"""Frames two markers must be seen in together to be compared."""
+ENOUGH = 3 * SHARED
+"""Frames of a motion that tell its parts; where fewer differ all are looked at."""
+RARE = 0.02
+"""Share of the frames in which a joint must bend to be noticed."""
+RARE_SIGMAS = 2.33
+"""Standard deviations that normal noise exceeds in so few frames."""
+STILLEST = 0.002
+"""Skin is never steadier than this share of the body's size: 1 mm on a human, 0.1 on a mouse."""
+FOURTH = np.array([1.0, -4.0, 6.0, -4.0, 1.0]) / np.sqrt(70.0)
+"""Fourth difference that leaves the variance of white noise as it is."""
+AWHILE = 0.5
+"""Seconds: who changes nothing for so long holds a pose."""
+HELD = 3.0
+"""A marker moves where its distances have changed by more than this many times their noise: noise
+alone does so in one frame of thirty."""
+UNREST = 3.0
+"""Misfit per degree of freedom, in units of the markers' own unrest, up to which parts are one."""
+
+
+SETTLING = 10
+"""Rounds in which markers may still change groups."""
+NO_STRUCTURE = 0.1
+"""Where even the steadiest pairs vary by this share of the markers' distances, nothing is rigid."""
+
+
+def segment(recording: Recording) -> tuple[tuple[str, ...], ...]:
+    """Groups of markers that move together, largest first; markers hardly seen are left out."""
+    positions = np.where(recording.measured[..., None], recording.positions, np.nan)
+    looked_at = np.arange(0, len(positions), max(1, len(positions) // FRAMES))
+    noise = _noise(positions, looked_at)
+    usual = float(np.median(noise[noise > 0.0])) if noise.any() else 0.0
+    stillest = STILLEST * _size(positions[looked_at])
+    positions = _moving(positions, recording.rate, max(stillest, HELD * usual))
+    spread = distance_spread(positions)
+    usable = np.isfinite(spread).sum(axis=1) > 1
+    if usable.sum() < 2:
+        raise NotEnoughData(
+            f"no two markers are seen together in {SHARED} frames; bodies are found by what keeps "
+            "its distance while it moves, so give a longer take, or labels of a known marker set"
+        )
+    columns = np.flatnonzero(usable)
+    spread, noise = spread[np.ix_(columns, columns)], noise[np.ix_(columns, columns)]
+    _check_structure(spread, stillest / STILLEST)
+    # noise below the stillest skin is within what any marker is allowed
+    calm = np.sqrt(np.maximum(spread**2 - np.maximum(noise**2 - stillest**2, 0.0), 0.0))
+    # a variance is known to a share of √(2/n): so much of the noise may be left
+    left_over = usual * (2.0 / len(positions)) ** 0.25
+    groups = join_groups(calm, max(stillest, left_over))
+    named = [tuple(recording.names[columns[i]] for i in sorted(group)) for group in groups]
+    return tuple(sorted(named, key=lambda group: (-len(group), recording.index(group[0]))))
+
+
+def _noise(positions: Array, frames: np.ndarray) -> Array:
+    """(n_markers, n_markers) standard deviation of each distance's noise, metres.
+
+    From fourth differences over time, in which motion up to a sixth of the frame rate cancels; 0
+    where no five frames in a row show both markers.
+    """
+    frames = frames[(frames > 1) & (frames < len(positions) - 2)]
+    noise = np.zeros((positions.shape[1],) * 2)
+    for first in range(positions.shape[1]):
+        differences = np.zeros((len(frames), positions.shape[1]))
+        for step, share in zip(range(-2, 3), FOURTH, strict=True):
+            there = positions[frames + step]
+            differences += share * np.linalg.norm(there - there[:, first : first + 1], axis=-1)
+        noise[first] = _rms(differences)
+    return noise
+
+
+def _moving(positions: Array, rate: float, least: float) -> Array:
+    """Up to about ``FRAMES`` frames in which some marker's distances differ, RMS, by ``least``
+    metres from a while before; of all frames where too few do: then nothing else is known."""
+    stride = max(1, len(positions) // (4 * FRAMES))
+    candidates = positions[::stride]
+    lag = max(1, round(AWHILE * rate / stride))
+    moves = np.ones(len(candidates), dtype=bool)
+    for frame in range(lag, len(candidates)):
+        now, then = candidates[frame], candidates[frame - lag]
+        change = cdist(now, now) - cdist(then, then)
+        moves[frame] = not np.isfinite(change).any() or (_rms(change) > least).any()
+    kept = candidates[moves] if moves.sum() >= ENOUGH else candidates
+    return kept[:: max(1, len(kept) // FRAMES)]
+
+
+def _rms(values: Array) -> Array:
+    """Of each column, over what is finite; 0 where nothing is."""
+    known = np.isfinite(values)
+    total = (np.where(known, values, 0.0) ** 2).sum(axis=0)
+    return np.sqrt(total / np.maximum(known.sum(axis=0), 1))
+
+
+def distance_spread(positions: Array) -> Array:
+    """(n_markers, n_markers) how much each distance varies over time, metres.
+
+    The standard deviation, or what the rarer frames say where that is more: a joint that bends
+    for a moment only is a joint all the same. Pairs seen together too rarely are infinite: nothing
+    says that they move together.
+    """
+    n_markers = positions.shape[1]
+    spread = np.zeros((n_markers, n_markers))
+    for first in range(n_markers):
+        gaps = np.linalg.norm(positions - positions[:, first : first + 1], axis=-1)
+        count = np.isfinite(gaps).sum(axis=0)
+        enough = count >= SHARED
+        known = gaps[:, enough]
+        off = np.abs(known - np.nanmedian(known, axis=0))
+        rare = np.nanquantile(off, 1.0 - RARE, axis=0) / RARE_SIGMAS
+        spread[first] = np.inf
+        spread[first, enough] = np.maximum(np.nanstd(known, axis=0), rare)
+    return spread
+
+
+def join_groups(spread: Array, stillest: float) -> list[list[int]]:
+    """Agglomerate markers while joining costs less than the freedom it saves.
+
+    ``stillest`` is the least unrest, metres, that a marker is credited with.
+    """
+    unrest = max(_unrest(spread), stillest)
+    groups = [[marker] for marker in range(len(spread))]
+    squares = spread**2
+    between = squares.copy()  # sums over the pairs of markers of two groups
+    while len(groups) > 1:
+        price, first, second = _cheapest(np.array([len(group) for group in groups]), between)
+        if price > (UNREST * unrest) ** 2:
+            break
+        groups[first] += groups.pop(second)
+        between[first] += between[second]
+        between[:, first] += between[:, second]
+        between = np.delete(np.delete(between, second, axis=0), second, axis=1)
+    return _settled(groups, squares)
+
+
+def _settled(groups: list[list[int]], squares: Array) -> list[list[int]]:
+    """Move markers that joined early to the group they are steadiest with in the end."""
+    home = np.zeros(len(squares), dtype=int)
+    for index, group in enumerate(groups):
+        home[group] = index
+    for _ in range(SETTLING):
+        member = np.eye(len(groups))[home]
+        others = member.sum(axis=0) - member  # how many others each group would offer a marker
+        total = (
+            np.where(np.isfinite(squares), squares, squares[np.isfinite(squares)].max()) @ member
+        )
+        mean = np.where(others > 0, total / np.maximum(others, 1), np.inf)
+        alone = others[np.arange(len(home)), home] == 0
+        best = np.where(alone, home, np.argmin(mean, axis=1))
+        if (best == home).all():
+            break
+        home = best
+    return [group for i in range(len(groups)) if (group := np.flatnonzero(home == i).tolist())]
+
+
+def _unrest(spread: Array) -> float:
+    """How much a marker's distance to its steadiest companion varies, in the median, metres."""
+    nearest = np.min(spread + np.diag(np.full(len(spread), np.inf)), axis=1)
+    return float(np.median(nearest[np.isfinite(nearest)]))
+
+
+def _size(positions: Array) -> float:
+    """Median distance of the markers from their middle, in the frame that shows most, metres."""
+    whole = positions[np.argmax(np.isfinite(positions[..., 0]).sum(axis=1))]
+    whole = whole[np.isfinite(whole[:, 0])]
+    return float(np.median(np.linalg.norm(whole - np.median(whole, axis=0), axis=-1)))
+
+
+def _check_structure(spread: Array, size: float) -> None:
+    if _unrest(spread) > NO_STRUCTURE * size:
+        raise NotEnoughData(
+            f"no markers keep their distance: even the steadiest pairs vary by "
+            f"{1e3 * _unrest(spread):.0f} mm; check the labels, or whether these are markers at all"
+        )
+
+
+def _cheapest(sizes: np.ndarray, between: Array) -> tuple[float, int, int]:
+    """What the cheapest two groups cost to join, per degree of freedom that it saves; and which.
+
+    The misfit of a group taken as rigid is the sum of squared marker errors per frame. A distance
+    shows one of three directions in which its ends may part, hence the factor.
+    """
+    within = np.diag(between)
+    misfit = 3.0 * within / (2.0 * sizes)
+    whole = within[:, None] + within + 2.0 * between
+    joined = 3.0 * whole / (2.0 * (sizes[:, None] + sizes))
+    freedom = np.where(sizes < 3, 2 * sizes + 1, 6)  # of a body that so many markers show
+    saved = freedom[:, None] + freedom - np.where(sizes[:, None] + sizes < 3, 5, 6)
+    price = (joined - misfit[:, None] - misfit) / saved
+    price[np.tril_indices(len(sizes))] = np.inf
+    first, second = np.unravel_index(np.argmin(price), price.shape)
+    return float(price[first, second]), int(first), int(second)
+
+
+NARROWEST = 0.1
+"""Least ratio of a shape's second extent to its first that still shows an orientation."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrackedBodies:
+    """Poses of marker groups and the shapes behind them."""
+
+    bodies: Bodies
+    markers: tuple[tuple[str, ...], ...]
+    """The markers of every body."""
+    templates: tuple[Array, ...]
+    """(n_markers, 3) of every body, in its own frame, metres."""
+    marker_noise: Array
+    """(n_bodies,) standard deviation per axis of a marker about its body, metres."""
+    left_out: tuple[str, ...]
+    """Markers of groups that show no orientation: fewer than three, or all in a line."""
+
+
+def track(recording: Recording, groups: Sequence[Sequence[str]]) -> TrackedBodies:
+    """Poses of every group of at least three markers that are not in a line."""
+    kept, poses, left_out = [], [], []
+    for group in groups:
+        columns = [recording.index(name) for name in group]
+        shape = generalised_procrustes(recording.positions[:, columns]) if len(group) >= 3 else None
+        if shape is None or not _shows_orientation(shape.template):
+            left_out += group
+            continue
+        kept.append(tuple(group))
+        poses.append(shape)
+    if not poses:
+        raise NotEnoughData(
+            "no group of three or more markers keeps its shape: there are no bodies to follow"
+        )
+    bodies = Bodies(
+        np.stack([shape.fit.positions for shape in poses], axis=1),
+        np.stack([shape.fit.rotations for shape in poses], axis=1),
+        body_names(kept),
+        recording.rate,
+        subject=recording.subject,
+        marks=recording.marks,
+        history=(*recording.history, f"{len(kept)} bodies from groups of markers"),
+        source=recording.source,
+    )
+    noise = [_coordinate_noise(shape.marker_rms) for shape in poses]
+    return TrackedBodies(
+        bodies,
+        tuple(kept),
+        tuple(shape.template for shape in poses),
+        np.array(noise),
+        tuple(left_out),
+    )
+
+
+def body_names(groups: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """What the markers' names have in common where that tells bodies apart, else a number."""
+    common = [_shared_start(group).rstrip("_-.: 0123456789") for group in groups]
+    return tuple(
+        name if len(name) > 1 and common.count(name) == 1 else f"body_{number:02d}"
+        for number, name in enumerate(common, 1)
+    )
+
+
+def _shared_start(names: Sequence[str]) -> str:
+    first, last = min(names), max(names)
+    same = [a == b for a, b in zip(first, last, strict=False)]
+    return first[: same.index(False)] if False in same else first[: len(same)]
+
+
+def _shows_orientation(template: Array) -> bool:
+    extents = np.linalg.svd(template - template.mean(axis=0), compute_uv=False)
+    return bool(extents[1] > NARROWEST * extents[0])
+
+
+def _coordinate_noise(marker_rms: Array) -> float:
+    """Noise of a single coordinate: what is left after six degrees of freedom were fitted."""
+    known = marker_rms[np.isfinite(marker_rms)]
+    freedom = max(3 * len(known) - 6, 1)
+    return float(np.sqrt(np.sum(known**2) / freedom))

@@ -1,0 +1,271 @@
+"""The jobs of a batch. Each runs on any worker and leaves one whole folder, or nothing.
+
+A job's result is its record, small enough to send home; frames stay on disk. A job that finds its
+folder finished returns the record there: after a lost connection nothing is done twice.
+"""
+
+import hashlib
+import shutil
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+import osteon
+from osteon.batch import marker_takes, sensor_takes
+from osteon.batch.batch_options import BatchOptions, file_hash
+from osteon.batch.find import subjects_of
+from osteon.batch.places import BatchFolders, read_record, sizes_in, whole_folder, write_record
+from osteon.batch.records import Quality, SubjectRecord, Survey, TakeRecord
+from osteon.errors import FormatError, NotEnoughData, OsteonError, UnknownFormat, WrongContent
+from osteon.formats import FOLDER_INDEX, file_name, read, write_passport
+from osteon.pipeline import make_passport
+from osteon.values import Bodies, Origin, Recording
+
+TELLING = (".c3d", ".trc")
+"""Endings that promise a recording: without one inside the file is damaged, not another kind."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What every job needs to know."""
+
+    places: BatchFolders
+    options: BatchOptions
+
+
+@dataclass(frozen=True)
+class SurveyJob(Job):
+    take: str
+
+
+@dataclass(frozen=True)
+class SubjectJob(Job):
+    subject: str
+    takes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PassportJob(Job):
+    subject: str
+    motions: tuple[Path, ...]
+    """Folders of solved takes."""
+    origins: tuple[Origin, ...]
+    noise: float
+    """Metres."""
+
+
+@dataclass(frozen=True)
+class TakeJob(Job):
+    record: TakeRecord
+    """As it will be, but for the quality."""
+
+
+def stamp(path: Path) -> tuple[int, int]:
+    """Size and time of change of a file, or of the folder that stands for one; −1 if it is gone."""
+    try:
+        status = (path / FOLDER_INDEX if path.is_dir() else path).stat()
+    except OSError:
+        return -1, -1
+    return status.st_size, status.st_mtime_ns
+
+
+def survey(job: SurveyJob) -> Survey:
+    """Read a file once: whose it is, its hash, and a sample of its frames."""
+    path, found = job.places.recording(job.take), survey_record(job)
+    with whole_folder(job.places.survey(job.take), job.places.unfinished) as folder:
+        facts, problem = _attempt(folder, lambda: _facts(job, path, folder))
+        if problem is not None:
+            facts = {"skipped" if _no_take(problem, path) else "problem": _sentence(problem)}
+        found = msgspec.structs.replace(found, **(facts or {}))
+        write_record(folder, found)
+    return found
+
+
+def survey_record(job: SurveyJob, problem: str = "") -> Survey:
+    """A survey's record before anything is known of the file."""
+    size, modified = stamp(job.places.recording(job.take))
+    return Survey(
+        take=job.take,
+        size=size,
+        modified_ns=modified,
+        looking=job.options.looking(),
+        problem=problem,
+    )
+
+
+def _facts(job: SurveyJob, path: Path, folder: Path) -> dict:
+    """The survey's remaining fields; what calibration will need is left in ``folder``."""
+    take = read(path)
+    people: Sequence[Recording] | Sequence[Bodies] = take.recordings or take.bodies
+    if not people:
+        held = " and ".join(take.kinds) or "nothing"
+        raise WrongContent(path, f"holds {held}; a batch solves markers or bodies")
+    if take.recordings:
+        marker_takes.survey(take.recordings, folder, job.options)
+    else:
+        sensor_takes.survey(take.bodies, folder)
+    in_file = [person.subject for person in people]
+    return {
+        "sha256": content_hash(path),
+        "kind": "markers" if take.recordings else "bodies",
+        "subjects": subjects_of(job.take, in_file, job.options.subjects),
+        "frames": people[0].n_frames,
+        "rate": people[0].rate,
+        "software": people[0].source.software,
+    }
+
+
+def calibrate(job: SubjectJob) -> SubjectRecord:
+    """Fit a subject to the samples of all its takes."""
+    target = job.places.subject(job.subject)
+    record = subject_record(job)
+    with whole_folder(target, job.places.unfinished) as folder:
+        facts, problem = _attempt(folder, lambda: _calibrated(job, folder))
+        if problem is not None:
+            facts = {"problem": _sentence(problem)}
+        record = msgspec.structs.replace(record, **(facts or {}))
+        write_record(folder, record)
+    return record
+
+
+def subject_record(job: SubjectJob, problem: str = "") -> SubjectRecord:
+    """A subject's record before anything is known of it."""
+    return SubjectRecord(
+        subject=job.subject,
+        options=job.options.calibrating(),
+        version=osteon.__version__,
+        takes=job.takes,
+        problem=problem,
+    )
+
+
+def _calibrated(job: SubjectJob, folder: Path) -> dict:
+    kinds, surveys = set(), []
+    for take in job.takes:
+        known = read_record(job.places.survey(take), Survey)
+        assert known is not None
+        kinds.add(known.kind)
+        surveys.append((job.places.survey(take), known.subjects.index(job.subject)))
+    if len(kinds) > 1:
+        raise NotEnoughData(
+            "some takes hold markers and some bodies; put them in folders of their own, or name "
+            "the subjects apart with --subjects"
+        )
+    if kinds == {"markers"}:
+        facts = marker_takes.calibrate(job.subject, surveys, folder, job.options)
+    else:
+        facts = sensor_takes.calibrate(job.subject, surveys, folder)
+    return facts | {"skeleton": file_hash(folder / "skeleton.json")}
+
+
+def solve_take(job: TakeJob) -> TakeRecord:
+    """Solve every subject of a take and write its folder."""
+    target = job.places.take(job.record.take)
+    done = finished(job)
+    if done is not None:
+        return done
+    with whole_folder(target, job.places.unfinished) as folder:
+        people, problem = _attempt(folder, lambda: _solved(job, folder))
+        said = "" if problem is None else _sentence(problem)
+        record = msgspec.structs.replace(
+            job.record, people=people or (), problem=said, files=tuple(sizes_in(folder).items())
+        )
+        write_record(folder, record)
+    return record
+
+
+def finished(job: TakeJob) -> TakeRecord | None:
+    """What is there of a take that need not be solved again: the same work, every file whole."""
+    target = job.places.take(job.record.take)
+    done = read_record(target, TakeRecord)
+    if done is None or done.key != job.record.key or (done.problem and job.options.retry):
+        return None
+    there = sizes_in(target)
+    whole = all(there.get(name) == size for name, size in done.files)
+    return done if whole else None
+
+
+def _solved(job: TakeJob, folder: Path) -> tuple[Quality, ...]:
+    path = job.places.recording(job.record.take)
+    if content_hash(path) != job.record.sha256:
+        raise FormatError(path, "changed while the batch was at work; start the batch again")
+    take = read(path)
+    people: Sequence[Recording] | Sequence[Bodies] = take.recordings or take.bodies
+    return tuple(
+        _person(job, person, subject, folder, "" if len(people) == 1 else file_name(subject))
+        for person, subject in zip(people, job.record.subjects, strict=True)
+    )
+
+
+def _person(
+    job: TakeJob, person: Recording | Bodies, subject: str, folder: Path, name: str
+) -> Quality:
+    home = job.places.subject(subject)
+    skeleton, known = read(home / "skeleton.json").skeleton(), read_record(home, SubjectRecord)
+    doubts = () if known is None else known.doubts
+    facts = {"take": job.record.take, "sha256": job.record.sha256}
+    (folder / name).mkdir(exist_ok=True)
+    if isinstance(person, Recording):
+        found = marker_takes.solve_person(
+            person, skeleton, doubts, folder / name, job.options, facts
+        )
+    else:
+        found = sensor_takes.solve_person(person, skeleton, doubts, folder / name, facts)
+    return msgspec.structs.replace(found, folder=name)
+
+
+def passport(job: PassportJob) -> str:
+    """Write a subject's passport from its solved takes; returns what hindered it, or nothing."""
+    folder = job.places.subject(job.subject)
+    try:
+        skeleton = read(folder / "skeleton.json").skeleton()
+        motions = [read(each / "motion.bvh").motion() for each in job.motions]
+        made = make_passport(skeleton, motions, job.origins, job.noise)
+        write_passport(folder / "passport.json", made)
+    except Exception as error:  # a subject without a passport is solved all the same
+        return _sentence(error)
+    return ""
+
+
+def content_hash(path: Path) -> str:
+    """SHA-256 of a file, or of all files of a folder that stands for one."""
+    if not path.is_dir():
+        return file_hash(path)
+    inside = sorted(each for each in path.rglob("*") if each.is_file())
+    parts = [f"{each.relative_to(path).as_posix()} {file_hash(each)}" for each in inside]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _attempt(folder: Path, work: Callable[[], T]) -> tuple[T | None, Exception | None]:
+    """The result, or what went wrong; then nothing half done stays in ``folder``."""
+    try:
+        return work(), None
+    except Exception as error:  # one bad file never stops the rest
+        for inside in folder.iterdir():
+            shutil.rmtree(inside) if inside.is_dir() else inside.unlink()
+        return None, error
+
+
+def _sentence(problem: Exception) -> str:
+    if isinstance(problem, FormatError):  # whose file it is stands beside it
+        return ", ".join(filter(None, [problem.place, problem.problem]))
+    if isinstance(problem, OsteonError):
+        return str(problem)
+    if isinstance(problem, MemoryError):
+        return "not enough memory for this file"
+    words = " ".join(str(problem).split())
+    place = traceback.extract_tb(problem.__traceback__)[-1]
+    where = f"{Path(place.filename).name}, line {place.lineno}"
+    return f"unexpected {type(problem).__name__} in {where}: {words or 'no more is known'}"
+
+
+def _no_take(problem: Exception, path: Path) -> bool:
+    """Whether a file is simply something else."""
+    if isinstance(problem, WrongContent):
+        return True
+    return isinstance(problem, UnknownFormat) and path.suffix.lower() not in TELLING

@@ -1,0 +1,83 @@
+"""What a user may ask of a batch, and the fingerprint that tells whether work is done already."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+import osteon
+from osteon.errors import BadValue
+from osteon.formats import bvh_conventions
+from osteon.pipeline import SolveOptions
+
+
+@dataclass(frozen=True)
+class BatchOptions:
+    """How takes are grouped, calibrated, solved and written."""
+
+    template: str = "auto"
+    own_set: str | Path | None = None
+    hips: str = "harrington"
+    clean: bool = True
+    smooth: bool = False
+    formats: tuple[str, ...] = ()
+    unit: str | None = None
+    up: str | None = None
+    """These eight as in ``solve``."""
+    subjects: str | None = None
+    """Regular expression on the path below the folder whose first group is the subject; by default
+    the file says, else its folder, else its name up to the number of the take."""
+    recalibrate: bool = False
+    """Calibrate subjects anew where takes came since; by default new takes wear what is known."""
+    retry: bool = False
+    """Try takes again that failed before."""
+
+    def __post_init__(self) -> None:
+        if self.subjects is None:
+            return
+        try:
+            groups = re.compile(self.subjects).groups
+        except re.error as error:
+            raise BadValue(f"the subjects' pattern {self.subjects!r} is wrong: {error}") from None
+        if groups < 1:
+            raise BadValue(
+                f"the subjects' pattern {self.subjects!r} has no group; put the part that names "
+                "the subject in parentheses, as in '([0-9]+)_'"
+            )
+
+    def solving(self) -> SolveOptions:
+        """What the jobs ask of ``solve``."""
+        return SolveOptions(
+            template=self.template,
+            own_set=self.own_set,
+            hips=self.hips,
+            clean=self.clean,
+            smooth=self.smooth,
+        )
+
+    def looking(self) -> str:
+        """Fingerprint of all that the look at a file depends on."""
+        return fingerprint(self.calibrating(), self.subjects or "")
+
+    def calibrating(self) -> str:
+        """Fingerprint of all that a subject's calibration depends on beside its takes."""
+        own = "" if self.own_set is None else file_hash(Path(self.own_set))
+        return fingerprint(osteon.__version__, self.template, own, self.hips, self.clean)
+
+    def writing(self) -> str:
+        """Fingerprint of all that a take's folder depends on beside recording and subject."""
+        bvh = bvh_conventions(self.unit, self.up)
+        return fingerprint(self.calibrating(), self.smooth, list(self.formats), bvh)
+
+
+def fingerprint(*parts: object) -> str:
+    """The same for the same values, in any process and on any machine."""
+    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file's content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,187 @@
+"""Who does the jobs: processes of this machine, or the workers of a dask scheduler."""
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import connection, get_context, parent_process
+from typing import Any, Generic, TypeVar
+
+from osteon.batch.meter import Say
+from osteon.errors import BadValue, MissingExtra, OsteonError
+from osteon.threads import one_thread
+
+J = TypeVar("J", bound=Hashable)
+T = TypeVar("T")
+
+DEATHS = 2
+"""Times a worker may die on a job, the last of them with no other job at work."""
+ANSWER_WITHIN = 10.0
+"""Seconds that a scheduler may take to answer."""
+LOOK_EVERY = 5.0
+"""Seconds after which it is looked again how many jobs there is room for."""
+
+
+@dataclass(frozen=True)
+class Timed(Generic[T]):
+    """A job's result, and what it cost where."""
+
+    result: T
+    seconds: float
+    ended: float
+    """Seconds since 1970."""
+    worker: str
+
+
+def timed(work: Callable[[J], T], job: J) -> Timed[T]:
+    start = time.perf_counter()
+    with one_thread():
+        result = work(job)
+    seconds = time.perf_counter() - start
+    return Timed(result, seconds, time.time(), f"{socket.gethostname()}:{os.getpid()}")
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A job that took its worker down with it."""
+
+    reason: str
+
+
+class Workers:
+    """Runs jobs and survives the death of those who do them."""
+
+    def __init__(self, start: Callable[[], Executor], room: Callable[[], int]) -> None:
+        self._start, self._room = start, room
+        self._executor = start()
+
+    def each(
+        self, work: Callable[[J], T], jobs: Iterable[J]
+    ) -> Iterator[tuple[J, Timed[T] | Lost]]:
+        """Every job with its result, in the order they are done.
+
+        When a process dies the whole pool is lost, and with it every job at work. These are tried
+        again one by one, so that a deadly job is told from its neighbours.
+        """
+        waiting, suspects = deque(jobs), deque[J]()
+        flying: dict[Future[Timed[T]], J] = {}
+        deaths: Counter[J] = Counter()
+        while waiting or suspects or flying:
+            queue, room = (suspects, 1) if suspects else (waiting, self._room())
+            broken = False
+            while queue and len(flying) < room and not broken:
+                try:
+                    flying[self._executor.submit(timed, work, queue[0])] = queue[0]
+                    queue.popleft()
+                except BrokenExecutor:  # a worker died since the last job was done
+                    broken = True
+                if queue is suspects:
+                    break
+            for future in wait(flying, LOOK_EVERY, return_when=FIRST_COMPLETED).done:
+                job = flying.pop(future)
+                outcome = _outcome(future)
+                if outcome is None:
+                    broken = True
+                    deaths[job] += 1
+                    if deaths[job] < DEATHS:
+                        suspects.append(job)
+                        continue
+                    outcome = Lost("the worker died on it twice: killed, or out of memory")
+                yield job, outcome
+            if broken and not flying:
+                self.close()
+                self._executor = self._start()
+
+    def close(self) -> None:
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _outcome(future: "Future[Timed[T]]") -> Timed[T] | Lost | None:
+    """None: the pool broke under the job."""
+    try:
+        return future.result()
+    except BrokenExecutor:
+        return None
+    except CancelledError:
+        raise OsteonError(
+            "the scheduler went away; what is done is kept: start it and the batch again"
+        ) from None
+    except Exception as error:  # dask gives up on a job that killed several workers
+        return Lost(f"the worker was lost: {' '.join(str(error).split())}")
+
+
+@contextmanager
+def pool(n: int | None) -> Iterator[Workers]:
+    """Processes of this machine, by default one per core."""
+    n = n or os.cpu_count() or 1
+    if n < 1:
+        raise BadValue(f"workers must be 1 or more, got {n}")
+    workers = Workers(
+        lambda: ProcessPoolExecutor(n, get_context("spawn"), initializer=prepare_worker),
+        lambda: n + 1,
+    )
+    try:
+        yield workers
+    finally:
+        workers.close()
+
+
+def prepare_worker() -> None:
+    """Leave Ctrl-C to the coordinator, and end with it: nobody waits for a worker without one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def cluster(address: str, say: Say) -> Iterator[Workers]:
+    """The workers of a dask scheduler; they must see the same folders under the same paths.
+
+    While there is none ``say`` is told so.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MissingExtra("distributed", "--scheduler", "cluster") from None
+    try:
+        client = Client(address, timeout=ANSWER_WITHIN)
+    except (OSError, ValueError) as error:
+        raise OsteonError(
+            f"no dask scheduler answers at {address} ({error}); start one with: dask scheduler"
+        ) from None
+    except TypeError as error:  # an encrypted address and no certificates
+        raise OsteonError(
+            f"cannot talk to {address} ({error}); name the certificates in dask's configuration, "
+            "under distributed.comm.tls"
+        ) from None
+
+    def room() -> int:
+        threads: Any = client.nthreads()
+        n = sum(threads.values())
+        if n == 0:
+            say(f"{address} has no workers; waiting for some (start one: dask worker {address})")
+        # twice as many jobs as threads: none waits for the next to arrive
+        return 2 * max(1, n)
+
+    with client:
+        yield Workers(client.get_executor, room)

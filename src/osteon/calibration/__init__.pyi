@@ -1,0 +1,25 @@
+from .adjustment import (
+    MARKER_SIGMA as MARKER_SIGMA,
+    Adjustment as Adjustment,
+    FramePoses as FramePoses,
+    adjust as adjust,
+)
+from .fit_subject import (
+    Calibration as Calibration,
+    calibrate as calibrate,
+    calibrate_blind as calibrate_blind,
+)
+from .frame_choice import (
+    count_different as count_different,
+    farthest_frames as farthest_frames,
+    spread_frames as spread_frames,
+    varied_frames as varied_frames,
+)
+from .listening import (
+    Share as Share,
+    unheard as unheard,
+)
+from .pose_start import start_poses as start_poses
+from .priors import Beliefs as Beliefs
+from .riders import with_passengers as with_passengers
+from .subject_model import SubjectModel as SubjectModel

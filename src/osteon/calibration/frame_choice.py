@@ -1,0 +1,114 @@
+"""Which frames a calibration looks at, and how much they say."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from osteon.typing import Array
+
+DIFFERENT = 0.5
+"""Squared distance of rotation matrices over all joints: one joint turned by 29°."""
+
+STANDING = np.radians(10.0)
+"""A joint that goes less far to either side of its middle tells its place no better than a guess
+does. Who stands stays within 5°, on seven standing trials; a hip's exercise begins at 15°."""
+MOSTLY = 0.9
+"""Share of the frames by which a joint's motion is judged."""
+
+
+def spread_frames(seen: np.ndarray, n: int) -> np.ndarray:
+    """Up to ``n`` frames, one from each stretch of the takes: the one that shows most markers."""
+    count = seen.sum(axis=1)
+    stretches = np.array_split(np.arange(len(seen)), min(n, len(seen)))
+    return np.array([stretch[np.argmax(count[stretch])] for stretch in stretches])
+
+
+def varied_frames(rotations: Array, parents: Sequence[int], n: int) -> np.ndarray:
+    """Up to ``n`` frames that show what every joint can do.
+
+    Half of them lie evenly over the take, so that no trouble of single frames can fill the choice.
+    Each of the others is the frame whose joint angles are farthest from all frames taken before:
+    a hip that was lifted for one second in a minute's walk is not missed.
+
+    Parameters
+    ----------
+    rotations : (n_frames, n_bodies, 3, 3)
+        World from body.
+    """
+    return farthest_frames(_bends(rotations, parents), n)
+
+
+def farthest_frames(poses: Array, n: int) -> np.ndarray:
+    """Up to ``n`` rows of ``poses`` (n_frames, …): half of them spread evenly, each of the others
+    the one farthest from all taken before."""
+    n_frames = len(poses)
+    if n_frames <= n:
+        return np.arange(n_frames)
+    taken = np.linspace(0, n_frames - 1, n - n // 2).astype(int).tolist()
+    distance = np.full(n_frames, np.inf)
+    for newest in taken:
+        distance = np.minimum(distance, np.sum((poses - poses[newest]) ** 2, axis=1))
+    distance[taken] = -1.0  # never twice, even where all poses are one
+    while len(taken) < n:
+        newest = int(np.argmax(distance))
+        taken.append(newest)
+        distance = np.minimum(distance, np.sum((poses - poses[newest]) ** 2, axis=1))
+        distance[newest] = -1.0
+    return np.sort(np.array(taken))
+
+
+def _distances(poses: Array, other: Array) -> Array:
+    """(n_frames,) squared distance of rows from another; what both show stands for the rest,
+    infinite where they have nothing in common."""
+    squares = (poses - other) ** 2
+    common = np.isfinite(squares).mean(axis=1)
+    total = np.nansum(squares, axis=1)
+    return np.where(common > 0.0, total / np.where(common > 0.0, common, 1.0), np.inf)
+
+
+def count_different(
+    rotations: Array, parents: Sequence[int], shown: np.ndarray | None = None
+) -> int:
+    """How many of the poses differ from one another.
+
+    Skin moves alike in alike poses: frames of one pose say no more about the skeleton than one.
+    A walk comes to about ten, an exercise of every joint to some sixty. Of two poses only the
+    joints that were ``shown`` in both are compared, and stand for the others.
+    """
+    poses = _bends(rotations, parents, shown)
+    poses = poses[np.argsort(-np.isfinite(poses).sum(axis=1), kind="stable")]
+    left, count = np.ones(len(poses), dtype=bool), 0
+    while left.any():
+        distance = _distances(poses, poses[np.argmax(left)])
+        left &= (distance > DIFFERENT) & np.isfinite(distance)
+        count += 1
+    return count
+
+
+def furthest_turn(rotations: Array, parents: Sequence[int], shown: np.ndarray) -> float:
+    """How far the joint that moves most goes to either side of its middle, radians.
+
+    The farthest tenth of the frames is left to noise; 0 where no frame shows a joint.
+    """
+    furthest = 0.0
+    for body, parent in enumerate(parents):
+        told = shown[:, body] & shown[:, parent]
+        if parent < 0 or not told.any():
+            continue
+        bent = np.swapaxes(rotations[told, parent], -1, -2) @ rotations[told, body]
+        u, _, vt = np.linalg.svd(bent.mean(axis=0))
+        u[:, -1] *= np.linalg.det(u @ vt)  # no mirror image
+        cosines = 0.5 * (np.einsum("ij,fij->f", u @ vt, bent) - 1.0)
+        turns = np.arccos(np.clip(cosines, -1.0, 1.0))
+        furthest = max(furthest, float(np.quantile(turns, MOSTLY)))
+    return furthest
+
+
+def _bends(rotations: Array, parents: Sequence[int], shown: np.ndarray | None = None) -> Array:
+    """(n_frames, …) each body's rotation from its parent, as one row of numbers per frame; NaN
+    where one of the two was not shown."""
+    above = np.array(parents[1:], dtype=int)
+    bent = np.swapaxes(rotations[:, above], -1, -2) @ rotations[:, 1:]
+    if shown is not None:
+        bent[~(shown[:, 1:] & shown[:, above])] = np.nan
+    return bent.reshape(len(rotations), -1)

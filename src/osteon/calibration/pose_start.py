@@ -1,0 +1,108 @@
+"""First poses for the fit: every frame on its own, from the root outwards, in closed form."""
+
+import numpy as np
+
+from osteon.calibration.adjustment import FramePoses
+from osteon.calibration.subject_model import SubjectModel
+from osteon.maths import AXIS, FULL, RigidFit, fit_rigid, quat
+from osteon.typing import Array
+
+LOYALTY = 0.02
+"""Metres. A body follows its parent as if markers this far out said so: decides the turn that its
+own markers leave open."""
+SHOWN = 0.5
+"""Share of the markers' second moment about the joint that must be seen for a body's turn to count
+as shown: two of three markers mostly are enough, one is not."""
+SHOWN_ROOTS = 0.4
+"""Share of the frames that fix the root from which the others are not worth their guessed root."""
+OUTWARD = 1e-4
+"""Weight of a marker one joint further out, which turns the root where its own leave that open."""
+
+
+def start_poses(rig: SubjectModel, observed: Array) -> FramePoses:
+    """FramePoses near enough for the fit; frames that show too little of the root are NaN.
+
+    Where a gap leaves a body's turn open it is bent as between the frames before and after.
+
+    Parameters
+    ----------
+    observed : (n_frames, n_markers, 3)
+        Metres; NaN where not seen.
+    """
+    fit = _root_poses(rig, observed)
+    rotations = np.full((len(observed), rig.n_bodies, 3, 3), np.nan)
+    joints = np.full((len(observed), rig.n_bodies, 3), np.nan)
+    rotations[:, 0], joints[:, 0] = quat.to_matrix(fit.rotations), fit.positions
+    fixed = np.isfinite(fit.positions[:, 0])
+    frames = observed[fixed]
+    shown = shown_turns(rig, frames)
+    for body in range(1, rig.n_bodies):
+        parent = rig.parents[body]
+        above = rotations[fixed, parent]
+        joint = joints[fixed, parent] + above @ rig.offsets[body]
+        turned = _turn(rig, frames, body, joint, above)
+        told = shown[:, body] & shown[:, parent]
+        if told.any() and not told.all():
+            bends = _carried_over(np.swapaxes(above, -1, -2) @ turned, told)
+            again = _turn(rig, frames, body, joint, above @ bends)
+            turned = np.where(told[:, None, None], turned, again)
+        rotations[fixed, body] = turned
+        joints[fixed, body] = joint
+    return FramePoses(rotations, joints[:, 0])
+
+
+def shown_turns(rig: SubjectModel, observed: Array) -> np.ndarray:
+    """(n_frames, n_bodies) whether a frame shows enough of a body to say how it is turned.
+
+    Measured against what the body shows at its best: a body of one marker is shown by that one.
+    """
+    shown = np.zeros((len(observed), rig.n_bodies), dtype=bool)
+    for body in range(rig.n_bodies):
+        own = np.flatnonzero(rig.marker_bodies == body)
+        places, seen = rig.places[own], np.isfinite(observed[:, own, 0])
+        best = np.einsum("m,mi,mj->ij", seen.any(axis=0), places, places)
+        here = np.einsum("fm,mi,mj->fij", seen, places, places)
+        least = SHOWN * np.linalg.eigvalsh(best)[1:] - 1e-12
+        shown[:, body] = (np.linalg.eigvalsh(here)[:, 1:] >= least).all(axis=1)
+    return shown
+
+
+def _carried_over(rotations: Array, known: np.ndarray) -> Array:
+    """(n_frames, 3, 3) those not ``known`` lie between their known neighbours."""
+    at, frames = np.flatnonzero(known), np.arange(len(rotations))
+    before = at[np.maximum(np.searchsorted(at, frames, side="right") - 1, 0)]
+    after = at[np.minimum(np.searchsorted(at, frames), len(at) - 1)]
+    share = np.clip((frames - before) / np.maximum(after - before, 1), 0.0, 1.0)
+    turns = quat.from_matrix(rotations)
+    return quat.to_matrix(quat.slerp(turns[before], turns[after], share))
+
+
+def _root_poses(rig: SubjectModel, observed: Array) -> RigidFit:
+    """Of the root by its own markers; where most frames show but two of them, by those and the
+    bodies around it, as if at rest."""
+    own = np.flatnonzero(rig.marker_bodies == 0)
+    fit = fit_rigid(rig.places[own], observed[:, own])
+    loose = np.flatnonzero(fit.status == AXIS)
+    full = np.count_nonzero(fit.status == FULL)
+    if not len(loose) or full >= SHOWN_ROOTS * (full + len(loose)):
+        return fit
+    joints, steps = np.zeros((rig.n_bodies, 3)), np.zeros(rig.n_bodies)
+    for body in range(1, rig.n_bodies):
+        joints[body] = joints[rig.parents[body]] + rig.offsets[body]
+        steps[body] = steps[rig.parents[body]] + 1
+    at_rest = joints[rig.marker_bodies] + rig.places
+    weights = OUTWARD ** steps[rig.marker_bodies]
+    guessed = fit_rigid(at_rest, observed[loose], weights, straight=0.1 * np.sqrt(OUTWARD))
+    fit.rotations[loose], fit.positions[loose] = guessed.rotations, guessed.positions
+    return fit
+
+
+def _turn(rig: SubjectModel, observed: Array, body: int, joint: Array, above: Array) -> Array:
+    """The rotation about its joint that suits a body's markers best, and its parent a little."""
+    own = np.flatnonzero(rig.marker_bodies == body)
+    arms = observed[:, own] - joint[:, None]
+    arms = np.where(np.isfinite(arms), arms, 0.0)
+    moment = np.einsum("fmi,mj->fij", arms, rig.places[own]) + LOYALTY**2 * above
+    u, _, vt = np.linalg.svd(moment)
+    u[..., -1] *= np.linalg.det(u @ vt)[:, None]
+    return u @ vt

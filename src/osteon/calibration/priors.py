@@ -1,0 +1,97 @@
+"""What is held true about a subject before any frame is seen."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from osteon.calibration.subject_model import SubjectModel
+from osteon.typing import Array
+
+MIRROR = np.diag([1.0, -1.0, 1.0])
+"""Left and right, in a body whose y axis points left."""
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """Linear beliefs: ``matrix @ shared`` is ``target``, give or take ``sigma``."""
+
+    matrix: Array
+    """(n_rows, n_shared)"""
+    target: Array
+    """(n_rows,) metres"""
+    sigma: Array
+    """(n_rows,) metres"""
+
+    def normal(self, shared: Array) -> tuple[Array, Array, float]:
+        """Normal matrix, gradient and cost of the beliefs at ``shared``."""
+        weighted = self.matrix / self.sigma[:, None]
+        residual = (self.matrix @ shared - self.target) / self.sigma
+        return weighted.T @ weighted, weighted.T @ residual, 0.5 * float(residual @ residual)
+
+
+class Near(NamedTuple):
+    """Where a joint lies, seen from the markers around it."""
+
+    markers: np.ndarray
+    """(n,) which."""
+    shares: Array
+    """(n,) how much each counts; sums to 1."""
+    away: Array
+    """(3,) from their weighted mean to the joint."""
+    distance: float
+    """How far the markers are, metres."""
+
+
+class BeliefRows:
+    """Collects beliefs about the joints and markers of a rig, one point at a time."""
+
+    def __init__(self, rig: SubjectModel) -> None:
+        self._rig = rig
+        self._blocks: list[tuple[Array, Array, float]] = []
+
+    def marker_at(self, marker: int, place: Array, sigma: float) -> None:
+        """A marker sits here on its body."""
+        self._add([(self._rig.marker_columns(marker), np.eye(3))], place, sigma)
+
+    def joint_at(self, body: int, offset: Array, sigma: float) -> None:
+        """The joint of ``body`` lies here in its parent."""
+        self._add([(self._rig.joint_columns(body), np.eye(3))], offset, sigma)
+
+    def joint_beside(self, body: int, near: "Near", sigma: float) -> None:
+        """The joint of ``body`` lies beside its parent's markers."""
+        joint = (self._rig.joint_columns(body), np.eye(3))
+        self._add([joint, *self._minus_mean(near)], near.away, sigma)
+
+    def origin_beside(self, near: "Near", sigma: float) -> None:
+        """The body's own joint, its origin, lies beside its markers."""
+        self._add(self._minus_mean(near), near.away, sigma)
+
+    def twins(self, left: int, right: int, sigma: float) -> None:
+        """Two joints mirror each other."""
+        columns = self._rig.joint_columns
+        self._add([(columns(left), np.eye(3)), (columns(right), -MIRROR)], np.zeros(3), sigma)
+
+    def midway(self, body: int, sigma: float) -> None:
+        """The joint of ``body`` lies between left and right."""
+        block = np.zeros((1, self._rig.n_shared))
+        block[0, self._rig.joint_columns(body).start + 1] = 1.0
+        self._blocks.append((block, np.zeros(1), sigma))
+
+    def beliefs(self) -> Beliefs:
+        matrices, targets, sigmas = zip(*self._blocks, strict=True)
+        rows = [len(target) for target in targets]
+        return Beliefs(
+            np.concatenate(matrices), np.concatenate(targets), np.repeat(np.array(sigmas), rows)
+        )
+
+    def _minus_mean(self, near: "Near") -> list[tuple[slice, Array]]:
+        columns = self._rig.marker_columns
+        pairs = zip(near.markers.tolist(), near.shares.tolist(), strict=True)
+        return [(columns(marker), -share * np.eye(3)) for marker, share in pairs]
+
+    def _add(self, terms: list[tuple[slice, Array]], target: Array, sigma: float) -> None:
+        block = np.zeros((3, self._rig.n_shared))
+        for columns, factor in terms:
+            block[:, columns] += factor
+        self._blocks.append((block, np.asarray(target, dtype=float), sigma))

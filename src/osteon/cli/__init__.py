@@ -1,0 +1,79 @@
+"""The command line: one file per verb, a few lines over the library."""
+
+import sys
+from difflib import get_close_matches
+from importlib import import_module
+
+import click
+
+VERBS = {
+    "axes": "Find along which axes limbs move; tell the motion by angles about them.",
+    "batch": "Solve all takes of an archive, on one machine or many.",
+    "convert": "Turn one file format into another.",
+    "demo": "Generate a performance whose truth is known, and solve it.",
+    "fit": "Fit bones of fixed length to joint positions.",
+    "info": "Versions, formats, marker sets, and which optional parts are installed.",
+    "inspect": "Say what is in a file.",
+    "joints": "Find joints and hierarchy from moving bodies.",
+    "limits": "Find what kind each joint is and how far it goes.",
+    "live": "Pose a stream while it comes in.",
+    "map": "Move a given skeleton by a recording or a motion.",
+    "normalise": "Find frames of body and limbs that no recording set-up changes.",
+    "solve": "Turn recordings into a rig with clean motion.",
+    "studio": "Look at a take and edit it in the browser.",
+    "view": "Show any file in the browser.",
+}
+
+
+class Verbs(click.Group):
+    """Loads a verb's module when it is called, so that ``--help`` answers at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        return getattr(import_module(f"osteon.cli.{cmd_name}_verb"), cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        near = [] if args[0] in VERBS else get_close_matches(args[0], VERBS, n=1)
+        if near:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="osteon", message="%(prog)s %(version)s")
+def osteon() -> None:
+    """From a motion-capture recording to a rig.
+
+    Example: osteon inspect walk.c3d
+    """
+
+
+def main() -> None:
+    """Entry point: an error the user can mend is one line and exit code 1."""
+    from osteon.errors import OsteonError
+    from osteon.threads import one_thread_for_this_process
+
+    one_thread_for_this_process()
+    try:
+        osteon(standalone_mode=True)
+    except OsteonError as error:
+        click.echo(f"osteon: {error}", err=True)
+        sys.exit(1)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        click.echo(f"osteon: {error.filename}: {error.strerror}", err=True)
+        sys.exit(1)
+    except MemoryError:
+        click.echo("osteon: not enough memory for this file", err=True)
+        sys.exit(1)

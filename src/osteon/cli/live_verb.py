@@ -1,0 +1,132 @@
+"""osteon live"""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from osteon.cli import options
+
+POSITIVE = click.FloatRange(min=0.0, min_open=True)
+
+
+@click.command()
+@click.argument("source")
+@click.option(
+    "-o",
+    "--output",
+    type=options.FOLDER,
+    help="Folder for the skeleton and the summary, written at the end.",
+)
+@click.option("--skeleton", type=options.FILE, help="A subject calibrated before: skeleton.json.")
+@click.option("--vmc", metavar="HOST:PORT", help="Send poses by the VMC protocol (OSC over UDP).")
+@click.option("--studio", is_flag=True, help="Show the performer in the browser.")
+@click.option("--no-browser", is_flag=True, help="Only print the studio's address.")
+@click.option(
+    "--rate",
+    type=POSITIVE,
+    default=120.0,
+    show_default=True,
+    metavar="HZ",
+    help="Frames per second of udp://.",
+)
+@click.option(
+    "--silence",
+    type=POSITIVE,
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="A stream that says nothing for this long has ended.",
+)
+@options.subject("markers to replay")
+@options.as_json
+def live(
+    source: str,
+    output: Path | None,
+    skeleton: Path | None,
+    vmc: str | None,
+    rate: float,
+    silence: float,
+    subject: str | None,
+    *,
+    studio: bool,
+    no_browser: bool,
+    as_json: bool,
+) -> None:
+    """Pose a stream while it comes in, calibrating as the performer moves.
+
+    SOURCE is a recording, replayed at its own rate; udp://HOST:PORT for markers or bodies over
+    OSC; or qtm://HOST for Qualisys Track Manager. Ends with the stream or with Ctrl+C.
+
+    Example: osteon live walk.c3d --vmc 127.0.0.1:39539
+    """
+    from osteon.formats import read, write, write_readable
+    from osteon.live import VmcSender, open_stream, run_live, split_address
+
+    known = None if skeleton is None else read(skeleton).skeleton()
+    stream = open_stream(source, rate=rate, silence=silence, subject=subject)
+    tellers: list[Callable[[str], None]] = [lambda said: click.echo(said, err=True)]
+
+    def say(sentence: str) -> None:
+        for tell in tellers:
+            tell(sentence)
+
+    with ExitStack() as stack:
+        listeners, unsent = [], {}
+        if studio:
+            stage = _stage(stream.rate, open_browser=not no_browser)
+            listeners.append(stage.show)
+            tellers.append(stage.say)
+        if vmc is not None:
+            sender = VmcSender(*split_address(vmc), rate=stream.rate)
+            sender.dropped.say = say
+            stack.callback(sender.close)
+            unsent = sender.dropped.counts
+            listeners.append(lambda frame, pose: sender.send(pose))
+        found, summary = run_live(
+            stream,
+            listeners,
+            skeleton=known,
+            say=say,
+        )
+    summary["dropped"] |= unsent
+    if summary["poses"] == 0:
+        click.echo(_why_nothing(summary), err=True)
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        if found is not None:
+            write(found, output / "skeleton.json")
+        write_readable(summary, output / "summary.json")
+    click.echo(options.json_line(summary) if as_json else _told(summary))
+
+
+def _stage(rate: float, *, open_browser: bool):
+    with options.needing("studio", "the studio"):
+        from osteon.live import Stage
+    stage = Stage(rate)
+    click.echo(stage.address, err=True)
+    if open_browser:
+        stage.open_in_browser()
+    return stage
+
+
+def _why_nothing(summary: dict) -> str:
+    if summary["frames"] == 0:
+        return "no frame came; is the sender running, and does it send to this address?"
+    return (
+        f"no pose: {summary['frames']} frames were over before the performer was calibrated; "
+        "let them move for longer, or give --skeleton from an earlier solve"
+    )
+
+
+def _told(summary: dict) -> str:
+    """A line a person understands."""
+    nearly_all = summary["latency_ms"].get("99.9 %")
+    line = (
+        f"{summary['poses']} poses from {summary['frames']} frames, {summary['late']} late, "
+        f"{summary['missing']} missing, {summary['calibrations']} calibrations"
+    )
+    line = line if nearly_all is None else f"{line}; 99.9 % of poses within {nearly_all:.1f} ms"
+    lost = ", ".join(f"{count} {what}" for what, count in summary["dropped"].items())
+    return f"{line}\nleft out: {lost}" if lost else line

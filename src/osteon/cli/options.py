@@ -1,0 +1,189 @@
+"""Options that several verbs share, so that they read and behave alike."""
+
+import os
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+class WritableFolder(click.Path):
+    """A folder to write to; refused at once, not after minutes of work, where that cannot be."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        folder = Path(os.fsdecode(super().convert(value, param, ctx)))
+        there = next(above for above in (folder, *folder.absolute().parents) if above.exists())
+        if not there.is_dir():
+            self.fail(f"'{folder}' cannot be made: '{there}' is a file.", param, ctx)
+        try:  # rights alone do not tell: some places take no new files from anybody
+            tempfile.TemporaryDirectory(dir=there).cleanup()
+        except OSError as error:
+            why = f"'{there}' takes no files ({error.strerror})"
+            self.fail(f"'{folder}' cannot be written: {why}.", param, ctx)
+        return folder
+
+
+FOLDER = WritableFolder(file_okay=False, path_type=Path)
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+bvh_unit = click.option(
+    "--unit", type=click.Choice(["m", "cm", "mm", "in"]), help="Unit of motion.bvh. [cm]"
+)
+bvh_up = click.option("--up", type=click.Choice(["y", "z"]), help="Upward axis of motion.bvh. [y]")
+hips = click.option(
+    "--hips",
+    type=click.Choice(["harrington", "davis", "seidel"]),
+    default="harrington",
+    show_default=True,
+    help="Regression for the hip centres.",
+)
+marker_set = click.option(
+    "--template",
+    default="auto",
+    show_default=True,
+    metavar="SET",
+    help="Marker set: auto, none (by motion alone), or one that osteon info lists.",
+)
+own_set = click.option(
+    "--own-set",
+    type=FILE,
+    help='Your own marker set: a TOML file, a table [markers] of lines LASI = "left_asis".',
+)
+more_formats = click.option(
+    "--formats", default="", metavar="LIST", help="More motion files, such as amc,osteon."
+)
+
+
+def output(holds: str = "the results") -> Callable[[Any], Any]:
+    """``-o DIR``: a folder for what ``holds`` says."""
+    return click.option(
+        "-o",
+        "--output",
+        required=True,
+        type=FOLDER,
+        help=f"Folder for {holds}.",
+    )
+
+
+def spare(inputs: Iterable[Path | None], outputs: Iterable[Path]) -> None:
+    """Refuse to write over what is read, however the two are spelled or linked; before the work."""
+    from osteon.errors import BadValue
+
+    there = [output for output in outputs if output.exists()]
+    for path in inputs:
+        if path is not None and path.exists() and any(path.samefile(each) for each in there):
+            raise BadValue(f"{path} would be overwritten by what is made of it; write elsewhere")
+
+
+def motion_files(folder: Path, formats: Iterable[str]) -> list[Path]:
+    """Files of motion that ``solve``, ``map`` and ``fit`` write; ``formats`` are asked for."""
+    from osteon.delivery import MOTION_FILES
+    from osteon.formats import written_with
+
+    files = [folder / f"motion.{ending}" for ending in (*MOTION_FILES, *formats)]
+    return [each for file in files for each in written_with(file)]
+
+
+@contextmanager
+def whole_results(output: Path, inputs: Iterable[Path | None]) -> Iterator[Path]:
+    """A folder to write to instead of ``output``, where the files appear when all are whole.
+
+    What an earlier run has written there gives way then; ``inputs`` of this one stay.
+    """
+    from osteon.delivery import whole_results
+
+    with whole_results(output, [path for path in inputs if path is not None]) as (scratch, gone):
+        yield scratch
+    if gone:
+        files = ", ".join(map(str, gone))
+        click.echo(f"removed what an earlier run had written: {files}", err=True)
+
+
+def subject(whose: str = "motion") -> Callable[[Any], Any]:
+    """``--subject NAME``: one of several people in a file."""
+    return click.option(
+        "--subject", metavar="NAME", help=f"Whose {whose}, where a file holds several."
+    )
+
+
+@contextmanager
+def needing(extra: str, purpose: str) -> Iterator[None]:
+    """A package that is missing inside is told with the extra that brings it."""
+    from osteon.errors import MissingExtra
+
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("osteon"):
+            raise
+        raise MissingExtra(error.name, purpose, extra) from None
+
+
+def endings(formats: str, besides: Collection[str] = ()) -> list[str]:
+    """The words of a ``--formats`` list; refuses those that no motion is written with."""
+    from osteon.errors import BadValue
+    from osteon.formats import check_endings
+
+    words = [word.strip().lstrip(".").lower() for word in formats.split(",") if word.strip()]
+    try:
+        check_endings(words, besides)
+    except BadValue as error:
+        raise click.BadParameter(f"{error}.", param_hint="--formats") from None
+    return words
+
+
+def motion_of(file: Path, subject: str | None):
+    """The moving skeleton in a file; where there is none, how to come by one."""
+    from osteon.errors import WrongContent
+    from osteon.formats import read
+
+    take = read(file)
+    if not {"motion", "compact"} & set(take.kinds):
+        raise WrongContent(
+            file,
+            f"holds {' and '.join(take.kinds)} but no moving skeleton; give a motion "
+            "(BVH, AMC, GLB), or make one with: osteon solve",
+        )
+    return take.motion(subject)
+
+
+def json_line(value: Any) -> str:
+    """What ``--json`` prints: one line, so that several are told apart."""
+    import msgspec
+
+    return msgspec.json.encode(value).decode()
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """Says on stderr what is being done: a live line on a terminal, plain lines elsewhere."""
+    from rich.console import Console
+
+    if (told := _compiling()) is not None:
+        click.echo(told, err=True)
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda saying: click.echo(saying, err=True)
+        return
+    with console.status("starting") as status:
+        yield lambda saying: status.update(saying)
+
+
+def _compiling() -> str | None:
+    """What to say where the largest kernel, and most likely all others, are yet to be compiled."""
+    from osteon.posing import sweep
+
+    kept = sweep.stats.cache_path
+    if kept is None:
+        return (
+            "compiling for this machine, a minute or two each time: no folder can be written where "
+            "the result could be kept; name one in NUMBA_CACHE_DIR"
+        )
+    if any(Path(kept).glob("levenberg_marquardt.sweep-*.nbi")):
+        return None
+    return "compiling for this machine, once: a minute or two"

@@ -1,0 +1,5 @@
+"""What each verb leaves in its folder and prints."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,36 @@
+from .axes_files import (
+    axes_summary as axes_summary,
+    axes_text as axes_text,
+    deliver_axes as deliver_axes,
+)
+from .fit_files import (
+    deliver_fit as deliver_fit,
+    summary_of_fit as summary_of_fit,
+)
+from .frames_files import (
+    deliver_frames as deliver_frames,
+    frames_summary as frames_summary,
+    frames_text as frames_text,
+)
+from .joints_files import (
+    joints_summary as joints_summary,
+    joints_text as joints_text,
+    write_joints as write_joints,
+)
+from .limits_files import (
+    limits_summary as limits_summary,
+    limits_text as limits_text,
+    write_limits as write_limits,
+)
+from .pages import (
+    show as show,
+    show_joints as show_joints,
+    view as view,
+)
+from .report_of_solve import motion_spans as motion_spans
+from .solve_files import (
+    MOTION_FILES as MOTION_FILES,
+    deliver as deliver,
+    summary_of as summary_of,
+    whole_results as whole_results,
+)

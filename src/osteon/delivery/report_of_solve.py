@@ -1,0 +1,264 @@
+"""What the stages found → what the report page shows."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from osteon.articulation import advise_motion
+from osteon.errors import OsteonError, counted
+from osteon.human import figure_at_rest
+from osteon.maths import fit_bodies, quat
+from osteon.pipeline import Solved
+from osteon.posing import Contact, find_soles, find_standing
+from osteon.report import (
+    PLACE,
+    Figure,
+    Ground,
+    ReportData,
+    Residuals,
+    Span,
+    body_rows,
+    distances,
+    event_spans,
+    figure_row,
+    gap_spans,
+    held_spans,
+    mark_spans,
+    marker_rows,
+    pack,
+    poses_of,
+    stride_for,
+)
+from osteon.typing import Array
+from osteon.values import Motion, Recording, Skeleton
+
+if TYPE_CHECKING:
+    from osteon.anatomy import AnomalyFindings
+
+OF_BODIES = 3
+"""Numbers per frame that a body's turn takes."""
+OF_MARKERS = 4
+"""Numbers per frame that a marker's place and residual take."""
+WATCHED = 20_000
+"""Frames up to which every pose is held against the others; more would take minutes."""
+ENOUGH = 6_000
+"""Frames that tell of a long take what ranges it goes through; the rest only costs time."""
+EVEN = 0.03
+"""Slope below which the floor is drawn level: a long way makes much of little."""
+CLUSTER = 3
+"""Markers that show how a body is turned."""
+
+
+def report_of(
+    solved: Solved,
+    summary: Mapping[str, Any],
+    measured: Mapping[str, float] | None = None,
+) -> ReportData:
+    """The page of a solved take.
+
+    Parameters
+    ----------
+    summary
+        What summary.json holds; the page shows the same numbers.
+    measured
+        Lengths of bodies by hand, metres.
+    """
+    recording, motion = solved.recording, solved.motion
+    n_numbers = OF_MARKERS * recording.n_markers + OF_BODIES * len(motion.skeleton.bodies)
+    stride = stride_for(recording.n_frames, n_numbers)
+    fitted = distances(f"{solved.points} and model", recording.names, solved.fit_error, stride)
+    apart = _joint_distances(recording, motion.skeleton, stride)
+    return ReportData(
+        title=title_of(recording.subject or recording.source.file, recording.n_frames),
+        subject=recording.subject,
+        rate=recording.rate,
+        frames=recording.n_frames,
+        stride=stride,
+        bodies=body_rows(motion.skeleton, seen=seen_in(motion), measured=measured, apart=apart),
+        markers=marker_rows(recording, motion.skeleton),
+        poses=poses_of(motion, stride),
+        points=pack(recording.positions[::stride], PLACE),
+        cloud=solved.points,
+        figure=skin_of(motion),
+        ground=ground_of(motion, solved.contacts),
+        residuals=[fitted, apart] if apart else [fitted],
+        spans=[*motion_spans(motion, solved.contacts), *gap_spans(recording.names, recording.seen)],
+        facts=_facts(summary, solved.points),
+        advice=[each.text for each in advise_motion(_fewer(motion))],
+        history=history_of(recording.history, motion.history),
+        warnings=[*solved.warnings, *thinned(stride)],
+    )
+
+
+def title_of(name: str, n_frames: int) -> str:
+    return " · ".join(filter(None, (name, counted(n_frames, "frame"))))
+
+
+def thinned(stride: int) -> list[str]:
+    """Says so where the page leaves frames out."""
+    if stride == 1:
+        return []
+    return [f"the page shows one frame of every {stride}; the files hold all of them"]
+
+
+def history_of(before: Sequence[str], after: Sequence[str]) -> list[str]:
+    """What was done, once: a later value often tells what its maker told already."""
+    known = list(after[: len(before)]) == list(before)
+    return list(after) if known else [*before, *after]
+
+
+def seen_in(motion: Motion) -> Skeleton:
+    """The skeleton with the ranges and limb frames that this motion shows, where it shows any."""
+    from osteon.anatomy import normalise
+    from osteon.joint_limits import LimitOptions, limits
+
+    motion = _fewer(motion)
+    skeleton = motion.skeleton
+    with suppress(OsteonError):
+        options = LimitOptions(samples=motion.n_frames) if motion.n_frames > ENOUGH / 2 else None
+        skeleton = limits([motion], options=options)
+    with suppress(OsteonError):
+        frames = {body.name: body.frame for body in normalise(motion).skeleton.bodies}
+        bodies = [replace(body, frame=frames.get(body.name)) for body in skeleton.bodies]
+        skeleton = replace(skeleton, bodies=tuple(bodies))
+    return skeleton
+
+
+def _fewer(motion: Motion) -> Motion:
+    """Every so many-th frame of a long motion."""
+    every = -(-motion.n_frames // ENOUGH)
+    if every <= 1:
+        return motion
+    return replace(
+        motion,
+        rotations=motion.rotations[::every],
+        root=motion.root[::every],
+        offsets=None if motion.offsets is None else motion.offsets[::every],
+        rate=motion.rate / every,
+        held=(),
+    )
+
+
+def skin_of(motion: Motion) -> Figure | None:
+    """A skin, where one can be put round the skeleton."""
+    with suppress(OsteonError):
+        return figure_row(motion)
+    return None
+
+
+def ground_of(motion: Motion, contacts: Sequence[Contact]) -> Ground:
+    """The plane that the feet stand on from the first contact on.
+
+    Where none do z = 0, or lower, under whatever goes below that: a rig at rest hangs there by its
+    root.
+    """
+    if contacts:
+        first = contacts[0].frames[0]
+        part = _part(motion, max(0, first - ENOUGH // 10), first + ENOUGH // 2)
+        with suppress(OsteonError):
+            ground = find_standing(part, find_soles(figure_at_rest(motion.skeleton))).ground
+            if np.linalg.norm(ground.slope) < EVEN:
+                return Ground(float(ground.height(np.nanmean(part.root, axis=0))))
+            return Ground(float(ground.offset), (float(ground.slope[0]), float(ground.slope[1])))
+    return Ground(min(0.0, _lowest(motion)))
+
+
+def _lowest(motion: Motion) -> float:
+    """Height of the lowest joint or tip in any frame, metres; 0 where no frame has a pose."""
+    turns, places = motion.world()
+    tips = [
+        places[:, index] + quat.rotate(turns[:, index], body.tip - body.joint.in_body)
+        for index, body in enumerate(motion.skeleton.bodies)
+        if body.tip is not None
+    ]
+    heights = np.stack([*np.moveaxis(places, 1, 0), *tips])[..., 2]
+    return float(np.min(heights, initial=0.0, where=np.isfinite(heights)))
+
+
+def _part(motion: Motion, first: int, end: int) -> Motion:
+    """Frames from ``first`` to before ``end``."""
+    offsets = None if motion.offsets is None else motion.offsets[first:end]
+    turned, root = motion.rotations[first:end], motion.root[first:end]
+    return replace(motion, rotations=turned, root=root, offsets=offsets, held=())
+
+
+def motion_spans(motion: Motion, contacts: Sequence[Contact]) -> list[Span]:
+    """What happened to the motion, whatever it was made from."""
+    names, findings = motion.skeleton.names, _watched(motion)
+    stands = [
+        Span("contact", f"{contact.body} on the ground", *contact.frames, names.index(contact.body))
+        for contact in contacts
+    ]
+    return [
+        *held_spans(motion),
+        *event_spans(motion.skeleton.events, names),
+        *(improbable_spans(findings, names) if findings else ()),
+        *mark_spans(motion.marks, motion.rate, motion.n_frames),
+        *stands,
+    ]
+
+
+def improbable_spans(findings: "AnomalyFindings", bodies: Sequence[str]) -> list[Span]:
+    return [
+        Span("improbable", f"{limb} takes an improbable pose", first, last, bodies.index(limb))
+        for limb, first, last in findings.runs()
+    ]
+
+
+def _watched(motion: Motion) -> "AnomalyFindings | None":
+    """Poses that stand alone in their own take, and limbs that jump away and back."""
+    from osteon.anatomy import learn
+
+    if 2 < motion.n_frames <= WATCHED:
+        with suppress(OsteonError):
+            return learn([motion], vouched=False).check(motion)
+    return None
+
+
+def _facts(summary: Mapping[str, Any], points: str) -> list[tuple[str, str]]:
+    worst = next(iter(summary["per_marker_rms_mm"].items()), ("–", float("nan")))
+    worn = points == "markers"
+    return [
+        (f"{points} to model", f"{summary['marker_rms_mm']:.2f} mm rms"),
+        (f"worst of the {points}", f"{worst[0]}, {worst[1]:.1f} mm"),
+        ("largest distance", f"{summary['marker_max_mm']:.1f} mm"),
+        ("frames", f"{summary['frames']} at {summary['rate']:g} per second"),
+        (points, f"{summary['markers']}, {100 * summary['missing']:.1f} % of samples missing"),
+        *([("marker set", summary["marker_set"] or "none: found by motion alone")] if worn else ()),
+        ("bone lengths vary", f"{summary['bone_length_spread_mm']:.4f} mm"),
+        ("held frames", str(len(summary["held_frames"]))),
+    ]
+
+
+def _joint_distances(recording: Recording, skeleton: Skeleton, stride: int) -> Residuals | None:
+    """How far two neighbouring bodies, each fitted to its own markers, put their joint apart."""
+    columns = [
+        [recording.names.index(m.name) for m in body.markers if m.name in recording.names]
+        for body in skeleton.bodies
+    ]
+    held = [index for index, own in enumerate(columns) if len(own) >= CLUSTER]
+    pairs = [(p, c) for c, p in enumerate(skeleton.parents) if p in held and c in held]
+    if not pairs:
+        return None
+    templates = [_places(skeleton, index, recording.names) for index in held]
+    fit = fit_bodies(templates, [columns[index] for index in held], recording.positions)
+    gaps = np.full((recording.n_frames, len(pairs)), np.nan)
+    for column, (parent, child) in enumerate(pairs):
+        joint = skeleton.bodies[child].joint
+        above = _point(fit.rotations, fit.positions, held.index(parent), joint.in_parent)
+        below = _point(fit.rotations, fit.positions, held.index(child), joint.in_body)
+        gaps[:, column] = np.linalg.norm(above - below, axis=-1)
+    names = [skeleton.names[child] for _, child in pairs]
+    return distances("both bodies' ideas of a joint", names, gaps, stride)
+
+
+def _places(skeleton: Skeleton, index: int, known: Sequence[str]) -> Array:
+    """(n_markers, 3) of a body's markers that the recording has, in the body's frame."""
+    return np.array([m.position for m in skeleton.bodies[index].markers if m.name in known])
+
+
+def _point(rotations: Array, positions: Array, body: int, point: Array) -> Array:
+    return positions[:, body] + quat.rotate(rotations[:, body], point)

@@ -1,0 +1,174 @@
+"""What ``solve`` leaves in its folder."""
+
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from osteon.delivery.report_of_solve import report_of
+from osteon.errors import OsteonError
+from osteon.formats import bvh_conventions, check_endings, write, write_readable, write_skinned
+from osteon.pipeline import Solved
+from osteon.report import write_report
+from osteon.skinning import figure_for
+from osteon.threads import one_thread
+from osteon.values import Motion
+
+ALWAYS = ("skeleton.json", "summary.json", "report.html")
+"""Files besides the motion."""
+MOTION_FILES = ("bvh", "glb")
+"""Formats of the motion that are always written."""
+_UNFINISHED = ".unfinished-"
+"""How the names of folders begin whose files have not moved to their place yet."""
+_FORSAKEN = 86400.0
+"""Seconds after which such a folder is taken for one of a run that was killed."""
+
+
+@one_thread()
+def deliver(
+    solved: Solved,
+    folder: Path,
+    *,
+    formats: Sequence[str] = (),
+    unit: str | None = None,
+    up: str | None = None,
+    measured: dict[str, float] | None = None,
+    facts: dict[str, Any] | None = None,
+) -> None:
+    """Write skeleton.json, the motion, summary.json and report.html.
+
+    Parameters
+    ----------
+    formats
+        Endings of further motion files, such as ``amc``.
+    unit, up
+        Of the BVH file; centimetres and y up by default, whatever the recording had.
+    measured
+        Lengths of bodies measured by hand, metres, to stand beside the found ones.
+    facts
+        Further entries of summary.json.
+    """
+    check_endings(formats)
+    folder.mkdir(parents=True, exist_ok=True)
+    write(solved.skeleton, folder / "skeleton.json")
+    motions: list[Path] = []
+    bvh = bvh_conventions(unit, up)
+    for ending in dict.fromkeys((*MOTION_FILES, *formats)):
+        file = folder / f"motion.{ending}"
+        if ending == "bvh":
+            motions += write(solved.motion, file, **bvh)
+        elif ending == "glb":
+            write_skinned(file, solved.motion, figure_for(solved.motion))
+            motions.append(file)
+        else:
+            motions += write(solved.motion, file)
+    files = [*ALWAYS, *(file.name for file in motions)]
+    summary = summary_of(solved) | {"files": files, "bvh": bvh} | (facts or {})
+    write_readable(summary, folder / "summary.json")
+    write_report(folder / "report.html", report_of(solved, summary, measured))
+
+
+class _Earlier(msgspec.Struct):
+    """What summary.json of an earlier run says of its files."""
+
+    files: tuple[str, ...] = ()
+
+
+@contextmanager
+def whole_results(output: Path, keep: Collection[Path] = ()) -> Iterator[tuple[Path, list[Path]]]:
+    """A folder to write to, whose files move to ``output`` when all of them are whole.
+
+    Only then goes what an earlier run had written there: a full disk costs no result. Besides the
+    folder a list is given, of the files that gave way and were not written anew. Nothing else is
+    touched: neither files that the earlier run did not list, nor those of ``keep``.
+    """
+    output.mkdir(parents=True, exist_ok=True)
+    _sweep(output)
+    gone: list[Path] = []
+    try:
+        scratch = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=output))
+        try:
+            yield scratch, gone
+            gone += _move(scratch, output, {path.resolve() for path in keep})
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+    except OSError as error:
+        why = f"{error.strerror or error}; what was there before is untouched"
+        raise OsteonError(f"cannot write to {output}: {why}") from error
+
+
+def _sweep(output: Path) -> None:
+    """Remove what killed runs have left."""
+    for left in output.glob(f"{_UNFINISHED}*"):
+        if time.time() - left.stat().st_mtime > _FORSAKEN:
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _move(scratch: Path, output: Path, keep: set[Path]) -> list[Path]:
+    """Put new files in the place of the earlier ones; returns those that are not there any more."""
+    made = sorted(path.relative_to(scratch) for path in scratch.rglob("*"))
+    folders = [Path(), *(path for path in made if (scratch / path).is_dir())]
+    earlier = [output / folder / name for folder in folders for name in _listed(output / folder)]
+    for folder in folders:
+        (output / folder).mkdir(exist_ok=True)
+    for path in made:
+        if path not in folders:
+            (scratch / path).replace(output / path)
+    written = {output / path for path in made}
+    gone = [file for file in earlier if file not in written and file.resolve() not in keep]
+    for file in gone:
+        file.unlink()
+    return gone
+
+
+def _listed(folder: Path) -> list[str]:
+    """Names of files that an earlier run says it has written to a folder, and that are there."""
+    try:
+        listed = msgspec.json.decode((folder / "summary.json").read_bytes(), type=_Earlier).files
+    except (OSError, ValueError, msgspec.MsgspecError):
+        return []
+    ours = [name for name in listed if name in ALWAYS or re.fullmatch(r"motion\.\w+", name)]
+    return [name for name in ours if (folder / name).is_file()]
+
+
+def summary_of(solved: Solved) -> dict:
+    """The contract's summary.json."""
+    recording = solved.recording
+    return {
+        "frames": recording.n_frames,
+        "rate": recording.rate,
+        "subject": recording.subject,
+        "markers": recording.n_markers,
+        "points": solved.points,
+        "marker_set": solved.marker_set,
+        "missing": float(1.0 - recording.seen.mean()) if recording.seen.size else 0.0,
+        "marker_rms_mm": 1e3 * solved.rms,
+        "marker_max_mm": 1e3 * float(np.nanmax(solved.fit_error)),
+        "per_marker_rms_mm": {k: 1e3 * v for k, v in solved.rms_per_marker().items()},
+        "riders": sorted(solved.riders),
+        "bone_length_spread_mm": 1e3 * bone_length_spread(solved.motion),
+        "held_frames": list(solved.motion.held),
+        "contacts": [{"body": c.body, "frames": list(c.frames)} for c in solved.contacts],
+        "warnings": list(solved.warnings),
+        **({} if solved.findings is None else {"passport": solved.findings.facts()}),
+        "seconds": solved.seconds,
+    }
+
+
+def bone_length_spread(motion: Motion) -> float:
+    """Largest standard deviation over time of any joint-to-joint distance, metres."""
+    _, joints = motion.world()
+    parents = motion.skeleton.parents
+    spreads = [
+        float(np.std(np.linalg.norm(joints[:, child] - joints[:, parent], axis=-1)))
+        for child, parent in enumerate(parents)
+        if parent >= 0
+    ]
+    return max(spreads, default=0.0)

@@ -1,0 +1,5 @@
+"""What people change by hand: small, named, and replayed on the untouched recording."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

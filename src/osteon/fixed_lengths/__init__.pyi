@@ -1,0 +1,7 @@
+from .fit_joints import (
+    FitResult as FitResult,
+    fit as fit,
+)
+from .lengths import fit_lengths as fit_lengths
+from .rectification import rectify as rectify
+from .trees import read_tree as read_tree

@@ -1,0 +1,1 @@
+"""Acclaim skeletons and motions: ASF and AMC."""

@@ -1,0 +1,166 @@
+"""The frames themselves: coordinates, residuals and analog samples."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from osteon.formats.c3d.encoding import Processor
+from osteon.formats.c3d.layout import Layout
+from osteon.formats.c3d.parameters import C3dParameters
+from osteon.typing import Array
+from osteon.values import Analog
+
+PLACEHOLDER = 1e8
+"""Coordinates this large, in whatever unit, stand for "not seen" (SIMI writes −1e9)."""
+INVALID = 0x8000
+"""Sign bit of the fourth word: the point was not seen."""
+RESIDUAL = 0xFF
+"""The low byte of the fourth word; the high byte tells which cameras saw the point."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points in the file's own unit and axes."""
+
+    raw: np.ndarray
+    """(n_frames, n_points, 3) as stored."""
+    factor: float
+    """Turns ``raw`` into the file's unit: 1 for floats."""
+    seen: np.ndarray
+    """(n_frames, n_points)"""
+    residuals: Array | None
+    """(n_frames, n_points) in the file's unit, NaN where not seen; None where the file has none."""
+
+
+def decode_frames(
+    data: memoryview, layout: Layout, processor: Processor
+) -> tuple[np.ndarray, np.ndarray]:
+    """Points (n_frames, n_points, 4) and analog samples (n_frames, n_analog), as stored."""
+    width = 4 * layout.n_points + layout.n_analog
+    decode = processor.floats if layout.is_float else processor.integers
+    if width == 0:
+        return np.zeros((layout.n_frames, 0, 4)), np.zeros((layout.n_frames, 0))
+    table = decode(data, layout.n_frames * width, layout.start).reshape(layout.n_frames, width)
+    split = 4 * layout.n_points
+    return table[:, :split].reshape(layout.n_frames, layout.n_points, 4), table[:, split:]
+
+
+def decode_points(table: np.ndarray, scale: float, problems: list[str]) -> Points:
+    """Which points were seen, and how well, from the fourth word of each."""
+    raw, codes = table[..., :3], _codes(table[..., 3])
+    flagged = (codes & INVALID).astype(bool)
+    placed = _placed(raw, problems)
+    factor = 1.0 if scale < 0.0 else scale
+    if flagged.size and flagged.all() and placed.any():
+        problems.append("every point is flagged as not seen; the coordinates were taken as real")
+        return Points(raw, factor, placed, None)
+    seen = placed & ~flagged
+    residuals = (codes & RESIDUAL) * abs(scale)
+    residuals[~seen] = np.nan
+    return Points(raw, factor, seen, residuals)
+
+
+def _codes(words: np.ndarray) -> np.ndarray:
+    """The fourth words as integers; what no 16-bit integer can be counts as 0, seen."""
+    if words.dtype.kind == "i":
+        return words.astype(np.int32)
+    low, high = words.min(initial=0.0), words.max(initial=0.0)
+    if not (low >= -INVALID and high < 2 * INVALID):
+        words = np.where((words >= -INVALID) & (words < 2 * INVALID), words, 0.0)
+    return words.astype(np.int32)
+
+
+def _placed(raw: np.ndarray, problems: list[str]) -> np.ndarray:
+    """Which points have a place: neither exactly zero, nor NaN, nor a placeholder."""
+    x, y, z = raw[..., 0], raw[..., 1], raw[..., 2]
+    placed = (x != 0) | (y != 0) | (z != 0)
+    if raw.dtype.kind == "i":
+        return placed
+    fits = _below_placeholder(x) & _below_placeholder(y) & _below_placeholder(z)
+    far = int(np.isfinite(raw[~fits]).all(axis=-1).sum()) if not fits.all() else 0
+    if far:
+        problems.append(f"{far} points lie beyond {PLACEHOLDER:g} units; taken as not seen")
+    return placed & fits
+
+
+def _below_placeholder(values: np.ndarray) -> np.ndarray:
+    return np.abs(values) < PLACEHOLDER
+
+
+def decode_analog(
+    table: np.ndarray, parameters: C3dParameters, rate: float, ratio: int, *, is_float: bool
+) -> Analog | None:
+    """Channels in their own units: (stored − offset) · scale · general scale."""
+    n_frames, n_values = table.shape
+    if n_values == 0 or n_frames == 0:
+        return None
+    used = parameters.count("ANALOG", "USED") or 0
+    n_channels = next(
+        n for n in (used, n_values // max(ratio, 1), n_values) if n > 0 and n_values % n == 0
+    )
+    per_frame = n_values // n_channels
+    stored = table.reshape(n_frames * per_frame, n_channels)
+    if _is_unsigned(parameters) and not is_float:
+        stored = stored.astype(np.int32) & 0xFFFF
+    values = _scaled(stored, parameters)
+    analog = Analog(values, *channel_names(parameters, n_channels), rate * per_frame)
+    if stored_analog(analog, parameters) is None:
+        return replace(analog, stored=stored)
+    return analog
+
+
+def channel_names(
+    parameters: C3dParameters, n_channels: int
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names and units of analog channels."""
+    names = parameters.texts("ANALOG", "LABELS")[:n_channels]
+    names += [f"channel_{i + 1}" for i in range(len(names), n_channels)]
+    units = (parameters.texts("ANALOG", "UNITS") + [""] * n_channels)[:n_channels]
+    return tuple(names), tuple(units)
+
+
+def stored_analog(analog: Analog, parameters: C3dParameters) -> np.ndarray | None:
+    """Samples (n_samples, n_channels) as float32 that ``parameters`` scale to just these values."""
+    if analog.stored is not None:
+        candidates = [analog.stored]
+    else:
+        factor, offset = _factors(parameters, len(analog.names))
+        with np.errstate(all="ignore"):
+            candidates = [analog.values / factor + each for each in (offset, _as_unsigned(offset))]
+    for candidate in candidates:
+        stored = candidate.astype(np.float32)
+        values = _scaled(stored, parameters)
+        if np.array_equal(values, analog.values, equal_nan=True):
+            return stored
+    return None
+
+
+def _scaled(stored: np.ndarray, parameters: C3dParameters) -> Array:
+    factor, offset = _factors(parameters, stored.shape[1])
+    if _is_unsigned(parameters) or stored.max() >= INVALID:
+        # samples that need all 16 bits have an offset that does, too
+        offset = _as_unsigned(offset)
+    return (stored - offset) * factor
+
+
+def _factors(parameters: C3dParameters, n_channels: int) -> tuple[Array, Array]:
+    """Scale and offset of every channel."""
+    general = parameters.number("ANALOG", "GEN_SCALE")
+    scale = _per_channel(parameters, "SCALE", n_channels, 1.0)
+    offset = _per_channel(parameters, "OFFSET", n_channels, 0.0)
+    return scale * (1.0 if general is None else general), offset
+
+
+def _as_unsigned(offset: Array) -> Array:
+    return np.where(offset < 0, offset + 2 * INVALID, offset)
+
+
+def _is_unsigned(parameters: C3dParameters) -> bool:
+    return parameters.text("ANALOG", "FORMAT").upper() == "UNSIGNED"
+
+
+def _per_channel(parameters: C3dParameters, name: str, n_channels: int, default: float) -> Array:
+    values = np.full(n_channels, default)
+    given = parameters.numbers("ANALOG", name)[:n_channels]
+    values[: len(given)] = np.where(np.isfinite(given), given, default)
+    return values

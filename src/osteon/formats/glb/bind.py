@@ -1,0 +1,136 @@
+"""The pose in which a skin was put on: it says how a character stands, whatever its nodes do."""
+
+from collections.abc import Iterable
+from itertools import permutations, product
+from pathlib import Path
+
+import numpy as np
+
+from osteon.errors import FormatError
+from osteon.formats.glb.schema import File, Node, TakeExtras, our_extras
+from osteon.formats.glb.tree import NodeTree
+from osteon.formats.shared.units import to_z_up
+from osteon.maths import quat
+from osteon.typing import Array
+
+FARTHEST = 1e9
+"""Larger lengths are no lengths, metres."""
+LEAST_TURN = 1e-12
+"""Volume of a matrix's turning part below which it is none."""
+LEAST_WORLD = 1e-20
+"""The same of a node's place, and one over it the most: a millionth, by three axes, and some."""
+AS_BOUND = np.radians(1.0)
+"""Nodes that are turned by less stand as the skin was put on them."""
+
+
+def rest_of(path: Path, node: Node, place: str) -> tuple[Array, Array, Array]:
+    """Rotation w x y z, place and scale of a node that nothing drives."""
+    if node.matrix is None:
+        x, y, z, w = node.rotation or (0.0, 0.0, 0.0, 1.0)
+        q = np.array([w, x, y, z])
+        if not 1e-6 < np.abs(q).max() < 1e6:
+            raise FormatError(path, f"is no rotation: {node.rotation}", f"{place}.rotation")
+        p, s = node.translation or (0.0, 0.0, 0.0), node.scale or (1.0, 1.0, 1.0)
+        return quat.normalise(q), np.array(p), np.array(s)
+    matrix = np.array(node.matrix).reshape(4, 4).T
+    if np.abs(matrix).max() > FARTHEST:
+        raise FormatError(path, "is moved out of all measure", f"{place}.matrix")
+    scale = np.linalg.norm(matrix[:3, :3], axis=0)
+    turn = matrix[:3, :3] / np.where(scale > 0.0, scale, 1.0)
+    if not np.allclose(turn.T @ turn, np.eye(3), atol=1e-3) or np.linalg.det(turn) < 0.0:
+        raise FormatError(path, "shears, mirrors or flattens; bones are rigid", f"{place}.matrix")
+    return quat.from_matrix(turn), matrix[:3, 3], scale
+
+
+def node_worlds(file: File, tree: NodeTree, nodes: Iterable[int]) -> dict[int, Array]:
+    """Node → (4, 4) its place in the file's world where nothing is animated; parents come first
+    among ``nodes``."""
+    worlds: dict[int, Array] = {}
+    for index in nodes:
+        place = f"$.nodes[{index}]"
+        q, p, s = rest_of(file.path, file.gltf.nodes[index], place)
+        local = np.eye(4)
+        local[:3, :3], local[:3, 3] = quat.to_matrix(q) * s, p
+        above = worlds.get(tree.parents[index])
+        worlds[index] = local if above is None else above @ local
+        if not LEAST_WORLD < abs(np.linalg.det(worlds[index])) < 1.0 / LEAST_WORLD:
+            raise FormatError(file.path, "is scaled out of all measure", place)
+    return worlds
+
+
+def bind_pose(file: File, tree: NodeTree, chosen: list[int]) -> tuple[Array, Array]:
+    """(n_bodies, 4, 4) the bodies as the skin was put on them, in our world, and the way (4, 4)
+    there from the mesh's, which may lie on its side or be in centimetres.
+
+    Bodies that the skin does not bind stand on their parents as their nodes do.
+    """
+    worlds, binds = node_worlds(file, tree, tree.with_ancestors(chosen)), _binds(file)
+    to_world = _to_world(file, chosen, worlds, binds)
+    rests: dict[int, Array] = {}
+    for node in chosen:
+        parent = tree.parents[node]
+        if node in binds:
+            rests[node] = to_world @ binds[node]
+        elif parent in rests:
+            rests[node] = rests[parent] @ np.linalg.inv(worlds[parent]) @ worlds[node]
+        else:
+            rests[node] = to_world @ worlds[node]
+    stacked = np.stack([rests[node] for node in chosen])
+    stacked[:, :3, :3] = nearest_turns(stacked[:, :3, :3])
+    return stacked, to_world
+
+
+def _binds(file: File) -> dict[int, Array]:
+    """Joint → (4, 4) its place in the mesh's space as the first skin says, where it does."""
+    skin = file.gltf.skins[0] if file.gltf.skins else None
+    if skin is None or skin.inverse_bind_matrices is None:
+        return {}
+    matrices = file.array(skin.inverse_bind_matrices, "MAT4").reshape(-1, 4, 4)
+    binds = {}
+    for joint, matrix in zip(skin.joints, np.swapaxes(matrices, 1, 2), strict=False):
+        if not abs(np.linalg.det(matrix[:3, :3])) >= LEAST_TURN:
+            raise FormatError(file.path, "has an inverse bind matrix without an inverse")
+        binds[joint] = np.linalg.inv(matrix)
+    return binds
+
+
+def _to_world(
+    file: File, chosen: list[int], worlds: dict[int, Array], binds: dict[int, Array]
+) -> Array:
+    """(4, 4) from the mesh's space to ours.
+
+    Nodes may stand in another pose than the skin was put on in, the hips leaning; a mesh does
+    not lean, and its axes then are the world's, in whatever order.
+    """
+    if our_extras(file.gltf.asset.extras, TakeExtras) is not None:
+        return np.eye(4)  # our own meshes are z up in our world, whatever the frame of their root
+    up, first = np.eye(4), chosen[0]
+    up[:3, :3] = np.rint(quat.to_matrix(to_z_up("y")))
+    if first not in binds:
+        return up
+    ways = {node: worlds[node] @ np.linalg.inv(bind) for node, bind in binds.items()}
+    turns = nearest_turns(np.stack([way[:3, :3] for way in ways.values()]))
+    lean = quat.angle(quat.between(quat.from_matrix(turns[0]), quat.from_matrix(turns)))
+    way = np.array(ways[first])
+    if lean.max() > AS_BOUND:
+        own = nearest_turns(way[None, :3, :3])[0]
+        way[:3, :3] = _right_angled(own) @ own.T @ way[:3, :3]
+        way[:3, 3] = worlds[first][:3, 3] - way[:3, :3] @ binds[first][:3, 3]
+    return up @ way
+
+
+def nearest_turns(matrices: Array) -> Array:
+    """(..., 3, 3) rotations nearest to matrices that may scale."""
+    left, _, right = np.linalg.svd(matrices)
+    left[..., -1] *= np.linalg.det(left @ right)[..., None]
+    return left @ right
+
+
+def _right_angled(turn: Array) -> Array:
+    """(3, 3) the nearest rotation that only exchanges axes."""
+    every = [
+        np.eye(3)[list(order)] * signs
+        for order in permutations(range(3))
+        for signs in product((1.0, -1.0), repeat=3)
+    ]
+    return max((m for m in every if np.linalg.det(m) > 0.0), key=lambda m: np.trace(m.T @ turn))

@@ -1,0 +1,248 @@
+"""A motion as a skinned, animated glTF scene."""
+
+from pathlib import Path
+
+import numpy as np
+
+from osteon.errors import BadValue, FormatError
+from osteon.formats.glb.bone_mesh import bone_mesh
+from osteon.formats.glb.schema import (
+    Accessor,
+    Animation,
+    Asset,
+    Buffer,
+    BufferView,
+    Channel,
+    Gltf,
+    MotionExtras,
+    Node,
+    Sampler,
+    Skin,
+    TakeExtras,
+    Target,
+    Vector,
+    pack,
+)
+from osteon.formats.own.skeleton_json import check_finite, from_body, from_skeleton
+from osteon.formats.registry import WriteOptions, whole_file
+from osteon.formats.shared.units import to_z_up
+from osteon.maths import forward_kinematics, quat
+from osteon.typing import Array
+from osteon.values import Motion, Skeleton, SkinnedMesh, Take
+
+GENERATOR = "Osteon"
+VERTICES, INDICES = 34962, 34963
+"""glTF's names for buffer views of vertex attributes and of the corners of triangles."""
+U1, U2, U4, F4 = 5121, 5123, 5125, 5126
+MATERIAL = {
+    "name": "skin",
+    "pbrMetallicRoughness": {
+        "baseColorFactor": [0.86, 0.80, 0.68, 1.0],
+        "metallicFactor": 0.0,
+        "roughnessFactor": 0.7,
+    },
+}
+
+
+def write_glb(path: Path, take: Take, options: WriteOptions) -> None:
+    """The only motion, or the only skeleton, of a take."""
+    if options.unit not in (None, "m") or options.up not in (None, "y"):
+        raise BadValue("GLB is in metres with y up, always; leave unit and up out")
+    motion = take.motion() if take.motions else None
+    skeleton = motion.skeleton if motion else take.skeleton()
+    if not skeleton.bodies:
+        raise BadValue("GLB needs a skeleton of one body or more, this one has none")
+    path.write_bytes(glb_bytes(skeleton, motion))
+
+
+def write_skinned(path: Path, motion: Motion, skin: SkinnedMesh) -> None:
+    """A motion that wears a skin instead of bones."""
+    data = glb_bytes(motion.skeleton, motion, skin)
+    try:
+        with whole_file(path) as partial:
+            partial.write_bytes(data)
+    except OSError as error:
+        raise FormatError(path, f"cannot be written: {error.strerror or error}") from error
+
+
+def glb_bytes(skeleton: Skeleton, motion: Motion | None, skin: SkinnedMesh | None = None) -> bytes:
+    """Node 0 turns z up to y up, nodes 1 … n are the bodies, the last one carries the mesh.
+
+    Parameters
+    ----------
+    skin
+        To be seen instead of bones.
+    """
+    n_bodies = len(skeleton.bodies)
+    block = _Block()
+    if skin is None:
+        rest = np.array(skeleton.offsets)
+        _, places = forward_kinematics(quat.identity((n_bodies,)), rest, skeleton.parents)
+        skin = bone_mesh(skeleton, places)
+    seen = _add_mesh(block, skin)
+    inverse_bind = block.add(_inverse_bind(skin), F4, "MAT4")
+    animations = () if motion is None or motion.n_frames == 0 else (_animation(block, motion),)
+    gltf = Gltf(
+        asset=Asset("2.0", GENERATOR, {"osteon": _extras(skeleton, motion)}),
+        scene=0,
+        scenes=({"nodes": [0, n_bodies + 1]},),
+        nodes=_nodes(skeleton),
+        meshes=(seen,),
+        materials=(MATERIAL,),
+        skins=(Skin(tuple(range(1, n_bodies + 1)), inverse_bind, 0, "skeleton"),),
+        animations=animations,
+        accessors=tuple(block.accessors),
+        buffer_views=tuple(block.views),
+        buffers=(Buffer(len(block.data)),),
+    )
+    return pack(gltf, bytes(block.data))
+
+
+class _Block:
+    """The binary part, filled array by array."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.views: list[BufferView] = []
+        self.accessors: list[Accessor] = []
+
+    def add(self, values: np.ndarray, component: int, kind: str, target: int | None = None) -> int:
+        """Append (count, width) values; returns their accessor.
+
+        Smallest and largest values are given where glTF demands them: places and times.
+        """
+        dtype = {U1: "<u1", U2: "<u2", U4: "<u4", F4: "<f4"}[component]
+        with np.errstate(over="ignore"):
+            values = np.ascontiguousarray(values.reshape(len(values), -1), dtype=dtype)
+        if not np.isfinite(values).all():
+            raise BadValue("GLB counts in single precision, too narrow for a length here")
+        self.data += bytes(-len(self.data) % 4)
+        self.views.append(BufferView(0, values.nbytes, len(self.data), target=target))
+        is_time = kind == "SCALAR" and target is None
+        ranged = is_time or (kind == "VEC3" and target is not None)
+        self.accessors.append(
+            Accessor(
+                component,
+                len(values),
+                kind,
+                len(self.views) - 1,
+                min=tuple(values.min(axis=0).tolist()) if ranged else None,
+                max=tuple(values.max(axis=0).tolist()) if ranged else None,
+            )
+        )
+        self.data += values.tobytes()
+        return len(self.accessors) - 1
+
+
+def _add_mesh(block: _Block, skin: SkinnedMesh) -> dict:
+    narrow = len(skin.joints) <= 256
+    attributes = {
+        "POSITION": block.add(skin.vertices, F4, "VEC3", VERTICES),
+        "NORMAL": block.add(skin.normals(), F4, "VEC3", VERTICES),
+        "JOINTS_0": block.add(skin.bodies, U1 if narrow else U2, "VEC4", VERTICES),
+        "WEIGHTS_0": block.add(skin.weights, F4, "VEC4", VERTICES),
+    }
+    wide = U2 if len(skin.vertices) < 2**16 - 1 else U4
+    corners = block.add(skin.triangles.reshape(-1), wide, "SCALAR", INDICES)
+    primitive = {"attributes": attributes, "indices": corners, "material": 0}
+    return {"name": "skin", "primitives": [primitive]}
+
+
+def _inverse_bind(skin: SkinnedMesh) -> Array:
+    """(n_bodies, 4, 4) to each body's frame, at its joint, from the mesh's; column by column.
+
+    The mesh is z up like the bodies, below the node that turns them: Blender takes these matrices
+    for the bones' rest under that node, and would lay the figure down if the turn were in them.
+    """
+    to_body = quat.inverse(skin.rotations)
+    matrices = np.tile(np.eye(4), (len(skin.joints), 1, 1))
+    matrices[:, :3, :3] = quat.to_matrix(to_body)
+    matrices[:, :3, 3] = -quat.rotate(to_body, skin.joints)
+    return np.swapaxes(matrices, 1, 2)
+
+
+def _nodes(skeleton: Skeleton) -> tuple[Node, ...]:
+    children: list[list[int]] = [[] for _ in range(len(skeleton.bodies) + 1)]
+    for index, parent in enumerate(skeleton.parents):
+        children[parent + 1].append(index + 1)
+    w, x, y, z = quat.inverse(to_z_up("y")).tolist()
+    turn = Node(
+        name=_free_name("armature", skeleton.names),
+        children=tuple(children[0]),
+        rotation=(x, y, z, w),
+    )
+    bodies = [
+        Node(
+            name=body.name,
+            children=tuple(children[index + 1]),
+            translation=_vector(offset),
+            extras={"osteon": from_body(body)},
+        )
+        for index, (body, offset) in enumerate(zip(skeleton.bodies, skeleton.offsets, strict=True))
+    ]
+    return (turn, *bodies, Node(name=_free_name("bones", skeleton.names), mesh=0, skin=0))
+
+
+def _free_name(name: str, taken: tuple[str, ...]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _vector(values: Array) -> Vector:
+    x, y, z = values.tolist()
+    return x, y, z
+
+
+def _animation(block: _Block, motion: Motion) -> Animation:
+    """Rotations of all bodies, places of the root and of bodies whose bones stretch."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        times = (np.arange(motion.n_frames) / motion.rate).astype(np.float32)
+        increasing = (np.diff(times) > 0).all()
+    if not increasing:
+        raise BadValue(
+            f"GLB counts time in single precision, too coarse for {motion.n_frames} frames at "
+            f"{motion.rate:g} per second; cut the motion first"
+        )
+    _check_whole(motion)
+    clock = block.add(times, F4, "SCALAR")
+    rotations = quat.unroll(motion.rotations, axis=0)[..., [1, 2, 3, 0]]
+    samplers, channels = [], []
+
+    def drive(body: int, path: str, values: Array, kind: str) -> None:
+        samplers.append(Sampler(clock, block.add(values, F4, kind)))
+        channels.append(Channel(len(samplers) - 1, Target(path, body + 1)))
+
+    for body in range(len(motion.skeleton.bodies)):
+        drive(body, "rotation", rotations[:, body], "VEC4")
+        if body == 0:
+            drive(body, "translation", motion.root, "VEC3")
+        elif motion.offsets is not None:
+            drive(body, "translation", motion.offsets[:, body], "VEC3")
+    return Animation(tuple(channels), tuple(samplers), "motion")
+
+
+def _check_whole(motion: Motion) -> None:
+    """glTF has no word for missing."""
+    shape = (*motion.rotations.shape[:2], 3)
+    places = np.zeros(shape) if motion.offsets is None else motion.offsets.copy()
+    places[:, 0] = motion.root
+    whole = np.isfinite(np.concatenate([motion.rotations, places], axis=-1)).all(axis=-1)
+    if not whole.all():
+        frame, body = np.argwhere(~whole)[0]
+        name = motion.skeleton.names[body]
+        raise BadValue(
+            f"frame {frame} of body {name!r} is missing, which GLB cannot hold; fill it first"
+        )
+
+
+def _extras(skeleton: Skeleton, motion: Motion | None) -> TakeExtras:
+    record = from_skeleton(skeleton)
+    check_finite(record)
+    record.bodies = ()
+    if motion is None:
+        return TakeExtras(record)
+    about = MotionExtras(motion.rate, motion.marks, motion.held, motion.history)
+    extras = TakeExtras(record, about)
+    check_finite(extras)
+    return extras

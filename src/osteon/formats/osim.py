@@ -1,0 +1,221 @@
+"""OpenSim models, and the motion beside them: ``name.osim`` and ``name.mot``, written only.
+
+Metres, radians, y up: (x, y, z) of the file is (x, z, −y) of ours, and the bodies' frames turn
+along. Joints are CustomJoints that turn about successive axes; the root has three translations as
+well. Coordinates are named after the body: ``left_thigh_1`` … ``_3``, ``pelvis_tx`` … ``_tz``; of
+a hinge, ``left_shin``. Where a motion does what its joint's kind cannot, the joint gets the
+coordinates that are missing, so that the motion is kept.
+"""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from osteon.errors import BadValue, WrongContent
+from osteon.formats.mjcf.writer import add, text_of
+from osteon.formats.registry import Format, WriteOptions, check_posed
+from osteon.formats.shared.capsules import Mass, capsules_of, mass_of
+from osteon.formats.shared.joint_angles import Freedom, Turn, completed, freedom_of
+from osteon.formats.shared.units import TO_Z_UP, turn_local, turn_points
+from osteon.maths import euler, quat
+from osteon.typing import Array
+from osteon.values import Body, Motion, Skeleton, Take
+
+TO_FILE = quat.inverse(TO_Z_UP["y"])
+VERSION = "40000"
+"""The first of OpenSim 4; later ones read it."""
+UNSAFE = re.compile(r"[^\w.-]+")
+ROOT_TURNS = tuple(Turn(np.array(axis)) for axis in ((0.0, -1.0, 0.0), (1.0, 0, 0), (0, 0, 1.0)))
+"""Tilt, list and rotation, in OpenSim's usual order: heading never locks the other two."""
+FAR = 100.0
+"""Metres: range of translations, which OpenSim wants to be told."""
+
+
+class Joined(NamedTuple):
+    """A body with the names and turns that the file gives it."""
+
+    name: str
+    body: Body
+    freedom: Freedom
+    slides: bool
+    """Whether it has three translations as well."""
+
+    @property
+    def coordinates(self) -> list[str]:
+        """Names of the angles, then of the translations."""
+        count = len(self.freedom.turns)
+        turning = [self.name if count == 1 else f"{self.name}_{i + 1}" for i in range(count)]
+        return turning + [f"{self.name}_t{letter}" for letter in "xyz"] * self.slides
+
+
+def write_osim(path: Path, take: Take, options: WriteOptions) -> None:
+    skeleton, joined = _plan(path, take, options)
+    top = Element("OpenSimDocument", Version=VERSION)
+    model = add(top, "Model", name=_safe(skeleton.subject) or "skeleton")
+    add(model, "gravity").text = "0 -9.80665 0"
+    add(model, "Ground", name="ground")
+    homes = {member.body.name: f"/bodyset/{member.name}" for member in joined}
+    bodies, joints, markers = (_set(model, kind) for kind in ("Body", "Joint", "Marker"))
+    for member, capsules in zip(joined, capsules_of(skeleton), strict=True):
+        _body(bodies, member.name, mass_of(capsules))
+        _joint(joints, member, homes.get(member.body.parent or "", "/ground"))
+        for marker in member.body.markers:
+            _marker(markers, marker.name, homes[member.body.name], marker.position)
+    ElementTree.indent(top)
+    ElementTree.ElementTree(top).write(path, encoding="utf-8", xml_declaration=True)
+
+
+def write_mot(path: Path, take: Take, options: WriteOptions) -> None:
+    """Every coordinate of the model in every frame; degrees and metres."""
+    _, joined = _plan(path, take, options)
+    motion = take.motion()
+    columns = {"time": np.arange(motion.n_frames) / motion.rate}
+    for index, member in enumerate(joined):
+        values = np.degrees(member.freedom.angles(motion.rotations[:, index]))
+        if member.slides:
+            values = np.hstack([values, turn_points(motion.root, TO_FILE)])
+        columns |= zip(member.coordinates, values.T, strict=True)
+    header = ["Coordinates", "version=1", f"nRows={motion.n_frames}", f"nColumns={len(columns)}"]
+    header += ["inDegrees=yes", "endheader", "\t".join(columns)]
+    row = "\t".join(["%.10g"] * len(columns)) + "\n"
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.write("\n".join(header) + "\n")
+        table = np.stack([*columns.values()], axis=-1) + 0.0
+        file.writelines(row % tuple(values) for values in table.tolist())
+
+
+def _plan(path: Path, take: Take, options: WriteOptions) -> tuple[Skeleton, list[Joined]]:
+    """What model and motion must agree on."""
+    if options.unit not in (None, "m") or options.up not in (None, "y"):
+        raise BadValue("OpenSim models are in metres with y up, always; leave unit and up out")
+    skeleton = take.skeleton()
+    if skeleton.parents.count(-1) != 1:
+        raise WrongContent(path, "an OpenSim model needs a skeleton with exactly one root")
+    free = [b.name for b in skeleton.bodies if b.parent is not None and b.joint.kind == "free"]
+    motion = take.motion() if take.motions else None
+    if motion is not None:
+        check_posed(motion, path, "an OpenSim motion")
+    if free or (motion is not None and motion.offsets is not None):
+        raise WrongContent(path, "bones that slide or stretch cannot be written for OpenSim")
+    names = _safe_names(skeleton)
+    return skeleton, [_joined(names[i], i, skeleton, motion) for i in range(len(names))]
+
+
+def _joined(name: str, index: int, skeleton: Skeleton, motion: Motion | None) -> Joined:
+    body = skeleton.bodies[index]
+    root = body.parent is None
+    freedom = Freedom(ROOT_TURNS, quat.identity()) if root else freedom_of(body.joint)
+    if motion is not None:
+        freedom = freedom.widened(motion.rotations[:, index])
+    return Joined(name, body, freedom, slides=root)
+
+
+def _set(model: Element, kind: str) -> Element:
+    return add(add(model, f"{kind}Set", name=f"{kind.lower()}set"), "objects")
+
+
+def _body(bodies: Element, name: str, mass: Mass) -> None:
+    body = add(bodies, "Body", name=name)
+    turn = np.rint(quat.to_matrix(TO_FILE))
+    inertia = turn @ mass.inertia @ turn.T
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tolist()
+    _text(body, "mass", [mass.total])
+    _text(body, "mass_center", turn_points(mass.centre, TO_FILE))
+    _text(body, "inertia", [xx, yy, zz, xy, xz, yz])
+
+
+def _joint(joints: Element, member: Joined, parent: str) -> None:
+    joint, name, turns = member.body.joint, member.name, member.freedom.turns
+    kind = "CustomJoint" if member.coordinates else "WeldJoint"
+    element = add(joints, kind, name=f"{name}_joint")
+    add(element, "socket_parent_frame").text = f"{name}_in_parent"
+    add(element, "socket_child_frame").text = f"{name}_in_body"
+    coordinates = add(element, "coordinates")
+    for place, coordinate in enumerate(member.coordinates):
+        _coordinate(coordinates, coordinate, turns[place] if place < len(turns) else None)
+    frames = add(element, "frames")
+    _frame(frames, f"{name}_in_parent", parent, joint.in_parent, quat.identity())
+    # the joint turns what it carries to the parent; at rest the body is turned by rest
+    unturned = quat.inverse(turn_local(member.freedom.rest, TO_FILE))
+    _frame(frames, f"{name}_in_body", f"/bodyset/{name}", joint.in_body, unturned)
+    if member.coordinates:
+        _spatial_transform(element, member)
+
+
+def _frame(frames: Element, name: str, home: str, place: Array, rotation: Array) -> None:
+    frame = add(frames, "PhysicalOffsetFrame", name=name)
+    add(frame, "socket_parent").text = home
+    _text(frame, "translation", turn_points(place, TO_FILE))
+    _text(frame, "orientation", euler.from_quat(rotation[None], "xyz")[0])
+
+
+def _coordinate(coordinates: Element, name: str, turn: Turn | None) -> None:
+    element = add(coordinates, "Coordinate", name=name)
+    low, high = (-FAR, FAR) if turn is None else turn.range
+    _text(element, "default_value", [min(max(0.0, low), high)])
+    _text(element, "range", [low, high])
+    add(element, "clamped").text = "true" if turn is not None and turn.limited else "false"
+    add(element, "locked").text = "false"
+
+
+def _spatial_transform(element: Element, member: Joined) -> None:
+    """Six axes in fixed places; those without a coordinate of their own stand still."""
+    transform = add(element, "SpatialTransform")
+    turns = member.freedom.turns
+    n_turns = len(turns)
+    turning = [*member.coordinates[:n_turns], None, None, None][:3]
+    sliding = member.coordinates[n_turns:] or [None] * 3
+    axes = [turn_points(turn.axis, TO_FILE) for turn in _three(turns)] + [*np.eye(3)]
+    for place, (axis, coordinate) in enumerate(zip(axes, turning + sliding, strict=True)):
+        name = f"{'rotation' if place < 3 else 'translation'}{place % 3 + 1}"
+        part = add(transform, "TransformAxis", name=name)
+        add(part, "coordinates").text = coordinate or ""
+        _text(part, "axis", axis)
+        if coordinate is None:
+            _text(add(part, "Constant", name="function"), "value", [0.0])
+        else:
+            _text(add(part, "LinearFunction", name="function"), "coefficients", [1.0, 0.0])
+
+
+def _three(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
+    return turns if len(turns) == 3 else completed(turns)
+
+
+def _marker(markers: Element, name: str, home: str, place: Array) -> None:
+    element = add(markers, "Marker", name=_safe(name))
+    add(element, "socket_parent_frame").text = home
+    _text(element, "location", turn_points(place, TO_FILE))
+    add(element, "fixed").text = "false"
+
+
+def _text(parent: Element, tag: str, values: Array | list[float]) -> None:
+    add(parent, tag).text = text_of(values)
+
+
+def _safe_names(skeleton: Skeleton) -> list[str]:
+    """Names that may stand in OpenSim's paths, unique."""
+    names: list[str] = []
+    for body in skeleton.bodies:
+        name = _safe(body.name) or "body"
+        while name in names or name == "ground":
+            name += "_"
+        names.append(name)
+    return names
+
+
+def _safe(name: str) -> str:
+    return UNSAFE.sub("_", name)
+
+
+OSIM = Format(
+    name="OpenSim model",
+    suffixes=(".osim",),
+    sniff=lambda head: False,  # the list of refused kinds says why it is not read
+    write=write_osim,
+    holds=frozenset({"skeleton", "motion"}),
+    beside_motion={".mot": write_mot},
+)

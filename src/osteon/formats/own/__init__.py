@@ -1,0 +1,1 @@
+"""Osteon's own files: store, skeletons, passports, limits, compact motions."""

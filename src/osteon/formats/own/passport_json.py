@@ -1,0 +1,102 @@
+"""passport.json: a performer as one small text. Metres, radians, z up, w x y z.
+
+The skeleton stands in it as in skeleton.json. ``lengths_mm`` repeats the bones for reading; what
+counts is the skeleton.
+"""
+
+import re
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from osteon.errors import FormatError, OsteonError
+from osteon.formats.own.skeleton_json import (
+    SkeletonRecord,
+    check_finite,
+    from_skeleton,
+    to_skeleton,
+)
+from osteon.formats.registry import whole_file
+from osteon.formats.shared.json_text import decode
+from osteon.values import Origin, Passport
+
+FORMAT = "osteon.passport"
+VERSION = 1
+
+
+class OriginRecord(msgspec.Struct, omit_defaults=True):
+    file: str
+    frames: int
+    rate: float
+    sha256: str = ""
+    modified: str = ""
+    software: str = ""
+
+
+class PassportRecord(msgspec.Struct, kw_only=True):
+    format: Literal["osteon.passport"]
+    version: int
+    subject: str = ""
+    made_by: str = ""
+    noise: float = 0.0
+    takes: tuple[OriginRecord, ...] = ()
+    lengths_mm: dict[str, float] = {}
+    skeleton: SkeletonRecord
+
+
+def read_passport(path: str | Path) -> Passport:
+    """The performer that a passport.json tells of."""
+    path = Path(path)
+    try:
+        data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    except OSError as error:
+        raise FormatError(path, f"cannot be opened: {error.strerror or error}") from error
+    claim = re.search(rb'"format":\s*"([^"]*)"', data[:200])
+    if claim and claim[1].decode(errors="replace") != FORMAT:
+        raise FormatError(
+            path,
+            f"is {claim[1].decode(errors='replace')!r}, expected {FORMAT!r}; give the "
+            "passport.json that osteon solve has written",
+        )
+    record = decode(path, data, PassportRecord)
+    if record.version > VERSION:
+        raise FormatError(
+            path, f"version must be {VERSION} or lower, got {record.version}", "$.version"
+        )
+    try:
+        return Passport(
+            skeleton=to_skeleton(record.skeleton),
+            takes=tuple(Origin(**msgspec.structs.asdict(take)) for take in record.takes),
+            noise=record.noise,
+            made_by=record.made_by,
+        )
+    except OsteonError as error:
+        raise FormatError(path, str(error), "$.skeleton") from None
+
+
+def write_passport(path: str | Path, passport: Passport) -> None:
+    """Write the file; it appears whole or not at all."""
+    skeleton = passport.skeleton
+    lengths = {
+        body.name: round(1e3 * float(np.linalg.norm(offset)), 1)
+        for body, offset in zip(skeleton.bodies, skeleton.offsets, strict=True)
+        if body.parent is not None
+    }
+    record = PassportRecord(
+        format=FORMAT,
+        version=VERSION,
+        subject=passport.subject,
+        made_by=passport.made_by,
+        noise=passport.noise,
+        takes=tuple(
+            OriginRecord(t.file, t.frames, t.rate, t.sha256, t.modified, t.software)
+            for t in passport.takes
+        ),
+        lengths_mm=lengths,
+        skeleton=from_skeleton(skeleton),
+    )
+    check_finite(record)
+    with whole_file(Path(path)) as partial:
+        partial.write_bytes(msgspec.json.encode(record) + b"\n")

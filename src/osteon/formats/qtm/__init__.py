@@ -1,0 +1,1 @@
+"""What Qualisys Track Manager exports."""

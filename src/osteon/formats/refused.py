@@ -1,0 +1,155 @@
+"""Kinds of file that are recognised and not read: each with its reason and what to do instead."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A kind of file that osteon knows and does not read."""
+
+    name: str
+    sniff: Callable[[bytes], bool]
+    reason: str
+    advice: str
+
+
+def _begins(*starts: bytes) -> Callable[[bytes], bool]:
+    return lambda head: head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(starts)
+
+
+def _has(*words: bytes) -> Callable[[bytes], bool]:
+    return lambda head: all(word in head for word in words)
+
+
+def _is_model(head: bytes) -> bool:
+    return b"<OpenSimDocument" in head and re.search(rb"<Model[ >]", head) is not None
+
+
+def _is_bare_numbers(head: bytes) -> bool:
+    lines = [line for line in head.split(b"\n") if line.strip()]
+    return bool(lines) and re.fullmatch(rb"[-+.\deE\s]+", lines[0]) is not None
+
+
+def _is_table(head: bytes) -> bool:
+    lines = head.strip().split(b"\n")[:2]
+    commas = [line.count(b",") for line in lines]
+    return (
+        commas[0] >= 2 and commas[0] == commas[-1] and re.search(rb",-?\d", lines[-1]) is not None
+    )
+
+
+REFUSED = (
+    Refused(
+        "MATLAB 7.3 file",
+        _begins(b"MATLAB 7.3 MAT-file"),
+        "it is stored as HDF5, which osteon does not read",
+        "save it in MATLAB with '-v7', or export TSV or C3D",
+    ),
+    Refused(
+        "HDF5 file",
+        _begins(b"\x89HDF\r\n\x1a\n"),
+        "its content has no agreed names, rate or units",
+        "write the points as plain CSV (frame,marker,x,y,z)",
+    ),
+    Refused(
+        "OpenSim model",
+        _is_model,
+        "it describes a musculoskeletal model and holds no recording",
+        "give the recording (TRC or C3D)",
+    ),
+    Refused(
+        "OpenSim settings",
+        _has(b"<OpenSimDocument"),
+        "it configures an OpenSim tool and holds no recording",
+        "give the recording (TRC or C3D)",
+    ),
+    Refused(
+        "OpenSim motion table",
+        _has(b"endheader"),
+        "joint coordinates mean nothing without their OpenSim model",
+        "give the markers (TRC or C3D) they were computed from",
+    ),
+    Refused(
+        "URDF model",
+        _has(b"<robot"),
+        "it describes a robot and holds no recording",
+        "give the recording; a skeleton is read from MJCF",
+    ),
+    Refused(
+        "Vicon skeleton",
+        _has(b"<KinematicModel"),
+        "it describes a subject and holds no recording",
+        "give the C3D file of the take",
+    ),
+    Refused(
+        "Vicon subject measurements",
+        _begins(b"$"),
+        "it lists body sizes and holds no recording",
+        "give the C3D file of the take",
+    ),
+    Refused(
+        "Vicon CSV",
+        lambda head: (
+            _begins(b"Model Outputs", b"Trajectories", b"Joints")(head) or b"\nTRAJECTORIES" in head
+        ),
+        "its layout differs between versions and settings",
+        "export the take as C3D",
+    ),
+    Refused(
+        "x-io orientation log",
+        _begins(b"Timestamp (us),W,X,Y,Z"),
+        "it holds the orientation of one inertial sensor and no positions",
+        "joints need sensors with positions: give optical or magnetic data, or MVNX",
+    ),
+    Refused(
+        "x-io inertial log",
+        _begins(b"Timestamp (us),Gyroscope", b"Timestamp (us),Accelerometer"),
+        "it holds raw turning rates and accelerations and no positions",
+        "joints need sensors with positions: give optical or magnetic data, or MVNX",
+    ),
+    Refused(
+        "passport",
+        _has(b'"osteon.passport"'),
+        "it tells who a performer is and holds no recording",
+        "use it with: osteon solve --passport",
+    ),
+    Refused(
+        "FBX",
+        _begins(b"Kaydara FBX Binary", b"; FBX"),
+        "a closed format that osteon does not read",
+        "export BVH or GLB",
+    ),
+    Refused(
+        "USD",
+        _begins(b"PXR-USDC", b"#usda"),
+        "osteon does not read it",
+        "export BVH or GLB",
+    ),
+    Refused(
+        "HTR",
+        _has(b"[Header]", b"NumSegments"),
+        "osteon does not read it",
+        "export BVH, or the markers as TRC or C3D",
+    ),
+    Refused(
+        "archive",
+        _begins(b"PK\x03\x04", b"\x1f\x8b", b"7z\xbc\xaf"),
+        "it is a packed file",
+        "unpack it first",
+    ),
+    Refused(
+        "bare numbers",
+        _is_bare_numbers,
+        "it has neither names nor rate nor units",
+        "write plain CSV (frame,marker,x,y,z)",
+    ),
+    Refused(
+        "table between commas",
+        _is_table,
+        "its header is none that osteon knows",
+        "columns must be frame,marker,x,y,z or frame,body,x,y,z,qw,qx,qy,qz in metres",
+    ),
+)
+"""Asked in this order when no format says yes."""

@@ -1,0 +1,307 @@
+"""One list of formats: how files are recognised, read and written.
+
+A format is one file in this folder that ends with a ``Format``. Readers return a ``Take`` in the
+library's own units (metres, z up); writers receive one, and restore a file's conventions on the
+way out. Units and axes are converted here and nowhere else.
+"""
+
+import os
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from osteon.errors import FormatError, NotEnoughData, UnknownFormat, WrongContent
+from osteon.formats import blender
+from osteon.formats.refused import REFUSED
+from osteon.typing import Array
+from osteon.values import Bodies, CompactMotion, Motion, Recording, Skeleton, Take
+
+HEAD = 4096
+"""How many of a file's first bytes ``sniff`` is shown."""
+FOLDER_INDEX = "take.json"
+"""The file that speaks for a folder: a store may be unpacked."""
+
+UNFINISHED = re.compile(r"\..*\.[0-9a-f]{12}\.osteon", re.DOTALL)
+"""Names of files that are being written."""
+MOST_BYTES = 200
+"""Of a file's name in the name of its unfinished neighbour; file systems take 255 in all."""
+STALE = 600.0
+"""Seconds after which a file that nobody writes to was left by a program that was killed."""
+
+FROM_POINTS = "made of points that span their axes"
+"""In the history of bodies that a reader worked out from markers of the same file."""
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    """A file's conventions, where the user asks for others than the source's or the format's."""
+
+    unit: str | None = None
+    """Unit of length: ``m``, ``cm``, ``mm``, ``in``."""
+    up: str | None = None
+    """Axis that points up: ``y`` or ``z``."""
+
+
+Writer = Callable[[Path, Take, WriteOptions], None]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format and what osteon can do with it."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    """Endings, lower case with the dot; the first is the usual one."""
+    sniff: Callable[[bytes], bool]
+    """Whether a file that starts with these bytes is of this format."""
+    read: Callable[[Path], Take] | None = None
+    write: Writer | None = None
+    holds: frozenset[str] = frozenset()
+    """What it can store: ``markers``, ``bodies``, ``motion``, ``skeleton``."""
+    along: frozenset[str] = frozenset()
+    """What it stores beside these: model ``outputs``, ``events``, ``analog`` channels, and the
+    ``head`` of another file (:class:`~osteon.values.Source`)."""
+    beside: Mapping[str, Writer] = field(default_factory=dict)
+    """Endings of further files that belong to it, and what writes them."""
+    beside_motion: Mapping[str, Writer] = field(default_factory=dict)
+    """The same, where there is motion to write."""
+
+
+def find_format(path: Path, formats: tuple[Format, ...]) -> Format:
+    """Recognise a file, or a folder that stands for one, by its first bytes."""
+    if path.is_dir() and not (path / FOLDER_INDEX).exists():
+        raise FormatError(path, "cannot be opened: it is a folder, not a recording; give a file")
+    try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise FormatError(path, "is a pipe or a device; save it to a file and give that")
+        with (path / FOLDER_INDEX if path.is_dir() else path).open("rb") as file:
+            head = file.read(HEAD)
+    except OSError as error:
+        raise FormatError(path, f"cannot be opened: {error.strerror or error}") from error
+    if not head:
+        raise UnknownFormat(path, "the file is empty")
+    for form in formats:
+        if form.sniff(head):
+            return form
+    for kind in REFUSED:
+        if kind.sniff(head):
+            raise WrongContent(path, f"{kind.name}: {kind.reason}; {kind.advice}")
+    raise UnknownFormat(
+        path,
+        f"not a format osteon reads (it starts with {head[:16]!r}); readable: "
+        + ", ".join(f"{form.name} ({form.suffixes[0]})" for form in formats if form.read),
+    )
+
+
+def format_for_writing(path: Path, formats: tuple[Format, ...]) -> Format:
+    """The format that a file name's ending asks for."""
+    writers = [form for form in formats if form.write is not None]
+    for form in writers:
+        if path.suffix.lower() in form.suffixes:
+            return form
+    endings = ", ".join(form.suffixes[0] for form in writers)
+    if path.suffix.lower() in blender.MADE:
+        raise UnknownFormat(path, blender.HOW)
+    raise UnknownFormat(
+        path, f"no format is written with the ending {path.suffix!r}; known: {endings}"
+    )
+
+
+def as_take(value: Take | Recording | Bodies | Motion | Skeleton | CompactMotion) -> Take:
+    """Any value as a take of its own."""
+    if isinstance(value, Recording):
+        return Take(recordings=(value,))
+    if isinstance(value, Bodies):
+        return Take(bodies=(value,))
+    if isinstance(value, Motion):
+        return Take(motions=(value,))
+    if isinstance(value, Skeleton):
+        return Take(skeletons=(value,))
+    if isinstance(value, CompactMotion):
+        return Take(compacts=(value,))
+    return value
+
+
+def keep_only(take: Take, kind: str) -> Take:
+    """One kind of what a take holds: ``markers``, ``bodies``, ``motion`` or ``skeleton``.
+
+    A motion brings its skeleton.
+    """
+    if kind in ("motion", "skeleton"):
+        take = spelled_out(take)
+    if kind == "skeleton" and take.motions:
+        take = Take(skeletons=(*take.skeletons, *(motion.skeleton for motion in take.motions)))
+    if kind not in take.kinds:
+        has = " and ".join(take.kinds) or "nothing"
+        raise NotEnoughData(f"there is no {kind} to keep, the file holds {has}")
+    fields = {"markers": "recordings", "bodies": "bodies", "motion": "motions"}
+    name = fields.get(kind, "skeletons")
+    return Take(**{name: getattr(take, name)})
+
+
+def spelled_out(take: Take) -> Take:
+    """With the motions that its movement parameters tell, where the take has no others."""
+    if take.motions:
+        return take
+    return replace(take, motions=tuple(each.motion() for each in take.compacts), compacts=())
+
+
+def as_held(take: Take, form: Format, up: str | None = None) -> Take:
+    """A take as a format can say it: parameters become poses where only poses can be stored.
+
+    Model outputs stay where there is a place for them and no axis is turned: an angle is no point.
+    """
+    turned = up is not None and any(up != each.source.up for each in take.recordings)
+    if turned or "outputs" not in form.along:
+        take = _without_outputs(take)
+    return take if "compact" in form.holds else spelled_out(take)
+
+
+def _without_outputs(take: Take) -> Take:
+    kept = tuple(
+        recording.markers()
+        for recording in take.recordings
+        if not recording.outputs or len(recording.outputs) < recording.n_markers
+    )
+    return replace(take, recordings=kept)
+
+
+def left_out(take: Take, held: Take, form: Format) -> list[str]:
+    """What of a take is not in the file that ``held``, the same as the format says it, becomes."""
+    marks = {
+        mark for each in (*take.recordings, *take.bodies, *take.motions) for mark in each.marks
+    }
+    analog = next((r.analog for r in take.recordings if r.analog is not None), None)
+    beside = {"events": len(marks), "analog channels": len(analog.names) if analog else 0}
+    turned = " in turned axes" if "outputs" in form.along else ""
+    lost = {
+        f"model outputs{turned}": _n_outputs(take) - _n_outputs(held),
+        **{what: n for what, n in beside.items() if what.split()[0] not in form.along},
+    }
+    kinds = [kind for kind in held.kinds if kind not in form.holds]
+    sources = [each.source for each in (*take.recordings, *take.bodies)]
+    unheld = [each for each in sources if not each.head or "head" not in form.along]
+    beyond = [told for each in unheld for told in each.beyond]
+    return [*kinds, *(f"{n} {what}" for what, n in lost.items() if n), *dict.fromkeys(beyond)]
+
+
+def _n_outputs(take: Take) -> int:
+    return sum(len(recording.outputs) for recording in take.recordings)
+
+
+def without_restated(take: Take) -> Take:
+    """Without bodies that were made of points which the take holds: writing both says it twice."""
+    if not take.recordings:
+        return take
+    kept = tuple(bodies for bodies in take.bodies if FROM_POINTS not in bodies.history)
+    return replace(take, bodies=kept)
+
+
+def check_holds(form: Format, take: Take, path: Path) -> None:
+    """Refuse to write what the format cannot store, rather than lose it without a word.
+
+    A motion brings its skeleton: formats that store no motion get that.
+    """
+    if form.holds & {*take.kinds, *(["skeleton"] if take.motions else [])}:
+        return
+    has = " and ".join(take.kinds) or "nothing"
+    lacking = "motion" in form.holds and take.recordings
+    raise WrongContent(
+        path,
+        f"{form.name} stores {' or '.join(sorted(form.holds))}, but what is to be written holds "
+        + has
+        + ("; make a motion with: osteon solve" if lacking else ""),
+    )
+
+
+def check_posed(motion: Motion, path: Path, name: str) -> None:
+    """Refuse a motion with several roots, or frames without a pose, which few formats can say."""
+    if motion.skeleton.parents.count(-1) != 1:
+        raise WrongContent(path, f"{name} needs a skeleton with exactly one root")
+    posed = np.isfinite(motion.rotations).all(axis=(1, 2)) & np.isfinite(motion.root).all(axis=1)
+    if motion.offsets is not None:
+        posed &= np.isfinite(motion.offsets[:, 1:]).all(axis=(1, 2))
+    if not posed.all():
+        frame = int(np.argmin(posed))
+        raise NotEnoughData(
+            f"frame {frame} has no pose, which {name} cannot say; hold or fill it before writing"
+        )
+
+
+def one_recording(take: Take) -> Recording:
+    """All markers of a take, for formats that know no subjects: names get them as a prefix."""
+    first = take.recordings[0]
+    if len(take.recordings) == 1:
+        return first
+    names, positions = _side_by_side(take.recordings)
+    outputs = {_whose(r.subject, name) for r in take.recordings for name in r.outputs}
+    return replace(
+        first,
+        positions=positions,
+        names=names,
+        subject="",
+        residuals=None,
+        outputs=frozenset(outputs),
+    )
+
+
+def one_set_of_bodies(take: Take) -> Bodies:
+    """All bodies of a take, for formats that know no subjects: names get them as a prefix."""
+    first = take.bodies[0]
+    if len(take.bodies) == 1:
+        return first
+    names, positions = _side_by_side(take.bodies)
+    rotations = np.concatenate([bodies.rotations for bodies in take.bodies], axis=1)
+    return replace(first, positions=positions, rotations=rotations, names=names, subject="")
+
+
+def _side_by_side(values: Sequence[Recording | Bodies]) -> tuple[tuple[str, ...], Array]:
+    if len({(value.n_frames, value.rate) for value in values}) > 1:
+        raise NotEnoughData("the subjects differ in length or rate; write them one by one")
+    names = tuple(_whose(value.subject, name) for value in values for name in value.names)
+    return names, np.concatenate([value.positions for value in values], axis=1)
+
+
+def _whose(subject: str, name: str) -> str:
+    return f"{subject}:{name}" if subject else name
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A temporary neighbour to write to, moved into place when all went well.
+
+    So a file appears whole or not at all, also when the program is killed.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    remove_stale(path.parent)
+    start = os.fsencode(path.name)[:MOST_BYTES].decode(errors="ignore")
+    partial = path.with_name(f".{start}.{secrets.token_hex(6)}.osteon")
+    # made here, so that it has the rights that the user's umask leaves a new file
+    os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    try:
+        yield partial
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@cache  # once a run
+def remove_stale(folder: Path) -> None:
+    """Remove what a program that was killed has left half written in a folder."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if UNFINISHED.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                _remove_if_stale(entry)
+
+
+def _remove_if_stale(entry: os.DirEntry[str]) -> None:
+    with suppress(OSError):  # another run may be just as tidy
+        if time.time() - entry.stat(follow_symlinks=False).st_mtime > STALE:
+            Path(entry.path).unlink()

@@ -1,0 +1,1 @@
+"""What several formats need: text, numbers, units, guesses."""

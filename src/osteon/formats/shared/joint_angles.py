@@ -1,0 +1,189 @@
+"""A joint as turns about successive axes, as model files describe it.
+
+R = R(first)·R(second)·R(third)·rest: each axis is carried along by the turns before it, the first
+is fixed in the parent. Axes are given in the parent's frame with all angles zero.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from osteon.maths import euler, quat
+from osteon.typing import Array
+from osteon.values import Cone, Joint, Limits
+
+STILL = 1e-7
+"""Radians; below this a rotation is no motion."""
+SQUARE = 1e-6
+"""Cosine up to which two axes count as perpendicular."""
+BALL_ORDER = "yxz"
+"""Axes of a ball joint that names none: bending, sideways, twist. The middle one, which must stay
+clear of ±90°, is the one with the least range in a figure that stands upright."""
+FULL_TURN = 2.0 * np.pi
+"""Stands for the open end of a range in files that must name both ends."""
+
+
+class Turn(NamedTuple):
+    """One angle of a joint."""
+
+    axis: Array
+    """(3,) unit, in the parent's frame with all angles zero."""
+    low: float = -np.inf
+    high: float = np.inf
+
+    @property
+    def limited(self) -> bool:
+        return bool(np.isfinite(self.low) or np.isfinite(self.high))
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Both ends as finite numbers."""
+        return max(self.low, -FULL_TURN), min(self.high, FULL_TURN)
+
+
+class Freedom(NamedTuple):
+    """All that a joint can do."""
+
+    turns: tuple[Turn, ...]
+    """None for a fixed joint, one for a hinge, two, or three."""
+    rest: Array
+    """(4,) rotation to the parent's frame from the body's with all angles zero."""
+
+    @property
+    def body_axes(self) -> Array:
+        """(n_turns, 3) the axes in the body's own frame."""
+        axes = np.array([turn.axis for turn in self.turns]).reshape(-1, 3)
+        return quat.rotate(quat.inverse(self.rest), axes)
+
+    def angles(self, rotations: Array) -> Array:
+        """Angles (n_frames, n_turns) of the joint's rotations (n_frames, 4), without jumps.
+
+        What the joint cannot do is left out.
+        """
+        return _angles(self.turns, quat.multiply(rotations, quat.inverse(self.rest)))
+
+    def widened(self, rotations: Array) -> "Freedom":
+        """The same with further turns where these cannot make all rotations (n_frames, 4)."""
+        made = quat.multiply(_compose(self.turns, self.angles(rotations)), self.rest)
+        if np.all(quat.angle(quat.between(made, rotations)) < STILL):
+            return self
+        turns = completed(self.turns) if perpendicular(self.turns) else BALL
+        return Freedom(turns, self.rest)
+
+
+def freedom_of(joint: Joint) -> Freedom:
+    """What a joint can do, with its limits as ranges of angles.
+
+    A cone becomes the box around it, with its middle at zero: two swings and the twist.
+    """
+    limits = joint.limits or Limits()
+    if joint.kind == "fixed":
+        return Freedom((), joint.rest)
+    if _is_box(limits):
+        return Freedom(_box(limits, wanted=_FREEDOM[joint.kind]), quat.identity())
+    if joint.kind == "hinge" and len(joint.axes) == 1:
+        low, high = limits.hinge or (-np.inf, np.inf)
+        return Freedom((Turn(joint.axes[0], low, high),), joint.rest)
+    if joint.kind == "universal" and len(joint.axes) == 2:
+        return Freedom(tuple(Turn(axis) for axis in joint.axes), joint.rest)
+    if limits.cone is not None:
+        return _around_cone(limits.cone)
+    return Freedom(BALL, quat.identity())
+
+
+def box_of(turns: Sequence[Turn]) -> Limits | None:
+    """The ranges of two or three perpendicular turns; None where they have none."""
+    if not any(turn.limited for turn in turns):
+        return None
+    frame, letters = _frame(turns)
+    ranges = [(letter, t.low, t.high) for letter, t in zip(letters, turns, strict=False)]
+    w, x, y, z = frame.tolist()
+    return Limits(euler=tuple(ranges), frame=(w, x, y, z))
+
+
+def perpendicular(turns: Sequence[Turn]) -> bool:
+    axes = np.array([turn.axis for turn in turns])
+    return bool(np.abs(axes @ axes.T - np.eye(len(axes))).max(initial=0.0) < SQUARE)
+
+
+def completed(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
+    """Up to two perpendicular turns and the axes that are missing, three in all."""
+    axes = [turn.axis for turn in turns] or [_AXES[BALL_ORDER[0]]]
+    if len(axes) == 1:
+        axes.append(quat.rotate(quat.shortest(_AXES["x"], axes[0]), _AXES["y"]))
+    axes.append(np.cross(axes[0], axes[1]))
+    return (*turns, *(Turn(axis) for axis in axes[len(turns) :]))
+
+
+def _angles(turns: Sequence[Turn], rotations: Array) -> Array:
+    """Of rotations (n_frames, 4); three turns must be about perpendicular axes."""
+    if len(turns) == 3:
+        frame, letters = _frame(turns)
+        inner = quat.multiply(quat.multiply(quat.inverse(frame), rotations), frame)
+        return euler.from_quat(inner, letters)
+    angles, left = [], rotations
+    for place, turn in enumerate(turns):
+        last = place == len(turns) - 1
+        angle = _twist(left, turn.axis) if last else _swing(left, turn.axis, turns[-1].axis)
+        angles.append(np.unwrap(angle))
+        left = quat.multiply(quat.from_axis_angle(turn.axis, -angle), left)
+    return np.stack(angles, axis=-1) if angles else np.zeros((len(rotations), 0))
+
+
+def _compose(turns: Sequence[Turn], angles: Array) -> Array:
+    q = quat.identity(angles.shape[:-1])
+    for place, turn in enumerate(turns):
+        q = quat.multiply(q, quat.from_axis_angle(turn.axis, angles[..., place]))
+    return q
+
+
+def _twist(q: Array, axis: Array) -> Array:
+    """Angle (n_frames,) of rotations about their own part along ``axis``."""
+    return 2.0 * np.arctan2(q[..., 1:] @ axis, q[..., 0])
+
+
+def _swing(q: Array, axis: Array, carried: Array) -> Array:
+    """Angle (n_frames,) about ``axis`` that takes ``carried`` to where the rotations take it."""
+    to = quat.rotate(q, carried)
+    side = np.cross(axis, carried)
+    return np.arctan2(to @ side, to @ np.cross(side, axis))
+
+
+def _is_box(limits: Limits) -> bool:
+    letters = [letter for letter, _, _ in limits.euler]
+    return bool(letters) and len(set(letters)) == len(letters)
+
+
+def _box(limits: Limits, wanted: int) -> tuple[Turn, ...]:
+    """Turns about the axes that the ranges name, and about further ones the joint is free in."""
+    named = {letter: (low, high) for letter, low, high in limits.euler}
+    letters = [*named, *(letter for letter in BALL_ORDER if letter not in named)]
+    return tuple(
+        Turn(quat.rotate(np.array(limits.frame), _AXES[letter]), *named.get(letter, ()))
+        for letter in letters[: max(wanted, len(named))]
+    )
+
+
+def _around_cone(cone: Cone) -> Freedom:
+    axes = quat.rotate(cone.centre, np.array([*cone.across, cone.axis]))
+    swings = [(-float(radius), float(radius)) for radius in cone.radii]
+    ranges = [*swings, cone.twist]
+    turns = [Turn(axis, *ends) for axis, ends in zip(axes, ranges, strict=True)]
+    return Freedom(tuple(turns), cone.centre)
+
+
+def _frame(turns: Sequence[Turn]) -> tuple[Array, str]:
+    """A frame (4,) along whose axes the turns go, and the letters of these axes in order."""
+    first, second = turns[0].axis, turns[1].axis
+    third = np.cross(first, second)
+    if len(turns) == 3 and third @ turns[2].axis < 0.0:
+        columns, letters = (first, -third, second), "xzy"
+    else:
+        columns, letters = (first, second, third), "xyz"
+    return quat.from_matrix(np.stack(columns, axis=-1)), letters
+
+
+_AXES = dict(zip("xyz", np.eye(3), strict=True))
+BALL = tuple(Turn(_AXES[letter]) for letter in BALL_ORDER)
+_FREEDOM = {"hinge": 1, "universal": 2, "ball": 3, "free": 3}

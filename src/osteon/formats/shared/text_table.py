@@ -1,0 +1,150 @@
+"""Numbers in rows of text, as TRC, TSV and CSV files hold them."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from osteon.errors import FormatError
+from osteon.typing import Array
+
+CELLS = re.compile(r"[\s,;]+")
+
+
+def read_lines(path: Path) -> list[str]:
+    """A text file's lines, whatever ends them; names in old code pages keep one letter a byte."""
+    data = path.read_bytes()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def perhaps_cut(lines: Sequence[str]) -> tuple[str, ...]:
+    """A sentence where a table ends without a line end, in a number that may have lost digits.
+
+    As many decimals as the three numbers before it have show that it is whole.
+    """
+    cells = CELLS.split(lines[-1].strip()) if lines else []
+    if len(cells) < 2:
+        return ()
+    *before, last = [len(cell.partition(".")[2]) for cell in cells[-4:]]
+    if last and set(before) == {last}:
+        return ()
+    shown = cells[-1][-24:]
+    return (
+        f"the last line does not end: if the file was cut short, its last number, {shown}, "
+        "lacks digits",
+    )
+
+
+def number_rows(
+    path: Path,
+    lines: Sequence[str],
+    first: int,
+    delimiter: str,
+    n_columns: int,
+    promised: int | None = None,
+) -> Array:
+    """The numbers of all lines from ``lines[first]`` on that are not empty.
+
+    A blank cell is NaN; blank cells beyond the last column are ignored.
+
+    Returns
+    -------
+    (n_rows, n_columns)
+    """
+    of_promised = "" if promised is None else f" of {promised} promised"
+    places = [i for i in range(first, len(lines)) if lines[i] and not lines[i].isspace()]
+    rows = []  # grown row by row: a table made beforehand could be far larger than the file
+    for place in places:
+        cells = split_cells(lines[place], delimiter)
+        if len(cells) < n_columns or "".join(cells[n_columns:]).strip():
+            raise FormatError(
+                path,
+                f"expected {n_columns} columns, found {len(cells)}; "
+                f"{len(rows)} whole frames before it{of_promised}",
+                f"line {place + 1}",
+            )
+        try:
+            rows.append(np.array(numbers(cells[:n_columns])))
+        except ValueError as error:
+            raise FormatError(path, f"expected numbers, {error}", f"line {place + 1}") from None
+    return np.array(rows).reshape(-1, n_columns)
+
+
+def check_frames(path: Path, promised: int, found: int) -> tuple[str, ...]:
+    """Compare the header's count of frames with the rows that are there.
+
+    Files shortened by hand are common and every row they have is good, so they are read, with a
+    sentence about it. A file that was cut fails earlier: its last row is not whole.
+    """
+    if not found:
+        raise FormatError(path, f"the header promises {promised} frames, found none")
+    if promised == found:
+        return ()
+    return (f"the header promises {promised} frames, {found} are there",)
+
+
+def split_cells(line: str, delimiter: str) -> list[str]:
+    """The cells of a line; one without the delimiter is taken to be parted by spaces."""
+    return line.split(delimiter) if delimiter in line else line.split()
+
+
+def numbers(cells: Sequence[str]) -> list[float]:
+    """Cells as numbers, NaN for blank ones."""
+    try:
+        return [float(cell) for cell in cells]
+    except ValueError:
+        return [float(cell) if cell and not cell.isspace() else np.nan for cell in cells]
+
+
+def without_zeros(points: Array) -> tuple[Array, tuple[str, ...]]:
+    """Points (n_frames, n_points, 3) at exactly 0, 0, 0 as gaps, and a sentence if there were any.
+
+    Many programs write what was not seen as zeros; no camera measures an exact zero three times.
+    """
+    zero = (points == 0.0).all(axis=-1)
+    if not zero.any():
+        return points, ()
+    points = np.where(zero[..., None], np.nan, points)
+    return points, (f"{int(zero.sum())} points at exactly 0, 0, 0 were read as missing",)
+
+
+def positive_number(path: Path, text: str, what: str, place: str = "") -> float:
+    """A header entry that must be a number above zero."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not (np.isfinite(value) and value > 0.0):
+        raise FormatError(path, f"{what} must be a positive number, got {text[:40]!r}", place)
+    return value
+
+
+def whole_number(path: Path, text: str, what: str, place: str = "") -> int:
+    """A header entry that must be a count."""
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise FormatError(path, f"{what} must be a whole number, got {text[:40]!r}", place)
+    return int(text)
+
+
+def unique_labels(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names made unique by a number behind repeated ones, and a sentence if that was needed."""
+    counts = Counter(names)
+    repeated = [name for name, count in counts.items() if count > 1]
+    if not repeated:
+        return tuple(names), ()
+    taken, used, unique = set(names), Counter(), []
+    for name in names:
+        label = name
+        used[name] += 1
+        while used[name] > 1 and label in taken:
+            label = f"{name}_{used[name]}"
+            used[name] += label in taken
+        taken.add(label)
+        unique.append(label)
+    return tuple(unique), (f"repeated names got a number: {', '.join(repeated[:8])}",)

@@ -1,0 +1,138 @@
+"""USD: a skeleton and its motion as UsdSkel, written only. Needs the extra ``usd``.
+
+Metres, z up; joint ``hips/spine`` sits at the body's joint and is turned like the body, as in BVH
+and GLB. The whole skeleton – kinds, limits, markers – stands as the text of ``skeleton.json`` in
+the custom data of the Skeleton prim, under ``osteon``. Files are text, whatever their ending.
+"""
+
+import importlib
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from osteon.errors import BadValue, MissingExtra, WrongContent
+from osteon.formats.own.skeleton_json import skeleton_text
+from osteon.formats.registry import Format, WriteOptions, check_posed
+from osteon.maths import quat
+from osteon.typing import Array
+from osteon.values import Motion, Skeleton, Take
+
+UNSAFE = re.compile(r"\W")
+
+
+def write_usd(path: Path, take: Take, options: WriteOptions) -> None:
+    if options.unit not in (None, "m") or options.up not in (None, "z"):
+        raise BadValue("USD is written in metres with z up; leave unit and up out")
+    motion = take.motion() if take.motions else None
+    skeleton = take.skeleton()
+    if skeleton.parents.count(-1) != 1:
+        raise WrongContent(path, "USD needs a skeleton with exactly one root")
+    if motion is not None:
+        check_posed(motion, path, "USD")
+    path.write_text(usd_text(skeleton, motion), encoding="utf-8", newline="\n")
+
+
+def _pxr(module: str) -> Any:
+    """A module of usd-core, whose stubs name next to nothing."""
+    try:
+        return importlib.import_module(f"pxr.{module}")
+    except ImportError:
+        raise MissingExtra("usd-core", "writing USD", "usd") from None
+
+
+def usd_text(skeleton: Skeleton, motion: Motion | None) -> str:
+    """The whole file."""
+    Gf, Usd, UsdGeom, UsdSkel, Vt = map(_pxr, ("Gf", "Usd", "UsdGeom", "UsdSkel", "Vt"))
+    stage = Usd.Stage.CreateInMemory()
+    UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
+    UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+    root = UsdSkel.Root.Define(stage, f"/{_safe(skeleton.subject) or 'figure'}")
+    stage.SetDefaultPrim(root.GetPrim())
+    prim = UsdSkel.Skeleton.Define(stage, root.GetPath().AppendChild("skeleton"))
+    paths = _joint_paths(skeleton)
+    prim.CreateJointsAttr(paths)
+    prim.CreateJointNamesAttr(skeleton.names)
+    offsets = skeleton.offsets
+    in_world = np.zeros_like(offsets)
+    for index, parent in enumerate(skeleton.parents):
+        in_world[index] = offsets[index] + (in_world[parent] if parent >= 0 else 0.0)
+    for create, places in (
+        (prim.CreateRestTransformsAttr, offsets),
+        (prim.CreateBindTransformsAttr, in_world),
+    ):
+        moves = [Gf.Matrix4d().SetTranslate(Gf.Vec3d(*place)) for place in places.tolist()]
+        create(Vt.Matrix4dArray(moves))
+    prim.GetPrim().SetCustomDataByKey("osteon", skeleton_text(skeleton).decode())
+    _bound(stage, root, prim, None if motion is None else (motion, paths))
+    return stage.GetRootLayer().ExportToString()
+
+
+def _bound(stage: Any, root: Any, prim: Any, moving: tuple[Motion, list[str]] | None) -> None:
+    """Tell the prims which skeleton they use, and the skeleton what moves it."""
+    UsdSkel = _pxr("UsdSkel")
+    UsdSkel.BindingAPI.Apply(root.GetPrim()).CreateSkeletonRel().SetTargets([prim.GetPath()])
+    binding = UsdSkel.BindingAPI.Apply(prim.GetPrim())
+    if moving is not None:
+        animation = UsdSkel.Animation.Define(stage, root.GetPath().AppendChild("motion"))
+        _animate(stage, animation, *moving)
+        binding.CreateAnimationSourceRel().SetTargets([animation.GetPath()])
+
+
+def _animate(stage: Any, animation: Any, motion: Motion, paths: list[str]) -> None:
+    """A sample per frame; time codes are frame numbers."""
+    Usd, Vt = _pxr("Usd"), _pxr("Vt")
+    stage.SetTimeCodesPerSecond(motion.rate)
+    stage.SetFramesPerSecond(motion.rate)
+    stage.SetStartTimeCode(0)
+    stage.SetEndTimeCode(max(motion.n_frames - 1, 0))
+    animation.CreateJointsAttr(paths)
+    # all three must be there, else a reader takes none of them
+    ones = np.ones((len(paths), 3), dtype=np.float16)
+    animation.CreateScalesAttr(Vt.Vec3hArray.FromNumpy(ones))
+    places, turns = animation.CreateTranslationsAttr(), animation.CreateRotationsAttr()
+    offsets = _offsets(motion).astype(np.float32)
+    # USD keeps quaternions as x, y, z, w in memory
+    rotations = np.roll(quat.unroll(motion.rotations), -1, axis=-1).astype(np.float32)
+    for frame in range(motion.n_frames):
+        time = Usd.TimeCode(frame)
+        places.Set(Vt.Vec3fArray.FromNumpy(offsets[frame]), time)
+        turns.Set(Vt.QuatfArray.FromNumpy(rotations[frame]), time)
+
+
+def _offsets(motion: Motion) -> Array:
+    """(n_frames, n_bodies, 3) every joint in its parent's frame, the root in the world."""
+    shape = (motion.n_frames, len(motion.skeleton.bodies), 3)
+    fixed = np.broadcast_to(motion.skeleton.offsets, shape)
+    offsets = np.array(fixed if motion.offsets is None else motion.offsets)
+    offsets[:, 0] = motion.root
+    return offsets
+
+
+def _joint_paths(skeleton: Skeleton) -> list[str]:
+    """Joints as ``parent/child`` paths of safe names."""
+    taken: set[str] = set()
+    paths: list[str] = []
+    for body, parent in zip(skeleton.bodies, skeleton.parents, strict=True):
+        name = _safe(body.name) or "joint"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        paths.append(name if parent < 0 else f"{paths[parent]}/{name}")
+    return paths
+
+
+def _safe(name: str) -> str:
+    """A name that may stand in USD's paths: letters, digits and _, no digit first."""
+    name = UNSAFE.sub("_", name)
+    return f"_{name}" if name[:1].isdigit() else name
+
+
+USD = Format(
+    name="USD",
+    suffixes=(".usda", ".usd"),
+    sniff=lambda head: False,  # the list of refused kinds says what to do instead
+    write=write_usd,
+    holds=frozenset({"skeleton", "motion"}),
+)

@@ -1,0 +1,29 @@
+from .hips import hip_centres as hip_centres
+from .marker_sets import (
+    Human as Human,
+    Landmark as Landmark,
+    MarkerSet as MarkerSet,
+    another_fits_better as another_fits_better,
+    human as human,
+    known_sets as known_sets,
+    load_set as load_set,
+    misfit as misfit,
+    recognise as recognise,
+    unrecognised as unrecognised,
+)
+from .masses import (
+    body_masses as body_masses,
+    bone_lengths as bone_lengths,
+)
+from .parts import (
+    chain_between as chain_between,
+    name_parts as name_parts,
+    parts_found as parts_found,
+    plain_name as plain_name,
+)
+from .standing_figure import (
+    NEXT as NEXT,
+    StandingFigure as StandingFigure,
+    figure_at_rest as figure_at_rest,
+)
+from .template_scale import scale_of as scale_of

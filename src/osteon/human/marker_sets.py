@@ -1,0 +1,274 @@
+"""Marker sets as data: which label sits on which landmark of which body.
+
+``sets/human.toml`` is the one template: bodies, rest joints and landmarks. Every other file there
+names a set's labels by those landmarks. A user's own set is a file of the same form; a label may
+name a landmark, or a body alone where its place on the body is for the data to find.
+"""
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from osteon.errors import FormatError, UnknownName
+
+ENOUGH_OF_SET = 0.6
+"""Share of a set's labels, of the bodies it instruments, that a recording must have."""
+NEARLY_ALL = 0.9
+"""Share of labels that begin with the same word and an underscore: a prefix, not a name."""
+ENOUGH_LABELS = 10
+"""Fewer matching labels than this are chance, not a marker set."""
+NAMED = 6
+"""Missing markers that are named; there may be dozens."""
+
+
+@dataclass(frozen=True)
+class TemplateBody:
+    """A body of the average human."""
+
+    name: str
+    parent: str | None
+    at: np.ndarray
+    """(3,) the joint to the parent in the rest pose, metres."""
+    alone: np.ndarray
+    """(3,) the same where the parent was left out."""
+    sigma: float
+    """How sure the template is of the joint, metres."""
+    needs: int
+    """Markers without which the body is left out; its children then hang on its parent."""
+    instead: str | None
+    """The body that takes the markers of one left out; None: it is never left out."""
+
+
+@dataclass(frozen=True)
+class Landmark:
+    """A place on the skin. ``at`` is None where only the body is known."""
+
+    body: str
+    at: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Human:
+    """The template: bodies in tree order, bone tips and landmarks."""
+
+    height: float
+    bodies: dict[str, TemplateBody]
+    tips: dict[str, np.ndarray]
+    landmarks: dict[str, Landmark]
+
+
+@dataclass(frozen=True)
+class MarkerSet:
+    """A set's labels on the template."""
+
+    name: str
+    markers: dict[str, Landmark]
+    """By label as the set writes it."""
+
+    def match(self, labels: Iterable[str]) -> dict[str, Landmark]:
+        """The recording's labels that belong to the set, under the recording's own spelling."""
+        known = {plain(label): landmark for label, landmark in self.markers.items()}
+        given = _without_prefix(tuple(labels))
+        return {label: known[word] for label, word in given.items() if word in known}
+
+
+def plain(label: str) -> str:
+    """A label without subject prefix, case and punctuation: ``Take:L.Asis`` → ``LASIS``."""
+    return re.sub(r"[^A-Z0-9]", "", label.rsplit(":", 1)[-1].upper())
+
+
+def _without_prefix(labels: tuple[str, ...]) -> dict[str, str]:
+    """By label its plain form, without a word that nearly all begin with, as ``Actor_Chest``."""
+    heads = Counter(label.split("_", 1)[0] for label in labels if "_" in label)
+    head, count = heads.most_common(1)[0] if heads else ("", 0)
+    shared = head + "_" if count >= NEARLY_ALL * len(labels) and count > 1 else ""
+    return {label: plain(label.removeprefix(shared)) for label in labels}
+
+
+@cache
+def human() -> Human:
+    """The average human of ``sets/human.toml``, both sides."""
+    table = tomllib.loads((_folder() / "human.toml").read_text(encoding="utf-8"))
+    bodies = {
+        name: TemplateBody(
+            name,
+            entry.get("parent"),
+            np.array(entry["at"], dtype=float),
+            np.array(entry.get("alone", entry["at"]), dtype=float),
+            entry.get("sigma", 0.0),
+            entry.get("needs", 0),
+            entry.get("instead"),
+        )
+        for name, entry in _both_sides(table["bodies"]).items()
+    }
+    tips = {name: np.array(at, dtype=float) for name, at in _both_sides(table["tips"]).items()}
+    landmarks = {
+        name: Landmark(entry["body"], np.array(entry["at"], dtype=float))
+        for name, entry in _both_sides(table["landmarks"]).items()
+    }
+    return Human(table["height"], bodies, tips, landmarks)
+
+
+@cache
+def known_sets() -> tuple[MarkerSet, ...]:
+    """Every set that osteon ships."""
+    files = sorted(entry.name for entry in _folder().iterdir() if entry.name.endswith(".toml"))
+    return tuple(
+        parse_set((_folder() / name).read_text(encoding="utf-8"), name)
+        for name in files
+        if name != "human.toml"
+    )
+
+
+def load_set(path: str | Path) -> MarkerSet:
+    """A user's own set."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise FormatError(path.name, "not a readable text file; a marker set is TOML") from None
+    return parse_set(text, path.name)
+
+
+def parse_set(text: str, file: str) -> MarkerSet:
+    """A set from its TOML text."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise FormatError(file, f"not valid TOML: {error}") from None
+    if not isinstance(table.get("markers"), dict):
+        raise FormatError(file, 'a marker set needs a [markers] table such as LASI = "left_asis"')
+    words = table["markers"]
+    for label, word in words.items():
+        if not isinstance(word, str) or not plain(label):
+            raise FormatError(
+                file, f'{label} = {word!r} must name a landmark, such as LASI = "left_asis"'
+            )
+    given = {label: _landmark(word) for label, word in words.items()}
+    mirrored = {
+        "R" + label[1:]: _landmark(_right(word))
+        for label, word in words.items()
+        if label[0] == "L" and _is_left(word)
+    }
+    return MarkerSet(str(table.get("name", file)), {**mirrored, **given})
+
+
+def recognise(
+    labels: Iterable[str], sets: tuple[MarkerSet, ...] | None = None
+) -> tuple[MarkerSet, dict[str, Landmark]] | None:
+    """The set that explains most of a recording's labels, or None when none does."""
+    labels = tuple(labels)
+    best: tuple[int, float, MarkerSet, dict[str, Landmark]] | None = None
+    for candidate in known_sets() if sets is None else sets:
+        found = candidate.match(labels)
+        share = _share_of_touched_bodies(candidate, found)
+        if len(found) >= ENOUGH_LABELS and share >= ENOUGH_OF_SET:
+            rank = (len(found), share, candidate, found)
+            best = rank if best is None or rank[:2] > best[:2] else best
+    return None if best is None else best[2:]
+
+
+def misfit(asked: MarkerSet, labels: Iterable[str]) -> str:
+    """What a recording lacks of a set, and what to ask for instead; empty where it has all."""
+    labels = tuple(labels)
+    given = set(_without_prefix(labels).values())
+    missing = [label for label in asked.markers if plain(label) not in given]
+    if not missing:
+        return ""
+    n = len(asked.markers)
+    best = recognise(labels)
+    if best is None:
+        advice = "no known set fits: describe yours with --own-set, or give --template none"
+    elif best[0].name == asked.name:
+        advice = "no known set fits better: give --template none"
+    else:
+        name, fits = best[0].name, f"{len(best[1])} of {len(best[0].markers)}"
+        advice = f"{name!r} fits best ({fits}): give --template {name!r} instead"
+    return (
+        f"the file has {n - len(missing)} of the {n} markers of {asked.name!r}, "
+        f"not {_some(missing)}; {advice}"
+    )
+
+
+def unrecognised(labels: Sequence[str]) -> str:
+    """Why a recording is solved by motion alone, and what to do about it."""
+    said = f"no known marker set has these labels ({_some(labels)})"
+    nearest = max(known_sets(), key=lambda each: (len(each.match(labels)), -len(each.markers)))
+    if nearest.match(labels):
+        given = set(_without_prefix(tuple(labels)).values())
+        missing = [label for label in nearest.markers if plain(label) not in given]
+        n = len(nearest.markers)
+        said += (
+            f"; nearest is {nearest.name!r} with {n - len(missing)} of {n}, not {_some(missing)}"
+        )
+    return (
+        f"{said}: bodies were found by motion alone and are called body_01 …; for a human rig "
+        "label the take, or say with --own-set where your markers sit"
+    )
+
+
+def _some(labels: Sequence[str]) -> str:
+    return ", ".join(labels[:NAMED]) + (", …" if len(labels) > NAMED else "")
+
+
+def another_fits_better(asked: MarkerSet, labels: Sequence[str]) -> bool:
+    """Whether a known set explains more of a recording's labels than the one asked for."""
+    best = recognise(labels)
+    return (
+        best is not None and best[0].name != asked.name and len(best[1]) > len(asked.match(labels))
+    )
+
+
+def _share_of_touched_bodies(candidate: MarkerSet, found: dict[str, Landmark]) -> float:
+    """How complete the set is on the bodies it shares with the recording: a lower body is whole.
+
+    Clusters, whose markers have no place of their own, come and go and do not count.
+    """
+    touched = {landmark.body for landmark in found.values()}
+    placed = [mark for mark in candidate.markers.values() if mark.at is not None]
+    asked = sum(landmark.body in touched for landmark in placed)
+    return sum(landmark.at is not None for landmark in found.values()) / max(asked, 1)
+
+
+def _landmark(word: str) -> Landmark:
+    figure = human()
+    if word in figure.landmarks:
+        return figure.landmarks[word]
+    if word in figure.bodies:
+        return Landmark(word, None)
+    raise UnknownName("landmark or body", word, [*figure.landmarks, *figure.bodies])
+
+
+def _both_sides(table: dict[str, Any]) -> dict[str, Any]:
+    """Left entries and their mirror images, in the order written."""
+    both: dict[str, Any] = dict(table)
+    both.update({_right(name): _mirror(entry) for name, entry in table.items() if _is_left(name)})
+    return both
+
+
+def _mirror(entry: Any) -> Any:
+    if isinstance(entry, dict):
+        return {key: _mirror(value) for key, value in entry.items()}
+    if isinstance(entry, str):
+        return _right(entry) if _is_left(entry) else entry
+    return [entry[0], -entry[1], entry[2]] if isinstance(entry, list) else entry
+
+
+def _is_left(name: str) -> bool:
+    return name.startswith("left_")
+
+
+def _right(name: str) -> str:
+    return "right_" + name.removeprefix("left_")
+
+
+def _folder():
+    return resources.files("osteon.human") / "sets"

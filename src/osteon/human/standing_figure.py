@@ -1,0 +1,127 @@
+"""A skeleton standing in its rest pose, its human parts known."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.errors import BadValue, NotEnoughData
+from osteon.human.parts import name_parts
+from osteon.maths import chain, quat
+from osteon.typing import Array
+from osteon.values import Skeleton
+
+NEXT = {
+    "thigh": "shin",
+    "shin": "foot",
+    "foot": "toes",
+    "clavicle": "upper_arm",
+    "upper_arm": "forearm",
+    "forearm": "hand",
+}
+"""The part that continues a bone."""
+SHORTEST = 0.01
+"""Share of both legs' length that a bone has at least."""
+LEVEL = 0.5
+"""Share of a foot's length that lies along the ground where the figure stands on its soles."""
+
+
+@dataclass(frozen=True, eq=False)
+class StandingFigure:
+    """A skeleton in its rest pose, its parts known."""
+
+    skeleton: Skeleton
+    parts: Mapping[str, str]
+    rotations: Array
+    """(n_bodies, 4) to the world at rest."""
+    joints: Array
+    """(n_bodies, 3)"""
+
+    def joint(self, part: str) -> Array:
+        return self.joints[self.skeleton.index(self.parts[part])]
+
+    def middle(self, limb: str) -> Array | None:
+        """Midway between the two joints of a limb."""
+        pair = [f"{side}_{limb}" for side in ("left", "right")]
+        if not all(part in self.parts for part in pair):
+            return None
+        return 0.5 * (self.joint(pair[0]) + self.joint(pair[1]))
+
+    def end(self, part: str) -> Array | None:
+        """Where the part's bone ends: at the next joint, or at the tip of the last bone, whose
+        joint is as far as is known where it has none. None where the bone has no length."""
+        side, _, limb = part.partition("_")
+        following = f"{side}_{NEXT.get(limb, '')}"
+        if following in self.parts and limb != "foot":
+            return self.joint(following)
+        body = self.skeleton.body(self.parts.get(following, self.parts[part]))
+        while body.tip is None and (below := self.skeleton.children(body.name)):
+            body = self.skeleton.body(below[0])
+        index, end = self.skeleton.index(body.name), self.joints[self.skeleton.index(body.name)]
+        if body.tip is not None:
+            end = end + quat.rotate(self.rotations[index], body.tip - body.joint.in_body)
+        return end if np.linalg.norm(end - self.joint(part)) > SHORTEST * self.size() else None
+
+    def axes(self) -> Array:
+        """(3, 3) columns: forward, left and up."""
+        left = self.joint("left_thigh") - self.joint("right_thigh")
+        hips, shoulders = self.middle("thigh"), self.middle("upper_arm")
+        knees = self.middle("shin")
+        assert hips is not None and knees is not None
+        up = hips - knees if shoulders is None else shoulders - hips
+        forward = quat.normalise(np.cross(left, up))
+        up = quat.normalise(np.cross(forward, left))
+        return np.stack([forward, np.cross(up, forward), up], axis=-1)
+
+    def sole(self, side: str) -> Array | None:
+        """(3, 3) columns: along the sole, to its left and up from it; None where it does not stand.
+
+        At rest a sole is level along its length. Across it leans as the leg does: legs may be
+        spread.
+        """
+        end = self.end(f"{side}_foot") if f"{side}_foot" in self.parts else None
+        if end is None:
+            return None
+        ankle, knee = self.joint(f"{side}_foot"), self.joint(f"{side}_shin")
+        up = self.axes()[:, 2]
+        up = np.where(np.abs(up) == np.abs(up).max(), np.sign(up), 0.0)  # trunks lean, not worlds
+        foot = quat.normalise(end - ankle)
+        along = foot - (foot @ up) * up
+        left = np.cross(quat.normalise(knee - ankle), quat.normalise(along))
+        if min(np.linalg.norm(along), np.linalg.norm(left)) < LEVEL:
+            return None
+        along, left = quat.normalise(along), quat.normalise(left)
+        return np.stack([along, left, np.cross(along, left)], axis=-1)
+
+    def size(self) -> float:
+        """Length of both legs' bones, metres."""
+        bones = [("thigh", "shin"), ("shin", "foot")]
+        return sum(
+            float(np.linalg.norm(self.joint(f"{side}_{lower}") - self.joint(f"{side}_{upper}")))
+            for side in ("left", "right")
+            for upper, lower in bones
+            if f"{side}_{lower}" in self.parts
+        )
+
+
+def figure_at_rest(
+    skeleton: Skeleton,
+    parts: Mapping[str, str] | None = None,
+    rest: Array | None = None,
+    table: str = "bodies",
+) -> StandingFigure:
+    """The skeleton standing in its rest pose; ``rest`` (n_bodies, 4) where it is not the joints'
+    own. For ``parts`` and ``table`` see ``name_parts``."""
+    if not skeleton.bodies:
+        raise NotEnoughData("the skeleton has no bodies, so nothing can stand or move")
+    own = np.stack([body.joint.rest for body in skeleton.bodies])
+    rotations, joints = chain.forward_kinematics(
+        own if rest is None else rest, skeleton.offsets, skeleton.parents
+    )
+    found = StandingFigure(skeleton, name_parts(skeleton, parts, table), rotations, joints)
+    if not np.isfinite(found.axes()).all() or found.size() < 1e-6:
+        raise BadValue(
+            f"skeleton {skeleton.subject!r} has legs of length {found.size():.3g} m at rest; "
+            "check its scale"
+        )
+    return found

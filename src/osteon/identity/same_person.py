@@ -1,0 +1,155 @@
+"""Whether two calibrations are of one person: by bones, which no suit changes.
+
+Two answers are weighed. One person: lengths differ by what both fits are unsure of. Two people:
+they differ besides by size, and by proportions. The logarithm of the odds says which explains the
+lengths better, and how clearly; a take that shows little leaves it near zero.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.typing import Array
+from osteon.values import Skeleton, without_gaps
+
+LIMB_FLOOR = 0.005
+"""Metres by which lengths of one limb differ between takes beside what the fits own up to."""
+TRUNK_FLOOR = 0.020
+"""The same between neck, shoulders and hips: a trunk is no chain of bones."""
+TRUNK = ("spine", "chest", "neck", "head", "clavicle", "upper_arm")
+"""Bodies whose joint ends a bone of the trunk."""
+SIZE = 0.045
+"""Standard deviation of people's size, as a share of it."""
+PROPORTION = 0.035
+"""Standard deviation of each bone's share of the size."""
+CLEAR = 2.0
+"""Odds of e² = 7 to 1 settle it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedBone:
+    """One length in both calibrations; left and right taken together."""
+
+    start: str
+    """The body whose joint begins the bone, without its side."""
+    end: str
+    """The body whose joint ends it."""
+    known: float
+    new: float
+    sigma: float
+    """Of their difference, metres."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.start} to {self.end}"
+
+    @property
+    def change(self) -> float:
+        return self.new - self.known
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """How two calibrations compare."""
+
+    bones: tuple[ComparedBone, ...]
+    log_odds: float
+    """Above 0 one person, below 0 two; natural logarithm."""
+
+    @property
+    def verdict(self) -> str:
+        """``same``, ``other`` or ``open``."""
+        if abs(self.log_odds) < CLEAR:
+            return "open"
+        return "same" if self.log_odds > 0.0 else "other"
+
+    @property
+    def changed(self) -> tuple[ComparedBone, ...]:
+        """Bones that differ by more than three standard deviations, most first."""
+        far = [bone for bone in self.bones if abs(bone.change) > 3.0 * bone.sigma]
+        return tuple(sorted(far, key=lambda bone: -abs(bone.change) / bone.sigma))
+
+
+def compare(known: Skeleton, new: Skeleton) -> Likeness:
+    """Lengths of bones between the bodies that both have and that carry the same markers."""
+    first, second = _lengths(known, _alike(known, new)), _lengths(new, _alike(new, known))
+    bones = [
+        ComparedBone(
+            *ends, first[ends][0], second[ends][0], _sigma(ends[1], first[ends], second[ends])
+        )
+        for ends in first
+        if ends in second
+    ]
+    return Likeness(tuple(bones), _log_odds(bones))
+
+
+def is_trunk(body: str) -> bool:
+    """Whether the joint of a body ends a bone of the trunk."""
+    return _sideless(body) in TRUNK
+
+
+def bone_sigma(skeleton: Skeleton, index: int) -> float:
+    """How well the distance of a body's joint from its parent's is known, metres."""
+    body, parent = skeleton.bodies[index], skeleton.parents[index]
+    offset = skeleton.offsets[index]
+    along = offset / max(float(np.linalg.norm(offset)), 1e-9)
+    near = skeleton.bodies[parent].joint.covariance
+    far = body.joint.covariance
+    # the near joint is told in another frame: its mean over all directions stands in
+    variance = 0.0 if near is None else float(np.trace(without_gaps(near))) / 3.0
+    variance += 0.0 if far is None else float(along @ without_gaps(far) @ along)
+    return float(np.sqrt(variance))
+
+
+def _alike(skeleton: Skeleton, other: Skeleton) -> set[str]:
+    """Bodies that carry mostly the same markers in both: a name found by motion may differ."""
+    theirs = {body.name: {marker.name for marker in body.markers} for body in other.bodies}
+    alike = set()
+    for body in skeleton.bodies:
+        own = {marker.name for marker in body.markers}
+        if body.name in theirs and 2 * len(own & theirs[body.name]) >= len(own):
+            alike.add(body.name)
+    return alike
+
+
+def _lengths(skeleton: Skeleton, bodies: set[str]) -> dict[tuple[str, str], tuple[float, float]]:
+    """Length and variance of each bone, the mean of both sides; those of the root are left out,
+    for its joint is a convention."""
+    sides: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for index, (body, parent) in enumerate(zip(skeleton.bodies, skeleton.parents, strict=True)):
+        if parent > 0 and body.name in bodies and skeleton.names[parent] in bodies:
+            ends = _sideless(skeleton.names[parent]), _sideless(body.name)
+            length = float(np.linalg.norm(skeleton.offsets[index]))
+            sides.setdefault(ends, []).append((length, bone_sigma(skeleton, index) ** 2))
+    return {
+        ends: (
+            sum(length for length, _ in both) / len(both),
+            sum(variance for _, variance in both) / len(both) ** 2,
+        )
+        for ends, both in sides.items()
+    }
+
+
+def _sideless(name: str) -> str:
+    return name.removeprefix("left_").removeprefix("right_")
+
+
+def _sigma(end: str, first: tuple[float, float], second: tuple[float, float]) -> float:
+    floor = TRUNK_FLOOR if is_trunk(end) else LIMB_FLOOR
+    return float(np.sqrt(first[1] + second[1] + floor**2))
+
+
+def _log_odds(bones: Sequence[ComparedBone]) -> float:
+    if not bones:
+        return 0.0
+    change = np.array([bone.change for bone in bones])
+    length = np.array([bone.known for bone in bones])
+    one = np.diag([bone.sigma**2 for bone in bones])
+    two = one + SIZE**2 * np.outer(length, length) + np.diag((PROPORTION * length) ** 2)
+    return _log_likelihood(change, one) - _log_likelihood(change, two)
+
+
+def _log_likelihood(values: Array, covariance: Array) -> float:
+    _, log_size = np.linalg.slogdet(covariance)
+    return -0.5 * float(log_size + values @ np.linalg.solve(covariance, values))

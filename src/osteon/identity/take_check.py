@@ -1,0 +1,102 @@
+"""A new take held against what is known of a performer."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from osteon.calibration import Calibration
+from osteon.identity.moved_markers import Replaced, find_replaced
+from osteon.identity.same_person import ComparedBone, compare
+from osteon.values import Passport, Recording, Skeleton
+
+
+@dataclass(frozen=True)
+class TakeFindings:
+    """A take held against a passport."""
+
+    person: str
+    """``same``, ``other``, or ``open`` where the take does not settle it."""
+    skeleton: Skeleton | None
+    """What to solve the take with; None: the take must be calibrated on its own."""
+    replaced: tuple[Replaced, ...] = ()
+    """Markers that sit elsewhere on their body than they did."""
+    doubtful: tuple[Replaced, ...] = ()
+    """Markers that may; the take is solved with their known places."""
+    anew: bool = False
+    """Whether so many markers moved that the whole set was put on again."""
+    bones: tuple[ComparedBone, ...] = ()
+    """Lengths that differ from the passport's beyond chance."""
+    log_odds: float | None = None
+    """Of one person against two, by the bones; None where the markers alone settled it."""
+
+    def sentences(self) -> tuple[str, ...]:
+        """What there is to say; nothing where all is as it was."""
+        if self.anew:
+            who = {
+                "same": "the same person by the bones, but the markers sit elsewhere",
+                "other": "another person than the passport's",
+                "open": "the markers sit elsewhere; whether it is the same person stays open",
+            }[self.person]
+            told = [f"{who}: the take was calibrated on its own"]
+        else:
+            told = [
+                f"{one.marker} was put {1e3 * one.moved:.0f} mm from its place on {one.body}"
+                for one in self.replaced
+            ]
+            told += [
+                f"{one.marker} may have been put {1e3 * one.moved:.0f} mm from its place on "
+                f"{one.body}: skin alone does as much in 1 of {1.0 / one.chance:.0f} takes"
+                for one in self.doubtful
+            ]
+        changes = [
+            f"{bone.name} {1e3 * bone.new:.0f} mm instead of {1e3 * bone.known:.0f} mm"
+            for bone in self.bones
+        ]
+        return (*told, *changes)
+
+    def facts(self) -> dict[str, Any]:
+        """The same for summary.json."""
+        return {
+            "person": self.person,
+            "log_odds": self.log_odds,
+            "put_on_anew": self.anew,
+            "replaced": [_fact(one) for one in self.replaced],
+            "doubtful": [_fact(one) for one in self.doubtful],
+            "bones": [
+                {"bone": b.name, "known_mm": 1e3 * b.known, "new_mm": 1e3 * b.new}
+                for b in self.bones
+            ],
+        }
+
+
+def _fact(one: Replaced) -> dict[str, Any]:
+    moved = 1e3 * one.moved
+    return {"marker": one.marker, "body": one.body, "moved_mm": moved, "chance": one.chance}
+
+
+def hold_against(
+    passport: Passport, take: Recording, calibrated: Callable[[], Calibration]
+) -> tuple[TakeFindings, Calibration | None]:
+    """Whether a take is of the passport's person, and which markers were put elsewhere.
+
+    Parameters
+    ----------
+    take
+        Cleaned, z up.
+    calibrated
+        Calibrates the take on its own, which is only done where its markers do not settle it.
+    """
+    places = find_replaced(passport.skeleton, take)
+    if not places.all_anew:
+        return TakeFindings("same", places.skeleton, places.replaced, places.doubtful), None
+    own = calibrated()
+    likeness = compare(passport.skeleton, own.skeleton)
+    found = TakeFindings(
+        likeness.verdict,
+        None,
+        places.replaced,
+        anew=True,
+        bones=likeness.changed,
+        log_odds=likeness.log_odds,
+    )
+    return found, own

@@ -1,0 +1,30 @@
+from . import limits_toml as limits_toml
+from .bind_pose import mid_range as mid_range
+from .cones import (
+    find_cones as find_cones,
+    inside_polygon as inside_polygon,
+)
+from .denoise import calm as calm
+from .find_limits import (
+    LimitOptions as LimitOptions,
+    limits as limits,
+)
+from .kinds import (
+    Degrees as Degrees,
+    KindOptions as KindOptions,
+    find_kinds as find_kinds,
+)
+from .limits_toml import (
+    apply_edits as apply_edits,
+    read_edits as read_edits,
+    write_edits as write_edits,
+)
+from .ranges import (
+    RangeOptions as RangeOptions,
+    find_arc as find_arc,
+)
+from .within_limits import (
+    SHAPES as SHAPES,
+    clamp as clamp,
+    excess as excess,
+)

@@ -1,0 +1,93 @@
+"""The pose a rig starts in: is it within the limits, what to take if not. docs/methods.md §8."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from osteon.joint_limits.within_limits import Limited, clamp, clamp_each, hinge_angle
+from osteon.maths import circular, quat, swing_twist
+from osteon.typing import Array
+from osteon.values import Bind, read_only
+
+CHOICES = ("mid-range", "circular mean", "nearest sample")
+TOLERANCE = np.radians(0.1)
+VANISHING = 0.05
+"""Length of the mean vector below which its direction is chance."""
+GIVEN_UP = "unlimited or not enough motion"
+
+
+def check_bind(joint: Limited, samples: Array, mean: Array, choice: str = "mid-range") -> Bind:
+    """``check_binds`` of one joint, samples (n_samples, 4)."""
+    return check_binds([joint], samples[:, None], mean[None], choice)[0]
+
+
+def check_binds(
+    joints: Sequence[Limited], samples: Array, means: Array, choice: str = "mid-range"
+) -> list[Bind]:
+    """Hold bind poses, rotation zero, against the limits, and choose others for those outside.
+
+    Parameters
+    ----------
+    samples : (n_samples, n_joints, 4)
+    means : (n_joints, 4)
+        Their Fréchet means.
+    """
+    zero = quat.identity((len(joints),))
+    outside = quat.angle(quat.between(clamp_each(zero, joints), zero))
+    stays = Bind(True, 0.0, "bind pose", quat.identity())
+    binds = [stays] * len(joints)
+    infeasible = np.flatnonzero(outside > TOLERANCE).tolist()
+    if choice == "mid-range":
+        middles = mid_ranges([joints[j] for j in infeasible], means[infeasible])
+        chosen = [(choice, middle) for middle in read_only(middles)]
+    else:
+        chosen = [_chosen(joints[j], samples[:, j], means[j], choice) for j in infeasible]
+    for j, (named, taken) in zip(infeasible, chosen, strict=True):
+        binds[j] = Bind(False, float(outside[j]), named, taken)
+    return binds
+
+
+def _chosen(joint: Limited, samples: Array, mean: Array, choice: str) -> tuple[str, Array]:
+    if choice == "nearest sample":
+        seen = samples[np.isfinite(samples[:, 0])]
+        return choice, seen[np.argmin(quat.angle(seen))]
+    if not has_mean(joint, samples):
+        return GIVEN_UP, quat.identity()
+    return choice, clamp(mean, joint)
+
+
+def mid_range(joint: Limited, mean: Array) -> Array:
+    """(4,) the middle of the hinge interval, or of the cone and its twist."""
+    return mid_ranges([joint], mean[None])[0]
+
+
+def mid_ranges(joints: Sequence[Limited], means: Array) -> Array:
+    """(n_joints, 4) ``mid_range`` of each; of joints without limits their means."""
+    starts, axes, angles = np.array(means), np.zeros((len(joints), 3)), np.zeros(len(joints))
+    after = np.ones(len(joints), dtype=bool)
+    for j, joint in enumerate(joints):
+        limits = joint.limits
+        if limits is not None and limits.hinge is not None and joint.kind == "hinge":
+            starts[j], axes[j], angles[j] = joint.rest, joint.axes[0], sum(limits.hinge) / 2
+            after[j] = False
+        elif limits is not None and limits.cone is not None:
+            cone = limits.cone
+            starts[j], axes[j], angles[j] = cone.centre, cone.axis, sum(cone.twist) / 2
+    turns = quat.from_axis_angle(axes, angles)
+    ordered = (np.where(after[:, None], a, b) for a, b in ((starts, turns), (turns, starts)))
+    return clamp_each(quat.multiply(*ordered), joints)
+
+
+def has_mean(joint: Limited, samples: Array) -> bool:
+    """Whether the samples point anywhere: else the motion is unlimited or not sampled enough."""
+    limits = joint.limits
+    if joint.kind == "hinge":
+        return bool(circular.resultant_length(hinge_angle(samples, joint)) > VANISHING)
+    if limits is None or limits.cone is None:
+        return True
+    cone = limits.cone
+    turns = quat.between(cone.centre, samples)
+    twist = swing_twist.twist_angle(turns, cone.axis)
+    bones = quat.rotate(turns, cone.axis)
+    lengths = (circular.resultant_length(twist), np.linalg.norm(np.nanmean(bones, axis=0)))
+    return bool(min(lengths) > VANISHING)

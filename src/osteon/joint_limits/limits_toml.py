@@ -1,0 +1,143 @@
+"""Limits by hand: a TOML that ``osteon limits`` writes, people change, and it reads again.
+
+    [left_shin]
+    type = "hinge"
+    hinge = [0.0, 140.0]        # degrees
+
+    [left_thigh]
+    swing = [45.0, 20.0]        # half axes of the elliptic cone; the polygon becomes this ellipse
+    twist = [-20.0, 30.0]
+
+What a table leaves out stays as it was found.
+"""
+
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from osteon.errors import FormatError, UnknownName
+from osteon.formats import whole_file
+from osteon.joint_limits.bind_pose import check_bind
+from osteon.joint_limits.cones import N_SIDES
+from osteon.values import Body, Cone, Joint, Limits, Skeleton
+
+Degrees = tuple[float, float]
+
+HEAD = "# Degrees. Change what you like, leave out what may stay, and run again with --edits.\n"
+ROUNDED = 0.006
+"""Degrees by which a number in the file may differ from what was found and mean the same."""
+
+
+class Edit(msgspec.Struct, forbid_unknown_fields=True):
+    """One table of the file."""
+
+    type: Literal["fixed", "hinge", "universal", "ball"] | None = None
+    hinge: Degrees | None = None
+    swing: Degrees | None = None
+    twist: Degrees | None = None
+    zyz: tuple[Degrees, Degrees, Degrees] | None = None
+
+
+def read_edits(path: Path) -> dict[str, Edit]:
+    """The tables of a TOML file, by body."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        edits = msgspec.convert(tables, dict[str, Edit])
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise FormatError(path, str(error)) from None
+    for name, edit in edits.items():
+        for key in ("hinge", "twist"):
+            ends = getattr(edit, key)
+            if ends is not None and ends[0] > ends[1]:
+                raise FormatError(path, f"{key} must go up, got {list(ends)}", f"[{name}]")
+        if edit.swing is not None and min(edit.swing) <= 0.0:
+            raise FormatError(path, f"swing must be positive, got {list(edit.swing)}", f"[{name}]")
+    return edits
+
+
+def apply_edits(skeleton: Skeleton, edits: dict[str, Edit]) -> Skeleton:
+    """The skeleton with limits changed by hand; bind poses are held against the new ones."""
+    for name in edits:
+        if name not in skeleton.names:
+            raise UnknownName("body", name, skeleton.names)
+    bodies = [
+        replace(body, joint=_edited(body.joint, edits[body.name])) if body.name in edits else body
+        for body in skeleton.bodies
+    ]
+    return skeleton.with_bodies(bodies, f"limits of {len(edits)} joints set by hand")
+
+
+def write_edits(skeleton: Skeleton, path: Path) -> None:
+    """The limits of a skeleton as a TOML to change."""
+    tables = [_table(body) for body in skeleton.bodies if body.joint.limits is not None]
+    with whole_file(path) as partial:
+        partial.write_text("\n".join([HEAD, *tables]), encoding="utf-8")
+
+
+def _edited(joint: Joint, edit: Edit) -> Joint:
+    limits = joint.limits or Limits()
+    cone = limits.cone
+    if cone is not None and edit.swing is not None and not _same(cone, edit.swing):
+        cone = replace(cone, radii=np.radians(edit.swing), polygon=_ellipse(np.radians(edit.swing)))
+    if cone is not None and edit.twist is not None:
+        cone = replace(cone, twist=_radians(edit.twist))
+    limits = replace(
+        limits,
+        cone=cone,
+        hinge=limits.hinge if edit.hinge is None else _radians(edit.hinge),
+        zyz=limits.zyz if edit.zyz is None else tuple(map(_radians, edit.zyz)),  # type: ignore[arg-type]
+    )
+    joint = replace(_retyped(joint, edit.type or joint.kind), limits=limits)
+    if limits.bind is None or limits.evidence is None:
+        return joint
+    mean = limits.evidence.mean
+    return replace(joint, limits=replace(limits, bind=check_bind(joint, mean[None], mean)))
+
+
+def _same(cone: Cone, swing: Degrees) -> bool:
+    return bool(np.abs(np.degrees(cone.radii) - swing).max() < ROUNDED)
+
+
+def _retyped(joint: Joint, kind: str) -> Joint:
+    """The joint as another kind, about the directions in which it moved most."""
+    evidence = joint.limits.evidence if joint.limits else None
+    n_axes = {"hinge": 1, "universal": 2}.get(kind, 0)
+    if kind == joint.kind or evidence is None or n_axes == 0:
+        rest = joint.rest if kind != "fixed" or evidence is None else evidence.mean
+        return replace(joint, kind=kind, rest=rest)
+    return replace(joint, kind=kind, axes=evidence.directions[:n_axes], rest=evidence.mean)
+
+
+def _radians(degrees: Degrees) -> tuple[float, float]:
+    return float(np.radians(degrees[0])), float(np.radians(degrees[1]))
+
+
+def _ellipse(radii: np.ndarray) -> np.ndarray:
+    """Corners (n, 2) of a polygon drawn about an ellipse."""
+    angles = 2.0 * np.pi * np.arange(N_SIDES) / N_SIDES
+    about = 1.0 / np.cos(np.pi / N_SIDES)
+    return about * radii * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+
+
+def _table(body: Body) -> str:
+    limits = body.joint.limits
+    assert limits is not None
+    lines = [f"[{msgspec.json.encode(body.name).decode()}]", f'type = "{body.joint.kind}"']
+    cone: Cone | None = limits.cone
+    rows = {
+        "hinge": limits.hinge,
+        "swing": None if cone is None else cone.radii,
+        "twist": None if cone is None else cone.twist,
+    }
+    for key, values in rows.items():
+        if values is not None and np.isfinite(values).all():
+            low, high = np.degrees(values)
+            lines.append(f"{key} = [{low:.2f}, {high:.2f}]")
+    if limits.zyz is not None:
+        pairs = ", ".join(f"[{low:.2f}, {high:.2f}]" for low, high in np.degrees(limits.zyz))
+        lines.append(f"zyz = [{pairs}]")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,10 @@
+from .file_source import Replay as Replay
+from .run_stream import run_live as run_live
+from .sources import open_stream as open_stream
+from .stage import Stage as Stage
+from .udp import (
+    UdpStream as UdpStream,
+    packet_of as packet_of,
+    split_address as split_address,
+)
+from .vmc import VmcSender as VmcSender

@@ -1,0 +1,164 @@
+"""Swapped labels and slipped markers, told as they happen."""
+
+from itertools import combinations
+
+import numpy as np
+
+from osteon.maths import kernel
+from osteon.typing import Array
+
+JUMP = 0.03
+"""Metres off its course: no marker does this between two frames by itself."""
+CLOSER = 0.3
+"""Two markers were exchanged when each is this much nearer to the other's course."""
+LONGEST = 0.05
+"""Seconds without a marker after which its course says nothing any more."""
+
+BLOCK = 0.5
+"""Seconds over which a distance is averaged: skin swings, slips stay."""
+BEFORE, AFTER = 8, 3
+"""Blocks that tell where a marker sat, and blocks it must sit elsewhere."""
+FARTHEST_SKIN = 0.012
+"""Metres: skin parts two markers of a body this far for seconds, while a posture is held."""
+
+
+class Courses:
+    """Where each marker was and how it moved: exchanged labels break two courses at once."""
+
+    def __init__(self, rate: float) -> None:
+        self._longest = LONGEST * rate
+        self._courses = _nowhere(0)
+        self.exchanged: set[tuple[int, int]] = set()
+        """Pairs of columns whose labels are exchanged at present."""
+
+    def sorted_out(self, number: int, positions: Array) -> tuple[Array, list[tuple[int, int]]]:
+        """The markers (n, 3) under their right labels, and the pairs that changed just now."""
+        if len(positions) > len(self._courses):
+            joined = _nowhere(len(positions) - len(self._courses))
+            self._courses = np.concatenate([self._courses, joined])
+        positions = positions.copy()
+        for a, b in self.exchanged:
+            positions[[a, b]] = positions[[b, a]]
+        expected, off = _off_course(self._courses, number, self._longest, positions)
+        changed = _crossed(positions, expected, off) if off.max(initial=0.0) > JUMP else []
+        for a, b in changed:
+            positions[[a, b]] = positions[[b, a]]
+            self.exchanged ^= {(a, b)}
+        _go_on(self._courses, number, self._longest, positions)
+        return positions, changed
+
+
+def _nowhere(n: int) -> Array:
+    """Courses (n, 7) of markers that nobody saw: place, metres a frame, number of the frame."""
+    courses = np.zeros((n, 7))
+    courses[:, 6] = -np.inf
+    return courses
+
+
+@kernel
+def _off_course(courses, number, longest, positions):
+    """Where markers should be (n, 3), and how far they are from there; 0 where nobody can tell."""
+    expected, off = np.zeros_like(positions), np.zeros(len(positions))
+    for i in range(len(positions)):
+        steps = number - courses[i, 6]
+        if 0 < steps <= longest and np.isfinite(positions[i, 0]):
+            expected[i] = courses[i, :3] + steps * courses[i, 3:6]
+            off[i] = np.sqrt(np.sum((positions[i] - expected[i]) ** 2))
+    return expected, off
+
+
+@kernel
+def _go_on(courses, number, longest, positions):
+    for i in range(len(positions)):
+        steps = number - courses[i, 6]
+        near = 0 < steps <= longest
+        courses[i, 3:6] = 0.0
+        if np.isfinite(positions[i, 0]):
+            if near:
+                courses[i, 3:6] = (positions[i] - courses[i, :3]) / steps
+            courses[i, :3] = positions[i]
+            courses[i, 6] = number
+
+
+def _crossed(positions: Array, expected: Array, off: Array) -> list[tuple[int, int]]:
+    """Pairs that jumped, each onto the other's course."""
+    pairs: list[tuple[int, int]] = []
+    for a, b in combinations(np.flatnonzero(off > JUMP).tolist(), 2):
+        across = np.linalg.norm(positions[[a, b]] - expected[[b, a]], axis=1)
+        taken = any(a in pair or b in pair for pair in pairs)
+        if not taken and (across < CLOSER * off[[a, b]]).all():
+            pairs.append((a, b))
+    return pairs
+
+
+class Seats:
+    """How far markers of a body sit from each other, block after block of time.
+
+    Distances know nothing of calibrations, which take a slip in as they improve.
+    """
+
+    def __init__(self, rate: float, bodies: np.ndarray) -> None:
+        n = len(bodies)
+        self.pairs = np.array(
+            [(a, b) for a in range(n) for b in range(a + 1, n) if bodies[a] == bodies[b]],
+            dtype=np.int64,
+        ).reshape(-1, 2)
+        self._frames = max(2, round(BLOCK * rate))
+        self._sum, self._seen = np.zeros(len(self.pairs)), np.zeros(len(self.pairs))
+        self._n = 0
+        self._blocks: list[Array] = []
+        self._starts: list[int] = []
+
+    def slipped(self, number: int, positions: Array) -> list[tuple[int, int, float]]:
+        """Columns of markers (n_markers, 3) that sit elsewhere now, since which frame of the
+        stream (to half a block), and how far at least, metres.
+
+        A marker is named when its distances to others of its body changed and theirs did not; of
+        a body with two markers nobody can tell which of them it was, so neither is.
+        """
+        _add_distances(positions, self.pairs, self._sum, self._seen)
+        if self._n == 0:
+            self._starts = [*self._starts[-(BEFORE + AFTER - 1) :], number]
+        self._n += 1
+        if self._n < self._frames:
+            return []
+        with np.errstate(invalid="ignore", divide="ignore"):
+            block = np.where(self._seen > 0.5 * self._n, self._sum / self._seen, np.nan)
+        self._blocks = [*self._blocks[-(BEFORE + AFTER - 1) :], block]
+        self._sum, self._seen, self._n = np.zeros_like(self._sum), np.zeros_like(self._seen), 0
+        return self._judged() if len(self._blocks) == BEFORE + AFTER else []
+
+    def _judged(self) -> list[tuple[int, int, float]]:
+        blocks = np.array(self._blocks)
+        before, after = blocks[:BEFORE], blocks[BEFORE:]
+        seat = np.median(before, axis=0)
+        usual = np.abs(before - seat).max(axis=0)
+        nearest = np.abs(after - seat).min(axis=0)
+        with np.errstate(invalid="ignore"):
+            changed = nearest > np.maximum(FARTHEST_SKIN, 2.0 * usual)
+        found = []
+        for marker in np.unique(self.pairs[changed]).tolist():
+            own = (self.pairs == marker).any(axis=1)
+            others = np.isin(self.pairs, self.pairs[own]).all(axis=1) & ~own
+            if (changed & own).sum() > 1 and not (changed & others).any():
+                # in the course of the last block that still counts as before
+                since = (self._starts[BEFORE - 1] + self._starts[BEFORE]) // 2
+                found.append((marker, since, float(nearest[changed & own].max())))
+        if found:  # they sit there now: from here on this is where they belong
+            self._blocks, self._starts = [], []
+        return found
+
+
+@kernel
+def _add_distances(positions, pairs, total, seen):
+    for i in range(len(pairs)):
+        apart = np.sqrt(np.sum((positions[pairs[i, 0]] - positions[pairs[i, 1]]) ** 2))
+        if np.isfinite(apart):
+            total[i] += apart
+            seen[i] += 1.0
+
+
+def warm_up() -> None:
+    """Have the kernels ready: the first frame of a stream must not wait for a compiler."""
+    Courses(1.0).sorted_out(0, np.zeros((2, 3)))
+    Seats(1.0, np.zeros(2, dtype=np.int64)).slipped(0, np.zeros((2, 3)))

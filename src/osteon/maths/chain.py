@@ -1,0 +1,110 @@
+"""Kinematics of trees: looped over joints, broadcast over frames."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from osteon.maths.quat import multiply, rotate, to_matrix
+from osteon.typing import Array
+
+
+def forward_kinematics(
+    q_local: Array, p_local: Array, parents: Sequence[int]
+) -> tuple[Array, Array]:
+    """World rotation (..., n_joints, 4) and place (..., n_joints, 3) of every joint.
+
+    Parameters
+    ----------
+    q_local : (..., n_joints, 4)
+        Rotation to the parent's frame from the joint's; of a root, to the world.
+    p_local : (..., n_joints, 3)
+        Joint in the parent's frame, seen from the parent's joint, metres; of a root, in the world.
+    parents : (n_joints,)
+        Index of each parent, −1 for a root; ``parents[j] < j``.
+    """
+    q_world, p_world = q_local.copy(), p_local.copy()
+    for j, parent in enumerate(parents):
+        if parent < 0:
+            continue
+        q_parent = q_world[..., parent, :]
+        q_world[..., j, :] = multiply(q_parent, q_local[..., j, :])
+        p_world[..., j, :] = p_world[..., parent, :] + rotate(q_parent, p_local[..., j, :])
+    return q_world, p_world
+
+
+def place_points(q_world: Array, p_world: Array, carriers: Sequence[int], points: Array) -> Array:
+    """World places (..., n_points, 3) of points fixed to joints.
+
+    Parameters
+    ----------
+    q_world, p_world : (..., n_joints, 4), (..., n_joints, 3)
+        As :func:`forward_kinematics` gives them.
+    carriers : (n_points,)
+        Joint that carries each point.
+    points : (n_points, 3)
+        In the carrier's frame, seen from its joint, metres.
+    """
+    on = list(carriers)
+    return p_world[..., on, :] + rotate(q_world[..., on, :], points)
+
+
+def point_jacobian(
+    q_world: Array,
+    p_world: Array,
+    parents: Sequence[int],
+    carriers: Sequence[int],
+    placed: Array,
+) -> Array:
+    """How points move when joints turn: (..., n_points, 3, 3 + 3 n_joints).
+
+    Columns 0–2 belong to the root's place, 3 + 3j … 5 + 3j to the turn ``d`` of joint ``j`` in its
+    own frame, ``q_local[j] → q_local[j] · exp(d)``: a turn about the world axes ``R_j`` moves a
+    point by ``R_j d × (x − p_j)``. A joint that does not carry the point has zeros.
+
+    Parameters
+    ----------
+    q_world, p_world, parents, carriers
+        As in :func:`forward_kinematics` and :func:`place_points`.
+    placed : (..., n_points, 3)
+        World places of the points.
+    """
+    jacobian = np.zeros((*placed.shape, 3 + 3 * len(parents)), dtype=placed.dtype)
+    jacobian[..., :3] = np.eye(3)
+    carried = _carried_points(parents, carriers)
+    axes = to_matrix(q_world)
+    for j, points in enumerate(carried):
+        arm = placed[..., points, :] - p_world[..., None, j, :]
+        for k in range(3):
+            column = jacobian[..., 3 + 3 * j + k]
+            column[..., points, :] = np.cross(axes[..., None, j, :, k], arm)
+    return jacobian
+
+
+def jacobian_blocks(
+    q_local: Array,
+    p_local: Array,
+    parents: Sequence[int],
+    carriers: Sequence[int],
+    points: Array,
+    block: int = 256,
+) -> Iterator[tuple[slice, Array, Array]]:
+    """Points and their Jacobian, a block of frames at a time, so that memory stays bounded.
+
+    Takes ``q_local`` (n_frames, n_joints, 4) and ``p_local`` (n_frames, n_joints, 3); yields the
+    frames as a slice, the points (n, n_points, 3) and :func:`point_jacobian` of them.
+    """
+    for start in range(0, len(q_local), block):
+        frames = slice(start, min(start + block, len(q_local)))
+        q_world, p_world = forward_kinematics(q_local[frames], p_local[frames], parents)
+        placed = place_points(q_world, p_world, carriers, points)
+        yield frames, placed, point_jacobian(q_world, p_world, parents, carriers, placed)
+
+
+def _carried_points(parents: Sequence[int], carriers: Sequence[int]) -> list[list[int]]:
+    """For each joint, the points on it or on any joint below it."""
+    carried: list[list[int]] = [[] for _ in parents]
+    for point, joint in enumerate(carriers):
+        while joint >= 0:
+            carried[joint].append(point)
+            joint = parents[joint]
+    return carried

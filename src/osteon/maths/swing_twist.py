@@ -1,0 +1,40 @@
+"""A rotation as a twist about an axis followed by a swing of that axis: q = swing · twist.
+
+Swings are rotation vectors across the axis, given by two numbers along two directions: the axis'
+new direction drawn in a plane, distances from the middle true. Only a swing by π is ambiguous.
+"""
+
+import numpy as np
+
+from osteon.maths import quat
+from osteon.typing import Array
+
+
+def twist_angle(q: Array, axis: Array) -> Array:
+    """Signed angle (...) about unit ``axis`` (..., 3), in [−π, π]. [001] Eq. 9–12, mended."""
+    along = np.sum(q[..., 1:] * axis, axis=-1)
+    sign = np.where(q[..., 0] < 0.0, -1.0, 1.0)
+    return 2.0 * np.arctan2(sign * along, np.abs(q[..., 0]))
+
+
+def split(q: Array, axis: Array, across: Array) -> tuple[Array, Array]:
+    """Swing (..., 2) along the two rows of ``across`` (..., 2, 3), and twist (...) about ``axis``.
+
+    ``across`` and ``axis`` must be orthonormal.
+    """
+    twist = twist_angle(q, axis)
+    swing = quat.multiply(q, quat.from_axis_angle(axis, -twist))
+    return np.einsum("...ij,...j->...i", across, quat.log(swing)), twist
+
+
+def join(swing: Array, twist: Array, axis: Array, across: Array) -> Array:
+    """The rotation (..., 4) of a swing (..., 2) and a twist (...)."""
+    turn = np.einsum("...i,...ij->...j", swing, across)
+    return quat.multiply(quat.exp(turn), quat.from_axis_angle(axis, twist))
+
+
+def directions_across(axis: Array) -> Array:
+    """Two unit vectors (..., 2, 3) that make a right-handed frame with unit ``axis`` as third."""
+    least = np.eye(3)[np.argmin(np.abs(axis), axis=-1)]
+    first = quat.normalise(np.cross(least, axis))
+    return np.stack([first, np.cross(axis, first)], axis=-2)

@@ -1,0 +1,22 @@
+from .map_take import (
+    FIGURE as FIGURE,
+    MapOptions as MapOptions,
+    fix_feet as fix_feet,
+    map_to as map_to,
+    marker_errors as marker_errors,
+)
+from .passports import (
+    MOST_FRAMES as MOST_FRAMES,
+    make_passport as make_passport,
+    passports_of as passports_of,
+    write_passports as write_passports,
+)
+from .solve_take import (
+    Progress as Progress,
+    Solved as Solved,
+    SolveOptions as SolveOptions,
+    calibrate_subject as calibrate_subject,
+    prepared as prepared,
+    set_of as set_of,
+    solve as solve,
+)

@@ -1,0 +1,117 @@
+"""What a user should know of a skeleton that was moved by others' markers or poses."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from osteon.articulation import white_noise
+from osteon.human import StandingFigure, figure_at_rest
+from osteon.pipeline.solve_take import Solved
+from osteon.posing import FEET, Standing, feet_without_length, find_stances, slides_of, standing_of
+from osteon.retargeting import proportions, slide_and_depth, without_partner
+from osteon.values import Motion, Skeleton
+
+FAR_OFF = 2.0
+"""Times their distance on the performer's own bones at which a user is told of the markers'."""
+SLIDES = 10.0
+"""Millimetres a step from which on a sole is seen to slide."""
+ITSELF = 0.015
+"""Metres that a marker is off on the performer's own skeleton at most: skin moves."""
+
+
+def far_off(mapped: Solved, performer: Solved, parts: Mapping[str, str]) -> tuple[str, ...]:
+    """A note where the markers are much farther off than on the performer's own bones."""
+    if mapped.rms < FAR_OFF * performer.rms:
+        return ()
+    one = figure_at_rest(performer.skeleton)
+    other = figure_at_rest(mapped.skeleton, parts)
+    ratios = proportions(one, other)
+    worst = max(ratios, key=lambda name: abs(np.log(ratios[name])))
+    return (
+        f"markers are {1e3 * mapped.rms:.1f} mm rms off, on the performer's own bones "
+        f"{1e3 * performer.rms:.1f} mm: the character has other proportions, most of all "
+        f"{worst}, {ratios[worst]:.2f} times the performer's",
+    )
+
+
+def off_by_itself(mapped: Solved) -> tuple[str, ...]:
+    """A note where markers are far off a skeleton that carries them, and noise is not why."""
+    noise = np.sqrt(3.0) * float(np.median(white_noise(mapped.recording.positions)))
+    off = float(np.nanmedian(mapped.marker_error))  # strays that were let go say nothing here
+    if off < max(ITSELF, 3.0 * noise):
+        return ()
+    return (
+        f"markers are {1e3 * off:.1f} mm off (median) and shake by {1e3 * noise:.1f} mm: the "
+        "skeleton is another performer's, or its markers were put elsewhere since",
+    )
+
+
+def left_out(performer: StandingFigure, character: StandingFigure) -> tuple[str, ...]:
+    """Notes on bodies that have no partner."""
+    (still, left), notes = without_partner(performer, character), []
+    if still:
+        notes.append(f"as at rest, for the motion has no partner for them: {_some(still)}")
+    if left:
+        notes.append(f"left out, for the character has no partner for them: {_some(left)}")
+    return tuple(notes)
+
+
+def feet_notes(figure: StandingFigure | None) -> tuple[str, ...]:
+    """What is not known of the feet that are to be kept where they stand."""
+    if figure is None or not set(FEET) & set(figure.parts):
+        return ("no foot is known by its name, so none is kept where it stands; name them in a "
+                'mapping file: [bodies] left_foot = "…"',)  # fmt: skip
+    if short := feet_without_length(figure):
+        return (f"nothing says where {_some(short)} end; their soles are taken to be as long as "
+                "people's with such legs",)  # fmt: skip
+    return ()
+
+
+def slid_notes(given: Motion, mended: Motion) -> tuple[str, ...]:
+    """How far soles slid before and slide now, and whether that is mended."""
+    standing = standing_of(given)
+    steps = find_stances(given, standing)
+    if not steps:
+        return ("no foot is on the ground long enough to tell whether it slides",)
+    before, after = (1e3 * slides_of(each, steps, standing.ground.belt) for each in (given, mended))
+    said = [
+        f"soles slid up to {before.max():.0f} mm a step, {np.median(before):.0f} mm usually; now "
+        f"up to {after.max():.0f} mm, {np.median(after):.0f} mm usually"
+    ]
+    if left := int((after > SLIDES).sum()):
+        said.append(
+            f"{left} of {len(steps)} steps still slide by more than {SLIDES:.0f} mm: too fast or "
+            "too far to tell where they stand; is the path scaled against the legs?"
+        )
+    return tuple(said)
+
+
+def settled_notes(motion: Motion, standing: Standing, released: int) -> tuple[str, ...]:
+    """Springs that let go, feet on the ground and limits that are not kept."""
+    said = []
+    if released:
+        said.append(f"{released} marker samples were too far off and have let go")
+    if standing.plants:
+        slide, depth = slide_and_depth(motion, standing)
+        said.append(
+            f"pinned soles stray {1e3 * slide:.2f} mm rms, at most {1e3 * max(depth, 0.0):.2f} mm "
+            "below the ground"
+        )
+    if free := _unbounded(motion.skeleton):
+        said.append(f"ranges of Euler angles are not enforced: {_some(free)}")
+    return tuple(said)
+
+
+def _unbounded(skeleton: Skeleton) -> list[str]:
+    """Bodies whose joints have ranges of Euler angles, and no other limits."""
+    limits = [(body.name, body.joint.limits) for body in skeleton.bodies]
+    return [
+        name
+        for name, each in limits
+        if each is not None and each.euler and each.hinge is None and each.cone is None
+    ]
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 6} more" if len(names) > 6 else ""
+    return f"{', '.join(names[:6])}{more}"

@@ -1,0 +1,108 @@
+"""A performer's passport, made of solved takes."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+import osteon
+from osteon.errors import NotEnoughData
+from osteon.formats import file_name, write_passport
+from osteon.joint_limits import limits
+from osteon.pipeline.solve_take import Solved
+from osteon.values import Joint, Motion, Origin, Passport, Recording, Skeleton
+
+MOST_FRAMES = 20_000
+"""Frames of motion that limits are judged from; of longer sessions the last takes are left out."""
+
+
+def passports_of(solved: Sequence[Solved]) -> dict[str, Passport]:
+    """By subject, for those who were calibrated on these takes."""
+    subjects: dict[str, list[Solved]] = {}
+    for one in solved:
+        subjects.setdefault(one.recording.subject, []).append(one)
+    return {
+        name: _of_takes(takes)
+        for name, takes in subjects.items()
+        if all(one.findings is None or one.findings.anew for one in takes)
+    }
+
+
+def write_passports(solved: Sequence[Solved], folder: Path) -> None:
+    """A passport.json for every subject of ``passports_of``; of several each in its own folder."""
+    passports = passports_of(solved)
+    for subject, each in passports.items():
+        place = folder / file_name(subject) if len(passports) > 1 and subject else folder
+        write_passport(place / "passport.json", each)
+
+
+def _of_takes(takes: Sequence[Solved]) -> Passport:
+    origins = [origin_of(one.recording, one.path) for one in takes]
+    squares = np.concatenate([one.fit_error.ravel() ** 2 for one in takes])
+    noise = float(np.sqrt(np.nanmean(squares)))
+    return make_passport(takes[0].skeleton, [one.motion for one in takes], origins, noise)
+
+
+def make_passport(
+    skeleton: Skeleton, motions: Sequence[Motion], takes: Sequence[Origin], noise: float
+) -> Passport:
+    """A passport of a calibrated subject.
+
+    Parameters
+    ----------
+    motions
+        Solved takes of the subject, from which types and limits of the joints are judged.
+    noise
+        Distance between markers and model over the takes, rms, metres.
+    """
+    judged = with_limits(skeleton, motions)
+    return Passport(
+        replace(judged, events=(), loops=()),
+        tuple(takes),
+        noise,
+        f"osteon {osteon.__version__}",
+    )
+
+
+def with_limits(skeleton: Skeleton, motions: Sequence[Motion]) -> Skeleton:
+    """The skeleton with the types and limits that its motions show.
+
+    What they do not show, as one frame or one body, leaves it as it is.
+    """
+    total = np.cumsum([motion.n_frames for motion in motions])
+    shown = [m for m, frames in zip(motions, total, strict=True) if frames <= MOST_FRAMES]
+    try:
+        judged = limits(shown or motions[:1])
+    except NotEnoughData:
+        return skeleton
+    joints = {body.name: body.joint for body in judged.bodies}
+    bodies = [
+        replace(body, joint=_judged(body.joint, joints.get(body.name))) for body in skeleton.bodies
+    ]
+    return skeleton.with_bodies(bodies, judged.history[-1])
+
+
+def _judged(own: Joint, judged: Joint | None) -> Joint:
+    if judged is None or own.kind == "free":
+        return own
+    return replace(own, kind=judged.kind, axes=judged.axes, rest=judged.rest, limits=judged.limits)
+
+
+def origin_of(recording: Recording, path: Path | None = None, sha256: str = "") -> Origin:
+    """Where a take came from; times are the file's, so that the same files tell the same."""
+    modified = ""
+    if path is not None:
+        sha256 = sha256 or hashlib.sha256(path.read_bytes()).hexdigest()
+        changed = datetime.fromtimestamp(int(path.stat().st_mtime), UTC)
+        modified = changed.isoformat().replace("+00:00", "Z")
+    return Origin(
+        file=path.name if path is not None else recording.source.file,
+        frames=recording.n_frames,
+        rate=recording.rate,
+        sha256=sha256,
+        modified=modified,
+        software=recording.source.software,
+    )

@@ -1,0 +1,63 @@
+from ._kernels.levenberg_marquardt import sweep as sweep
+from ._kernels.limit_terms import hold_inside as hold_inside
+from .contacts import (
+    FEET as FEET,
+    Contact as Contact,
+    GroundPlane as GroundPlane,
+    Standing as Standing,
+    contacts_of as contacts_of,
+    feet_without_length as feet_without_length,
+    find_soles as find_soles,
+    find_stances as find_stances,
+    find_standing as find_standing,
+    slides_of as slides_of,
+    sole_paths as sole_paths,
+    soles_off as soles_off,
+    standing_of as standing_of,
+)
+from .first_pose import (
+    on_joints as on_joints,
+    start_frames as start_frames,
+    universal_angles as universal_angles,
+)
+from .inverse_kinematics import reach as reach
+from .limit_arrays import (
+    HINGE as HINGE,
+    Bounds as Bounds,
+    hold_within as hold_within,
+    make_bounds as make_bounds,
+)
+from .per_frame import (
+    PoseOptions as PoseOptions,
+    PoseResult as PoseResult,
+    Status as Status,
+    solve_frames as solve_frames,
+)
+from .reference import (
+    pose_markers as pose_markers,
+    solve_reference as solve_reference,
+)
+from .rig import (
+    IN_BODY as IN_BODY,
+    Rig as Rig,
+    RigTree as RigTree,
+    ball_joints as ball_joints,
+    build_tree as build_tree,
+    compile_rig as compile_rig,
+)
+from .solve_poses import (
+    SolveResult as SolveResult,
+    rms_of_seen as rms_of_seen,
+    rms_per_marker as rms_per_marker,
+    solve as solve,
+)
+from .steady_limbs import sudden_turns as sudden_turns
+from .stream import (
+    Follower as Follower,
+    FramePose as FramePose,
+    warm_up as warm_up,
+)
+from .whole_take import (
+    SmoothResult as SmoothResult,
+    smooth_frames as smooth_frames,
+)

@@ -1,0 +1,1 @@
+"""The compiled part of posing: normal equations, limits, Levenberg–Marquardt."""

@@ -1,0 +1,442 @@
+"""Which feet stand, on what ground, and since when.
+
+Points under the sole are watched. One stands while it is slow and low, with hysteresis, for some
+time at least; its stay is then widened or narrowed to the frames that are as still as its middle.
+On a treadmill a standing foot goes with the belt: the speed that low points usually have is taken
+off first. The ground is the plane that standing points agree on.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.ndimage import minimum_filter1d, uniform_filter1d
+
+from osteon.errors import BadValue, NotEnoughData
+from osteon.human import StandingFigure, figure_at_rest
+from osteon.maths import quat, runs
+from osteon.typing import Array
+from osteon.values import Motion
+
+FEET = ("left_foot", "right_foot")
+SLOW, SLOWER = 0.35, 0.15
+"""Metres per second: a standing point is slower than the first and was slower than the second."""
+LOW = 0.05
+"""Metres above the lowest place that the point has about that time."""
+NEARBY = 1.2
+"""Seconds that count as about that time: longer than a step, and uphill the ground rises."""
+OUTSIDE = 0.03
+"""Metres from the ground at which a plant is on something else."""
+SHORTEST = 0.10
+"""Seconds that a foot stands at least."""
+BELT = 0.25
+"""Metres per second above which low points are taken to stand on a moving belt."""
+STRAY = 2.5
+"""Spreads from its middle place that a standing point may be."""
+TOUCH, ROLL = 0.004, 0.6
+"""Metres above the ground and metres per second below which a foot that has stood, or is about to,
+touches it."""
+THROUGH, SELDOM = 0.02, 0.1
+"""Where soles are deeper than this, metres, in a greater share of frames, there is no ground."""
+ELSEWHERE = 0.25
+"""Where a greater share of plants is on something else, there is no ground either."""
+ONE_PLACE = 0.008
+"""Metres rms about its middle that a standing point may wander."""
+BURST = 3.0
+"""Times its usual speed that a point reaches where it moves from one place to the next."""
+TIP_AHEAD, TIP_BELOW = 0.22, 0.08
+"""Of a leg's length, how far the tip of the toes is ahead of the ankle and below it: ankles are at
+0.039 and feet 0.152 of a body's height, of which thigh and shin are 0.49 [Drillis 1966]."""
+ON_GROUND, UNMOVED = 0.012, 0.1
+"""Metres above its lowest about that time, and metres per second up or down, within which a point
+is on the ground though it may slide."""
+HEEL, TIP = 0, 3
+"""Points of a sole."""
+AS_SAID = 0.06
+"""Metres from z = 0 within which the ground is taken to be there, see ``calibrate.soles``."""
+LEVEL = 0.01
+"""Slope that floors have, standard deviation."""
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A point of the sole that stays on the ground."""
+
+    body: str
+    point: int
+    """Which point of the sole."""
+    frames: tuple[int, int]
+    """First and last."""
+    place: tuple[float, float, float]
+    """Where it stays, in the world, metres."""
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A foot on the ground with any of its points."""
+
+    body: str
+    frames: tuple[int, int]
+    """First and last."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroundPlane:
+    """height = offset + slope · (x, y); ``belt`` is the speed of a treadmill."""
+
+    offset: float
+    slope: Array
+    """(2,)"""
+    belt: Array
+    """(2,) metres per second."""
+    solid: bool = True
+    """Whether the feet stay above it; over stairs, or in the air, there is no such plane."""
+
+    def height(self, points: Array) -> Array:
+        """(...) of the ground below points (..., 3), metres."""
+        return self.offset + points[..., :2] @ self.slope
+
+    def bears(self, place: tuple[float, float, float]) -> bool:
+        """Whether a plant at this place is on the ground, not on something else."""
+        return self.solid and abs(place[2] - float(self.height(np.array(place)))) < OUTSIDE
+
+
+@dataclass(frozen=True, eq=False)
+class Sole:
+    """Points under a foot, in the foot's frame from its joint."""
+
+    body: int
+    points: Array
+    """(n_points, 3) heel, inner and outer ball, tip of the toes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """All that is known of feet and ground."""
+
+    soles: tuple[Sole, ...]
+    plants: tuple[Plant, ...]
+    ground: GroundPlane
+
+    touching: tuple[Contact, ...] = ()
+    """Feet on the ground, from the first touch to the last: longer than the sole stands."""
+
+    def contacts(self) -> tuple[Contact, ...]:
+        return self.touching
+
+    def stays(self, body: str, point: int) -> list[tuple[int, int]]:
+        """First and last frames in which a point of a sole stands."""
+        return [p.frames for p in self.plants if (p.body, p.point) == (body, point)]
+
+
+def find_soles(figure: StandingFigure) -> tuple[Sole, ...]:
+    """Points spread under the feet of a figure at rest."""
+    soles = []
+    for side in ("left", "right"):
+        part = f"{side}_foot"
+        if part not in figure.parts:
+            continue
+        end = figure.end(part)
+        if end is None:
+            end = _usual_tip(figure, side)
+        sole = figure.sole(side)
+        up = figure.axes()[:, 2] if sole is None else sole[:, 2]
+        ankle, body = figure.joint(part), figure.skeleton.index(figure.parts[part])
+        along = (end - ankle) - ((end - ankle) @ up) * up
+        across = 0.25 * np.cross(up, along)
+        heel = end - 1.3 * along
+        ball = end - 0.3 * along
+        places = np.stack([heel, ball + across, ball - across, end]) - ankle
+        soles.append(Sole(body, quat.rotate(quat.inverse(figure.rotations[body]), places)))
+    return tuple(soles)
+
+
+def _usual_tip(figure: StandingFigure, side: str) -> Array:
+    """(3,) the tip of a foot of which only the ankle is known, as long as on such legs."""
+    forward, _, up = figure.axes().T
+    leg = 0.5 * figure.size()
+    return figure.joint(f"{side}_foot") + leg * (TIP_AHEAD * forward - TIP_BELOW * up)
+
+
+def feet_without_length(figure: StandingFigure) -> list[str]:
+    """Feet of which only the ankle is known."""
+    return [figure.parts[p] for p in FEET if p in figure.parts and figure.end(p) is None]
+
+
+def contacts_of(motion: Motion) -> tuple[Contact, ...]:
+    """Feet on the ground; none where the skeleton's parts have no human names."""
+    return standing_of(motion).contacts()
+
+
+def standing_of(motion: Motion) -> Standing:
+    """Feet and ground; nothing stands where the skeleton's parts have no human names."""
+    try:
+        soles = find_soles(figure_at_rest(motion.skeleton))
+    except (NotEnoughData, BadValue):
+        soles = ()
+    return find_standing(motion, soles)
+
+
+def soles_off(standing: Standing) -> dict[str, float]:
+    """Foot → metres that its heel or its tip, whichever is worse, usually stands above the ground,
+    or above z = 0 where that is as good as the ground; below is negative."""
+    base = standing.ground
+    if not base.solid:
+        return {}
+    if abs(base.offset) < AS_SAID:
+        base = replace(base, offset=0.0)
+    heights: dict[str, dict[int, list[float]]] = {}
+    for plant in standing.plants:
+        if plant.point in (HEEL, TIP):
+            above = plant.place[2] - float(base.height(np.array(plant.place)))
+            heights.setdefault(plant.body, {}).setdefault(plant.point, []).append(above)
+    usual = {body: [float(np.median(p)) for p in each.values()] for body, each in heights.items()}
+    return {body: max(each, key=abs) for body, each in usual.items()}
+
+
+def find_standing(motion: Motion, soles: Sequence[Sole], like: Standing | None = None) -> Standing:
+    """Foot plants of a motion, and the ground they are on.
+
+    Parameters
+    ----------
+    like
+        Of the motion that this one was made from, its bodies called as here: feet stand when they
+        stand there, though legs of other lengths have made them slide since.
+    """
+    paths = [sole_paths(motion, sole) for sole in soles]
+    flat = GroundPlane(0.0, np.zeros(2), np.zeros(2))
+    if not paths or motion.n_frames < 3:
+        return Standing(tuple(soles), (), flat)
+    belt = _belt(paths, motion)
+    drift = np.zeros((motion.n_frames, 3))
+    drift[:, :2] = np.arange(motion.n_frames)[:, None] / motion.rate * belt
+    plants = []
+    for sole, path in zip(soles, paths, strict=True):
+        name = motion.skeleton.names[sole.body]
+        for point in range(len(sole.points)):
+            still = path[:, point] - drift
+            stays = _stays(still, motion.rate) if like is None else like.stays(name, point)
+            for first, last in stays:
+                x, y, z = np.median(still[first : last + 1], axis=0).tolist()
+                plants.append(Plant(name, point, (first, last), (x, y, z)))
+    ground = replace(_fit_ground(plants), belt=belt)
+    soles = _level(motion, soles, plants, ground)
+    paths = np.concatenate([sole_paths(motion, sole) for sole in soles], axis=1)
+    deep = (ground.height(paths) - paths[..., 2]).max(axis=1) > THROUGH
+    solid = bool(deep.mean() < SELDOM) and _agree(plants, ground)
+    ground = replace(ground, solid=solid and (like is None or like.ground.solid))
+    return Standing(soles, tuple(plants), ground, _touching(motion, soles, plants, ground))
+
+
+def _agree(plants: Sequence[Plant], ground: GroundPlane) -> bool:
+    """Whether nearly every point stands as high above the ground as it usually does."""
+    above: dict[tuple[str, int], list[float]] = {}
+    for plant in plants:
+        height = plant.place[2] - float(ground.height(np.array(plant.place)))
+        above.setdefault((plant.body, plant.point), []).append(height)
+    off = [abs(height - np.median(each)) for each in above.values() for height in each]
+    return bool(np.mean(np.array([*off, 0.0]) > OUTSIDE) < ELSEWHERE)
+
+
+def _touching(
+    motion: Motion, soles: Sequence[Sole], plants: Sequence[Plant], ground: GroundPlane
+) -> tuple[Contact, ...]:
+    """By foot: while any point of its sole stands, and before and after that while one rolls over
+    the ground."""
+    found = []
+    for sole in soles:
+        name = motion.skeleton.names[sole.body]
+        on = np.zeros(motion.n_frames, dtype=bool)
+        for plant in plants:
+            if plant.body == name:
+                on[plant.frames[0] : plant.frames[1] + 1] = True
+        touches = on | _rolls(motion, sole, ground) if ground.solid else on
+        spans = [span for span in runs(touches) if on[span[0] : span[1] + 1].any()]
+        found += [Contact(name, span) for span in spans]
+    return tuple(sorted(found, key=lambda contact: contact.frames))
+
+
+def _rolls(motion: Motion, sole: Sole, ground: GroundPlane) -> np.ndarray:
+    """(n_frames,) whether the sole turns about a point of its own that is at the ground."""
+    paths = sole_paths(motion, sole)
+    belt = np.arange(motion.n_frames)[:, None, None] / motion.rate * ground.belt
+    still = np.concatenate([paths[..., :2] - belt, paths[..., 2:]], axis=-1)
+    points = range(len(sole.points))
+    speed = np.stack([_speed(still[:, point], motion.rate) for point in points], axis=-1)
+    low = paths[..., 2] - ground.height(paths) < TOUCH
+    pivots = speed < np.minimum(ROLL, 0.5 * speed.max(axis=-1, keepdims=True))
+    return np.any(low & pivots, axis=-1)
+
+
+def sole_paths(motion: Motion, sole: Sole) -> Array:
+    """(n_frames, n_points, 3) of a sole's points in the world."""
+    turned, joints = motion.world()
+    arms = quat.rotate(turned[:, sole.body, None], sole.points)
+    return joints[:, sole.body, None] + arms
+
+
+@dataclass(frozen=True, eq=False)
+class Stance:
+    """A point of a sole on the ground, which may slide there."""
+
+    sole: Sole
+    point: int
+    frames: np.ndarray
+    """Which."""
+
+
+def find_stances(motion: Motion, standing: Standing) -> list[list[Stance]]:
+    """Of every step the points that are on the ground for some time, told by heights alone: what
+    slides is not still."""
+    steps = []
+    for sole in standing.soles if motion.n_frames > 2 else ():
+        paths = sole_paths(motion, sole)
+        height = paths[..., 2] - standing.ground.height(paths)
+        rise = np.abs(np.gradient(height, axis=0)) * motion.rate
+        near = max(1, round(NEARBY * motion.rate))
+        lowest = minimum_filter1d(height, near, axis=0, mode="nearest")
+        on = (height < lowest + ON_GROUND) & (rise < UNMOVED)
+        for first, last in runs(np.any(on, axis=1)):
+            when = [first + np.flatnonzero(on[first : last + 1, p]) for p in range(on.shape[1])]
+            long = [p for p, each in enumerate(when) if len(each) >= SHORTEST * motion.rate]
+            steps += [[Stance(sole, p, when[p]) for p in long]] if long else []
+    return steps
+
+
+def slides_of(motion: Motion, steps: Sequence[Sequence[Stance]], belt: Array) -> Array:
+    """(n_steps,) how far the sole slides along the ground in each, metres: its steadiest point."""
+    drift = np.arange(motion.n_frames)[:, None] / motion.rate * belt
+    slides = []
+    for step in steps:
+        ways = [sole_paths(motion, s.sole)[:, s.point, :2] - drift for s in step]
+        spans = [np.ptp(way[s.frames], axis=0) for way, s in zip(ways, step, strict=True)]
+        slides.append(min(float(np.linalg.norm(span)) for span in spans))
+    return np.array(slides)
+
+
+def _speed(path: Array, rate: float) -> Array:
+    """(n_frames,) over a twentieth of a second, metres per second."""
+    half = max(1, round(0.025 * rate))
+    padded = np.concatenate([path[:1].repeat(half, 0), path, path[-1:].repeat(half, 0)])
+    span = np.minimum(np.arange(len(path)) + half, len(path) - 1)
+    span = span - np.maximum(np.arange(len(path)) - half, 0)
+    return np.linalg.norm(padded[2 * half :] - padded[: -2 * half], axis=-1) * rate / span
+
+
+def _belt(paths: Sequence[Array], motion: Motion) -> Array:
+    """(2,) velocity that low points usually have; zero where they stand, and where the figure goes
+    along with them: who walks on a belt stays, whose feet slide gets on."""
+    rate = motion.rate
+    velocities = []
+    for path in np.concatenate(list(paths), axis=1).swapaxes(0, 1):
+        low = path[1:, 2] < np.quantile(path[:, 2], 0.1) + 0.02
+        velocities.append((np.diff(path[:, :2], axis=0) * rate)[low])
+    usual = np.median(np.concatenate(velocities), axis=0)
+    going = (motion.root[-1] - motion.root[0])[:2] * rate / (motion.n_frames - 1)
+    speed = np.linalg.norm(usual)
+    return usual if speed > BELT and going @ usual < 0.5 * speed**2 else np.zeros(2)
+
+
+def _stays(path: Array, rate: float) -> list[tuple[int, int]]:
+    """First and last frames in which a point stands."""
+    speed = _speed(path, rate)
+    slow = speed < SLOW
+    if not slow.any():
+        return []
+    lowest = minimum_filter1d(path[:, 2], max(1, round(NEARBY * rate)), mode="nearest")
+    low = path[:, 2] < lowest + LOW
+    stays, smooth = [], uniform_filter1d(path, max(1, round(0.04 * rate)), axis=0, mode="nearest")
+    for first, last in runs(slow & low):
+        if speed[first : last + 1].min() < SLOWER:
+            stays += _places(smooth, speed, first, last, round(SHORTEST * rate))
+    return stays
+
+
+def _places(
+    path: Array, speed: Array, first: int, last: int, shortest: int
+) -> list[tuple[int, int]]:
+    """The stays within a run of slow frames: one, several with quick moves between them, or none
+    where the point drifts all the time and stands nowhere."""
+    if last - first + 1 < max(shortest, 1):
+        return []
+    quarter = (last - first + 1) // 4
+    if _spread(path[first + quarter : last - quarter + 1]) < ONE_PLACE:
+        first, last = _as_still_as_its_middle(path, first, last)
+        return [(first, last)] if last - first + 1 >= shortest else []
+    inner = speed[first + 1 : last]
+    if not len(inner):  # two frames, as slow cameras have, at two places
+        return []
+    move = first + 1 + int(np.argmax(inner))
+    if speed[move] < BURST * np.median(inner):
+        return []
+    before = _places(path, speed, first, move - 1, shortest)
+    return before + _places(path, speed, move + 1, last, shortest)
+
+
+def _spread(path: Array) -> float:
+    """Distance from the median place, rms, metres."""
+    return float(np.sqrt(np.mean(np.sum((path - np.median(path, axis=0)) ** 2, axis=-1))))
+
+
+def _as_still_as_its_middle(path: Array, first: int, last: int) -> tuple[int, int]:
+    quarter = (last - first + 1) // 4
+    middle = path[first + quarter : last - quarter + 1]
+    away = np.linalg.norm(path - np.median(middle, axis=0), axis=-1)
+    near = away < STRAY * _spread(middle) + 0.0003
+    inner = (first + last) // 2
+    while first < inner and not near[first : first + 2].all():
+        first += 1
+    while last > inner and not near[last - 1 : last + 1].all():
+        last -= 1
+    return first, last
+
+
+def _fit_ground(plants: Sequence[Plant]) -> GroundPlane:
+    """The plane through the plants, level unless they say otherwise. How high each point of a sole
+    stands above it is found along with it."""
+    if not plants:
+        return GroundPlane(0.0, np.zeros(2), np.zeros(2))
+    places = np.array([plant.place for plant in plants])
+    points = sorted({(plant.body, plant.point) for plant in plants})
+    whose = np.array([points.index((plant.body, plant.point)) for plant in plants])
+    ground = _plane(places)
+    for _ in range(5):
+        above = places[:, 2] - ground.height(places)
+        kept = np.abs(above) <= max(OUTSIDE, float(np.median(np.abs(above))))  # half at least
+        level = places.copy()
+        for point in range(len(points)):
+            if (own := kept & (whose == point)).any():
+                level[own, 2] -= np.median(above[own])
+        ground = _plane(level[kept])
+    return ground
+
+
+def _plane(places: Array) -> GroundPlane:
+    """Least squares, drawn towards the level."""
+    centre = places.mean(axis=0)
+    arms, rise = places[:, :2] - centre[:2], places[:, 2] - centre[2]
+    noise = 0.01**2 / LEVEL**2
+    slope = np.linalg.solve(arms.T @ arms + noise * np.eye(2), arms.T @ rise)
+    return GroundPlane(float(centre[2] - centre[:2] @ slope), slope, np.zeros(2))
+
+
+def _level(
+    motion: Motion, soles: Sequence[Sole], plants: Sequence[Plant], ground: GroundPlane
+) -> tuple[Sole, ...]:
+    """Soles whose points lie on the ground where they stand: nobody says how thick they are."""
+    turned, _ = motion.world()
+    levelled = []
+    for sole in soles:
+        points = np.array(sole.points)
+        name = motion.skeleton.names[sole.body]
+        for point in range(len(points)):
+            own = [plant for plant in plants if (plant.body, plant.point) == (name, point)]
+            own = [plant for plant in own if ground.bears(plant.place)]
+            if not own:
+                continue
+            lift = np.median([p.place[2] - ground.height(np.array(p.place)) for p in own])
+            frames = [f for p in own for f in range(p.frames[0], p.frames[1] + 1)]
+            down = quat.rotate(quat.inverse(turned[frames, sole.body]), np.array([0.0, 0.0, -1.0]))
+            points[point] += lift * np.median(down, axis=0)
+        levelled.append(Sole(sole.body, points))
+    return tuple(levelled)

@@ -1,0 +1,200 @@
+"""Inverse kinematics: poses that bring joints or markers to targets, within limits or without.
+
+The same damped least squares as for recordings (docs/methods.md §12); limits pull back what leaves
+them, first softly, so that the right ones become active, then hard, and at last exactly.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from osteon.errors import BadValue, ShapeError, UnknownName
+from osteon.maths import quat
+from osteon.posing._kernels import levenberg_marquardt, normal_equations
+from osteon.posing.first_pose import on_joints
+from osteon.posing.limit_arrays import Bounds, hold_within, make_bounds
+from osteon.posing.per_frame import PoseOptions, run
+from osteon.posing.rig import Rig, build_tree
+from osteon.threads import one_thread
+from osteon.typing import Array, Indices
+from osteon.values import Motion, Skeleton
+
+STAGES = ((1.0, 1e-2, 10.0), (30.0, 1e-3, 10.0), (1000.0, 1e-4, 1.0))
+"""One solve after the other: weights of the limits and of the pull to where the stage before ended,
+square metres per square radian, and how many times the tolerance is good enough. The pull chooses
+among the poses that targets leave; a firm one first is found soonest, a weak one last hardly
+shows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReachResult:
+    """Poses, and how near they come to their targets."""
+
+    motion: Motion
+    error: Array
+    """(n_frames, n_targets) distance left, metres; NaN where there is no target."""
+    names: tuple[str, ...]
+    """What the targets are for."""
+    iterations: Indices
+    """(n_frames,)"""
+    status: Indices
+    """(n_frames,) a Status each."""
+
+
+@one_thread()
+def reach(
+    skeleton: Skeleton,
+    targets: Mapping[str, ArrayLike],
+    *,
+    start: Motion | None = None,
+    limits: str = "auto",
+    root: str = "free",
+    options: PoseOptions | None = None,
+) -> ReachResult:
+    """Poses in which joints or markers are at targets, as near as the skeleton can.
+
+    Where targets leave freedom the pose stays near its start.
+
+    Parameters
+    ----------
+    targets : name → (3,) or (n_frames, 3)
+        Places in the world, metres, of markers, of bodies' joints by the body's name, or of a
+        bone's free end by the body's name and `` tip``. NaN: no target in that frame.
+    start : Motion, optional
+        Poses to start from, of as many frames or of one; by default the rig's starting pose.
+    limits : str
+        ``auto`` (hinge intervals and polygons of cones), ``ellipse``, ``zyz`` or ``none``.
+    root : str
+        ``free`` or ``held`` where it starts.
+    """
+    options = options or PoseOptions(tolerance=1e-3)
+    if root not in ("free", "held"):
+        raise BadValue(f"root must be free or held, got {root!r}")
+    if limits == "zyz" and _has_cones(skeleton):
+        # a box of ZYZ angles has walls and poles in the way of poses that start far off; what is
+        # reached within the cones, which have none, need not go far
+        near = reach(skeleton, targets, start=start, root=root, options=options)
+        start = near.motion
+    names = tuple(targets)
+    observed = _observed(targets)
+    rig = _rig(skeleton, names)
+    rest = _starting_pose(skeleton) if start is None else np.array(start.rotations)
+    place = np.zeros((1, 3)) if start is None else start.root
+    if len(rest) not in (1, len(observed)):
+        raise ShapeError(f"start must have 1 or {len(observed)} frames, got {len(rest)}")
+    rest = on_joints(rig.tree, rest)
+    if limits != "none":
+        rest = hold_within(skeleton, rest, limits)
+    task = _task(observed, rest, place)
+    bounds = None if limits == "none" else make_bounds(skeleton, limits)
+    _solve(rig, task, bounds, options, root_held=root == "held")
+    rotations = quat.unroll(task.rotations)
+    if limits != "none":
+        rotations = hold_within(skeleton, rotations, limits)
+    rate = 1.0 if start is None else start.rate
+    motion = Motion(skeleton, rotations, task.root, rate)
+    error = np.linalg.norm(_places(rig, motion) - observed, axis=-1)
+    return ReachResult(motion, error, names, task.iterations, task.status)
+
+
+def _has_cones(skeleton: Skeleton) -> bool:
+    limits = [body.joint.limits for body in skeleton.bodies]
+    return any(each is not None and each.cone is not None for each in limits)
+
+
+def _observed(targets: Mapping[str, ArrayLike]) -> Array:
+    """(n_frames, n_targets, 3)"""
+    if not targets:
+        raise BadValue("reach needs at least one target")
+    places = [np.asarray(place, dtype=np.float64) for place in targets.values()]
+    for name, place in zip(targets, places, strict=True):
+        if place.ndim not in (1, 2) or place.shape[-1] != 3:
+            raise ShapeError(
+                f"target {name!r} must have shape (3,) or (n_frames, 3), got {place.shape}"
+            )
+    n_frames = max(len(np.atleast_2d(place)) for place in places)
+    try:
+        spread = [np.broadcast_to(place, (n_frames, 3)) for place in places]
+    except ValueError:
+        raise ShapeError("all targets must have the same number of frames, or one") from None
+    return np.ascontiguousarray(np.stack(spread, axis=1))
+
+
+def _rig(skeleton: Skeleton, names: tuple[str, ...]) -> Rig:
+    """The skeleton with a marker wherever there is a target."""
+    points = {}
+    for index, body in enumerate(skeleton.bodies):
+        points[body.name] = (index, np.zeros(3))
+        if body.tip is not None:
+            points[f"{body.name} tip"] = (index, body.tip - body.joint.in_body)
+    for index, body in enumerate(skeleton.bodies):
+        for marker in body.markers:
+            points[marker.name] = (index, marker.position - body.joint.in_body)
+    for name in names:
+        if name not in points:
+            raise UnknownName("joint, tip or marker", name, tuple(points))
+    joints = [body.joint for body in skeleton.bodies]
+    tree = build_tree(
+        skeleton.parents,
+        [joint.kind for joint in joints],
+        [joint.axes for joint in joints],
+        [points[name][0] for name in names],
+        [joint.rest for joint in joints],
+    )
+    return Rig(tree, skeleton.offsets, np.stack([points[name][1] for name in names]))
+
+
+def _starting_pose(skeleton: Skeleton) -> Array:
+    """(1, n_bodies, 4) the bind poses that the limits allow, else no turn."""
+    limits = [body.joint.limits for body in skeleton.bodies]
+    poses = [quat.identity() if x is None or x.bind is None else x.bind.rotation for x in limits]
+    return np.stack(poses)[None]
+
+
+def _task(observed: Array, rest: Array, place: Array) -> levenberg_marquardt.Task:
+    n_frames, n_targets = observed.shape[:2]
+    n_bodies = rest.shape[1]
+    status = np.full(n_frames, levenberg_marquardt.UNDECIDED)
+    status[np.isnan(observed[..., 0]).all(axis=1)] = levenberg_marquardt.HELD
+    return levenberg_marquardt.Task(
+        observed=observed,
+        weights=np.ones((1, n_targets)),
+        rest=np.zeros((n_frames, n_bodies, 4)),
+        rotations=np.array(np.broadcast_to(rest, (n_frames, n_bodies, 4))),
+        root=np.array(np.broadcast_to(place, (n_frames, 3))),
+        marker_error=np.full((n_frames, n_targets), np.nan),
+        cost=np.zeros(n_frames),
+        iterations=np.zeros(n_frames, dtype=np.int64),
+        status=status,
+    )
+
+
+def _solve(
+    rig: Rig,
+    task: levenberg_marquardt.Task,
+    bounds: Bounds | None,
+    options: PoseOptions,
+    *,
+    root_held: bool,
+) -> None:
+    held = task.status == levenberg_marquardt.HELD
+    total = np.zeros_like(task.iterations)
+    for stiffness, pull, loose in STAGES:
+        stiff = bounds and bounds._replace(weight=np.array([stiffness]))
+        pulls = np.full(rig.tree.n_bodies, pull)
+        pulls[0] = 0.0
+        model = normal_equations.make_model(rig, pulls, stiff, root_held=root_held)
+        task.status[~held] = levenberg_marquardt.UNDECIDED
+        task.rest[:] = task.rotations
+        run(model, task, replace(options, tolerance=loose * options.tolerance))
+        total += task.iterations
+    task.iterations[:] = total
+
+
+def _places(rig: Rig, motion: Motion) -> Array:
+    """(n_frames, n_targets, 3) where the points that have targets are."""
+    turned, joints = motion.world()
+    bodies = rig.tree.marker_bodies
+    return joints[:, bodies] + quat.rotate(turned[:, bodies], rig.places)

@@ -1,0 +1,332 @@
+"""Poses of a rig from marker positions: every frame a damped least-squares fit of its own."""
+
+import enum
+import itertools
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from osteon.errors import BadValue, ShapeError
+from osteon.maths import quat
+from osteon.posing._kernels import levenberg_marquardt, normal_equations
+from osteon.posing.first_pose import has_evidence, on_joints, start_frames
+from osteon.posing.limit_arrays import Bounds
+from osteon.posing.rig import Rig
+from osteon.typing import Array, Indices
+
+LOSSES = {
+    "squared": normal_equations.SQUARED,
+    "huber": normal_equations.HUBER,
+    "geman-mcclure": normal_equations.GEMAN_MCCLURE,
+}
+
+BLOCK = 64 * normal_equations.LANES
+"""Frames that one call of the kernel takes: enough to track along, few enough to share out."""
+
+Progress = Callable[[float], None]
+"""Told now and then the share that is done; ends the work by raising."""
+
+_WIDER = ((64.0, 1e-3, 1e-3), (8.0, 1e-5, 1e-3))
+"""A loss that forgets far markers has local minima, and so has a limb that few markers show. These
+fits come first and choose well: loss scale, in its own; pull to rest, square metres per square
+radian; tolerance, radians and metres, rough because they only choose where the next one starts."""
+
+FAR_OFF = 9.0
+"""Cost, in lower quartiles of the take, that makes a frame doubtful: three times their error."""
+
+
+class Status(enum.IntEnum):
+    """Why the fit of a frame ended."""
+
+    CONVERGED = levenberg_marquardt.CONVERGED
+    ITERATION_LIMIT = levenberg_marquardt.ITERATION_LIMIT
+    STALLED = levenberg_marquardt.STALLED
+    HELD = levenberg_marquardt.HELD
+
+    @property
+    def text(self) -> str:
+        return {
+            Status.CONVERGED: "step below tolerance",
+            Status.ITERATION_LIMIT: "iteration limit reached",
+            Status.STALLED: "no step lowers the cost",
+            Status.HELD: "too few markers; nearest solved frame held",
+        }[self]
+
+
+@dataclass(frozen=True, slots=True)
+class PoseOptions:
+    """How poses are fitted."""
+
+    max_iterations: int = 30
+    tolerance: float = 1e-5
+    """Stop when no joint turns by more than this, radians, and the root moves less, metres."""
+    loss: str = "squared"
+    """``squared``, ``huber`` or ``geman-mcclure``."""
+    loss_scale: float = 0.02
+    """Distance at which a robust loss begins to doubt a marker, metres."""
+    rest_weight: float = 1e-8
+    """Pull of each joint to its rest, square metres per square radian. A marker error of σ metres
+    balances a joint σ / √rest_weight radians from rest; the default only settles what no marker
+    sees."""
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        if self.loss not in LOSSES:
+            raise BadValue(f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}")
+        if not (self.tolerance > 0.0 and self.loss_scale > 0.0 and self.rest_weight >= 0.0):
+            raise BadValue("tolerance and loss_scale must be positive, rest_weight not negative")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PoseResult:
+    """Poses, and how well they explain the markers."""
+
+    rotations: Array
+    """(n_frames, n_bodies, 4) to the parent's frame from the body's."""
+    root: Array
+    """(n_frames, 3)"""
+    marker_error: Array
+    """(n_frames, n_markers) distance from model to data, metres; NaN = not seen."""
+    cost: Array
+    """(n_frames,) weighted, robust sum of squares and the rest prior, square metres."""
+    iterations: Indices
+    """(n_frames,)"""
+    status: Indices
+    """(n_frames,) a Status each."""
+
+    @property
+    def held(self) -> tuple[int, ...]:
+        """Frames without evidence of their own."""
+        return tuple(np.flatnonzero(self.status == Status.HELD).tolist())
+
+    @property
+    def rms(self) -> float:
+        """Over all markers and frames, metres."""
+        return float(np.sqrt(np.nanmean(self.marker_error**2)))
+
+
+def solve_frames(
+    rig: Rig,
+    observed: Array,
+    *,
+    start: tuple[Array, Array] | None = None,
+    weights: ArrayLike | None = None,
+    rest: Array | None = None,
+    rest_weights: ArrayLike | None = None,
+    bounds: Bounds | None = None,
+    options: PoseOptions | None = None,
+    progress: Progress = lambda share: None,
+) -> PoseResult:
+    """Fit the rig to every frame.
+
+    Parameters
+    ----------
+    observed : (n_frames, n_markers, 3)
+        Metres; NaN where not seen.
+    start : ((n_frames, n_bodies, 4), (n_frames, 3))
+        Rotations and root places to start from; a NaN frame goes on from the frame before it.
+        Without a start, frames start from their markers or from a solved neighbour.
+    weights : (n_markers,) or (n_frames, n_markers)
+        Trust in each marker; 1 where not given, 0 leaves a marker out.
+    rest : (n_bodies, 4) or (n_frames, n_bodies, 4)
+        Local rotations of the rest pose; none turned where not given.
+    rest_weights : (n_bodies,)
+        Pull to the rest, per joint, instead of ``options.rest_weight``.
+    bounds
+        Limits of the joints, which pull back what leaves them.
+    """
+    options = options or PoseOptions()
+    observed = np.ascontiguousarray(observed, dtype=np.float64)
+    if observed.ndim != 3 or observed.shape[1:] != (rig.tree.n_markers, 3):
+        wanted = f"(n_frames, {rig.tree.n_markers}, 3)"
+        raise ShapeError(f"observed must have shape {wanted}, got {observed.shape}")
+    task = _make_task(rig, observed, weights, rest)
+    task.status[~has_evidence(rig, observed, task.weights)] = levenberg_marquardt.HELD
+    model = normal_equations.make_model(rig, _rest_weights(rig, rest_weights, options), bounds)
+    if start is not None:
+        task.rotations[:], task.root[:] = on_joints(rig.tree, start[0]), start[1]
+    fits = [*(_WIDER if options.loss == "geman-mcclure" else ()), (1.0, 0.0, 0.0)]
+    for done, (wider, rest_weight, tolerance) in enumerate(fits):
+        task.status[task.status != levenberg_marquardt.HELD] = levenberg_marquardt.UNDECIDED
+        firm = model._replace(rest_weights=np.maximum(model.rest_weights, rest_weight))
+        firm.rest_weights[0] = 0.0
+        rules = replace(
+            options,
+            loss_scale=wider * options.loss_scale,
+            tolerance=max(tolerance, options.tolerance),
+        )
+        _track(rig, firm, task, rules, lambda share, n=done: progress((n + share) / len(fits)))
+    repeat_nearest(task.status, task.rotations, task.root)
+    return PoseResult(
+        quat.unroll(task.rotations),
+        task.root,
+        task.marker_error,
+        task.cost,
+        task.iterations,
+        task.status,
+    )
+
+
+def _make_task(rig: Rig, observed: Array, weights: ArrayLike | None, rest: Array | None):
+    n_frames, n_markers = observed.shape[:2]
+    n_bodies = rig.tree.n_bodies
+    weights = np.ones(n_markers) if weights is None else np.asarray(weights, dtype=np.float64)
+    rest = quat.identity((n_bodies,)) if rest is None else np.asarray(rest, dtype=np.float64)
+    return levenberg_marquardt.Task(
+        observed=observed,
+        weights=np.ascontiguousarray(np.atleast_2d(weights)),
+        rest=np.ascontiguousarray(rest if rest.ndim == 3 else rest[None]),
+        rotations=np.full((n_frames, n_bodies, 4), np.nan),
+        root=np.full((n_frames, 3), np.nan),
+        marker_error=np.full((n_frames, n_markers), np.nan),
+        cost=np.zeros(n_frames),
+        iterations=np.zeros(n_frames, dtype=np.int64),
+        status=np.full(n_frames, levenberg_marquardt.UNDECIDED),
+    )
+
+
+def _rest_weights(rig: Rig, weights: ArrayLike | None, options: PoseOptions) -> Array:
+    each = options.rest_weight if weights is None else weights
+    each = np.array(np.broadcast_to(each, rig.tree.n_bodies), dtype=np.float64)
+    each[0] = 0.0  # a root has no rest: the world has no front
+    return each
+
+
+def _track(
+    rig: Rig,
+    model: normal_equations.PoseModel,
+    task: levenberg_marquardt.Task,
+    options: PoseOptions,
+    progress: Progress,
+) -> None:
+    """Start the frames that have no start, go along the take, and try again where it went wrong."""
+    _start_heads(rig, task)
+    run(model, task, options, progress)
+    # their own start twice: what is usual for the take may show only after the first repair
+    for other_start in (_own_start, _own_start, _start_before, _start_after):
+        doubtful = _doubtful(task)
+        if len(doubtful) == 0:
+            return
+        _retry(model, task, options, doubtful, other_start(rig, task, doubtful))
+
+
+def _start_heads(rig: Rig, task: levenberg_marquardt.Task) -> None:
+    """Frames with nothing solved just before them in their stretch start from their markers."""
+    head = np.zeros(len(task.root), dtype=bool)
+    head[[first for first, _ in _stretches(len(head))]] = True
+    head[1:] |= task.status[:-1] == levenberg_marquardt.HELD
+    frames = np.flatnonzero(
+        head & (task.status != levenberg_marquardt.HELD) & np.isnan(task.rotations[:, 0, 0])
+    )
+    if len(frames):
+        task.rotations[frames], task.root[frames] = _own_start(rig, task, frames)
+
+
+def _own_start(rig: Rig, task: levenberg_marquardt.Task, frames: Indices) -> tuple[Array, Array]:
+    weights, rest = _rows(task.weights, frames), _rows(task.rest, frames)
+    return start_frames(rig, task.observed[frames], weights=weights, rest=rest)
+
+
+def _start_before(rig: Rig, task: levenberg_marquardt.Task, frames: Indices) -> tuple[Array, Array]:
+    return task.rotations[np.maximum(frames - 1, 0)], task.root[np.maximum(frames - 1, 0)]
+
+
+def _start_after(rig: Rig, task: levenberg_marquardt.Task, frames: Indices) -> tuple[Array, Array]:
+    after = np.minimum(frames + 1, len(task.root) - 1)
+    return task.rotations[after], task.root[after]
+
+
+def _rows(array: Array, frames: Indices) -> Array:
+    return array if len(array) == 1 else array[frames]
+
+
+def _doubtful(task: levenberg_marquardt.Task) -> Indices:
+    """Frames that did not converge, or ended far worse than the take: local minima show there."""
+    solved = task.status != levenberg_marquardt.HELD
+    if not solved.any():
+        return np.zeros(0, dtype=np.int64)
+    seen = np.maximum(np.isfinite(task.marker_error).sum(axis=1), 1)
+    mean = task.cost / seen
+    far = mean > FAR_OFF * np.quantile(mean[solved], 0.25) + 1e-8
+    return np.flatnonzero(solved & (far | (task.status != levenberg_marquardt.CONVERGED)))
+
+
+def _retry(
+    model: normal_equations.PoseModel,
+    task: levenberg_marquardt.Task,
+    options: PoseOptions,
+    frames: Indices,
+    start: tuple[Array, Array],
+) -> None:
+    """Solve these frames from another start; keep what ends lower."""
+    again = levenberg_marquardt.Task(
+        observed=task.observed[frames],
+        weights=np.ascontiguousarray(_rows(task.weights, frames)),
+        rest=np.ascontiguousarray(_rows(task.rest, frames)),
+        rotations=np.array(start[0]),
+        root=np.array(start[1]),
+        marker_error=np.full((len(frames), task.observed.shape[1]), np.nan),
+        cost=np.zeros(len(frames)),
+        iterations=np.zeros(len(frames), dtype=np.int64),
+        status=np.full(len(frames), levenberg_marquardt.UNDECIDED),
+    )
+    again.status[np.isnan(again.root[:, 0])] = levenberg_marquardt.HELD
+    run(model, again, options)
+    better = (again.status != levenberg_marquardt.HELD) & (again.cost < task.cost[frames])
+    for new, old in zip(again[3:], task[3:], strict=True):
+        old[frames[better]] = new[better]
+
+
+def repeat_nearest(status: Indices, rotations: Array, root: Array) -> None:
+    """Frames without evidence repeat the nearest solved frame."""
+    solved = np.flatnonzero(status != levenberg_marquardt.HELD)
+    held = np.flatnonzero(status == levenberg_marquardt.HELD)
+    if len(solved) == 0:
+        rotations[:], root[:] = quat.identity(), 0.0
+        return
+    right = np.searchsorted(solved, held).clip(0, len(solved) - 1)
+    left = (right - 1).clip(0)
+    nearer = np.abs(solved[left] - held) <= np.abs(solved[right] - held)
+    source = np.where(nearer, solved[left], solved[right])
+    rotations[held], root[held] = rotations[source], root[source]
+
+
+def run(
+    model: normal_equations.PoseModel,
+    task: levenberg_marquardt.Task,
+    options: PoseOptions,
+    progress: Progress = lambda share: None,
+) -> None:
+    rules = levenberg_marquardt.Rules(
+        options.max_iterations, options.tolerance, LOSSES[options.loss], options.loss_scale
+    )
+    blocks = list(_blocks(len(task.root)))
+    if options.threads == 1 or len(blocks) == 1:
+        for first, last in blocks:
+            levenberg_marquardt.solve_range(model, task, rules, first, last)
+            progress(last / len(task.root))
+        return
+    with ThreadPoolExecutor(options.threads) as pool:  # the kernel lets go of the interpreter
+        list(
+            pool.map(
+                lambda block: levenberg_marquardt.solve_range(model, task, rules, *block), blocks
+            )
+        )
+
+
+def _blocks(n_frames: int) -> Iterator[tuple[int, int]]:
+    """Equal shares of the take, none larger than BLOCK."""
+    n_blocks = max(1, -(-n_frames // BLOCK))
+    edges = np.linspace(0, n_frames, n_blocks + 1).astype(int).tolist()
+    return itertools.pairwise(edges)
+
+
+def _stretches(n_frames: int) -> Iterator[tuple[int, int]]:
+    """What each lane of each block works through."""
+    for first, last in _blocks(n_frames):
+        stretch = max(1, -(-(last - first) // normal_equations.LANES))
+        for begin in range(first, last, stretch):
+            yield begin, min(begin + stretch, last)

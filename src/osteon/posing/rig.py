@@ -1,0 +1,190 @@
+"""A skeleton as flat arrays: what the pose kernels walk over.
+
+Degrees of freedom are numbered body by body in tree order. Each is one screw: the root first has
+three translations along the world's axes; every rotation turns about an axis that is fixed either
+in the parent or in the body itself (the second axis of a universal joint).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from osteon.errors import BadValue, NotEnoughData, ShapeError
+from osteon.maths import quat
+from osteon.typing import Array, Indices
+from osteon.values import Joint, Skeleton, frozen
+
+TRANSLATION, IN_PARENT, IN_BODY = 0, 1, 2
+"""What a degree of freedom moves along or about."""
+
+_N_AXES = {"fixed": 0, "hinge": 1, "universal": 2, "ball": 3}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RigTree:
+    """Topology only: bones, their joints' freedom, and which body carries which marker."""
+
+    parents: Indices
+    """(n_bodies,) −1 for the root, which stands first."""
+    marker_bodies: Indices
+    """(n_markers,)"""
+    dof_body: Indices
+    """(n_dofs,)"""
+    dof_kind: Indices
+    """(n_dofs,) TRANSLATION, IN_PARENT or IN_BODY."""
+    dof_axis: Array
+    """(n_dofs, 3) unit axis in the frame that ``dof_kind`` names."""
+    dof_depth: Indices
+    """(n_dofs,) how many degrees of freedom stand between this one and the world."""
+    row_start: Indices
+    """(n_dofs,) where the row of each degree of freedom starts in ``path``."""
+    path: Indices
+    """Row after row: the degrees of freedom from the root down to this one, itself included. The
+    normal matrix has entries there and nowhere else, before and after factorisation."""
+    rest: Array
+    """(n_bodies, 4) local rotation where all angles of a joint are zero."""
+
+    @property
+    def first_dof(self) -> Indices:
+        """(n_bodies + 1,) where each body's degrees of freedom start."""
+        return np.searchsorted(self.dof_body, np.arange(self.n_bodies + 1))
+
+    @property
+    def n_bodies(self) -> int:
+        return len(self.parents)
+
+    @property
+    def n_dofs(self) -> int:
+        return len(self.dof_body)
+
+    @property
+    def n_markers(self) -> int:
+        return len(self.marker_bodies)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rig:
+    """A tree with its lengths: all that turns a pose into marker positions."""
+
+    tree: RigTree
+    offsets: Array
+    """(n_bodies, 3) each joint from its parent's joint, in the parent's frame; root unused."""
+    places: Array
+    """(n_markers, 3) each marker from its body's joint, in the body's frame."""
+
+    def __post_init__(self) -> None:
+        tree = self.tree
+        object.__setattr__(self, "offsets", frozen(self.offsets, (tree.n_bodies, 3), "offsets"))
+        object.__setattr__(self, "places", frozen(self.places, (tree.n_markers, 3), "places"))
+
+    def with_lengths(self, offsets: Array, places: Array) -> "Rig":
+        """The same tree with other bones and marker places: one step of a calibration."""
+        return replace(self, offsets=offsets, places=places)
+
+
+def build_tree(
+    parents: Sequence[int],
+    kinds: Sequence[str],
+    axes: Sequence[ArrayLike],
+    marker_bodies: Sequence[int],
+    rests: ArrayLike | None = None,
+) -> RigTree:
+    """Number the degrees of freedom of a tree.
+
+    Parameters
+    ----------
+    parents : (n_bodies,)
+        −1 for the root, which must stand first; every parent before its children.
+    kinds, axes : (n_bodies,)
+        Kind of each joint and its (n_axes, 3) unit axes in the parent's frame. A ball joint needs
+        none. The root is free whatever its kind.
+    marker_bodies : (n_markers,)
+    rests : (n_bodies, 4)
+        Local rotations where the angles about the axes are zero; none turned where not given.
+    """
+    _check_parents(parents)
+    rest = quat.identity((len(parents),)) if rests is None else np.array(rests, dtype=float)
+    bodies, dof_kinds = [0, 0, 0], [TRANSLATION] * 3
+    dof_axes: list[Array] = [*np.eye(3)]
+    for body, (kind, axis) in enumerate(zip(kinds, axes, strict=True)):
+        own = _axes_of(body, "ball" if body == 0 else kind, axis)
+        bodies += [body] * len(own)
+        dof_kinds += [IN_BODY if i and kind == "universal" else IN_PARENT for i in range(len(own))]
+        dof_axes += [*own]
+        if len(own) == 2:
+            dof_axes[-1] = quat.rotate(quat.inverse(rest[body]), own[1])
+    paths = _paths(parents, bodies)
+    depth = np.array([len(path) - 1 for path in paths])
+    return RigTree(
+        parents=np.array(parents, dtype=np.int64),
+        marker_bodies=np.array(marker_bodies, dtype=np.int64),
+        dof_body=np.array(bodies),
+        dof_kind=np.array(dof_kinds),
+        dof_axis=np.array(dof_axes),
+        dof_depth=depth,
+        row_start=np.concatenate([[0], np.cumsum(depth + 1)[:-1]]),
+        path=np.concatenate(paths),
+        rest=rest,
+    )
+
+
+def compile_rig(skeleton: Skeleton, marker_names: Sequence[str]) -> Rig:
+    """The rig of a skeleton for the markers of a recording, in the recording's order."""
+    home = {m.name: (i, m) for i, body in enumerate(skeleton.bodies) for m in body.markers}
+    missing = [name for name in marker_names if name not in home]
+    if missing:
+        raise NotEnoughData(
+            f"the skeleton carries no marker {', '.join(map(repr, missing[:8]))}; "
+            "leave it out of the recording or give it a place"
+        )
+    joints = [body.joint for body in skeleton.bodies]
+    tree = build_tree(
+        skeleton.parents,
+        [joint.kind for joint in joints],
+        [joint.axes for joint in joints],
+        [home[name][0] for name in marker_names],
+        [joint.rest for joint in joints],
+    )
+    places = [home[n][1].position - joints[home[n][0]].in_body for n in marker_names]
+    return Rig(tree, skeleton.offsets, np.reshape(places, (-1, 3)))
+
+
+def ball_joints(parents: Sequence[int]) -> tuple[list[str], list[Array]]:
+    """Kinds and axes of a tree in which every joint is a ball: for ``build_tree``."""
+    return ["ball"] * len(parents), [Joint().axes] * len(parents)
+
+
+def _check_parents(parents: Sequence[int]) -> None:
+    if len(parents) == 0 or parents[0] != -1:
+        raise BadValue("a tree needs its root, whose parent is −1, as the first body")
+    for body, parent in enumerate(parents[1:], start=1):
+        if not 0 <= parent < body:
+            raise BadValue(
+                f"body {body} has parent {parent}; one root is allowed, parents before children"
+            )
+
+
+def _axes_of(body: int, kind: str, axes: ArrayLike) -> Array:
+    if kind not in _N_AXES:
+        raise BadValue(f"body {body} is {kind!r}; below the root a pose knows {', '.join(_N_AXES)}")
+    if kind == "ball":
+        return np.eye(3)
+    axes = np.asarray(axes, dtype=float).reshape(-1, 3)[: _N_AXES[kind]]
+    if len(axes) < _N_AXES[kind]:
+        raise ShapeError(f"body {body}: a {kind} needs {_N_AXES[kind]} axes, got {len(axes)}")
+    return axes / np.linalg.norm(axes, axis=-1, keepdims=True)
+
+
+def _paths(parents: Sequence[int], bodies: list[int]) -> list[list[int]]:
+    """The degrees of freedom from the root down to each."""
+    of_body: list[list[int]] = []  # the whole path through each body's own freedom
+    paths: list[list[int]] = [[] for _ in bodies]
+    for body, parent in enumerate(parents):
+        above = of_body[parent] if parent >= 0 else []
+        for dof in (d for d, b in enumerate(bodies) if b == body):
+            above = [*above, dof]
+            paths[dof] = above
+        of_body.append(above)
+    return paths

@@ -1,0 +1,279 @@
+"""Values of the stages → rows and arrays of the page."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import structs
+
+from osteon.maths import quat, runs
+from osteon.report.data import (
+    BodyRow,
+    ConeRow,
+    Figure,
+    FrameRow,
+    HingeRow,
+    MarkerRow,
+    Poses,
+    Residuals,
+    Span,
+)
+from osteon.report.packing import pack, pack_whole
+from osteon.typing import Array
+from osteon.values import (
+    Attachment,
+    Body,
+    Connection,
+    Event,
+    Joint,
+    Mark,
+    Motion,
+    Recording,
+    Skeleton,
+    Slip,
+)
+
+MOST_NUMBERS = 36_000_000
+"""Numbers a page may carry: 20 minutes of 41 markers. Longer takes are thinned, and say so."""
+PLACE, TURN, DISTANCE = 1e-4, 1e-4, 0.01
+"""Steps in which the page tells metres, radians and millimetres of distance."""
+RIM = 48
+"""Corners of an elliptic limit as drawn."""
+NAMED = 4
+"""Markers of a gap that are named; more are counted."""
+
+
+def stride_for(n_frames: int, numbers_per_frame: int) -> int:
+    """Show every how many-th frame, so that the page stays small enough to open."""
+    return max(1, -(-n_frames * numbers_per_frame // MOST_NUMBERS))
+
+
+def body_rows(
+    skeleton: Skeleton,
+    *,
+    seen: Skeleton | None = None,
+    measured: Mapping[str, float] | None = None,
+    connections: Sequence[Connection] = (),
+    apart: Residuals | None = None,
+) -> list[BodyRow]:
+    """Every body with what is known of its joint.
+
+    Parameters
+    ----------
+    seen
+        The same bodies with the ranges and frames that the motion shows, where the skeleton has
+        none of its own.
+    measured
+        Lengths by hand, metres.
+    connections
+        What the joint stage found: margins and rivals.
+    apart
+        Distances at joints, which stand in where the skeleton tells no rms of its own.
+    """
+    found = {connection.child: connection for connection in connections}
+    rms = dict(zip(apart.names, apart.rms_mm, strict=True)) if apart else {}
+    known = measured or {}
+    told = zip(
+        skeleton.bodies,
+        (seen or skeleton).bodies,
+        skeleton.parents,
+        skeleton.offsets,
+        strict=True,
+    )
+    rows = [
+        _body_row(body, shown, parent, offset, known.get(body.name), found.get(body.name))
+        for body, shown, parent, offset in told
+    ]
+    return [
+        structs.replace(row, rms_mm=rms.get(row.name)) if row.rms_mm is None else row
+        for row in rows
+    ]
+
+
+def _body_row(
+    body: Body,
+    shown: Body,
+    parent: int,
+    offset: Array,
+    measured: float | None,
+    connection: Connection | None,
+) -> BodyRow:
+    joint = body.joint
+    decided = connection is not None and np.isfinite(connection.margin)
+    return BodyRow(
+        name=body.name,
+        parent=parent,
+        kind=joint.kind,
+        offset=_floats(offset),
+        tip=None if body.tip is None else _floats(body.tip - joint.in_body),
+        length_mm=_mm(body.length),
+        measured_mm=_mm(measured),
+        sigma_mm=_mm(joint.deviation),
+        rms_mm=_mm(joint.rms),
+        ellipsoid=_half_axes(joint),
+        margin=connection.margin if connection is not None and decided else None,
+        rival=connection.rival if connection is not None and decided else None,
+        ambiguous=connection is not None and connection.ambiguous,
+        cone=_cone(body) or _cone(shown),
+        hinge=_hinge(body) or _hinge(shown),
+        frame=_limb_frame(body) or _limb_frame(shown),
+        movement=[] if body.movement is None else list(body.movement.labels),
+    )
+
+
+def _half_axes(joint: Joint) -> Any:
+    """(3, 3) rows: principal directions times their standard deviations."""
+    if joint.ellipsoid is None:
+        return None
+    deviations, directions = joint.ellipsoid
+    return _floats(directions * deviations[:, None])
+
+
+def _cone(body: Body) -> ConeRow | None:
+    cone = None if body.joint.limits is None else body.joint.limits.cone
+    if cone is None:
+        return None
+    around = np.linspace(0.0, 2.0 * np.pi, RIM, endpoint=False)
+    ellipse = cone.radii * np.stack([np.cos(around), np.sin(around)], axis=-1)
+    rim = cone.polygon if len(cone.polygon) >= 3 else ellipse
+    return ConeRow(
+        _floats(cone.centre), _floats(cone.axis), _floats(cone.across), _floats(rim), cone.twist
+    )
+
+
+def _hinge(body: Body) -> HingeRow | None:
+    joint = body.joint
+    if joint.limits is None or joint.limits.hinge is None or len(joint.axes) != 1:
+        return None
+    low, high = joint.limits.hinge
+    return HingeRow(_floats(joint.axes[0]), _floats(joint.rest), low, high)
+
+
+def _limb_frame(body: Body) -> FrameRow | None:
+    if body.frame is None:
+        return None
+    return FrameRow(_floats(body.frame.origin - body.joint.in_body), _floats(body.frame.rotation))
+
+
+def _floats(values: Array) -> Any:
+    """Nested plain floats, which msgspec can write."""
+    return np.asarray(values, dtype=float).tolist()
+
+
+def _mm(metres: float | None) -> float | None:
+    return None if metres is None or not np.isfinite(metres) else 1e3 * metres
+
+
+def marker_rows(recording: Recording, skeleton: Skeleton | None) -> list[MarkerRow]:
+    """The recording's markers in its own order, with the body that carries each."""
+    carriers = {
+        marker.name: (index, marker.rms)
+        for index, body in enumerate(skeleton.bodies if skeleton else ())
+        for marker in body.markers
+    }
+    missing = (~recording.seen).sum(axis=0) / max(recording.n_frames, 1)
+    rows = []
+    for name, gone in zip(recording.names, missing.tolist(), strict=True):
+        body, rms = carriers.get(name, (-1, None))
+        rows.append(MarkerRow(name, body, _mm(rms), gone))
+    return rows
+
+
+def poses_of(motion: Motion, stride: int) -> Poses:
+    """Every ``stride``-th pose."""
+    turns, places = motion.world()
+    turns, places = turns[::stride], places[::stride]
+    stretched = None if motion.offsets is None else pack(places, PLACE)
+    return Poses(pack(quat.log(turns), TURN), pack(places[:, 0], PLACE), stretched)
+
+
+def figure_row(motion: Motion) -> Figure | None:
+    """A skin for the motion's skeleton; None where it has no bones to put it on."""
+    from osteon.skinning import figure_for
+
+    if len(motion.skeleton.bodies) < 2:
+        return None
+    skin = figure_for(motion)
+    return Figure(
+        vertices=pack(skin.vertices, 0.2 * PLACE),
+        triangles=pack_whole(skin.triangles),
+        bodies=pack_whole(skin.bodies),
+        weights=pack(skin.weights, 1e-4),
+        joints=_floats(skin.joints),
+        turns=_floats(skin.rotations),
+    )
+
+
+def distances(what: str, names: Sequence[str], values: Array, stride: int) -> Residuals:
+    """Distances (n_frames, n_names) in metres, NaN where unknown."""
+    known = np.asarray(np.isfinite(values).any(axis=0))
+    squares = np.nanmean(np.where(known, values, 0.0) ** 2, axis=0)
+    rms = [_mm(float(r)) if k else None for r, k in zip(np.sqrt(squares), known, strict=True)]
+    return Residuals(what, list(names), pack(1e3 * values[::stride], DISTANCE), rms)
+
+
+def event_spans(events: Sequence[Event], bodies: Sequence[str] = ()) -> list[Span]:
+    place = {name: index for index, name in enumerate(bodies)}
+    return [_event_span(event, place) for event in events]
+
+
+def _event_span(event: Event, place: Mapping[str, int]) -> Span:
+    if isinstance(event, Slip):
+        what = f"{event.body} moved {1e3 * event.size:.0f} mm on its body"
+        return Span("slip", what, event.frame, event.frame, place.get(event.body, -1))
+    if isinstance(event, Attachment):
+        what = " held by ".join(event.bodies)
+        return Span("attachment", what, *event.frames, place.get(event.bodies[0], -1))
+    mended = "exchanged labels" + (", repaired" if event.repaired else "")
+    return Span("swap", f"{' and '.join(event.markers)} {mended}", *event.frames)
+
+
+def gap_spans(names: Sequence[str], seen: np.ndarray, most: int | None = None) -> list[Span]:
+    """Runs of frames in which markers are missing, with their names.
+
+    Parameters
+    ----------
+    seen : (n_frames, n_markers)
+    most
+        Where there are more runs than this, those that are close together are told as one.
+    """
+    gone = ~seen
+    found = runs(np.asarray(gone.any(axis=1)))
+    if most is not None and len(found) > most:
+        found = _merged(found, len(seen) // most)
+    spans = []
+    for first, last in found:
+        columns = np.flatnonzero(gone[first : last + 1].any(axis=0)).tolist()
+        named = ", ".join(names[column] for column in columns[:NAMED])
+        more = f" and {len(columns) - NAMED} more" if len(columns) > NAMED else ""
+        spans.append(Span("gap", f"{named}{more} not seen", first, last))
+    return spans
+
+
+def _merged(found: Sequence[tuple[int, int]], apart: int) -> list[tuple[int, int]]:
+    """Runs, with those that are no more than ``apart`` frames apart made one."""
+    merged = [found[0]]
+    for first, last in found[1:]:
+        if first - merged[-1][1] <= apart:
+            merged[-1] = (merged[-1][0], last)
+        else:
+            merged.append((first, last))
+    return merged
+
+
+def mark_spans(marks: Sequence[Mark], rate: float, n_frames: int) -> list[Span]:
+    """Instants that somebody marked in the file."""
+    spans = []
+    for mark in marks:
+        frame = round(mark.time * rate)
+        if 0 <= frame < n_frames:
+            spans.append(
+                Span("mark", " ".join(filter(None, (mark.context, mark.label))), frame, frame)
+            )
+    return spans
+
+
+def held_spans(motion: Motion) -> list[Span]:
+    held = np.zeros(motion.n_frames, dtype=bool)
+    held[list(motion.held)] = True
+    return [Span("held", "no evidence: the pose is held", *run) for run in runs(held)]

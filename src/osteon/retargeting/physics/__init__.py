@@ -1,0 +1,1 @@
+"""The physical model, simulated: MuJoCo pulled by springs."""

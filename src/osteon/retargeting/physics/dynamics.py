@@ -1,0 +1,137 @@
+"""The physical model, simulated until it rests, frame after frame. [003].
+
+Every frame the springs are hung on the next markers and the body moves until nothing moves any
+more; where it rests is recorded. So speeds and masses leave no trace, and the rest is the one that
+``equilibrium`` finds. A frame that will not settle is tried again in smaller steps; if it still
+runs away it repeats the frame before it and is named.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.maths import quat
+from osteon.retargeting.physics.mujoco_model import (
+    STIFFNESS,
+    Model,
+    build_model,
+    get_pose,
+    keep_within,
+    put_pose,
+    set_posture,
+    set_stiffness,
+)
+from osteon.retargeting.springs import Pulls
+from osteon.typing import Array
+from osteon.values import Skeleton
+
+STEPS = 60
+"""Most steps in which a frame settles."""
+AT_REST = 1e-2
+"""Radians or metres per second below which a body rests."""
+RUNAWAY = 1e3
+"""Radians or metres per second that no settling body reaches."""
+FAR = 0.04
+"""Metres. Markers that move farther than this in a frame are led there in several."""
+RETRIES = 3
+"""How often the step is halved before a frame is held."""
+
+
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """Where the body came to rest in every frame."""
+
+    rotations: Array
+    """(n_frames, n_bodies, 4) local."""
+    root: Array
+    """(n_frames, 3)"""
+    steps: np.ndarray
+    """(n_frames,) how many steps it took."""
+    held: tuple[int, ...]
+    """Frames that would not settle, or show nothing, and repeat the one before."""
+
+
+def simulate(
+    pulls: Pulls, skeleton: Skeleton, masses: Array, start: tuple[Array, Array]
+) -> Simulated:
+    """Pull the skeleton through all frames.
+
+    Parameters
+    ----------
+    masses : (n_bodies,)
+        Kilograms.
+    start
+        Local rotations (n_bodies, 4) and place of the root to begin with.
+    """
+    rest = np.broadcast_to(pulls.rest, (pulls.n_frames, *pulls.rest.shape[-2:]))
+    model = build_model(
+        skeleton, pulls.rig, masses, posture=STIFFNESS * pulls.rest_weights, rest=rest[0]
+    )
+    put_pose(model, *start)
+    n_frames = pulls.n_frames
+    rotations = np.empty((n_frames, len(skeleton.bodies), 4))
+    root, steps, held = np.empty((n_frames, 3)), np.zeros(n_frames, dtype=int), []
+    previous = np.full(pulls.targets.shape[1:], np.nan)
+    for frame in range(n_frames):
+        weights = np.where(np.isfinite(pulls.targets[frame, :, 0]), pulls.weights[frame], 0.0)
+        if pulls.rest.ndim == 3:
+            set_posture(model, rest[frame])
+        steps[frame] = _settle_frame(model, previous, pulls.targets[frame], weights)
+        if steps[frame] < 0 or not (weights > 0.0).any():
+            held.append(frame)
+        rotations[frame], root[frame] = get_pose(model)
+        previous = pulls.targets[frame]
+    return Simulated(quat.unroll(rotations), root, steps, tuple(held))
+
+
+def _settle_frame(model: Model, previous: Array, targets: Array, weights: Array) -> int:
+    """Steps until the body rests on these targets; −1 where it would not, and it stays put."""
+    before = model.data.qpos.copy()
+    set_stiffness(model, weights)
+    usual = model.model.opt.timestep
+    taken = -1
+    for retry in range(RETRIES + 1):
+        model.model.opt.timestep = usual / 2**retry
+        model.data.qpos[:], model.data.qvel[:] = before, 0.0
+        model.data.qacc_warmstart[:] = 0.0
+        taken = _lead(model, previous, targets, STEPS * 2**retry)
+        if taken >= 0:
+            break
+    model.model.opt.timestep = usual
+    if taken < 0:
+        model.data.qpos[:], model.data.qvel[:] = before, 0.0
+    model.mujoco.mj_kinematics(model.model, model.data)
+    return taken
+
+
+def _lead(model: Model, previous: Array, targets: Array, n_steps: int) -> int:
+    """Move the targets to their places, in several steps where they are far, and settle."""
+    jump = np.linalg.norm(targets - previous, axis=-1)
+    far = float(np.nanmax(jump, initial=0.0)) if np.isfinite(jump).any() else 0.0
+    stages = min(int(np.ceil(far / FAR)), 8) or 1
+    for stage in range(1, stages):
+        share = stage / stages
+        between = np.where(np.isfinite(previous), previous + share * (targets - previous), targets)
+        _put_targets(model, between)
+        if _settle(model, 6) < 0:
+            return -1
+    _put_targets(model, targets)
+    return _settle(model, n_steps)
+
+
+def _put_targets(model: Model, targets: Array) -> None:
+    model.data.mocap_pos[model.mocap] = np.where(np.isfinite(targets), targets, 0.0)
+
+
+def _settle(model: Model, n_steps: int) -> int:
+    """Steps until nothing moves, at most ``n_steps``; −1 if it runs away."""
+    step, data = model.mujoco.mj_step, model.data
+    for taken in range(1, n_steps + 1):
+        keep_within(model)
+        step(model.model, data)
+        fastest = float(np.abs(data.qvel).max())
+        if not fastest < RUNAWAY:  # NaN runs away too
+            return -1
+        if fastest < AT_REST and taken > 2:
+            return taken
+    return n_steps

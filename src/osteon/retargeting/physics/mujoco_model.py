@@ -1,0 +1,274 @@
+"""Any skeleton as a MuJoCo model in memory: capsules with weight, joints, and springs to pull them.
+
+A spring is a soft ``connect`` between a point of a body and a body of its own that is put where the
+marker is. MuJoCo solves such constraints implicitly, so that stiff springs on light bodies do not
+explode. It scales their softness by the inertia they meet; ``set_stiffness`` undoes that, so that
+every spring has the stiffness it is given and the model's rest is the minimum of the energy.
+"""
+
+import warnings
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from osteon.errors import BadValue, MissingExtra
+from osteon.human import bone_lengths
+from osteon.maths import quat
+from osteon.posing import IN_BODY, Rig, RigTree, make_bounds, on_joints, universal_angles
+from osteon.retargeting.physics.stops import (
+    STIFF,
+    Stops,
+    add_stops,
+    cones_of,
+    find_stops,
+    hang_stops,
+)
+from osteon.retargeting.springs import LIMIT
+from osteon.typing import Array
+from osteon.values import Joint, Skeleton
+
+STIFFNESS = 1e5
+"""Newtons per metre of a marker's spring. Only its ratio to the others matters for the rest."""
+SETTLING = 0.015
+"""Seconds in which springs come to rest on bodies lighter than they are stiff."""
+POSTURE_RATE = 40.0
+"""Radians per second at which the pull to the neutral posture swings, critically damped, whatever
+it moves: its inertia is raised to fit, for at rest inertia does not matter."""
+THICKNESS = 0.12
+"""Radius of a capsule as a share of its bone's length."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A compiled model, its state, and where things are in it."""
+
+    mujoco: ModuleType
+    model: Any
+    data: Any
+    tree: RigTree
+    bodies: np.ndarray
+    """(n_bodies,) the model's number of each body."""
+    first: np.ndarray
+    """(n_bodies,) where each body's coordinates start: MuJoCo goes down one limb at a time."""
+    mocap: np.ndarray
+    """(n_points,) row of each point's target."""
+    softness: Array
+    """(n_points,) inverse inertia that MuJoCo reckons each spring meets."""
+    stops: Stops
+    """What keeps joints within their cones."""
+
+
+def load_mujoco() -> ModuleType:
+    try:
+        import mujoco
+    except ImportError:
+        raise MissingExtra("mujoco-core", "the mode 'dynamics' of map", "physics") from None
+    silence: Any = mujoco  # the package's stubs do not know the next function
+    silence.set_mju_user_warning(lambda message: None)  # it would write a log file otherwise
+    return mujoco
+
+
+def build_model(
+    skeleton: Skeleton, rig: Rig, masses: Array, *, posture: Array, rest: Array
+) -> Model:
+    """A model of the skeleton whose points of ``rig`` can be pulled.
+
+    Parameters
+    ----------
+    masses : (n_bodies,)
+        Kilograms.
+    posture : (n_bodies,)
+        Stiffness of each joint's pull to ``rest``, Newton metres per radian.
+    rest : (n_bodies, 4)
+        Local rotations.
+    """
+    mujoco = load_mujoco()
+    spec = mujoco.MjSpec()
+    spec.option.gravity = [0.0, 0.0, 0.0]
+    spec.option.timestep = 0.005
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET  # we mend it ourselves
+    added = []
+    for index, parent in enumerate(skeleton.parents):
+        above = spec.worldbody if parent < 0 else added[parent]
+        added.append(_add_body(mujoco, above, index, skeleton, rig, masses, posture))
+    _add_springs(mujoco, spec, added, rig)
+    cones = cones_of(make_bounds(skeleton))
+    add_stops(spec, added, skeleton, cones)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # it warns of models that it cannot move
+            model = spec.compile()
+    except (ValueError, UserWarning) as error:
+        first = str(error).splitlines()[0]
+        raise BadValue(f"MuJoCo refuses the skeleton {skeleton.subject!r}: {first}") from None
+    return _compiled(mujoco, model, rig, rest, find_stops(model, skeleton, cones))
+
+
+def set_stiffness(model: Model, weights: Array) -> None:
+    """Give every spring its stiffness against a marker's, (n_points,); 0 lets go."""
+    own = slice(len(weights))
+    model.data.eq_active[own] = weights > 0.0
+    solref, solimp = model.model.eq_solref[own], model.model.eq_solimp[own]
+    _make_springs(solref, solimp, weights, model.softness)
+
+
+def _make_springs(solref: Array, solimp: Array, weights: Array, softness: Array) -> None:
+    """Make constraints (n, …) linear springs of ``weights`` (n,) against a marker's."""
+    asked = np.maximum(STIFFNESS * weights, 1e-9)
+    firm = softness / (softness + 1.0 / (SETTLING**2 * asked))
+    solimp[:, 0] = solimp[:, 1] = firm
+    # written so that aref = −B v − K r with the same K and B whatever the firmness is
+    solref[:, 0] = -firm / SETTLING**2
+    solref[:, 1] = -2.0 * firm / SETTLING
+
+
+def keep_within(model: Model) -> None:
+    """Let the limits of cones pull where the state is outside them."""
+    if len(model.stops.bodies):
+        model.mujoco.mj_kinematics(model.model, model.data)  # a step leaves those it began with
+        hang_stops(model.stops, model.model, model.data.xquat[model.bodies])
+
+
+def put_pose(model: Model, rotations: Array, root: Array) -> None:
+    """Set the state: local rotations (n_bodies, 4) and the root's place; at rest."""
+    model.data.qpos[:7] = np.concatenate([root, rotations[0]])
+    _put_joints(model, model.data.qpos, rotations)
+    model.data.qvel[:] = 0.0
+
+
+def set_posture(model: Model, rest: Array) -> None:
+    """Give the neutral posture, local rotations (n_bodies, 4)."""
+    _put_joints(model, model.model.qpos_spring, rest)
+
+
+def _put_joints(model: Model, coordinates: Array, rotations: Array) -> None:
+    for body in range(1, model.tree.n_bodies):
+        own = _coordinates(model.tree, body, rotations[body])
+        first = model.first[body]
+        coordinates[first : first + len(own)] = own
+
+
+def get_pose(model: Model) -> tuple[Array, Array]:
+    """Local rotations (n_bodies, 4) and the root's place of the state."""
+    turned = np.array(model.data.xquat[model.bodies])
+    parents = model.tree.parents
+    local = np.where(
+        (parents >= 0)[:, None], quat.between(turned[np.maximum(parents, 0)], turned), turned
+    )
+    return on_joints(model.tree, local), np.array(model.data.xpos[model.bodies[0]])
+
+
+def _add_body(
+    mujoco: ModuleType,
+    above: Any,
+    index: int,
+    skeleton: Skeleton,
+    rig: Rig,
+    masses: Array,
+    posture: Array,
+) -> Any:
+    zero = rig.tree.rest[index] if index else quat.identity()
+    body = above.add_body(name=f"b{index}", pos=rig.offsets[index] * (index > 0), quat=zero)
+    if index == 0:
+        body.add_freejoint()
+    else:
+        _add_joints(mujoco, body, index, rig.tree, posture[index], skeleton.bodies[index].joint)
+    ends = [rig.offsets[c] for c, p in enumerate(skeleton.parents) if p == index]
+    own = skeleton.bodies[index]
+    if own.tip is not None:
+        ends.append(own.tip - own.joint.in_body)
+    ends = [end for end in ends if np.linalg.norm(end) > 1e-4]
+    radius = max(THICKNESS * float(bone_lengths(skeleton)[index]), 0.005)
+    solid = {"contype": 0, "conaffinity": 0}
+    for end in ends:
+        body.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_CAPSULE,
+            fromto=[0.0, 0.0, 0.0, *end],
+            size=[radius, 0.0, 0.0],
+            mass=masses[index] / len(ends),
+            **solid,
+        )
+    if not ends:
+        ball = mujoco.mjtGeom.mjGEOM_SPHERE
+        body.add_geom(type=ball, size=[radius, 0.0, 0.0], mass=masses[index], **solid)
+    return body
+
+
+def _add_joints(
+    mujoco: ModuleType, body: Any, index: int, tree: RigTree, stiffness: float, joint: Joint
+) -> None:
+    dofs = np.flatnonzero(tree.dof_body == index)
+    common = {
+        "stiffness": stiffness,
+        "damping": 2.0 * stiffness / POSTURE_RATE,
+        "armature": stiffness / POSTURE_RATE**2,
+    }
+    if len(dofs) == 3:
+        body.add_joint(type=mujoco.mjtJoint.mjJNT_BALL, **common)
+        return
+    for dof in dofs:
+        axis = tree.dof_axis[dof]
+        if tree.dof_kind[dof] != IN_BODY:  # it is given in the parent, MuJoCo wants the body
+            axis = quat.rotate(quat.inverse(tree.rest[index]), axis)
+        if joint.kind == "hinge" and joint.limits is not None and joint.limits.hinge is not None:
+            common |= {"limited": True, "range": np.degrees(joint.limits.hinge)}
+        body.add_joint(type=mujoco.mjtJoint.mjJNT_HINGE, axis=axis, **common)
+
+
+def _add_springs(mujoco: ModuleType, spec: Any, bodies: list[Any], rig: Rig) -> None:
+    for point, (carrier, place) in enumerate(zip(rig.tree.marker_bodies, rig.places, strict=True)):
+        target = spec.worldbody.add_body(name=f"t{point}", mocap=True)
+        target.add_site(name=f"to{point}")
+        bodies[carrier].add_site(name=f"at{point}", pos=place)
+        spring = spec.add_equality(
+            type=mujoco.mjtEq.mjEQ_CONNECT, objtype=mujoco.mjtObj.mjOBJ_SITE, name=f"s{point}"
+        )
+        spring.name1, spring.name2 = f"to{point}", f"at{point}"
+
+
+def _compiled(mujoco: ModuleType, model: Any, rig: Rig, rest: Array, stops: Stops) -> Model:
+    data = mujoco.MjData(model)
+    bodies = np.array([model.body(f"b{i}").id for i in range(rig.tree.n_bodies)])
+    points = range(rig.tree.n_markers)
+    mocap = np.array([model.body(f"t{i}").mocapid[0] for i in points], dtype=int)
+    order = [model.equality(f"s{i}").id for i in points]
+    if order != list(points):
+        raise BadValue("MuJoCo put the springs in another order than they were made in")
+    softness = model.body_invweight0[bodies[rig.tree.marker_bodies], 0]
+    joints = np.maximum(model.body_jntadr[bodies], 0)  # a fixed body has none, and needs none
+    first = model.jnt_qposadr[joints]
+    softness = np.maximum(softness, 1e-9)
+    built = Model(mujoco, model, data, rig.tree, bodies, first, mocap, softness, stops)
+    # ropes are hung anew all the time, and MuJoCo reckons with where they were at first
+    meets = model.tendon_invweight0
+    meets[stops.ropes] = model.body_invweight0[bodies[stops.bodies], 0, None]
+    stiff = np.full(model.ntendon, STIFF)
+    _make_springs(model.tendon_solref_lim, model.tendon_solimp_lim, stiff, meets)
+    limits = np.full(model.njnt, LIMIT)
+    moving = np.maximum(model.dof_invweight0[model.jnt_dofadr], 1e-9)
+    _make_springs(model.jnt_solref, model.jnt_solimp, limits, moving)
+    put_pose(built, rest, np.zeros(3))
+    set_posture(built, rest)
+    return built
+
+
+def _coordinates(tree: RigTree, body: int, q: Array) -> Array:
+    """The model's coordinates of one joint: angles, or a quaternion from where they are zero."""
+    dofs = np.flatnonzero(tree.dof_body == body)
+    moved = quat.multiply(q, quat.inverse(tree.rest[body]))
+    if len(dofs) == 3:
+        return quat.between(tree.rest[body], q)
+    if len(dofs) == 0:
+        return np.zeros(0)
+    if len(dofs) == 1:
+        axis = tree.dof_axis[dofs[0]]
+        return _wrapped(np.array([2.0 * np.arctan2(moved[1:] @ axis, moved[0])]))
+    second = quat.rotate(tree.rest[body], tree.dof_axis[dofs[1]])
+    return _wrapped(universal_angles(moved, tree.dof_axis[dofs[0]], second))
+
+
+def _wrapped(angles: Array) -> Array:
+    """Within half a turn: a spring must not pull the long way round."""
+    return np.remainder(angles + np.pi, 2.0 * np.pi) - np.pi

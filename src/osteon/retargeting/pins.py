@@ -1,0 +1,268 @@
+"""Points of a skeleton held in the world: planted soles, hands on a hold, feet above the ground.
+
+To the solvers they are markers with a stiff spring. Friction is a pin at the place where a point
+of the sole stays; the ground pushes a point that is below it to where it would come out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from osteon.errors import BadValue, UnknownName
+from osteon.human import StandingFigure
+from osteon.posing import Rig, RigTree, Standing, sole_paths
+from osteon.retargeting.springs import Pulls, equilibrium
+from osteon.typing import Array
+from osteon.values import Motion, Skeleton
+
+HOLD = 300.0
+"""Stiffness of a pin against a marker's spring."""
+PUSH = 50.0
+"""Stiffness of the ground under a point that does not stand."""
+LOOSE = 0.03
+"""Metres between a pin and the point it holds at which it begins to let go: markers know better."""
+DEEP = 0.025
+"""Metres. The ground pushes less what is deeper, and not at all what is twice as deep: markers that
+say so know of a hole, or of no ground."""
+ROUNDS = 6
+"""How often the ground pushes, each time harder where it did not push enough."""
+AT_GROUND = 0.0002
+"""Metres below it that count as on it."""
+EASE = 0.1
+"""Seconds before and after a stay in which its pin takes hold and lets go."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pins:
+    """Points pulled to places in some frames."""
+
+    bodies: np.ndarray
+    """(n_points,)"""
+    places: Array
+    """(n_points, 3) from the body's joint, in its frame."""
+    targets: Array
+    """(n_frames, n_points, 3) NaN where free."""
+    weights: Array
+    """(n_frames, n_points)"""
+
+
+@dataclass(frozen=True)
+class Hold:
+    """A point of a body that is held in the world, as a hand on a bar."""
+
+    body: str
+    at: tuple[float, float, float]
+    """In the body's frame, metres."""
+    to: tuple[float, float, float]
+    """In the world, metres."""
+    frames: tuple[int, int]
+    """First and last."""
+
+
+@dataclass(frozen=True)
+class Keep:
+    """A part of the character that is kept where the performer has it, as a hand on a table; for a
+    character of another size, where that is when the world is scaled like its path."""
+
+    part: str
+    """Human part, such as ``left_hand``."""
+    frames: tuple[int, int] | None = None
+    """First and last; None: all."""
+
+
+def pin_soles(standing: Standing, motion: Motion) -> Pins:
+    """Pins for all plants, at the height of the ground; every point of every sole has a column.
+
+    Before and after a stay the pin leads the point from and to where the markers have it, so that
+    the foot neither jumps nor lags.
+    """
+    rate, n_frames = motion.rate, motion.n_frames
+    names = motion.skeleton.names
+    bodies = np.array([sole.body for sole in standing.soles for _ in sole.points], dtype=int)
+    places = np.concatenate([sole.points for sole in standing.soles] or [np.zeros((0, 3))])
+    targets = np.full((n_frames, len(bodies), 3), np.nan)
+    weights, shares = np.zeros((2, n_frames, len(bodies)))
+    first_column = {names[sole.body]: 4 * i for i, sole in enumerate(standing.soles)}
+    paths = {names[sole.body]: sole_paths(motion, sole) for sole in standing.soles}
+    times = np.arange(n_frames)[:, None] / rate
+    for plant in standing.plants:
+        column = first_column[plant.body] + plant.point
+        place = np.array(plant.place)
+        stay = place[None] + np.pad(times * standing.ground.belt, ((0, 0), (0, 1)))
+        if standing.ground.bears(plant.place):
+            stay[:, 2] = standing.ground.height(place)
+        path = paths[plant.body][:, plant.point]
+        within = np.clip(np.arange(n_frames), *plant.frames)
+        apart = (stay - path)[within]
+        share = _share(plant.frames, n_frames, rate)
+        stronger = share > shares[:, column]
+        shares[stronger, column] = share[stronger]
+        loose = np.clip(2.0 - np.linalg.norm(apart, axis=-1) / LOOSE, 0.0, 1.0)
+        targets[stronger, column] = (path + share[:, None] * apart)[stronger]
+        weights[stronger, column] = (_firm(share) * loose)[stronger]
+    if standing.ground.solid:
+        targets[..., 2] = np.maximum(targets[..., 2], standing.ground.height(targets))
+    return Pins(bodies, places, targets, weights)
+
+
+def stand(pulls: Pulls, standing: Standing, motion: Motion, others: Sequence[Pins]) -> Pulls:
+    """The same model with soles pinned where they stand, pushed by the ground, and pulled by
+    ``others``.
+
+    Pushes are springs and leave a point a little below the ground; so does a pin where another
+    point of the sole pulls it down. What is left is added to where they pull, time and again.
+    """
+    soles = pushed = pin_soles(standing, motion)
+    on_ground = with_pins(pulls, soles, *others)
+    if not standing.ground.solid:
+        return on_ground
+    motion = _settled(on_ground, motion)
+    below = _below(standing, motion)
+    push, lift = PUSH * np.clip(2.0 - below / DEEP, 0.0, 1.0), np.zeros(below.shape)
+    for _ in range(ROUNDS):
+        deep = below.max(axis=1) > AT_GROUND  # other frames stay as they are
+        if not deep.any():
+            break
+        pushed = _where(deep, _lifted(soles, push, lift, standing, motion), pushed)
+        on_ground = with_pins(pulls, pushed, *others)
+        motion = _settled(on_ground, motion)
+        below = _below(standing, motion)
+        lift = np.maximum(lift + below, 0.0)
+    return on_ground
+
+
+def _where(frames: np.ndarray, one: Pins, other: Pins) -> Pins:
+    """The first in these frames, else the second."""
+    return replace(
+        one,
+        targets=np.where(frames[:, None, None], one.targets, other.targets),
+        weights=np.where(frames[:, None], one.weights, other.weights),
+    )
+
+
+def _settled(pulls: Pulls, motion: Motion) -> Motion:
+    poses = equilibrium(pulls, (motion.rotations, motion.root))
+    return replace(motion, rotations=poses.rotations, root=poses.root)
+
+
+def _below(standing: Standing, motion: Motion) -> Array:
+    """(n_frames, n_points) how deep all points of all soles are in the ground, metres."""
+    paths = _all_paths(standing, motion)
+    return standing.ground.height(paths) - paths[..., 2]
+
+
+def _all_paths(standing: Standing, motion: Motion) -> Array:
+    return np.concatenate([sole_paths(motion, sole) for sole in standing.soles], axis=1)
+
+
+def _lifted(pins: Pins, push: Array, lift: Array, standing: Standing, motion: Motion) -> Pins:
+    """Pins ``lift`` higher; free points that are below the ground pulled as far above it."""
+    out = _all_paths(standing, motion)
+    below = standing.ground.height(out) - out[..., 2]
+    pushed = (below + lift > 0.0) & (push > pins.weights)
+    out[..., 2] += below + lift
+    targets = np.array(pins.targets)
+    targets[..., 2] += lift
+    return replace(
+        pins,
+        targets=np.where(pushed[..., None], out, targets),
+        weights=np.where(pushed, push, pins.weights),
+    )
+
+
+def pin_holds(holds: Sequence[Hold], skeleton: Skeleton, n_frames: int, rate: float) -> Pins:
+    """Pins for handholds and other points that a user names."""
+    bodies = np.array([skeleton.index(hold.body) for hold in holds], dtype=int)
+    places = np.array([hold.at for hold in holds], dtype=float).reshape(-1, 3)
+    places -= np.array([skeleton.bodies[b].joint.in_body for b in bodies]).reshape(-1, 3)
+    targets = np.full((n_frames, len(holds), 3), np.nan)
+    weights = np.zeros((n_frames, len(holds)))
+    for column, hold in enumerate(holds):
+        frames = _within(hold.frames, n_frames, f"hold of {hold.body!r}")
+        share = _share(frames, n_frames, rate)
+        weights[:, column] = _firm(share)
+        targets[weights[:, column] > 0.0, column] = hold.to
+    return Pins(bodies, places, targets, weights)
+
+
+def pin_keeps(
+    keeps: Sequence[Keep],
+    performer: StandingFigure,
+    character: StandingFigure,
+    motion: Motion,
+    scale: float = 1.0,
+) -> Pins:
+    """Pins that lead parts of the character along the performer's joints, scaled.
+
+    Parameters
+    ----------
+    motion
+        The performer's.
+    """
+    n_frames, joints = motion.n_frames, motion.world()[1]
+    for keep in keeps:
+        for whose, figure in (("character", character), ("performer", performer)):
+            if keep.part not in figure.parts:
+                raise UnknownName(f"part of the {whose}", keep.part, sorted(figure.parts))
+    on = [character.skeleton.index(character.parts[keep.part]) for keep in keeps]
+    bodies = np.array(on, dtype=int)
+    targets = np.full((n_frames, len(keeps), 3), np.nan)
+    weights = np.zeros((n_frames, len(keeps)))
+    for column, keep in enumerate(keeps):
+        frames = _within(keep.frames or (0, n_frames - 1), n_frames, f"keep of {keep.part!r}")
+        weights[:, column] = _firm(_share(frames, n_frames, motion.rate))
+        own = performer.skeleton.index(performer.parts[keep.part])
+        targets[:, column] = scale * joints[:, own]
+    return Pins(bodies, np.zeros((len(keeps), 3)), targets, weights)
+
+
+def with_pins(pulls: Pulls, *pins: Pins) -> Pulls:
+    """The same model pulled by pins as well."""
+    rig, tree = pulls.rig, pulls.rig.tree
+    bodies = np.concatenate([tree.marker_bodies, *(each.bodies for each in pins)])
+    places = np.concatenate([rig.places, *(each.places for each in pins)])
+    more: RigTree = replace(tree, marker_bodies=bodies.astype(np.int64))
+    return replace(
+        pulls,
+        rig=Rig(more, rig.offsets, places),
+        targets=np.concatenate([pulls.targets, *(each.targets for each in pins)], axis=1),
+        weights=np.concatenate([pulls.weights, *(each.weights for each in pins)], axis=1),
+    )
+
+
+def slide_and_depth(motion: Motion, standing: Standing) -> tuple[float, float]:
+    """How far planted points stray from their place along the ground, RMS, and how deep any point
+    of a sole goes below it at most, metres; 0 where there is no ground."""
+    strays, depth = [0.0], 0.0
+    for sole in standing.soles:
+        paths, name = sole_paths(motion, sole), motion.skeleton.names[sole.body]
+        if standing.ground.solid:
+            depth = max(depth, float((standing.ground.height(paths) - paths[..., 2]).max()))
+        for plant in (plant for plant in standing.plants if plant.body == name):
+            frames = np.arange(plant.frames[0], plant.frames[1] + 1)
+            belt = frames[:, None] / motion.rate * standing.ground.belt
+            flat = paths[frames, plant.point, :2] - belt
+            strays += np.linalg.norm(flat - flat.mean(axis=0), axis=-1).tolist()
+    return float(np.sqrt(np.mean(np.square(strays)))), depth
+
+
+def _within(frames: tuple[int, int], n_frames: int, whose: str) -> tuple[int, int]:
+    if not 0 <= frames[0] <= frames[1] < n_frames:
+        raise BadValue(
+            f"{whose}: frames {frames[0]} to {frames[1]} are not within the recording's 0 to "
+            f"{n_frames - 1}"
+        )
+    return frames
+
+
+def _share(frames: tuple[int, int], n_frames: int, rate: float) -> Array:
+    """(n_frames,) 1 within a stay, falling smoothly to 0 on both sides of it."""
+    outside = np.abs(np.arange(n_frames) - np.clip(np.arange(n_frames), *frames))
+    left = np.clip(1.0 - outside / (EASE * rate), 0.0, 1.0)
+    return left * left * (3.0 - 2.0 * left)
+
+
+def _firm(share: Array) -> Array:
+    """(n_frames,) stiffness of a pin that takes hold and lets go a thousandfold."""
+    return np.where(share > 0.0, HOLD * 1e-3 ** (1.0 - share), 0.0)

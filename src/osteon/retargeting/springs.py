@@ -1,0 +1,159 @@
+"""Where markers, posture and ground balance: the minimum of the physical model's energy.
+
+The energy is that of [003] at rest: a spring from every point to what pulls it, and a weak one
+from every joint to the neutral posture. Springs that are stretched too far have let go. Contacts
+are points like markers, only stiffer. ``dynamics`` finds the same rest by simulation.
+docs/methods.md §11.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.ndimage import median_filter
+
+from osteon.maths import chain
+from osteon.posing import Bounds, PoseOptions, PoseResult, Rig, make_bounds, solve_frames
+from osteon.typing import Array
+from osteon.values import Skeleton
+
+LET_GO = 6.0
+"""A spring stretched by this many times what is usual for it lets go."""
+NEAR = (-2, -1, 0, 1, 2)
+"""Frames among which a sample may jump."""
+ABOUT = 0.2
+"""Seconds over which it is told what is usual at a time."""
+FAR = 0.1
+"""Metres. A spring stretched farther lets go however long it lasts, unless that is usual for it."""
+JUDGEMENTS = 2
+"""How often springs are judged again by what the others say."""
+IDLE = 10.0
+"""Joints of bodies that nothing pulls are this many times stiffer: chains bend evenly."""
+LIMIT = 30.0
+"""Stiffness of a joint's limits, square metres per square radian."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pulls:
+    """What pulls a skeleton in every frame: the model that both solvers bring to rest."""
+
+    rig: Rig
+    targets: Array
+    """(n_frames, n_points, 3) metres; NaN where nothing pulls."""
+    weights: Array
+    """(n_frames, n_points) stiffness of each spring against a marker's; 0: it has let go."""
+    rest_weights: Array
+    """(n_bodies,) stiffness of each joint's posture spring against a marker's, square metres per
+    square radian."""
+    rest: Array
+    """(n_bodies, 4) or (n_frames, n_bodies, 4) the neutral posture, local rotations."""
+    bounds: Bounds
+    """The joints' limits."""
+
+    @property
+    def n_frames(self) -> int:
+        return len(self.targets)
+
+
+def firm_bounds(skeleton: Skeleton) -> Bounds:
+    """The limits that a skeleton's joints have."""
+    return make_bounds(skeleton)._replace(weight=np.full(1, LIMIT))
+
+
+def posture_weights(rig: Rig, posture: float) -> Array:
+    """(n_bodies,) stiffness of the posture springs: little where markers say how bodies turn."""
+    pulled = np.isin(np.arange(rig.tree.n_bodies), rig.tree.marker_bodies)
+    return np.where(pulled, posture, IDLE * posture)
+
+
+def equilibrium(pulls: Pulls, start: tuple[Array, Array] | None = None) -> PoseResult:
+    """The pose of least energy in every frame."""
+    return _solve(pulls, start, PoseOptions(tolerance=1e-5, max_iterations=60))
+
+
+def let_go_and_settle(
+    pulls: Pulls, least: float, rate: float, start: tuple[Array, Array] | None = None
+) -> tuple[PoseResult, np.ndarray]:
+    """Poses under the springs that hold, and which those are, (n_frames, n_points).
+
+    At first all pull that do not jump, far ones no harder than near ones. Then springs are judged
+    by their stretch, and again where only those that held pull: one that was pulled away by
+    another's error is hung on again.
+
+    Parameters
+    ----------
+    least
+        A spring holds up to here whatever is usual, metres.
+    rate
+        Frames per second.
+    """
+    steady = replace(pulls, weights=pulls.weights * ~_jumps(pulls.targets, least))
+    poses = _solve(steady, start, PoseOptions(loss="huber", loss_scale=least))
+    holds = springs_that_hold(_stretch(pulls, poses), least, rate)
+    for _ in range(JUDGEMENTS):
+        held = replace(pulls, weights=pulls.weights * holds)
+        poses = equilibrium(held, (poses.rotations, poses.root))
+        holds = springs_that_hold(_stretch(pulls, poses), least, rate)
+    held = replace(pulls, weights=pulls.weights * holds)
+    return equilibrium(held, (poses.rotations, poses.root)), holds
+
+
+def _solve(pulls: Pulls, start: tuple[Array, Array] | None, options: PoseOptions) -> PoseResult:
+    return solve_frames(
+        pulls.rig,
+        pulls.targets,
+        start=start,
+        weights=pulls.weights,
+        rest=pulls.rest,
+        rest_weights=pulls.rest_weights,
+        bounds=pulls.bounds,
+        options=options,
+    )
+
+
+def _jumps(targets: Array, least: float) -> np.ndarray:
+    """(n_frames, n_points) which samples lie apart from those about them in time. Where a third of
+    a frame does, the body itself is quick, and nothing is said."""
+    around = np.stack(
+        [np.take(targets, np.arange(len(targets)) + step, axis=0, mode="clip") for step in NEAR]
+    )
+    seen = np.isfinite(targets[..., 0])
+    middle = np.array(targets)
+    middle[seen] = np.nanmedian(around[:, seen], axis=0)
+    jumps = np.linalg.norm(targets - middle, axis=-1) > least
+    return jumps & (jumps.sum(axis=1, keepdims=True) < targets.shape[1] / 3)
+
+
+def _stretch(pulls: Pulls, poses: PoseResult) -> Array:
+    """(n_frames, n_points) of all springs, also of those that have let go, metres."""
+    rig = pulls.rig
+    offsets = np.broadcast_to(rig.offsets, (*poses.rotations.shape[:2], 3)).copy()
+    offsets[:, 0] = poses.root
+    world = chain.forward_kinematics(poses.rotations, offsets, rig.tree.parents.tolist())
+    points = chain.place_points(*world, rig.tree.marker_bodies.tolist(), rig.places)
+    return np.linalg.norm(pulls.targets - points, axis=-1)
+
+
+def springs_that_hold(errors: Array, least: float, rate: float) -> np.ndarray:
+    """(n_frames, n_points) which springs hold, by their stretch.
+
+    A figure of other build stretches its springs for as long as a posture lasts; a stray marker
+    jumps. So a spring lets go that is stretched far more than about that time, or very far.
+
+    Parameters
+    ----------
+    errors : (n_frames, n_points)
+        Metres; NaN = not seen.
+    least
+        A spring holds up to here whatever is usual, metres.
+    rate
+        Frames per second.
+    """
+    seen = np.isfinite(errors)
+    usual = np.zeros(errors.shape[1])
+    known = seen.any(axis=0)
+    usual[known] = np.nanmedian(errors[:, known], axis=0)
+    filled = np.where(seen, errors, usual)
+    window = min(2 * round(0.5 * ABOUT * rate) + 1, len(errors))
+    lately = median_filter(filled, size=(window, 1), mode="nearest")
+    allowed = np.clip(LET_GO * np.maximum(usual, lately), least, np.maximum(LET_GO * usual, FAR))
+    return ~(errors > allowed)

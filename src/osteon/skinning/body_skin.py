@@ -1,0 +1,268 @@
+"""A body to see a skeleton by: one smooth skin round all its bones, made for any rig.
+
+Every bone gets a piece of flesh (:mod:`osteon.skinning.flesh_parts` by its name,
+:mod:`osteon.skinning.flesh` by its length); the pieces melt together, and the surface where the
+field of distances is zero is the skin. Each place of it goes with the bodies whose flesh is near.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array, diags_array
+from scipy.sparse.csgraph import connected_components
+
+from osteon.anatomy import body_size
+from osteon.maths import quat
+from osteon.skinning.flesh import FleshPose, Piece, plain_pieces, pose_of
+from osteon.skinning.flesh_parts import known_pieces
+from osteon.typing import Array
+from osteon.values import CARRIERS, Motion, Skeleton, SkinnedMesh
+
+TRIANGLES = 5700
+"""About as many are made; the cells of the grid are sized for it."""
+MOST = 6000
+REACH = 2.5
+"""How far from the flesh the field is worked out, in cells."""
+MELT = 0.4
+"""Over how much neighbouring pieces run into each other, in cells."""
+GAP = 1.2
+"""How far strangers stay apart, in cells."""
+CELLS = 2e6
+"""Most cells of the grid: a rig of little flesh far apart is made coarser."""
+EVENED = 4
+"""How often weights are averaged with those beside them."""
+CRUMB = 20
+"""Pieces of the surface with fewer vertices are dropped: leftovers between two limbs."""
+SAMPLES = 120
+"""Poses of a motion from which its typical one is taken."""
+FAR_FROM_REST = np.radians(50.0)
+"""If half the joints are turned further from rest than this, nobody stands in the rest pose."""
+LEAST = 0.9
+"""Thinnest flesh, in cells: thinner tubes would fall through the grid."""
+
+
+def figure_of(skeleton: Skeleton, pose: Array | None = None) -> SkinnedMesh:
+    """A skin for the skeleton, of 6 000 triangles at most.
+
+    Parameters
+    ----------
+    pose : (n_bodies, 4)
+        Rotations to the parents' frames in which to put it on; by default the joints' rest.
+    """
+    from osteon.skinning.surface_nets import triangles_of
+
+    placed = pose_of(skeleton, pose)
+    pieces = _pieces(placed)
+    kin = _kinship(skeleton.parents, [piece.body for piece in pieces])
+    finest = _finest(pieces)
+    cell = max(1.5 * float(np.sqrt(3.0 * _area(pieces) / TRIANGLES)), finest)
+    vertices, quads, flesh = _surface(placed, pieces, kin, cell)
+    if not len(quads):  # limbs that lie in each other leave nothing between their slits
+        kin = np.zeros_like(kin)
+        vertices, quads, flesh = _surface(placed, pieces, kin, cell)
+    goal = TRIANGLES  # the first, coarse one only tells how much surface there is
+    while goal == TRIANGLES or 2 * len(quads) > MOST:
+        cell = max(cell * float(np.sqrt(2 * len(quads) / goal)), finest)
+        vertices, quads, flesh = _surface(placed, pieces, kin, cell)
+        goal *= 0.95
+    vertices = _drawn_to(vertices, flesh, kin, cell)
+    triangles = triangles_of(vertices, quads)
+    bodies, weights = _weights(vertices, triangles, flesh, kin, pieces)
+    return SkinnedMesh(vertices, triangles, bodies, weights, placed.rotations, placed.joints)
+
+
+def figure_for(motion: Motion) -> SkinnedMesh:
+    """A skin for a moving skeleton, put on in its rest pose, or in its typical one where the rest
+    pose says nothing, as of rigs whose frames are those of sensors."""
+    return figure_of(motion.skeleton, natural_pose(motion))
+
+
+def natural_pose(motion: Motion) -> Array | None:
+    """(n_bodies, 4) local rotations to stand in; None: the skeleton's rest pose will do.
+
+    Rest poses of rigs made by people are upright, limbs apart. Frames of sensors may be anything:
+    then the joints are turned far from rest all the time, and their mean is taken instead.
+    """
+    known = np.flatnonzero(np.isfinite(motion.rotations[..., 0]).all(axis=1))
+    if not len(known):
+        return None
+    some = motion.rotations[known[:: max(1, len(known) // SAMPLES)]]
+    # the first eigenvector of Σ q·qᵀ is the mean rotation, whatever the signs
+    mean = np.linalg.eigh(np.einsum("fbi,fbj->bij", some, some))[1][..., -1]
+    rest = np.stack([body.joint.rest for body in motion.skeleton.bodies])
+    turned = quat.angle(quat.between(rest, mean))[1:]
+    if not len(turned) or np.median(turned) < FAR_FROM_REST:
+        return None
+    return mean
+
+
+def carried(pose: FleshPose, vertices: Array, triangles: np.ndarray) -> tuple[np.ndarray, Array]:
+    """Bodies and weights (n_vertices, 4) of any mesh over a posed skeleton."""
+    pieces = _pieces(pose)
+    kin = _kinship(pose.skeleton.parents, [piece.body for piece in pieces])
+    return _weights(vertices, triangles, _packed(pose, pieces, 0.0), kin, pieces)
+
+
+def body_extent(pose: FleshPose) -> tuple[Array, Array]:
+    """Lowest and highest corner (3,) of the figure's box."""
+    from osteon.skinning._flesh_kernel import HIGH, LOW
+
+    flesh = _packed(pose, _pieces(pose), 0.0)
+    return flesh[:, LOW : LOW + 3].min(axis=0), flesh[:, HIGH : HIGH + 3].max(axis=0)
+
+
+def _pieces(pose: FleshPose) -> list[Piece]:
+    known = known_pieces(pose)
+    size = body_size(pose.skeleton) or 1.0
+    pieces: list[Piece] = []
+    for body in range(len(pose.joints)):
+        pieces += known[body] if body in known else plain_pieces(pose, body, size)
+    return pieces
+
+
+def _area(pieces: Sequence[Piece]) -> float:
+    """Of all tubes, metres²; where they run into each other it counts twice."""
+    total = 0.0
+    for piece in pieces:
+        length = np.linalg.norm(piece.end - piece.start) + piece.wide.min() + piece.deep.min()
+        total += np.pi * float(np.mean(piece.wide + piece.deep)) * float(length)
+    return total
+
+
+def _finest(pieces: Sequence[Piece]) -> float:
+    """Edge of cells of which ``CELLS`` fill the figure's box, metres."""
+    ends = np.stack([end for piece in pieces for end in (piece.start, piece.end)])
+    thick = max(float(max(piece.wide.max(), piece.deep.max())) for piece in pieces)
+    return float(np.cbrt(np.prod(np.ptp(ends, axis=0) + 2.0 * thick) / CELLS))
+
+
+def _surface(
+    pose: FleshPose, pieces: Sequence[Piece], kin: np.ndarray, cell: float
+) -> tuple[Array, np.ndarray, Array]:
+    """Vertices and quadrilaterals, and the flesh they were made of."""
+    from osteon.skinning._flesh_kernel import HIGH, LOW
+    from osteon.skinning.surface_nets import surface_nets
+
+    flesh = _packed(pose, pieces, LEAST * cell)
+    low = flesh[:, LOW : LOW + 3].min(axis=0) - 3.0 * cell
+    high = flesh[:, HIGH : HIGH + 3].max(axis=0) + 3.0 * cell
+    shape = np.ceil((high - low) / cell).astype(int) + 1
+    grid = np.moveaxis(np.indices(shape), 0, -1).reshape(-1, 3)
+    values = _field(low + cell * grid, flesh, kin, cell)
+    vertices, quads = surface_nets(values.reshape(shape))
+    vertices, quads = _without_crumbs(vertices, quads)
+    return low + cell * vertices, quads, flesh
+
+
+def _without_crumbs(vertices: Array, quads: np.ndarray) -> tuple[Array, np.ndarray]:
+    """The surface without its smallest loose pieces."""
+    edges = np.concatenate([quads[:, [0, 1]], quads[:, [1, 2]], quads[:, [2, 3]]])
+    joined = coo_array((np.ones(len(edges)), edges.T), shape=(len(vertices), len(vertices)))
+    _, piece = connected_components(joined, directed=False)
+    size = np.bincount(piece)
+    kept = size[piece] >= min(CRUMB, size.max(initial=0))
+    numbers = np.cumsum(kept) - 1
+    return vertices[kept], numbers[quads[kept[quads[:, 0]]]]
+
+
+def _field(points: Array, flesh: Array, kin: np.ndarray, cell: float) -> Array:
+    """(n,) negative inside the flesh, metres."""
+    from osteon.skinning._flesh_kernel import field_at
+
+    values = np.empty(len(points))
+    field_at(points, flesh, kin, REACH * cell, MELT * cell, GAP * cell, values)
+    return values
+
+
+def _drawn_to(points: Array, flesh: Array, kin: np.ndarray, cell: float) -> Array:
+    """Points moved onto the zero of the field, by half a cell at most: two steps of Newton's."""
+    step = 0.02 * cell
+    for _ in range(2):
+        value = _field(points, flesh, kin, cell)
+        ahead = [_field(points + step * axis, flesh, kin, cell) for axis in np.eye(3)]
+        slope = (np.stack(ahead, axis=-1) - value[:, None]) / step
+        move = -slope * (value / np.maximum(np.sum(slope**2, axis=-1), 0.25))[:, None]
+        length = np.linalg.norm(move, axis=-1, keepdims=True)
+        points = points + move * np.minimum(1.0, 0.5 * cell / np.maximum(length, 1e-12))
+    return points
+
+
+def _packed(pose: FleshPose, pieces: Sequence[Piece], least: float) -> Array:
+    """The pieces as rows for the kernel, none thinner than ``least`` metres."""
+    starts = np.stack([piece.start for piece in pieces])
+    ways = np.stack([piece.end for piece in pieces]) - starts
+    lengths = np.maximum(np.linalg.norm(ways, axis=-1, keepdims=True), 1e-6)
+    axes, fronts = ways / lengths, np.stack([piece.front for piece in pieces])
+    radii = np.stack([np.stack([piece.wide, piece.deep]) for piece in pieces])
+    radii = np.maximum(radii, least)
+    shifts = np.stack([piece.shift for piece in pieces])
+    reach = (radii.max(axis=(1, 2)) + np.abs(shifts).max(axis=1))[:, None]
+    columns = (
+        starts,
+        axes,
+        lengths,
+        np.cross(fronts, axes),
+        fronts,
+        radii[..., [0, -1]].min(axis=1),
+        np.minimum(starts, starts + ways) - reach,
+        np.maximum(starts, starts + ways) + reach,
+        _depths(pose.skeleton.parents)[[piece.body for piece in pieces], None],
+        radii.reshape(len(pieces), -1),
+        shifts,
+    )
+    return np.ascontiguousarray(np.concatenate(columns, axis=1))
+
+
+def _depths(parents: Sequence[int]) -> np.ndarray:
+    depths = np.zeros(len(parents), dtype=np.int64)
+    for body, parent in enumerate(parents):
+        depths[body] = 0 if parent < 0 else depths[parent] + 1
+    return depths
+
+
+def _kinship(parents: Sequence[int], bodies: Sequence[int]) -> np.ndarray:
+    """(n_pieces, n_pieces) 0 the same or next to each other, 1 one body between, 2 strangers."""
+    steps = np.full((len(parents), len(parents)), 9)
+    for body, parent in enumerate(parents):
+        steps[body, body] = 0
+        if parent >= 0:
+            steps[body, :body] = steps[parent, :body] + 1
+            steps[:body, body] = steps[body, :body]
+    kin = np.clip(steps - 1, 0, 2)
+    return kin[np.ix_(bodies, bodies)].astype(np.int64)
+
+
+def _weights(
+    vertices: Array, triangles: np.ndarray, flesh: Array, kin: np.ndarray, pieces: Sequence[Piece]
+) -> tuple[np.ndarray, Array]:
+    """Bodies and weights (n_vertices, 4): each body by how near its flesh is, evened out along the
+    surface. Vertices at one place, as along the seams of textures, get the same."""
+    from osteon.skinning._flesh_kernel import carriers_at
+
+    places, welded = np.unique(vertices, axis=0, return_inverse=True)
+    on = np.array([piece.body for piece in pieces])
+    shares = np.zeros((len(places), max(on.max() + 1, CARRIERS)))
+    carriers_at(places, flesh, kin, on, shares)
+    shares /= shares.sum(axis=1, keepdims=True)
+    beside = _neighbours(welded.reshape(-1)[triangles], places)
+    for _ in range(EVENED):
+        shares = 0.5 * shares + 0.5 * (beside @ shares)
+    bodies = np.argsort(-shares, axis=1)[:, :CARRIERS]
+    weights = np.take_along_axis(shares, bodies, axis=1)
+    weights[weights < 0.02 * weights[:, :1]] = 0.0
+    bodies[weights == 0.0] = 0
+    weights /= weights.sum(axis=1, keepdims=True)
+    return bodies[welded.reshape(-1)], weights[welded.reshape(-1)]
+
+
+def _neighbours(triangles: np.ndarray, places: Array) -> csr_array:
+    """(count, count) whose product with values on vertices is the mean over those beside them; the
+    nearer count more, or short edges would tear where weights change."""
+    ends = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
+    length = np.linalg.norm(places[ends[:, 1]] - places[ends[:, 0]], axis=-1)
+    near = np.median(length) / np.maximum(length, 0.05 * np.median(length))
+    count = len(places)
+    ends = np.concatenate([ends, ends[:, ::-1], np.repeat(np.arange(count), 2).reshape(-1, 2)])
+    shares = np.concatenate([near, near, np.ones(count)])
+    beside = coo_array((shares, ends.T), shape=(count, count)).tocsr()
+    return csr_array(diags_array(1.0 / beside.sum(axis=1)) @ beside)

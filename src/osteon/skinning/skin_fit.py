@@ -1,0 +1,223 @@
+"""A skin made for one skeleton, put on another one's bones through the frames both have.
+
+The other skeleton is posed as the skin's own stood, limb frame by limb frame. Then nothing has to
+be turned: each limb's part of the skin is stretched along the limb to the other's length, across
+it by how much larger the other body is, and laid joint on joint.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from osteon.anatomy import Normalised, bone_lengths, limb_reaches, normalise
+from osteon.errors import NotEnoughData
+from osteon.formats import Skinned
+from osteon.human import chain_between, parts_found
+from osteon.maths import forward_kinematics, quat
+from osteon.typing import Array
+from osteon.values import CARRIERS, Motion, Skeleton, SkinnedMesh
+
+FEWEST = 4
+"""Bodies that both skeletons must have."""
+WIDE = 0.3
+"""Joints of one body must lie apart by this part of their largest distance to tell a stretch."""
+STRETCH = 2.0
+"""A limb is stretched or shrunk by this factor at most, beyond the whole body's."""
+
+
+class _Worn(NamedTuple):
+    """The other skeleton in the pose of the skin."""
+
+    rotations: Array
+    joints: Array
+
+
+def fitted(skin: Skinned, found: Normalised) -> SkinnedMesh:
+    """The skin on the given motion's skeleton."""
+    own = _at_rest(skin)
+    partners = matched(own.skeleton, found.skeleton)
+    ratio = _ratio(own.skeleton, found.skeleton, partners)
+    worn = _posed_alike(skin, own, found, partners, ratio)
+    stretches, froms, tos = _stretches(skin, own, found, worn, partners, ratio)
+    mesh, carriers = skin.mesh, _carrier_of(own.skeleton.parents, partners)
+    vertices = np.zeros_like(mesh.vertices)
+    for column in range(CARRIERS):
+        on = carriers[mesh.bodies[:, column]]
+        stretched = np.einsum("vij,vj->vi", stretches[on], mesh.vertices - froms[on])
+        vertices += mesh.weights[:, column, None] * (tos[on] + stretched)
+    bodies, weights = _merged(partners[carriers[mesh.bodies]], mesh.weights)
+    return SkinnedMesh(vertices, mesh.triangles, bodies, weights, *worn)
+
+
+def matched(own: Skeleton, other: Skeleton) -> np.ndarray:
+    """(n_own,) the other's body for each of a skin's own, −1 for none: the same human part, the
+    same height in the trunk, or the same name."""
+    partners = np.full(len(own.bodies), -1)
+    parts, others = parts_found(own), parts_found(other)
+    for part in (parts.keys() & others.keys()) - {"chest"}:
+        partners[own.index(parts[part])] = other.index(others[part])
+    _match_trunks(partners, _trunk(own, parts), _trunk(other, others))
+    plain = {name.lower(): index for index, name in enumerate(other.names)}
+    for index, name in enumerate(own.names):
+        found = plain.get(name.lower(), -1)
+        if partners[index] < 0 and found not in partners:
+            partners[index] = found
+    if np.count_nonzero(partners >= 0) < FEWEST:
+        raise NotEnoughData(
+            f"the skin's bodies ({', '.join(own.names[:4])}, …) are not those of the motion "
+            f"({', '.join(other.names[:4])}, …); name {FEWEST} or more of them alike"
+        )
+    return partners
+
+
+def _match_trunks(partners: np.ndarray, mine: dict[int, float], theirs: dict[int, float]) -> None:
+    """Bodies between pelvis and neck by how far up they begin: people cut spines in many ways."""
+    for body, height in theirs.items():
+        free = [one for one in mine if partners[one] < 0]
+        if free and body not in partners:
+            partners[min(free, key=lambda one: abs(mine[one] - height))] = body
+
+
+def _trunk(skeleton: Skeleton, parts: dict[str, str]) -> dict[int, float]:
+    """Body → share of the way from pelvis to neck at which its joint lies."""
+    top = parts.get("neck", parts.get("head"))
+    if top is None or "pelvis" not in parts:
+        return {}
+    chain = [skeleton.index(name) for name in chain_between(skeleton, parts["pelvis"], top)]
+    steps = np.linalg.norm(skeleton.offsets[[*chain[1:], skeleton.index(top)]], axis=-1)
+    heights = np.cumsum(steps) / max(float(steps.sum()), 1e-9)
+    return dict(zip(chain[1:], heights[:-1].tolist(), strict=True))
+
+
+def _at_rest(skin: Skinned) -> Normalised:
+    """Frames of the skin's own skeleton, in the pose it was put on in."""
+    rest = np.stack([body.joint.rest for body in skin.skeleton.bodies])
+    return normalise(Motion(skin.skeleton, rest[None], skin.mesh.joints[None, 0], 1.0))
+
+
+def _ratio(own: Skeleton, other: Skeleton, partners: np.ndarray) -> float:
+    """How much larger the other body is: the median over bones that both have."""
+    mine, theirs = bone_lengths(own), bone_lengths(other)
+    parents = np.array(own.parents)
+    both = [
+        theirs[partner] / mine[body]
+        for body, partner in enumerate(partners)
+        if partner >= 0 and parents[body] >= 0 and min(mine[body], theirs[partner]) > 1e-6
+    ]
+    return float(np.median(both)) if both else 1.0
+
+
+def _carrier_of(parents: Sequence[int], partners: np.ndarray) -> np.ndarray:
+    """(n_own,) for each body the nearest above it, or itself, that has a partner."""
+    first = int(np.flatnonzero(partners >= 0)[0])
+    carriers = np.full(len(parents), first)
+    for body, parent in enumerate(parents):
+        if partners[body] >= 0:
+            carriers[body] = body
+        elif parent >= 0:
+            carriers[body] = carriers[parent]
+    return carriers
+
+
+def _comparable(own: Skeleton, other: Skeleton, partners: np.ndarray) -> np.ndarray:
+    """(n_own,) whether both know where the limb ends: only then their frames mean the same."""
+    mine = np.linalg.norm(limb_reaches(own), axis=-1) > 1e-6
+    theirs = np.linalg.norm(limb_reaches(other), axis=-1) > 1e-6
+    return (partners >= 0) & (mine == theirs[partners])
+
+
+def _posed_alike(
+    skin: Skinned, own: Normalised, found: Normalised, partners: np.ndarray, ratio: float
+) -> _Worn:
+    """The other skeleton with its limbs turned as the skin's own; what the skin does not know
+    stays to its parent as in the default pose."""
+    other = found.skeleton
+    known = {
+        int(partners[b]): b for b in np.flatnonzero(_comparable(own.skeleton, other, partners))
+    }
+    default = found.given.rotations[found.default_frame]
+    local, world = default.copy(), default.copy()
+    for body, parent in enumerate(other.parents):
+        above = world[parent] if parent >= 0 else quat.identity()
+        if body in known:
+            limb = own.skeleton.bodies[known[body]].frame
+            frame = other.bodies[body].frame
+            assert limb is not None and frame is not None
+            turned = quat.multiply(skin.mesh.rotations[known[body]], limb.rotation)
+            local[body] = quat.between(above, quat.multiply(turned, quat.inverse(frame.rotation)))
+        world[body] = quat.multiply(above, local[body])
+    places = np.array(other.offsets)
+    places[0] = ratio * skin.mesh.joints[0]
+    return _Worn(*forward_kinematics(local, places, other.parents))
+
+
+def _stretches(
+    skin: Skinned,
+    own: Normalised,
+    found: Normalised,
+    worn: _Worn,
+    partners: np.ndarray,
+    ratio: float,
+) -> tuple[Array, Array, Array]:
+    """By how much (n_own, 3, 3) each limb's part of the skin is stretched, about which of its
+    places (n_own, 3), and where that comes to lie (n_own, 3).
+
+    Along the limb and from side to side the joints of both tell; from front to back, and where
+    there are no two joints, it is the whole body's ratio.
+    """
+    stretches = np.tile(ratio * np.eye(3), (len(partners), 1, 1))
+    froms, tos = skin.mesh.joints.copy(), worn.joints[partners]
+    for body in np.flatnonzero(partners >= 0).tolist():
+        frame = own.skeleton.bodies[body].frame
+        assert frame is not None
+        axes = quat.to_matrix(quat.multiply(skin.mesh.rotations[body], frame.rotation))
+        mine, theirs = _landmarks(skin, own, found, worn, partners, body)
+        if len(mine) < 2:
+            continue
+        froms[body], tos[body] = mine.mean(axis=0), theirs.mean(axis=0)
+        spans = np.ptp(mine @ axes, axis=0), np.ptp(theirs @ axes, axis=0)
+        tells = (spans[0] > WIDE * spans[0].max()) & [True, False, True]
+        factors = np.where(tells, spans[1] / np.where(tells, spans[0], 1.0), ratio)
+        stretches[body] = (axes * np.clip(factors, ratio / STRETCH, ratio * STRETCH)) @ axes.T
+    return stretches, froms, tos
+
+
+def _landmarks(
+    skin: Skinned, own: Normalised, found: Normalised, worn: _Worn, partners: np.ndarray, body: int
+) -> tuple[Array, Array]:
+    """Places (n, 3) that a body has on both skeletons: its joint, the next below it, its tip.
+
+    A root's own origin may lie anywhere and does not count.
+    """
+    parents, partner = own.skeleton.parents, partners[body]
+    carriers = _carrier_of(parents, partners)
+    on = [
+        below
+        for below, parent in enumerate(parents)
+        if parent >= 0 and partners[below] >= 0 and carriers[parent] == body
+    ]
+    if parents[body] >= 0 and found.skeleton.parents[partner] >= 0:
+        on.append(body)
+    mine, theirs = [skin.mesh.joints[b] for b in on], [worn.joints[partners[b]] for b in on]
+    tips = own.skeleton.bodies[body].tip, found.skeleton.bodies[partner].tip
+    if tips[0] is not None and tips[1] is not None:
+        mine.append(_tip(own.skeleton, body, skin.mesh.rotations, skin.mesh.joints))
+        theirs.append(_tip(found.skeleton, partner, worn.rotations, worn.joints))
+    return np.array(mine), np.array(theirs)
+
+
+def _tip(skeleton: Skeleton, body: int, rotations: Array, joints: Array) -> Array:
+    reach = skeleton.bodies[body].tip - skeleton.bodies[body].joint.in_body  # type: ignore[operator]
+    return joints[body] + quat.rotate(rotations[body], reach)
+
+
+def _merged(bodies: np.ndarray, weights: Array) -> tuple[np.ndarray, Array]:
+    """Every body once a vertex: where two of the skin's own became one, their weights add up."""
+    bodies, weights = bodies.copy(), weights.copy()
+    for later in range(1, CARRIERS):
+        for earlier in range(later):
+            same = (bodies[:, earlier] == bodies[:, later]) & (weights[:, later] > 0.0)
+            weights[same, earlier] += weights[same, later]
+            weights[same, later] = 0.0
+    return np.where(weights > 0.0, bodies, 0), weights

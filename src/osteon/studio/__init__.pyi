@@ -1,0 +1,24 @@
+from .arrays import (
+    Asked as Asked,
+    answer as answer,
+)
+from .document import OpenTake as OpenTake
+from .door import open_in_browser as open_in_browser
+from .messages import (
+    Live as Live,
+    Pose as Pose,
+    Problem as Problem,
+)
+from .replies import (
+    changed as changed,
+    opened as opened,
+)
+from .revisions import Revisions as Revisions
+from .rig_messages import figure_of as figure_of
+from .server import (
+    Studio as Studio,
+    address as address,
+    bind as bind,
+    serve as serve,
+)
+from .warming import warm as warm

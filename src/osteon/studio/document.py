@@ -1,0 +1,337 @@
+"""The take that is open: its recording, edits and what was solved of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec import structs
+
+from osteon.delivery import motion_spans, summary_of
+from osteon.edits import (
+    Assign,
+    Draft,
+    Edit,
+    Edits,
+    MotionDraft,
+    MotionEdit,
+    Place,
+    RecordingEdit,
+    RecordingId,
+    SetKind,
+    SetLimits,
+    SetParent,
+    SetRoot,
+    Settings,
+    check_parent,
+    digest,
+    edits_path,
+    options_of,
+    told_motion,
+    turned_upright,
+)
+from osteon.errors import BadValue, NotEnoughData, OsteonError, UnknownName
+from osteon.formats import file_name, read
+from osteon.pipeline import Solved
+from osteon.report import Span
+from osteon.studio.edits_file import EditsFile
+from osteon.studio.messages import Figure
+from osteon.studio.revisions import Revisions
+from osteon.studio.rig_messages import figure_of
+from osteon.typing import Array
+from osteon.values import Motion, Recording, Take
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an edit, or its undoing, changed."""
+
+    edit: Edit
+    markers: tuple[int, ...] = ()
+    first: int = 0
+    last: int = -1
+    moved: bool = False
+
+
+class Shown:
+    """A solved take to look at: the other side of a comparison."""
+
+    def __init__(self, label: str, recording: Recording, solved: Solved) -> None:
+        self.label, self.recording, self.solved = label, recording, solved
+        self.names = recording.names
+        self.before = self.after = recording.positions
+        self._motion = MotionDraft(solved)
+
+    @property
+    def n_frames(self) -> int:
+        return self.solved.motion.n_frames
+
+    def residuals(self) -> Array:
+        return in_order(self.names, self.solved)
+
+    def motion_draft(self) -> MotionDraft:
+        return self._motion
+
+
+class OpenTake:
+    """One subject of one file. Edits are written down as they are made, then count."""
+
+    def __init__(self, path: Path, name: str, subject: str, revisions: Revisions) -> None:
+        self.path, self.name, self.revisions = path, name, revisions
+        self.take = read(path)
+        self.recording, self.motion = _subject(self.take, subject)
+        self.subject = subject or _name_of(self.recording, self.motion)
+        self._take_up(self._said())
+        self.solved: Solved | None = None
+        self.posed: tuple[object, Solved] | None = None
+        """The last solve before kinds, limits and axes, and what it was made from."""
+        self.character: Path | None = None
+        """File of the character that is moved instead of the performer's own rig."""
+        self.found: list[Span] = []
+        """What the last solve found for the timeline."""
+        self.figure: Figure | None = None
+        self.summary: dict[str, Any] | None = None
+        self._solved_from: object = None
+        self._draft: Draft | None = None
+        self._motion: MotionDraft | None = None
+        if self.recording is not None:
+            self.recording = turned_upright(self.recording, options_of(self.settings))
+            self._draw(self.recording)
+        elif self.motion is not None:
+            self.seen = np.zeros((self.motion.n_frames, 0), dtype=bool)
+            self.install(told_motion(self.motion, self.edits, self.settings), self.key())
+
+    def _said(self) -> Edits:
+        self.edits_file = EditsFile(edits_path(self.path), self.path)
+        said = self.edits_file.read()
+        if said is not None and said.recording.subject not in ("", self.subject):
+            own = self.path.with_stem(f"{self.path.stem}.{file_name(self.subject)}")
+            self.edits_file = EditsFile(edits_path(own), self.path)
+            said = self.edits_file.read()
+        several = len(subjects_of(self.take)) > 1
+        owner = self.subject if several else ""
+        return said or Edits(RecordingId(self.path.name, digest(self.path), owner))
+
+    def _take_up(self, said: Edits) -> None:
+        self.edits, self.undone = list(said.edits), list(said.undone)
+        self.settings, self.id = said.settings, said.recording
+
+    def _draw(self, recording: Recording) -> None:
+        self._draft = Draft(recording, self.recording_edits())
+        self.seen = np.isfinite(self._draft.positions[..., 0])
+
+    def read_again(self) -> None:
+        """Take up the edits that another studio has written, and lay them on what is solved."""
+        self._take_up(self._said())
+        self.revisions.forget()
+        if self.recording is not None:
+            self._draw(self.recording)
+        if self.solved is not None:
+            try:
+                self.install(self.solved, self._solved_from)
+            except OsteonError:  # a pose of bodies that only their rig has
+                self.solved = self._motion = self.figure = self.summary = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return () if self.recording is None else self.recording.names
+
+    @property
+    def n_frames(self) -> int:
+        return self._timed().n_frames
+
+    @property
+    def rate(self) -> float:
+        return self._timed().rate
+
+    @property
+    def before(self) -> Array | None:
+        return None if self.recording is None else self.recording.positions
+
+    @property
+    def after(self) -> Array | None:
+        return None if self._draft is None else self._draft.positions
+
+    def residuals(self) -> Array:
+        if self.solved is None:
+            raise NotEnoughData("the take is not solved yet")
+        return in_order(self.names, self.solved)
+
+    def motion_draft(self) -> MotionDraft:
+        if self._motion is None:
+            raise NotEnoughData("there is no motion yet; run the stage solve first")
+        return self._motion
+
+    def recording_edits(self) -> list[RecordingEdit]:
+        return [edit for edit in self.edits if isinstance(edit, RecordingEdit)]
+
+    def edited_recording(self) -> Recording:
+        """The recording as it is to be solved."""
+        if self._draft is None:
+            raise NotEnoughData("the file holds a motion and no markers: there is nothing to solve")
+        return self._draft.recording()
+
+    def as_edits(self) -> Edits:
+        return Edits(self.id, tuple(self.edits), tuple(self.undone), self.settings)
+
+    def key(self) -> object:
+        """What a solve depends on; poses and plants come after it."""
+        kept = tuple(edit for edit in self.edits if not isinstance(edit, MotionEdit))
+        return kept, self.settings, self.character
+
+    @property
+    def stale(self) -> bool:
+        """Whether edits were made since the motion was solved."""
+        return self.solved is not None and self._solved_from != self.key()
+
+    def install(self, solved: Solved, key: object) -> None:
+        """A solve is done: plants and poses made by hand go on top of it."""
+        draft = MotionDraft(solved)
+        if self.character is None:
+            for edit in self.edits:
+                if isinstance(edit, MotionEdit):
+                    draft.apply(edit)
+        self.solved, self._motion, self._solved_from = solved, draft, key
+        # slow for long takes, so once for all pages; no edit by hand changes what was found
+        self.found = motion_spans(solved.motion, ())
+        self.figure, self.summary = figure_of(solved.motion), summary_of(solved)
+
+    def make(self, edit: Edit, seen: int) -> Change:
+        """Make an edit that a page asks for, having seen revision ``seen``."""
+        self.revisions.check(seen, edit)
+        if isinstance(edit, MotionEdit) and self.solved is not None:
+            edit = structs.replace(edit, found=self.solved.by_hand is not None)
+        return self._made(edit, [])
+
+    def undo(self, seen: int) -> Change:
+        """Take back the last edit."""
+        self.revisions.check_newest(seen)
+        if not self.edits:
+            raise NotEnoughData("there is nothing to take back")
+        *kept, edit = self.edits
+        self._write(kept, [*self.undone, edit])
+        self.revisions.add(edit)
+        return self._revert(edit)
+
+    def redo(self, seen: int) -> Change:
+        """Make the edit again that was taken back last."""
+        self.revisions.check_newest(seen)
+        if not self.undone:
+            raise NotEnoughData("there is nothing to make again")
+        *undone, edit = self.undone
+        return self._made(edit, undone)
+
+    def _made(self, edit: Edit, undone: list[Edit]) -> Change:
+        change = self._apply(edit)
+        try:
+            self._write([*self.edits, edit], undone)
+        except Exception:
+            self._revert(edit)
+            raise
+        self.revisions.add(edit)
+        return change
+
+    def set_settings(self, settings: Settings) -> None:
+        """Kept in the file of edits, so that the command line solves the same way."""
+        if settings != self.settings:
+            self.edits_file.write(structs.replace(self.as_edits(), settings=settings))
+            self.settings = settings
+
+    def save(self) -> None:
+        self._write(self.edits, self.undone)
+
+    def _write(self, edits: list[Edit], undone: list[Edit]) -> None:
+        """What is written down counts."""
+        self.edits_file.write(Edits(self.id, tuple(edits), tuple(undone), self.settings))
+        self.edits, self.undone = edits, undone
+
+    def _apply(self, edit: Edit) -> Change:
+        if isinstance(edit, RecordingEdit):
+            if self._draft is None:
+                raise NotEnoughData("the file holds a motion and no markers to edit")
+            patch = self._draft.apply(edit)
+            self._look_again(patch.first, patch.last, patch.markers)
+            return Change(edit, patch.markers, patch.first, patch.last)
+        if isinstance(edit, MotionEdit):
+            if self.character is not None:
+                raise BadValue("poses and plants belong to the performer's own rig; solve it first")
+            patch = self.motion_draft().apply(edit)
+            return Change(edit, (), patch.first, patch.last, moved=True)
+        self._check_names(edit)
+        return Change(edit)
+
+    def _revert(self, edit: Edit) -> Change:
+        if isinstance(edit, RecordingEdit) and self._draft is not None:
+            patch = self._draft.undo()
+            self._look_again(patch.first, patch.last, patch.markers)
+            return Change(edit, patch.markers, patch.first, patch.last)
+        if isinstance(edit, MotionEdit) and self._motion is not None and self._motion.patches:
+            patch = self._motion.undo()
+            return Change(edit, (), patch.first, patch.last, moved=True)
+        return Change(edit)
+
+    def _look_again(self, first: int, last: int, markers: tuple[int, ...]) -> None:
+        assert self._draft is not None
+        frames = slice(first, last + 1)
+        for column in markers:
+            self.seen[frames, column] = np.isfinite(self._draft.positions[frames, column, 0])
+
+    def _check_names(self, edit: Edit) -> None:
+        """Refuse markers and bodies that are not there, as far as is known before a solve."""
+        if isinstance(edit, Assign | Place) and edit.marker not in self.names:
+            raise UnknownName("marker", edit.marker, self.names)
+        moved = "" if self.character is None else self.character.name
+        if self.solved is None or (isinstance(edit, Place) and edit.character != moved):
+            return
+        if isinstance(edit, Assign | Place | SetParent | SetRoot | SetKind | SetLimits):
+            known = self.solved.skeleton.names
+            asked = [edit.body, edit.parent] if isinstance(edit, SetParent) else [edit.body]
+            for name in asked:
+                if name not in known and not (isinstance(edit, Assign) and name == ""):
+                    raise UnknownName("body", name, known)
+            if isinstance(edit, SetParent) and not self.stale:
+                check_parent(self.solved.skeleton, edit)
+
+    def _timed(self) -> Recording | Motion:
+        timed = self.recording if self.recording is not None else self.motion
+        assert timed is not None
+        return timed
+
+
+def subjects_of(take: Take) -> tuple[str, ...]:
+    """Whose markers, or whose motion, a take holds."""
+    if take.recordings:
+        return tuple(recording.subject for recording in take.recordings)
+    motions = take.motions or tuple(compact.motion() for compact in take.compacts)
+    return tuple(motion.skeleton.subject for motion in motions)
+
+
+def in_order(names: Sequence[str], solved: Solved) -> Array:
+    """(n_frames, n_markers) distances in the order of ``names``; NaN where there is none."""
+    columns = {name: column for column, name in enumerate(solved.recording.names)}
+    errors = np.full((len(solved.marker_error), len(names)), np.nan)
+    for place, name in enumerate(names):
+        if name in columns:
+            errors[:, place] = solved.marker_error[:, columns[name]]
+    return errors
+
+
+def _subject(take: Take, subject: str) -> tuple[Recording | None, Motion | None]:
+    names = subjects_of(take)
+    if not names:
+        held = " and ".join(take.kinds) or "nothing"
+        raise NotEnoughData(f"the studio edits markers and motion, the file holds {held}")
+    if subject and subject not in names:
+        raise UnknownName("subject", subject, names)
+    chosen = names.index(subject) if subject else 0
+    if take.recordings:
+        return take.recordings[chosen].markers(), None
+    motions = take.motions or tuple(compact.motion() for compact in take.compacts)
+    return None, motions[chosen]
+
+
+def _name_of(recording: Recording | None, motion: Motion | None) -> str:
+    if recording is not None:
+        return recording.subject
+    return "" if motion is None else motion.skeleton.subject

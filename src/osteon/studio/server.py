@@ -1,0 +1,266 @@
+"""The studio's local server: one page, arrays as bytes, files in and out, and a socket."""
+
+import asyncio
+import contextlib
+import secrets
+import socket
+import threading
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.types import ASGIApp
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from osteon.errors import BadValue, OsteonError
+from osteon.formats import check_endings, whole_file
+from osteon.studio.arrays import Asked, answer
+from osteon.studio.characters import character_at, character_skin, skin_of
+from osteon.studio.document import OpenTake, Shown
+from osteon.studio.folder import Folder
+from osteon.studio.guard import Guard
+from osteon.studio.hub import Page
+from osteon.studio.jobs import NAMED_FILES
+from osteon.studio.session import Desk
+from osteon.studio.warming import warm_beside
+
+LARGEST = 2 * 1024**3
+"""Bytes of a dropped file."""
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Osteon studio</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/studio.css?token={token}">
+</head>
+<body>
+<main></main>
+<script src="/studio.js?token={token}"></script>
+</body>
+</html>
+"""
+
+
+class Studio:
+    """A session and the application that serves it."""
+
+    def __init__(
+        self, folder: Path, *, output: Path | None = None, token: str | None = None
+    ) -> None:
+        self.token = token or secrets.token_urlsafe(24)
+        self.entered = threading.Event()
+        """Set once somebody has the page."""
+        self.desk = Desk(Folder(folder), output)
+        routes = [
+            Route("/", self._page),
+            Route("/{name}", self._script),
+            Route("/api/arrays/{name}", self._array),
+            Route("/api/skin", self._skin),
+            Route("/api/character", self._character),
+            Route("/api/open", self._open, methods=["POST"]),
+            Route("/api/upload", self._upload, methods=["POST"]),
+            Route("/api/export/{format}", self._export),
+            WebSocketRoute("/ws", self._socket),
+        ]
+        self.app: ASGIApp = Guard(Starlette(routes=routes), self.token)
+
+    def open(self, name: str) -> None:
+        """Open a file before anybody looks; what is wrong with it is raised here."""
+        asyncio.run(self.desk.open(name))
+
+    async def _page(self, request: Request) -> Response:
+        self.entered.set()
+        return Response(PAGE.format(token=self.token), media_type="text/html")
+
+    async def _script(self, request: Request) -> Response:
+        kinds = {"studio.js": "text/javascript", "studio.css": "text/css"}
+        name = request.path_params["name"]
+        if name not in kinds:
+            return PlainTextResponse(f"there is no {name}", status_code=404)
+        file = resources.files("osteon.studio") / "bundle" / name
+        if not file.is_file():
+            saying = (
+                "the front end is missing from this installation; install it from its source again"
+            )
+            return PlainTextResponse(saying, status_code=500)
+        return Response(file.read_bytes(), media_type=kinds[name])
+
+    async def _array(self, request: Request) -> Response:
+        try:
+            found = await asyncio.to_thread(answer, _asked(request), self._shown(request))
+        except OsteonError as error:
+            return PlainTextResponse(str(error), status_code=400)
+        return Response(found.body, headers=found.headers, media_type="application/octet-stream")
+
+    async def _skin(self, request: Request) -> Response:
+        try:
+            if request.query_params.get("of") == "character":
+                path = self.desk.folder.existing(request.query_params.get("path", ""))
+                skin = await asyncio.to_thread(character_skin, path)
+            else:
+                skin = await asyncio.to_thread(skin_of, self._shown(request))
+        except OsteonError as error:
+            return PlainTextResponse(str(error), status_code=400)
+        return Response(msgspec.json.encode(skin), media_type="application/json")
+
+    async def _character(self, request: Request) -> Response:
+        try:
+            path = self.desk.folder.existing(request.query_params.get("path", ""))
+            found = await asyncio.to_thread(character_at, path, self.desk.need_take())
+        except OsteonError as error:
+            return PlainTextResponse(str(error), status_code=400)
+        return Response(msgspec.json.encode(found), media_type="application/json")
+
+    def _shown(self, request: Request) -> OpenTake | Shown:
+        compared = request.query_params.get("of") == "compared"
+        shown = self.desk.background.compared if compared else self.desk.take
+        if shown is None:
+            raise BadValue("nothing is open, or nothing is compared")
+        return shown
+
+    async def _open(self, request: Request) -> Response:
+        query = request.query_params
+        try:
+            await self.desk.open(query.get("path", ""), query.get("subject", ""))
+        except OsteonError as error:
+            return PlainTextResponse(str(error), status_code=400)
+        return PlainTextResponse("opened")
+
+    async def _upload(self, request: Request) -> Response:
+        try:
+            self.desk.background.check_idle()
+            place = self.desk.folder.place_for(request.query_params.get("name", ""))
+            await _store(request, place)
+            await self._open_or_remove(place)
+            self.desk.hub.tell(self.desk.welcome())
+        except OsteonError as error:
+            return PlainTextResponse(str(error), status_code=400)
+        except ClientDisconnect:
+            return PlainTextResponse("the file did not arrive whole", status_code=400)
+        return PlainTextResponse(self.desk.folder.name_of(place))
+
+    async def _open_or_remove(self, place: Path) -> None:
+        """A dropped file that nobody can read does not stay."""
+        try:
+            await self.desk.open(self.desk.folder.name_of(place))
+        except OsteonError:
+            place.unlink(missing_ok=True)
+            raise
+
+    async def _export(self, request: Request) -> Response:
+        wanted = request.path_params["format"]
+        try:
+            take = self.desk.need_take()
+            if wanted == "edits":
+                file = take.edits_file.path
+                if not file.exists():
+                    take.save()
+                return FileResponse(file, filename=file.name)
+            check_endings([wanted], besides=NAMED_FILES)
+            file = self.desk.background.output_folder() / NAMED_FILES.get(
+                wanted, f"motion.{wanted}"
+            )
+            if not self.desk.background.is_current(file):
+                await self.desk.background.exported(() if wanted in NAMED_FILES else (wanted,))
+            if not file.exists():
+                raise BadValue(f"{file.name} could not be written; look at the page for the reason")
+        except OsteonError as error:
+            return PlainTextResponse(str(error), status_code=400)
+        return FileResponse(file, filename=f"{take.path.stem}-{file.name}")
+
+    async def _socket(self, websocket: WebSocket) -> None:
+        await websocket.accept()
+        page = Page()
+        self.desk.join(page)
+        beside = (_send(websocket, page), self.desk.watch(page))
+        tasks = [asyncio.create_task(work) for work in beside]
+        try:
+            while True:
+                message = await websocket.receive()
+                if message["type"] == "websocket.disconnect":
+                    break
+                text = message.get("text")
+                await self.desk.receive(page, text if text is not None else "")
+        except (WebSocketDisconnect, RuntimeError):
+            pass  # gone
+        finally:
+            self.desk.hub.leave(page)
+            for task in tasks:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+
+
+async def _send(websocket: WebSocket, page: Page) -> None:
+    """All that waits for a page, one after the other."""
+    try:
+        while (text := await page.waiting.get()) is not None:
+            await websocket.send_text(text)
+        await websocket.close()
+    except (WebSocketDisconnect, RuntimeError):
+        pass  # gone
+
+
+async def _store(request: Request, place: Path) -> None:
+    """A dropped file, piece by piece; it appears whole or not at all."""
+    size = 0
+    with whole_file(place) as partial:
+        with partial.open("wb") as file:
+            async for piece in request.stream():
+                size += len(piece)
+                if size > LARGEST:
+                    raise BadValue(f"the file is larger than {LARGEST // 1024**3} GB")
+                file.write(piece)
+        if not size:
+            raise BadValue("the dropped file is empty")
+
+
+def _asked(request: Request) -> Asked:
+    query: dict[str, Any] = dict(request.query_params)
+    if "only" in query:
+        query["only"] = query["only"].split(",")
+    try:
+        return msgspec.convert({**query, **request.path_params}, Asked, strict=False)
+    except msgspec.ValidationError as error:
+        raise BadValue(f"this query is not understood: {error}") from None
+
+
+def serve(studio: Studio, bound: socket.socket) -> None:
+    """Answer until interrupted."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        studio.app,
+        log_level="warning",
+        access_log=False,
+        ws_max_size=4 * 1024 * 1024,
+        server_header=False,
+        timeout_graceful_shutdown=2,
+    )
+    warm_beside()
+    uvicorn.Server(config).run(sockets=[bound])
+
+
+def bind(port: int) -> socket.socket:
+    """A socket of this machine alone; port 0 takes any that is free."""
+    bound = socket.socket()
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind(("127.0.0.1", port))
+        bound.listen()  # a browser that is faster than the server waits
+    except OSError as error:
+        bound.close()
+        raise BadValue(f"port {port} cannot be used: {error.strerror}; choose another") from None
+    return bound
+
+
+def address(studio: Studio, bound: socket.socket) -> str:
+    """What to open in a browser."""
+    return f"http://127.0.0.1:{bound.getsockname()[1]}/?token={studio.token}"

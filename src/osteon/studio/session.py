@@ -1,0 +1,259 @@
+"""The session behind all pages: takes messages, changes the take, tells everybody."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+import osteon
+from osteon.edits import SetPose, compact_of, pose_at
+from osteon.errors import BadValue, NotEnoughData, OsteonError
+from osteon.formats import motion_endings
+from osteon.human import known_sets
+from osteon.studio.document import OpenTake
+from osteon.studio.edits_file import ChangedElsewhere
+from osteon.studio.folder import Folder
+from osteon.studio.hub import Hub, Page
+from osteon.studio.jobs import Background
+from osteon.studio.messages import (
+    Cancel,
+    Changed,
+    Compare,
+    Drag,
+    Export,
+    FromPage,
+    MakeEdit,
+    Open,
+    Pose,
+    Problem,
+    Redo,
+    Run,
+    Slide,
+    ToPage,
+    Undo,
+    Welcome,
+)
+from osteon.studio.replies import changed, opened
+from osteon.studio.revisions import Revisions
+from osteon.studio.rig_messages import knows_axes
+
+LONGEST = 256 * 1024
+"""Characters of a message."""
+LOOK_AGAIN = 2.0
+"""Seconds between two looks at the file of edits."""
+REMEMBERED = 2000
+"""Answers kept for pages that ask again after a break."""
+
+log = logging.getLogger("osteon.studio")
+T = TypeVar("T")
+_decoder = msgspec.json.Decoder(FromPage)
+
+
+class Desk:
+    """One session: a folder, the take that is open, and the pages that look at it."""
+
+    def __init__(self, folder: Folder, output: Path | None = None) -> None:
+        self.folder, self.output, self.hub = folder, output, Hub()
+        self.revisions = Revisions()
+        self.take: OpenTake | None = None
+        self.turn = asyncio.Lock()
+        """Who holds it may change the take."""
+        self.background = Background(self)
+        self._answers: dict[str, ToPage] = {}
+
+    def join(self, page: Page) -> None:
+        """A page has come: it is told where things stand."""
+        page.tell(self.welcome())
+        self.hub.join(page)
+        if self.take is not None:
+            page.tell(opened(self.take))
+
+    async def receive(self, page: Page, text: str) -> None:
+        """Do what a page asks; whatever is wrong with it becomes a sentence."""
+        message: Any = None
+        try:
+            if len(text) > LONGEST:
+                raise BadValue(f"a message of {len(text)} characters; {LONGEST} are allowed")
+            message = _decoded(text)
+            await self._answer(page, message)
+        except OsteonError as error:
+            self.refuse(page, message, str(error))
+        except Exception:  # a page must never be able to end the session
+            log.exception("while answering %r", type(message).__name__)
+            self.refuse(
+                page, message, "something went wrong inside; the edits made so far are safe"
+            )
+
+    def refuse(self, page: Page, message: Any, saying: str) -> None:
+        about = "" if message is None else message.__struct_config__.tag
+        id_, serial = getattr(message, "id", ""), getattr(message, "serial", 0)
+        problem = Problem(saying, about, serial, id_)
+        self._remember(id_, problem)
+        page.tell(problem)
+
+    async def _answer(self, page: Page, message: FromPage) -> None:
+        match message:
+            case Open():
+                await self.open(message.path, message.subject)
+            case MakeEdit() | Undo() | Redo():
+                await self._change(page, message)
+            case Drag() | Slide():
+                self._pull(page, message)
+            case Cancel():
+                self.background.cancel()
+            case Run():
+                self.background.run(message)
+            case Export():
+                self.background.export(message)
+            case Compare():
+                self.background.compare(message)
+
+    async def open(self, name: str, subject: str = "") -> None:
+        """Open a file of the folder for all pages."""
+        path = self.folder.existing(name)
+        self.background.check_idle()
+        async with self.turn:
+            shown = self.folder.name_of(path)
+            self.take = await asyncio.to_thread(OpenTake, path, shown, subject, self.revisions)
+            self.revisions.forget()
+            self.background.forget()
+            self.hub.tell(opened(self.take))
+
+    async def _change(self, page: Page, message: MakeEdit | Undo | Redo) -> None:
+        if message.id and message.id in self._answers:
+            page.tell(self._answers[message.id])
+            return
+        async with self.turn:
+            take = self.need_take()
+            told = await self.writing(take, lambda: _changing(take, message))
+            answer = msgspec.structs.replace(told, id=message.id)
+            self._remember(message.id, answer)
+            page.tell(answer)
+            for other in self.hub.pages - {page}:
+                other.tell(told)
+
+    async def writing(self, take: OpenTake, work: Callable[[], T]) -> T:
+        """Work that writes edits down; what another studio has written meanwhile is shown first."""
+        try:
+            return await asyncio.to_thread(work)
+        except ChangedElsewhere:
+            await self._read_again(take)
+            raise
+
+    async def watch(self, page: Page) -> None:
+        """As long as a page looks on, it sees what another studio writes."""
+        try:
+            while True:
+                await asyncio.sleep(LOOK_AGAIN)
+                async with self.turn:
+                    take = self.take
+                    if take is not None and await asyncio.to_thread(take.edits_file.changed):
+                        await self._read_again(take)
+                        saying = f"another studio edits {take.path.name} too; its edits are shown"
+                        self.hub.tell(Problem(saying, about="edits"))
+        except OsteonError as error:
+            page.tell(Problem(str(error), about="edits"))
+
+    async def _read_again(self, take: OpenTake) -> None:
+        await asyncio.to_thread(take.read_again)
+        told = opened(take)
+        for page in self.hub.pages:  # at once: a refusal that follows is about what is shown now
+            page.tell(told)
+
+    def _remember(self, id_: str, answer: ToPage) -> None:
+        if id_:
+            self._answers[id_] = answer
+            if len(self._answers) > REMEMBERED:
+                del self._answers[next(iter(self._answers))]
+
+    def _pull(self, page: Page, message: Drag | Slide) -> None:
+        """Of drags that pile up only the newest is answered."""
+        page.pulled = message
+        if page.pulling is None or page.pulling.done():
+            page.pulling = asyncio.create_task(self._pulling(page))
+
+    async def _pulling(self, page: Page) -> None:
+        while (message := page.pulled) is not None:
+            page.pulled = None
+            await self.guarded(page, message, lambda: self._pose(page, message))
+
+    async def _pose(self, page: Page, message: Drag | Slide) -> None:
+        take = self.need_take()
+        page.tell(await asyncio.to_thread(_posed, take, message))
+
+    async def guarded(
+        self, page: Page, message: FromPage, work: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Work in the background of a page, with a sentence where it fails."""
+        try:
+            await work()
+        except OsteonError as error:
+            self.refuse(page, message, str(error))
+        except Exception:
+            log.exception("while working on %r", type(message).__name__)
+            self.refuse(
+                page, message, "something went wrong inside; the edits made so far are safe"
+            )
+
+    def need_take(self) -> OpenTake:
+        if self.take is None:
+            raise NotEnoughData("no file is open yet")
+        return self.take
+
+    def welcome(self) -> Welcome:
+        takes, characters = self.folder.files()
+        return Welcome(
+            self.folder.path.name,
+            takes,
+            characters,
+            osteon.__version__,
+            motion_endings(usual=True),
+            tuple(each.name for each in known_sets()),
+            str(self.background.output_folder()),
+        )
+
+
+def _decoded(text: str) -> FromPage:
+    try:
+        return _decoder.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise BadValue(f"this message is not understood: {error}") from None
+
+
+def _changing(take: OpenTake, message: MakeEdit | Undo | Redo) -> Changed:
+    match message:
+        case MakeEdit():
+            change = take.make(message.edit, message.revision)
+        case Undo():
+            change = take.undo(message.revision)
+        case Redo():
+            change = take.redo(message.revision)
+    return changed(take, change, undone=isinstance(message, Undo))
+
+
+def _posed(take: OpenTake, message: Drag | Slide) -> Pose:
+    """One frame as the page pulls at it; the same as the edit that it may become."""
+    draft = take.motion_draft()
+    if not 0 <= message.frame < draft.n_frames:
+        raise BadValue(f"frame must lie in 0…{draft.n_frames - 1}, got {message.frame}")
+    if isinstance(message, Drag):
+        edit = SetPose(message.frame, message.targets, limits=message.limits)
+    else:
+        edit = SetPose(
+            message.frame, parameters={message.parameter: message.value}, limits=message.limits
+        )
+    motion, error = pose_at(draft.window(message.frame, message.frame), edit)
+    turned, joints = motion.world()
+    known = knows_axes(motion.skeleton)
+    angles = tuple(compact_of(motion).angles[0].tolist()) if known else ()
+    return Pose(
+        message.frame,
+        tuple(map(tuple, joints[0].tolist())),
+        tuple(map(tuple, turned[0].tolist())),
+        angles,
+        error,
+        message.serial,
+    )

@@ -1,0 +1,270 @@
+"""A performer, a script and a list of troubles → a recording, and the truth about it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from osteon.errors import BadValue
+from osteon.maths import quat
+from osteon.synth import disturb
+from osteon.synth.clasp import clasp_hands
+from osteon.synth.curves import stream
+from osteon.synth.disturb import Jump, Slipped
+from osteon.synth.instruments import Placement, marker_places, markers, placement, sensors
+from osteon.synth.motions import Act, Script, TrueContact
+from osteon.typing import Array, Mask
+from osteon.values import Attachment, Bodies, Motion, Recording, Skeleton, Swap
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """Everything that a solver would like to know. Arrays are read-only."""
+
+    motion: Motion
+    contacts: tuple[TrueContact, ...]
+    """Feet that stand still."""
+    clasps: tuple[Attachment, ...]
+    """Hands that hold one another."""
+    displaced: Array
+    """(n_frames, n_worn, 3) how far each marker or sensor is from its place on the body, in the
+    body's frame: soft tissue, looseness and slips together, metres."""
+    missing: Mask
+    """(n_frames, n_worn) whether the sample was taken away."""
+    seed: int
+    noise: float = 0.0
+    """Standard deviation per axis, metres; of moving sensors up to ``moving_noise``."""
+    moving_noise: float = 0.0
+    orientation_noise: float = 0.0
+    """Standard deviation per axis, radians."""
+    scale: float = 1.0
+    """By which every coordinate was multiplied."""
+    slips: tuple[Slipped, ...] = ()
+    swaps: tuple[Swap, ...] = ()
+    jumps: tuple[Jump, ...] = ()
+    outliers: Array | None = None
+    """(n_frames, n_markers, 3) shift of single samples in the world; zero for the good ones."""
+    placement: Placement | None = None
+    """Where sensors sit; None for markers, whose places are the skeleton's."""
+    turned: Array | None = None
+    """(n_frames, n_bodies, 4) how far sensors are turned from their placement, in the body's
+    frame; None for markers."""
+
+    def __post_init__(self) -> None:
+        for array in (self.displaced, self.missing, self.outliers, self.turned):
+            if array is not None:
+                array.flags.writeable = False
+
+    @property
+    def skeleton(self) -> Skeleton:
+        return self.motion.skeleton
+
+    @property
+    def joints(self) -> Array:
+        """(n_frames, n_bodies, 3) every joint in the world."""
+        return self.motion.world()[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Performance:
+    """What the cameras saw, and what was true."""
+
+    recording: Recording
+    truth: Truth
+
+
+@dataclass(frozen=True, eq=False)
+class SensorPerformance:
+    """What the magnetic tracker saw, and what was true."""
+
+    bodies: Bodies
+    truth: Truth
+
+
+def act(
+    performer: Skeleton, script: Script, *, seed: int = 0, clasp: tuple[int, int] | None = None
+) -> Act:
+    """The undisturbed motion, with hands clasped from the first to the last frame of ``clasp``."""
+    done = script(performer, stream(seed, "motion"))
+    return done if clasp is None else clasp_hands(done, clasp, seed)
+
+
+def perform(
+    performer: Skeleton,
+    script: Script,
+    *,
+    seed: int = 0,
+    noise: float = 0.0,
+    soft_tissue: float = 0.0,
+    slips: Sequence[Slipped] = (),
+    scale: float = 1.0,
+    outliers: float = 0.0,
+    furthest: float = 0.5,
+    swaps: int = 0,
+    gaps: float = 0.0,
+    clasp: tuple[int, int] | None = None,
+) -> Performance:
+    """Record a performer's markers.
+
+    Equal arguments give equal bits, and each trouble has random numbers of its own: switching one
+    on leaves the others as they were (gaps keep clear of swaps).
+
+    Parameters
+    ----------
+    noise : float
+        White noise, standard deviation per axis, metres.
+    soft_tissue : float
+        Most that skin slides as joints bend, metres.
+    slips
+        Markers that move on their body and stay there.
+    scale : float
+        Multiplies every coordinate; 0.94 is the tracker of [000].
+    outliers : float
+        Share of samples that are up to ``furthest`` metres elsewhere.
+    swaps : int
+        How often two neighbours exchange labels.
+    gaps : float
+        Share of samples that are missing.
+    clasp
+        First and last frame of clasped hands.
+    """
+    _check_sizes(noise=noise, soft_tissue=soft_tissue, furthest=furthest)
+    done = act(performer, script, seed=seed, clasp=clasp)
+    motion = done.motion
+    wearers, _, names = marker_places(motion)
+    displaced = disturb.slip(motion.n_frames, names, slips) + disturb.soft_tissue(
+        motion, wearers, soft_tissue, stream(seed, "soft tissue")
+    )
+    recording = markers(motion, displaced)
+    shape = recording.positions.shape
+    astray = disturb.choose_outliers(shape[:2], outliers, furthest, stream(seed, "outliers"))
+    white = noise * stream(seed, "noise").standard_normal(shape)
+    positions = scale * recording.positions + white + astray
+    exchanged = disturb.choose_swaps(recording.positions, names, swaps, stream(seed, "swaps"))
+    positions = disturb.swap(positions, names, exchanged)
+    missing = disturb.choose_gaps(
+        shape[:2], gaps, motion.rate, _near(exchanged, names, shape[:2]), stream(seed, "gaps")
+    )
+    positions[missing] = np.nan
+    truth = Truth(
+        motion,
+        done.contacts,
+        done.clasps,
+        displaced,
+        missing,
+        seed,
+        noise=noise,
+        scale=scale,
+        slips=tuple(slips),
+        swaps=exchanged,
+        outliers=astray,
+    )
+    said = f"generated: {', '.join(motion.history)}, seed {seed}"
+    return Performance(replace(recording, positions=positions, history=(said,)), truth)
+
+
+def sense(
+    performer: Skeleton,
+    script: Script,
+    *,
+    seed: int = 0,
+    offset: float = 0.08,
+    worn: Placement | None = None,
+    noise: float = 0.0,
+    moving_noise: float | None = None,
+    orientation_noise: float = 0.0,
+    soft_tissue: float = 0.0,
+    wobble: Mapping[str, tuple[float, float]] | None = None,
+    slips: Sequence[Slipped] = (),
+    scale: float = 1.0,
+    jumps: int = 0,
+    jump_size: float = 0.64,
+    gaps: float = 0.0,
+    clasp: tuple[int, int] | None = None,
+) -> SensorPerformance:
+    """Track a performer's bodies with one magnetic sensor each.
+
+    As ``perform``, and:
+
+    Parameters
+    ----------
+    offset : float
+        How far from the joint sensors are strapped on, standard deviation per axis, metres.
+    worn
+        Sensors placed by hand, or as in another take; instead of ``offset``.
+    moving_noise : float
+        Noise at 0.5 m/s and above, metres; as ``noise`` if not given.
+    orientation_noise : float
+        Standard deviation per axis, radians.
+    soft_tissue : float
+        Also turns the sensors, by one radian per 0.1 m.
+    wobble
+        Body → (metres, radians): sensors that hang loose.
+    jumps : int
+        How often a sensor jumps by ``jump_size`` metres and comes back.
+    """
+    moving = noise if moving_noise is None else moving_noise
+    _check_sizes(soft_tissue=soft_tissue, offset=offset, noise=noise, moving_noise=moving)
+    _check_sizes(orientation_noise=orientation_noise)
+    done = act(performer, script, seed=seed, clasp=clasp)
+    motion, names = done.motion, performer.names
+    worn = placement(len(names), offset, seed) if worn is None else worn
+    displaced, turned = _loosely(motion, soft_tissue, wobble or {}, seed)
+    displaced = displaced + disturb.slip(motion.n_frames, names, slips, "body")
+    tracked = sensors(motion, worn, displaced, turned)
+    shape = tracked.positions.shape
+    level = disturb.noise_level(tracked.positions, motion.rate, noise, moving)
+    leaps = disturb.choose_jumps(shape[0], names, jumps, jump_size, stream(seed, "jumps"))
+    white = level * stream(seed, "noise").standard_normal(shape)
+    positions = scale * tracked.positions + white + disturb.jump(shape[0], names, leaps)
+    shaken = orientation_noise * stream(seed, "orientation noise").standard_normal(shape)
+    none = np.zeros(shape[:2], dtype=bool)
+    missing = disturb.choose_gaps(shape[:2], gaps, motion.rate, none, stream(seed, "gaps"))
+    positions[missing] = np.nan
+    truth = Truth(
+        motion,
+        done.contacts,
+        done.clasps,
+        displaced,
+        missing,
+        seed,
+        scale=scale,
+        slips=tuple(slips),
+        jumps=leaps,
+        placement=worn,
+        turned=turned,
+        noise=noise,
+        moving_noise=moving,
+        orientation_noise=orientation_noise,
+    )
+    rotations = quat.multiply(tracked.rotations, quat.exp(shaken))
+    said = (f"generated: {', '.join(motion.history)}, seed {seed}",)
+    bodies = replace(tracked, positions=positions, rotations=rotations, history=said)
+    return SensorPerformance(bodies, truth)
+
+
+def _loosely(
+    motion: Motion, amplitude: float, loose: Mapping[str, tuple[float, float]], seed: int
+) -> tuple[Array, Array]:
+    """Shift (n_frames, n_bodies, 3) and turn (n_frames, n_bodies, 4) of sensors on flesh."""
+    everyone = range(len(motion.skeleton.bodies))
+    rng = stream(seed, "soft tissue")
+    shift = disturb.soft_tissue(motion, everyone, amplitude, rng)
+    turn = disturb.soft_tissue(motion, everyone, amplitude / disturb.SOFT_LEVER, rng)
+    swung, twisted = disturb.wobble(motion, loose, stream(seed, "wobble"))
+    return shift + swung, quat.multiply(quat.exp(twisted), quat.exp(turn))
+
+
+def _near(swaps: Sequence[Swap], names: Sequence[str], shape: tuple[int, int]) -> Mask:
+    """(n_frames, n_markers) samples that are swapped, or within five frames of it."""
+    near = np.zeros(shape, dtype=bool)
+    for each in swaps:
+        pair = [names.index(name) for name in each.markers]
+        near[max(each.frames[0] - 5, 0) : each.frames[1] + 6, pair] = True
+    return near
+
+
+def _check_sizes(**sizes: float) -> None:
+    for name, size in sizes.items():
+        if not (np.isfinite(size) and size >= 0.0):
+            raise BadValue(f"{name} must be a number of at least 0, got {size}")

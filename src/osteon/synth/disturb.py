@@ -1,0 +1,220 @@
+"""What goes wrong in a capture volume. Each disturbance says exactly what it did."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from osteon.errors import BadValue, UnknownName
+from osteon.maths import quat
+from osteon.synth.curves import smooth_noise
+from osteon.typing import Array, Mask
+from osteon.values import Motion, Swap
+
+SOFT_LEVER = 0.1
+"""Flesh that moves a sensor by this much turns it by one radian, metres."""
+PATIENCE = 500
+"""Places tried in a row for one more swap before the take counts as full."""
+
+
+@dataclass(frozen=True)
+class Slipped:
+    """A marker or sensor that moved on its body and stayed there."""
+
+    name: str
+    frame: int
+    """First frame in its new place."""
+    shift: tuple[float, float, float]
+    """In the body's frame, metres."""
+
+
+@dataclass(frozen=True)
+class Jump:
+    """A sensor reported elsewhere for a while, as a magnetic tracker does at its hemisphere."""
+
+    name: str
+    frames: tuple[int, int]
+    """First and last frame."""
+    shift: tuple[float, float, float]
+    """In the world, metres."""
+
+
+def soft_tissue(
+    motion: Motion, wearers: Sequence[int], amplitude: float, rng: np.random.Generator
+) -> Array:
+    """Skin that slides as the joints beside it bend, (n_frames, n_worn, 3) in the body's frame.
+
+    Smooth in the joint angles, zero at rest, never beyond ``amplitude`` (metres) and about two
+    thirds of it at half a radian. What a body's markers have in common is as large as what each
+    has for itself.
+    """
+    n_bodies = len(motion.skeleton.bodies)
+    bent = quat.log(motion.rotations)
+    bent[:, [parent < 0 for parent in motion.skeleton.parents]] = 0.0
+    common = rng.standard_normal((n_bodies, n_bodies, 3, 3))[list(wearers)]
+    own = rng.standard_normal((len(wearers), n_bodies, 3, 3))
+    pull = (common + own) * _beside(motion)[list(wearers), :, None, None] / np.sqrt(2.0)
+    matrix = pull.transpose(0, 2, 1, 3).reshape(3 * len(wearers), 3 * n_bodies)
+    pulled = (bent.reshape(-1, 3 * n_bodies) @ matrix.T).reshape(len(bent), -1, 3)
+    return amplitude * pulled / np.sqrt(1.0 + np.sum(pulled**2, axis=-1, keepdims=True))
+
+
+def wobble(
+    motion: Motion, loose: Mapping[str, tuple[float, float]], rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Sensors that hang loose: smooth random shifts and turns on their bodies.
+
+    Parameters
+    ----------
+    loose
+        Body → standard deviation per axis of shift (metres) and of turn (radians).
+
+    Returns
+    -------
+    shift : (n_frames, n_bodies, 3)
+    turn : (n_frames, n_bodies, 3)
+        Rotation vectors in the body's frame.
+    """
+    skeleton = motion.skeleton
+    size = np.zeros((len(skeleton.bodies), 6))
+    for name, (metres, radians) in loose.items():
+        size[skeleton.index(name)] = [metres] * 3 + [radians] * 3
+    moved = size * smooth_noise(rng, (motion.n_frames, *size.shape), motion.rate)
+    return moved[..., :3], moved[..., 3:]
+
+
+def slip(
+    n_frames: int, names: Sequence[str], slips: Sequence[Slipped], kind: str = "marker"
+) -> Array:
+    """Displacement (n_frames, n_names, 3) in the body's frame of everything that slipped."""
+    displaced = np.zeros((n_frames, len(names), 3))
+    for each in slips:
+        if each.name not in names:
+            raise UnknownName(kind, each.name, names)
+        if not 0 <= each.frame < n_frames:
+            raise BadValue(f"slip frame must lie in 0–{n_frames - 1}, got {each.frame}")
+        displaced[each.frame :, list(names).index(each.name)] += each.shift
+    return displaced
+
+
+def noise_level(positions: Array, rate: float, still: float, moving: float) -> Array:
+    """(n_frames, n_worn, 1) standard deviation, from ``still`` at rest to ``moving`` at 0.5 m/s."""
+    speed = np.linalg.norm(np.gradient(positions, 1.0 / rate, axis=0), axis=-1, keepdims=True)
+    return still + (moving - still) * np.minimum(speed / 0.5, 1.0)
+
+
+def choose_swaps(
+    positions: Array, names: Sequence[str], n_swaps: int, rng: np.random.Generator
+) -> tuple[Swap, ...]:
+    """Pairs of neighbouring markers that will exchange labels, each for 5 to 60 frames.
+
+    No marker takes part in two swaps at once, and ten frames at least lie between its swaps.
+    """
+    n_frames, n_markers = positions.shape[:2]
+    partners = _neighbours(positions, min(3, n_markers - 1))
+    taken = np.zeros((n_frames, n_markers), dtype=bool)
+    longest = min(60, n_frames // 4)
+    swaps: list[Swap] = []
+    failed = 0
+    while len(swaps) < n_swaps:
+        if failed > PATIENCE:
+            raise BadValue(
+                f"{n_swaps} swaps do not fit in {n_frames} frames of {n_markers} markers"
+            )
+        length = int(rng.integers(min(5, longest), longest + 1))
+        start = int(rng.integers(1, max(n_frames - length, 2)))
+        first = int(rng.integers(n_markers))
+        pair = [first, int(rng.choice(partners[first]))]
+        if taken[max(start - 10, 0) : start + length + 10, pair].any():
+            failed += 1
+            continue
+        failed = 0
+        taken[start : start + length, pair] = True
+        labels = (names[pair[0]], names[pair[1]])
+        swaps.append(Swap(labels, (start, start + length - 1), repaired=False))
+    return tuple(swaps)
+
+
+def swap(positions: Array, names: Sequence[str], swaps: Sequence[Swap]) -> Array:
+    """Positions with labels exchanged."""
+    swapped = positions.copy()
+    for each in swaps:
+        pair = [list(names).index(name) for name in each.markers]
+        frames = slice(each.frames[0], each.frames[1] + 1)
+        swapped[frames, pair] = positions[frames, pair[::-1]]
+    return swapped
+
+
+def choose_gaps(
+    shape: tuple[int, int], share: float, rate: float, keep: Mask, rng: np.random.Generator
+) -> Mask:
+    """(n_frames, n_worn) whether a sample is missing: exactly this share, in runs of up to 0.4 s.
+
+    Samples marked in ``keep`` are never missing.
+    """
+    missing = np.zeros(shape, dtype=bool)
+    wanted = round(share * missing.size)
+    if not 0.0 <= share <= 0.9 or wanted > 0.95 * np.sum(~keep):
+        raise BadValue(f"the share of missing samples must lie between 0 and 0.9, got {share}")
+    left = wanted
+    while left > 0:
+        column, start = rng.integers(shape[1]), rng.integers(shape[0])
+        frames = slice(start, start + 1 + int(rng.integers(max(round(0.4 * rate), 1))))
+        fresh = start + np.flatnonzero(~(missing | keep)[frames, column])[:left]
+        missing[fresh, column] = True
+        left -= len(fresh)
+    return missing
+
+
+def choose_outliers(
+    shape: tuple[int, int], share: float, furthest: float, rng: np.random.Generator
+) -> Array:
+    """(n_frames, n_worn, 3) shifts of single samples; zero for all but a share of them.
+
+    Lengths lie between a tenth of ``furthest`` (metres) and all of it.
+    """
+    if not 0.0 <= share <= 1.0:
+        raise BadValue(f"the share of outliers must lie between 0 and 1, got {share}")
+    out = rng.random(shape) < share
+    direction = rng.standard_normal((*shape, 3))
+    direction /= np.linalg.norm(direction, axis=-1, keepdims=True)
+    length = rng.uniform(0.1 * furthest, furthest, (*shape, 1))
+    return np.where(out[..., None], length * direction, 0.0)
+
+
+def choose_jumps(
+    n_frames: int, names: Sequence[str], n_jumps: int, size: float, rng: np.random.Generator
+) -> tuple[Jump, ...]:
+    """Sensors that jump by ``size`` metres for 5 to 40 frames and come back."""
+    jumps = []
+    for _ in range(n_jumps):
+        length = int(rng.integers(5, 41))
+        start = int(rng.integers(1, max(n_frames - length, 2)))
+        direction = rng.standard_normal(3)
+        x, y, z = (size * direction / np.linalg.norm(direction)).tolist()
+        last = min(start + length, n_frames) - 1
+        jumps.append(Jump(names[int(rng.integers(len(names)))], (start, last), (x, y, z)))
+    return tuple(jumps)
+
+
+def jump(n_frames: int, names: Sequence[str], jumps: Sequence[Jump]) -> Array:
+    """Displacement (n_frames, n_names, 3) in the world."""
+    shift = np.zeros((n_frames, len(names), 3))
+    for each in jumps:
+        shift[each.frames[0] : each.frames[1] + 1, list(names).index(each.name)] += each.shift
+    return shift
+
+
+def _beside(motion: Motion) -> Mask:
+    """(n_bodies, n_joints) whether a joint touches a body: its own, and its children's."""
+    parents = np.array(motion.skeleton.parents)
+    index = np.arange(len(parents))
+    return (index[:, None] == index) | (index[:, None] == parents)
+
+
+def _neighbours(positions: Array, n: int) -> NDArray[np.intp]:
+    """(n_markers, n) the markers that are nearest on average."""
+    few = positions[:: max(len(positions) // 50, 1)]
+    distance = np.linalg.norm(few[:, :, None] - few[:, None], axis=-1).mean(axis=0)
+    return np.argsort(distance + np.diag(np.full(len(distance), np.inf)), axis=1)[:, :n]

@@ -1,0 +1,207 @@
+"""Motions: what a performer does. A script turns a performer into a motion whose truth is known."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from osteon.errors import BadValue
+from osteon.maths import quat
+from osteon.synth.curves import ease, through, waves
+from osteon.synth.joint_coordinates import blend, dofs, to_rotations
+from osteon.synth.performers import standing_height
+from osteon.typing import Array, Mask
+from osteon.values import Attachment, Motion, Skeleton
+
+
+@dataclass(frozen=True)
+class TrueContact:
+    """A foot that stands still on the ground."""
+
+    body: str
+    frames: tuple[int, int]
+    """First and last frame."""
+
+
+@dataclass(frozen=True)
+class Act:
+    """A motion and what is true of it beyond its angles."""
+
+    motion: Motion
+    contacts: tuple[TrueContact, ...] = ()
+    clasps: tuple[Attachment, ...] = ()
+
+
+Script = Callable[[Skeleton, np.random.Generator], Act]
+"""What a motion function returns: give it a performer and random numbers, and it acts."""
+
+STILL = 0.02
+"""Nobody stands still: how far every joint wanders about its place, radians."""
+
+
+def exercise(seconds: float = 60.0, *, rate: float = 120.0, together: bool = False) -> Script:
+    """Each joint in turn through the range of each of its axes; or all of them at once.
+
+    Parameters
+    ----------
+    together : bool
+        All joints move all the time, smoothly and at random, within their ranges.
+    """
+
+    def act(skeleton: Skeleton, rng: np.random.Generator) -> Act:
+        times = clock(seconds, rate)
+        angles = (_all_at_once if together else _one_by_one)(skeleton, times, rng)
+        rotations = to_rotations(skeleton, angles)
+        sway = waves(rng, times, 6, 0.05, 0.4)
+        rotations[:, 0] = quat.exp(sway[:, :3] * [0.15, 0.15, 0.6])
+        root = sway[:, 3:] * [0.15, 0.15, 0.03] + [0.0, 0.0, standing_height(skeleton)]
+        return Act(Motion(skeleton, rotations, root, rate, history=("exercise",)))
+
+    return act
+
+
+def swing_walk(seconds: float = 10.0, *, off_axis: float, rate: float = 120.0) -> Script:
+    """Walking without ground: all joints swing in one plane but for ``off_axis``.
+
+    The motion that makes hierarchies ambiguous ([000] §4): what a hip shows of its place is
+    what it turns about the other two axes.
+
+    Parameters
+    ----------
+    off_axis : float
+        Amplitude of every joint's turns about y and z, radians; of universal joints a third.
+    """
+
+    def act(skeleton: Skeleton, rng: np.random.Generator) -> Act:
+        times = clock(seconds, rate)
+        swing = np.stack(
+            [_swing(dof.body, dof.label, times, off_axis, skeleton, rng) for dof in dofs(skeleton)],
+            axis=-1,
+        )
+        rotations = to_rotations(skeleton, swing)
+        turn = np.stack([np.sin(5.6 * times), np.sin(11.3 * times), np.sin(5.65 * times + 2)], -1)
+        rotations[:, 0] = quat.exp(turn * [0.07, 0.05, 0.10])
+        root = np.stack(
+            [0.02 * np.sin(5.6 * times), 1.2 * times, 0.02 * np.sin(11.3 * times)], axis=-1
+        )
+        root[:, 2] += standing_height(skeleton)
+        return Act(Motion(skeleton, rotations, root, rate, history=("walk without ground",)))
+
+    return act
+
+
+def sequence(*scripts: Script, seconds: float = 0.7) -> Script:
+    """One script after another, each beginning where the last ended.
+
+    For ``seconds`` at each seam one passes smoothly into the next; feet may slide there, and no
+    contacts are claimed.
+    """
+
+    def act(skeleton: Skeleton, rng: np.random.Generator) -> Act:
+        whole = scripts[0](skeleton, rng)
+        for script in scripts[1:]:
+            whole = _joined(whole, script(skeleton, rng), seconds)
+        return whole
+
+    return act
+
+
+def clock(seconds: float, rate: float) -> Array:
+    """Times (n_frames,) of the frames, seconds."""
+    n_frames = round(seconds * rate)
+    if n_frames < 2:
+        raise BadValue(f"{seconds} s at {rate} frames per second are fewer than two frames")
+    return np.arange(n_frames) / rate
+
+
+def _one_by_one(skeleton: Skeleton, times: Array, rng: np.random.Generator) -> Array:
+    ways = dofs(skeleton)
+    wander = waves(rng, times, len(ways), 0.1, 0.6)
+    # wide ranges take longer: no joint is flung about
+    effort = np.cumsum([0.0, *(dof.high - dof.low + 0.5 for dof in ways)])
+    done = times / times[-1] * effort[-1]
+    for column, dof in enumerate(ways):
+        still = min(STILL, (dof.high - dof.low) / 10.0)
+        low, high = dof.low + still, dof.high - still
+        start = np.clip(0.0, low, high)
+        share = (done - effort[column]) / (effort[column + 1] - effort[column])
+        path = through(share, np.array([start, high, low, start]))
+        wander[:, column] = path + still * wander[:, column]
+    return wander
+
+
+def _all_at_once(skeleton: Skeleton, times: Array, rng: np.random.Generator) -> Array:
+    ways = dofs(skeleton)
+    low, high = np.array([dof.low for dof in ways]), np.array([dof.high for dof in ways])
+    return (low + high) / 2 + (high - low) / 2 * waves(rng, times, len(ways), 0.15, 0.9)
+
+
+SWING = {
+    "chest": (0.0, 0.09, 0.0),
+    "head": (0.0, 0.14, 0.0),
+    "upper_arm": (0.0, 0.44, 0.0),
+    "forearm": (0.5, 0.35, 0.0),
+    "hand": (0.0, 0.10, 0.0),
+    "thigh": (0.2, 0.52, 0.0),
+    "shin": (-0.65, 0.60, 0.9),
+    "foot": (0.0, 0.35, 1.5),
+}
+"""Part of the body → middle, amplitude and phase of its swing, radians."""
+
+
+def _swing(
+    name: str,
+    axis: str,
+    times: Array,
+    off_axis: float,
+    skeleton: Skeleton,
+    rng: np.random.Generator,
+) -> Array:
+    frequency, phase = rng.uniform(0.3, 1.3), rng.uniform(0.0, 2.0 * np.pi)
+    if axis in ("x", "hinge"):
+        part = name.removeprefix("left_").removeprefix("right_")
+        middle, amplitude, lag = SWING.get(part, (0.0, 0.1, 0.0))
+        side = np.pi if name.startswith("right_") else 0.0
+        return middle + amplitude * np.sin(2.0 * np.pi * 0.9 * times + side + lag)
+    share = 1.0 if skeleton.body(name).joint.kind == "ball" else 1.0 / 3.0
+    return off_axis * share * np.sin(2.0 * np.pi * frequency * times + phase)
+
+
+def _joined(first: Act, second: Act, seconds: float) -> Act:
+    one, two = first.motion, second.motion
+    if one.rate != two.rate:
+        raise BadValue(f"scripts in sequence need one rate, got {one.rate} and {two.rate}")
+    n_shared = min(max(round(seconds * one.rate), 1), one.n_frames, two.n_frames)
+    start = one.n_frames - n_shared
+    share = ease(np.arange(1, n_shared + 1) / (n_shared + 1))
+    there = two.root + (one.root[-1] - two.root[0]) * [1.0, 1.0, 0.0]
+    path = one.root[start:] + share[:, None] * (there[:n_shared] - one.root[start:])
+    turns = blend(one.skeleton, one.rotations[start:], two.rotations[:n_shared], share)
+    motion = replace(
+        one,
+        rotations=np.concatenate([one.rotations[:start], turns, two.rotations[n_shared:]]),
+        root=np.concatenate([one.root[:start], path, there[n_shared:]]),
+        history=(*one.history, *two.history),
+    )
+    before = _between(first.contacts, 0, start - 1)
+    after = _between(second.contacts, n_shared, two.n_frames - 1)
+    return Act(motion, (*before, *(_later(contact, start) for contact in after)))
+
+
+def _between(contacts: Sequence[TrueContact], first: int, last: int) -> list[TrueContact]:
+    """What is left of contacts from frame ``first`` to frame ``last``."""
+    cut = [
+        replace(contact, frames=(max(contact.frames[0], first), min(contact.frames[1], last)))
+        for contact in contacts
+    ]
+    return [contact for contact in cut if contact.frames[0] <= contact.frames[1]]
+
+
+def _later(contact: TrueContact, frames: int) -> TrueContact:
+    return replace(contact, frames=(contact.frames[0] + frames, contact.frames[1] + frames))
+
+
+def intervals(held: Mask) -> Sequence[tuple[int, int]]:
+    """First and last frame of every run of true values."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], held, [False]]).astype(int)))
+    return [(int(start), int(end) - 1) for start, end in edges.reshape(-1, 2)]

@@ -1,0 +1,56 @@
+from .array_checks import (
+    frozen as frozen,
+    in_rows as in_rows,
+    read_only as read_only,
+    unit_quaternions as unit_quaternions,
+    with_columns as with_columns,
+)
+from .bodies import Bodies as Bodies
+from .compact_motion import CompactMotion as CompactMotion
+from .events import (
+    Attachment as Attachment,
+    Event as Event,
+    Mark as Mark,
+    Slip as Slip,
+    Swap as Swap,
+    event_sentence as event_sentence,
+)
+from .joints import (
+    Advice as Advice,
+    Connection as Connection,
+    Joints as Joints,
+)
+from .limb import (
+    Frame as Frame,
+    Movement as Movement,
+)
+from .limits import (
+    Bind as Bind,
+    Cone as Cone,
+    Evidence as Evidence,
+    Interval as Interval,
+    Limits as Limits,
+)
+from .motion import Motion as Motion
+from .passport import (
+    Origin as Origin,
+    Passport as Passport,
+)
+from .recording import (
+    Analog as Analog,
+    Recording as Recording,
+)
+from .skeleton import (
+    Body as Body,
+    Joint as Joint,
+    Loop as Loop,
+    Marker as Marker,
+    Skeleton as Skeleton,
+    without_gaps as without_gaps,
+)
+from .skin import (
+    CARRIERS as CARRIERS,
+    SkinnedMesh as SkinnedMesh,
+)
+from .source import Source as Source
+from .take import Take as Take

@@ -1,0 +1,58 @@
+"""A skeleton in motion."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.maths import chain
+from osteon.typing import Array
+from osteon.values.array_checks import frozen, positive_rate, unit_quaternions
+from osteon.values.events import Mark
+from osteon.values.skeleton import Skeleton
+from osteon.values.source import Source
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Motion:
+    """Rotations on a skeleton whose bones keep their length. Metres, seconds, z up."""
+
+    skeleton: Skeleton
+    rotations: Array
+    """(n_frames, n_bodies, 4) to the parent's frame from the body's; root: to the world."""
+    root: Array
+    """(n_frames, 3) the root's place in the world."""
+    rate: float
+    offsets: Array | None = None
+    """(n_frames, n_bodies, 3) joints from their parent's joint where a file lets bones stretch
+    or slide; None, the usual case: fixed by the skeleton. The root's entry is not used."""
+    marks: tuple[Mark, ...] = ()
+    held: tuple[int, ...] = ()
+    """Frames that carry no evidence of their own and repeat a neighbour."""
+    history: tuple[str, ...] = ()
+    source: Source = Source()
+
+    def __post_init__(self) -> None:
+        n_bodies = len(self.skeleton.bodies)
+        rotations = frozen(self.rotations, ("n_frames", n_bodies, 4), "rotations")
+        rotations = unit_quaternions(rotations)
+        object.__setattr__(self, "rotations", rotations)
+        object.__setattr__(self, "root", frozen(self.root, (len(rotations), 3), "root"))
+        object.__setattr__(self, "rate", positive_rate(self.rate))
+        if self.offsets is not None:
+            offsets = frozen(self.offsets, (len(rotations), n_bodies, 3), "offsets")
+            object.__setattr__(self, "offsets", offsets)
+
+    @property
+    def n_frames(self) -> int:
+        return self.rotations.shape[0]
+
+    def world(self) -> tuple[Array, Array]:
+        """Rotation (n_frames, n_bodies, 4) and joint place (n_frames, n_bodies, 3) in the world."""
+        skeleton = self.skeleton
+        if self.offsets is None:
+            offsets = np.broadcast_to(skeleton.offsets, (self.n_frames, len(skeleton.bodies), 3))
+        else:
+            offsets = self.offsets
+        offsets = np.array(offsets)
+        offsets[:, 0] = self.root
+        return chain.forward_kinematics(self.rotations, offsets, skeleton.parents)

@@ -1,0 +1,138 @@
+"""Marker trajectories as captured."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from osteon.errors import UnknownName
+from osteon.typing import Array
+from osteon.values.array_checks import frozen, positive_rate, unique_names, whole_rows
+from osteon.values.events import Mark
+from osteon.values.source import Source
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Analog:
+    """Channels sampled beside the markers: force plates, muscles."""
+
+    values: Array
+    """(n_samples, n_channels) in the channel's own unit."""
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    rate: float
+    """Samples per second."""
+    stored: Array | None = None
+    """(n_samples, n_channels) as the file had them before scaling, where ``values`` do not tell:
+    a channel may have the scale 0."""
+
+    def __post_init__(self) -> None:
+        values = frozen(self.values, ("n_samples", len(self.names)), "analog values")
+        object.__setattr__(self, "values", values)
+        if self.stored is not None:
+            stored = frozen(self.stored, values.shape, "stored analog values")
+            object.__setattr__(self, "stored", stored)
+        object.__setattr__(self, "rate", positive_rate(self.rate))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recording:
+    """Marker trajectories of one subject. Metres, seconds, z up."""
+
+    positions: Array
+    """(n_frames, n_markers, 3); NaN where a marker was not seen."""
+    names: tuple[str, ...]
+    """One per marker, unique, without the subject's prefix."""
+    rate: float
+    """Frames per second."""
+    subject: str = ""
+    residuals: Array | None = None
+    """(n_frames, n_markers), metres: the capture system's own doubt. 0 = filled in or processed,
+    > 0 = measured, NaN = not seen, or measured with an error that nobody stated. None where the
+    file carries none."""
+    outputs: frozenset[str] = frozenset()
+    """Names among ``names`` that are no markers but results of other software: joint angles,
+    forces, powers. They are scaled and turned like the markers, so that the file's numbers come
+    back where its unit and axes do."""
+    marks: tuple[Mark, ...] = ()
+    analog: Analog | None = None
+    history: tuple[str, ...] = ()
+    """What has been done to the data, oldest first."""
+    source: Source = Source()
+
+    def __post_init__(self) -> None:
+        names = unique_names(self.names, "marker")
+        positions = whole_rows(frozen(self.positions, ("n_frames", len(names), 3), "positions"))
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "positions", positions)
+        object.__setattr__(self, "rate", positive_rate(self.rate))
+        if self.residuals is not None:
+            residuals = frozen(self.residuals, positions.shape[:2], "residuals")
+            object.__setattr__(self, "residuals", residuals)
+
+    @property
+    def n_frames(self) -> int:
+        return self.positions.shape[0]
+
+    @property
+    def n_markers(self) -> int:
+        return self.positions.shape[1]
+
+    @property
+    def seen(self) -> np.ndarray:
+        """(n_frames, n_markers) whether the marker was seen or filled in."""
+        return np.isfinite(self.positions[..., 0])
+
+    @property
+    def measured(self) -> np.ndarray:
+        """(n_frames, n_markers) whether a camera saw the marker: evidence, not filling.
+
+        A file whose residuals are zero throughout (many exporters write nothing else) does not
+        tell the two apart; there everything seen counts as measured.
+        """
+        if self.residuals is None:
+            return self.seen
+        evidence = self.seen & ~(self.residuals == 0.0)
+        return evidence if evidence.any() else self.seen
+
+    def index(self, name: str) -> int:
+        if name not in self.names:
+            raise UnknownName("marker", name, self.names)
+        return self.names.index(name)
+
+    def select(self, names: Sequence[str], did: str | None = None) -> "Recording":
+        """Only these markers, in this order."""
+        columns = [self.index(name) for name in names]
+        return replace(
+            self,
+            positions=self.positions[:, columns],
+            names=tuple(names),
+            residuals=None if self.residuals is None else self.residuals[:, columns],
+            outputs=self.outputs & set(names),
+            history=self.history if did is None else (*self.history, did),
+        )
+
+    def markers(self) -> "Recording":
+        """Without the results of other software."""
+        if not self.outputs:
+            return self
+        kept = [name for name in self.names if name not in self.outputs]
+        return self.select(kept, did=f"left out {len(self.outputs)} model outputs")
+
+    def with_positions(
+        self, positions: Array, did: str, residuals: Array | None = None
+    ) -> "Recording":
+        """New coordinates for the same markers, and what was done in one phrase."""
+        residuals = self.residuals if residuals is None else residuals
+        return replace(self, positions=positions, residuals=residuals, history=(*self.history, did))
+
+    def with_filled(self, positions: Array, filled: np.ndarray, did: str) -> "Recording":
+        """New coordinates of which those under ``filled`` (n_frames, n_markers) are no evidence.
+
+        They get the residual 0; what was measured keeps its residual, or NaN where none is known.
+        """
+        known = np.nan if self.residuals is None else self.residuals
+        residuals = np.where(self.measured, np.where(known == 0.0, np.nan, known), 0.0)
+        residuals[filled] = 0.0
+        residuals[~np.isfinite(positions[..., 0])] = np.nan
+        return self.with_positions(positions, did, residuals)

@@ -1,0 +1,89 @@
+"""A surface that bones carry: every place of it moves with up to four bodies."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.errors import BadValue, ShapeError
+from osteon.maths import quat
+from osteon.typing import Array
+from osteon.values.array_checks import frozen, unit_quaternions
+
+CARRIERS = 4
+"""How many bodies carry a place at most, as in glTF."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SkinnedMesh:
+    """Triangles on a skeleton, with the pose in which they were put on it (linear blend skinning).
+
+    A place v of the surface is moved to Σ wᵢ·(pᵢ + qᵢ·rᵢ⁻¹·(v − jᵢ)) by bodies i whose rotation
+    and joint are (rᵢ, jᵢ) in the pose here, and (qᵢ, pᵢ) in the world.
+    """
+
+    vertices: Array
+    """(n_vertices, 3) in the rest pose, metres."""
+    triangles: np.ndarray
+    """(n_triangles, 3) indices of vertices, anticlockwise from outside."""
+    bodies: np.ndarray
+    """(n_vertices, 4) indices of the bodies that carry each vertex."""
+    weights: Array
+    """(n_vertices, 4) how much each of them does: not negative, sum 1."""
+    rotations: Array
+    """(n_bodies, 4) rest pose: rotation to the world from each body's frame."""
+    joints: Array
+    """(n_bodies, 3) rest pose: place of each body's joint in the world, metres."""
+
+    def __post_init__(self) -> None:
+        vertices = frozen(self.vertices, ("n_vertices", 3), "vertices")
+        weights = frozen(self.weights, (len(vertices), CARRIERS), "weights")
+        joints = frozen(self.joints, ("n_bodies", 3), "joints")
+        rotations = frozen(self.rotations, (len(joints), 4), "rotations")
+        if (weights < 0.0).any() or np.abs(weights.sum(axis=1) - 1.0).max(initial=0.0) > 1e-6:
+            raise BadValue("weights of a vertex must be 0 or more and add up to 1")
+        object.__setattr__(self, "vertices", vertices)
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "joints", joints)
+        object.__setattr__(self, "rotations", unit_quaternions(rotations))
+        triangles = _indices(self.triangles, ("n_triangles", 3), len(vertices), "triangles")
+        object.__setattr__(self, "triangles", triangles)
+        bodies = _indices(self.bodies, (len(vertices), CARRIERS), len(joints), "bodies")
+        object.__setattr__(self, "bodies", bodies)
+
+    def moved(self, rotations: Array, joints: Array) -> Array:
+        """The vertices (..., n_vertices, 3) on bodies somewhere else.
+
+        Parameters
+        ----------
+        rotations, joints : (..., n_bodies, 4), (..., n_bodies, 3)
+            Of the bodies in the world, as ``Motion.world()`` gives them.
+        """
+        turns = quat.to_matrix(quat.multiply(rotations, quat.inverse(self.rotations)))
+        shifts = joints - np.einsum("...bij,bj->...bi", turns, self.joints)
+        placed = np.zeros((*joints.shape[:-2], *self.vertices.shape))
+        for column in range(CARRIERS):
+            carriers, weight = self.bodies[:, column], self.weights[:, column, None]
+            turned = np.einsum("...vij,vj->...vi", turns[..., carriers, :, :], self.vertices)
+            placed += weight * (turned + shifts[..., carriers, :])
+        return placed
+
+    def normals(self) -> Array:
+        """(n_vertices, 3) unit normals in the rest pose: the faces around, by their areas."""
+        a, b, c = (self.vertices[self.triangles[:, corner]] for corner in range(3))
+        across = np.cross(b - a, c - a)
+        summed = np.zeros_like(self.vertices)
+        for corner in range(3):
+            np.add.at(summed, self.triangles[:, corner], across)
+        length = np.linalg.norm(summed, axis=-1, keepdims=True)
+        up = np.array([0.0, 0.0, 1.0])
+        return np.where(length > 0.0, summed / np.where(length > 0.0, length, 1.0), up)
+
+
+def _indices(values: np.ndarray, shape: tuple, limit: int, name: str) -> np.ndarray:
+    array = np.array(values, dtype=np.int64)
+    if array.ndim != 2 or array.shape[1] != shape[1] or shape[0] not in (len(array), "n_triangles"):
+        raise ShapeError(f"{name} must have shape {shape}, got {array.shape}")
+    if array.size and not (array.min() >= 0 and array.max() < limit):
+        raise BadValue(f"{name} must be indices from 0 to {limit - 1}, got {array.max()}")
+    array.flags.writeable = False
+    return array

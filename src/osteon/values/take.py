@@ -1,0 +1,90 @@
+"""Everything that one file holds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from osteon.errors import NotEnoughData, UnknownName
+from osteon.values.bodies import Bodies
+from osteon.values.compact_motion import CompactMotion
+from osteon.values.motion import Motion
+from osteon.values.recording import Recording
+from osteon.values.skeleton import Skeleton
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Take:
+    """What ``read`` returns, whatever the format: one entry per subject and kind."""
+
+    recordings: tuple[Recording, ...] = ()
+    """Markers, one recording per subject."""
+    bodies: tuple[Bodies, ...] = ()
+    """Rigid bodies with position and orientation."""
+    motions: tuple[Motion, ...] = ()
+    """Skeletons in motion."""
+    skeletons: tuple[Skeleton, ...] = ()
+    """Skeletons without motion."""
+    compacts: tuple[CompactMotion, ...] = ()
+    """Motions told by movement parameters."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Which of ``markers``, ``bodies``, ``motion``, ``skeleton``, ``compact`` are there."""
+        held = {
+            "markers": self.recordings,
+            "bodies": self.bodies,
+            "motion": self.motions,
+            "skeleton": self.skeletons,
+            "compact": self.compacts,
+        }
+        return tuple(kind for kind, values in held.items() if values)
+
+    def recording(self, subject: str | None = None) -> Recording:
+        """The markers of the only subject, or of the one named."""
+        return _choose(
+            self.recordings, [r.subject for r in self.recordings], subject, "markers", self.kinds
+        )
+
+    def body_poses(self, subject: str | None = None) -> Bodies:
+        """The rigid bodies of the only subject, or of the one named."""
+        return _choose(
+            self.bodies, [b.subject for b in self.bodies], subject, "rigid bodies", self.kinds
+        )
+
+    def motion(self, subject: str | None = None) -> Motion:
+        """The skeleton in motion of the only subject, or of the one named."""
+        motions = self.motions or tuple(compact.motion() for compact in self.compacts)
+        return _choose(
+            motions, [m.skeleton.subject for m in motions], subject, "moving skeletons", self.kinds
+        )
+
+    def skeleton(self) -> Skeleton:
+        """The skeleton, with or without motion."""
+        found = [*self.skeletons, *(motion.skeleton for motion in self.motions)]
+        return _choose(
+            found, [skeleton.subject for skeleton in found], None, "skeletons", self.kinds
+        )
+
+
+def _choose(
+    values: Sequence[T],
+    subjects: Sequence[str],
+    subject: str | None,
+    kind: str,
+    held: Sequence[str],
+) -> T:
+    if not values:
+        others = f"{' and '.join(held)} but " if held else ""
+        raise NotEnoughData(f"the file holds {others}no {kind}")
+    if subject is not None:
+        if subject not in subjects:
+            raise UnknownName("subject", subject, subjects)
+        return values[subjects.index(subject)]
+    if len(values) > 1:
+        raise NotEnoughData(
+            f"the file holds {kind} of {len(values)} subjects: {', '.join(subjects)}; "
+            "choose one by its name (--subject)"
+        )
+    return values[0]

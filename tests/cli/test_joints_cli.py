@@ -1,0 +1,201 @@
+"""osteon joints from the command line: every option, and a sentence for every bad input."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from osteon import synth
+from osteon.articulation.body_source import Moving
+from osteon.articulation.find_joints import joints as find_joints
+from osteon.articulation.pose_noise import estimate_noise
+from osteon.cli import main
+from osteon.formats import read, write
+from osteon.maths import quat
+from osteon.values import Bodies, Swap
+
+SCRIPT = synth.exercise(8, rate=60, together=True)
+LOUD = {"noise": 0.002, "orientation_noise": 0.01}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A linkage with a seventh sensor on a bar 0.4 m from the torso's, in units of 1/0.94 m."""
+    folder = tmp_path_factory.mktemp("joints")
+    worn = synth.sense(synth.linkage(), SCRIPT, seed=1, **LOUD).bodies
+    write(worn, folder / "take.csv")
+    write(find_joints(worn, root="head").skeleton(), folder / "like.json")
+    write(_with_bar(worn), folder / "bar.csv")
+    (folder / "tape.csv").write_text("limb,cm\nleft_upper_arm,31.4\n", encoding="utf-8")
+    (folder / "wrong.csv").write_text("limb,cm\nleft_uper_arm,31.4\n", encoding="utf-8")
+    return folder
+
+
+def _with_bar(bodies: Bodies) -> Bodies:
+    torso = bodies.index("torso")
+    turned = quat.rotate(bodies.rotations[:, torso], np.array([0.4, 0.0, 0.0]))
+    end = bodies.positions[:, torso] + turned
+    return Bodies(
+        np.concatenate([bodies.positions, end[:, None]], axis=1) / 0.94,
+        np.concatenate([bodies.rotations, bodies.rotations[:, [torso]]], axis=1),
+        (*bodies.names, "bar"),
+        bodies.rate,
+    )
+
+
+@pytest.fixture
+def run(folder, monkeypatch, capsys, tmp_path):
+    def run(file: str, *options: str) -> tuple[int, str, str]:
+        """Exit code, stdout, stderr."""
+        args = ["osteon", "joints", str(folder / file), "-o", str(tmp_path / "rig"), *options]
+        monkeypatch.setattr(sys, "argv", args)
+        with pytest.raises(SystemExit) as stop:
+            main()
+        captured = capsys.readouterr()
+        return int(stop.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+def test_all_files_are_written(run, tmp_path):
+    code, out, _ = run("take.csv", "--root", "torso", "--robust")
+    assert code == 0
+    assert out.startswith("torso (root)\n")
+    written = {path.name for path in (tmp_path / "rig").iterdir()}
+    wanted = {"skeleton.json", "summary.json", "motion.bvh", "residuals.svg", "report.html"}
+    assert written == wanted
+    summary = json.loads((tmp_path / "rig" / "summary.json").read_text())
+    assert summary["bvh"] == {"unit": "cm", "up": "y"}
+
+
+def test_measured_lengths_stand_beside_those_found(run, folder):
+    code, out, _ = run("take.csv", "--measured", str(folder / "tape.csv"), "--json")
+    assert code == 0
+    (limb,) = [k for k in json.loads(out)["limbs"] if k["measured_mm"] is not None]
+    assert limb["limb"] == "left_upper_arm"
+    # 300 lengths of 60 such takes with twice the noise: worst 1.7 mm
+    assert abs(limb["difference_mm"]) < 4.0
+
+
+def test_a_known_hierarchy_is_kept(run, folder):
+    code, out, _ = run("take.csv", "--like", str(folder / "like.json"), "--json")
+    assert code == 0
+    assert json.loads(out)["root"] == "head"
+
+
+def test_a_known_distance_gives_the_scale(run):
+    code, out, _ = run("bar.csv", "--known-distance", "torso", "bar", "0.4", "--json")
+    assert code == 0
+    limbs = {k["limb"]: k["found_mm"] for k in json.loads(out)["limbs"]}
+    assert abs(limbs["left_upper_arm"] - 314.0) < 5.0
+
+
+def test_a_sensor_that_only_gave_the_scale_is_left_out(run):
+    code, out, _ = run(
+        "bar.csv", "--known-distance", "torso", "bar", "0.4", "--exclude", "bar", "--json"
+    )
+    assert code == 0
+    found = json.loads(out)
+    limbs = {k["limb"]: k["found_mm"] for k in found["limbs"]}
+    assert "bar" not in out and abs(limbs["left_upper_arm"] - 314.0) < 5.0
+
+
+def test_clusters_are_left_out_with_their_noise():
+    bodies = synth.sense(synth.linkage(), SCRIPT, seed=1, **LOUD).bodies
+    noise = estimate_noise(bodies)
+    fewer = Moving(bodies, noise).without([bodies.names[1]])
+    less = fewer.noise
+    assert fewer.bodies.names == (bodies.names[0], *bodies.names[2:])
+    assert less is not None and (less.position == np.delete(noise.position, 1)).all()
+    assert (less.rotation == np.delete(noise.rotation, 1, axis=0)).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--exclude", "tors"), "no body named 'tors'; did you mean 'torso'"),
+        (("--root", "tors"), "no body named 'tors'; did you mean 'torso'"),
+        (("--measured", "wrong.csv"), "no limb named 'left_uper_arm'; did you mean"),
+        (("--known-distance", "torso", "pole", "0.4"), "no body named 'pole'"),
+        (("--known-distance", "torso", "head", "-1"), "must be positive, got -1"),
+    ],
+)
+def test_wrong_names_and_values_are_one_line(run, folder, options, says):
+    placed = [str(folder / word) if word.endswith(".csv") else word for word in options]
+    code, _, err = run("take.csv", *placed)
+    assert code == 1
+    assert says in err
+    assert err.strip().count("\n") == 0
+
+
+@pytest.fixture(scope="module")
+def clusters():
+    """Markers on the linkage, of which neighbours exchange labels six times."""
+    return synth.perform(synth.linkage(), SCRIPT, seed=5, noise=0.0005, swaps=6)
+
+
+def test_exchanged_labels_are_put_right_and_told(run, folder, clusters, tmp_path):
+    write(clusters.recording, folder / "swapped.trc")
+    code, out, _ = run("swapped.trc", "--json")
+    assert code == 0
+    summary = json.loads(out)
+    swaps = [k for k in read(tmp_path / "rig" / "skeleton.json").skeleton().events]
+    told = {(frozenset(k.markers), k.frames[0]) for k in swaps if isinstance(k, Swap)}
+    assert told == {(frozenset(k.markers), k.frames[0]) for k in clusters.truth.swaps}
+    # with labels exchanged, residuals are those of markers 5 cm apart
+    assert max(joint["rms_mm"] for joint in summary["joints"].values()) < 3.0
+
+
+def test_bodies_say_which_markers_they_are(run, folder, clusters, tmp_path):
+    write(clusters.recording, folder / "clusters.trc")
+    code, out, _ = run("clusters.trc")
+    assert code == 0
+    worn = {
+        body.name: sorted(marker.name for marker in body.markers)
+        for body in clusters.truth.skeleton.bodies
+    }
+    summary = json.loads((tmp_path / "rig" / "summary.json").read_text(encoding="utf-8"))
+    assert {name: sorted(markers) for name, markers in summary["markers"].items()} == worn
+    rig = read(tmp_path / "rig" / "skeleton.json").skeleton()
+    assert {b.name: sorted(m.name for m in b.markers) for b in rig.bodies} == worn
+    for name, markers in summary["markers"].items():
+        assert f"{name} is {', '.join(markers)}" in out
+
+
+def _still(n_bodies: int) -> Bodies:
+    positions = np.tile(np.arange(n_bodies)[:, None] * np.ones(3), (50, 1, 1))
+    names = tuple(f"b{i}" for i in range(n_bodies))
+    return Bodies(positions, quat.identity((50, n_bodies)), names, 60)
+
+
+def _turning(positions: np.ndarray) -> Bodies:
+    turns = quat.exp(np.random.default_rng(0).normal(size=(*positions.shape[:2], 3)))
+    names = tuple(f"b{i}" for i in range(positions.shape[1]))
+    return Bodies(positions, turns, names, 60)
+
+
+UNSEEN = np.full((50, 2, 3), np.nan)
+UNSEEN[:3] = np.random.default_rng(2).normal(size=(3, 2, 3))
+TWICE = np.random.default_rng(1).normal(size=(50, 1, 3)).repeat(2, axis=1)
+
+
+@pytest.mark.parametrize(
+    ("bodies", "says"),
+    [
+        (_still(1), "at least two are needed"),
+        (_still(3), "nothing moves"),
+        (_turning(np.zeros((50, 2, 3))), "orientations but no positions"),
+        (
+            _turning(TWICE),
+            "whose positions never differ; leave one of each out: --exclude",
+        ),
+        (_turning(UNSEEN), "never or hardly seen"),
+    ],
+)
+def test_bad_takes_are_one_line(run, folder, bodies, says):
+    write(bodies, folder / "bad.csv")
+    code, _, err = run("bad.csv")
+    assert code == 1
+    assert says in err
+    assert err.strip().count("\n") == 0

@@ -1,0 +1,76 @@
+"""Blender opens what we write, and its bones stand where ours do.
+
+The ``bpy`` wheel lives in an environment of its own (it is tied to one Python):
+
+    uv venv --python 3.11 blender && uv pip install --python blender/bin/python bpy==5.0.1
+    OSTEON_BLENDER_PYTHON=blender/bin/python pytest -m slow tests/formats/test_blender.py
+"""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from osteon.formats import read, write
+from rigs import hinge_chain, human, move
+
+FRAMES = (0, 1, 17, 59)
+TOLERANCE = 1e-4
+"""Metres, the 0.1 mm we promise; float32 alone leaves about a micrometre."""
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def blender() -> str:
+    python = os.environ.get("OSTEON_BLENDER_PYTHON", "")
+    if not Path(python).is_file():
+        pytest.skip("set OSTEON_BLENDER_PYTHON to a Python that has the bpy wheel")
+    return python
+
+
+def bone_heads(
+    blender: str, path: Path, rate: float, *export: Path
+) -> list[dict[str, list[float]]]:
+    script = Path(__file__).parents[1] / "support" / "blender_heads.py"
+    frames = ",".join(map(str, FRAMES))
+    run = subprocess.run(
+        [blender, str(script), str(path), str(rate), frames, *map(str, export)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    found = [line for line in run.stdout.splitlines() if line.startswith("HEADS ")]
+    assert found, run.stdout[-1000:] + run.stderr[-2000:]
+    return json.loads(found[0].removeprefix("HEADS "))
+
+
+@pytest.mark.parametrize("suffix", [".glb", ".bvh"])
+@pytest.mark.parametrize("skeleton", [human(), hinge_chain()], ids=["human", "hinges"])
+def test_bones_stand_where_ours_do(blender, tmp_path, skeleton, suffix):
+    motion = move(skeleton, 60)
+    path = tmp_path / f"motion{suffix}"
+    write(motion, path)
+    heads = bone_heads(blender, path, motion.rate)
+    _, places = motion.world()
+    assert all(set(skeleton.names) <= set(frame) for frame in heads)
+    theirs = np.array([[frame[name] for name in skeleton.names] for frame in heads])
+    worst = np.linalg.norm(theirs - places[list(FRAMES)], axis=-1).max()
+    print(f"{suffix}, {len(skeleton.bodies)} bones: worst distance {1e3 * worst:.5f} mm")  # noqa: T201
+    assert worst < TOLERANCE
+
+
+def test_what_blender_exports_reads_back(blender, tmp_path):
+    """A file by another program, with bones turned to Blender's taste and constant scales."""
+    motion = move(human(), FRAMES[-1] + 1)
+    write(motion, tmp_path / "ours.glb")
+    bone_heads(blender, tmp_path / "ours.glb", motion.rate, tmp_path / "theirs.glb")
+    back = read(tmp_path / "theirs.glb").motion()
+    assert (back.rate, back.n_frames) == (motion.rate, motion.n_frames)
+    order = [back.skeleton.index(name) for name in motion.skeleton.names]
+    worst = np.linalg.norm(back.world()[1][:, order] - motion.world()[1], axis=-1).max()
+    assert worst < TOLERANCE

@@ -1,0 +1,68 @@
+"""Files that appear whole: their rights, what a kill leaves behind, the longest names."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+
+from osteon.batch.places import whole_folder
+from osteon.formats import write
+from osteon.formats.registry import STALE, remove_stale, whole_file
+from rigs import hinge_chain
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from osteon.formats.registry import whole_file
+with whole_file(Path(sys.argv[1])) as partial:
+    partial.write_bytes(b"half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def rights(path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no umask")
+@pytest.mark.parametrize("mask", [0o022, 0o002, 0o077])
+def test_new_files_and_folders_have_the_rights_that_the_umask_leaves(mask, tmp_path):
+    before = os.umask(mask)
+    try:
+        write(hinge_chain(), tmp_path / "rig.json")
+        with whole_folder(tmp_path / "take", tmp_path / "unfinished") as folder:
+            (folder / "a").write_text("a")
+    finally:
+        os.umask(before)
+    assert rights(tmp_path / "rig.json") == 0o666 & ~mask
+    assert rights(tmp_path / "take") == 0o777 & ~mask
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing kills so here")
+def test_what_a_kill_leaves_is_removed_later(tmp_path):
+    (tmp_path / ".notes.osteon").write_text("the user's own")
+    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "rig.json")], check=False)
+    [left] = tmp_path.glob(".rig.json.*.osteon")
+    assert left.read_bytes() == b"half"
+    remove_stale.cache_clear()
+    write(hinge_chain(), tmp_path / "other.json")
+    assert left.exists()  # another program may still be at work on it
+    long_ago = time.time() - STALE - 1.0
+    os.utime(left, (long_ago, long_ago))
+    os.utime(tmp_path / ".notes.osteon", (long_ago, long_ago))
+    remove_stale.cache_clear()
+    write(hinge_chain(), tmp_path / "other.json")
+    assert {path.name for path in tmp_path.iterdir()} == {".notes.osteon", "other.json"}
+
+
+@pytest.mark.parametrize("letter", ["x", "각"])
+def test_the_longest_name_is_written(letter, tmp_path):
+    n_bytes = len(os.fsencode(letter))
+    path = tmp_path / (letter * ((255 - 5) // n_bytes) + ".json")
+    with whole_file(path) as partial:
+        partial.write_text("whole")
+    assert path.read_text() == "whole" and list(tmp_path.iterdir()) == [path]

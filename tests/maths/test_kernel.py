@@ -1,0 +1,74 @@
+"""Compiled code is kept where it can be, and mended where it is damaged."""
+
+from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+SOURCE = """
+from osteon.maths.compiled import kernel
+
+@kernel
+def twice(x):
+    return 2 * x
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A module's own folder, and no home that could be written to."""
+    monkeypatch.setenv("HOME", "/dev/null")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    (tmp_path / "lib.py").write_text(SOURCE)
+    return tmp_path
+
+
+def hits(folder: Path) -> int:
+    """Call the kernel as a new process would: how often kept code was found."""
+    spec = spec_from_file_location("lib", folder / "lib.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.twice(21) == 42
+    return sum(module.twice.stats.cache_hits.values())
+
+
+def test_code_is_kept_beside_the_source(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert [hits(folder), hits(folder)] == [0, 1]
+    assert not caplog.records
+
+
+def test_without_a_folder_that_can_be_written_it_is_compiled_each_time(folder: Path) -> None:
+    (folder / "__pycache__").write_text("in the way, for root too")
+    assert [hits(folder), hits(folder)] == [0, 0]
+
+
+def odd_byte(data: bytes) -> bytes:
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+
+
+@pytest.mark.parametrize(
+    ("ending", "damage"),
+    [
+        ("*.nbi", lambda data: b""),
+        ("*.nbi", lambda data: data[:-9]),
+        ("*.nbc", lambda data: b""),
+        ("*.nbc", lambda data: data[:-9]),
+        ("*.nbc", odd_byte),
+    ],
+    ids=["empty index", "cut index", "empty code", "cut code", "odd byte in code"],
+)
+def test_damaged_code_is_compiled_again_and_said(
+    folder: Path,
+    ending: str,
+    damage: Callable[[bytes], bytes],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    hits(folder)
+    (kept,) = (folder / "__pycache__").glob(f"lib.twice{ending}")
+    kept.write_bytes(damage(kept.read_bytes()))
+    assert [hits(folder), hits(folder)] == [0, 1]
+    (said,) = caplog.messages
+    assert said.startswith("compiling again") and "twice" in said
