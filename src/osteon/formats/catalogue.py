@@ -1,4 +1,4 @@
-"""File syntax and nothing else: one file per format, reader and writer side by side."""
+"""Every format that is known, and the two verbs that use them: read and write."""
 
 from collections.abc import Collection, Iterable
 from contextlib import ExitStack
