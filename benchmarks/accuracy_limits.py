@@ -31,6 +31,7 @@ from osteon.pipeline import solve
 from osteon.posing import reach
 from osteon.values import Joint, Motion, Skeleton, Take
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from limit_joints import some_joint, two_sines
 

@@ -1,6 +1,7 @@
 """Fixtures and comparisons shared by all tests."""
 
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -33,3 +34,19 @@ def assert_rotations_close(actual, expected, tolerance: float = 1e-12) -> None:
     assert np.isfinite(actual).all() and np.isfinite(expected).all()
     sign = np.where(np.sum(actual * expected, axis=-1, keepdims=True) < 0, -1.0, 1.0)
     np.testing.assert_allclose(actual, sign * expected, atol=tolerance)
+
+
+def run(*args, monkeypatch, capsys) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of the whole program."""
+    from osteon.cli import main
+
+    monkeypatch.setattr(sys, "argv", ["osteon", *map(str, args)])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    captured = capsys.readouterr()
+    return int(stop.value.code or 0), captured.out, captured.err
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    return lambda *args: run(*args, monkeypatch=monkeypatch, capsys=capsys)

@@ -12,25 +12,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from osteon.cli import VERBS, main, osteon
+from osteon.cli import VERBS, osteon
 from osteon.errors import MissingExtra
 from osteon.formats import read, write
 from osteon.values import Analog, Mark, Take
 from samples import some_bodies, some_compact, some_markers, some_motion
-
-
-def run(*args, monkeypatch, capsys) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of the whole program."""
-    monkeypatch.setattr(sys, "argv", ["osteon", *map(str, args)])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    captured = capsys.readouterr()
-    return int(stop.value.code or 0), captured.out, captured.err
-
-
-@pytest.fixture
-def command(monkeypatch, capsys):
-    return lambda *args: run(*args, monkeypatch=monkeypatch, capsys=capsys)
 
 
 @pytest.mark.parametrize("verb", VERBS)

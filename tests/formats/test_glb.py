@@ -2,18 +2,16 @@
 
 import base64
 import json
-import shutil
 import struct
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
-from test_store import assert_same
 
 from conftest import assert_rotations_close
+from glb_files import khronos, parts
 from osteon.errors import BadValue, FormatError, NotEnoughData, OsteonError, WrongContent
 from osteon.formats import read, write
 from osteon.formats.glb.bone_mesh import bone_mesh
@@ -22,24 +20,13 @@ from osteon.formats.own.skeleton_json import skeleton_text
 from osteon.maths import quat
 from osteon.values import Body, Joint, Mark, Motion, Skeleton, Take
 from rigs import hinge_chain, human, move, single_body
+from whole_values import assert_same
 
-NODE = Path(__file__).parents[1] / "node"
 RIGS = {"human": human(), "hinges": hinge_chain(), "single": single_body()}
 RIGS["many"] = hinge_chain(300)  # joints no longer fit into a byte
 TOLERANCE = 1e-5
 """Metres. float32 keeps 2.4e-7 at 3 m, and a turn of 6e-8 moves the end of 2 m of bones 1.2e-7;
 300 links of 0.3 m add up to 90 m, whose far end moves 5e-6."""
-
-
-def khronos(*paths: Path) -> list[dict]:
-    """What the Khronos validator says of each file."""
-    if shutil.which("node") is None:
-        pytest.skip("node is not installed")
-    if not (NODE / "node_modules").is_dir():
-        pytest.skip("run `make tests/node/node_modules` to fetch the glTF validator")
-    command = ["node", "validate_glb.mjs", *map(str, paths)]
-    run = subprocess.run(command, cwd=NODE, capture_output=True, text=True, timeout=120, check=True)
-    return json.loads(run.stdout)
 
 
 def test_the_khronos_validator_finds_nothing(tmp_path):
@@ -120,12 +107,6 @@ def test_the_same_motion_gives_the_same_bytes(tmp_path):
 
 
 # -- what is inside a written file --------------------------------------------------------------
-
-
-def parts(path: Path) -> tuple[dict, bytes]:
-    data = path.read_bytes()
-    size = struct.unpack_from("<I", data, 12)[0]
-    return json.loads(data[20 : 20 + size]), data[20 + size + 8 :]
 
 
 def floats(gltf: dict, binary: bytes, accessor: int) -> np.ndarray:

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
-from test_store import assert_same, full_skeleton
 
 from osteon.errors import BadValue, FormatError, OsteonError, WrongContent
 from osteon.formats import read, write
@@ -13,6 +12,7 @@ from osteon.formats.own.passport_json import write_passport
 from osteon.formats.own.skeleton_json import read_skeleton_json, skeleton_text
 from osteon.values import Attachment, Body, Joint, Limits, Loop, Marker, Skeleton, Slip, Swap
 from osteon.values.passport import Passport
+from whole_values import assert_same, full_skeleton
 
 
 @pytest.fixture

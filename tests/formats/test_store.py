@@ -14,45 +14,16 @@ from osteon.formats import read, write
 from osteon.formats.own.store import read_store
 from osteon.values import (
     Analog,
-    Attachment,
     Bodies,
-    Body,
-    Joint,
-    Limits,
-    Loop,
     Mark,
-    Marker,
     Motion,
     Recording,
-    Skeleton,
-    Slip,
     Source,
-    Swap,
     Take,
 )
+from whole_values import assert_same, full_skeleton
 
 SOURCE = Source("a.c3d", "C3D", "Intel float", "Nexus", "mm", "y", True, 17, ("odd \u2713",))
-
-
-def full_skeleton(subject: str = "S") -> Skeleton:
-    """Names that JSON readers like to mistake for something else, and every optional field."""
-    hinge = Joint(
-        "hinge", (0.1, 0.2, 1 / 3), (1e-300, -0.0, 0.3), [(0, 0, 1)], Limits((-0.1, np.inf)),
-        rms=np.nan, covariance=np.diag([1e-6, np.inf, np.nan]),
-    )  # fmt: skip
-    euler = Limits(euler=(("x", -1.5, 0.25), ("z", -np.inf, 2.0)))
-    bodies = (
-        Body("null", None, Joint("free"), 0.4, (Marker("m", (1, 2, 3), 0.002, np.eye(3)),)),
-        Body("nan", "null", hinge, None, (), (0.0, 0.1, 0.2)),
-        Body("true", "nan", Joint("universal", axes=[(1, 0, 0), (0, 1, 0)], limits=euler)),
-    )
-    events = (
-        Slip("nan", 3, np.nan),
-        Swap(("a", "b"), (1, 2), True),
-        Attachment(("nan", "true"), (0, 9), (0.0, 0.0, 1.0), (1.0, 0.0, 0.0), 0.01),
-    )
-    loop = Loop(("nan", "true"), (0, 1, 2), (3, 4, 5), np.inf)
-    return Skeleton(bodies, subject, (loop,), events, ("made", "by hand"))
 
 
 def full_take(rng: np.random.Generator, n_frames: int = 40) -> Take:
@@ -73,25 +44,6 @@ def full_take(rng: np.random.Generator, n_frames: int = 40) -> Take:
     still = Motion(full_skeleton("U"), np.ones((0, 3, 4)), np.ones((0, 3)), 30.0)
     return Take((recording, dataclasses.replace(recording, residuals=None, analog=None)),
                 (bodies,), (motion, still), (full_skeleton("V"), full_skeleton("W")))  # fmt: skip
-
-
-def assert_same(a: object, b: object, place: str = "take") -> None:
-    """Equal in every field of every value; arrays bit for bit."""
-    assert type(a) is type(b), place
-    if isinstance(a, np.ndarray):
-        assert a.dtype == b.dtype and a.shape == b.shape, place
-        assert a.tobytes() == b.tobytes(), place
-    elif dataclasses.is_dataclass(a) or hasattr(a, "__struct_fields__"):
-        for name in getattr(a, "__struct_fields__", None) or [
-            f.name for f in dataclasses.fields(a)
-        ]:
-            assert_same(getattr(a, name), getattr(b, name), f"{place}.{name}")
-    elif isinstance(a, tuple):
-        assert len(a) == len(b), place
-        for i, pair in enumerate(zip(a, b, strict=True)):
-            assert_same(*pair, f"{place}[{i}]")
-    else:
-        assert a == b or (a != a and b != b), place
 
 
 @pytest.mark.parametrize("n_frames", [0, 1, 40])

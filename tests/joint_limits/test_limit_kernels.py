@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from limit_joints import some_joint
+from oracles.angle_oracles import covering_interval
 from osteon.errors import ShapeError
 from osteon.joint_limits._kinds_kernel import find_rests, find_spreads, hinge_angles, split_turns
 from osteon.joint_limits._ranges_kernel import measure_arcs
@@ -71,7 +72,7 @@ def test_arcs(rng):
     angles[:, 0], angles[1:, 1] = np.nan, np.nan
     above, start, width, _, n_seen = measure_arcs(angles, 0.1)
     for j in range(1, 200):
-        plain = circular.covering_interval(angles[:, j])
+        plain = covering_interval(angles[:, j])
         assert abs(circular.wrap(start[j : j + 1] - plain.low)[0]) < 1e-9
         assert width[j] == pytest.approx(plain.high - plain.low, abs=1e-9)
     np.testing.assert_array_equal(n_seen, np.isfinite(angles).sum(axis=0))

@@ -5,11 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_cli import command  # noqa: F401
-from test_store import assert_same
 
 from conftest import assert_rotations_close, real
-from limit_joints import some_joint, wave
+from limit_joints import ball_samples, motion_of, some_joint, wave
+from oracles.angle_oracles import quaternion_rank
 from osteon import synth
 from osteon.errors import BadValue, NotEnoughData, OsteonError
 from osteon.formats import read, write
@@ -23,14 +22,15 @@ from osteon.joint_limits.cones import (
 from osteon.joint_limits.crosstalk import turn_doubts
 from osteon.joint_limits.denoise import calm
 from osteon.joint_limits.find_limits import LimitOptions, limits
-from osteon.joint_limits.kinds import KindOptions, find_kinds, quaternion_rank
+from osteon.joint_limits.kinds import KindOptions, find_kinds
 from osteon.joint_limits.limits_toml import apply_edits, read_edits
 from osteon.joint_limits.ranges import RangeOptions, find_arc
 from osteon.joint_limits.sampling import resample
 from osteon.joint_limits.within_limits import clamp, excess, hinge_angle
 from osteon.maths import quat, rotations, swing_twist, zyz
-from osteon.values import Body, Cone, Joint, Limits, Marker, Motion, Skeleton
+from osteon.values import Cone, Joint, Limits, Marker
 from samples import some_markers
+from whole_values import assert_same
 
 KINDS = ("fixed", "hinge", "universal", "ball")
 X, Z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
@@ -38,15 +38,6 @@ X, Z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
 def one_group(n):
     return np.zeros(n, dtype=int)
-
-
-def motion_of(*tracks, rate=60.0) -> Motion:
-    """A motion whose joints below the root turn as given, (n, 4) each; bones along z."""
-    names = [f"bone_{i}" for i in range(len(tracks))]
-    bodies = [Body("root", None, Joint("free"))]
-    bodies += [Body(name, "root", Joint(in_parent=(0, 0, 0.3)), tip=(0, 0, 0.2)) for name in names]
-    q = np.stack([np.broadcast_to(quat.identity(), tracks[0].shape), *tracks], axis=1)
-    return Motion(Skeleton(tuple(bodies)), q, np.zeros((len(q), 3)), rate)
 
 
 def test_slow_frames_ask_for_no_more_samples(rng):
@@ -166,16 +157,6 @@ def test_the_three_thresholds(rng):
     assert find_kinds(q, KindOptions(minimum=5.0)).kinds == ("hinge",)
     with pytest.raises(BadValue, match="threshold must be one of"):
         KindOptions("loud")
-
-
-def ball_samples(rng, n=1000, swing=(40.0, 25.0), twist=(-20.0, 35.0)):
-    """Poses inside an elliptic cone about a random rest, bones along z, and that rest."""
-    angle, size = rng.uniform(0, 2 * np.pi, n), np.sqrt(rng.uniform(0, 1, n))
-    swings = np.radians(swing) * (size * np.array([np.cos(angle), np.sin(angle)])).T
-    twists = np.radians(rng.uniform(*twist, n))
-    rest = quat.normalise(rng.normal(size=4))
-    across = swing_twist.directions_across(Z)
-    return quat.multiply(rest, swing_twist.join(swings, twists, Z, across)), rest
 
 
 def cone_of(q) -> Cone:
@@ -348,7 +329,7 @@ def test_what_was_found_survives_files(tmp_path, rng):
             assert_rotations_close(one.joint.rest, other.joint.rest)
 
 
-def test_the_command_writes_kinds_limits_and_evidence(command, tmp_path, rng):  # noqa: F811
+def test_the_command_writes_kinds_limits_and_evidence(command, tmp_path, rng):
     tilt = quat.normalise(rng.normal(size=4))
     path = tmp_path / "swing.bvh"
     write(motion_of(quat.multiply(quat.from_axis_angle(X, wave(rng, 200, 0, 1)), tilt)), path)
@@ -362,7 +343,7 @@ def test_the_command_writes_kinds_limits_and_evidence(command, tmp_path, rng):  
     np.testing.assert_allclose(np.ptp(facts["hinge_deg"]), np.degrees(1.0), atol=0.5)
 
 
-def test_limits_changed_by_hand_are_taken(command, tmp_path, rng):  # noqa: F811
+def test_limits_changed_by_hand_are_taken(command, tmp_path, rng):
     path, rig = tmp_path / "swing.bvh", tmp_path / "rig"
     q, _ = ball_samples(rng, 200)
     write(motion_of(quat.from_axis_angle(X, wave(rng, 200, 0.2, 1)), q), path)
@@ -390,7 +371,7 @@ def test_limits_changed_by_hand_are_taken(command, tmp_path, rng):  # noqa: F811
         assert code == 1 and problem in err and err.count("\n") == 1
 
 
-def test_solving_within_learned_limits(command, tmp_path):  # noqa: F811
+def test_solving_within_learned_limits(command, tmp_path):
     """A walk teaches its limits; a walk with livelier skin is then solved within them."""
     for name, skin in (("calm", 0.0), ("soft", 0.02)):
         walk = synth.perform(
@@ -417,7 +398,7 @@ def test_solving_within_learned_limits(command, tmp_path):  # noqa: F811
     assert code == 2 and "leave out --skeleton" in err
 
 
-def test_the_command_refuses_kindly(command, tmp_path, rng):  # noqa: F811
+def test_the_command_refuses_kindly(command, tmp_path, rng):
     path = tmp_path / "still.bvh"
     write(motion_of(quat.identity((1,))), path)
     markers = tmp_path / "markers.csv"

@@ -69,16 +69,3 @@ def test_a_joint_moves_only_what_hangs_on_it(rng):
     moved = np.abs(jacobian[..., 3:]).reshape(len(CARRIERS), 3, -1, 3).max(axis=(1, 3)) > 0
     ancestors = {0: {0}, 2: {0, 1, 2}, 4: {0, 1, 3, 4}, 6: {0, 5, 6}, 3: {0, 1, 3}}
     assert [set(np.flatnonzero(row)) for row in moved] == [ancestors[c] for c in CARRIERS]
-
-
-@pytest.mark.parametrize("block", [1, 7, 256])
-def test_blocks_join_to_the_whole(rng, block):
-    q_local, p_local = tree(rng, (20,))
-    points = rng.normal(size=(len(CARRIERS), 3))
-    q_world, p_world = chain.forward_kinematics(q_local, p_local, PARENTS)
-    placed = chain.place_points(q_world, p_world, CARRIERS, points)
-    whole = chain.point_jacobian(q_world, p_world, PARENTS, CARRIERS, placed)
-    blocks = list(chain.jacobian_blocks(q_local, p_local, PARENTS, CARRIERS, points, block))
-    assert [frames.start for frames, _, _ in blocks] == list(range(0, 20, block))
-    assert_close(np.concatenate([x for _, x, _ in blocks]), placed)
-    assert_close(np.concatenate([j for _, _, j in blocks]), whole)

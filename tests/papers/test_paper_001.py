@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from osteon.joint_limits.kinds import KindOptions, find_kinds, quaternion_rank
+from oracles.angle_oracles import covering_interval, directions_across, quaternion_rank
+from osteon.joint_limits.kinds import KindOptions, find_kinds
 from osteon.joint_limits.ranges import RangeOptions, find_arc
 from osteon.maths import quat, swing_twist, zyz
-from osteon.maths.circular import covering_interval
 
 AXIS = quat.normalise(np.array([1.0, 2.0, -0.5]))
 
@@ -113,7 +113,7 @@ def test_small_motions_about_rest_have_small_limits(rng):
     phi, _, theta = zyz.from_quat(q).T
     assert all(np.ptp(angle) > np.radians(350) for angle in (phi, theta))
     axis = np.array([0.0, 0.0, 1.0])
-    swing, twist = swing_twist.split(q, axis, swing_twist.directions_across(axis))
+    swing, twist = swing_twist.split(q, axis, directions_across(axis))
     assert np.degrees(np.linalg.norm(swing, axis=-1).max()) < 23  # 15·√2 and a little
     assert np.degrees(np.abs(twist).max()) < 17
 

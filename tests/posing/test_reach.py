@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_limits import ball_samples, motion_of
 
 from conftest import assert_rotations_close, real
+from limit_joints import ball_samples, motion_of
 from osteon import synth
 from osteon.errors import BadValue, ShapeError, UnknownName
 from osteon.formats import read

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from test_figure import bone_middles, windings
-from test_glb import khronos, parts
 
+from glb_files import khronos, parts
 from osteon import synth
 from osteon.anatomy.limb_frames import normalise
 from osteon.cli import osteon

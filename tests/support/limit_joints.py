@@ -2,7 +2,11 @@
 
 import numpy as np
 
+from oracles.angle_oracles import directions_across
 from osteon.maths import quat, swing_twist
+from osteon.values import Body, Joint, Motion, Skeleton
+
+Z = np.array([0.0, 0.0, 1.0])
 
 
 def two_sines(rng, n: int) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -35,7 +39,7 @@ def some_joint(rng, kind: str, n: int, noise_deg: float):
         q = quat.multiply(quat.from_axis_angle(axis, angle), rest)
     if kind == "universal":
         tilt = rng.uniform(-0.5, 0.5)
-        second = np.cos(tilt) * swing_twist.directions_across(axis)[0] + np.sin(tilt) * axis
+        second = np.cos(tilt) * directions_across(axis)[0] + np.sin(tilt) * axis
         second = quat.rotate(quat.inverse(rest), second)
         q = quat.multiply(q, quat.from_axis_angle(second, any_angle(rng, n)))
     if kind == "ball":
@@ -44,3 +48,22 @@ def some_joint(rng, kind: str, n: int, noise_deg: float):
         q = quat.multiply(rest, quat.exp(turns))
     q = quat.multiply(q, quat.exp(np.radians(noise_deg) * rng.normal(size=(n, 3))))
     return q * rng.choice([-1.0, 1.0], size=n)[:, None], axis, angle
+
+
+def motion_of(*tracks, rate=60.0) -> Motion:
+    """A motion whose joints below the root turn as given, (n, 4) each; bones along z."""
+    names = [f"bone_{i}" for i in range(len(tracks))]
+    bodies = [Body("root", None, Joint("free"))]
+    bodies += [Body(name, "root", Joint(in_parent=(0, 0, 0.3)), tip=(0, 0, 0.2)) for name in names]
+    q = np.stack([np.broadcast_to(quat.identity(), tracks[0].shape), *tracks], axis=1)
+    return Motion(Skeleton(tuple(bodies)), q, np.zeros((len(q), 3)), rate)
+
+
+def ball_samples(rng, n=1000, swing=(40.0, 25.0), twist=(-20.0, 35.0)):
+    """Poses inside an elliptic cone about a random rest, bones along z, and that rest."""
+    angle, size = rng.uniform(0, 2 * np.pi, n), np.sqrt(rng.uniform(0, 1, n))
+    swings = np.radians(swing) * (size * np.array([np.cos(angle), np.sin(angle)])).T
+    twists = np.radians(rng.uniform(*twist, n))
+    rest = quat.normalise(rng.normal(size=4))
+    across = directions_across(Z)
+    return quat.multiply(rest, swing_twist.join(swings, twists, Z, across)), rest

@@ -47,11 +47,6 @@ def white_noise(paths: Array) -> Array:
     return _scale(np.diff(paths, n=ORDER, axis=0))
 
 
-def known_noise(n_bodies: int, position: float, angle: float) -> PoseNoise:
-    """The same stated noise for every body: metres and radians, standard deviation per axis."""
-    return PoseNoise(np.full(n_bodies, position), np.tile(angle**2 * np.eye(3), (n_bodies, 1, 1)))
-
-
 def _scale(differences: Array) -> Array:
     """Standard deviation (n_bodies,) of the noise behind differences (n, n_bodies, 3).
 

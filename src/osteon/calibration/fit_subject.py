@@ -24,7 +24,7 @@ from osteon.calibration.listening import Share, part, unheard
 from osteon.calibration.motion_guess import guess_from_motion
 from osteon.calibration.pose_start import shown_turns, start_poses
 from osteon.calibration.priors import Beliefs
-from osteon.calibration.soles import Sole, find_soles, foot_tip, still_markers
+from osteon.calibration.soles import FootSole, find_soles, foot_tip, still_markers
 from osteon.calibration.subject_model import SubjectModel
 from osteon.calibration.template_guess import guess_from_template
 from osteon.errors import NotEnoughData
@@ -305,7 +305,7 @@ def _held_covariance(fit: Adjustment, held: np.ndarray, columns: slice) -> Array
     return np.linalg.solve(fit.information[np.ix_(free, free)], unit)[place]
 
 
-def _aligned(fit: Adjustment, guess: Guess, soles: dict[int, Sole]) -> tuple[Adjustment, Array]:
+def _aligned(fit: Adjustment, guess: Guess, soles: dict[int, FootSole]) -> tuple[Adjustment, Array]:
     """Turn body frames so that bones point in the rest pose as they do on the template, and soles
     are level.
 
@@ -348,7 +348,7 @@ def bone_child(names: Sequence[str], parents: Sequence[int], body: int) -> int |
 
 
 def _tips(
-    rig: SubjectModel, guess: Guess, turns: Array, soles: dict[int, Sole]
+    rig: SubjectModel, guess: Guess, turns: Array, soles: dict[int, FootSole]
 ) -> dict[int, Array]:
     """Body → (3,) where its bone ends; of bodies without a child."""
     return {

@@ -32,7 +32,7 @@ STEEPEST = np.radians(30.0)
 
 
 @dataclass(frozen=True)
-class Sole:
+class FootSole:
     """The floor under a foot that stands flat, as the foot has it."""
 
     up: Array
@@ -58,7 +58,7 @@ def still_markers(recordings: Sequence[Recording], labels: Sequence[str]) -> np.
 
 def find_soles(
     guess: Guess, rig: SubjectModel, poses: FramePoses, frames: Array, still: np.ndarray
-) -> dict[int, Sole]:
+) -> dict[int, FootSole]:
     """Body → the sole of each foot that stands flat somewhere.
 
     Parameters
@@ -84,7 +84,7 @@ def find_soles(
         up = quat.normalise(np.mean(normal @ poses.rotations[flat, body], axis=0))
         if np.arccos(np.clip(up[2], -1.0, 1.0)) < STEEPEST:
             above = joints[flat, body, 2] - joints[flat, body, :2] @ slope - floor
-            soles[body] = Sole(up, float(np.median(above)))
+            soles[body] = FootSole(up, float(np.median(above)))
     return soles
 
 
@@ -139,7 +139,9 @@ def _floor(guess: Guess, usual: dict[int, float]) -> float | None:
     return 0.0 if abs(floor) < AS_SAID and min(usual.values()) > 0.0 else floor
 
 
-def foot_tip(guess: Guess, rig: SubjectModel, body: int, sole: Sole | None, turn: Array) -> Array:
+def foot_tip(
+    guess: Guess, rig: SubjectModel, body: int, sole: FootSole | None, turn: Array
+) -> Array:
     """(3,) where a foot ends, in its frame as ``turn`` has left it, level on its ``sole``."""
     near = guess.ends[rig.names[body]]
     tip = quat.rotate(turn, guess.tips[rig.names[body]])

@@ -23,14 +23,6 @@ def residual_page(joints: Joints) -> str:
     return _document(rows)
 
 
-def residual_figure(joints: Joints, child: str) -> str:
-    """One joint's residual, as an SVG document."""
-    link = joints.connection(child)
-    column = joints.connections.index(link)
-    row = _row(f"{link.child} on {link.parent}", joints.residuals[:, column], joints.rate)
-    return _document([row])
-
-
 def _document(rows: list[str]) -> str:
     height = HEIGHT * len(rows)
     placed = "".join(

@@ -120,17 +120,6 @@ def find_kinds(
     return Degrees(kinds, spread, noise, threshold, axes, rest, crosstalk)
 
 
-def quaternion_rank(samples: Array, tolerance: float) -> Array:
-    """(n_joints,) rank of the 4×N matrices of quaternions: 1 fixed, 2 hinge, more else.
-
-    A check without a mean, blind to signs and rest offsets. ``tolerance`` is a half angle, radians.
-    """
-    filled = np.where(np.isfinite(samples), samples, 0.0)
-    seen = np.maximum(np.isfinite(samples[..., 0]).sum(axis=0), 1)
-    moments = np.einsum("nji,njk->jik", filled, filled) / seen[:, None, None]
-    return np.sum(np.linalg.eigvalsh(moments) > tolerance**2, axis=-1)
-
-
 def _spread(samples: Array) -> tuple[Spread, Array]:
     """``maths.rotations.spread`` of all joints, compiled: most of the time goes here.
 

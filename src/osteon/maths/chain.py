@@ -1,6 +1,6 @@
 """Kinematics of trees: looped over joints, broadcast over frames."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -78,26 +78,6 @@ def point_jacobian(
             column = jacobian[..., 3 + 3 * j + k]
             column[..., points, :] = np.cross(axes[..., None, j, :, k], arm)
     return jacobian
-
-
-def jacobian_blocks(
-    q_local: Array,
-    p_local: Array,
-    parents: Sequence[int],
-    carriers: Sequence[int],
-    points: Array,
-    block: int = 256,
-) -> Iterator[tuple[slice, Array, Array]]:
-    """Points and their Jacobian, a block of frames at a time, so that memory stays bounded.
-
-    Takes ``q_local`` (n_frames, n_joints, 4) and ``p_local`` (n_frames, n_joints, 3); yields the
-    frames as a slice, the points (n, n_points, 3) and :func:`point_jacobian` of them.
-    """
-    for start in range(0, len(q_local), block):
-        frames = slice(start, min(start + block, len(q_local)))
-        q_world, p_world = forward_kinematics(q_local[frames], p_local[frames], parents)
-        placed = place_points(q_world, p_world, carriers, points)
-        yield frames, placed, point_jacobian(q_world, p_world, parents, carriers, placed)
 
 
 def _carried_points(parents: Sequence[int], carriers: Sequence[int]) -> list[list[int]]:

@@ -59,22 +59,6 @@ def std(angles: Array, weights: Array | None = None, axis: int | None = None) ->
         return np.sqrt(-2.0 * np.log(length))
 
 
-def covering_interval(angles: Array) -> Interval:
-    """The shortest arc that holds all samples: what lies outside the largest gap.
-
-    The gap from the last sample round to the first counts too. [001] Eq. 16–19.
-    """
-    angles = np.asarray(angles, dtype=float)
-    samples = np.sort(wrap(angles[np.isfinite(angles)]))
-    if samples.size == 0:
-        return Interval(np.nan, np.nan, np.nan)
-    gaps = np.diff(samples, append=samples[0] + TURN)
-    widest = int(np.argmax(gaps))
-    low = float(samples[(widest + 1) % len(samples)])
-    gap = float(gaps[widest])
-    return Interval(low, low + TURN - gap, gap)
-
-
 def _resultant(angles: Array, weights: Array | None, axis: int | None) -> Array:
     angles = np.asarray(angles, dtype=float)
     seen = np.isfinite(angles)

@@ -19,17 +19,6 @@ def huber(residuals: Array, scale: float | Array) -> Array:
     return _seen(scale / np.maximum(size, scale))
 
 
-def tukey(residuals: Array, scale: float | Array) -> Array:
-    """(1 − (r/s)²)², and nothing at all beyond ``scale``."""
-    inside = 1.0 - (residuals / scale) ** 2
-    return _seen(np.maximum(inside, 0.0) ** 2)
-
-
-def geman_mcclure(residuals: Array, scale: float | Array) -> Array:
-    """1 / (1 + (r/s)²)²: smooth, and never quite zero."""
-    return _seen(1.0 / (1.0 + (residuals / scale) ** 2) ** 2)
-
-
 def mad_scale(values: Array, axis: int | None = None) -> Array:
     """Standard deviation judged by the median absolute deviation; NaN is passed over.
 

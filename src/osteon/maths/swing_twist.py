@@ -31,10 +31,3 @@ def join(swing: Array, twist: Array, axis: Array, across: Array) -> Array:
     """The rotation (..., 4) of a swing (..., 2) and a twist (...)."""
     turn = np.einsum("...i,...ij->...j", swing, across)
     return quat.multiply(quat.exp(turn), quat.from_axis_angle(axis, twist))
-
-
-def directions_across(axis: Array) -> Array:
-    """Two unit vectors (..., 2, 3) that make a right-handed frame with unit ``axis`` as third."""
-    least = np.eye(3)[np.argmin(np.abs(axis), axis=-1)]
-    first = quat.normalise(np.cross(least, axis))
-    return np.stack([first, np.cross(axis, first)], axis=-2)

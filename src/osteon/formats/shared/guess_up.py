@@ -15,7 +15,7 @@ TALL = 1.3
 
 
 @dataclass(frozen=True)
-class Stance:
+class MarkerSpread:
     """How markers are spread along each of the file's axes, metres."""
 
     height: np.ndarray
@@ -40,7 +40,7 @@ class Stance:
         return bool(steadier and self.height[2] > self.height[axis])
 
 
-def stance_of(points: Array) -> Stance | None:
+def stance_of(points: Array) -> MarkerSpread | None:
     """How points (n_frames, n_points, 3), metres, NaN where missing, stand; None if too few."""
     sample = points[:: max(1, len(points) // LOOKS)]
     count = np.isfinite(sample[..., 0]).sum(axis=1)
@@ -51,4 +51,4 @@ def stance_of(points: Array) -> Stance | None:
     ordered = np.sort(sample, axis=1)
     rows, skipped = np.arange(len(ordered)), count // 20
     low, high = ordered[rows, skipped], ordered[rows, count - 1 - skipped]
-    return Stance(np.median(high - low, axis=0), np.median(low, axis=0), np.std(low, axis=0))
+    return MarkerSpread(np.median(high - low, axis=0), np.median(low, axis=0), np.std(low, axis=0))

@@ -1,0 +1,41 @@
+"""What the kernels of joint limits are held against: short, slow, plain numpy."""
+
+import numpy as np
+
+from osteon.maths import quat
+from osteon.maths.circular import TURN, Interval, wrap
+from osteon.typing import Array
+
+
+def covering_interval(angles: Array) -> Interval:
+    """The shortest arc that holds all samples: what lies outside the largest gap.
+
+    The gap from the last sample round to the first counts too. [001] Eq. 16–19.
+    """
+    angles = np.asarray(angles, dtype=float)
+    samples = np.sort(wrap(angles[np.isfinite(angles)]))
+    if samples.size == 0:
+        return Interval(np.nan, np.nan, np.nan)
+    gaps = np.diff(samples, append=samples[0] + TURN)
+    widest = int(np.argmax(gaps))
+    low = float(samples[(widest + 1) % len(samples)])
+    gap = float(gaps[widest])
+    return Interval(low, low + TURN - gap, gap)
+
+
+def directions_across(axis: Array) -> Array:
+    """Two unit vectors (..., 2, 3) that make a right-handed frame with unit ``axis`` as third."""
+    least = np.eye(3)[np.argmin(np.abs(axis), axis=-1)]
+    first = quat.normalise(np.cross(least, axis))
+    return np.stack([first, np.cross(axis, first)], axis=-2)
+
+
+def quaternion_rank(samples: Array, tolerance: float) -> Array:
+    """(n_joints,) rank of the 4×N matrices of quaternions: 1 fixed, 2 hinge, more else.
+
+    A check without a mean, blind to signs and rest offsets. ``tolerance`` is a half angle, radians.
+    """
+    filled = np.where(np.isfinite(samples), samples, 0.0)
+    seen = np.maximum(np.isfinite(samples[..., 0]).sum(axis=0), 1)
+    moments = np.einsum("nji,njk->jik", filled, filled) / seen[:, None, None]
+    return np.sum(np.linalg.eigvalsh(moments) > tolerance**2, axis=-1)
