@@ -408,7 +408,7 @@ def test_the_token_stands_in_no_command_line(folder, monkeypatch):
     studios: list[Studio] = []
     monkeypatch.setattr("webbrowser.open", started.append)
     monkeypatch.setattr(
-        server, "serve", lambda studio, bound: (studios.append(studio), bound.close())
+        "osteon.studio.serve", lambda studio, bound: (studios.append(studio), bound.close())
     )
     told = CliRunner().invoke(osteon, ["studio", str(folder / "walk.c3d")])
     assert told.exit_code == 0, told.output
