@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import pytest
 
 from archives import files_of, write_markers, write_sensors
 from osteon.batch import batch
-from osteon.batch.workers import Timed, cluster
+from osteon.batch.workers import cluster
 from osteon.errors import OsteonError
 
 PATIENCE = 1800.0
@@ -195,18 +194,15 @@ def test_encrypted_scheduler_without_certificates_is_one_clear_line(
         batch(archive, tmp_path, scheduler=f"tls://127.0.0.1:{free_port()}")
 
 
-def test_waiting_for_workers_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("osteon.batch.workers.LOOK_EVERY", 0.2)
+def test_waiting_for_workers_is_told() -> None:
+    """One job that waits in vain is enough: a scheduler alone has nobody to do it."""
+    pytest.importorskip("distributed")
     said: list[str] = []
-    with dask() as (address, processes):
-        for process in processes:
-            os.killpg(process.pid, signal.SIGKILL)
-        with cluster(address, said.append) as workers, ThreadPoolExecutor(1) as beside:
-            job = beside.submit(lambda: [one for _, one in workers.each(abs, [-3])])
-            wait_until(lambda: len(said) > 0)
-            with running("-m", "distributed.cli.dask_worker", address, "--no-dashboard"):
-                (done,) = job.result(PATIENCE)
-    assert isinstance(done, Timed) and done.result == 3
+    port = str(free_port())
+    address = f"tcp://127.0.0.1:{port}"
+    scheduler = ("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", port)
+    with running("-m", *scheduler, "--no-dashboard"), cluster(address, said.append) as workers:
+        workers._room()
     assert f"{address} has no workers; waiting" in said[0]
 
 
