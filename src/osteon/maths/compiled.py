@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import pickle
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -42,8 +43,6 @@ class _CheckedFile(IndexDataCacheFile):
         super()._save_data(name, hashlib.sha256(code).digest() + code)
 
     def _load_data(self, name: str) -> Any:
-        import pickle
-
         data = super()._load_data(name)
         digest, code = data[:_DIGEST], data[_DIGEST:]
         if hashlib.sha256(code).digest() != digest:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from osteon.cleaning import find_swaps, remove_spikes, repair_swaps, upright
+from osteon.cleaning import put_right, upright
 from osteon.errors import BadValue, NotEnoughData, counted
 from osteon.formats import read
 from osteon.human import StandingFigure, body_masses, figure_at_rest, name_parts, recognise
@@ -153,7 +153,7 @@ def map_to(
     odd = told_oddities(upright(recording, known[1]), known[1]) if known else ()
     if character is not None and _carries(character, recording):
         with watch.stage("clean", "looking for swapped labels and spikes"):
-            recording = remove_spikes(repair_swaps(recording, find_swaps(recording)))
+            recording, _ = put_right(recording)
         mapped = _mapped(_own_markers(recording, character, options), options, watch)
         notes = off_by_itself(mapped)
     else:
