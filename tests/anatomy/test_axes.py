@@ -20,7 +20,7 @@ from osteon.anatomy.pose_words import edited
 from osteon.cli import osteon
 from osteon.errors import BadValue, FormatError, UnknownName
 from osteon.formats import read, write
-from osteon.formats.own.compact_parquet import write_compact_parquet
+from osteon.formats.own.compact_tables import write_compact_parquet
 from osteon.maths import quat, two_axes
 from osteon.values import Movement
 from sweeps import line_angle, swept, worst_angle

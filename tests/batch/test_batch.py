@@ -24,7 +24,7 @@ from osteon.batch.places import whole_folder
 from osteon.batch.sample import PER_SUBJECT, PER_TAKE, joined, sample_frames, share_of
 from osteon.batch.workers import Lost, pool
 from osteon.errors import BadValue, OsteonError
-from osteon.formats.shared.file_names import LONGEST, file_name
+from osteon.formats.shared.whole_files import LONGEST, file_name
 from osteon.values import Recording
 
 

@@ -9,9 +9,15 @@ from hypothesis import given, settings, strategies as st
 from conftest import assert_close, assert_rotations_close, real
 from osteon.errors import FormatError, NotEnoughData, OsteonError, WrongContent
 from osteon.formats import read, write
-from osteon.formats.shared.guess_unit import CMU_UNIT, judge_unit, judge_up
-from osteon.formats.shared.numbers import _parse_fast
-from osteon.formats.shared.units import metres_per, to_z_up, turn_points
+from osteon.formats.shared.text_table import _parse_fast
+from osteon.formats.shared.units import (
+    CMU_UNIT,
+    judge_unit,
+    judge_up,
+    metres_per,
+    to_z_up,
+    turn_points,
+)
 from osteon.maths import quat
 from osteon.values import Body, Joint, Motion, Skeleton
 from rigs import hinge_chain, human, move, single_body

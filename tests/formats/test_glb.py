@@ -14,8 +14,8 @@ from conftest import assert_rotations_close
 from glb_files import khronos, parts
 from osteon.errors import BadValue, FormatError, NotEnoughData, OsteonError, WrongContent
 from osteon.formats import read, write
-from osteon.formats.glb.bone_mesh import bone_mesh
 from osteon.formats.glb.read import read_glb
+from osteon.formats.glb.write import bone_mesh
 from osteon.formats.own.skeleton_json import skeleton_text
 from osteon.maths import quat
 from osteon.values import Body, Joint, Mark, Motion, Skeleton, Take

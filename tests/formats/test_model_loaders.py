@@ -31,7 +31,7 @@ from model_rigs import (
 )
 from osteon.formats import blender, write
 from osteon.formats.osim import TO_FILE
-from osteon.formats.shared.joint_angles import freedom_of
+from osteon.formats.shared.simulation_models import freedom_of
 from osteon.formats.shared.units import turn_points
 from osteon.values import Marker, Recording, Skeleton
 from rigs import human, move

@@ -11,8 +11,7 @@ from conftest import assert_close, assert_rotations_close, real
 from model_rigs import FRAMES, TOLERANCE, acted, composed, every_kind, joint_angles, true_points
 from osteon.errors import BadValue, FormatError, WrongContent
 from osteon.formats import read, write
-from osteon.formats.shared.capsules import Capsule, capsules_of, mass_of
-from osteon.formats.shared.joint_angles import freedom_of
+from osteon.formats.shared.simulation_models import Capsule, capsules_of, freedom_of, mass_of
 from osteon.maths import quat
 from osteon.values import Body, Joint, Loop, Marker, Motion, Skeleton
 from rigs import human, move

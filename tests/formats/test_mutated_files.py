@@ -20,8 +20,8 @@ from osteon.cli import osteon
 from osteon.edits.edits_json import digest
 from osteon.errors import OsteonError
 from osteon.formats import write
-from osteon.formats.own.measured import read_measured
 from osteon.formats.own.passport_json import read_passport
+from osteon.formats.plain_csv import read_measured
 from osteon.joint_limits.limits_toml import read_edits as read_limits_toml
 from osteon.values.skeleton import UNKNOWN, without_gaps
 

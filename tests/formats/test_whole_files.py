@@ -11,13 +11,13 @@ import pytest
 
 from osteon.batch.places import whole_folder
 from osteon.formats import write
-from osteon.formats.registry import STALE, remove_stale, whole_file
+from osteon.formats.shared.whole_files import STALE, remove_stale, whole_file
 from rigs import hinge_chain
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from osteon.formats.registry import whole_file
+from osteon.formats.shared.whole_files import whole_file
 with whole_file(Path(sys.argv[1])) as partial:
     partial.write_bytes(b"half")
     os.kill(os.getpid(), signal.SIGKILL)

@@ -5,7 +5,7 @@ import pytest
 
 from conftest import assert_close
 from osteon.errors import BadValue
-from osteon.human.hips import HIP_METHODS, hip_centres
+from osteon.human.anthropometry import HIP_METHODS, hip_centres
 from osteon.maths import quat
 
 # a pelvis 240 mm wide and 180 mm deep that stands level, x forward, y left, z up

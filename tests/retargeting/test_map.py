@@ -12,7 +12,7 @@ from conftest import real
 from osteon import synth
 from osteon.cli import osteon
 from osteon.errors import BadValue, FormatError, NotEnoughData, OsteonError, UnknownName
-from osteon.human.masses import body_masses, standing_height
+from osteon.human.anthropometry import body_masses, standing_height
 from osteon.human.parts import name_parts
 from osteon.human.standing_figure import figure_at_rest
 from osteon.joint_limits.within_limits import excess

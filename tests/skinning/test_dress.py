@@ -20,8 +20,7 @@ from osteon.formats.glb.write import write_skinned
 from osteon.formats.obj import Triangles, read_obj
 from osteon.maths import quat
 from osteon.skinning.body_skin import figure_of
-from osteon.skinning.skin_bind import bound
-from osteon.skinning.skin_fit import fitted, matched
+from osteon.skinning.skin_fit import bound, fitted, matched
 from osteon.skinning.wear_meshes import dressed, read_mesh, read_meshes
 from osteon.values import Body, Joint, Skeleton
 

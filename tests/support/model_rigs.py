@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from osteon.formats.shared.joint_angles import Freedom, freedom_of
+from osteon.formats.shared.simulation_models import Freedom, freedom_of
 from osteon.maths import quat
 from osteon.values import Body, Joint, Limits, Marker, Motion, Skeleton
 from osteon.values.limits import Cone

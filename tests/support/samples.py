@@ -8,7 +8,7 @@ import numpy as np
 from scipy.io import savemat
 
 from osteon.formats import FORMATS, Format, write
-from osteon.formats.own.compact_csv import write_compact_csv
+from osteon.formats.own.compact_tables import write_compact_csv
 from osteon.maths import quat
 from osteon.values import Bodies, Body, CompactMotion, Joint, Motion, Movement, Recording, Skeleton
 

@@ -16,18 +16,19 @@ from .glb.mesh import (
     read_glb_mesh as read_glb_mesh,
 )
 from .glb.write import write_skinned as write_skinned
-from .holding import held_by as held_by
 from .obj import (
     Triangles as Triangles,
     read_obj as read_obj,
 )
-from .own.compact_csv import write_compact_csv as write_compact_csv
-from .own.compact_parquet import write_compact_parquet as write_compact_parquet
-from .own.measured import read_measured as read_measured
+from .own.compact_tables import (
+    write_compact_csv as write_compact_csv,
+    write_compact_parquet as write_compact_parquet,
+)
 from .own.passport_json import (
     read_passport as read_passport,
     write_passport as write_passport,
 )
+from .plain_csv import read_measured as read_measured
 from .registry import (
     FOLDER_INDEX as FOLDER_INDEX,
     Format as Format,
@@ -37,19 +38,22 @@ from .registry import (
     format_for_writing as format_for_writing,
     keep_only as keep_only,
     left_out as left_out,
-    whole_file as whole_file,
 )
-from .shared.file_names import file_name as file_name
-from .shared.guess_up import (
-    LOOKS as LOOKS,
-    stance_of as stance_of,
-)
-from .shared.json_text import write_readable as write_readable
+from .shared.json_and_xml import write_readable as write_readable
 from .shared.units import (
+    LOOKS as LOOKS,
     METRES as METRES,
     TO_Z_UP as TO_Z_UP,
     metres_per as metres_per,
+    stance_of as stance_of,
     to_z_up as to_z_up,
     turn_points as turn_points,
 )
-from .summary import describe as describe
+from .shared.whole_files import (
+    file_name as file_name,
+    whole_file as whole_file,
+)
+from .summary import (
+    describe as describe,
+    held_by as held_by,
+)

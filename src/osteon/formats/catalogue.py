@@ -16,13 +16,12 @@ from osteon.formats.mjcf.reader import MJCF
 from osteon.formats.motive_csv import MOTIVE_CSV
 from osteon.formats.mvnx import MVNX
 from osteon.formats.osim import OSIM
-from osteon.formats.own.compact_csv import COMPACT_CSV
+from osteon.formats.own.compact_tables import COMPACT_CSV
 from osteon.formats.own.skeleton_json import SKELETON_JSON
 from osteon.formats.own.store import STORE
 from osteon.formats.plain_csv import PLAIN_CSV
 from osteon.formats.polhemus import POLHEMUS
-from osteon.formats.qtm.mat import QTM_MAT
-from osteon.formats.qtm.tsv import QTM_TSV
+from osteon.formats.qtm import QTM_MAT, QTM_TSV
 from osteon.formats.registry import (
     Format,
     WriteOptions,
@@ -31,8 +30,8 @@ from osteon.formats.registry import (
     check_holds,
     find_format,
     format_for_writing,
-    whole_file,
 )
+from osteon.formats.shared.whole_files import whole_file
 from osteon.formats.trc import TRC
 from osteon.formats.urdf import URDF
 from osteon.formats.usd import USD

@@ -16,7 +16,7 @@ import numpy as np
 
 from osteon.errors import FormatError
 from osteon.formats.registry import Format
-from osteon.formats.shared.numbers import is_sane
+from osteon.formats.shared.text_table import is_sane
 from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Bodies, Source, Take

@@ -16,10 +16,17 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from osteon.errors import BadValue, WrongContent
-from osteon.formats.mjcf.writer import add, text_of
 from osteon.formats.registry import Format, WriteOptions, check_posed
-from osteon.formats.shared.capsules import Mass, capsules_of, mass_of
-from osteon.formats.shared.joint_angles import Freedom, Turn, completed, freedom_of
+from osteon.formats.shared.json_and_xml import add, text_of
+from osteon.formats.shared.simulation_models import (
+    Freedom,
+    Mass,
+    Turn,
+    capsules_of,
+    completed,
+    freedom_of,
+    mass_of,
+)
 from osteon.formats.shared.units import TO_Z_UP, turn_local, turn_points
 from osteon.maths import euler, quat
 from osteon.typing import Array

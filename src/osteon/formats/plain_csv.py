@@ -8,6 +8,9 @@ Frames from 0; a missing sample is a missing row, so a marker never seen is not 
 may stand above the header: ``# unit=mm`` (else metres), ``# up=y`` (else z) and ``# frames=500``
 where the take is longer than its last sample. ``# output=LHipAngles``, anywhere, says that a name
 is no marker but a result of other software.
+
+And limb lengths measured by hand, as ``--measured`` takes them: rows of ``limb,cm``, where cm may
+be m, cm, mm or in.
 """
 
 import csv
@@ -24,8 +27,8 @@ from osteon.formats.registry import (
     one_set_of_bodies,
     without_restated,
 )
-from osteon.formats.shared.labels import by_subject
 from osteon.formats.shared.text_table import (
+    by_subject,
     perhaps_cut,
     positive_number,
     read_lines,
@@ -219,3 +222,26 @@ PLAIN_CSV = Format(
     holds=frozenset({"markers", "bodies"}),
     along=frozenset({"outputs"}),
 )
+
+
+def read_measured(path: Path) -> dict[str, float]:
+    """Limb name → length in metres."""
+    try:
+        rows = list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines()))
+    except (OSError, UnicodeDecodeError) as error:
+        raise FormatError(path, "cannot be read as text") from error
+    rows = [[cell.strip() for cell in row] for row in rows if row and not row[0].startswith("#")]
+    if not rows or len(rows[0]) != 2 or rows[0][0] != "limb" or rows[0][1] not in METRES:
+        raise FormatError(path, "must begin with the line limb,cm (or m, mm, in)", "line 1")
+    lengths = {}
+    for number, row in enumerate(rows[1:], 2):
+        try:
+            name, value = row[0], float(row[1])
+        except (ValueError, IndexError):
+            value, name = np.nan, ""
+        if not (np.isfinite(value) and value > 0.0):
+            raise FormatError(
+                path, f"expected a limb and its length, got {','.join(row)!r}", f"row {number}"
+            )
+        lengths[name] = value * METRES[rows[0][1]]
+    return lengths

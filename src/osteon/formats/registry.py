@@ -5,14 +5,8 @@ library's own units (metres, z up); writers receive one, and restore a file's co
 way out. Units and axes are converted here and nowhere else.
 """
 
-import os
-import re
-import secrets
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -27,13 +21,6 @@ HEAD = 4096
 """How many of a file's first bytes ``sniff`` is shown."""
 FOLDER_INDEX = "take.json"
 """The file that speaks for a folder: a store may be unpacked."""
-
-UNFINISHED = re.compile(r"\..*\.[0-9a-f]{12}\.osteon", re.DOTALL)
-"""Names of files that are being written."""
-MOST_BYTES = 200
-"""Of a file's name in the name of its unfinished neighbour; file systems take 255 in all."""
-STALE = 600.0
-"""Seconds after which a file that nobody writes to was left by a program that was killed."""
 
 FROM_POINTS = "made of points that span their axes"
 """In the history of bodies that a reader worked out from markers of the same file."""
@@ -271,37 +258,3 @@ def _side_by_side(values: Sequence[Recording | Bodies]) -> tuple[tuple[str, ...]
 
 def _whose(subject: str, name: str) -> str:
     return f"{subject}:{name}" if subject else name
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """A temporary neighbour to write to, moved into place when all went well.
-
-    So a file appears whole or not at all, also when the program is killed.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    remove_stale(path.parent)
-    start = os.fsencode(path.name)[:MOST_BYTES].decode(errors="ignore")
-    partial = path.with_name(f".{start}.{secrets.token_hex(6)}.osteon")
-    # made here, so that it has the rights that the user's umask leaves a new file
-    os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    try:
-        yield partial
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-@cache  # once a run
-def remove_stale(folder: Path) -> None:
-    """Remove what a program that was killed has left half written in a folder."""
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if UNFINISHED.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                _remove_if_stale(entry)
-
-
-def _remove_if_stale(entry: os.DirEntry[str]) -> None:
-    with suppress(OSError):  # another run may be just as tidy
-        if time.time() - entry.stat(follow_symlinks=False).st_mtime > STALE:
-            Path(entry.path).unlink()

@@ -14,9 +14,8 @@ import numpy as np
 
 from osteon.errors import BadValue, FormatError
 from osteon.formats.registry import Format, WriteOptions, one_recording
-from osteon.formats.shared.guess_up import stance_of
-from osteon.formats.shared.labels import by_subject
 from osteon.formats.shared.text_table import (
+    by_subject,
     check_frames,
     number_rows,
     perhaps_cut,
@@ -27,7 +26,7 @@ from osteon.formats.shared.text_table import (
     whole_number,
     without_zeros,
 )
-from osteon.formats.shared.units import METRES, metres_per, to_z_up, turn_points
+from osteon.formats.shared.units import METRES, metres_per, stance_of, to_z_up, turn_points
 from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Recording, Source, Take

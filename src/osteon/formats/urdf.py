@@ -15,10 +15,9 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from osteon.errors import BadValue, WrongContent
-from osteon.formats.mjcf.writer import add, text_of
 from osteon.formats.registry import Format, WriteOptions
-from osteon.formats.shared.capsules import Mass, capsules_of, mass_of
-from osteon.formats.shared.joint_angles import Turn, freedom_of
+from osteon.formats.shared.json_and_xml import add, text_of
+from osteon.formats.shared.simulation_models import Mass, Turn, capsules_of, freedom_of, mass_of
 from osteon.maths import euler, quat
 from osteon.typing import Array
 from osteon.values import Body, Take

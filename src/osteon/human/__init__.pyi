@@ -1,4 +1,8 @@
-from .hips import hip_centres as hip_centres
+from .anthropometry import (
+    body_masses as body_masses,
+    bone_lengths as bone_lengths,
+    hip_centres as hip_centres,
+)
 from .marker_sets import (
     Human as Human,
     Landmark as Landmark,
@@ -9,11 +13,8 @@ from .marker_sets import (
     load_set as load_set,
     misfit as misfit,
     recognise as recognise,
+    scale_of as scale_of,
     unrecognised as unrecognised,
-)
-from .masses import (
-    body_masses as body_masses,
-    bone_lengths as bone_lengths,
 )
 from .parts import (
     chain_between as chain_between,
@@ -26,4 +27,3 @@ from .standing_figure import (
     StandingFigure as StandingFigure,
     figure_at_rest as figure_at_rest,
 )
-from .template_scale import scale_of as scale_of

@@ -2,7 +2,8 @@
 
 ``sets/human.toml`` is the one template: bodies, rest joints and landmarks. Every other file there
 names a set's labels by those landmarks. A user's own set is a file of the same form; a label may
-name a landmark, or a body alone where its place on the body is for the data to find.
+name a landmark, or a body alone where its place on the body is for the data to find. How large a
+person is against the template is measured between their markers.
 """
 
 import re
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from osteon.errors import FormatError, UnknownName
+from osteon.typing import Array
 
 ENOUGH_OF_SET = 0.6
 """Share of a set's labels, of the bodies it instruments, that a recording must have."""
@@ -27,6 +29,8 @@ ENOUGH_LABELS = 10
 """Fewer matching labels than this are chance, not a marker set."""
 NAMED = 6
 """Missing markers that are named; there may be dozens."""
+STEADY = 0.06
+"""Pairs of markers whose distance varies by less than this share measure the subject's size."""
 
 
 @dataclass(frozen=True)
@@ -272,3 +276,30 @@ def _right(name: str) -> str:
 
 def _folder():
     return resources.files("osteon.human") / "sets"
+
+
+def scale_of(found: dict[str, Landmark], observed: dict[str, Array]) -> float:
+    """The subject's size: distances that hardly vary, against the template's."""
+    labels = [label for label, landmark in found.items() if landmark.at is not None]
+    if len(labels) < 2:
+        return 1.0
+    template = np.stack([np.asarray(found[label].at) for label in labels])
+    points = np.stack([observed[label] for label in labels], axis=1)
+    first, second = np.triu_indices(len(labels), 1)
+    wanted = np.linalg.norm(template[first] - template[second], axis=-1)
+    gaps = np.linalg.norm(points[:, first] - points[:, second], axis=-1)
+    count = np.isfinite(gaps).sum(axis=0)
+    total = np.where(np.isfinite(gaps), gaps, 0.0).sum(axis=0)
+    mean = total / np.maximum(count, 1)
+    off = np.where(np.isfinite(gaps), gaps - mean, 0.0)
+    spread = np.sqrt((off**2).sum(axis=0) / np.maximum(count, 1))
+    steady = (count > 10) & (spread < STEADY * mean) & (wanted > 0.08)
+    if not steady.any():
+        return 1.0
+    return _weighted_median(mean[steady] / wanted[steady], wanted[steady])
+
+
+def _weighted_median(values: Array, weights: Array) -> float:
+    order = np.argsort(values)
+    share = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(share, 0.5 * share[-1])])

@@ -23,8 +23,7 @@ from osteon.formats import (
     write_skinned,
 )
 from osteon.maths import forward_kinematics, quat
-from osteon.skinning.skin_bind import bound
-from osteon.skinning.skin_fit import fitted
+from osteon.skinning.skin_fit import bound, fitted
 from osteon.values import CARRIERS, Skeleton, SkinnedMesh
 
 

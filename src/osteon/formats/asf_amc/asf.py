@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from osteon.errors import FormatError
-from osteon.formats.shared.numbers import is_sane
+from osteon.formats.shared.text_table import is_sane
 from osteon.formats.shared.units import CYCLIC_TO_Z_UP, metres_per, turn_points
 from osteon.maths import euler, quat
 from osteon.typing import Array

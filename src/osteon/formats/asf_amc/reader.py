@@ -13,8 +13,7 @@ from osteon.errors import FormatError
 from osteon.formats.asf_amc.asf import Asf, read_asf_file, to_skeleton, turn_in_order
 from osteon.formats.asf_amc.writer import write_amc, write_asf
 from osteon.formats.registry import Format
-from osteon.formats.shared.numbers import LARGEST
-from osteon.formats.shared.text_table import perhaps_cut
+from osteon.formats.shared.text_table import LARGEST, perhaps_cut
 from osteon.formats.shared.units import CYCLIC_TO_Z_UP, metres_per, turn_local, turn_points
 from osteon.maths import quat
 from osteon.typing import Array

@@ -17,10 +17,15 @@ import numpy as np
 from osteon.errors import FormatError
 from osteon.formats.bvh.writer import told_by_decimals, write_bvh
 from osteon.formats.registry import Format
-from osteon.formats.shared.guess_unit import judge_unit, judge_up
-from osteon.formats.shared.numbers import is_sane, parse_numbers
-from osteon.formats.shared.text_table import perhaps_cut
-from osteon.formats.shared.units import metres_per, to_z_up, turn_local, turn_points
+from osteon.formats.shared.text_table import is_sane, parse_numbers, perhaps_cut
+from osteon.formats.shared.units import (
+    judge_unit,
+    judge_up,
+    metres_per,
+    to_z_up,
+    turn_local,
+    turn_points,
+)
 from osteon.maths import chain, euler
 from osteon.typing import Array
 from osteon.values import Body, Joint, Motion, Skeleton, Source, Take

@@ -7,7 +7,7 @@ import numpy as np
 from osteon.formats.c3d.data import Points
 from osteon.formats.c3d.header import Header
 from osteon.formats.c3d.parameters import C3dParameters
-from osteon.formats.shared.guess_up import LOOKS, stance_of
+from osteon.formats.shared.units import LOOKS, stance_of
 
 UNITS = (
     ("mm", re.compile(r"mm|milli", re.IGNORECASE)),

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from osteon.formats.c3d.parameters import C3dParameters
-from osteon.formats.shared.labels import label_prefixes, split_labels
-from osteon.formats.shared.text_table import unique_labels
+from osteon.formats.shared.text_table import label_prefixes, split_labels, unique_labels
 
 OUTPUT_LISTS = (
     *("ANGLES", "FORCES", "MOMENTS", "POWERS", "REACTIONS", "SCALARS"),

@@ -7,9 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from osteon.errors import FormatError, WrongContent
-from osteon.formats.glb.bind import bind_pose, node_worlds
+from osteon.formats.glb.nodes import (
+    NodeTree,
+    bind_pose,
+    choose_bodies,
+    node_worlds,
+    unique_node_names,
+)
 from osteon.formats.glb.schema import File, our_extras
-from osteon.formats.glb.tree import NodeTree, choose_bodies, unique_node_names
 from osteon.formats.obj import Triangles
 from osteon.formats.own.skeleton_json import BodyRecord, to_body
 from osteon.formats.shared.units import to_z_up, turn_points

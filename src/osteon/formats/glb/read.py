@@ -7,13 +7,19 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.errors import BadValue, FormatError
-from osteon.formats.glb.bind import FARTHEST, bind_pose, rest_of
 from osteon.formats.glb.curves import LONE_RATE, Clock, Curve, find_clock, read_curves, sample
 from osteon.formats.glb.mesh import fleshed_tips
+from osteon.formats.glb.nodes import (
+    FARTHEST,
+    NodeTree,
+    bind_pose,
+    choose_bodies,
+    rest_of,
+    unique_node_names,
+)
 from osteon.formats.glb.schema import File, TakeExtras, our_extras
-from osteon.formats.glb.tree import NodeTree, choose_bodies, unique_node_names
 from osteon.formats.own.skeleton_json import BodyRecord, to_body, to_skeleton
-from osteon.formats.sane_rig import check_body
+from osteon.formats.shared.sane_rig import check_body
 from osteon.formats.shared.units import to_z_up, turn_points, turn_rotations
 from osteon.maths import forward_kinematics, quat
 from osteon.typing import Array

@@ -13,7 +13,7 @@ import numpy as np
 
 from osteon.errors import BadValue, FormatError
 from osteon.formats.own.skeleton_json import SkeletonRecord
-from osteon.formats.shared.json_text import decode
+from osteon.formats.shared.json_and_xml import decode
 from osteon.typing import Array
 from osteon.values import Mark
 

@@ -1,11 +1,15 @@
-"""A motion as a skinned, animated glTF scene."""
+"""A motion as a skinned, animated glTF scene.
 
+Without a skin of its own it gets a mesh to be seen by, a long octahedron per bone and a small one
+at each joint: many viewers show nothing, and Blender makes no bones, without a skinned mesh.
+"""
+
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from osteon.errors import BadValue, FormatError
-from osteon.formats.glb.bone_mesh import bone_mesh
 from osteon.formats.glb.schema import (
     Accessor,
     Animation,
@@ -24,11 +28,12 @@ from osteon.formats.glb.schema import (
     pack,
 )
 from osteon.formats.own.skeleton_json import check_finite, from_body, from_skeleton
-from osteon.formats.registry import WriteOptions, whole_file
+from osteon.formats.registry import WriteOptions
 from osteon.formats.shared.units import to_z_up
+from osteon.formats.shared.whole_files import whole_file
 from osteon.maths import forward_kinematics, quat
 from osteon.typing import Array
-from osteon.values import Motion, Skeleton, SkinnedMesh, Take
+from osteon.values import CARRIERS, Motion, Skeleton, SkinnedMesh, Take
 
 GENERATOR = "Osteon"
 VERTICES, INDICES = 34962, 34963
@@ -42,6 +47,18 @@ MATERIAL = {
         "roughnessFactor": 0.7,
     },
 }
+WAIST = 0.15
+"""Where a bone is thickest, as a share of its length."""
+BONE_RADIUS = 0.07
+"""Half its thickness there, as a share of its length."""
+JOINT_RADIUS = 0.05
+"""Of the octahedron at a joint, as a share of the longest bone there."""
+LONE_RADIUS = 0.05
+"""Of a joint that no bone touches, metres."""
+SHORTEST = 1e-6
+"""Bones shorter than this have no direction, metres."""
+_RING = np.array([[1.0, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0]])
+_FACES = np.array([[4, (i + 1) % 4, i] for i in range(4)] + [[5, i, (i + 1) % 4] for i in range(4)])
 
 
 def write_glb(path: Path, take: Take, options: WriteOptions) -> None:
@@ -246,3 +263,58 @@ def _extras(skeleton: Skeleton, motion: Motion | None) -> TakeExtras:
     extras = TakeExtras(record, about)
     check_finite(extras)
     return extras
+
+
+def bone_mesh(skeleton: Skeleton, places: Array) -> SkinnedMesh:
+    """Bones of a skeleton whose joints stand at ``places`` (n_bodies, 3), all frames parallel.
+
+    Triangles have corners of their own, so that every face is flat.
+    """
+    corners, carriers = [], []
+    for body, triangles in _octahedra(skeleton):
+        corners.append(places[body] + triangles)
+        carriers.append(np.full(24, body))
+    vertices = np.concatenate(corners)
+    bodies = np.zeros((len(vertices), CARRIERS), dtype=int)
+    bodies[:, 0] = np.concatenate(carriers)
+    return SkinnedMesh(
+        vertices,
+        np.arange(len(vertices)).reshape(-1, 3),
+        bodies,
+        np.eye(CARRIERS)[np.zeros(len(vertices), dtype=int)],
+        quat.identity((len(places),)),
+        places,
+    )
+
+
+def _octahedra(skeleton: Skeleton) -> Iterator[tuple[int, Array]]:
+    """Body and corners (24, 3), seen from its joint, of every octahedron."""
+    reach = np.zeros(len(skeleton.bodies))
+    for body, end in _bones(skeleton):
+        length = float(np.linalg.norm(end))
+        if length > SHORTEST:
+            reach[body] = max(reach[body], length)
+            turn = quat.shortest(np.array([0.0, 0.0, 1.0]), end)
+            bone = _octahedron(0.0, WAIST * length, length, BONE_RADIUS * length)
+            yield body, quat.rotate(turn, bone)
+    arrive = np.linalg.norm(skeleton.offsets, axis=-1)
+    for body, longest in enumerate(np.where(reach > 0.0, reach, arrive)):
+        radius = JOINT_RADIUS * longest if longest > SHORTEST else LONE_RADIUS
+        yield body, _octahedron(-radius, 0.0, radius, radius)
+
+
+def _bones(skeleton: Skeleton) -> Iterator[tuple[int, Array]]:
+    """Body and end, seen from its joint, of every bone: to each child, or to the tip."""
+    for parent, offset in zip(skeleton.parents, skeleton.offsets, strict=True):
+        if parent >= 0:
+            yield parent, offset
+    for index, body in enumerate(skeleton.bodies):
+        if body.tip is not None:
+            yield index, body.tip - body.joint.in_body
+
+
+def _octahedron(low: float, waist: float, high: float, radius: float) -> Array:
+    """Corners (24, 3) of the eight triangles of an octahedron along z."""
+    ring = radius * _RING + [0.0, 0.0, waist]
+    points = np.concatenate([ring, [[0.0, 0.0, low], [0.0, 0.0, high]]])
+    return points[_FACES].reshape(-1, 3)

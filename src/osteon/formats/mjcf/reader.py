@@ -17,9 +17,9 @@ import numpy as np
 from osteon.errors import FormatError
 from osteon.formats.mjcf.writer import write_mjcf
 from osteon.formats.registry import Format
-from osteon.formats.shared.joint_angles import Turn, box_of, perpendicular
+from osteon.formats.shared.json_and_xml import first_element, numbers, read_xml
+from osteon.formats.shared.simulation_models import Turn, box_of, perpendicular
 from osteon.formats.shared.text_table import unique_labels
-from osteon.formats.shared.xml_text import first_element, numbers, read_xml
 from osteon.maths import euler, quat
 from osteon.typing import Array
 from osteon.values import Body, Joint, Limits, Marker, Skeleton, Take

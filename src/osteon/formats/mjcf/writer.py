@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 from osteon.errors import BadValue, WrongContent
 from osteon.formats.registry import WriteOptions
-from osteon.formats.shared.capsules import DENSITY, Capsule, capsules_of
-from osteon.formats.shared.joint_angles import freedom_of
+from osteon.formats.shared.json_and_xml import add, text_of
+from osteon.formats.shared.simulation_models import DENSITY, Capsule, capsules_of, freedom_of
 from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Body, Skeleton, Take
@@ -42,20 +42,6 @@ def mjcf_element(skeleton: Skeleton) -> Element:
     if skeleton.loops:
         _loops(top, elements, skeleton)
     return top
-
-
-def add(parent: Element, tag: str, **attributes: object) -> Element:
-    """A new element whose numbers and vectors are written so that they read back the same."""
-    texts = {name: text_of(value) for name, value in attributes.items()}
-    return ElementTree.SubElement(parent, tag, texts)
-
-
-def text_of(value: object) -> str:
-    if isinstance(value, str | int):
-        return str(value)
-    if isinstance(value, float):
-        return f"{value + 0.0:.12g}"  # adding zero turns −0 into 0
-    return " ".join(text_of(float(number)) for number in value)  # type: ignore[attr-defined]
 
 
 def _body(parent: Element, body: Body, capsules: list[Capsule]) -> Element:

@@ -18,8 +18,8 @@ from osteon.formats.own.skeleton_json import (
     from_skeleton,
     to_skeleton,
 )
-from osteon.formats.registry import whole_file
-from osteon.formats.shared.json_text import decode
+from osteon.formats.shared.json_and_xml import decode
+from osteon.formats.shared.whole_files import whole_file
 from osteon.values import Origin, Passport
 
 FORMAT = "osteon.passport"

@@ -15,18 +15,22 @@ import msgspec
 import numpy as np
 
 from osteon.errors import BadValue, FormatError, OsteonError
-from osteon.formats.own.limb_json import (
+from osteon.formats.own.body_json import (
     FrameRecord,
+    LimitsRecord,
     MovementRecord,
+    Point,
+    Rotation,
     from_frame,
+    from_limits,
     from_movement,
     to_frame,
+    to_limits,
     to_movement,
 )
-from osteon.formats.own.limits_json import LimitsRecord, Point, Rotation, from_limits, to_limits
 from osteon.formats.registry import Format, WriteOptions
-from osteon.formats.sane_rig import check_rig
-from osteon.formats.shared.json_text import decode
+from osteon.formats.shared.json_and_xml import decode
+from osteon.formats.shared.sane_rig import check_rig
 from osteon.values import Body, Event, Joint, Loop, Marker, Skeleton, Take
 
 FORMAT = "osteon.skeleton"

@@ -26,8 +26,8 @@ import numpy as np
 
 from osteon.errors import BadValue, FormatError, UnknownName
 from osteon.formats.registry import FOLDER_INDEX, Format, WriteOptions
-from osteon.formats.sane_rig import check_rig
-from osteon.formats.shared.json_text import convert, decode
+from osteon.formats.shared.json_and_xml import convert, decode
+from osteon.formats.shared.sane_rig import check_rig
 from osteon.values import Take
 
 FORMAT = "osteon.take"

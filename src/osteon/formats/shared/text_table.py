@@ -1,16 +1,30 @@
-"""Numbers in rows of text, as TRC, TSV and CSV files hold them."""
+"""Numbers in text and the labels over them, as TRC, TSV, CSV and BVH files hold them.
+
+Rows are read one by one, blocks in bulk, and found again by line when a number is wrong. A label
+may say by a prefix whose marker it is: ``Ann:LASI``.
+"""
 
 import re
+import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from osteon.errors import FormatError
 from osteon.typing import Array
+from osteon.values import Recording
 
 CELLS = re.compile(r"[\s,;]+")
+LARGE = 4 << 20
+"""From this many bytes a compiled scanner earns the time of loading it."""
+LARGEST = 1e12
+"""No length or angle in any unit is larger; beyond, a number is a damaged one."""
+NOBODY = re.compile(r"un-?label|unnamed|uname|\*|(l|r|left|right)$", re.IGNORECASE)
+"""Prefixes that mean "nobody's" or a side, not a subject."""
 
 
 def read_lines(path: Path) -> list[str]:
@@ -148,3 +162,104 @@ def unique_labels(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...
         taken.add(label)
         unique.append(label)
     return tuple(unique), (f"repeated names got a number: {', '.join(repeated[:8])}",)
+
+
+def parse_numbers(path: Path, block: bytes, first_line: int) -> Array:
+    """All numbers of a block of white-space separated text, (n_values,).
+
+    Parameters
+    ----------
+    path, first_line
+        The file, and the number of the line on which the block starts, for error messages.
+    """
+    values = _parse_fast(block) if len(block) >= LARGE else None
+    if values is None:
+        values = _parse_any(block)
+    if values is None or not is_sane(values):
+        raise _bad_number(path, block, first_line)
+    return values
+
+
+def is_sane(values: ArrayLike) -> bool:
+    """Whether all are finite and of a size that a measure can have."""
+    return bool(np.all(np.abs(values) <= LARGEST))
+
+
+def _parse_fast(block: bytes) -> Array | None:
+    """The common case, plain decimals, rounded exactly as ``float`` does; else None."""
+    from osteon.formats.shared._text_table_kernel import scan
+
+    values = np.zeros(len(block) // 2 + 1)
+    count = scan(np.frombuffer(block, dtype=np.uint8), values)
+    return values[:count].copy() if count >= 0 else None
+
+
+def _parse_any(block: bytes) -> Array | None:
+    with warnings.catch_warnings():
+        # numpy says "could not be read to its end" with a warning and returns what came before
+        warnings.simplefilter("error", DeprecationWarning)
+        try:
+            return np.fromstring(block, sep=" ") if block.strip() else np.zeros(0)
+        except (DeprecationWarning, ValueError):
+            return None
+
+
+def _bad_number(path: Path, block: bytes, first_line: int) -> FormatError:
+    for number, line in enumerate(block.split(b"\n"), first_line):
+        for word in line.split():
+            try:
+                good = is_sane(float(word))
+            except ValueError:
+                good = False
+            if not good:
+                shown = word[:24].decode("latin-1")
+                return FormatError(path, f"expected a number, got {shown!r}", f"line {number}")
+    return FormatError(path, "the numbers cannot be read", f"from line {first_line}")
+
+
+def label_prefixes(labels: Iterable[str]) -> dict[str, str]:
+    """Subject by prefix, as the labels' own colons tell."""
+    found = [label.partition(":")[0] for label in labels if ":" in label[1:]]
+    return {f"{name}:": name for name in dict.fromkeys(found) if not NOBODY.match(name)}
+
+
+def split_labels(labels: Iterable[str], known: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Of each label the subject, by its longest prefix, and the name that is left.
+
+    The subject is empty where there is no prefix.
+    """
+    sizes = sorted({len(prefix) for prefix in known}, reverse=True)
+    found = []
+    for label in labels:
+        size = next((size for size in sizes if label[:size] in known), 0)
+        found.append((known[label[:size]], label[size:].strip() or label) if size else ("", label))
+    return found
+
+
+def by_subject(recording: Recording) -> tuple[Recording, ...]:
+    """One recording for each of several subjects; labels without a prefix are nobody's."""
+    known = label_prefixes(recording.names)
+    if len(known) < 2:
+        return (recording,)
+    parted = split_labels(recording.names, known)
+    columns: dict[str, list[int]] = {subject: [] for subject in (*known.values(), "")}
+    for column, (subject, _) in enumerate(parted):
+        columns[subject].append(column)
+    return tuple(
+        _part(recording, own, [parted[column][1] for column in own], subject)
+        for subject, own in columns.items()
+        if own
+    )
+
+
+def _part(recording: Recording, columns: list[int], labels: list[str], subject: str) -> Recording:
+    names, _ = unique_labels(labels)
+    told = zip(names, columns, strict=True)
+    return replace(
+        recording,
+        positions=recording.positions[:, columns],
+        names=names,
+        subject=subject,
+        residuals=None if recording.residuals is None else recording.residuals[:, columns],
+        outputs=frozenset(n for n, column in told if recording.names[column] in recording.outputs),
+    )

@@ -1,4 +1,18 @@
-"""Files whose up axis is not z, and lengths that are not metres: turned here, turned back here."""
+"""Units and axes of files: turned to metres and z up, turned back, and guessed where no file says.
+
+Unit, from the longest chain of bones between the root and a tip (about 1.3 m in a human):
+below 10 metres; below 500 centimetres; else millimetres. The CMU archive's own unit (an inch
+divided by 0.45) is recognised by both its bone names and its size.
+
+Up, of a skeleton, over frames spread through the take: the axis along which it stands above its
+feet, where bones are named so; else z if the lowest point of one that travels along y keeps its z.
+Without evidence z for files in metres, as Blender writes them, and y for all others. Of markers:
+the axis along which they stand on a floor.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,6 +35,20 @@ TO_Z_UP = {
 
 CYCLIC_TO_Z_UP = np.array([0.5, 0.5, 0.5, 0.5])
 """(x, y, z) → (z, x, y): y up as the CMU archive's ASF/AMC files lie beside its C3D files."""
+CMU_UNIT = "in/0.45"
+CMU_NAMES = {"lhipjoint", "rhipjoint", "lowerback", "lthumb", "rthumb"}
+CMU_REACH = (14.0, 34.0)
+FEET = re.compile(r"foot|feet|toe|ankle|paw|hoof", re.IGNORECASE)
+CLEAR = 0.8
+"""Share of the way from the feet to the middle that must lie along one axis."""
+STEADY, TRAVELS = 0.05, 0.5
+"""Standard deviation of the lowest point, in figure sizes, on a floor and along a path."""
+LOOKS = 200
+"""Frames that are looked at to judge an axis or a unit."""
+FEWEST = 4
+"""Markers a frame must show to say anything about a stance."""
+TALL = 1.3
+"""How many times taller than wide markers must be before they tell which way is up."""
 
 
 def metres_per(unit: str) -> float:
@@ -56,3 +84,86 @@ def to_z_up(up: str) -> Array:
     if up not in TO_Z_UP:
         raise BadValue(f"the up axis must be x, y or z, got {up!r}")
     return TO_Z_UP[up]
+
+
+def judge_unit(names: Sequence[str], offsets: Array, tips: Array, parents: Sequence[int]) -> str:
+    """Unit of length from bone vectors (n_joints, 3) and (n_joints, 3), NaN without a tip."""
+    to_tip = np.nan_to_num(np.linalg.norm(tips, axis=-1))
+    along = np.zeros(len(names))
+    for joint, parent in enumerate(parents):
+        if parent >= 0:
+            along[joint] = along[parent] + np.linalg.norm(offsets[joint])
+    reach = float(np.max(along + to_tip))
+    known = {name.lower() for name in names}
+    if known >= CMU_NAMES and CMU_REACH[0] < reach < CMU_REACH[1]:
+        return CMU_UNIT
+    return "m" if reach < 10.0 else "cm" if reach < 500.0 else "mm"
+
+
+def judge_up(names: Sequence[str], positions: Array, unit: str) -> tuple[str, str]:
+    """Up axis and the reason, from joints (n_frames, n_joints, 3) in the file's world."""
+    axis = _from_feet_up(names, positions)
+    if axis is not None:
+        return axis, "the figure stands above its feet"
+    if _on_floor(positions):
+        return "z", "the lowest point keeps its z"
+    return "z" if unit == "m" else "y", f"as most files in {unit}"
+
+
+def _from_feet_up(names: Sequence[str], positions: Array) -> str | None:
+    feet = [index for index, name in enumerate(names) if FEET.search(name)]
+    if not feet:
+        return None
+    way = positions.mean(axis=1) - positions[:, feet].mean(axis=1)
+    length = np.linalg.norm(way, axis=-1, keepdims=True)
+    mean = np.mean(way / np.where(length > 0.0, length, 1.0), axis=0)
+    best = int(np.argmax(mean))
+    return "xyz"[best] if mean[best] > CLEAR else None
+
+
+def _on_floor(positions: Array) -> bool:
+    size = np.median(np.linalg.norm(np.ptp(positions, axis=1), axis=-1))
+    if not size > 0.0:
+        return False
+    _, along_y, along_z = np.std(positions.min(axis=1), axis=0) / size
+    return bool(along_z < STEADY and along_y > TRAVELS)
+
+
+@dataclass(frozen=True)
+class MarkerSpread:
+    """How markers are spread along each of the file's axes, metres."""
+
+    height: np.ndarray
+    """(3,) extent of the markers in a typical frame."""
+    floor: np.ndarray
+    """(3,) typical place of the lowest markers."""
+    unrest: np.ndarray
+    """(3,) how much that place changes. Above a floor it does not, while people move about."""
+
+    def up(self) -> str | None:
+        """The axis along which the markers stand on a floor near zero, where one stands out."""
+        score = self.height - 2.0 * self.unrest
+        best = int(np.argmax(score))
+        widest = np.delete(self.height, best).max()
+        on_floor = -0.2 < self.floor[best] < 0.6
+        tall = self.height[best] > 0.6 and score[best] > TALL * widest
+        return "xyz"[best] if on_floor and tall else None
+
+    def contradicts(self, axis: int) -> bool:
+        """Whether z is both taller and far steadier at its lower end than this axis."""
+        steadier = 3.0 * self.unrest[2] < self.unrest[axis]
+        return bool(steadier and self.height[2] > self.height[axis])
+
+
+def stance_of(points: Array) -> MarkerSpread | None:
+    """How points (n_frames, n_points, 3), metres, NaN where missing, stand; None if too few."""
+    sample = points[:: max(1, len(points) // LOOKS)]
+    count = np.isfinite(sample[..., 0]).sum(axis=1)
+    sample, count = sample[count >= FEWEST], count[count >= FEWEST]
+    if not len(sample):
+        return None
+    # without the lowest and highest twentieth: stray points are often far away
+    ordered = np.sort(sample, axis=1)
+    rows, skipped = np.arange(len(ordered)), count // 20
+    low, high = ordered[rows, skipped], ordered[rows, count - 1 - skipped]
+    return MarkerSpread(np.median(high - low, axis=0), np.median(low, axis=0), np.std(low, axis=0))

@@ -1,4 +1,4 @@
-"""Compact motion as CSV: a row per frame, the root's path and the angle about each movement axis.
+"""Compact motion as a table: a row per frame, the root's path and the angles about movement axes.
 
     # osteon compact motion
     # rate=120
@@ -6,7 +6,8 @@
     0,0.1,0.2,0.95,1,0,0,0,0.31,…
 
 Metres and radians. What the angles mean (axes, rest position) stands in the ``skeleton.json``
-beside it.
+beside the CSV. Parquet, for statistics, has the same columns; the skeleton stands in its metadata
+under ``osteon.skeleton``, the rate under ``osteon.rate``, and osteon itself does not read it.
 """
 
 from dataclasses import replace
@@ -14,10 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from osteon.errors import FormatError
-from osteon.formats.own.skeleton_json import read_skeleton_json
-from osteon.formats.registry import Format, whole_file
+from osteon.errors import FormatError, MissingExtra
+from osteon.formats.own.skeleton_json import read_skeleton_json, skeleton_text
+from osteon.formats.registry import Format
 from osteon.formats.shared.text_table import number_rows, perhaps_cut, positive_number, read_lines
+from osteon.formats.shared.whole_files import whole_file
 from osteon.values import CompactMotion, Source, Take
 
 FIRST_LINE = "# osteon compact motion"
@@ -95,3 +97,18 @@ COMPACT_CSV = Format(
     read=read_compact_csv,
     holds=frozenset({"compact"}),
 )
+
+
+def write_compact_parquet(path: Path, compact: CompactMotion) -> None:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtra("pyarrow", "writing Parquet", "parquet") from None
+    data = dict(zip(columns(compact), table(compact).T, strict=True))
+    about = {
+        b"osteon.skeleton": skeleton_text(compact.skeleton),
+        b"osteon.rate": repr(compact.rate).encode(),
+    }
+    with whole_file(path) as partial:
+        parquet.write_table(pyarrow.table(data).replace_schema_metadata(about), partial)

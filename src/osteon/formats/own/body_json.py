@@ -1,7 +1,7 @@
-"""How far joints go, as it stands in skeleton.json and in a GLB's extras. Radians.
+"""Limits, frame and movement of a body, as they stand in skeleton.json and in a GLB's extras.
 
-The structs are the text: their fields are its keys. An end of a range that is ``null`` is none: the
-joint goes on for ever.
+Radians. The structs are the text: their fields are its keys. An end of a range that is ``null`` is
+none: the joint goes on for ever.
 """
 
 import dataclasses
@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from osteon.values import Bind, Cone, Evidence, Limits
+from osteon.values import Bind, Cone, Evidence, Frame, Limits, Movement
 
 Point = tuple[float, float, float]
 Rotation = tuple[float, float, float, float]
@@ -118,3 +118,52 @@ def _ends(interval: tuple[float, float]) -> Ends:
 
 def _range(low: float | None, high: float | None) -> tuple[float, float]:
     return -np.inf if low is None else low, np.inf if high is None else high
+
+
+class FrameRecord(msgspec.Struct):
+    origin: Point
+    rotation: Rotation
+
+
+class MovementRecord(msgspec.Struct):
+    axes: tuple[Point, ...]
+    labels: tuple[str, ...]
+    rest: Rotation
+    direction: Point
+    share: tuple[float, ...] = ()
+
+
+def from_frame(frame: Frame | None) -> FrameRecord | None:
+    if frame is None:
+        return None
+    return FrameRecord(tuple(frame.origin.tolist()), tuple(frame.rotation.tolist()))
+
+
+def to_frame(record: FrameRecord | None) -> Frame | None:
+    if record is None:
+        return None
+    return Frame(np.array(record.origin), np.array(record.rotation))
+
+
+def from_movement(movement: Movement | None) -> MovementRecord | None:
+    if movement is None:
+        return None
+    return MovementRecord(
+        axes=tuple(tuple(axis) for axis in movement.axes.tolist()),
+        labels=movement.labels,
+        rest=tuple(movement.rest.tolist()),
+        direction=tuple(movement.direction.tolist()),
+        share=movement.share,
+    )
+
+
+def to_movement(record: MovementRecord | None) -> Movement | None:
+    if record is None:
+        return None
+    return Movement(
+        np.array(record.axes),
+        record.labels,
+        np.array(record.rest),
+        np.array(record.direction),
+        record.share,
+    )

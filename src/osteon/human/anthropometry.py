@@ -1,13 +1,22 @@
-"""What the parts of a body weigh."""
+"""What is known of all people: hip centres by regression, and what the parts of a body weigh.
 
-from collections.abc import Mapping
+Hips by [Harrington 2007] (default), [Davis 1991] and [Seidel 1995], from the pelvis's bony points.
+All are given from the middle of the front spines (ASIS): forward, up, and outward to each side,
+metres.
+"""
+
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from osteon.errors import BadValue
 from osteon.human.parts import chain_between
 from osteon.typing import Array
 from osteon.values import Skeleton
 
+MARKER_RADIUS = 0.007
+PUBIS_DEPTH = 0.44
+"""Height of the pelvis by its width where the pubis carries no marker (Seidel needs it)."""
 SHARES = {
     "head": 0.069,
     "trunk": 0.435,
@@ -27,6 +36,59 @@ DENSITY = 1000.0
 """Kilograms per cubic metre, for skeletons that are no people."""
 LEAST = 0.01
 """Kilograms; a body without mass cannot be simulated."""
+
+
+def _harrington(width: float, depth: float, leg: float) -> tuple[float, float, float]:
+    return -0.24 * depth - 0.0099, -0.30 * width - 0.0109, 0.33 * width + 0.0073
+
+
+def _davis(width: float, depth: float, leg: float) -> tuple[float, float, float]:
+    theta, beta = np.radians(28.4), np.radians(18.0)
+    c = 0.115 * leg - 0.0153
+    back = -(0.1288 * leg - 0.04856) - MARKER_RADIUS
+    forward = back * np.cos(beta) + c * np.cos(theta) * np.sin(beta)
+    up = back * np.sin(beta) - c * np.cos(theta) * np.cos(beta)
+    return forward, up, 0.5 * width - c * np.sin(theta)
+
+
+def _seidel(width: float, depth: float, leg: float) -> tuple[float, float, float]:
+    return -0.34 * depth, -0.79 * PUBIS_DEPTH * width, 0.5 * width - 0.14 * width
+
+
+HIP_METHODS: dict[str, Callable[[float, float, float], tuple[float, float, float]]] = {
+    "harrington": _harrington,
+    "davis": _davis,
+    "seidel": _seidel,
+}
+"""By name: pelvis width, depth and leg length → forward, up, outward."""
+
+
+def hip_centres(
+    left_asis: Array, right_asis: Array, back: Array, leg: float, method: str = "harrington"
+) -> tuple[Array, Array]:
+    """Left and right hip centre (3,) in the frame the points are given in.
+
+    Parameters
+    ----------
+    back : (3,)
+        Middle of the back spines (PSIS), or the sacrum marker.
+    leg
+        Length of the leg from ASIS to ankle, metres; Davis uses it.
+    """
+    if method not in HIP_METHODS:
+        raise BadValue(f"hip method must be one of {', '.join(HIP_METHODS)}, got {method!r}")
+    middle = 0.5 * (left_asis + right_asis)
+    left = left_asis - right_asis
+    width = float(np.linalg.norm(left))
+    left = left / width
+    front = middle - back
+    front = front - (front @ left) * left
+    depth = float(np.linalg.norm(front))
+    front = front / depth
+    up = np.cross(front, left)
+    forward, upward, outward = HIP_METHODS[method](width, depth, leg)
+    centre = middle + forward * front + upward * up
+    return centre + outward * left, centre - outward * left
 
 
 def body_masses(

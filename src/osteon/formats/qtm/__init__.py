@@ -1,1 +1,0 @@
-"""What Qualisys Track Manager exports."""
