@@ -55,6 +55,12 @@ def is_number(node: ast.expr) -> bool:
     return False
 
 
+def is_axis(node: ast.expr) -> bool:
+    """Whether an expression is an array of zeros and ones, as directions are."""
+    numbers = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
+    return len(numbers) > 1 and set(numbers) <= {0, 1}
+
+
 def constants(source: str) -> Iterator[tuple[str, str]]:
     """Name and explanation of every numeric constant: the string below it, or the comment
     behind it."""
@@ -64,7 +70,7 @@ def constants(source: str) -> Iterator[tuple[str, str]]:
             continue
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         names = [n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)]
-        if not all(name.isupper() for name in names) or not is_number(node.value):
+        if not all(map(str.isupper, names)) or not is_number(node.value) or is_axis(node.value):
             continue
         text = lines[node.end_lineno - 1].partition("  # ")[2] if node.end_lineno else ""
         if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
@@ -115,6 +121,7 @@ G = True
 h = 1.0
 _I = 3 * np.pi
 J = 3 * A
+K = np.array([0.0, -1.0, 0.0])
 '''
     found = {name: has_source(text) for name, text in constants(source)}
     assert found == {"A": True, "B": False, "C, D": True, "E": True, "_I": False}

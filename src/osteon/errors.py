@@ -74,7 +74,8 @@ class MissingExtra(OsteonError, ImportError):
 
 
 LONGEST_NAME = 100
-"""Letters up to which names are compared: the time it takes grows with their square."""
+"""Characters up to which names are compared; chosen: longer than names are, and the time it takes
+grows with their square."""
 
 
 def _near(name: str, available: Sequence[str]) -> list[str]:

@@ -24,7 +24,7 @@ from osteon.batch.places import whole_folder
 from osteon.batch.sample import PER_SUBJECT, PER_TAKE, joined, sample_frames, share_of
 from osteon.batch.workers import Lost, pool
 from osteon.errors import BadValue, OsteonError
-from osteon.formats.shared.whole_files import LONGEST, file_name
+from osteon.formats.shared.whole_files import NAME_BYTES, file_name
 from osteon.values import Recording
 
 
@@ -260,7 +260,7 @@ def test_names_of_files_never_meet() -> None:
     names = [file_name(text) for text in texts]
     assert len(set(names)) == len(texts)
     assert not any(set(name) & set('/\\:?*"<>|') or name.startswith(".") for name in names)
-    assert all(len(name.encode()) <= LONGEST for name in names)
+    assert all(len(name.encode()) <= NAME_BYTES for name in names)
     assert "Über" in names and not any("\u0308" in name for name in names)
 
 

@@ -13,7 +13,7 @@ import pytest
 from osteon.errors import OsteonError
 from osteon.formats import FORMATS, read
 from osteon.formats.refused import REFUSED
-from osteon.formats.registry import HEAD
+from osteon.formats.registry import HEAD_BYTES
 from samples import READABLE, make_seed
 
 PIECES = (
@@ -82,8 +82,8 @@ def test_no_head_is_long_to_recognise(kind):
     for piece in (text.encode() for text in PIECES):
         for start in (b"", b"<mujoco", b"Frame,Time\n", b"{"):
             # exponential patterns show in a few dozen bytes, others in a whole head
-            for length in (64, 256, HEAD):
-                head = (start + filled(piece, length) + b"!")[:HEAD]
+            for length in (64, 256, HEAD_BYTES):
+                head = (start + filled(piece, length) + b"!")[:HEAD_BYTES]
                 taken = cost(lambda head=head: kind.sniff(head))
                 assert taken < SOON, f"{length} bytes of {piece!r} after {start!r}: {taken:.2f} s"
 

@@ -11,7 +11,7 @@ import pytest
 
 from osteon.batch.places import whole_folder
 from osteon.formats import write
-from osteon.formats.shared.whole_files import STALE, remove_stale, whole_file
+from osteon.formats.shared.whole_files import STALE_SECONDS, remove_stale, whole_file
 from rigs import hinge_chain
 
 KILLED = """
@@ -51,7 +51,7 @@ def test_what_a_kill_leaves_is_removed_later(tmp_path):
     remove_stale.cache_clear()
     write(hinge_chain(), tmp_path / "other.json")
     assert left.exists()  # another program may still be at work on it
-    long_ago = time.time() - STALE - 1.0
+    long_ago = time.time() - STALE_SECONDS - 1.0
     os.utime(left, (long_ago, long_ago))
     os.utime(tmp_path / ".notes.osteon", (long_ago, long_ago))
     remove_stale.cache_clear()

@@ -28,8 +28,9 @@ from osteon.values import Bodies, Recording, Source, Take
 UNITS = {"meters": "m", "centimeters": "cm", "millimeters": "mm", "inches": "in", "feet": "ft"}
 BODY_TYPES = ("Bone", "Rigid Body")
 SOLVED_TYPES = ("Bone Marker", "Rigid Body Marker", "Trained Markerset Marker")
-LARGEST_HEADER = 20
-"""Lines within which the row ``Frame, Time`` must stand."""
+HEADER_LINES = 20
+"""Count of lines within which the row ``Frame, Time`` must stand; chosen: more than the rows that
+Motive 1 to 3 write."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +93,9 @@ def _unit(path: Path, header: dict[str, str]) -> str:
 
 def _columns(path: Path, lines: list[str]) -> tuple[list[Column], int]:
     """What each column holds, and the line where the numbers begin."""
-    starts = [line.lower().startswith("frame,time") for line in lines[:LARGEST_HEADER]]
+    starts = [line.lower().startswith("frame,time") for line in lines[:HEADER_LINES]]
     if not any(starts):
-        raise FormatError(path, f"no row 'Frame,Time …' in the first {LARGEST_HEADER} lines")
+        raise FormatError(path, f"no row 'Frame,Time …' in the first {HEADER_LINES} lines")
     place = starts.index(True)
     axes = _cells(lines[place])
     while axes and not axes[-1].strip():  # spreadsheets leave empty cells behind

@@ -21,9 +21,10 @@ from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Bodies, Source, Take
 
-WANTED = {"orientation": 4, "position": 3}
-"""Numbers per segment of the parts of a frame that are read."""
-MAX_DEPTH = 64
+NUMBER_COUNTS = {"orientation": 4, "position": 3}
+"""Count of numbers per segment of the parts of a frame that are read, defined by MVNX."""
+MOST_DEPTH = 64
+"""Count of elements inside each other; chosen: far more than MVNX nests, and harmless."""
 
 
 @dataclass
@@ -34,7 +35,9 @@ class MvnxSubject:
     rate: str
     line: int
     segments: list[str] = field(default_factory=list)
-    tracks: dict[str, list[Array]] = field(default_factory=lambda: {key: [] for key in WANTED})
+    tracks: dict[str, list[Array]] = field(
+        default_factory=lambda: {key: [] for key in NUMBER_COUNTS}
+    )
     n_frames: int = 0
     n_passed: int = 0
     """Frames of calibration poses."""
@@ -94,8 +97,8 @@ class MvnxReader:
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         name = tag.rpartition(":")[2]
         self.open.append(name)
-        if len(self.open) > MAX_DEPTH:
-            raise self.error(f"elements are nested more than {MAX_DEPTH} deep")
+        if len(self.open) > MOST_DEPTH:
+            raise self.error(f"elements are nested more than {MOST_DEPTH} deep")
         if len(self.open) == 1 and name != "mvnx":
             raise self.error(f"expected <mvnx>, got <{name[:24]}>")
         if name == "mvn":
@@ -108,7 +111,7 @@ class MvnxReader:
             self.subjects[-1].segments.append(attributes.get("label", ""))
         elif name == "frame" and self.subjects:
             self.start_frame(attributes.get("type", "normal"))
-        elif name in WANTED and self.in_frame is not None:
+        elif name in NUMBER_COUNTS and self.in_frame is not None:
             self.text = []
 
     def start_frame(self, kind: str) -> None:
@@ -123,7 +126,7 @@ class MvnxReader:
 
     def end(self, tag: str) -> None:
         name = self.open.pop()
-        if name in WANTED and self.text is not None and self.in_frame is not None:
+        if name in NUMBER_COUNTS and self.text is not None and self.in_frame is not None:
             self.in_frame[name] = self.numbers(name, "".join(self.text))
             self.text = None
         elif name == "frame" and self.in_frame is not None:
@@ -135,7 +138,7 @@ class MvnxReader:
             values = np.array(text.split(), dtype=float)
         except ValueError:
             raise self.error(f"<{name}> holds something that is no number") from None
-        wanted = WANTED[name] * len(self.subjects[-1].segments)
+        wanted = NUMBER_COUNTS[name] * len(self.subjects[-1].segments)
         if len(values) != wanted:
             raise self.error(
                 f"<{name}> has {len(values)} numbers, expected {wanted} for "

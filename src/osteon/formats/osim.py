@@ -38,8 +38,9 @@ VERSION = "40000"
 UNSAFE = re.compile(r"[^\w.-]+")
 ROOT_TURNS = tuple(Turn(np.array(axis)) for axis in ((0.0, -1.0, 0.0), (1.0, 0, 0), (0, 0, 1.0)))
 """Tilt, list and rotation, in OpenSim's usual order: heading never locks the other two."""
-FAR = 100.0
-"""Metres: range of translations, which OpenSim wants to be told."""
+FAR_RANGE = 100.0
+"""Metres that translations range over, which OpenSim wants to be told; chosen: wider than any
+room."""
 
 
 class Joined(NamedTuple):
@@ -162,7 +163,7 @@ def _frame(frames: Element, name: str, home: str, place: Array, rotation: Array)
 
 def _coordinate(coordinates: Element, name: str, turn: Turn | None) -> None:
     element = add(coordinates, "Coordinate", name=name)
-    low, high = (-FAR, FAR) if turn is None else turn.range
+    low, high = (-FAR_RANGE, FAR_RANGE) if turn is None else turn.range
     _text(element, "default_value", [min(max(0.0, low), high)])
     _text(element, "range", [low, high])
     add(element, "clamped").text = "true" if turn is not None and turn.limited else "false"

@@ -51,8 +51,10 @@ COLUMNS = {"marker": "frame,marker,x,y,z", "body": "frame,body,x,y,z,qw,qx,qy,qz
 ENTRY = re.compile(r"#\s*(\w+)\s*=\s*(\S+)")
 OUTPUT = re.compile(r"#\s*output\s*=\s*(\S.*)")
 DEFAULT_RATE = 100.0
-MAX_SPARSITY = 1000
-"""Most empty cells per row that a table may have before its frame numbers are taken as wrong."""
+"""Frames per second where the file does not say; chosen: a usual one, and the user is told."""
+MOST_SPARSITY = 1000
+"""Count of empty cells per row that a table may have before its frame numbers are taken as wrong;
+chosen: a wrong one makes a table of any size."""
 
 
 def sniff(head: bytes) -> bool:
@@ -156,7 +158,7 @@ def _table(
 ) -> np.ndarray:
     """Rows as (n_frames, n_names, n_values), NaN where there was no row."""
     order = {name: column for column, name in enumerate(dict.fromkeys(names))}
-    if n_frames * len(order) > MAX_SPARSITY * len(frames):
+    if n_frames * len(order) > MOST_SPARSITY * len(frames):
         raise FormatError(
             path, f"frame {n_frames - 1} is far beyond what {len(frames)} rows can fill"
         )

@@ -14,14 +14,15 @@ from osteon.formats.shared.text_table import number_rows, read_lines
 from osteon.maths import quat
 from osteon.values import Bodies, Source, Take
 
-RATE = 100.0
+ASSUMED_RATE = 100.0
+"""Frames per second, which the file does not say; chosen: a round number, and the user is told."""
 NUMBER = rb"[-+]?[\d.]+(?:[eE][-+]?\d+)?"
 # blanks must part the numbers: else a long run of digits may be split in countless ways
 ROW = rb"[ \t]*" + NUMBER + (rb"[ \t]+" + NUMBER) * 3 + rb"[ \t]*\r?\n"
 FRAME = re.compile(rb"(?:" + ROW + rb"){3}[ \t]*0[.0]*[ \t]+0[.0]*[ \t]+0[.0]*[ \t]+1[.0]*\s")
-TURNED = 0.05
-"""How far the rows of a rotation may be from unit length and right angles: printed digits, not
-another kind of matrix."""
+TURN_ERROR = 0.05
+"""Ratio to unit length by which rows of a rotation may be off it and off right angles; chosen: room
+for printed digits, none for another kind of matrix."""
 
 
 def sniff(head: bytes) -> bool:
@@ -38,16 +39,22 @@ def read_polhemus(path: Path) -> Take:
     turns = poses[:, :3, :3]
     error = np.abs(turns @ np.swapaxes(turns, -1, -2) - np.eye(3)).max(axis=(-1, -2))
     straight = np.abs(poses[:, 3] - (0.0, 0.0, 0.0, 1.0)).max(axis=-1)
-    bad = np.flatnonzero(~((error < TURNED) & (straight < TURNED) & (np.linalg.det(turns) > 0)))
+    bad = np.flatnonzero(
+        ~((error < TURN_ERROR) & (straight < TURN_ERROR) & (np.linalg.det(turns) > 0))
+    )
     if len(bad):
         raise FormatError(path, "expected a rotation and 0 0 0 1 below it", f"matrix {bad[0] + 1}")
     source = Source(
         file=path.name,
         format="Polhemus",
-        problems=(f"the file says neither rate nor unit; {RATE:g} Hz and metres assumed",),
+        problems=(f"the file says neither rate nor unit; {ASSUMED_RATE:g} Hz and metres assumed",),
     )
     bodies = Bodies(
-        poses[:, None, :3, 3], quat.from_matrix(turns)[:, None], ("sensor",), RATE, source=source
+        poses[:, None, :3, 3],
+        quat.from_matrix(turns)[:, None],
+        ("sensor",),
+        ASSUMED_RATE,
+        source=source,
     )
     return Take(bodies=(bodies,))
 

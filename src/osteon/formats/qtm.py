@@ -30,10 +30,13 @@ from osteon.typing import Array
 from osteon.values import Bodies, Mark, Recording, Source, Take
 
 MILLIMETRE = 1e-3
+"""Metres in the unit of lengths, defined by QTM."""
 BODY_COLUMNS = 16
-"""X, Y, Z, three angles, residual, and the rotation matrix, column by column."""
-MEASURED = 1
-"""What ``Type`` says of a point that cameras saw; 0 is missing, all others are made by software."""
+"""Count of a body's columns, defined by QTM: X, Y, Z, three angles, residual, and the rotation
+matrix, column by column."""
+MEASURED_CODE = 1
+"""Code in ``Type`` of a point that cameras saw, defined by QTM; 0 is missing, all others are made
+by software."""
 
 
 def sniff_tsv(head: bytes) -> bool:
@@ -185,7 +188,7 @@ def _residuals(residuals: np.ndarray, kinds: Any) -> np.ndarray:
     """(n_frames, n_markers), 0 where software filled the point in."""
     if not isinstance(kinds, np.ndarray) or kinds.T.shape != residuals.shape:
         return residuals
-    return np.where((kinds.T != MEASURED) & np.isfinite(residuals), 0.0, residuals)
+    return np.where((kinds.T != MEASURED_CODE) & np.isfinite(residuals), 0.0, residuals)
 
 
 def _variables(path: Path) -> dict[str, Any]:

@@ -17,8 +17,9 @@ from osteon.formats.refused import REFUSED
 from osteon.typing import Array
 from osteon.values import Bodies, CompactMotion, Motion, Recording, Skeleton, Take
 
-HEAD = 4096
-"""How many of a file's first bytes ``sniff`` is shown."""
+HEAD_BYTES = 4096
+"""Bytes of a file's beginning that ``sniff`` is shown; chosen: one block of most file systems, and
+more than the beginning by which any format is known."""
 FOLDER_INDEX = "take.json"
 """The file that speaks for a folder: a store may be unpacked."""
 
@@ -69,7 +70,7 @@ def find_format(path: Path, formats: tuple[Format, ...]) -> Format:
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise FormatError(path, "is a pipe or a device; save it to a file and give that")
         with (path / FOLDER_INDEX if path.is_dir() else path).open("rb") as file:
-            head = file.read(HEAD)
+            head = file.read(HEAD_BYTES)
     except OSError as error:
         raise FormatError(path, f"cannot be opened: {error.strerror or error}") from error
     if not head:

@@ -17,8 +17,9 @@ from osteon.formats.registry import find_format
 from osteon.formats.shared.units import stance_of
 from osteon.values import Bodies, CompactMotion, Motion, Recording, Skeleton, Source, Take
 
-SMALL = 1 << 20
-"""Bytes up to which a store is read to see what it holds; a larger one holds more than bones."""
+SMALL_BYTES = 1 << 20
+"""Bytes up to which a store is read to see what it holds; chosen: a larger one holds more than
+bones."""
 
 
 def describe(take: Take, path: str | Path) -> dict[str, Any]:
@@ -154,7 +155,7 @@ def _in_glb(path: Path) -> frozenset[str]:
 
 
 def _in_store(path: Path) -> frozenset[str]:
-    return frozenset(read(path).kinds) if path.stat().st_size <= SMALL else STORE.holds
+    return frozenset(read(path).kinds) if path.stat().st_size <= SMALL_BYTES else STORE.holds
 
 
 PEEKS: Mapping[str, Callable[[Path], frozenset[str]]] = {GLB.name: _in_glb, STORE.name: _in_store}

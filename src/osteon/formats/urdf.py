@@ -24,13 +24,14 @@ from osteon.values import Body, Take
 
 EFFORT, VELOCITY = 1000.0, 100.0
 """Newton metres and radians per second: limits that URDF asks for and nobody measured."""
-SLIGHT = 0.01
-"""Share of a body's mass in each link between the axes of its joint: simulators refuse moving links
-without any."""
-LEAST = 1e-12
-"""kg m²: less is rounding to simulators."""
-GRAVITY = 9.81
-"""m/s²; sets how fast a bone swings, and with it how strongly its joint is damped."""
+SLIGHT_SHARE = 0.01
+"""Share of a body's mass in each link between the axes of its joint; chosen: simulators refuse
+moving links without any, and it hardly changes the body."""
+LEAST_INERTIA = 1e-12
+"""Kilograms times square metres; chosen: less is rounding to simulators."""
+STANDARD_GRAVITY = 9.81
+"""Metres per second squared, defined as 9.80665 and rounded; sets how fast a bone swings, and with
+it how strongly its joint is damped."""
 
 
 def write_urdf(path: Path, take: Take, options: WriteOptions) -> None:
@@ -66,12 +67,12 @@ def damping_of(mass: Mass) -> float:
     """
     arm = float(np.linalg.norm(mass.centre))
     inertia = float(np.trace(mass.inertia)) / 3.0 + mass.total * arm**2
-    return 2.0 * math.sqrt(mass.total * GRAVITY * arm * inertia)
+    return 2.0 * math.sqrt(mass.total * STANDARD_GRAVITY * arm * inertia)
 
 
 def _slight(mass: Mass) -> Mass:
-    inertia = max(SLIGHT * float(np.trace(mass.inertia)) / 3.0, LEAST)
-    return Mass(SLIGHT * mass.total, np.zeros(3), inertia * np.eye(3))
+    inertia = max(SLIGHT_SHARE * float(np.trace(mass.inertia)) / 3.0, LEAST_INERTIA)
+    return Mass(SLIGHT_SHARE * mass.total, np.zeros(3), inertia * np.eye(3))
 
 
 class UrdfModel:

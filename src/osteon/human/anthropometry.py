@@ -15,8 +15,10 @@ from osteon.typing import Array
 from osteon.values import Skeleton
 
 MARKER_RADIUS = 0.007
-PUBIS_DEPTH = 0.44
-"""Height of the pelvis by its width where the pubis carries no marker (Seidel needs it)."""
+"""Metres; chosen: markers of 14 mm. [Davis 1991] counts from their middle."""
+PELVIS_HEIGHT = 0.44
+"""Ratio of the pelvis's height to its width where the pubis carries no marker; chosen: [Seidel
+1995] needs the height, and few marker sets show it."""
 SHARES = {
     "head": 0.069,
     "trunk": 0.435,
@@ -29,13 +31,15 @@ SHARES = {
 }
 """Shares of the body's mass, men [de Leva 1996]; one limb of each pair."""
 BODY_MASS_INDEX = 23.0
-"""Kilograms per square metre of height: what a figure weighs where nobody says."""
+"""Kilograms per square metre of height: what a person weighs where nobody says. Chosen within 18.5
+to 25, which count as normal."""
 LEG_SHARE = 0.47
-"""Length of thigh and shin as a share of the height."""
-DENSITY = 1000.0
-"""Kilograms per cubic metre, for skeletons that are no people."""
-LEAST = 0.01
-"""Kilograms; a body without mass cannot be simulated."""
+"""Share of the height that thigh and shin have; chosen near the template's 0.48 and the 0.49 of
+[Drillis 1966]."""
+BODY_DENSITY = 1000.0
+"""Kilograms per cubic metre, for skeletons that are no people; chosen: water's."""
+LEAST_MASS = 0.01
+"""Kilograms; chosen: a body without mass cannot be moved by forces, and this hardly weighs."""
 
 
 def _harrington(width: float, depth: float, leg: float) -> tuple[float, float, float]:
@@ -52,7 +56,7 @@ def _davis(width: float, depth: float, leg: float) -> tuple[float, float, float]
 
 
 def _seidel(width: float, depth: float, leg: float) -> tuple[float, float, float]:
-    return -0.34 * depth, -0.79 * PUBIS_DEPTH * width, 0.5 * width - 0.14 * width
+    return -0.34 * depth, -0.79 * PELVIS_HEIGHT * width, 0.5 * width - 0.14 * width
 
 
 HIP_METHODS: dict[str, Callable[[float, float, float], tuple[float, float, float]]] = {
@@ -105,10 +109,10 @@ def body_masses(
     """
     lengths = bone_lengths(skeleton)
     if parts is None:
-        return np.maximum(DENSITY * np.pi * (0.12 * lengths) ** 2 * lengths, LEAST)
+        return np.maximum(BODY_DENSITY * np.pi * (0.12 * lengths) ** 2 * lengths, LEAST_MASS)
     if mass is None:
         mass = BODY_MASS_INDEX * standing_height(skeleton, parts) ** 2
-    masses = np.full(len(skeleton.bodies), LEAST)
+    masses = np.full(len(skeleton.bodies), LEAST_MASS)
     for share, owners in _owners(skeleton, parts):
         index = [skeleton.index(name) for name in owners]
         size = lengths[index] + 1e-3

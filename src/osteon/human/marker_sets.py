@@ -22,15 +22,18 @@ from osteon.errors import FormatError, UnknownName
 from osteon.typing import Array
 
 ENOUGH_OF_SET = 0.6
-"""Share of a set's labels, of the bodies it instruments, that a recording must have."""
-NEARLY_ALL = 0.9
-"""Share of labels that begin with the same word and an underscore: a prefix, not a name."""
+"""Share of a set's labels, of the bodies it instruments, that a recording must have; chosen:
+laboratories leave some out."""
+PREFIX_SHARE = 0.9
+"""Share of labels that begin with the same word and an underscore, from which that is a prefix;
+chosen: nearly all, for some markers may be of something else."""
 ENOUGH_LABELS = 10
-"""Fewer matching labels than this are chance, not a marker set."""
-NAMED = 6
-"""Missing markers that are named; there may be dozens."""
-STEADY = 0.06
-"""Pairs of markers whose distance varies by less than this share measure the subject's size."""
+"""Count of matching labels; chosen: fewer are chance, not a marker set."""
+NAMED_COUNT = 6
+"""Count of missing markers that are named; chosen: one line, where there may be dozens."""
+STEADY_SHARE = 0.06
+"""Share of its mean by which the distance of two markers may vary to measure the subject's size;
+chosen: markers of one body keep theirs but for the skin."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ def _without_prefix(labels: tuple[str, ...]) -> dict[str, str]:
     """By label its plain form, without a word that nearly all begin with, as ``Actor_Chest``."""
     heads = Counter(label.split("_", 1)[0] for label in labels if "_" in label)
     head, count = heads.most_common(1)[0] if heads else ("", 0)
-    shared = head + "_" if count >= NEARLY_ALL * len(labels) and count > 1 else ""
+    shared = head + "_" if count >= PREFIX_SHARE * len(labels) and count > 1 else ""
     return {label: plain(label.removeprefix(shared)) for label in labels}
 
 
@@ -220,7 +223,7 @@ def unrecognised(labels: Sequence[str]) -> str:
 
 
 def _some(labels: Sequence[str]) -> str:
-    return ", ".join(labels[:NAMED]) + (", …" if len(labels) > NAMED else "")
+    return ", ".join(labels[:NAMED_COUNT]) + (", …" if len(labels) > NAMED_COUNT else "")
 
 
 def another_fits_better(asked: MarkerSet, labels: Sequence[str]) -> bool:
@@ -293,7 +296,7 @@ def scale_of(found: dict[str, Landmark], observed: dict[str, Array]) -> float:
     mean = total / np.maximum(count, 1)
     off = np.where(np.isfinite(gaps), gaps - mean, 0.0)
     spread = np.sqrt((off**2).sum(axis=0) / np.maximum(count, 1))
-    steady = (count > 10) & (spread < STEADY * mean) & (wanted > 0.08)
+    steady = (count > 10) & (spread < STEADY_SHARE * mean) & (wanted > 0.08)
     if not steady.any():
         return 1.0
     return _weighted_median(mean[steady] / wanted[steady], wanted[steady])

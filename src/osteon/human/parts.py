@@ -36,8 +36,9 @@ NEEDED = ("left_thigh", "right_thigh", "left_shin", "right_shin")
 """Without these parts there is no telling how the character stands."""
 IDLE = ("bip", "jnt", "joint", "def", "bone", "skeleton")
 """Words that say nothing."""
-SHOWN = 32
-"""Bodies that are named to a user who has to say which is which."""
+SHOWN_COUNT = 32
+"""Count of bodies that are named to a user who has to say which is which; chosen: all of most
+skeletons."""
 
 _WORDS = {word for words in (*PARTS.values(), *MIDDLE.values()) for word in words}
 
@@ -189,4 +190,6 @@ def _side_and_word(name: str) -> tuple[str, str]:
 
 
 def _some(skeleton: Skeleton) -> str:
-    return ", ".join(skeleton.names[:SHOWN]) + (", …" if len(skeleton.names) > SHOWN else "")
+    return ", ".join(skeleton.names[:SHOWN_COUNT]) + (
+        ", …" if len(skeleton.names) > SHOWN_COUNT else ""
+    )

@@ -20,10 +20,12 @@ NEXT = {
     "forearm": "hand",
 }
 """The part that continues a bone."""
-SHORTEST = 0.01
-"""Share of both legs' length that a bone has at least."""
-LEVEL = 0.5
-"""Share of a foot's length that lies along the ground where the figure stands on its soles."""
+SHORTEST_SHARE = 0.01
+"""Share of both legs' length that a bone has at least; chosen: less has no direction that could be
+trusted."""
+LEVEL_SHARE = 0.5
+"""Share of a foot's length that lies along the ground where the figure stands on its soles; chosen:
+a foot within 60° of level."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +62,9 @@ class StandingFigure:
         index, end = self.skeleton.index(body.name), self.joints[self.skeleton.index(body.name)]
         if body.tip is not None:
             end = end + quat.rotate(self.rotations[index], body.tip - body.joint.in_body)
-        return end if np.linalg.norm(end - self.joint(part)) > SHORTEST * self.size() else None
+        return (
+            end if np.linalg.norm(end - self.joint(part)) > SHORTEST_SHARE * self.size() else None
+        )
 
     def axes(self) -> Array:
         """(3, 3) columns: forward, left and up."""
@@ -88,7 +92,7 @@ class StandingFigure:
         foot = quat.normalise(end - ankle)
         along = foot - (foot @ up) * up
         left = np.cross(quat.normalise(knee - ankle), quat.normalise(along))
-        if min(np.linalg.norm(along), np.linalg.norm(left)) < LEVEL:
+        if min(np.linalg.norm(along), np.linalg.norm(left)) < LEVEL_SHARE:
             return None
         along, left = quat.normalise(along), quat.normalise(left)
         return np.stack([along, left, np.cross(along, left)], axis=-1)

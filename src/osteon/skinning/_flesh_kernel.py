@@ -11,7 +11,6 @@ import numpy as np
 
 from osteon.maths import kernel
 
-COLUMNS = 37
 LOW, HIGH, DEPTH, WIDE, DEEP, SHIFT = 15, 18, 21, 22, 27, 32
 FAR = 1e3
 """Stands for the distance of flesh that is out of reach, metres."""

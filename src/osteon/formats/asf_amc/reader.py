@@ -13,17 +13,18 @@ from osteon.errors import FormatError
 from osteon.formats.asf_amc.asf import Asf, read_asf_file, to_skeleton, turn_in_order
 from osteon.formats.asf_amc.writer import write_amc, write_asf
 from osteon.formats.registry import Format
-from osteon.formats.shared.text_table import LARGEST, perhaps_cut
+from osteon.formats.shared.text_table import LARGEST_NUMBER, perhaps_cut
 from osteon.formats.shared.units import CYCLIC_TO_Z_UP, metres_per, turn_local, turn_points
 from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Motion, Source, Take
 
 DEFAULT_RATE = 120.0
-"""Frames per second of the CMU archive; most files do not say."""
+"""Frames per second, defined by the CMU archive, where most such files come from; few say it."""
 RATE = re.compile(r":SAMPLES-PER-SECOND\s+(\S+)", re.IGNORECASE)
-MAX_EMPTY = 2
-"""Most poses per number in the file: bones without dof cost memory the file never paid."""
+MOST_POSE_RATIO = 2
+"""Ratio of poses to numbers in the file, at most; chosen: bones without dof cost memory that the
+file never paid."""
 
 
 def sniff_asf(head: bytes) -> bool:
@@ -53,7 +54,7 @@ def read_amc(path: Path) -> Take:
     amc = AmcReader(path, asf, skeleton_path.name)
     amc.read()
     numbers = sum(len(track) * (1 + len(track[0])) for track in amc.tracks.values())
-    if amc.n_frames * len(asf.bones) > MAX_EMPTY * numbers + 1_000_000:
+    if amc.n_frames * len(asf.bones) > MOST_POSE_RATIO * numbers + 1_000_000:
         raise FormatError(path, f"most of the {len(asf.bones)} bones in {skeleton_path.name} rest")
     root, rotations = _poses(asf, amc)
     motion = Motion(
@@ -192,7 +193,9 @@ class AmcReader:
             values = [float(word) for word in words[1:]]
         except ValueError:
             values = []
-        if len(values) != self.widths[name] or not all(abs(value) <= LARGEST for value in values):
+        if len(values) != self.widths[name] or not all(
+            abs(value) <= LARGEST_NUMBER for value in values
+        ):
             raise self.error(
                 number, f"{name} has {self.widths[name]} degrees of freedom, got {words[1:][:7]}"
             )

@@ -18,10 +18,11 @@ from osteon.maths import euler, quat
 from osteon.typing import Array
 from osteon.values import Body, Joint, Motion, Skeleton, Source, Take
 
-STILL = 1e-9
-"""Radians; an axis that turns less than this is no degree of freedom."""
+STILL_ANGLE = 1e-9
+"""Radians; an axis that turns less is no degree of freedom. Chosen: far above what doubles round,
+far below any motion."""
 SAME_PLACE = 1e-9
-"""Metres."""
+"""Metres; chosen: far above what doubles round, far below any bone."""
 UNSAFE = re.compile(r"[\s#:(),]+")
 TO_FILE = quat.inverse(CYCLIC_TO_Z_UP)
 
@@ -179,7 +180,7 @@ def _moving(row: AsfRow, body: Body, rotations: Array | None) -> AsfRow:
     if rotations is not None:
         inner = quat.multiply(quat.multiply(quat.inverse(frame), rotations), frame)
         angles = _within(euler.from_quat(inner, order), len(declared))
-        kept = [k or bool(np.any(np.abs(angles[:, i]) > STILL)) for i, k in enumerate(kept)]
+        kept = [k or bool(np.any(np.abs(angles[:, i]) > STILL_ANGLE)) for i, k in enumerate(kept)]
     # the file's first dof turns first, ours stands next to the parent: the order is reversed
     places = [i for i in (2, 1, 0) if kept[i]]
     row.dofs = "".join(order[i] for i in places)
@@ -196,7 +197,7 @@ def _within(angles: Array, n_declared: int) -> Array:
     rest, other_rest = (
         np.sum(np.sin(0.5 * some[:, n_declared:]) ** 2, axis=1) for some in (angles, other)
     )
-    better = other_rest < rest - STILL
+    better = other_rest < rest - STILL_ANGLE
     if better.any():
         angles = np.unwrap(np.where(better[:, None], other, angles), axis=0)
     turns = np.rint(angles / (2.0 * np.pi))

@@ -20,12 +20,14 @@ from mathutils import Matrix, Quaternion, Vector  # pyright: ignore[reportMissin
 
 FREE = (None, None)
 LOCKED = (0.0, 0.0)
-SHORT = 0.05
-"""Length of a bone that shows none, metres."""
+SHORT_LENGTH = 0.05
+"""Metres of a bone that shows none; chosen: Blender removes bones of no length, and this one is
+easy to see."""
 UPRIGHT = {"z": Quaternion(), "y": Quaternion((0.5**0.5, 0.5**0.5, 0.0, 0.0))}
 """To a world with z up from those that motions are written in."""
-SAME = 0.01
-"""Share of their lengths by which the bones of one skeleton may differ in two files."""
+SAME_SHARE = 0.01
+"""Share of their lengths by which the bones of one skeleton may differ in two files; chosen: far
+above printed digits, far below another body."""
 
 
 class Bone:
@@ -48,7 +50,9 @@ class Bone:
         """Choose axes (columns of a matrix, in the body's frame) and ranges about x, y, z."""
         limits = self.joint.get("limits") or {}
         direction = self.ends[0] if self.ends and self.ends[0].length > 1e-6 else Vector((0, 0, 1))
-        self.length = self.ends[0].length if self.ends and self.ends[0].length > 1e-6 else SHORT
+        self.length = (
+            self.ends[0].length if self.ends and self.ends[0].length > 1e-6 else SHORT_LENGTH
+        )
         back = self.rest.inverted()
         axes = [back @ Vector(axis) for axis in self.joint.get("axes", ())]
         kind = self.joint["type"]
@@ -198,7 +202,7 @@ def world_of(offsets: list[Vector], ours: list[Vector], path: Path) -> tuple[flo
         for up, turn in UPRIGHT.items()
     }
     up = min(off, key=off.__getitem__)
-    if off[up] > SAME * length:
+    if off[up] > SAME_SHARE * length:
         sys.exit(f"{path.name}: its bones are not those of skeleton.json; write both anew")
     return metres, UPRIGHT[up]
 

@@ -34,15 +34,20 @@ MOTION = re.compile(rb"^[ \t]*MOTION[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
 TIMING = re.compile(rb"\s*Frames\s*:\s*(\S+)\s+Frame\s+Time\s*:\s*(\S+)", re.IGNORECASE)
 CHANNEL = re.compile(r"([XYZ])(position|rotation)", re.IGNORECASE)
 OFFSET = re.compile(rb"OFFSET[ \t]+(\S+)", re.IGNORECASE)
-MAX_WORD = 256
-"""Bytes at a file's end among which its last number stands."""
-MAX_CHANNELS = 6
-MAX_EMPTY = 2
-"""Most poses per number in the file: joints without channels cost memory the file never paid."""
-SAMPLES = 100
-"""Frames looked at to judge which way is up."""
-STRETCH = 1e-7
-"""Metres; bones that change less than this keep their length."""
+LAST_BYTES = 256
+"""Bytes at a file's end among which its last number stands; chosen: many times a number's
+digits."""
+MOST_CHANNELS = 6
+"""Count of a joint's channels, defined by BVH: three of its place, three of its turn."""
+MOST_POSE_RATIO = 2
+"""Ratio of poses to numbers in the file, at most; chosen: joints without channels cost memory that
+the file never paid."""
+LOOK_COUNT = 100
+"""Count of frames looked at to judge which way is up; chosen: spread over the take they tell it as
+well as all."""
+STRETCH_LENGTH = 1e-7
+"""Metres; bones that change less keep their length. Chosen: above the ten nanometres to which
+lengths are printed."""
 
 
 @dataclass
@@ -100,7 +105,7 @@ def read_bvh(path: Path) -> Take:
 
 def _told(data: bytes, motion: int) -> tuple[str, str] | None:
     """Unit and up axis, where the file is ours: by the first length and the last angle in it."""
-    length, last = OFFSET.search(data, 0, motion), data[-MAX_WORD:].split()
+    length, last = OFFSET.search(data, 0, motion), data[-LAST_BYTES:].split()
     if length is None or not last:
         return None
     return told_by_decimals(length[1].decode("latin-1"), last[-1].decode("latin-1"))
@@ -207,10 +212,10 @@ class Hierarchy:
         word = self.next()
         if node.channels is not None:
             raise self.error(f"joint {node.name!r} declares its channels twice")
-        if not (word.isdecimal() and len(word) < 9 and int(word) <= MAX_CHANNELS):
+        if not (word.isdecimal() and len(word) < 9 and int(word) <= MOST_CHANNELS):
             raise self.error(
                 f"joint {node.name!r} declares {word[:24]} channels; osteon reads 0 to "
-                f"{MAX_CHANNELS}"
+                f"{MOST_CHANNELS}"
             )
         node.channels = []
         for _ in range(int(word)):
@@ -242,7 +247,7 @@ def _frames(
     values = parse_numbers(path, block, first_line)
     if len(values) != n_frames * n_channels or (n_frames and not n_channels):
         raise _wrong_count(path, block, first_line, len(values), n_frames, n_channels)
-    if n_frames * len(nodes) > MAX_EMPTY * len(values) + 1_000_000:
+    if n_frames * len(nodes) > MOST_POSE_RATIO * len(values) + 1_000_000:
         raise FormatError(path, f"{len(nodes)} joints have only {n_channels} channels between them")
     missing = [node.name for node in nodes if not node.channels and n_frames]
     problems = (f"no channels, held at rest: {', '.join(missing[:8])}",) if missing else ()
@@ -330,7 +335,7 @@ def _motion(
     scale, turn = metres_per(unit), to_z_up(up)
     offsets = turn_points(places * scale, turn)
     fixed = turn_points(rest * scale, turn)
-    stretches = len(nodes) > 1 and bool(np.any(np.abs(offsets[:, 1:] - fixed[1:]) > STRETCH))
+    stretches = len(nodes) > 1 and bool(np.any(np.abs(offsets[:, 1:] - fixed[1:]) > STRETCH_LENGTH))
     said = f"the file names no unit and no up axis; read as {unit}, {up} up ({reason})"
     source = Source(path.name, "BVH", unit=unit, up=up, up_known=False, problems=(said, *problems))
     skeleton = Skeleton(
@@ -377,7 +382,7 @@ def _up(
 ) -> tuple[str, str]:
     if not len(places):
         return judge_up([], np.zeros((1, 1, 3)), unit)
-    some = np.unique(np.linspace(0, len(places) - 1, SAMPLES).astype(int))
+    some = np.unique(np.linspace(0, len(places) - 1, LOOK_COUNT).astype(int))
     _, positions = chain.forward_kinematics(rotations[some], places[some], parents)
     return judge_up(names, positions, unit)
 

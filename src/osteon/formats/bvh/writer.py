@@ -26,10 +26,14 @@ ROTATION = "Zrotation Xrotation Yrotation"
 UNIT, UP = "cm", "y"
 """What most programs take for granted."""
 LENGTH_DECIMALS = {"m": 9, "cm": 6, "mm": 5, "in": 10}
-"""Ten nanometres or less: rounding stays far below anything a camera sees."""
+"""Digits behind the point by unit; chosen: ten nanometres or less, far below anything a camera
+sees, and a number of its own for each unit, which tells the unit when a file of ours is read."""
 ANGLE_DECIMALS = {"y": 8, "z": 7}
+"""Digits behind the point by up axis, of degrees; chosen: as fine as lengths, and different, which
+tells the axis."""
 OTHER_DECIMALS = 6, 7
-"""Of angles and of lengths in other conventions, which those who read the file have to judge."""
+"""Digits of angles and of lengths in other conventions, which those who read the file have to
+judge; chosen: different from all above."""
 UNSAFE = re.compile(r"[\s{}]+")
 
 

@@ -11,12 +11,15 @@ from osteon.maths import quat
 from osteon.typing import Array
 
 WIDTHS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3"}
-EVEN = 0.02
-"""How far a key may lie from an even grid, as a share of its step."""
+EVEN_SHARE = 0.02
+"""Share of its step by which a key may lie beside an even grid; chosen: room for rounded times, far
+from a key that is missing (1)."""
 LONE_RATE = 30.0
-"""Frames per second of a file with a single key."""
-MAX_RESAMPLED = 36_000
-"""Frames that unevenly spaced keys may be spread to beyond ten per key."""
+"""Frames per second of a file with a single key; chosen: a usual one, for such a file shows no
+time."""
+MOST_RESAMPLED = 36_000
+"""Count of frames that unevenly spaced keys may be spread to beyond ten per key; chosen: twenty
+minutes at 30 frames per second."""
 
 
 class Curve(NamedTuple):
@@ -92,7 +95,7 @@ def find_clock(path: Path, curves: dict[tuple[int, str], Curve], rate: float | N
         return Clock(keys, _round_rate((len(keys) - 1) / span), ())
     rate = _round_rate(1.0 / float(np.median(np.diff(keys))))
     n_frames = int(min(span * rate, 2**40)) + 1
-    if n_frames > 10 * len(keys) + MAX_RESAMPLED:
+    if n_frames > 10 * len(keys) + MOST_RESAMPLED:
         raise FormatError(
             path, f"{len(keys)} keys are spread over {span:g} s; sample the animation evenly first"
         )
@@ -144,7 +147,7 @@ def _merge(keys: Array) -> Array:
 
 def _is_even(keys: Array, step: float) -> bool:
     grid = keys[0] + step * np.arange(len(keys))
-    return bool(np.abs(keys - grid).max() <= EVEN * step)
+    return bool(np.abs(keys - grid).max() <= EVEN_SHARE * step)
 
 
 def _round_rate(rate: float) -> float:

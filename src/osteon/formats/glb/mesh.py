@@ -23,16 +23,19 @@ from osteon.typing import Array
 from osteon.values import Body, Joint, Skeleton, SkinnedMesh
 
 TRIANGLE_LIST = 4
-MAX_VERTICES = 5_000_000
-"""Of all primitives; those that share vertices have them each."""
-MOST_CORNERS = 6
-"""Per vertex, as usual meshes have them."""
-LEAST_TURN = 1e-12
-"""Volume of a matrix's turning part below which it is none."""
-MOSTLY = 0.5
-"""Weight above which a vertex is a body's own."""
-END = 0.9
-"""Share of the way to the farthest vertex from which on flesh is a bone's end."""
+"""Code of a primitive made of triangles, defined by glTF."""
+MOST_VERTICES = 5_000_000
+"""Count of vertices of all primitives; those that share some have them each. Chosen: far more than
+characters have, and still little memory."""
+CORNER_COUNT = 6
+"""Count of triangles' corners per vertex, derived: a closed mesh has twice as many triangles as
+vertices."""
+MAIN_SHARE = 0.5
+"""Share of a vertex's weight above which it is a body's own, derived: two bodies cannot both have
+more than half."""
+END_SHARE = 0.9
+"""Share of the way to the farthest vertex from which on flesh is a bone's end; chosen: the mean of
+the last tenth does not hang on one vertex."""
 
 
 class Skinned(NamedTuple):
@@ -110,11 +113,11 @@ def fleshed_tips(file: File, chosen: list[int], rests: Array, to_world: Array) -
     vertices = vertices @ to_world[:3, :3].T + to_world[:3, 3]
     tips = {}
     for body, rest in enumerate(rests):
-        own = vertices[np.sum(weights * (carriers == body), axis=1) > MOSTLY]
+        own = vertices[np.sum(weights * (carriers == body), axis=1) > MAIN_SHARE]
         arms = (own - rest[:3, 3]) @ rest[:3, :3]
         reach = np.linalg.norm(arms, axis=-1)
         if len(arms):
-            tips[body] = arms[reach >= END * reach.max()].mean(axis=0)
+            tips[body] = arms[reach >= END_SHARE * reach.max()].mean(axis=0)
     return tips
 
 
@@ -138,9 +141,9 @@ def _primitives(file: File, index: int) -> list[tuple[Array, np.ndarray, dict[st
             corners = file.integers(primitive["indices"], "SCALAR")[:, 0]
         if corners.max(initial=-1) >= len(vertices):
             raise FormatError(file.path, f"has corners beyond its {len(vertices)} vertices", place)
-        file.drawn += max(len(vertices), len(corners) // MOST_CORNERS)
-        if file.drawn > MAX_VERTICES:
-            raise FormatError(file.path, f"has more than {MAX_VERTICES} vertices", place)
+        file.drawn += max(len(vertices), len(corners) // CORNER_COUNT)
+        if file.drawn > MOST_VERTICES:
+            raise FormatError(file.path, f"has more than {MOST_VERTICES} vertices", place)
         found.append((vertices, corners[: len(corners) // 3 * 3].reshape(-1, 3), attributes))
     return found
 

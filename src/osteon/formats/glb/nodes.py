@@ -15,16 +15,19 @@ from osteon.formats.shared.units import to_z_up
 from osteon.maths import quat
 from osteon.typing import Array
 
-MAX_BODIES = 4096
-"""More nodes than any skeleton has."""
-FARTHEST = 1e9
-"""Larger lengths are no lengths, metres."""
+MOST_BODIES = 4096
+"""Count of bodies; chosen: more than any skeleton has."""
+FARTHEST_PLACE = 1e9
+"""Metres; chosen: larger lengths are none, in whatever unit."""
 LEAST_TURN = 1e-12
-"""Volume of a matrix's turning part below which it is none."""
+"""Ratio of volumes, after and before a matrix, below which it has no inverse; chosen: a
+ten-thousandth along each of three axes."""
 LEAST_WORLD = 1e-20
-"""The same of a node's place, and one over it the most: a millionth, by three axes, and some."""
-AS_BOUND = np.radians(1.0)
-"""Nodes that are turned by less stand as the skin was put on them."""
+"""The same ratio of a node's place, and one over it the most; chosen: a millionth along each of
+three axes, and some."""
+BOUND_ANGLE = np.radians(1.0)
+"""Radians (1°); nodes that are turned by less stand as the skin was put on them. Chosen: above what
+float32 loses, below any pose that one sees."""
 
 
 class NodeTree:
@@ -108,8 +111,8 @@ def choose_bodies(path: Path, gltf: Gltf, tree: NodeTree) -> tuple[list[int], li
         problems.append("no skin; the animated nodes and all below them are the bodies")
     if not members:
         raise WrongContent(path, "holds neither a skin nor an animation, so no skeleton")
-    if len(members) > MAX_BODIES:
-        raise FormatError(path, f"up to {MAX_BODIES} bodies are read, here are {len(members)}")
+    if len(members) > MOST_BODIES:
+        raise FormatError(path, f"up to {MOST_BODIES} bodies are read, here are {len(members)}")
     return tree.parents_first(wanted if gltf.skins else (), members), problems
 
 
@@ -131,7 +134,7 @@ def rest_of(path: Path, node: Node, place: str) -> tuple[Array, Array, Array]:
         p, s = node.translation or (0.0, 0.0, 0.0), node.scale or (1.0, 1.0, 1.0)
         return quat.normalise(q), np.array(p), np.array(s)
     matrix = np.array(node.matrix).reshape(4, 4).T
-    if np.abs(matrix).max() > FARTHEST:
+    if np.abs(matrix).max() > FARTHEST_PLACE:
         raise FormatError(path, "is moved out of all measure", f"{place}.matrix")
     scale = np.linalg.norm(matrix[:3, :3], axis=0)
     turn = matrix[:3, :3] / np.where(scale > 0.0, scale, 1.0)
@@ -210,7 +213,7 @@ def _to_world(
     turns = nearest_turns(np.stack([way[:3, :3] for way in ways.values()]))
     lean = quat.angle(quat.between(quat.from_matrix(turns[0]), quat.from_matrix(turns)))
     way = np.array(ways[first])
-    if lean.max() > AS_BOUND:
+    if lean.max() > BOUND_ANGLE:
         own = nearest_turns(way[None, :3, :3])[0]
         way[:3, :3] = _right_angled(own) @ own.T @ way[:3, :3]
         way[:3, 3] = worlds[first][:3, 3] - way[:3, :3] @ binds[first][:3, 3]

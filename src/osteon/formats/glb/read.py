@@ -10,7 +10,7 @@ from osteon.errors import BadValue, FormatError
 from osteon.formats.glb.curves import LONE_RATE, Clock, Curve, find_clock, read_curves, sample
 from osteon.formats.glb.mesh import fleshed_tips
 from osteon.formats.glb.nodes import (
-    FARTHEST,
+    FARTHEST_PLACE,
     NodeTree,
     bind_pose,
     choose_bodies,
@@ -26,10 +26,13 @@ from osteon.typing import Array
 from osteon.values import Body, Joint, Motion, Skeleton, Source, Take
 
 LEAST_SCALE, MOST_SCALE = 1e-6, 1e6
-SAME = 1e-6
-"""Offsets that differ less are the same, metres: float32 leaves that much."""
+"""Ratios of lengths; chosen: beyond, metres become micrometres or thousands of kilometres."""
+SAME_PLACE = 1e-6
+"""Metres; offsets that differ less are the same. Derived: what float32 leaves of places some metres
+away."""
 SPARE_CELLS = 1_000_000
-"""Frames times bodies that any file may have; larger ones need bytes to show for them."""
+"""Count of frames times bodies that any file may have; larger ones need bytes to show for them.
+Chosen: some dozens of megabytes."""
 
 
 class NodePose(NamedTuple):
@@ -83,11 +86,11 @@ def _take(
         pose = pose._replace(rotations=pose.rotations[:0], places=pose.places[:0])
         clock = Clock(np.zeros(0), about.rate, ())
     if clock is None:
-        if max(np.abs(pose.rotations[..., 1:]).max(), np.abs(pose.places[0, 0]).max()) < SAME:
+        if max(np.abs(pose.rotations[..., 1:]).max(), np.abs(pose.places[0, 0]).max()) < SAME_PLACE:
             return Take(skeletons=(skeleton,))
         clock = Clock(np.zeros(1), LONE_RATE, ())
         problems = (*problems, "no animation; the rest pose is given as one frame")
-    moves = np.abs(pose.places - skeleton.offsets)[:, 1:] > SAME
+    moves = np.abs(pose.places - skeleton.offsets)[:, 1:] > SAME_PLACE
     motion = Motion(
         skeleton,
         pose.rotations,
@@ -152,7 +155,7 @@ def _pose(
             s = sample(curves[index, "scale"], times, rotation=False)
         scales[index] = above * _uniform(file.path, s, place)
         rotations[:, column], places[:, column] = q, above * p
-        if not (LEAST_SCALE < scales[index] < MOST_SCALE and np.abs(p).max() < FARTHEST):
+        if not (LEAST_SCALE < scales[index] < MOST_SCALE and np.abs(p).max() < FARTHEST_PLACE):
             raise FormatError(file.path, "is scaled or moved out of all measure", place)
     if not np.isfinite(rotations).all():
         raise FormatError(file.path, "a rotation is all zeros and names no turn")
@@ -244,7 +247,7 @@ def _tips(
         for child in file.gltf.nodes[node].children:
             if file.gltf.nodes[child].mesh is None:
                 _, place, _ = rest_of(file.path, file.gltf.nodes[child], f"$.nodes[{child}]")
-                if SAME < pose.scales[index] * np.abs(place).max() < FARTHEST:
+                if SAME_PLACE < pose.scales[index] * np.abs(place).max() < FARTHEST_PLACE:
                     tips[index] = pose.scales[index] * place
     return tips
 
@@ -265,12 +268,12 @@ def _told(record: BodyRecord, plain: Body) -> Body | None:
         body = replace(check_body(to_body(record)), name=plain.name, parent=plain.parent)
     except BadValue:
         return None
-    moved = np.abs(body.joint.in_parent - plain.joint.in_parent).max() > 2 * SAME
+    moved = np.abs(body.joint.in_parent - plain.joint.in_parent).max() > 2 * SAME_PLACE
     return None if moved and plain.parent is not None else body
 
 
 def _offset(pose: NodePose, index: int) -> Array:
     """(3,) where a joint sits: at rest, or where an animation puts it throughout."""
     places, rest = pose.places[:, index], pose.rest[index]
-    stays = len(places) > 0 and np.ptp(places, axis=0).max() < SAME
-    return places[0] if stays and np.abs(places[0] - rest).max() > SAME else rest
+    stays = len(places) > 0 and np.ptp(places, axis=0).max() < SAME_PLACE
+    return places[0] if stays and np.abs(places[0] - rest).max() > SAME_PLACE else rest

@@ -21,12 +21,17 @@ T = TypeVar("T")
 
 MAGIC = b"glTF"
 JSON_CHUNK, BIN_CHUNK = 0x4E4F534A, 0x004E4942
-MAX_BYTES = 2**32 - 1
+"""Codes of a file's two chunks, defined by glTF 2.0: their names in ASCII."""
+MOST_BYTES = 2**32 - 1
+"""Bytes of a file, defined by glTF, which tells them by 32 bits."""
 COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 MOST_USES = 4
-"""How often accessors may name each byte of a file, on average; more than once is rare."""
-SPARE = 1 << 20
-WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
+"""Count of accessors that may name each byte of a file, on average; chosen: more than one is
+rare."""
+SPARE_BYTES = 1 << 20
+"""Bytes that a file may spread to besides; chosen: a mebibyte harms nobody."""
+TYPE_WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
+"""Count of numbers in an element, defined by glTF."""
 
 Index = Annotated[int, msgspec.Meta(ge=0, le=2**32)]
 Vector = tuple[float, float, float]
@@ -162,7 +167,7 @@ def pack(gltf: Gltf, binary: bytes) -> bytes:
     text = msgspec.json.encode(gltf)
     text += b" " * (-len(text) % 4)
     binary += bytes(-len(binary) % 4)
-    if len(text) + len(binary) + 28 > MAX_BYTES:
+    if len(text) + len(binary) + 28 > MOST_BYTES:
         raise BadValue(
             f"GLB holds up to 4 GiB, this motion needs {len(binary)} bytes; cut it first"
         )
@@ -205,7 +210,7 @@ class File:
     def _floats(self, values: np.ndarray, place: str) -> Array:
         """Read-only: all who name the accessor share it."""
         self.made += values.nbytes
-        if self.made > MOST_USES * self.size + SPARE:
+        if self.made > MOST_USES * self.size + SPARE_BYTES:
             raise FormatError(self.path, "its accessors name the same bytes again and again", place)
         if not np.isfinite(values).all():
             raise FormatError(self.path, "holds numbers that are not finite", place)
@@ -237,7 +242,7 @@ class File:
     def _numbers(self, accessor: Accessor, view: BufferView, place: str) -> np.ndarray:
         """The buffer's own numbers (count, width), seen in place."""
         buffer = self._buffer(view.buffer)
-        dtype, width = np.dtype(COMPONENTS[accessor.component_type]), WIDTHS[accessor.type]
+        dtype, width = np.dtype(COMPONENTS[accessor.component_type]), TYPE_WIDTHS[accessor.type]
         entry = dtype.itemsize * width
         stride = view.byte_stride or entry
         start = view.byte_offset + accessor.byte_offset

@@ -36,9 +36,10 @@ from osteon.typing import Array
 from osteon.values import CARRIERS, Motion, Skeleton, SkinnedMesh, Take
 
 GENERATOR = "Osteon"
-VERTICES, INDICES = 34962, 34963
-"""glTF's names for buffer views of vertex attributes and of the corners of triangles."""
+VERTEX_TARGET, INDEX_TARGET = 34962, 34963
+"""Codes of buffer views of vertex attributes and of the corners of triangles, defined by glTF."""
 U1, U2, U4, F4 = 5121, 5123, 5125, 5126
+"""Codes of numbers by kind and bytes, defined by glTF."""
 MATERIAL = {
     "name": "skin",
     "pbrMetallicRoughness": {
@@ -47,16 +48,19 @@ MATERIAL = {
         "roughnessFactor": 0.7,
     },
 }
-WAIST = 0.15
-"""Where a bone is thickest, as a share of its length."""
+WAIST_SHARE = 0.15
+"""Share of a bone's length at which it is thickest; chosen: near its joint, so that one sees which
+way it goes."""
 BONE_RADIUS = 0.07
-"""Half its thickness there, as a share of its length."""
+"""Share of a bone's length that half its thickness has there; chosen: slender, so that neighbours
+stay apart."""
 JOINT_RADIUS = 0.05
-"""Of the octahedron at a joint, as a share of the longest bone there."""
+"""Share of the longest bone at a joint that the joint's octahedron reaches; chosen: smaller than
+the bone is thick."""
 LONE_RADIUS = 0.05
-"""Of a joint that no bone touches, metres."""
-SHORTEST = 1e-6
-"""Bones shorter than this have no direction, metres."""
+"""Metres of a joint that no bone touches; chosen: as of a bone of one metre."""
+SHORTEST_BONE = 1e-6
+"""Metres; chosen: shorter bones have hardly a direction in float32."""
 _RING = np.array([[1.0, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0]])
 _FACES = np.array([[4, (i + 1) % 4, i] for i in range(4)] + [[5, i, (i + 1) % 4] for i in range(4)])
 
@@ -154,13 +158,13 @@ class _Block:
 def _add_mesh(block: _Block, skin: SkinnedMesh) -> dict:
     narrow = len(skin.joints) <= 256
     attributes = {
-        "POSITION": block.add(skin.vertices, F4, "VEC3", VERTICES),
-        "NORMAL": block.add(skin.normals(), F4, "VEC3", VERTICES),
-        "JOINTS_0": block.add(skin.bodies, U1 if narrow else U2, "VEC4", VERTICES),
-        "WEIGHTS_0": block.add(skin.weights, F4, "VEC4", VERTICES),
+        "POSITION": block.add(skin.vertices, F4, "VEC3", VERTEX_TARGET),
+        "NORMAL": block.add(skin.normals(), F4, "VEC3", VERTEX_TARGET),
+        "JOINTS_0": block.add(skin.bodies, U1 if narrow else U2, "VEC4", VERTEX_TARGET),
+        "WEIGHTS_0": block.add(skin.weights, F4, "VEC4", VERTEX_TARGET),
     }
     wide = U2 if len(skin.vertices) < 2**16 - 1 else U4
-    corners = block.add(skin.triangles.reshape(-1), wide, "SCALAR", INDICES)
+    corners = block.add(skin.triangles.reshape(-1), wide, "SCALAR", INDEX_TARGET)
     primitive = {"attributes": attributes, "indices": corners, "material": 0}
     return {"name": "skin", "primitives": [primitive]}
 
@@ -292,14 +296,14 @@ def _octahedra(skeleton: Skeleton) -> Iterator[tuple[int, Array]]:
     reach = np.zeros(len(skeleton.bodies))
     for body, end in _bones(skeleton):
         length = float(np.linalg.norm(end))
-        if length > SHORTEST:
+        if length > SHORTEST_BONE:
             reach[body] = max(reach[body], length)
             turn = quat.shortest(np.array([0.0, 0.0, 1.0]), end)
-            bone = _octahedron(0.0, WAIST * length, length, BONE_RADIUS * length)
+            bone = _octahedron(0.0, WAIST_SHARE * length, length, BONE_RADIUS * length)
             yield body, quat.rotate(turn, bone)
     arrive = np.linalg.norm(skeleton.offsets, axis=-1)
     for body, longest in enumerate(np.where(reach > 0.0, reach, arrive)):
-        radius = JOINT_RADIUS * longest if longest > SHORTEST else LONE_RADIUS
+        radius = JOINT_RADIUS * longest if longest > SHORTEST_BONE else LONE_RADIUS
         yield body, _octahedron(-radius, 0.0, radius, radius)
 
 

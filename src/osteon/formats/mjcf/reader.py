@@ -25,9 +25,11 @@ from osteon.typing import Array
 from osteon.values import Body, Joint, Limits, Marker, Skeleton, Take
 
 SAME_PLACE = 1e-9
-"""Metres up to which joints of one body meet in a point."""
-NEAR = 0.1
-"""How far from the joint a capsule may start that shows where the bone ends, in its lengths."""
+"""Metres up to which joints of one body meet in a point; chosen: far above what doubles round, far
+below any body."""
+NEAR_SHARE = 0.1
+"""Share of a capsule's length by which it may start beside the joint and still show where the bone
+ends; chosen: models leave room for other flesh."""
 NOT_READ = ("include", "replicate", "attach", "flexcomp", "composite")
 """Elements that make bodies which the file itself does not show."""
 PARTS = ("joint", "freejoint", "site", "geom")
@@ -329,7 +331,7 @@ def _tip(node: MjcfNode) -> Array | None:
     """The far end of a capsule that starts at the joint of the last body of a chain."""
     start = node.hinges[-1].place if node.hinges else np.zeros(3)
     for near, far in node.capsules if node.is_leaf else ():
-        if np.linalg.norm(near - start) < NEAR * np.linalg.norm(far - near):
+        if np.linalg.norm(near - start) < NEAR_SHARE * np.linalg.norm(far - near):
             return far
     return None
 

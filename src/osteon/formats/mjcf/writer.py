@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 from osteon.errors import BadValue, WrongContent
 from osteon.formats.registry import WriteOptions
 from osteon.formats.shared.json_and_xml import add, text_of
-from osteon.formats.shared.simulation_models import DENSITY, Capsule, capsules_of, freedom_of
+from osteon.formats.shared.simulation_models import FLESH_DENSITY, Capsule, capsules_of, freedom_of
 from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Body, Skeleton, Take
@@ -34,7 +34,7 @@ def mjcf_element(skeleton: Skeleton) -> Element:
     add(top, "compiler", angle="radian", autolimits="true")
     default = add(top, "default")
     # bones meet the floor (contype 1), not each other: neighbours overlap at every joint
-    add(default, "geom", type="capsule", density=DENSITY, contype=0, conaffinity=1)
+    add(default, "geom", type="capsule", density=FLESH_DENSITY, contype=0, conaffinity=1)
     add(default, "site", size=0.005)
     elements: dict[str | None, Element] = {None: add(top, "worldbody")}
     for body, capsules in zip(skeleton.bodies, capsules_of(skeleton), strict=True):

@@ -23,7 +23,8 @@ from osteon.formats.shared.whole_files import whole_file
 from osteon.values import Origin, Passport
 
 FORMAT = "osteon.passport"
-VERSION = 1
+FORMAT_VERSION = 1
+"""Version of passport.json, defined here; a higher one was written by a later Osteon."""
 
 
 class OriginRecord(msgspec.Struct, omit_defaults=True):
@@ -61,9 +62,9 @@ def read_passport(path: str | Path) -> Passport:
             "passport.json that osteon solve has written",
         )
     record = decode(path, data, PassportRecord)
-    if record.version > VERSION:
+    if record.version > FORMAT_VERSION:
         raise FormatError(
-            path, f"version must be {VERSION} or lower, got {record.version}", "$.version"
+            path, f"version must be {FORMAT_VERSION} or lower, got {record.version}", "$.version"
         )
     try:
         return Passport(
@@ -86,7 +87,7 @@ def write_passport(path: str | Path, passport: Passport) -> None:
     }
     record = PassportRecord(
         format=FORMAT,
-        version=VERSION,
+        version=FORMAT_VERSION,
         subject=passport.subject,
         made_by=passport.made_by,
         noise=passport.noise,

@@ -34,7 +34,8 @@ from osteon.formats.shared.sane_rig import check_rig
 from osteon.values import Body, Event, Joint, Loop, Marker, Skeleton, Take
 
 FORMAT = "osteon.skeleton"
-VERSION = 1
+FORMAT_VERSION = 1
+"""Version of skeleton.json, defined here; a higher one was written by a later Osteon."""
 FIRST_FORMAT = re.compile(rb'"format"\s*:\s*"([^"]*)"')
 
 Row = tuple[float | None, float | None, float | None]
@@ -99,9 +100,9 @@ def sniff(head: bytes) -> bool:
 def read_skeleton_json(path: Path) -> Take:
     data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     record = decode(path, data, SkeletonRecord)
-    if record.version > VERSION:
+    if record.version > FORMAT_VERSION:
         raise FormatError(
-            path, f"version must be {VERSION} or lower, got {record.version}", "$.version"
+            path, f"version must be {FORMAT_VERSION} or lower, got {record.version}", "$.version"
         )
     try:
         return Take(skeletons=(to_skeleton(record),))
@@ -138,7 +139,7 @@ def check_finite(record: msgspec.Struct) -> None:
 def from_skeleton(skeleton: Skeleton) -> SkeletonRecord:
     return SkeletonRecord(
         format=FORMAT,
-        version=VERSION,
+        version=FORMAT_VERSION,
         subject=skeleton.subject,
         bodies=tuple(map(from_body, skeleton.bodies)),
         loops=tuple(

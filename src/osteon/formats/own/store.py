@@ -31,12 +31,15 @@ from osteon.formats.shared.sane_rig import check_rig
 from osteon.values import Take
 
 FORMAT = "osteon.take"
-VERSION = 1
-MAX_INLINE = 64
-"""Most numbers that an array may have to stand in the JSON."""
-MAX_EXPANSION = 20
-"""How many times its size an archive may unpack to; ours unpack to less than their size."""
-SPARE = 1 << 20
+FORMAT_VERSION = 1
+"""Version of the store, defined here; a higher one was written by a later Osteon."""
+INLINE_COUNT = 64
+"""Count of numbers up to which an array stands in the JSON; chosen: what people can still read
+there."""
+MOST_EXPANSION = 20
+"""Ratio of an archive's size unpacked and packed; chosen: ours unpack to less than their size."""
+SPARE_BYTES = 1 << 20
+"""Bytes that an archive may unpack to besides; chosen: a mebibyte harms nobody."""
 UNPACKED_STEP_BY_STEP = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Methods of which zipfile unpacks no more than is asked for; of bzip2 and LZMA it unpacks all."""
 
@@ -94,7 +97,7 @@ def write_store(path: Path, take: Take, options: WriteOptions) -> None:
             ".osteon stores values as they are, in metres with z up; leave unit and up out"
         )
     arrays: dict[str, np.ndarray] = {}
-    document = Document(FORMAT, VERSION, _plain(take, "", arrays))
+    document = Document(FORMAT, FORMAT_VERSION, _plain(take, "", arrays))
     with zipfile.ZipFile(path, "w") as archive:
         _store(archive, FOLDER_INDEX, msgspec.json.encode(document) + b"\n")
         for name, array in arrays.items():
@@ -111,7 +114,7 @@ def _store(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
 def _plain(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
     """A value as JSON can hold it; long arrays are put into ``arrays`` under their place."""
     if isinstance(value, np.ndarray):
-        if value.size > MAX_INLINE:
+        if value.size > INLINE_COUNT:
             arrays[f"{place}.npy"] = np.ascontiguousarray(value, dtype="<f8")
             return {"npy": f"{place}.npy"}
         return {"shape": value.shape, "values": [_number(v) for v in value.ravel().tolist()]}
@@ -136,9 +139,9 @@ def _number(value: float) -> float | str:
 
 def _read(path: Path, load: Load) -> Take:
     document = decode(path, load(FOLDER_INDEX), Document)
-    if document.version > VERSION:
+    if document.version > FORMAT_VERSION:
         raise FormatError(
-            path, f"version must be {VERSION} or lower, got {document.version}", "$.version"
+            path, f"version must be {FORMAT_VERSION} or lower, got {document.version}", "$.version"
         )
 
     used: set[str] = set()
@@ -205,7 +208,7 @@ def _from_archive(path: Path, archive: zipfile.ZipFile) -> Load:
     if not all(info.compress_type in UNPACKED_STEP_BY_STEP for info in infos):
         raise FormatError(path, "is packed by an unusual method; unzip it and read the folder")
     unpacked, packed = sum(info.file_size for info in infos), path.stat().st_size
-    if unpacked > MAX_EXPANSION * packed + SPARE:
+    if unpacked > MOST_EXPANSION * packed + SPARE_BYTES:
         raise FormatError(
             path,
             f"would unpack from {packed} to {unpacked} bytes; if that is right, "

@@ -4,10 +4,11 @@ import numpy as np
 
 from osteon.maths import kernel
 
-POWERS = 10.0 ** np.arange(23)
-"""Powers of ten that a double holds exactly; with a whole number below 2⁵³ one product or
-quotient is then rounded correctly, as ``float`` would."""
-MOST = 1 << 53
+EXACT_POWERS = 10.0 ** np.arange(23)
+"""Ratios, powers of ten that a double holds exactly, derived: 5²² is below 2⁵³. With a whole number
+below that, one product or quotient is then rounded correctly, as ``float`` would."""
+MOST_WHOLE = 1 << 53
+"""Count up to which doubles hold every whole number, derived from their 53 bits."""
 
 
 @kernel
@@ -31,11 +32,11 @@ def scan(text, values):  # pragma: no cover - compiled
                 whole = whole * 10 + (text[i] - 48)
                 digits += 1
                 places += point
-                if whole > MOST:
+                if whole > MOST_WHOLE:
                     return -1
             i += 1
         if digits == 0 or places > 22 or (i < n and text[i] > 32):
             return -1
-        value = whole / POWERS[places]
+        value = whole / EXACT_POWERS[places]
         values[count] = -value if negative else value
         count += 1

@@ -25,8 +25,9 @@ _PLACE = re.compile(r"^(?P<problem>.*) - at `(?P<place>[^`]*)`$", re.DOTALL)
 BYTE_ORDER = b"\xef\xbb\xbf"
 ASIDE = {b"<?": b"?>", b"<!--": b"-->"}
 """What may stand before the outermost element: instructions and comments, and how each ends."""
-LONGEST = 1000
-"""Letters of an attribute of up to six numbers; with more it is something else."""
+LONGEST_TEXT = 1000
+"""Characters of an attribute of up to six numbers; chosen: six times all digits of a double need a
+sixth of it, so with more it is something else."""
 BLANKS = re.compile(rb"\s*")
 ELEMENT = re.compile(rb"<([\w:.-]+)")
 
@@ -106,7 +107,7 @@ def numbers(path: Path, text: str, counts: tuple[int, ...], place: str) -> Array
     """The numbers of an attribute; as many as one of ``counts``."""
     try:
         # a default may stand for thousands of elements, each of which reads it again
-        values = np.array(text.split() if len(text) <= LONGEST else (), dtype=float)
+        values = np.array(text.split() if len(text) <= LONGEST_TEXT else (), dtype=float)
     except ValueError:
         values = np.zeros(0)
     if len(values) not in counts or not is_sane(values):

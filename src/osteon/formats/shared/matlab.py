@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-HEADER = 128
-COMPRESSED, MATRIX = 15, 14
+HEADER_BYTES = 128
+"""Bytes before the first element, defined by MATLAB's format 5."""
+COMPRESSED_CODE, MATRIX_CODE = 15, 14
+"""Codes of elements, defined by MATLAB's format 5."""
 NUMBERS = {
     1: "i1",
     2: "u1",
@@ -26,13 +28,17 @@ NUMBERS = {
 }
 """Kinds of stored numbers; MATLAB stores whole numbers as small as they fit."""
 TEXTS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
-CELL, STRUCTURE, TEXT, SPARSE, LAST_CLASS = 1, 2, 4, 5, 15
+CELL_CLASS, STRUCTURE_CLASS, TEXT_CLASS, SPARSE_CLASS, LAST_CLASS = 1, 2, 4, 5, 15
+"""Codes of arrays' classes, defined by MATLAB's format 5."""
 MOST_GROWTH = 20
-"""How many times larger than the file its unpacked content may be; recordings halve at best."""
-SPARE = 1 << 20
+"""Ratio of the file's content unpacked to the file; chosen: recordings halve at best."""
+SPARE_BYTES = 1 << 20
+"""Bytes that a file may unpack to besides; chosen: a mebibyte harms nobody."""
 MOST_PARTS = 200_000
-"""Cells and fields of structures in a file: each costs far more memory than bytes."""
-DEEPEST = 16
+"""Count of cells and fields of structures in a file; chosen: each costs far more memory than
+bytes."""
+MOST_DEPTH = 16
+"""Count of structures inside each other; chosen: far more than QTM nests, and harmless."""
 
 
 class Matlab:
@@ -42,16 +48,16 @@ class Matlab:
         self.order = {b"IM": "<", b"MI": ">"}.get(data[126:128], "")
         if not self.order:
             raise ValueError("no mark of the byte order in its header")
-        self.room = MOST_GROWTH * len(data) + SPARE
+        self.room = MOST_GROWTH * len(data) + SPARE_BYTES
         self.parts = 0
         self.variables: dict[str, Any] = {}
-        at = HEADER
+        at = HEADER_BYTES
         view = memoryview(data)  # of which parts are no copies
         while at < len(data):
             kind, content, at = self._element(view, at)
-            if kind == COMPRESSED:
+            if kind == COMPRESSED_CODE:
                 kind, content, _ = self._element(self._unpack(content), 0)
-            if kind == MATRIX:
+            if kind == MATRIX_CODE:
                 name, value = self._matrix(content, 0)
                 self.variables[name] = value
 
@@ -78,14 +84,14 @@ class Matlab:
             start, end = at + 4, at + 4 + size
         if end > len(data):
             raise ValueError(f"cut short: {end - len(data)} bytes are missing")
-        after = at + 8 if start == at + 4 else end if kind == COMPRESSED else end + -end % 8
+        after = at + 8 if start == at + 4 else end if kind == COMPRESSED_CODE else end + -end % 8
         return kind, data[start:end], after
 
     def _matrix(self, data: memoryview, depth: int) -> tuple[str, Any]:
         """Name and value: an array, a text, a list of cells, or a dict (a list of them)."""
         if not data:
             return "", None
-        if depth > DEEPEST:
+        if depth > MOST_DEPTH:
             raise ValueError("structures in structures without end")
         _, flags, at = self._element(data, 0)
         _, sizes, at = self._element(data, at)
@@ -100,14 +106,14 @@ class Matlab:
     def _content(
         self, data: memoryview, at: int, sort: int, shape: list[int], count: int, depth: int
     ) -> Any:
-        if sort == CELL:
+        if sort == CELL_CLASS:
             return self._matrices(data, at, count, depth)
-        if sort == STRUCTURE:
+        if sort == STRUCTURE_CLASS:
             return self._structure(data, at, count, depth)
-        if sort == SPARSE or not TEXT <= sort <= LAST_CLASS:
+        if sort == SPARSE_CLASS or not TEXT_CLASS <= sort <= LAST_CLASS:
             return None
         kind, content, _ = self._element(data, at)
-        if sort == TEXT:
+        if sort == TEXT_CLASS:
             encoding = TEXTS.get(kind, "latin-1")
             suffix = {"<": "-le", ">": "-be"}[self.order] if encoding[-2:] in ("16", "32") else ""
             return str(content, encoding + suffix, "replace")

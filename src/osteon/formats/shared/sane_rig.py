@@ -9,14 +9,15 @@ from osteon.errors import BadValue
 from osteon.typing import Array
 from osteon.values import Body, Joint, Limits, Movement, Skeleton, without_gaps
 
-FARTHEST = 1e6
-"""Metres, whatever unit was meant."""
-WIDEST = 1e3
-"""Radians: the ends of a range may pass full turns."""
-ROUNDED = 0.01
-"""How far the length of a direction or rotation may be from 1: digits that people leave off."""
-AXES = {"hinge": 1, "universal": 2}
-"""Axes that a joint of this kind has, where they are known."""
+FARTHEST_PLACE = 1e6
+"""Metres; chosen: a thousand kilometres are no body, whatever unit was meant."""
+WIDEST_ANGLE = 1e3
+"""Radians; chosen: the ends of a range may pass full turns, but not by the hundred."""
+ROUNDED_SHARE = 0.01
+"""Share of 1 by which the length of a direction or rotation may be off; chosen: two digits, which
+people leave at least."""
+AXIS_COUNTS = {"hinge": 1, "universal": 2}
+"""Count of axes that a joint of this kind has, where they are known; defined by the kind."""
 
 Fault = tuple[str, str]
 """Which part, and what is wrong with it."""
@@ -55,7 +56,7 @@ def _faults(body: Body) -> Iterator[Fault]:
             yield part, f"lies at no place: {place.tolist()}"
     for marker in body.markers:
         yield from _doubt_faults(f"marker {marker.name[:40]!r}", marker.covariance, marker.rms)
-    if body.length is not None and (body.length < 0.0 or body.length > FARTHEST):
+    if body.length is not None and (body.length < 0.0 or body.length > FARTHEST_PLACE):
         yield "the length", f"must be 0 m or more, got {body.length:g}"
     if body.movement is not None:
         yield from _movement_faults(body.movement)
@@ -68,7 +69,7 @@ def _joint_faults(joint: Joint) -> Iterator[Fault]:
         yield "the joint's rest", "is no rotation"
     if not _is_unit(joint.axes):
         yield "an axis", "of the joint is no direction"
-    wanted = AXES.get(joint.kind, len(joint.axes))
+    wanted = AXIS_COUNTS.get(joint.kind, len(joint.axes))
     if len(joint.axes) not in (0, wanted):
         yield "the joint", f"turns about {wanted} axes as a {joint.kind}, got {len(joint.axes)}"
     yield from _doubt_faults("the joint", joint.covariance, joint.rms)
@@ -77,15 +78,15 @@ def _joint_faults(joint: Joint) -> Iterator[Fault]:
 
 
 def _doubt_faults(part: str, covariance: Array | None, rms: float | None) -> Iterator[Fault]:
-    if rms is not None and (rms < 0.0 or rms > FARTHEST):  # NaN is not known
+    if rms is not None and (rms < 0.0 or rms > FARTHEST_PLACE):  # NaN is not known
         yield part, f"fits to {rms:g} m, expected 0 or more"
     if covariance is None:
         return
     whole = without_gaps(covariance)
     size = float(np.abs(whole).max())
-    if size > FARTHEST**2 or np.abs(whole - whole.T).max() > ROUNDED * size:
+    if size > FARTHEST_PLACE**2 or np.abs(whole - whole.T).max() > ROUNDED_SHARE * size:
         yield part, "has a covariance that is not symmetric, or beyond all measure"
-    elif np.linalg.eigvalsh(whole)[0] < -ROUNDED * size:
+    elif np.linalg.eigvalsh(whole)[0] < -ROUNDED_SHARE * size:
         yield part, "has a covariance below zero"
 
 
@@ -100,9 +101,9 @@ def _limit_faults(limits: Limits) -> Iterator[Fault]:
         turns.append(cone.centre)
         if not (_is_unit(cone.axis) and _is_unit(cone.across)):
             yield "the cone", "has an axis that is no direction"
-        if not ((cone.radii >= 0.0) & (cone.radii <= WIDEST)).all():
+        if not ((cone.radii >= 0.0) & (cone.radii <= WIDEST_ANGLE)).all():
             yield "the cone", f"has half axes of {cone.radii.tolist()} radians"
-        if not (np.abs(cone.polygon) <= WIDEST).all():
+        if not (np.abs(cone.polygon) <= WIDEST_ANGLE).all():
             yield "the cone", "has corners beyond all measure"
     turns += [limits.bind.rotation] if limits.bind else []
     turns += [limits.evidence.mean] if limits.evidence else []
@@ -121,15 +122,15 @@ def _movement_faults(movement: Movement) -> Iterator[Fault]:
 
 def _goes_up(low: float, high: float) -> bool:
     ends = [end for end in (low, high) if np.isfinite(end)]
-    return low <= high and all(abs(end) <= WIDEST for end in ends)
+    return low <= high and all(abs(end) <= WIDEST_ANGLE for end in ends)
 
 
 def _is_place(place: Array) -> bool:
-    return bool((np.abs(place) <= FARTHEST).all())
+    return bool((np.abs(place) <= FARTHEST_PLACE).all())
 
 
 def _is_unit(vectors: Array) -> bool:
     """Whether directions, or rotations, (..., n) have length 1, to a few digits."""
     with np.errstate(over="ignore", invalid="ignore"):
         lengths = np.linalg.norm(vectors, axis=-1)
-    return bool((np.abs(lengths - 1.0) <= ROUNDED).all())
+    return bool((np.abs(lengths - 1.0) <= ROUNDED_SHARE).all())

@@ -19,25 +19,29 @@ from osteon.maths import euler, quat
 from osteon.typing import Array
 from osteon.values import Cone, Joint, Limits, Skeleton
 
-STILL = 1e-7
-"""Radians; below this a rotation is no motion."""
-SQUARE = 1e-6
-"""Cosine up to which two axes count as perpendicular."""
+STILL_ANGLE = 1e-7
+"""Radians; below, a rotation is no motion. Chosen: above what angles of rotations lose in doubles
+near zero, 1e-8."""
+SQUARE_COSINE = 1e-6
+"""Cosine up to which two axes count as perpendicular; chosen: room for printed digits."""
 BALL_ORDER = "yxz"
 """Axes of a ball joint that names none: bending, sideways, twist. The middle one, which must stay
 clear of ±90°, is the one with the least range in a figure that stands upright."""
 FULL_TURN = 2.0 * np.pi
-"""Stands for the open end of a range in files that must name both ends."""
+"""Radians, defined as 360°: stands for the open end of a range in files that must name both
+ends."""
 _AXES = dict(zip("xyz", np.eye(3), strict=True))
-_FREEDOM = {"hinge": 1, "universal": 2, "ball": 3, "free": 3}
-DENSITY = 1000.0
-"""Kilograms per cubic metre."""
-THICKNESS = 0.15
-"""Radius of a capsule, as a share of its length."""
+_TURN_COUNTS = {"hinge": 1, "universal": 2, "ball": 3, "free": 3}
+"""Count of turns that a joint of this kind has; defined by the kind."""
+FLESH_DENSITY = 1000.0
+"""Kilograms per cubic metre; chosen: water's, in which people nearly float."""
+RADIUS_SHARE = 0.15
+"""Share of a capsule's length that is its radius; chosen: a rough limb, for models that need any
+mass."""
 TYPICAL_LENGTH = 0.2
-"""Metres: what counts as a typical bone where a skeleton has none."""
-SHORTEST = 1e-6
-"""Metres; what is shorter is no bone."""
+"""Metres of a typical bone where a skeleton has none; chosen: between hand and forearm."""
+SHORTEST_BONE = 1e-6
+"""Metres; chosen: what is shorter is no bone."""
 
 
 class Turn(NamedTuple):
@@ -82,7 +86,7 @@ class Freedom(NamedTuple):
     def widened(self, rotations: Array) -> "Freedom":
         """The same with further turns where these cannot make all rotations (n_frames, 4)."""
         made = quat.multiply(_compose(self.turns, self.angles(rotations)), self.rest)
-        if np.all(quat.angle(quat.between(made, rotations)) < STILL):
+        if np.all(quat.angle(quat.between(made, rotations)) < STILL_ANGLE):
             return self
         turns = completed(self.turns) if perpendicular(self.turns) else BALL
         return Freedom(turns, self.rest)
@@ -97,7 +101,7 @@ def freedom_of(joint: Joint) -> Freedom:
     if joint.kind == "fixed":
         return Freedom((), joint.rest)
     if _is_box(limits):
-        return Freedom(_box(limits, wanted=_FREEDOM[joint.kind]), quat.identity())
+        return Freedom(_box(limits, wanted=_TURN_COUNTS[joint.kind]), quat.identity())
     if joint.kind == "hinge" and len(joint.axes) == 1:
         low, high = limits.hinge or (-np.inf, np.inf)
         return Freedom((Turn(joint.axes[0], low, high),), joint.rest)
@@ -120,7 +124,7 @@ def box_of(turns: Sequence[Turn]) -> Limits | None:
 
 def perpendicular(turns: Sequence[Turn]) -> bool:
     axes = np.array([turn.axis for turn in turns])
-    return bool(np.abs(axes @ axes.T - np.eye(len(axes))).max(initial=0.0) < SQUARE)
+    return bool(np.abs(axes @ axes.T - np.eye(len(axes))).max(initial=0.0) < SQUARE_COSINE)
 
 
 def completed(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
@@ -236,14 +240,14 @@ def capsules_of(skeleton: Skeleton) -> list[list[Capsule]]:
             ends[body.name].append(body.tip)
     bones = [
         [
-            Capsule(start, end, THICKNESS * float(length))
+            Capsule(start, end, RADIUS_SHARE * float(length))
             for end in ends[body.name]
-            if (length := np.linalg.norm(end - start)) > SHORTEST
+            if (length := np.linalg.norm(end - start)) > SHORTEST_BONE
         ]
         for body, start in ((body, body.joint.in_body) for body in skeleton.bodies)
     ]
     lengths = [capsule.length for some in bones for capsule in some]
-    radius = THICKNESS * float(np.median(lengths)) if lengths else THICKNESS * TYPICAL_LENGTH
+    radius = RADIUS_SHARE * float(np.median(lengths)) if lengths else RADIUS_SHARE * TYPICAL_LENGTH
     return [
         some or [Capsule(body.joint.in_body, body.joint.in_body, radius)]
         for body, some in zip(skeleton.bodies, bones, strict=True)
@@ -265,7 +269,7 @@ def mass_of(capsules: list[Capsule]) -> Mass:
 
 def _masses(capsule: Capsule) -> tuple[float, float]:
     """Mass of the rod, and of both round ends together."""
-    disc = DENSITY * np.pi * capsule.radius**2
+    disc = FLESH_DENSITY * np.pi * capsule.radius**2
     return disc * capsule.length, disc * 4.0 / 3.0 * capsule.radius
 
 

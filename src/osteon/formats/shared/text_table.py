@@ -19,10 +19,12 @@ from osteon.typing import Array
 from osteon.values import Recording
 
 CELLS = re.compile(r"[\s,;]+")
-LARGE = 4 << 20
-"""From this many bytes a compiled scanner earns the time of loading it."""
-LARGEST = 1e12
-"""No length or angle in any unit is larger; beyond, a number is a damaged one."""
+LARGE_BYTES = 4 << 20
+"""Bytes from which a compiled scanner earns the time of loading it; chosen: loading it takes about
+half a second."""
+LARGEST_NUMBER = 1e12
+"""In any unit; chosen: a thousand kilometres in micrometres. No length or angle is larger; beyond,
+a number is a damaged one."""
 NOBODY = re.compile(r"un-?label|unnamed|uname|\*|(l|r|left|right)$", re.IGNORECASE)
 """Prefixes that mean "nobody's" or a side, not a subject."""
 
@@ -172,7 +174,7 @@ def parse_numbers(path: Path, block: bytes, first_line: int) -> Array:
     path, first_line
         The file, and the number of the line on which the block starts, for error messages.
     """
-    values = _parse_fast(block) if len(block) >= LARGE else None
+    values = _parse_fast(block) if len(block) >= LARGE_BYTES else None
     if values is None:
         values = _parse_any(block)
     if values is None or not is_sane(values):
@@ -182,7 +184,7 @@ def parse_numbers(path: Path, block: bytes, first_line: int) -> Array:
 
 def is_sane(values: ArrayLike) -> bool:
     """Whether all are finite and of a size that a measure can have."""
-    return bool(np.all(np.abs(values) <= LARGEST))
+    return bool(np.all(np.abs(values) <= LARGEST_NUMBER))
 
 
 def _parse_fast(block: bytes) -> Array | None:

@@ -21,34 +21,44 @@ from osteon.maths import quat
 from osteon.typing import Array
 
 METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "in": 0.0254, "ft": 0.3048}
-"""Length of a unit in metres."""
+"""Metres in each unit, by which they are defined."""
 
-_HALF = np.sqrt(0.5)
+_ROOT_HALF = np.sqrt(0.5)
+"""Ratio, derived: sine and cosine of half a right angle."""
 TO_Z_UP = {
     "z": np.array([1.0, 0.0, 0.0, 0.0]),
     # (x, y, z) → (x, −z, y): what Blender does with y-up files
-    "y": np.array([_HALF, _HALF, 0.0, 0.0]),
+    "y": np.array([_ROOT_HALF, _ROOT_HALF, 0.0, 0.0]),
     # (x, y, z) → (−z, y, x)
-    "x": np.array([_HALF, 0.0, -_HALF, 0.0]),
+    "x": np.array([_ROOT_HALF, 0.0, -_ROOT_HALF, 0.0]),
 }
 """Rotation to our world (z up) from a file's."""
 
 CYCLIC_TO_Z_UP = np.array([0.5, 0.5, 0.5, 0.5])
-"""(x, y, z) → (z, x, y): y up as the CMU archive's ASF/AMC files lie beside its C3D files."""
+"""(x, y, z) → (z, x, y), a rotation by 120°, derived from how the CMU archive's ASF/AMC files, y
+up, lie beside its C3D files."""
 CMU_UNIT = "in/0.45"
 CMU_NAMES = {"lhipjoint", "rhipjoint", "lowerback", "lthumb", "rthumb"}
 CMU_REACH = (14.0, 34.0)
+"""Between what reach, in the archive's unit, a figure is one of the CMU archive: 0.8 to 1.9 metres,
+chosen about a human's 1.3."""
 FEET = re.compile(r"foot|feet|toe|ankle|paw|hoof", re.IGNORECASE)
-CLEAR = 0.8
-"""Share of the way from the feet to the middle that must lie along one axis."""
-STEADY, TRAVELS = 0.05, 0.5
-"""Standard deviation of the lowest point, in figure sizes, on a floor and along a path."""
+CLEAR_SHARE = 0.8
+"""Share of the way from the feet to the middle that must lie along one axis; chosen: within 37° of
+it, so no two axes have it."""
+STEADY_SHARE, TRAVEL_SHARE = 0.05, 0.5
+"""Standard deviations of the lowest point, as shares of the figure's size, on a floor and along a
+path; chosen: ten times apart, steps being higher than a twentieth, walks longer than half a
+body."""
 LOOKS = 200
-"""Frames that are looked at to judge an axis or a unit."""
-FEWEST = 4
-"""Markers a frame must show to say anything about a stance."""
-TALL = 1.3
-"""How many times taller than wide markers must be before they tell which way is up."""
+"""Count of frames that are looked at to judge an axis or a unit; chosen: spread over the take they
+tell it as well as all."""
+FEWEST_MARKERS = 4
+"""Count of markers that a frame must show to say anything about a stance; chosen: fewer have no
+extent along three axes."""
+TALL_RATIO = 1.3
+"""Ratio of height to width from which markers tell which way is up; chosen: people who stand are
+taller, those who lie or spread their arms are not."""
 
 
 def metres_per(unit: str) -> float:
@@ -118,7 +128,7 @@ def _from_feet_up(names: Sequence[str], positions: Array) -> str | None:
     length = np.linalg.norm(way, axis=-1, keepdims=True)
     mean = np.mean(way / np.where(length > 0.0, length, 1.0), axis=0)
     best = int(np.argmax(mean))
-    return "xyz"[best] if mean[best] > CLEAR else None
+    return "xyz"[best] if mean[best] > CLEAR_SHARE else None
 
 
 def _on_floor(positions: Array) -> bool:
@@ -126,7 +136,7 @@ def _on_floor(positions: Array) -> bool:
     if not size > 0.0:
         return False
     _, along_y, along_z = np.std(positions.min(axis=1), axis=0) / size
-    return bool(along_z < STEADY and along_y > TRAVELS)
+    return bool(along_z < STEADY_SHARE and along_y > TRAVEL_SHARE)
 
 
 @dataclass(frozen=True)
@@ -146,7 +156,7 @@ class MarkerSpread:
         best = int(np.argmax(score))
         widest = np.delete(self.height, best).max()
         on_floor = -0.2 < self.floor[best] < 0.6
-        tall = self.height[best] > 0.6 and score[best] > TALL * widest
+        tall = self.height[best] > 0.6 and score[best] > TALL_RATIO * widest
         return "xyz"[best] if on_floor and tall else None
 
     def contradicts(self, axis: int) -> bool:
@@ -159,7 +169,7 @@ def stance_of(points: Array) -> MarkerSpread | None:
     """How points (n_frames, n_points, 3), metres, NaN where missing, stand; None if too few."""
     sample = points[:: max(1, len(points) // LOOKS)]
     count = np.isfinite(sample[..., 0]).sum(axis=1)
-    sample, count = sample[count >= FEWEST], count[count >= FEWEST]
+    sample, count = sample[count >= FEWEST_MARKERS], count[count >= FEWEST_MARKERS]
     if not len(sample):
         return None
     # without the lowest and highest twentieth: stray points are often far away

@@ -14,14 +14,17 @@ from urllib.parse import quote
 
 PLAIN = " ()+,=@[]"
 """Kept as they are, besides letters, digits and ``_.-~``; all else becomes ``%`` and its bytes."""
-LONGEST = 160
-"""Bytes of a name: file systems take 255, and others may put something before and behind."""
+NAME_BYTES = 160
+"""Bytes of a name; chosen: file systems take 255, and others may put something before and
+behind."""
 UNFINISHED = re.compile(r"\..*\.[0-9a-f]{12}\.osteon", re.DOTALL)
 """Names of files that are being written."""
-MOST_BYTES = 200
-"""Of a file's name in the name of its unfinished neighbour; file systems take 255 in all."""
-STALE = 600.0
-"""Seconds after which a file that nobody writes to was left by a program that was killed."""
+PARTIAL_BYTES = 200
+"""Bytes of a file's name in the name of its unfinished neighbour; chosen: file systems take 255 in
+all."""
+STALE_SECONDS = 600.0
+"""Seconds after which a file that nobody writes to was left by a program that was killed; chosen:
+no file takes minutes between two writes."""
 
 
 def file_name(text: str) -> str:
@@ -31,13 +34,13 @@ def file_name(text: str) -> str:
     parts = [c if letters and c.isalnum() else quote(c, safe=PLAIN) for c in text] or ["%"]
     parts[0] = "%2E" if parts[0] == "." else parts[0]
     name = "".join(parts)
-    return name if len(name.encode()) <= LONGEST else _shortened(parts, text)
+    return name if len(name.encode()) <= NAME_BYTES else _shortened(parts, text)
 
 
 def _shortened(parts: list[str], text: str) -> str:
     """The beginning, and what tells the whole from all others with the same beginning."""
     tail = "%~" + hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:32]
-    while len("".join(parts).encode()) > LONGEST - len(tail):
+    while len("".join(parts).encode()) > NAME_BYTES - len(tail):
         parts = parts[:-1]
     return "".join(parts) + tail
 
@@ -50,7 +53,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_stale(path.parent)
-    start = os.fsencode(path.name)[:MOST_BYTES].decode(errors="ignore")
+    start = os.fsencode(path.name)[:PARTIAL_BYTES].decode(errors="ignore")
     partial = path.with_name(f".{start}.{secrets.token_hex(6)}.osteon")
     # made here, so that it has the rights that the user's umask leaves a new file
     os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
@@ -72,5 +75,5 @@ def remove_stale(folder: Path) -> None:
 
 def _remove_if_stale(entry: os.DirEntry[str]) -> None:
     with suppress(OSError):  # another run may be just as tidy
-        if time.time() - entry.stat(follow_symlinks=False).st_mtime > STALE:
+        if time.time() - entry.stat(follow_symlinks=False).st_mtime > STALE_SECONDS:
             Path(entry.path).unlink()
