@@ -7,7 +7,7 @@ import pytest
 
 from osteon import synth
 from osteon.maths import quat
-from osteon.skinning.body_skin import MOST, figure_for, figure_of, natural_pose
+from osteon.skinning.body_skin import MOST_TRIANGLES, figure_for, figure_of, natural_pose
 from osteon.skinning.surface_nets import surface_nets, triangles_of
 from osteon.values import Body, Joint, Motion, Skeleton, SkinnedMesh
 
@@ -51,7 +51,7 @@ def bone_middles(skeleton, joints):
 @pytest.mark.parametrize("name", RIGS)
 def test_a_figure_is_closed_and_outside_in_is_outside(name):
     skin = figure_of(RIGS[name])
-    assert 100 < len(skin.triangles) <= MOST
+    assert 100 < len(skin.triangles) <= MOST_TRIANGLES
     edges = np.concatenate([skin.triangles[:, [a, b]] for a, b in ((0, 1), (1, 2), (2, 0))])
     there, back = (np.unique(side, axis=0, return_counts=True) for side in (edges, edges[:, ::-1]))
     np.testing.assert_array_equal(there[0], back[0])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from osteon.anatomy.default_pose import (
-    ENOUGH,
+    ENOUGH_POSES,
     UP,
     PoseCosts,
     body_axes,
@@ -27,12 +27,15 @@ from osteon.threads import one_thread
 from osteon.typing import Array
 from osteon.values import Frame, Motion, Skeleton
 
-UNSURE = 0.3
-"""Confidence in the front below which a warning is given."""
-STEPS = 12
-"""Steps of Weiszfeld's iteration towards a median: enough for a thousandth of the spread."""
-STEEP = np.cos(np.pi / 4)
-"""A limb within 45° of a direction counts as going along it."""
+UNSURE_SHARE = 0.3
+"""Share of full confidence in the front below which a warning is given; chosen: the witnesses then
+disagree or hardly speak."""
+STEP_COUNT = 12
+"""Count of steps of Weiszfeld's iteration towards a median; chosen: enough for a thousandth of the
+spread."""
+STEEP_COSINE = np.cos(np.pi / 4)
+"""Cosine of 45°; a limb nearer to a direction goes along it. Derived: there both references give
+the same frame (docs/guide/axes.md)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +83,7 @@ def normalise(motion: Motion) -> Normalised:
     poses = world_poses(motion, looked_at(motion))
     costs = pose_costs(poses.frames, poses.joints, skeleton)
     best, voters, say = costs.best, np.flatnonzero(costs.say), costs.say[costs.say > 0.0]
-    some = voters[:: -(-len(voters) // ENOUGH)]
+    some = voters[:: -(-len(voters) // ENOUGH_POSES)]
     pose, unrest, up = typical_pose(poses.rotations[some], poses.joints[some])
     guess = frontal_normal(pose, unrest, skeleton)
     front, evidence = decide_front(motion, poses, best, guess)
@@ -160,7 +163,7 @@ def spatial_median(points: Array) -> tuple[Array, Array]:
     Unlike a median of each coordinate it does not depend on how the frame is turned.
     """
     middle = points.mean(axis=0)
-    for _ in range(STEPS):
+    for _ in range(STEP_COUNT):
         near = 1.0 / np.maximum(np.linalg.norm(points - middle, axis=-1, keepdims=True), 1e-6)
         middle = np.sum(near * points, axis=0) / near.sum(axis=0)
     return middle, np.median(np.linalg.norm(points - middle, axis=-1), axis=0)
@@ -212,9 +215,9 @@ def _along(direction: Array, seen: Array) -> Array:
     goes to the front, as feet do, it is up. One reference and a cross product: always orthonormal.
     """
     _, front, up = seen
-    z = direction if direction @ up > STEEP * np.linalg.norm(up) else -direction
+    z = direction if direction @ up > STEEP_COSINE * np.linalg.norm(up) else -direction
     ahead = direction @ front
-    steep = abs(ahead) > STEEP * np.linalg.norm(front)
+    steep = abs(ahead) > STEEP_COSINE * np.linalg.norm(front)
     reference = np.sign(ahead) * up if steep else front
     y = quat.normalise(reference - z * (reference @ z))
     return np.stack([np.cross(y, z), y, z], axis=-1)
@@ -224,7 +227,7 @@ def _warnings(costs: PoseCosts, evidence: FrontEvidence) -> tuple[str, ...]:
     found = []
     if costs.lean[costs.best] >= np.pi / 4:
         found.append("nobody stands upright in this take: the default pose is a guess")
-    if evidence.confidence < UNSURE:
+    if evidence.confidence < UNSURE_SHARE:
         found.append(
             f"front and back are told apart with confidence {evidence.confidence:.2f} only: "
             "show feet, bent knees or a few steps"

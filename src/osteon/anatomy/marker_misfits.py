@@ -7,14 +7,17 @@ from osteon.maths import place_points, robust
 from osteon.typing import Array
 from osteon.values import Motion, Recording
 
-UNUSUAL = 8.0
-"""Spreads (of a normal law) above a marker's median distance from which it may be misplaced."""
-LEAST = 0.012
-"""Metres by which a misplaced marker is further off than usual."""
-STRAYED = 0.04
-"""Metres by which a marker counts as misplaced even where no other belongs. A choice, no gap in
-what is seen: skin was 0.012 to 0.03 off in a real walk, drop jump and squats; in a vigorous take
-distances run on from there to 0.1."""
+UNUSUAL_RATIO = 8.0
+"""Standard deviations (of a normal law) above a marker's median distance from which it may be
+misplaced; chosen: skin slides further than a normal law allows, how often it is right:
+docs/numbers/accuracy.md."""
+LEAST_MISFIT = 0.012
+"""Metres by which a misplaced marker is further off than usual; chosen: where skin begins, see
+below."""
+STRAY_DISTANCE = 0.04
+"""Metres by which a marker counts as misplaced even where no other belongs. Chosen, for there is no
+gap in what was measured: skin was 0.012 to 0.03 off in a real walk, drop jump and squats; in a
+vigorous take distances run on from there to 0.1."""
 
 
 def carried_markers(motion: Motion, recording: Recording) -> tuple[Array, Array, tuple[str, ...]]:
@@ -47,7 +50,7 @@ def marker_misfits(motion: Motion, recording: Recording) -> dict[str, Array]:
 
     What is usual for a marker is what it does in most of the take. One that is unusually far off
     is misplaced where it lies nearer to another's place than to its own, as swapped ones do, or
-    is as far off as ``STRAYED``.
+    is as far off as ``STRAY_DISTANCE``.
     """
     found: dict[str, Array] = {}
     points, model, bodies = carried_markers(motion, recording)
@@ -58,8 +61,8 @@ def marker_misfits(motion: Motion, recording: Recording) -> dict[str, Array]:
             continue
         usual = np.median(seen)
         spread = robust.NORMAL * np.median(np.abs(seen - usual))
-        misfit = (away - usual) / max(UNUSUAL * spread, LEAST)
-        slid = np.flatnonzero((misfit > 1.0) & (away - usual < STRAYED))
+        misfit = (away - usual) / max(UNUSUAL_RATIO * spread, LEAST_MISFIT)
+        slid = np.flatnonzero((misfit > 1.0) & (away - usual < STRAY_DISTANCE))
         nearest = np.linalg.norm(points[slid, column, None] - model[slid], axis=-1).argmin(axis=-1)
         misfit[slid[nearest == column]] = 1.0
         found[body] = np.fmax(found.get(body, np.full(len(away), np.nan)), misfit)

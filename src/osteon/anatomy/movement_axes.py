@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from osteon.anatomy.direction_methods import (
-    DELTA,
+    SAME_ANGLE,
     Direction,
     em,
     joining,
@@ -25,14 +25,17 @@ from osteon.values import CompactMotion, Motion, Movement
 
 METHODS = ("joining", "pca", "em")
 SOURCES = ("orientations", "points")
-EXACT = np.radians(0.1)
-"""Rms angle that may be left out before another axis is taken: 0.7 mm on a limb of 0.4 m."""
-APART = 2.0 * DELTA
+EXACT_ANGLE = np.radians(0.1)
+"""Radians (0.1°) rms that may be left out before another axis is taken; chosen: 0.7 mm on a limb of
+0.4 m."""
+APART_ANGLE = 2.0 * SAME_ANGLE
 """Least angle of a second axis with the first, and with the limb."""
-FAINTEST = 0.1
-"""Least part of all sweeping that makes a main movement."""
-LOOKS = 3000
-"""Samples by which the number of axes is judged."""
+FAINTEST_SHARE = 0.1
+"""Share of all sweeping that makes a main movement at least; chosen: less is how a limb strays from
+its axis."""
+LOOK_COUNT = 3000
+"""Count of samples by which the number of axes is judged; chosen: time, of a long take they tell as
+much."""
 LABELS = ("bend", "sideways", "turn")
 """Turning about the body's right, front and up."""
 
@@ -158,10 +161,10 @@ def movement_of(
     """
     known = np.isfinite(rotations[:, 0])
     seen, every = rotations[known], points[known]
-    points = every[:: max(1, len(every) // LOOKS)]
+    points = every[:: max(1, len(every) // LOOK_COUNT)]
     if not len(points):
         return Movement(np.zeros((0, 3)), (), quat.identity(), direction)
-    main = [one for one in found if one.weight >= FAINTEST]
+    main = [one for one in found if one.weight >= FAINTEST_SHARE]
     chosen: list[Direction] = []
     place = rest_place(np.zeros((0, 3)), points)
     if not _stands(points, place):
@@ -183,19 +186,21 @@ def _faint(points: Array) -> Direction:
 
 def _stands(points: Array, place: Array) -> bool:
     apart = np.linalg.norm(points - place, axis=-1)
-    return bool(np.sqrt(np.mean(apart**2)) <= EXACT)
+    return bool(np.sqrt(np.mean(apart**2)) <= EXACT_ANGLE)
 
 
 def _keeps_circle(points: Array, axis: Array, place: Array) -> bool:
     turned = quat.from_axis_angle(axis, two_axes.one_axis(axis, place, points))
-    return bool(np.sqrt(np.mean(np.sum((quat.rotate(turned, place) - points) ** 2, -1))) <= EXACT)
+    return bool(
+        np.sqrt(np.mean(np.sum((quat.rotate(turned, place) - points) ** 2, -1))) <= EXACT_ANGLE
+    )
 
 
 def _second(first: Direction, others: list[Direction], points: Array, place: Array) -> Direction:
     """Another main direction that reaches the points, else the axis across first and limb."""
     across = Direction(quat.normalise(np.cross(first.axis, place)), 0.0)
     for other in others:
-        if _apart(other.axis, first.axis) < APART or _apart(other.axis, place) < APART:
+        if _apart(other.axis, first.axis) < APART_ANGLE or _apart(other.axis, place) < APART_ANGLE:
             continue
         start = rest_place(np.stack([first.axis, other.axis]), points)
         start = points[np.argmax(points @ start)]

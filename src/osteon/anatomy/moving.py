@@ -4,15 +4,19 @@ import numpy as np
 
 from osteon.typing import Array
 
-BINS = 100
-FASTEST = 0.995
-"""Quantile of speed that ends the histogram: one wild sample must not squeeze it into one bin."""
-SLOW = 0.2
-"""Part of the histogram in which the peak of standing still must lie."""
-RISE = 2.0
-"""How far the histogram must rise again behind a valley, by the valley's height."""
-REST = 0.01
-"""Part of all samples that must lie behind the valley."""
+BIN_COUNT = 100
+"""Count of the histogram's bars; chosen: [002] §4.1 found that it matters little."""
+FASTEST_SHARE = 0.995
+"""Share of samples that are slower than the histogram's end; chosen: one wild sample must not
+squeeze it into one bar."""
+SLOW_SHARE = 0.2
+"""Share of the histogram in which the peak of standing still must lie; chosen: a peak further up is
+a movement."""
+RISE_RATIO = 2.0
+"""Ratio by which the histogram must rise again behind a valley; chosen: ripples do not part it
+(docs/guide/axes.md)."""
+REST_SHARE = 0.01
+"""Share of all samples that must lie behind the valley; chosen: fewer are no movement."""
 
 
 def moving_samples(directions: Array, rate: float) -> np.ndarray:
@@ -42,20 +46,20 @@ def threshold_speed(speed: Array) -> float:
     The valley is the lowest place between the peak of standing still and the first rise behind it
     that stands out: ripples do not part a histogram, whatever the number of bins.
     """
-    top = float(np.quantile(speed, FASTEST))
+    top = float(np.quantile(speed, FASTEST_SHARE))
     if top <= 0.0:
         return 0.0
-    counts, edges = np.histogram(speed, bins=BINS, range=(0.0, top))
+    counts, edges = np.histogram(speed, bins=BIN_COUNT, range=(0.0, top))
     smooth = np.convolve(np.pad(counts, 2, mode="edge"), np.ones(5) / 5, mode="valid")
     peak = _first_peak(smooth)
-    if peak >= SLOW * BINS:
+    if peak >= SLOW_SHARE * BIN_COUNT:
         return 0.0
     lowest = peak
-    for bar in range(peak + 1, BINS):
+    for bar in range(peak + 1, BIN_COUNT):
         if smooth[bar] < smooth[lowest]:
             lowest = bar
-        enough = counts[lowest:].sum() >= REST * len(speed)
-        if lowest > peak and enough and smooth[bar] >= RISE * smooth[lowest] + 3.0:
+        enough = counts[lowest:].sum() >= REST_SHARE * len(speed)
+        if lowest > peak and enough and smooth[bar] >= RISE_RATIO * smooth[lowest] + 3.0:
             return float(edges[lowest])
     return 0.0
 

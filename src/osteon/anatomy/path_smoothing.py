@@ -11,19 +11,20 @@ from osteon.anatomy import _direction_kernel
 from osteon.maths import NORMAL, quat
 from osteon.typing import Array
 
-QUIET = np.radians(0.1)
-"""Shaking that is left alone."""
-LONGEST = 0.125
-"""Reach of the mean to either side, seconds."""
-LOOKS = 3000
-"""Samples that shaking is judged by."""
+QUIET_ANGLE = np.radians(0.1)
+"""Radians (0.1°) of shaking that are left alone; chosen: below what axes are found to
+(docs/guide/axes.md)."""
+LONGEST_REACH = 0.125
+"""Seconds that the mean reaches to either side; chosen: short against a movement."""
+LOOK_COUNT = 3000
+"""Count of samples that shaking is judged by; chosen: time, a median needs no more."""
 
 
 def jitter(tracks: Array) -> Array:
     """(k,) deviation of white noise on smooth tracks (n, k): second differences show it."""
     if len(tracks) < 3:
         return np.zeros(tracks.shape[1])
-    at = np.arange(1, len(tracks) - 1, max(1, len(tracks) // LOOKS))
+    at = np.arange(1, len(tracks) - 1, max(1, len(tracks) // LOOK_COUNT))
     size = np.abs(tracks[at + 1] - 2.0 * tracks[at] + tracks[at - 1])
     size = np.sort(size[np.isfinite(size[:, 0])], axis=0)
     if not len(size):
@@ -36,7 +37,7 @@ def steadied(tracks: Array, rate: float) -> Array:
     rotations = tracks.shape[1] == 4
     # a turn moves a quaternion by half its angle, and in three directions; a direction in two
     noise = np.linalg.norm(jitter(tracks)) * (2.0 / np.sqrt(3.0) if rotations else np.sqrt(0.5))
-    half = int(min(LONGEST * rate, 0.75 * (noise / QUIET) ** 2))
+    half = int(min(LONGEST_REACH * rate, 0.75 * (noise / QUIET_ANGLE) ** 2))
     if half < 1:
         return tracks
     weights = np.cos(0.5 * np.pi * np.arange(half + 1) / (half + 1)) ** 2

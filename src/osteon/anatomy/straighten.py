@@ -14,12 +14,15 @@ from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Body, Skeleton
 
-CROOKED = 0.03
-"""How far joints lie beside the line from the joint above to the one below, by its length."""
-STRETCHED = 0.85
-"""Limbs that are shorter from end to end than this part of their bones have a corner: shoulders."""
-OPEN = 1.3
-"""A joint is open in a direction if it is known this many times worse there than in the others."""
+CROOKED_SHARE = 0.03
+"""Share of the line from the joint above to the one below by which joints lie beside it; chosen:
+legs are nearly straight from the front (docs/guide/axes.md)."""
+STRAIGHT_SHARE = 0.85
+"""Share of its bones that a limb measures from end to end, below which it has a corner; chosen:
+shoulders have, bent knees have not."""
+OPEN_RATIO = 1.3
+"""Ratio of standard deviations from which a joint is open in its worst direction; chosen: a ball
+joint's are nearly alike."""
 
 
 def is_open(body: Body) -> bool:
@@ -28,7 +31,7 @@ def is_open(body: Body) -> bool:
     if covariance is None or body.parent is None or not np.isfinite(covariance).all():
         return False
     spread = np.linalg.eigvalsh(covariance)
-    return bool(spread[2] > OPEN**2 * max(spread[1], 0.0))
+    return bool(spread[2] > OPEN_RATIO**2 * max(spread[1], 0.0))
 
 
 def straightened(skeleton: Skeleton, poses: RestPoses, reaches: Array) -> Skeleton:
@@ -66,7 +69,7 @@ def _shift(body: Body, parent: int, index: int, poses: RestPoses, reach: Array) 
     beside = first - (np.sum(first * way, axis=-1) / length2)[:, None] * way
     beside = np.sum(beside * quat.rotate(poses.rotations[:, parent], line), axis=-1)
     lengths = np.linalg.norm(first, axis=-1) + np.linalg.norm(below - joint, axis=-1)
-    if np.median(np.sqrt(length2) / lengths) < STRETCHED:
+    if np.median(np.sqrt(length2) / lengths) < STRAIGHT_SHARE:
         return np.zeros(3)
-    trust = spread / (spread + CROOKED**2 * float(np.median(length2)))
+    trust = spread / (spread + CROOKED_SHARE**2 * float(np.median(length2)))
     return -trust * float(np.median(beside)) * line

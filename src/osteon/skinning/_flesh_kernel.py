@@ -11,11 +11,21 @@ import numpy as np
 
 from osteon.maths import kernel
 
-LOW, HIGH, DEPTH, WIDE, DEEP, SHIFT = 15, 18, 21, 22, 27, 32
-FAR = 1e3
-"""Stands for the distance of flesh that is out of reach, metres."""
+LOW_COLUMN, HIGH_COLUMN, DEPTH_COLUMN, WIDE_COLUMN, DEEP_COLUMN, SHIFT_COLUMN = (
+    15,
+    18,
+    21,
+    22,
+    27,
+    32,
+)
+"""Count of numbers before each in a row, defined above: the box's corners, steps, widths, depths,
+shifts."""
+FAR_DISTANCE = 1e3
+"""Metres, for flesh that is out of reach; chosen: far beyond any figure."""
 APART_FROM, APART_OVER = 0.25, 0.3
-"""Shares of the way along a limb from which, and over which, it parts from near relatives."""
+"""Shares of the way along a limb from which, and over which, it parts from near relatives; chosen:
+relatives touch near their joint, not further out."""
 
 
 @kernel
@@ -31,11 +41,11 @@ def field_at(points, flesh, kin, reach, blend, gap, field):
         x, y, z = points[i, 0], points[i, 1], points[i, 2]
         best = -1
         for j in range(n_pieces):
-            away[j] = FAR
+            away[j] = FAR_DISTANCE
             if (
-                flesh[j, LOW] - reach < x < flesh[j, HIGH] + reach
-                and flesh[j, LOW + 1] - reach < y < flesh[j, HIGH + 1] + reach
-                and flesh[j, LOW + 2] - reach < z < flesh[j, HIGH + 2] + reach
+                flesh[j, LOW_COLUMN] - reach < x < flesh[j, HIGH_COLUMN] + reach
+                and flesh[j, LOW_COLUMN + 1] - reach < y < flesh[j, HIGH_COLUMN + 1] + reach
+                and flesh[j, LOW_COLUMN + 2] - reach < z < flesh[j, HIGH_COLUMN + 2] + reach
             ):
                 away[j], along[j] = _piece(flesh, j, x, y, z)
                 if best < 0 or away[j] < away[best]:
@@ -59,8 +69,8 @@ def carriers_at(points, flesh, kin, bodies, shares):
             if away[j] < away[best]:
                 best = j
         wide, deep = (
-            _station(flesh, best, WIDE, along[best]),
-            _station(flesh, best, DEEP, along[best]),
+            _station(flesh, best, WIDE_COLUMN, along[best]),
+            _station(flesh, best, DEEP_COLUMN, along[best]),
         )
         soft = 0.5 * min(wide, deep)
         for j in range(n_pieces):
@@ -74,10 +84,10 @@ def _strange(flesh, along, kin, one, other):
     """How much two pieces are strangers at a place, 0 to 1."""
     if kin[one, other] != 1:
         return 0.0 if kin[one, other] == 0 else 1.0
-    if flesh[one, DEPTH] == flesh[other, DEPTH]:
+    if flesh[one, DEPTH_COLUMN] == flesh[other, DEPTH_COLUMN]:
         way = min(along[one], along[other])
     else:
-        way = along[one] if flesh[one, DEPTH] > flesh[other, DEPTH] else along[other]
+        way = along[one] if flesh[one, DEPTH_COLUMN] > flesh[other, DEPTH_COLUMN] else along[other]
     share = min(max((way - APART_FROM) / APART_OVER, 0.0), 1.0)
     return share * share * (3.0 - 2.0 * share)
 
@@ -85,9 +95,9 @@ def _strange(flesh, along, kin, one, other):
 @kernel
 def _melted(flesh, away, along, kin, best, blend, gap):
     total = 0.0
-    slit = -FAR
+    slit = -FAR_DISTANCE
     for j in range(len(away)):
-        if away[j] < FAR:
+        if away[j] < FAR_DISTANCE:
             strange = _strange(flesh, along, kin, best, j)
             total += (1.0 - strange) * math.exp((away[best] - away[j]) / blend)
             if strange > 0.0:
@@ -103,10 +113,10 @@ def _piece(flesh, j, x, y, z):
     share = min(max(height / flesh[j, 6], 0.0), 1.0)
     over = height - share * flesh[j, 6]
     cap = flesh[j, 13] if over < 0.0 else flesh[j, 14]
-    wide, deep = _station(flesh, j, WIDE, share), _station(flesh, j, DEEP, share)
+    wide, deep = _station(flesh, j, WIDE_COLUMN, share), _station(flesh, j, DEEP_COLUMN, share)
     u = (x * flesh[j, 7] + y * flesh[j, 8] + z * flesh[j, 9]) / wide
     v = x * flesh[j, 10] + y * flesh[j, 11] + z * flesh[j, 12]
-    v = (v - _station(flesh, j, SHIFT, share)) / deep
+    v = (v - _station(flesh, j, SHIFT_COLUMN, share)) / deep
     w = over / cap
     k0 = math.sqrt(u * u + v * v + w * w)
     k1 = math.sqrt((u / wide) ** 2 + (v / deep) ** 2 + (w / cap) ** 2)

@@ -18,27 +18,36 @@ from osteon.skinning.flesh_parts import known_pieces
 from osteon.typing import Array
 from osteon.values import CARRIERS, Motion, Skeleton, SkinnedMesh
 
-TRIANGLES = 5700
-"""About as many are made; the cells of the grid are sized for it."""
-MOST = 6000
-REACH = 2.5
-"""How far from the flesh the field is worked out, in cells."""
-MELT = 0.4
-"""Over how much neighbouring pieces run into each other, in cells."""
-GAP = 1.2
-"""How far strangers stay apart, in cells."""
-CELLS = 2e6
-"""Most cells of the grid: a rig of little flesh far apart is made coarser."""
-EVENED = 4
-"""How often weights are averaged with those beside them."""
-CRUMB = 20
-"""Pieces of the surface with fewer vertices are dropped: leftovers between two limbs."""
-SAMPLES = 120
-"""Poses of a motion from which its typical one is taken."""
-FAR_FROM_REST = np.radians(50.0)
-"""If half the joints are turned further from rest than this, nobody stands in the rest pose."""
-LEAST = 0.9
-"""Thinnest flesh, in cells: thinner tubes would fall through the grid."""
+TRIANGLE_COUNT = 5700
+"""Count of triangles that the grid's cells are sized for; chosen: a little below the most."""
+MOST_TRIANGLES = 6000
+"""Count of triangles at most; chosen: smooth to the eye, and small in files and on pages."""
+REACH_RATIO = 2.5
+"""Ratio of the distance from the flesh up to which the field is worked out to a cell; chosen: it is
+needed near the surface only."""
+MELT_RATIO = 0.4
+"""Ratio of the way over which neighbouring pieces run into each other to a cell; chosen: no crease
+that the grid would show as a tear."""
+GAP_RATIO = 1.2
+"""Ratio of the slit between strangers to a cell; chosen: a slit below one cell falls through the
+grid."""
+MOST_CELLS = 2e6
+"""Count of the grid's cells at most; chosen: memory. A rig of little flesh far apart is made
+coarser."""
+EVENING_COUNT = 4
+"""Count of times that weights are averaged with those beside them; chosen: bends over a few
+triangles, not over limbs."""
+CRUMB_COUNT = 20
+"""Count of vertices below which a piece of the surface is dropped; chosen: leftovers between two
+limbs are smaller, flesh is larger."""
+SAMPLE_COUNT = 120
+"""Count of frames of a motion from which its typical pose is taken; chosen: a mean needs no
+more."""
+REST_ANGLE = np.radians(50.0)
+"""Radians (50°); if half the joints are turned further from rest, nobody stands in the rest pose.
+Chosen: people do not turn half their joints so far all the time, frames of sensors do."""
+LEAST_RATIO = 0.9
+"""Ratio of the thinnest flesh to a cell; chosen: thinner tubes would fall through the grid."""
 
 
 def figure_of(skeleton: Skeleton, pose: Array | None = None) -> SkinnedMesh:
@@ -55,13 +64,13 @@ def figure_of(skeleton: Skeleton, pose: Array | None = None) -> SkinnedMesh:
     pieces = _pieces(placed)
     kin = _kinship(skeleton.parents, [piece.body for piece in pieces])
     finest = _finest(pieces)
-    cell = max(1.5 * float(np.sqrt(3.0 * _area(pieces) / TRIANGLES)), finest)
+    cell = max(1.5 * float(np.sqrt(3.0 * _area(pieces) / TRIANGLE_COUNT)), finest)
     vertices, quads, flesh = _surface(placed, pieces, kin, cell)
     if not len(quads):  # limbs that lie in each other leave nothing between their slits
         kin = np.zeros_like(kin)
         vertices, quads, flesh = _surface(placed, pieces, kin, cell)
-    goal = TRIANGLES  # the first, coarse one only tells how much surface there is
-    while goal == TRIANGLES or 2 * len(quads) > MOST:
+    goal = TRIANGLE_COUNT  # the first, coarse one only tells how much surface there is
+    while goal == TRIANGLE_COUNT or 2 * len(quads) > MOST_TRIANGLES:
         cell = max(cell * float(np.sqrt(2 * len(quads) / goal)), finest)
         vertices, quads, flesh = _surface(placed, pieces, kin, cell)
         goal *= 0.95
@@ -86,12 +95,12 @@ def natural_pose(motion: Motion) -> Array | None:
     known = np.flatnonzero(np.isfinite(motion.rotations[..., 0]).all(axis=1))
     if not len(known):
         return None
-    some = motion.rotations[known[:: max(1, len(known) // SAMPLES)]]
+    some = motion.rotations[known[:: max(1, len(known) // SAMPLE_COUNT)]]
     # the first eigenvector of Σ q·qᵀ is the mean rotation, whatever the signs
     mean = np.linalg.eigh(np.einsum("fbi,fbj->bij", some, some))[1][..., -1]
     rest = np.stack([body.joint.rest for body in motion.skeleton.bodies])
     turned = quat.angle(quat.between(rest, mean))[1:]
-    if not len(turned) or np.median(turned) < FAR_FROM_REST:
+    if not len(turned) or np.median(turned) < REST_ANGLE:
         return None
     return mean
 
@@ -105,10 +114,12 @@ def carried(pose: FleshPose, vertices: Array, triangles: np.ndarray) -> tuple[np
 
 def body_extent(pose: FleshPose) -> tuple[Array, Array]:
     """Lowest and highest corner (3,) of the figure's box."""
-    from osteon.skinning._flesh_kernel import HIGH, LOW
+    from osteon.skinning._flesh_kernel import HIGH_COLUMN, LOW_COLUMN
 
     flesh = _packed(pose, _pieces(pose), 0.0)
-    return flesh[:, LOW : LOW + 3].min(axis=0), flesh[:, HIGH : HIGH + 3].max(axis=0)
+    return flesh[:, LOW_COLUMN : LOW_COLUMN + 3].min(axis=0), flesh[
+        :, HIGH_COLUMN : HIGH_COLUMN + 3
+    ].max(axis=0)
 
 
 def _pieces(pose: FleshPose) -> list[Piece]:
@@ -130,22 +141,22 @@ def _area(pieces: Sequence[Piece]) -> float:
 
 
 def _finest(pieces: Sequence[Piece]) -> float:
-    """Edge of cells of which ``CELLS`` fill the figure's box, metres."""
+    """Edge of cells of which ``MOST_CELLS`` fill the figure's box, metres."""
     ends = np.stack([end for piece in pieces for end in (piece.start, piece.end)])
     thick = max(float(max(piece.wide.max(), piece.deep.max())) for piece in pieces)
-    return float(np.cbrt(np.prod(np.ptp(ends, axis=0) + 2.0 * thick) / CELLS))
+    return float(np.cbrt(np.prod(np.ptp(ends, axis=0) + 2.0 * thick) / MOST_CELLS))
 
 
 def _surface(
     pose: FleshPose, pieces: Sequence[Piece], kin: np.ndarray, cell: float
 ) -> tuple[Array, np.ndarray, Array]:
     """Vertices and quadrilaterals, and the flesh they were made of."""
-    from osteon.skinning._flesh_kernel import HIGH, LOW
+    from osteon.skinning._flesh_kernel import HIGH_COLUMN, LOW_COLUMN
     from osteon.skinning.surface_nets import surface_nets
 
-    flesh = _packed(pose, pieces, LEAST * cell)
-    low = flesh[:, LOW : LOW + 3].min(axis=0) - 3.0 * cell
-    high = flesh[:, HIGH : HIGH + 3].max(axis=0) + 3.0 * cell
+    flesh = _packed(pose, pieces, LEAST_RATIO * cell)
+    low = flesh[:, LOW_COLUMN : LOW_COLUMN + 3].min(axis=0) - 3.0 * cell
+    high = flesh[:, HIGH_COLUMN : HIGH_COLUMN + 3].max(axis=0) + 3.0 * cell
     shape = np.ceil((high - low) / cell).astype(int) + 1
     grid = np.moveaxis(np.indices(shape), 0, -1).reshape(-1, 3)
     values = _field(low + cell * grid, flesh, kin, cell)
@@ -160,7 +171,7 @@ def _without_crumbs(vertices: Array, quads: np.ndarray) -> tuple[Array, np.ndarr
     joined = coo_array((np.ones(len(edges)), edges.T), shape=(len(vertices), len(vertices)))
     _, piece = connected_components(joined, directed=False)
     size = np.bincount(piece)
-    kept = size[piece] >= min(CRUMB, size.max(initial=0))
+    kept = size[piece] >= min(CRUMB_COUNT, size.max(initial=0))
     numbers = np.cumsum(kept) - 1
     return vertices[kept], numbers[quads[kept[quads[:, 0]]]]
 
@@ -170,7 +181,7 @@ def _field(points: Array, flesh: Array, kin: np.ndarray, cell: float) -> Array:
     from osteon.skinning._flesh_kernel import field_at
 
     values = np.empty(len(points))
-    field_at(points, flesh, kin, REACH * cell, MELT * cell, GAP * cell, values)
+    field_at(points, flesh, kin, REACH_RATIO * cell, MELT_RATIO * cell, GAP_RATIO * cell, values)
     return values
 
 
@@ -245,7 +256,7 @@ def _weights(
     carriers_at(places, flesh, kin, on, shares)
     shares /= shares.sum(axis=1, keepdims=True)
     beside = _neighbours(welded.reshape(-1)[triangles], places)
-    for _ in range(EVENED):
+    for _ in range(EVENING_COUNT):
         shares = 0.5 * shares + 0.5 * (beside @ shares)
     bodies = np.argsort(-shares, axis=1)[:, :CARRIERS]
     weights = np.take_along_axis(shares, bodies, axis=1)

@@ -12,11 +12,14 @@ from osteon.maths import forward_kinematics, quat
 from osteon.typing import Array
 from osteon.values import Skeleton
 
-STATIONS = 5
-SHORTEST = 1e-4
-"""Bones shorter than this carry no flesh, metres."""
-ALONG = np.cos(np.radians(40.0))
-"""A bone nearer than 40° to the front goes forward: its sections are told by up instead."""
+STATION_COUNT = 5
+"""Count of sections along a piece of flesh; chosen: both ends, the middle, and a calf's bulge
+between."""
+SHORTEST_BONE = 1e-4
+"""Metres; chosen: bones shorter than a tenth of a millimetre carry no flesh."""
+ALONG_COSINE = np.cos(np.radians(40.0))
+"""Cosine of 40°; a bone nearer to the front goes forward, and its sections are told by up instead.
+Chosen: feet do, thighs at rest do not."""
 UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -67,7 +70,7 @@ class FleshPose:
         found = [self.joints[child] for child in self.children(body)]
         tip = self.tip(body)
         ends = found if tip is None else [*found, tip]
-        return [end for end in ends if np.linalg.norm(end - self.joints[body]) > SHORTEST]
+        return [end for end in ends if np.linalg.norm(end - self.joints[body]) > SHORTEST_BONE]
 
 
 def pose_of(skeleton: Skeleton, rotations: Array | None) -> FleshPose:
@@ -87,13 +90,13 @@ def tube(
     front: Array,
     wide: Sequence[float] | Array,
     deep: Sequence[float] | Array,
-    shift: Sequence[float] | Array = (0.0,) * STATIONS,
+    shift: Sequence[float] | Array = (0.0,) * STATION_COUNT,
 ) -> Piece:
     """A piece whose sections are told by the front, or by up where the tube goes forward."""
     way = end - start
     length = np.linalg.norm(way)
-    way = way / length if length > SHORTEST else UP
-    across = front if abs(way @ front) < ALONG else UP
+    way = way / length if length > SHORTEST_BONE else UP
+    across = front if abs(way @ front) < ALONG_COSINE else UP
     if abs(way @ across) > 0.99:
         across = np.array([1.0, 0.0, 0.0]) if abs(way[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
     across = quat.normalise(across - way * (way @ across))
@@ -134,11 +137,11 @@ def _hub(pose: FleshPose, body: int, ends: list[Array], size: float) -> list[Pie
     middle = places.mean(axis=0)
     reach = float(np.linalg.norm(places - middle, axis=-1).mean())
     normal = np.linalg.svd(places - middle)[2][2]
-    wide = np.linspace(0.6, 0.4, STATIONS) * reach + 0.004 * size
+    wide = np.linspace(0.6, 0.4, STATION_COUNT) * reach + 0.004 * size
     return [
         tube(body, middle, end, normal, wide, 0.65 * wide)
         for end in places
-        if np.linalg.norm(end - middle) > SHORTEST
+        if np.linalg.norm(end - middle) > SHORTEST_BONE
     ]
 
 
@@ -148,7 +151,7 @@ def _joint_radius(pose: FleshPose, body: int, size: float) -> float:
     lengths = [float(np.linalg.norm(end - start)) for end in pose.ends(body)[:2]]
     if parent >= 0:
         arriving = float(np.linalg.norm(start - pose.joints[parent]))
-        if arriving > SHORTEST and (len(pose.ends(parent)) <= 2 or not lengths):
+        if arriving > SHORTEST_BONE and (len(pose.ends(parent)) <= 2 or not lengths):
             lengths.append(arriving)
     return float(np.mean([bone_radius(length, size) for length in lengths or [0.1 * size]]))
 
@@ -163,4 +166,4 @@ def _front(skeleton: Skeleton, joints: Array) -> Array:
             to_left += joints[skeleton.index(left)] - joints[skeleton.index(right)]
     front = np.cross(to_left, UP)
     length = np.linalg.norm(front)
-    return front / length if length > SHORTEST else np.array([1.0, 0.0, 0.0])
+    return front / length if length > SHORTEST_BONE else np.array([1.0, 0.0, 0.0])

@@ -8,11 +8,12 @@ from itertools import pairwise
 import numpy as np
 
 from osteon.maths import quat
-from osteon.skinning.flesh import SHORTEST, UP, FleshPose, Piece, tube
+from osteon.skinning.flesh import SHORTEST_BONE, UP, FleshPose, Piece, tube
 from osteon.typing import Array
 
-LEG = 0.85
-"""Metres from hip to ankle of the person the figures below are of."""
+LEG_LENGTH = 0.85
+"""Metres from hip to ankle of the person the widths below are of; chosen: a grown-up of 1.75 m, as
+the template's."""
 ARM_LIKE = {
     # part: next part, half widths, half depths and shifts to the front at five stations
     "thigh": ("shin", (84, 83, 74, 61, 48), (90, 90, 81, 66, 52), (0, 8, 12, 8, 2)),
@@ -21,12 +22,18 @@ ARM_LIKE = {
     "forearm": ("hand", (34, 41, 36, 28, 20), (36, 45, 40, 31, 24), (0, 2, 2, 0, 0)),
 }
 """Millimetres."""
-HAND = ((22, 21, 19, 15, 10), (29, 42, 44, 40, 27), (0, 2, 3, 2, 0))
-FOOT = ((34, 37, 40, 46, 38), (34, 32, 29, 24, 18), (1, 3, 4, 3, 10))
-NECK = ((54, 51, 49, 49, 50), (56, 54, 53, 53, 54), (0, 0, 2, 3, 4))
-SKULL = ((66, 72, 76, 77, 74), (82, 90, 96, 97, 94))
-JAW = ((40, 47, 53, 58, 60), (36, 44, 50, 55, 60))
-TRUNK = np.array(
+HAND_WIDTHS = ((22, 21, 19, 15, 10), (29, 42, 44, 40, 27), (0, 2, 3, 2, 0))
+"""Millimetres: half widths, half depths and shifts to the front at five stations; chosen: drawn to
+look like a mitten."""
+FOOT_WIDTHS = ((34, 37, 40, 46, 38), (34, 32, 29, 24, 18), (1, 3, 4, 3, 10))
+"""Millimetres, as the hand's; chosen: drawn to look like a shoe."""
+NECK_WIDTHS = ((54, 51, 49, 49, 50), (56, 54, 53, 53, 54), (0, 0, 2, 3, 4))
+"""Millimetres, as the hand's; chosen: drawn between trunk and skull."""
+SKULL_WIDTHS = ((66, 72, 76, 77, 74), (82, 90, 96, 97, 94))
+"""Millimetres, half widths and half depths; chosen: drawn to look like a head."""
+JAW_WIDTHS = ((40, 47, 53, 58, 60), (36, 44, 50, 55, 60))
+"""Millimetres, half widths and half depths; chosen: drawn to end in the skull."""
+TRUNK_WIDTHS = np.array(
     # way from hips (0) to neck (1); half width and depth, shift to the front; metres
     [
         [-0.15, 0.120, 0.085, -0.010],
@@ -42,9 +49,11 @@ TRUNK = np.array(
         [1.10, 0.052, 0.054, 0.0],
     ]
 )
-HIPS, SHOULDERS = 0.100, 0.185
-"""Metres from the middle to the hip and shoulder joints of the same person."""
-BARREL = np.array(
+"""Metres, but for the first column, a share of the way; chosen: drawn to look like a trunk."""
+HIP_WIDTH, SHOULDER_WIDTH = 0.100, 0.185
+"""Metres from the middle to the hip and shoulder joints; chosen with the trunk's widths, which go
+along with the rig's."""
+BARREL_WIDTHS = np.array(
     # the same for trunks that lie level, by trunk length; the shift is upwards
     [
         [-0.15, 0.07, 0.08, 0.0],
@@ -57,6 +66,7 @@ BARREL = np.array(
         [1.10, 0.09, 0.12, 0.0],
     ]
 )
+"""Shares of the trunk's length; chosen: drawn to look like a dog's or a horse's trunk."""
 
 
 def known_pieces(pose: FleshPose) -> dict[int, list[Piece]]:
@@ -82,7 +92,7 @@ def _scale(pose: FleshPose) -> float | None:
                 pose.joints[pose.parts[f"{side}_{part}"]] for part in ("thigh", "shin", "foot")
             )
             legs.append(np.linalg.norm(knee - hip) + np.linalg.norm(ankle - knee))
-    return float(np.mean(legs)) / LEG if legs and min(legs) > SHORTEST else None
+    return float(np.mean(legs)) / LEG_LENGTH if legs and min(legs) > SHORTEST_BONE else None
 
 
 def _path(pose: FleshPose, first: int, last: int) -> list[int]:
@@ -109,11 +119,11 @@ def _limb(
     path = _path(pose, pose.parts[parts[0]], pose.parts[parts[1]])
     points = pose.joints[path]
     way = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=-1))])
-    if len(path) < 2 or way[-1] < SHORTEST:
+    if len(path) < 2 or way[-1] < SHORTEST_BONE:
         return
     for index, body in enumerate(path[:-1]):
         found.setdefault(body, [])
-        if way[index + 1] - way[index] > SHORTEST:
+        if way[index + 1] - way[index] > SHORTEST_BONE:
             stations = np.linspace(way[index], way[index + 1], 5) / way[-1]
             sections = [
                 1e-3 * scale * np.interp(stations, np.linspace(0, 1, 5), row) for row in profile
@@ -147,7 +157,7 @@ def _hand(pose: FleshPose, body: int, scale: float) -> list[Piece]:
     way = np.mean(ends, axis=0) - start if ends else 0.6 * forearm
     length = float(np.linalg.norm(way))
     end = start + way * (max(length, 0.17 * scale) / length if not pose.children(body) else 1.0)
-    wide, deep, shift = (1e-3 * scale * np.array(row) for row in HAND)
+    wide, deep, shift = (1e-3 * scale * np.array(row) for row in HAND_WIDTHS)
     pieces = [tube(body, start, end, pose.front, wide, deep, shift)]
     if not pose.children(body):
         thumb = np.linspace(0.019, 0.013, 5) * scale
@@ -172,7 +182,7 @@ def _foot(pose: FleshPose, body: int, scale: float) -> list[Piece]:
     small = min(scale, length / 0.19)
     level = level / np.linalg.norm(level)
     up = quat.normalise(np.cross(level, np.cross(UP, level))) if abs(level[2]) < 0.9 else UP
-    wide, deep, shift = (1e-3 * small * np.array(row) for row in FOOT)
+    wide, deep, shift = (1e-3 * small * np.array(row) for row in FOOT_WIDTHS)
     heel = ankle - 0.028 * small * level + (ahead - level * (ahead @ level)) + deep[0] * up
     toe = toe + deep[-1] * up + (0.028 * small * level if not pose.children(body) else 0.0)
     instep = np.array([37, 37, 36, 36, 34]) * 1e-3 * small
@@ -184,7 +194,7 @@ def _foot(pose: FleshPose, body: int, scale: float) -> list[Piece]:
 
 def _toes(pose: FleshPose, body: int, tip: Array, scale: float) -> list[Piece]:
     """As thick as the foot ends, on the sole that goes through the tip."""
-    wide, deep = (1e-3 * scale * np.linspace(row[-2], row[-1], 5) for row in FOOT[:2])
+    wide, deep = (1e-3 * scale * np.linspace(row[-2], row[-1], 5) for row in FOOT_WIDTHS[:2])
     start = np.array([*pose.joints[body][:2], tip[2] + deep[0]])
     return [tube(body, start, tip + deep[-1] * UP, pose.front, wide, deep)]
 
@@ -222,7 +232,7 @@ def _trunk(found: dict[int, list[Piece]], pose: FleshPose, scale: float) -> None
     level = _is_level(pose)
     for index, body in enumerate(bodies[:-1]):
         found.setdefault(body, [])
-        if way[index + 1] - way[index] < SHORTEST:
+        if way[index + 1] - way[index] < SHORTEST_BONE:
             continue
         start = line[index]
         if index == 0:
@@ -245,14 +255,18 @@ def _trunk(found: dict[int, list[Piece]], pose: FleshPose, scale: float) -> None
 
 
 def _barrel(stations: Array, length: float) -> tuple[Array, ...]:
-    return tuple(length * np.interp(stations, BARREL[:, 0], BARREL[:, k]) for k in (1, 2, 3))
+    return tuple(
+        length * np.interp(stations, BARREL_WIDTHS[:, 0], BARREL_WIDTHS[:, k]) for k in (1, 2, 3)
+    )
 
 
 def _torso(pose: FleshPose, stations: Array, scale: float) -> tuple[Array, ...]:
     """Sections as wide as the hips and shoulders are apart."""
-    wide, deep, shift = (scale * np.interp(stations, TRUNK[:, 0], TRUNK[:, k]) for k in (1, 2, 3))
-    hips = _half_width(pose, "thigh", HIPS * scale) - HIPS * scale
-    shoulders = _half_width(pose, "upper_arm", SHOULDERS * scale) - SHOULDERS * scale
+    wide, deep, shift = (
+        scale * np.interp(stations, TRUNK_WIDTHS[:, 0], TRUNK_WIDTHS[:, k]) for k in (1, 2, 3)
+    )
+    hips = _half_width(pose, "thigh", HIP_WIDTH * scale) - HIP_WIDTH * scale
+    shoulders = _half_width(pose, "upper_arm", SHOULDER_WIDTH * scale) - SHOULDER_WIDTH * scale
     wider = np.interp(stations, [0.0, 0.4, 0.8, 1.0], [hips, 0.0, shoulders, 0.0])
     return wide + np.clip(wider, -0.4 * wide, 0.6 * wide), deep, shift
 
@@ -271,13 +285,13 @@ def _head(found: dict[int, list[Piece]], pose: FleshPose, scale: float) -> None:
         return
     if neck is not None:
         path = _path(pose, neck, head)
-        rows = [1e-3 * scale * np.array(row) for row in NECK]
+        rows = [1e-3 * scale * np.array(row) for row in NECK_WIDTHS]
         if _is_level(pose):
             rows[0] = rows[1] = np.linspace(0.13, 0.11, 5) * scale
             rows[2] = np.zeros(5)
         for body, after in pairwise(path):
             found.setdefault(body, [])
-            if np.linalg.norm(pose.joints[after] - pose.joints[body]) > SHORTEST:
+            if np.linalg.norm(pose.joints[after] - pose.joints[body]) > SHORTEST_BONE:
                 ends = pose.joints[body], pose.joints[after]
                 found[body].append(tube(body, *ends, pose.front, *rows))
     ends = pose.ends(head)
@@ -305,8 +319,8 @@ def _skull(pose: FleshPose, body: int, way: Array, scale: float, *, on_neck: boo
         wide, deep = (1e-3 * scale * np.array(row) for row in profile)
         return tube(body, start, end, ahead, wide, deep)
 
-    skull, jaw = oval(SKULL, (-30, 0), (45, 0)), oval(JAW, (-78, 42), (-10, 28))
-    rows = [1e-3 * scale * np.array(row) for row in NECK]
+    skull, jaw = oval(SKULL_WIDTHS, (-30, 0), (45, 0)), oval(JAW_WIDTHS, (-78, 42), (-10, 28))
+    rows = [1e-3 * scale * np.array(row) for row in NECK_WIDTHS]
     throat = tube(body, base - 0.02 * scale * up, centre - 0.045 * scale * up, pose.front, *rows)
     return [skull, jaw, throat]
 

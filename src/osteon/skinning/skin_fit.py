@@ -22,16 +22,20 @@ from osteon.skinning.flesh import FleshPose, pose_of
 from osteon.typing import Array
 from osteon.values import CARRIERS, Motion, Skeleton, SkinnedMesh
 
-FEWEST = 4
-"""Bodies that both skeletons must have."""
-WIDE = 0.3
-"""Joints of one body must lie apart by this part of their largest distance to tell a stretch."""
-STRETCH = 2.0
-"""A limb is stretched or shrunk by this factor at most, beyond the whole body's."""
-LIFTS = np.radians([5.0, 25.0, 45.0, 65.0, 90.0])
-"""Heights of the arms that are tried: meshes stand in a T, an A, or at attention."""
-IN_PLACE = 0.05
-"""Meshes that are as large as the rig and where it is, to this part of its height, stay there."""
+FEWEST_BODIES = 4
+"""Count of bodies that both skeletons must have; chosen: fewer match by chance."""
+WIDE_SHARE = 0.3
+"""Share of their largest distance by which joints of one body must lie apart along an axis to tell
+a stretch along it; chosen: of small ones the ratio says nothing."""
+MOST_STRETCH = 2.0
+"""Ratio by which a limb is stretched or shrunk at most, beyond the whole body's; chosen: more is a
+joint that means another place."""
+LIFT_ANGLES = np.radians([5.0, 25.0, 45.0, 65.0, 90.0])
+"""Radians (5° to 90°) from hanging of the arms that are tried; chosen: meshes stand in a T, an A,
+or at attention."""
+PLACE_SHARE = 0.05
+"""Share of the rig's height up to which a mesh of its size and place counts as made for it and
+stays there; chosen: what was made for the rig needs no laying over."""
 FACES = np.array([0.0, -1.0, 0.0])
 """Where a mesh looks: to the front of glTF and OBJ, z, with y turned up."""
 
@@ -73,10 +77,10 @@ def matched(own: Skeleton, other: Skeleton) -> np.ndarray:
         found = plain.get(name.lower(), -1)
         if partners[index] < 0 and found not in partners:
             partners[index] = found
-    if np.count_nonzero(partners >= 0) < FEWEST:
+    if np.count_nonzero(partners >= 0) < FEWEST_BODIES:
         raise NotEnoughData(
             f"the skin's bodies ({', '.join(own.names[:4])}, …) are not those of the motion "
-            f"({', '.join(other.names[:4])}, …); name {FEWEST} or more of them alike"
+            f"({', '.join(other.names[:4])}, …); name {FEWEST_BODIES} or more of them alike"
         )
     return partners
 
@@ -187,9 +191,11 @@ def _stretches(
             continue
         froms[body], tos[body] = mine.mean(axis=0), theirs.mean(axis=0)
         spans = np.ptp(mine @ axes, axis=0), np.ptp(theirs @ axes, axis=0)
-        tells = (spans[0] > WIDE * spans[0].max()) & [True, False, True]
+        tells = (spans[0] > WIDE_SHARE * spans[0].max()) & [True, False, True]
         factors = np.where(tells, spans[1] / np.where(tells, spans[0], 1.0), ratio)
-        stretches[body] = (axes * np.clip(factors, ratio / STRETCH, ratio * STRETCH)) @ axes.T
+        stretches[body] = (
+            axes * np.clip(factors, ratio / MOST_STRETCH, ratio * MOST_STRETCH)
+        ) @ axes.T
     return stretches, froms, tos
 
 
@@ -255,7 +261,7 @@ def _poses(found: Normalised) -> list[FleshPose]:
     default = found.given.rotations[found.default_frame].copy()
     default[0] = rest[0]
     first = pose_of(skeleton, rest)
-    lifted = [pose_of(skeleton, _arms_lifted(first, rest, angle)) for angle in LIFTS]
+    lifted = [pose_of(skeleton, _arms_lifted(first, rest, angle)) for angle in LIFT_ANGLES]
     return [first, pose_of(skeleton, default), *lifted]
 
 
@@ -283,7 +289,7 @@ def _laid_over(vertices: Array, pose: FleshPose) -> Array:
         raise NotEnoughData("the mesh is flat; a skin must stand upright")
     scale = (high - low)[2] / (most - least)[2]
     apart = np.abs(0.5 * (low + high - least - most)).max()
-    if abs(scale - 1.0) < IN_PLACE and apart < IN_PLACE * (high - low)[2]:
+    if abs(scale - 1.0) < PLACE_SHARE and apart < PLACE_SHARE * (high - low)[2]:
         return vertices
     heading = np.arctan2(pose.front[1], pose.front[0]) - np.arctan2(FACES[1], FACES[0])
     turned = quat.rotate(quat.exp(np.array([0.0, 0.0, heading])), scale * vertices)

@@ -13,10 +13,10 @@ from osteon.synth.motions import Act
 from osteon.typing import Array
 from osteon.values import Attachment, Motion, Skeleton
 
-PALM = 0.4
-"""Where the palm is, as a share of the hand's length."""
-APPROACH = 0.6
-"""Seconds in which the hands come together and part again."""
+PALM_SHARE = 0.4
+"""Share of the hand's length at which the palm is; chosen: about its middle."""
+APPROACH_SECONDS = 0.6
+"""Seconds in which the hands come together and part again; chosen: a quick, smooth motion."""
 
 
 def clasp_hands(act: Act, frames: tuple[int, int], seed: int = 0) -> Act:
@@ -34,7 +34,7 @@ def clasp_hands(act: Act, frames: tuple[int, int], seed: int = 0) -> Act:
     for side in ("left", "right"):
         _bend_arm(motion.skeleton, world, closed, side, meeting)
     index = np.arange(motion.n_frames)
-    away = np.maximum(np.maximum(first - index, index - last), 0) / (APPROACH * motion.rate)
+    away = np.maximum(np.maximum(first - index, index - last), 0) / (APPROACH_SECONDS * motion.rate)
     rotations = blend(motion.skeleton, motion.rotations, closed, 1.0 - ease(away))
     # where nothing is blended, not a bit changes
     rotations = np.where((away >= 1.0)[:, None, None], motion.rotations, rotations)
@@ -85,4 +85,4 @@ def _palm(skeleton: Skeleton, side: str) -> Array:
     tip = skeleton.body(f"{side}_hand").tip
     if tip is None:
         raise BadValue(f"performer {skeleton.subject!r} has no palms to clasp")
-    return PALM * tip
+    return PALM_SHARE * tip

@@ -13,9 +13,11 @@ from osteon.typing import Array, Mask
 from osteon.values import Motion, Swap
 
 SOFT_LEVER = 0.1
-"""Flesh that moves a sensor by this much turns it by one radian, metres."""
-PATIENCE = 500
-"""Places tried in a row for one more swap before the take counts as full."""
+"""Metres; flesh that moves a sensor by this much turns it by one radian. Chosen: about the
+thickness of a limb."""
+PATIENCE_COUNT = 500
+"""Count of places tried in a row for one more swap before the take counts as full; chosen: a place
+that is free is found long before."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def choose_swaps(
     swaps: list[Swap] = []
     failed = 0
     while len(swaps) < n_swaps:
-        if failed > PATIENCE:
+        if failed > PATIENCE_COUNT:
             raise BadValue(
                 f"{n_swaps} swaps do not fit in {n_frames} frames of {n_markers} markers"
             )

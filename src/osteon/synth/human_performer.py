@@ -7,11 +7,11 @@ from osteon.synth.curves import stream
 from osteon.synth.performers import body, both_sides, figure, scaled
 from osteon.values import Body, Skeleton
 
-HEIGHT = 1.75
-"""Metres, of the figure in the tables below."""
+TABLE_HEIGHT = 1.75
+"""Metres, of the figure in the tables below; chosen: a grown-up."""
 
 
-def human(height: float = HEIGHT, *, variation: float = 0.0, seed: int = 0) -> Skeleton:
+def human(height: float = TABLE_HEIGHT, *, variation: float = 0.0, seed: int = 0) -> Skeleton:
     """A human performer.
 
     Every joint but the root's turns about at least two axes, so each has a definite centre: knee
@@ -38,7 +38,7 @@ def human(height: float = HEIGHT, *, variation: float = 0.0, seed: int = 0) -> S
         if kind not in sizes:
             sizes[kind] = float(np.exp(variation * rng.standard_normal()))
         sizes[name] = sizes[kind]
-    return scaled(usual, {name: height / HEIGHT * sizes[name] for name in usual.names})
+    return scaled(usual, {name: height / TABLE_HEIGHT * sizes[name] for name in usual.names})
 
 
 def _trunk() -> list[Body]:

@@ -35,8 +35,8 @@ class Act:
 Script = Callable[[Skeleton, np.random.Generator], Act]
 """What a motion function returns: give it a performer and random numbers, and it acts."""
 
-STILL = 0.02
-"""Nobody stands still: how far every joint wanders about its place, radians."""
+STILL_ANGLE = 0.02
+"""Radians by which every joint wanders about its place; chosen: nobody stands still."""
 
 
 def exercise(seconds: float = 60.0, *, rate: float = 120.0, together: bool = False) -> Script:
@@ -121,7 +121,7 @@ def _one_by_one(skeleton: Skeleton, times: Array, rng: np.random.Generator) -> A
     effort = np.cumsum([0.0, *(dof.high - dof.low + 0.5 for dof in ways)])
     done = times / times[-1] * effort[-1]
     for column, dof in enumerate(ways):
-        still = min(STILL, (dof.high - dof.low) / 10.0)
+        still = min(STILL_ANGLE, (dof.high - dof.low) / 10.0)
         low, high = dof.low + still, dof.high - still
         start = np.clip(0.0, low, high)
         share = (done - effort[column]) / (effort[column + 1] - effort[column])
@@ -136,7 +136,7 @@ def _all_at_once(skeleton: Skeleton, times: Array, rng: np.random.Generator) -> 
     return (low + high) / 2 + (high - low) / 2 * waves(rng, times, len(ways), 0.15, 0.9)
 
 
-SWING = {
+SWING_ANGLES = {
     "chest": (0.0, 0.09, 0.0),
     "head": (0.0, 0.14, 0.0),
     "upper_arm": (0.0, 0.44, 0.0),
@@ -146,7 +146,8 @@ SWING = {
     "shin": (-0.65, 0.60, 0.9),
     "foot": (0.0, 0.35, 1.5),
 }
-"""Part of the body → middle, amplitude and phase of its swing, radians."""
+"""Part of the body → middle, amplitude and phase of its swing, radians; chosen: about those of a
+walk."""
 
 
 def _swing(
@@ -160,7 +161,7 @@ def _swing(
     frequency, phase = rng.uniform(0.3, 1.3), rng.uniform(0.0, 2.0 * np.pi)
     if axis in ("x", "hinge"):
         part = name.removeprefix("left_").removeprefix("right_")
-        middle, amplitude, lag = SWING.get(part, (0.0, 0.1, 0.0))
+        middle, amplitude, lag = SWING_ANGLES.get(part, (0.0, 0.1, 0.0))
         side = np.pi if name.startswith("right_") else 0.0
         return middle + amplitude * np.sin(2.0 * np.pi * 0.9 * times + side + lag)
     share = 1.0 if skeleton.body(name).joint.kind == "ball" else 1.0 / 3.0

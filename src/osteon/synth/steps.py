@@ -14,7 +14,7 @@ from osteon.maths import quat
 from osteon.synth.curves import bump, ease, waves
 from osteon.synth.joint_coordinates import dofs, to_rotations
 from osteon.synth.limb_ik import X, reach
-from osteon.synth.motions import STILL, Act, Script, TrueContact, clock, intervals
+from osteon.synth.motions import STILL_ANGLE, Act, Script, TrueContact, clock, intervals
 from osteon.synth.performers import rest, standing_height
 from osteon.typing import Array, Mask
 from osteon.values import Motion, Skeleton
@@ -92,9 +92,9 @@ def chicken_walk(seconds: float = 20.0, *, rate: float = 120.0) -> Script:
     gait = Gait(period=1.8, stride=0.6, duty=0.5, lift=0.40, drop=0.04, pitch=1.3, play=0.2)
 
     def upper_body(turn: Array, rng: np.random.Generator) -> Angles:
-        wave = waves(rng, turn / (2.0 * np.pi) * gait.period, 2 * len(WAVING), 0.2, 0.8)
+        wave = waves(rng, turn / (2.0 * np.pi) * gait.period, 2 * len(WAVE_ANGLES), 0.2, 0.8)
         angles: Angles = {}
-        for i, ((part, axis), (middle, half)) in enumerate(WAVING.items()):
+        for i, ((part, axis), (middle, half)) in enumerate(WAVE_ANGLES.items()):
             mirror = 1.0 if axis == "x" else -1.0
             angles[part, axis] = angles[f"left_{part}", axis] = middle + half * wave[:, 2 * i]
             angles[f"right_{part}", axis] = mirror * (middle + half * wave[:, 2 * i + 1])
@@ -103,7 +103,7 @@ def chicken_walk(seconds: float = 20.0, *, rate: float = 120.0) -> Script:
     return _stepping(gait, upper_body, seconds, rate, "chicken walk")
 
 
-WAVING = {
+WAVE_ANGLES = {
     ("chest", "x"): (-0.20, 0.45),
     ("chest", "y"): (0.0, 0.35),
     ("chest", "z"): (0.0, 0.45),
@@ -120,7 +120,8 @@ WAVING = {
     ("hand", "x"): (0.05, 0.3),
     ("hand", "y"): (0.0, 0.7),
 }
-"""(part, axis) → middle and half of its range in the chicken walk, radians, left side."""
+"""(part, axis) → middle and half of its range in the chicken walk, radians, left side; chosen:
+wide, so that every joint shows itself, and within what people can do."""
 
 
 def kicks(seconds: float = 12.0, *, rate: float = 120.0) -> Script:
@@ -231,7 +232,7 @@ def _upper_body(
     skeleton: Skeleton, wanted: Angles, times: Array, rng: np.random.Generator
 ) -> Array:
     ways = dofs(skeleton)
-    angles = STILL * waves(rng, times, len(ways), 0.1, 0.8)
+    angles = STILL_ANGLE * waves(rng, times, len(ways), 0.1, 0.8)
     for column, dof in enumerate(ways):
         angles[:, column] += wanted.get((dof.body, dof.label), 0.0)
     return to_rotations(skeleton, angles)
