@@ -11,7 +11,7 @@ from osteon import synth
 from osteon.maths import quat
 from osteon.pipeline.solve_take import SolveOptions, solve
 from osteon.posing.contacts import HEEL, TIP, standing_of
-from osteon.skinning.body_skin import figure_for
+from osteon.skinning.body_skin import make_skin_for
 
 TAKES = [
     "cmu-01/01_01.c3d", "cmu-02/02_01.c3d",
@@ -24,7 +24,7 @@ TAKES = [
 
 def lowest(motion, side: str, frames: np.ndarray) -> np.ndarray:
     """(n, 3) the lowest vertex of a foot's skin in some frames."""
-    mesh, (turned, joints) = figure_for(motion), motion.world()
+    mesh, (turned, joints) = make_skin_for(motion), motion.world()
     names = [f"{side}_foot", f"{side}_toes"]
     feet = [index for index, name in enumerate(motion.skeleton.names) if name in names]
     own = np.sum(mesh.weights * np.isin(mesh.bodies, feet), axis=1) > 0.5

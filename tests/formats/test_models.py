@@ -29,11 +29,11 @@ class TestTurns:
         any_motion = quat.exp(rng.normal(size=(20, 3)))
         for body in every_kind().bodies[1:]:
             freedom = freedom_of(body.joint)
-            wider = freedom.widened(any_motion)
+            wider = freedom.widen(any_motion)
             assert len(wider.turns) == 3
             assert_rotations_close(composed(wider, wider.angles(any_motion)), any_motion, 1e-9)
             within = composed(freedom, rng.uniform(-0.2, 0.2, size=(20, len(freedom.turns))))
-            assert freedom.widened(within) is freedom
+            assert freedom.widen(within) is freedom
 
 
 class TestCapsules:

@@ -12,13 +12,13 @@ from osteon.cli import osteon
 from osteon.errors import FormatError, UnknownName
 from osteon.formats import read, write
 from osteon.human.marker_sets import (
+    explain_unrecognised,
     human,
     known_sets,
     load_set,
     parse_set,
     plain,
     recognise,
-    unrecognised,
 )
 
 OWN_SET = Path(__file__).parents[2] / "examples" / "own_set.toml"
@@ -217,12 +217,12 @@ def test_labels_of_no_set_are_told_with_the_nearest():
     labels = [
         label for each in known_sets() if each.name == "Plug-in Gait" for label in each.markers
     ]
-    told = unrecognised([*labels[:8], "Tail1", "Tail2"])
+    told = explain_unrecognised([*labels[:8], "Tail1", "Tail2"])
     assert (
         f"'Plug-in Gait' with 8 of {len(labels)}" in told
         and labels[8] in told
         and labels[0] in told
     )
     assert "body_01" in told and "--own-set" in told
-    told = unrecognised([f"*{i}" for i in range(75)])
+    told = explain_unrecognised([f"*{i}" for i in range(75)])
     assert "(*0, *1, *2, *3, *4, *5, …)" in told and "nearest" not in told

@@ -19,9 +19,9 @@ from osteon.formats.glb.schema import Gltf, pack
 from osteon.formats.glb.write import write_skinned
 from osteon.formats.obj import Triangles, read_obj
 from osteon.maths import quat
-from osteon.skinning.body_skin import figure_of
-from osteon.skinning.skin_fit import bound, fitted, matched
-from osteon.skinning.wear_meshes import dressed, read_mesh, read_meshes
+from osteon.skinning.body_skin import make_skin
+from osteon.skinning.skin_fit import bind_mesh, fit_skin, match_bodies
+from osteon.skinning.wear_meshes import dress_limbs, read_mesh, read_meshes
 from osteon.values import Body, Joint, Skeleton
 
 ROD = "# a rod along the limb\nv 0 0 -0.5\nv 0.1 0 0\nv 0 0 0.5\nv -0.1 0 0\nf 1 2 3 4\n"
@@ -43,7 +43,7 @@ def acted(height):
 @pytest.mark.parametrize("height", [1.2, 1.75])
 def test_a_mesh_reaches_from_joint_to_joint(rods, height):
     found = normalise(acted(height))
-    mesh, rig = dressed(found, read_meshes(rods)), found.rig()
+    mesh, rig = dress_limbs(found, read_meshes(rods)), found.rig()
     thigh = rig.skeleton.index("left_thigh")
     worn = mesh.vertices[mesh.bodies[:, 0] == thigh]
     assert np.ptp(worn[:, 2]) == pytest.approx(0.42 * height / 1.75)
@@ -67,7 +67,7 @@ def test_command_line(tmp_path, rods):
 def test_what_cannot_be_worn_is_refused(tmp_path, rods):
     (rods / "left_wing.obj").write_text(ROD)
     with pytest.raises(UnknownName, match="left_wing"):
-        dressed(normalise(acted(1.75)), read_meshes(rods))
+        dress_limbs(normalise(acted(1.75)), read_meshes(rods))
     with pytest.raises(NotEnoughData, match="holds no mesh"):
         read_meshes(tmp_path)
     for text in ("v 1 2 3\n", "v 1 2\nf 1 1 1\n", "v 1 2 3\nf 1 2 9\n", "v a b c\n"):
@@ -93,7 +93,7 @@ def lifted(motion, degrees=90.0):
     for name, sign in (("left_upper_arm", 1.0), ("right_upper_arm", -1.0)):
         turn = np.array([0.0, sign * np.radians(degrees), 0.0])
         rest[motion.skeleton.index(name)] = quat.exp(turn)
-    return figure_of(motion.skeleton, rest)
+    return make_skin(motion.skeleton, rest)
 
 
 def stretched(skin, motion, frames):
@@ -122,7 +122,7 @@ def test_one_skin_fits_other_people(tmp_path, kind, height):
         obj_of(skin, path)
     other = acted(height)
     found, mesh = normalise(other), read_mesh(path)
-    worn = fitted(mesh, found) if isinstance(mesh, Skinned) else bound(mesh, found)
+    worn = fit_skin(mesh, found) if isinstance(mesh, Skinned) else bind_mesh(mesh, found)
     rotations, joints = other.world()
     for frame in range(0, other.n_frames, 200):
         moved = worn.moved(rotations[frame], joints[frame])
@@ -137,7 +137,7 @@ def test_limbs_of_a_fitted_skin_have_the_other_person_s_lengths(tmp_path):
     write_skinned(tmp_path / "skin.glb", first, lifted(first))
     mesh = read_mesh(tmp_path / "skin.glb")
     assert isinstance(mesh, Skinned)
-    worn = fitted(mesh, normalise(other))
+    worn = fit_skin(mesh, normalise(other))
     for name in ("left_shin", "right_forearm"):
         sizes = [
             np.ptp(skin.vertices[(skin.bodies[:, 0] == body) & (skin.weights[:, 0] > 0.9)], axis=0)
@@ -164,11 +164,11 @@ def test_a_skin_of_other_names_goes_to_the_same_parts(tmp_path):
     ]
     thumb = Body("left_thumb", "left_hand", Joint(in_parent=np.array([0.0, 0.02, -0.05])))
     renamed = Skeleton((*bodies, thumb))
-    partners = matched(renamed, first.skeleton)
+    partners = match_bodies(renamed, first.skeleton)
     np.testing.assert_array_equal(partners, [*range(len(bodies)), -1])
     strange = Skeleton(tuple(Body(f"x{i}", None if i == 0 else "x0") for i in range(5)))
     with pytest.raises(NotEnoughData, match="name 4 or more of them alike"):
-        matched(strange, first.skeleton)
+        match_bodies(strange, first.skeleton)
 
 
 def test_vertices_at_one_place_get_the_same_weights(tmp_path):
@@ -178,7 +178,7 @@ def test_vertices_at_one_place_get_the_same_weights(tmp_path):
     double = Triangles(
         skin.vertices[skin.triangles].reshape(-1, 3), np.arange(skin.triangles.size).reshape(-1, 3)
     )
-    worn = bound(double, normalise(motion))
+    worn = bind_mesh(double, normalise(motion))
     first = np.unique(skin.triangles.reshape(-1), return_index=True)[1][skin.triangles.reshape(-1)]
     np.testing.assert_array_equal(worn.weights, worn.weights[first])
     np.testing.assert_array_equal(worn.bodies, worn.bodies[first])
@@ -243,7 +243,7 @@ def test_a_skin_of_another_program_is_read_in_its_own_world(tmp_path):
     np.testing.assert_allclose(mesh.mesh.vertices, skin.vertices, atol=1e-5)
     np.testing.assert_allclose(mesh.mesh.joints, skin.joints, atol=1e-5)
     other = acted(1.8)
-    worn = fitted(mesh, normalise(other))
+    worn = fit_skin(mesh, normalise(other))
     rotations, joints = other.world()
     moved = worn.moved(rotations[300], joints[300])
     middles = bone_middles(other.skeleton, joints[300])

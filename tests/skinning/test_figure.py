@@ -7,7 +7,7 @@ import pytest
 
 from osteon import synth
 from osteon.maths import quat
-from osteon.skinning.body_skin import MOST_TRIANGLES, figure_for, figure_of, natural_pose
+from osteon.skinning.body_skin import MOST_TRIANGLES, make_skin, make_skin_for, natural_pose
 from osteon.skinning.surface_nets import surface_nets, triangles_of
 from osteon.values import Body, Joint, Motion, Skeleton, SkinnedMesh
 
@@ -50,7 +50,7 @@ def bone_middles(skeleton, joints):
 
 @pytest.mark.parametrize("name", RIGS)
 def test_a_figure_is_closed_and_outside_in_is_outside(name):
-    skin = figure_of(RIGS[name])
+    skin = make_skin(RIGS[name])
     assert 100 < len(skin.triangles) <= MOST_TRIANGLES
     edges = np.concatenate([skin.triangles[:, [a, b]] for a, b in ((0, 1), (1, 2), (2, 0))])
     there, back = (np.unique(side, axis=0, return_counts=True) for side in (edges, edges[:, ::-1]))
@@ -63,7 +63,7 @@ def test_a_figure_is_closed_and_outside_in_is_outside(name):
 
 @pytest.mark.parametrize("name", ["human", "dog", "chain"])
 def test_bones_lie_inside(name):
-    skin = figure_of(RIGS[name])
+    skin = make_skin(RIGS[name])
     middles = bone_middles(RIGS[name], skin.joints)
     np.testing.assert_allclose(windings(middles, skin.vertices, skin.triangles), 1.0, atol=0.01)
 
@@ -71,7 +71,7 @@ def test_bones_lie_inside(name):
 @pytest.mark.parametrize("name", ["human", "dog"])
 def test_limbs_stay_in_the_skin_when_they_move(name):
     motion = synth.act(RIGS[name], synth.exercise(5), seed=2).motion
-    skin = figure_for(motion)
+    skin = make_skin_for(motion)
     rotations, joints = motion.world()
     for frame in range(0, motion.n_frames, 97):
         moved = skin.moved(rotations[frame], joints[frame])
@@ -80,14 +80,14 @@ def test_limbs_stay_in_the_skin_when_they_move(name):
 
 
 def test_a_skin_moves_as_one_with_a_turned_world(rng):
-    skin = figure_of(RIGS["human"])
+    skin = make_skin(RIGS["human"])
     turn, shift = quat.normalise(rng.normal(size=4)), rng.normal(size=3)
     moved = skin.moved(quat.multiply(turn, skin.rotations), quat.rotate(turn, skin.joints) + shift)
     np.testing.assert_allclose(moved, quat.rotate(turn, skin.vertices) + shift, atol=1e-12)
 
 
 def test_twice_the_rig_is_twice_the_figure():
-    small, large = figure_of(synth.human(1.0)), figure_of(synth.human(2.0))
+    small, large = make_skin(synth.human(1.0)), make_skin(synth.human(2.0))
     np.testing.assert_array_equal(small.triangles, large.triangles)
     np.testing.assert_allclose(2.0 * small.vertices, large.vertices, atol=1e-6)
 
@@ -114,7 +114,7 @@ def test_frames_of_sensors_are_given_a_pose_to_stand_in(rng):
     ]
     rotations = quat.multiply(quat.multiply(quat.inverse(np.array(above)), motion.rotations), turns)
     jumbled = Motion(Skeleton(tuple(bodies)), rotations, motion.root, motion.rate)
-    skin = figure_for(jumbled)
+    skin = make_skin_for(jumbled)
     rotations, joints = jumbled.world()
     moved = skin.moved(rotations[50], joints[50])
     middles = bone_middles(skeleton, joints[50])

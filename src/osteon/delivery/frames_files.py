@@ -8,7 +8,7 @@ import numpy as np
 
 from osteon.anatomy import Normalised
 from osteon.formats import bvh_conventions, check_endings, write, write_readable, write_skinned
-from osteon.skinning import figure_for
+from osteon.skinning import make_skin_for
 from osteon.values import Motion
 
 
@@ -68,7 +68,7 @@ def write_motion(
     for ending in dict.fromkeys(formats):
         path = folder / f"{name}.{ending}"
         if ending == "glb":
-            write_skinned(path, motion, figure_for(motion))
+            write_skinned(path, motion, make_skin_for(motion))
         else:
             write(motion, path, **(bvh if ending == "bvh" else {}))
     return {"bvh": bvh} if "bvh" in formats else {}

@@ -17,7 +17,7 @@ from osteon.errors import OsteonError
 from osteon.formats import bvh_conventions, check_endings, write, write_readable, write_skinned
 from osteon.pipeline import Solved
 from osteon.report import write_report
-from osteon.skinning import figure_for
+from osteon.skinning import make_skin_for
 from osteon.threads import one_thread
 from osteon.values import Motion
 
@@ -65,7 +65,7 @@ def deliver(
         if ending == "bvh":
             motions += write(solved.motion, file, **bvh)
         elif ending == "glb":
-            write_skinned(file, solved.motion, figure_for(solved.motion))
+            write_skinned(file, solved.motion, make_skin_for(solved.motion))
             motions.append(file)
         else:
             motions += write(solved.motion, file)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from osteon.errors import BadValue, NotEnoughData, ShapeError
 from osteon.fixed_lengths.moments import debiased, length_moments, mean_lengths
-from osteon.papers import Links, divide, joined
+from osteon.papers import Links, divide, join
 from osteon.typing import Array
 
 WEAK = 1e-4
@@ -187,7 +187,7 @@ def _put_together(
     apart: LengthFit, positions: Array, tree: NDArray[np.int64], links: Links
 ) -> LengthFit:
     """One skeleton again: every link starts where the one before has put their joint."""
-    whole, disagreement = joined(apart.positions, links, tree)
+    whole, disagreement = join(apart.positions, links, tree)
     own = links.own
     return replace(
         apart,

@@ -127,7 +127,7 @@ def write(
 
 
 def motion_endings(*, usual: bool = False) -> tuple[str, ...]:
-    """Endings, without the dot, that a motion or its skeleton may be written with.
+    """Return endings, without the dot, that a motion or its skeleton may be written with.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def check_endings(asked: Iterable[str], besides: Collection[str] = ()) -> None:
 
 
 def written_with(path: Path) -> tuple[Path, ...]:
-    """A file and those that its format may have beside it."""
+    """Return a file and those that its format may have beside it."""
     form = format_for_writing(path, FORMATS)
     return path, *map(path.with_suffix, (*form.beside, *form.beside_motion))
 

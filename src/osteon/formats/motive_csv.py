@@ -53,7 +53,7 @@ def read_motive_csv(path: Path) -> Take:
     rate = header.get("Export Frame Rate") or header.get("Capture Frame Rate") or "absent"
     rate = positive_number(path, rate, "the frame rate", "line 1")
     columns, first = _columns(path, lines)
-    lines, promised = _without_timecode(lines, first, columns), _promised(header)
+    lines, promised = _without_timecode(lines, first, columns), _count_promised(header)
     table = number_rows(path, lines, first, ",", len(columns), promised)
     counts = check_frames(path, len(table) if promised is None else promised, len(table))
     kinds = _marker_types(columns)
@@ -92,7 +92,7 @@ def _unit(path: Path, header: dict[str, str]) -> str:
 
 
 def _columns(path: Path, lines: list[str]) -> tuple[list[Column], int]:
-    """What each column holds, and the line where the numbers begin."""
+    """Return what each column holds, and the line where the numbers begin."""
     starts = [line.lower().startswith("frame,time") for line in lines[:HEADER_LINES]]
     if not any(starts):
         raise FormatError(path, f"no row 'Frame,Time …' in the first {HEADER_LINES} lines")
@@ -112,7 +112,7 @@ def _columns(path: Path, lines: list[str]) -> tuple[list[Column], int]:
 
 
 def _without_timecode(lines: list[str], first: int, columns: list[Column]) -> list[str]:
-    """Lines whose time code, which is no number, is left blank."""
+    """Return lines whose time code, which is no number, is left blank."""
     codes = [i for i, column in enumerate(columns) if column.axis.lower() == "timecode"]
     if not codes:
         return lines
@@ -123,14 +123,14 @@ def _without_timecode(lines: list[str], first: int, columns: list[Column]) -> li
     return [*lines[:first], *(",".join(row) for row in rows)]
 
 
-def _promised(header: dict[str, str]) -> int | None:
-    """How many frames the header speaks of; older versions do not say."""
+def _count_promised(header: dict[str, str]) -> int | None:
+    """Return how many frames the header speaks of; older versions do not say."""
     text = header.get("Total Exported Frames", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
 def _marker_types(columns: list[Column]) -> tuple[str, ...]:
-    """Types of the columns that are read as markers: measured ones if there are any."""
+    """Return types of the columns that are read as markers: measured ones if there are any."""
     return ("Marker",) if any(column.kind == "Marker" for column in columns) else SOLVED_TYPES
 
 
@@ -144,7 +144,7 @@ def _solved_note(columns: list[Column], kinds: tuple[str, ...]) -> tuple[str, ..
 
 
 def _split(name: str) -> tuple[str, str]:
-    """Subject and own name of ``763:Head``."""
+    """Return subject and own name of ``763:Head``."""
     subject, mark, own = name.partition(":")
     return (subject, own) if mark and own else ("", name)
 
@@ -152,7 +152,7 @@ def _split(name: str) -> tuple[str, str]:
 def _places(
     columns: list[Column], kinds: tuple[str, ...], quantity: str, axes: str
 ) -> dict[str, list[int]]:
-    """Column numbers of each named thing, one per axis."""
+    """Return column numbers of each named thing, one per axis."""
     groups: list[tuple[str, dict[str, int]]] = []
     for place, column in enumerate(columns):
         if column.kind not in kinds or column.quantity != quantity or column.axis not in axes:

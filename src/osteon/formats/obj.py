@@ -21,7 +21,8 @@ class Triangles(NamedTuple):
 
 
 def read_obj(path: Path) -> Triangles:
-    """Faces of more than three corners are cut into triangles from their first corner."""
+    """Read a mesh. Faces of more than three corners are cut into triangles from their first
+    corner."""
     vertices: list[tuple[float, float, float]] = []
     faces: list[tuple[int, int, int]] = []
     for number, line in enumerate(read_lines(path), 1):
@@ -44,7 +45,7 @@ def read_obj(path: Path) -> Triangles:
 
 
 def _corner(word: str, n_vertices: int) -> int:
-    """Index from 0 of ``7``, ``7/1/3`` or ``-1``, which counts from the last."""
+    """Return the index from 0 of ``7``, ``7/1/3`` or ``-1``, which counts from the last."""
     index = int(word.split("/")[0])
     index = index - 1 if index > 0 else n_vertices + index
     if not 0 <= index < n_vertices:

@@ -23,7 +23,7 @@ from osteon.formats.shared.simulation_models import (
     Mass,
     Turn,
     capsules_of,
-    completed,
+    complete_turns,
     freedom_of,
     mass_of,
 )
@@ -78,7 +78,7 @@ def write_osim(path: Path, take: Take, options: WriteOptions) -> None:
 
 
 def write_mot(path: Path, take: Take, options: WriteOptions) -> None:
-    """Every coordinate of the model in every frame; degrees and metres."""
+    """Write every coordinate of the model in every frame; degrees and metres."""
     _, joined = _plan(path, take, options)
     motion = take.motion()
     columns = {"time": np.arange(motion.n_frames) / motion.rate}
@@ -97,7 +97,7 @@ def write_mot(path: Path, take: Take, options: WriteOptions) -> None:
 
 
 def _plan(path: Path, take: Take, options: WriteOptions) -> tuple[Skeleton, list[Joined]]:
-    """What model and motion must agree on."""
+    """Return what model and motion must agree on."""
     if options.unit not in (None, "m") or options.up not in (None, "y"):
         raise BadValue("OpenSim models are in metres with y up, always; leave unit and up out")
     skeleton = take.skeleton()
@@ -110,15 +110,15 @@ def _plan(path: Path, take: Take, options: WriteOptions) -> tuple[Skeleton, list
     if free or (motion is not None and motion.offsets is not None):
         raise WrongContent(path, "bones that slide or stretch cannot be written for OpenSim")
     names = _safe_names(skeleton)
-    return skeleton, [_joined(names[i], i, skeleton, motion) for i in range(len(names))]
+    return skeleton, [_join(names[i], i, skeleton, motion) for i in range(len(names))]
 
 
-def _joined(name: str, index: int, skeleton: Skeleton, motion: Motion | None) -> Joined:
+def _join(name: str, index: int, skeleton: Skeleton, motion: Motion | None) -> Joined:
     body = skeleton.bodies[index]
     root = body.parent is None
     freedom = Freedom(ROOT_TURNS, quat.identity()) if root else freedom_of(body.joint)
     if motion is not None:
-        freedom = freedom.widened(motion.rotations[:, index])
+        freedom = freedom.widen(motion.rotations[:, index])
     return Joined(name, body, freedom, slides=root)
 
 
@@ -171,7 +171,7 @@ def _coordinate(coordinates: Element, name: str, turn: Turn | None) -> None:
 
 
 def _spatial_transform(element: Element, member: Joined) -> None:
-    """Six axes in fixed places; those without a coordinate of their own stand still."""
+    """Add six axes in fixed places; those without a coordinate of their own stand still."""
     transform = add(element, "SpatialTransform")
     turns = member.freedom.turns
     n_turns = len(turns)
@@ -190,7 +190,7 @@ def _spatial_transform(element: Element, member: Joined) -> None:
 
 
 def _three(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
-    return turns if len(turns) == 3 else completed(turns)
+    return turns if len(turns) == 3 else complete_turns(turns)
 
 
 def _marker(markers: Element, name: str, home: str, place: Array) -> None:
@@ -205,7 +205,7 @@ def _text(parent: Element, tag: str, values: Array | list[float]) -> None:
 
 
 def _safe_names(skeleton: Skeleton) -> list[str]:
-    """Names that may stand in OpenSim's paths, unique."""
+    """Return names that may stand in OpenSim's paths, unique."""
     names: list[str] = []
     for body in skeleton.bodies:
         name = _safe(body.name) or "body"

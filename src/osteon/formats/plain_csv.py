@@ -110,7 +110,7 @@ def read_plain_csv(path: Path) -> Take:
 def _rows(
     path: Path, lines: list[str], start: int, n_values: int
 ) -> tuple[list[int], list[str], Array]:
-    """Frame, name and values of every row."""
+    """Return frame, name and values of every row."""
     places = [i for i in range(start, len(lines)) if lines[i].strip() and lines[i][0] != "#"]
     if not places:
         raise FormatError(path, "holds a header but no samples")
@@ -127,7 +127,8 @@ def _rows(
 
 
 def _cells(rows: list[str], width: int) -> list[str]:
-    """The cells of all rows in one list: a loop over rows would take most of the reader's time."""
+    """Return the cells of all rows in one list: a loop over rows would take most of the reader's
+    time."""
     if any('"' in row for row in rows):
         rows_of_cells = [next(csv.reader([row])) for row in rows]
         if any(len(cells) != width for cells in rows_of_cells):
@@ -139,7 +140,7 @@ def _cells(rows: list[str], width: int) -> list[str]:
 
 
 def _bad_row(path: Path, lines: list[str], places: list[int], width: int) -> FormatError:
-    """The complaint about the first row that is wrong."""
+    """Return the complaint about the first row that is wrong."""
     place = next((place for place in places if not _is_good(lines[place], width)), places[-1])
     problem = f"expected frame, name and {width - 2} numbers, got {lines[place][:60]!r}"
     return FormatError(path, problem, f"line {place + 1}")
@@ -156,7 +157,7 @@ def _is_good(row: str, width: int) -> bool:
 def _table(
     path: Path, frames: list[int], names: list[str], values: Array, n_frames: int
 ) -> np.ndarray:
-    """Rows as (n_frames, n_names, n_values), NaN where there was no row."""
+    """Return rows as (n_frames, n_names, n_values), NaN where there was no row."""
     order = {name: column for column, name in enumerate(dict.fromkeys(names))}
     if n_frames * len(order) > MOST_SPARSITY * len(frames):
         raise FormatError(
@@ -191,7 +192,7 @@ def write_plain_csv(path: Path, take: Take, options: WriteOptions) -> None:
     seen = value.seen
     if not seen.any():
         raise BadValue("plain CSV cannot store a take in which nothing is ever seen")
-    names = [_quoted(name) for name in value.names]
+    names = [_quote(name) for name in value.names]
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(f"# rate={value.rate:.17g}\n")
         file.write(f"# unit={unit}\n" if unit != "m" else "")
@@ -209,7 +210,7 @@ def write_plain_csv(path: Path, take: Take, options: WriteOptions) -> None:
             )
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     if "\n" in name or "\r" in name:
         raise BadValue(f"name {name!r} cannot be written to CSV: it has more than one line")
     return '"' + name.replace('"', '""') + '"' if '"' in name or "," in name else name
@@ -227,7 +228,7 @@ PLAIN_CSV = Format(
 
 
 def read_measured(path: Path) -> dict[str, float]:
-    """Limb name → length in metres."""
+    """Return limb name → length in metres."""
     try:
         rows = list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines()))
     except (OSError, UnicodeDecodeError) as error:

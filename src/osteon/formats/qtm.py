@@ -74,7 +74,7 @@ def read_qtm_tsv(path: Path) -> Take:
 
 
 def _header(lines: list[str]) -> tuple[dict[str, list[str]], tuple[Mark, ...], int]:
-    """Entries by name, events, and the line where the numbers begin."""
+    """Return entries by name, events, and the line where the numbers begin."""
     header, marks = {}, []
     for place, line in enumerate(lines):
         key, *values = [cell.strip() for cell in line.split("\t")]
@@ -120,7 +120,7 @@ def _names(
 def _table(
     path: Path, lines: list[str], first: int, n_values: int, promised: int
 ) -> tuple[Array, int]:
-    """All numbers, and how many columns (frame and time, or none) stand before the data."""
+    """Return all numbers, and how many columns (frame and time, or none) stand before the data."""
     if first >= len(lines):
         raise FormatError(path, "the header is there but no frames")
     lead = 2 if len(lines[first].rstrip("\t").split("\t")) > n_values else 0
@@ -130,7 +130,7 @@ def _table(
 
 
 def _rotations(cells: Array) -> Array:
-    """(n_frames, n_bodies, 4) from matrices written column by column; all zero = missing."""
+    """Return (n_frames, n_bodies, 4) from matrices written column by column; all zero = missing."""
     matrices = np.swapaxes(cells.reshape(*cells.shape[:-1], 3, 3), -1, -2)
     known = np.isfinite(cells).all(-1) & (np.abs(cells).sum(-1) > 0.5)
     rotations = np.full((*cells.shape[:-1], 4), np.nan)
@@ -185,7 +185,7 @@ def read_qtm_mat(path: Path) -> Take:
 
 
 def _residuals(residuals: np.ndarray, kinds: Any) -> np.ndarray:
-    """(n_frames, n_markers), 0 where software filled the point in."""
+    """Return (n_frames, n_markers), 0 where software filled the point in."""
     if not isinstance(kinds, np.ndarray) or kinds.T.shape != residuals.shape:
         return residuals
     return np.where((kinds.T != MEASURED_CODE) & np.isfinite(residuals), 0.0, residuals)
@@ -199,7 +199,7 @@ def _variables(path: Path) -> dict[str, Any]:
 
 
 def _measurement(path: Path, variables: dict[str, Any]) -> dict[str, Any]:
-    """The structure that QTM writes, whatever it is called."""
+    """Return the structure that QTM writes, whatever it is called."""
     for value in variables.values():
         if isinstance(value, dict) and "Trajectories" in value:
             return value

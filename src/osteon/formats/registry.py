@@ -89,7 +89,7 @@ def find_format(path: Path, formats: tuple[Format, ...]) -> Format:
 
 
 def format_for_writing(path: Path, formats: tuple[Format, ...]) -> Format:
-    """The format that a file name's ending asks for."""
+    """Return the format that a file name's ending asks for."""
     writers = [form for form in formats if form.write is not None]
     for form in writers:
         if path.suffix.lower() in form.suffixes:
@@ -103,7 +103,7 @@ def format_for_writing(path: Path, formats: tuple[Format, ...]) -> Format:
 
 
 def as_take(value: Take | Recording | Bodies | Motion | Skeleton | CompactMotion) -> Take:
-    """Any value as a take of its own."""
+    """Return any value as a take of its own."""
     if isinstance(value, Recording):
         return Take(recordings=(value,))
     if isinstance(value, Bodies):
@@ -118,12 +118,12 @@ def as_take(value: Take | Recording | Bodies | Motion | Skeleton | CompactMotion
 
 
 def keep_only(take: Take, kind: str) -> Take:
-    """One kind of what a take holds: ``markers``, ``bodies``, ``motion`` or ``skeleton``.
+    """Return one kind of what a take holds: ``markers``, ``bodies``, ``motion`` or ``skeleton``.
 
     A motion brings its skeleton.
     """
     if kind in ("motion", "skeleton"):
-        take = spelled_out(take)
+        take = spell_out(take)
     if kind == "skeleton" and take.motions:
         take = Take(skeletons=(*take.skeletons, *(motion.skeleton for motion in take.motions)))
     if kind not in take.kinds:
@@ -134,22 +134,22 @@ def keep_only(take: Take, kind: str) -> Take:
     return Take(**{name: getattr(take, name)})
 
 
-def spelled_out(take: Take) -> Take:
-    """With the motions that its movement parameters tell, where the take has no others."""
+def spell_out(take: Take) -> Take:
+    """Return a take with the motions that its movement parameters tell, where it has no others."""
     if take.motions:
         return take
     return replace(take, motions=tuple(each.motion() for each in take.compacts), compacts=())
 
 
 def as_held(take: Take, form: Format, up: str | None = None) -> Take:
-    """A take as a format can say it: parameters become poses where only poses can be stored.
+    """Return a take as a format can say it: parameters become poses where only poses can be stored.
 
     Model outputs stay where there is a place for them and no axis is turned: an angle is no point.
     """
     turned = up is not None and any(up != each.source.up for each in take.recordings)
     if turned or "outputs" not in form.along:
         take = _without_outputs(take)
-    return take if "compact" in form.holds else spelled_out(take)
+    return take if "compact" in form.holds else spell_out(take)
 
 
 def _without_outputs(take: Take) -> Take:
@@ -162,7 +162,8 @@ def _without_outputs(take: Take) -> Take:
 
 
 def left_out(take: Take, held: Take, form: Format) -> list[str]:
-    """What of a take is not in the file that ``held``, the same as the format says it, becomes."""
+    """Return what of a take is not in the file that ``held``, the same as the format says it,
+    becomes."""
     marks = {
         mark for each in (*take.recordings, *take.bodies, *take.motions) for mark in each.marks
     }
@@ -185,7 +186,8 @@ def _n_outputs(take: Take) -> int:
 
 
 def without_restated(take: Take) -> Take:
-    """Without bodies that were made of points which the take holds: writing both says it twice."""
+    """Return a take without bodies that were made of points which it holds: writing both says it
+    twice."""
     if not take.recordings:
         return take
     kept = tuple(bodies for bodies in take.bodies if FROM_POINTS not in bodies.history)
@@ -224,7 +226,8 @@ def check_posed(motion: Motion, path: Path, name: str) -> None:
 
 
 def one_recording(take: Take) -> Recording:
-    """All markers of a take, for formats that know no subjects: names get them as a prefix."""
+    """Return all markers of a take, for formats that know no subjects: names get them as a
+    prefix."""
     first = take.recordings[0]
     if len(take.recordings) == 1:
         return first
@@ -241,7 +244,8 @@ def one_recording(take: Take) -> Recording:
 
 
 def one_set_of_bodies(take: Take) -> Bodies:
-    """All bodies of a take, for formats that know no subjects: names get them as a prefix."""
+    """Return all bodies of a take, for formats that know no subjects: names get them as a
+    prefix."""
     first = take.bodies[0]
     if len(take.bodies) == 1:
         return first

@@ -23,7 +23,7 @@ bones."""
 
 
 def describe(take: Take, path: str | Path) -> dict[str, Any]:
-    """Facts about a take that can be printed or written as JSON."""
+    """Return facts about a take that can be printed or written as JSON."""
     sources = [
         value.source for value in (*take.recordings, *take.bodies, *take.motions, *take.compacts)
     ]
@@ -110,7 +110,7 @@ def _skeleton(skeleton: Skeleton) -> dict[str, Any]:
 
 
 def _gaps(names: tuple[str, ...], seen: np.ndarray) -> dict[str, Any]:
-    """Missing samples: their share of all, and per name how many in how many gaps."""
+    """Return missing samples: their share of all, and per name how many in how many gaps."""
     per_name = {}
     for name, column in zip(names, seen.T, strict=True):
         edges = np.diff(np.concatenate([[1], column, [1]]).astype(int))
@@ -124,7 +124,7 @@ def _gaps(names: tuple[str, ...], seen: np.ndarray) -> dict[str, Any]:
 
 
 def held_by(path: Path) -> frozenset[str]:
-    """Kinds as ``Take.kinds`` has them; nothing where the file is of no format that is read.
+    """Return kinds as ``Take.kinds`` has them; nothing where the file is of no format that is read.
 
     Where only the whole file tells, all that its format can hold.
     """
@@ -142,7 +142,7 @@ class _Moving(msgspec.Struct):
 
 
 def _in_glb(path: Path) -> frozenset[str]:
-    """A GLB begins with its document; the arrays behind it are left alone."""
+    """Return what a GLB holds. It begins with its document; the arrays behind it are left alone."""
     with path.open("rb") as file:
         head = file.read(20)
         whole = not head.startswith(MAGIC) or len(head) < 20

@@ -108,7 +108,7 @@ def _names(path: Path, lines: list[str], n_markers: int) -> tuple[tuple[str, ...
 
 
 def _first_row(path: Path, lines: list[str]) -> int:
-    """Where the numbers begin: behind the names, the row X1 Y1 Z1 … and blank lines."""
+    """Return where the numbers begin: behind the names, the row X1 Y1 Z1 … and blank lines."""
     for place in range(4, len(lines)):
         cells = lines[place].split()
         if cells and not COORDINATE.match(cells[0]):
@@ -124,7 +124,7 @@ def _unit(path: Path, text: str) -> str:
 
 
 def _up(points: Array) -> tuple[str, str]:
-    """Upward axis and a sentence about it, from points in the file's own world."""
+    """Return the upward axis and a sentence about it, from points in the file's own world."""
     stance = stance_of(points)
     judged = None if stance is None else stance.up()
     if judged in (None, "y"):
@@ -133,7 +133,7 @@ def _up(points: Array) -> tuple[str, str]:
 
 
 def _rate(said: float, times: Array) -> tuple[float, tuple[str, ...]]:
-    """Frames per second: as the header says, unless the times tell of quite another rate."""
+    """Return frames per second: as the header says, unless the times tell of quite another rate."""
     if len(times) < 3:
         return said, ()
     step = float(np.median(np.diff(times)))

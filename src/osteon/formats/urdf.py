@@ -60,7 +60,8 @@ def write_urdf(path: Path, take: Take, options: WriteOptions) -> None:
 
 
 def damping_of(mass: Mass) -> float:
-    """So that the bone alone, swinging from its joint, would come to rest without swinging over.
+    """Return the damping by which the bone alone, swinging from its joint, would come to rest
+    without swinging over.
 
     A rule like the masses, not a measurement. Without damping, chains of hinges that fall run ever
     faster in simulators of usual steps.
@@ -92,7 +93,7 @@ class UrdfModel:
         add(inertial, "inertia", ixx=xx, ixy=xy, ixz=xz, iyy=yy, iyz=yz, izz=zz)
 
     def joints(self, body: Body, mass: Mass, offset: Array) -> None:
-        """From the parent's link to the body's, one hinge after the other."""
+        """Add the joints from the parent's link to the body's, one hinge after the other."""
         assert body.parent is not None
         freedom = freedom_of(body.joint)
         turns, rest = freedom.turns, freedom.rest
@@ -103,7 +104,7 @@ class UrdfModel:
             name = body.name if len(turns) == 1 else f"{body.name}_{place}"
             below = body.name
             if place < len(turns):
-                below = self.unused(f"{name}_link")
+                below = self.find_unused(f"{name}_link")
                 self.link(below, _slight(mass))
             kind = "revolute" if turn.limited else "continuous"
             joint = self.joint(kind, name, above, below, offset, rest)
@@ -120,7 +121,7 @@ class UrdfModel:
             limit.set("upper", text_of(high))
 
     def marker(self, body: str, name: str, place: Array) -> None:
-        name = self.unused(name)
+        name = self.find_unused(name)
         self.link(name, None)
         self.joint("fixed", f"{name}_on_{body}", body, name, place, quat.identity())
 
@@ -135,7 +136,7 @@ class UrdfModel:
         add(joint, "child", link=below)
         return joint
 
-    def unused(self, name: str) -> str:
+    def find_unused(self, name: str) -> str:
         while name in self.names:
             name += "_"
         self.names.add(name)

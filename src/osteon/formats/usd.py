@@ -35,7 +35,7 @@ def write_usd(path: Path, take: Take, options: WriteOptions) -> None:
 
 
 def _pxr(module: str) -> Any:
-    """A module of usd-core, whose stubs name next to nothing."""
+    """Return a module of usd-core, whose stubs name next to nothing."""
     try:
         return importlib.import_module(f"pxr.{module}")
     except ImportError:
@@ -43,7 +43,7 @@ def _pxr(module: str) -> Any:
 
 
 def usd_text(skeleton: Skeleton, motion: Motion | None) -> str:
-    """The whole file."""
+    """Return the whole file."""
     Gf, Usd, UsdGeom, UsdSkel, Vt = map(_pxr, ("Gf", "Usd", "UsdGeom", "UsdSkel", "Vt"))
     stage = Usd.Stage.CreateInMemory()
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
@@ -65,11 +65,11 @@ def usd_text(skeleton: Skeleton, motion: Motion | None) -> str:
         moves = [Gf.Matrix4d().SetTranslate(Gf.Vec3d(*place)) for place in places.tolist()]
         create(Vt.Matrix4dArray(moves))
     prim.GetPrim().SetCustomDataByKey("osteon", skeleton_text(skeleton).decode())
-    _bound(stage, root, prim, None if motion is None else (motion, paths))
+    _bind(stage, root, prim, None if motion is None else (motion, paths))
     return stage.GetRootLayer().ExportToString()
 
 
-def _bound(stage: Any, root: Any, prim: Any, moving: tuple[Motion, list[str]] | None) -> None:
+def _bind(stage: Any, root: Any, prim: Any, moving: tuple[Motion, list[str]] | None) -> None:
     """Tell the prims which skeleton they use, and the skeleton what moves it."""
     UsdSkel = _pxr("UsdSkel")
     UsdSkel.BindingAPI.Apply(root.GetPrim()).CreateSkeletonRel().SetTargets([prim.GetPath()])
@@ -81,7 +81,7 @@ def _bound(stage: Any, root: Any, prim: Any, moving: tuple[Motion, list[str]] | 
 
 
 def _animate(stage: Any, animation: Any, motion: Motion, paths: list[str]) -> None:
-    """A sample per frame; time codes are frame numbers."""
+    """Write a sample per frame; time codes are frame numbers."""
     Usd, Vt = _pxr("Usd"), _pxr("Vt")
     stage.SetTimeCodesPerSecond(motion.rate)
     stage.SetFramesPerSecond(motion.rate)
@@ -102,7 +102,7 @@ def _animate(stage: Any, animation: Any, motion: Motion, paths: list[str]) -> No
 
 
 def _offsets(motion: Motion) -> Array:
-    """(n_frames, n_bodies, 3) every joint in its parent's frame, the root in the world."""
+    """Return (n_frames, n_bodies, 3) every joint in its parent's frame, the root in the world."""
     shape = (motion.n_frames, len(motion.skeleton.bodies), 3)
     fixed = np.broadcast_to(motion.skeleton.offsets, shape)
     offsets = np.array(fixed if motion.offsets is None else motion.offsets)
@@ -111,7 +111,7 @@ def _offsets(motion: Motion) -> Array:
 
 
 def _joint_paths(skeleton: Skeleton) -> list[str]:
-    """Joints as ``parent/child`` paths of safe names."""
+    """Return joints as ``parent/child`` paths of safe names."""
     taken: set[str] = set()
     paths: list[str] = []
     for body, parent in zip(skeleton.bodies, skeleton.parents, strict=True):
@@ -124,7 +124,7 @@ def _joint_paths(skeleton: Skeleton) -> list[str]:
 
 
 def _safe(name: str) -> str:
-    """A name that may stand in USD's paths: letters, digits and _, no digit first."""
+    """Return a name that may stand in USD's paths: letters, digits and _, no digit first."""
     name = UNSAFE.sub("_", name)
     return f"_{name}" if name[:1].isdigit() else name
 

@@ -8,18 +8,18 @@ from .marker_sets import (
     Landmark as Landmark,
     MarkerSet as MarkerSet,
     another_fits_better as another_fits_better,
+    explain_misfit as explain_misfit,
+    explain_unrecognised as explain_unrecognised,
     human as human,
     known_sets as known_sets,
     load_set as load_set,
-    misfit as misfit,
     recognise as recognise,
     scale_of as scale_of,
-    unrecognised as unrecognised,
 )
 from .parts import (
     chain_between as chain_between,
+    find_parts as find_parts,
     name_parts as name_parts,
-    parts_found as parts_found,
     plain_name as plain_name,
 )
 from .standing_figure import (

@@ -70,7 +70,7 @@ HIP_METHODS: dict[str, Callable[[float, float, float], tuple[float, float, float
 def hip_centres(
     left_asis: Array, right_asis: Array, back: Array, leg: float, method: str = "harrington"
 ) -> tuple[Array, Array]:
-    """Left and right hip centre (3,) in the frame the points are given in.
+    """Return left and right hip centre (3,) in the frame the points are given in.
 
     Parameters
     ----------
@@ -98,14 +98,14 @@ def hip_centres(
 def body_masses(
     skeleton: Skeleton, parts: Mapping[str, str] | None, mass: float | None = None
 ) -> Array:
-    """(n_bodies,) kilograms.
+    """Return (n_bodies,) kilograms.
 
     Parameters
     ----------
     parts
         Human part → body, as ``name_parts`` gives it; None for a skeleton that is no person.
     mass
-        Of the whole figure; by its height where not given.
+        Of the whole body; by its height where not given.
     """
     lengths = bone_lengths(skeleton)
     if parts is None:
@@ -121,7 +121,7 @@ def body_masses(
 
 
 def standing_height(skeleton: Skeleton, parts: Mapping[str, str]) -> float:
-    """Height of a person with these legs, metres."""
+    """Return the height of a person with these legs, metres."""
     offsets = skeleton.offsets
     legs = [
         float(np.linalg.norm(offsets[skeleton.index(parts[part])]))
@@ -132,7 +132,7 @@ def standing_height(skeleton: Skeleton, parts: Mapping[str, str]) -> float:
 
 
 def bone_lengths(skeleton: Skeleton) -> Array:
-    """(n_bodies,) from each joint to the farthest end of its bones, metres."""
+    """Return (n_bodies,) from each joint to the farthest end of its bones, metres."""
     lengths = np.zeros(len(skeleton.bodies))
     for offset, parent in zip(skeleton.offsets, skeleton.parents, strict=True):
         if parent >= 0:
@@ -145,7 +145,7 @@ def bone_lengths(skeleton: Skeleton) -> Array:
 
 
 def _owners(skeleton: Skeleton, parts: Mapping[str, str]) -> list[tuple[float, list[str]]]:
-    """Shares, each with the bodies that divide it."""
+    """Return shares, each with the bodies that divide it."""
     pelvis, chest = parts["pelvis"], parts.get("chest", parts["pelvis"])
     trunk = chain_between(skeleton, pelvis, chest) if chest != pelvis else []
     owners = [(SHARES["trunk"], [*trunk, chest])]

@@ -81,19 +81,21 @@ class MarkerSet:
     """By label as the set writes it."""
 
     def match(self, labels: Iterable[str]) -> dict[str, Landmark]:
-        """The recording's labels that belong to the set, under the recording's own spelling."""
+        """Return the recording's labels that belong to the set, under the recording's own
+        spelling."""
         known = {plain(label): landmark for label, landmark in self.markers.items()}
         given = _without_prefix(tuple(labels))
         return {label: known[word] for label, word in given.items() if word in known}
 
 
 def plain(label: str) -> str:
-    """A label without subject prefix, case and punctuation: ``Take:L.Asis`` → ``LASIS``."""
+    """Return a label without subject prefix, case and punctuation: ``Take:L.Asis`` → ``LASIS``."""
     return re.sub(r"[^A-Z0-9]", "", label.rsplit(":", 1)[-1].upper())
 
 
 def _without_prefix(labels: tuple[str, ...]) -> dict[str, str]:
-    """By label its plain form, without a word that nearly all begin with, as ``Actor_Chest``."""
+    """Return by label its plain form, without a word that nearly all begin with, as
+    ``Actor_Chest``."""
     heads = Counter(label.split("_", 1)[0] for label in labels if "_" in label)
     head, count = heads.most_common(1)[0] if heads else ("", 0)
     shared = head + "_" if count >= PREFIX_SHARE * len(labels) and count > 1 else ""
@@ -102,7 +104,7 @@ def _without_prefix(labels: tuple[str, ...]) -> dict[str, str]:
 
 @cache
 def human() -> Human:
-    """The average human of ``sets/human.toml``, both sides."""
+    """Return the average human of ``sets/human.toml``, both sides."""
     table = tomllib.loads((_folder() / "human.toml").read_text(encoding="utf-8"))
     bodies = {
         name: TemplateBody(
@@ -126,7 +128,7 @@ def human() -> Human:
 
 @cache
 def known_sets() -> tuple[MarkerSet, ...]:
-    """Every set that osteon ships."""
+    """Return every set that osteon ships."""
     files = sorted(entry.name for entry in _folder().iterdir() if entry.name.endswith(".toml"))
     return tuple(
         parse_set((_folder() / name).read_text(encoding="utf-8"), name)
@@ -136,7 +138,7 @@ def known_sets() -> tuple[MarkerSet, ...]:
 
 
 def load_set(path: str | Path) -> MarkerSet:
-    """A user's own set."""
+    """Return a user's own set."""
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -146,7 +148,7 @@ def load_set(path: str | Path) -> MarkerSet:
 
 
 def parse_set(text: str, file: str) -> MarkerSet:
-    """A set from its TOML text."""
+    """Return a set from its TOML text."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -171,7 +173,7 @@ def parse_set(text: str, file: str) -> MarkerSet:
 def recognise(
     labels: Iterable[str], sets: tuple[MarkerSet, ...] | None = None
 ) -> tuple[MarkerSet, dict[str, Landmark]] | None:
-    """The set that explains most of a recording's labels, or None when none does."""
+    """Return the set that explains most of a recording's labels, or None when none does."""
     labels = tuple(labels)
     best: tuple[int, float, MarkerSet, dict[str, Landmark]] | None = None
     for candidate in known_sets() if sets is None else sets:
@@ -183,8 +185,9 @@ def recognise(
     return None if best is None else best[2:]
 
 
-def misfit(asked: MarkerSet, labels: Iterable[str]) -> str:
-    """What a recording lacks of a set, and what to ask for instead; empty where it has all."""
+def explain_misfit(asked: MarkerSet, labels: Iterable[str]) -> str:
+    """Return what a recording lacks of a set, and what to ask for instead; empty where it has
+    all."""
     labels = tuple(labels)
     given = set(_without_prefix(labels).values())
     missing = [label for label in asked.markers if plain(label) not in given]
@@ -205,8 +208,8 @@ def misfit(asked: MarkerSet, labels: Iterable[str]) -> str:
     )
 
 
-def unrecognised(labels: Sequence[str]) -> str:
-    """Why a recording is solved by motion alone, and what to do about it."""
+def explain_unrecognised(labels: Sequence[str]) -> str:
+    """Return why a recording is solved by motion alone, and what to do about it."""
     said = f"no known marker set has these labels ({_some(labels)})"
     nearest = max(known_sets(), key=lambda each: (len(each.match(labels)), -len(each.markers)))
     if nearest.match(labels):
@@ -227,7 +230,7 @@ def _some(labels: Sequence[str]) -> str:
 
 
 def another_fits_better(asked: MarkerSet, labels: Sequence[str]) -> bool:
-    """Whether a known set explains more of a recording's labels than the one asked for."""
+    """Return whether a known set explains more of a recording's labels than the one asked for."""
     best = recognise(labels)
     return (
         best is not None and best[0].name != asked.name and len(best[1]) > len(asked.match(labels))
@@ -235,7 +238,8 @@ def another_fits_better(asked: MarkerSet, labels: Sequence[str]) -> bool:
 
 
 def _share_of_touched_bodies(candidate: MarkerSet, found: dict[str, Landmark]) -> float:
-    """How complete the set is on the bodies it shares with the recording: a lower body is whole.
+    """Return how complete the set is on the bodies it shares with the recording: a lower body is
+    whole.
 
     Clusters, whose markers have no place of their own, come and go and do not count.
     """
@@ -246,16 +250,16 @@ def _share_of_touched_bodies(candidate: MarkerSet, found: dict[str, Landmark]) -
 
 
 def _landmark(word: str) -> Landmark:
-    figure = human()
-    if word in figure.landmarks:
-        return figure.landmarks[word]
-    if word in figure.bodies:
+    template = human()
+    if word in template.landmarks:
+        return template.landmarks[word]
+    if word in template.bodies:
         return Landmark(word, None)
-    raise UnknownName("landmark or body", word, [*figure.landmarks, *figure.bodies])
+    raise UnknownName("landmark or body", word, [*template.landmarks, *template.bodies])
 
 
 def _both_sides(table: dict[str, Any]) -> dict[str, Any]:
-    """Left entries and their mirror images, in the order written."""
+    """Return left entries and their mirror images, in the order written."""
     both: dict[str, Any] = dict(table)
     both.update({_right(name): _mirror(entry) for name, entry in table.items() if _is_left(name)})
     return both
@@ -282,7 +286,7 @@ def _folder():
 
 
 def scale_of(found: dict[str, Landmark], observed: dict[str, Array]) -> float:
-    """The subject's size: distances that hardly vary, against the template's."""
+    """Return the subject's size: distances that hardly vary, against the template's."""
     labels = [label for label, landmark in found.items() if landmark.at is not None]
     if len(labels) < 2:
         return 1.0

@@ -46,7 +46,7 @@ _WORDS = {word for words in (*PARTS.values(), *MIDDLE.values()) for word in word
 def name_parts(
     skeleton: Skeleton, given: Mapping[str, str] | None = None, table: str = "bodies"
 ) -> dict[str, str]:
-    """Human parts (as ``left_thigh``) → bodies of the character.
+    """Return human parts (as ``left_thigh``) → bodies of the character.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def name_parts(
     table
         Of a mapping file, in which the user names them.
     """
-    parts = parts_found(skeleton, given)
+    parts = find_parts(skeleton, given)
     missing = [part for part in NEEDED if part not in parts]
     if missing:
         raise NotEnoughData(
@@ -65,9 +65,9 @@ def name_parts(
     return parts
 
 
-def parts_found(skeleton: Skeleton, given: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The same for any creature: as many parts as there are, none perhaps."""
-    parts = _checked(skeleton, given or {})
+def find_parts(skeleton: Skeleton, given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the human parts of any creature: as many as there are, none perhaps."""
+    parts = _check(skeleton, given or {})
     spoken = {name: _side_and_word(name) for name in skeleton.names}
     for word, limbs in NUMBERED.items():
         for side in ("left", "right", ""):
@@ -84,7 +84,7 @@ def parts_found(skeleton: Skeleton, given: Mapping[str, str] | None = None) -> d
 
 
 def chain_between(skeleton: Skeleton, first: str, last: str) -> list[str]:
-    """The bodies from ``first`` down to just above ``last``; ``first`` alone where it is not
+    """Return the bodies from ``first`` down to just above ``last``; ``first`` alone where it is not
     above it."""
     chain, body = [], skeleton.body(last).parent
     while body is not None:
@@ -95,7 +95,7 @@ def chain_between(skeleton: Skeleton, first: str, last: str) -> list[str]:
     return [first]
 
 
-def _checked(skeleton: Skeleton, given: Mapping[str, str]) -> dict[str, str]:
+def _check(skeleton: Skeleton, given: Mapping[str, str]) -> dict[str, str]:
     known = [*MIDDLE, *(f"{side}_{part}" for side in ("left", "right") for part in PARTS)]
     for part, body in given.items():
         if part not in known:
@@ -144,7 +144,7 @@ def _name_one(
 
 
 def _name_trunk(skeleton: Skeleton, parts: dict[str, str]) -> None:
-    """Whatever they are called: legs hang on the pelvis, arms on the chest."""
+    """Name pelvis and chest, whatever they are called: legs hang on the one, arms on the other."""
     for part, limb in (("pelvis", "thigh"), ("chest", "clavicle"), ("chest", "upper_arm")):
         pair = [parts[f"{side}_{limb}"] for side in ("left", "right") if f"{side}_{limb}" in parts]
         if len(pair) == 2 and (shared := _shared_ancestor(skeleton, *pair)) is not None:
@@ -165,17 +165,20 @@ def _ancestors(skeleton: Skeleton, name: str) -> list[str]:
 
 
 def plain_name(name: str) -> str:
-    """``mixamorig:LeftHandIndex1``, ``left_hand_index_1`` → ``lefthandindex1``."""
+    """Return a name in plain letters: ``mixamorig:LeftHandIndex1``, ``left_hand_index_1`` →
+    ``lefthandindex1``."""
     return re.sub(r"[^a-z0-9]", "", _own_name(name).lower())
 
 
 def _own_name(name: str) -> str:
-    """Without the name of the file or character before it; some programs drop Mixamo's colon."""
+    """Return a name without that of the file or character before it; some programs drop Mixamo's
+    colon."""
     return re.sub(r"^mixamorig\d*(?=[A-Z])", "", name.rsplit(":", 1)[-1])
 
 
 def _side_and_word(name: str) -> tuple[str, str]:
-    """``mixamorig:LeftUpLeg``, ``upperleg.L``, ``Bip01 L Thigh``, ``lfemur`` → side and word."""
+    """Return side and word of ``mixamorig:LeftUpLeg``, ``upperleg.L``, ``Bip01 L Thigh``,
+    ``lfemur``."""
     own = _own_name(name)
     words = [w.lower() for w in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", own)]
     words = [word for word in words if word not in IDLE]

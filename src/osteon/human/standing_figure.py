@@ -43,15 +43,15 @@ class StandingFigure:
         return self.joints[self.skeleton.index(self.parts[part])]
 
     def middle(self, limb: str) -> Array | None:
-        """Midway between the two joints of a limb."""
+        """Return the place midway between the two joints of a limb."""
         pair = [f"{side}_{limb}" for side in ("left", "right")]
         if not all(part in self.parts for part in pair):
             return None
         return 0.5 * (self.joint(pair[0]) + self.joint(pair[1]))
 
     def end(self, part: str) -> Array | None:
-        """Where the part's bone ends: at the next joint, or at the tip of the last bone, whose
-        joint is as far as is known where it has none. None where the bone has no length."""
+        """Return where the part's bone ends: at the next joint, or at the tip of the last bone,
+        whose joint is as far as is known where it has none. None where the bone has no length."""
         side, _, limb = part.partition("_")
         following = f"{side}_{NEXT.get(limb, '')}"
         if following in self.parts and limb != "foot":
@@ -67,7 +67,7 @@ class StandingFigure:
         )
 
     def axes(self) -> Array:
-        """(3, 3) columns: forward, left and up."""
+        """Return (3, 3) columns: forward, left and up."""
         left = self.joint("left_thigh") - self.joint("right_thigh")
         hips, shoulders = self.middle("thigh"), self.middle("upper_arm")
         knees = self.middle("shin")
@@ -78,7 +78,8 @@ class StandingFigure:
         return np.stack([forward, np.cross(up, forward), up], axis=-1)
 
     def sole(self, side: str) -> Array | None:
-        """(3, 3) columns: along the sole, to its left and up from it; None where it does not stand.
+        """Return (3, 3) columns: along the sole, to its left and up from it; None where it does not
+        stand.
 
         At rest a sole is level along its length. Across it leans as the leg does: legs may be
         spread.
@@ -98,7 +99,7 @@ class StandingFigure:
         return np.stack([along, left, np.cross(along, left)], axis=-1)
 
     def size(self) -> float:
-        """Length of both legs' bones, metres."""
+        """Return the length of both legs' bones, metres."""
         bones = [("thigh", "shin"), ("shin", "foot")]
         return sum(
             float(np.linalg.norm(self.joint(f"{side}_{lower}") - self.joint(f"{side}_{upper}")))
@@ -114,8 +115,8 @@ def figure_at_rest(
     rest: Array | None = None,
     table: str = "bodies",
 ) -> StandingFigure:
-    """The skeleton standing in its rest pose; ``rest`` (n_bodies, 4) where it is not the joints'
-    own. For ``parts`` and ``table`` see ``name_parts``."""
+    """Return the skeleton standing in its rest pose; ``rest`` (n_bodies, 4) where it is not the
+    joints' own. For ``parts`` and ``table`` see ``name_parts``."""
     if not skeleton.bodies:
         raise NotEnoughData("the skeleton has no bodies, so nothing can stand or move")
     own = np.stack([body.joint.rest for body in skeleton.bodies])

@@ -1,5 +1,5 @@
 from .dividing import (
     Links as Links,
     divide as divide,
-    joined as joined,
+    join as join,
 )

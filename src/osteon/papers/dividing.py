@@ -43,8 +43,8 @@ def divide(positions: Array, parents: Indices) -> Links:
     return Links(np.array(columns), np.array(split_parents, dtype=np.int64), own)
 
 
-def joined(apart: Array, links: Links, parents: Indices) -> tuple[Array, float]:
-    """The chains hung together from the root, and how far they disagreed, RMS, metres."""
+def join(apart: Array, links: Links, parents: Indices) -> tuple[Array, float]:
+    """Return the chains hung together from the root, and how far they disagreed, RMS, metres."""
     whole = np.zeros((len(apart), len(parents), 3))
     for joint, parent in enumerate(parents):
         own = links.own[joint]
@@ -61,7 +61,8 @@ def joined(apart: Array, links: Links, parents: Indices) -> tuple[Array, float]:
 
 
 def _straightest(positions: Array, parents: Indices) -> Indices:
-    """(n_joints,) the child whose bone deviates least from the bone that comes in; −1: none."""
+    """Return (n_joints,) the child whose bone deviates least from the bone that comes in; −1:
+    none."""
     best = np.full(len(parents), -1, dtype=np.int64)
     most = np.full(len(parents), -np.inf)
     bones = positions - positions[:, parents]

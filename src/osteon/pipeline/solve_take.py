@@ -23,11 +23,11 @@ from osteon.human import (
     Landmark,
     MarkerSet,
     another_fits_better,
+    explain_misfit,
+    explain_unrecognised,
     known_sets,
     load_set,
-    misfit,
     recognise,
-    unrecognised,
 )
 from osteon.identity import TakeFindings, hold_against
 from osteon.pipeline.subjects_in_files import Subject, file_of, subjects_of
@@ -328,19 +328,19 @@ def calibrate_subject(
     labels = _labels_of(takes)
     if chosen is None:
         blind = calibrate_blind(takes, subject=subject, progress=progress)
-        why = () if options.template == "none" else (unrecognised(labels),)
+        why = () if options.template == "none" else (explain_unrecognised(labels),)
         return replace(blind, doubts=(*why, *blind.doubts))
     try:
         calibration = calibrate(
             takes, chosen[1], hips=options.hips, subject=subject, progress=progress
         )
     except NotEnoughData as error:
-        if told := misfit(chosen[0], labels):
+        if told := explain_misfit(chosen[0], labels):
             raise NotEnoughData(f"{error}; {told}") from None
         raise
     if options.own_set is not None or not another_fits_better(chosen[0], labels):
         return calibration
-    return replace(calibration, doubts=(misfit(chosen[0], labels), *calibration.doubts))
+    return replace(calibration, doubts=(explain_misfit(chosen[0], labels), *calibration.doubts))
 
 
 def _solve_take(

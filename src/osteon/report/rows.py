@@ -189,11 +189,11 @@ def poses_of(motion: Motion, stride: int) -> Poses:
 
 def figure_row(motion: Motion) -> Figure | None:
     """A skin for the motion's skeleton; None where it has no bones to put it on."""
-    from osteon.skinning import figure_for
+    from osteon.skinning import make_skin_for
 
     if len(motion.skeleton.bodies) < 2:
         return None
-    skin = figure_for(motion)
+    skin = make_skin_for(motion)
     return Figure(
         vertices=pack(skin.vertices, 0.2 * PLACE),
         triangles=pack_whole(skin.triangles),

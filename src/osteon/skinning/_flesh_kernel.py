@@ -22,7 +22,7 @@ LOW_COLUMN, HIGH_COLUMN, DEPTH_COLUMN, WIDE_COLUMN, DEEP_COLUMN, SHIFT_COLUMN = 
 """Count of numbers before each in a row, defined above: the box's corners, steps, widths, depths,
 shifts."""
 FAR_DISTANCE = 1e3
-"""Metres, for flesh that is out of reach; chosen: far beyond any figure."""
+"""Metres, for flesh that is out of reach; chosen: far beyond any body."""
 APART_FROM, APART_OVER = 0.25, 0.3
 """Shares of the way along a limb from which, and over which, it parts from near relatives; chosen:
 relatives touch near their joint, not further out."""
@@ -50,7 +50,7 @@ def field_at(points, flesh, kin, reach, blend, gap, field):
                 away[j], along[j] = _piece(flesh, j, x, y, z)
                 if best < 0 or away[j] < away[best]:
                     best = j
-        field[i] = reach if best < 0 else _melted(flesh, away, along, kin, best, blend, gap)
+        field[i] = reach if best < 0 else _melt(flesh, away, along, kin, best, blend, gap)
 
 
 @kernel
@@ -81,7 +81,7 @@ def carriers_at(points, flesh, kin, bodies, shares):
 
 @kernel
 def _strange(flesh, along, kin, one, other):
-    """How much two pieces are strangers at a place, 0 to 1."""
+    """Return how much two pieces are strangers at a place, 0 to 1."""
     if kin[one, other] != 1:
         return 0.0 if kin[one, other] == 0 else 1.0
     if flesh[one, DEPTH_COLUMN] == flesh[other, DEPTH_COLUMN]:
@@ -93,7 +93,7 @@ def _strange(flesh, along, kin, one, other):
 
 
 @kernel
-def _melted(flesh, away, along, kin, best, blend, gap):
+def _melt(flesh, away, along, kin, best, blend, gap):
     total = 0.0
     slit = -FAR_DISTANCE
     for j in range(len(away)):
@@ -107,7 +107,7 @@ def _melted(flesh, away, along, kin, best, blend, gap):
 
 @kernel
 def _piece(flesh, j, x, y, z):
-    """Signed distance to first order, and the share of the way from start to end."""
+    """Return the signed distance to first order, and the share of the way from start to end."""
     x, y, z = x - flesh[j, 0], y - flesh[j, 1], z - flesh[j, 2]
     height = x * flesh[j, 3] + y * flesh[j, 4] + z * flesh[j, 5]
     share = min(max(height / flesh[j, 6], 0.0), 1.0)
@@ -127,7 +127,7 @@ def _piece(flesh, j, x, y, z):
 
 @kernel
 def _station(flesh, j, column, share):
-    """A smooth curve through the five stations (Catmull–Rom)."""
+    """Return a smooth curve through the five stations (Catmull–Rom)."""
     i = min(int(share * 4.0), 3)
     t = share * 4.0 - i
     b, c = flesh[j, column + i], flesh[j, column + i + 1]

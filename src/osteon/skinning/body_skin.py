@@ -50,8 +50,8 @@ LEAST_RATIO = 0.9
 """Ratio of the thinnest flesh to a cell; chosen: thinner tubes would fall through the grid."""
 
 
-def figure_of(skeleton: Skeleton, pose: Array | None = None) -> SkinnedMesh:
-    """A skin for the skeleton, of 6 000 triangles at most.
+def make_skin(skeleton: Skeleton, pose: Array | None = None) -> SkinnedMesh:
+    """Return a skin for the skeleton, of 6 000 triangles at most.
 
     Parameters
     ----------
@@ -74,20 +74,20 @@ def figure_of(skeleton: Skeleton, pose: Array | None = None) -> SkinnedMesh:
         cell = max(cell * float(np.sqrt(2 * len(quads) / goal)), finest)
         vertices, quads, flesh = _surface(placed, pieces, kin, cell)
         goal *= 0.95
-    vertices = _drawn_to(vertices, flesh, kin, cell)
+    vertices = _draw_to(vertices, flesh, kin, cell)
     triangles = triangles_of(vertices, quads)
     bodies, weights = _weights(vertices, triangles, flesh, kin, pieces)
     return SkinnedMesh(vertices, triangles, bodies, weights, placed.rotations, placed.joints)
 
 
-def figure_for(motion: Motion) -> SkinnedMesh:
-    """A skin for a moving skeleton, put on in its rest pose, or in its typical one where the rest
-    pose says nothing, as of rigs whose frames are those of sensors."""
-    return figure_of(motion.skeleton, natural_pose(motion))
+def make_skin_for(motion: Motion) -> SkinnedMesh:
+    """Return a skin for a moving skeleton, put on in its rest pose, or in its typical one where the
+    rest pose says nothing, as of rigs whose frames are those of sensors."""
+    return make_skin(motion.skeleton, natural_pose(motion))
 
 
 def natural_pose(motion: Motion) -> Array | None:
-    """(n_bodies, 4) local rotations to stand in; None: the skeleton's rest pose will do.
+    """Return (n_bodies, 4) local rotations to stand in; None: the skeleton's rest pose will do.
 
     Rest poses of rigs made by people are upright, limbs apart. Frames of sensors may be anything:
     then the joints are turned far from rest all the time, and their mean is taken instead.
@@ -105,18 +105,20 @@ def natural_pose(motion: Motion) -> Array | None:
     return mean
 
 
-def carried(pose: FleshPose, vertices: Array, triangles: np.ndarray) -> tuple[np.ndarray, Array]:
-    """Bodies and weights (n_vertices, 4) of any mesh over a posed skeleton."""
+def find_carriers(
+    pose: FleshPose, vertices: Array, triangles: np.ndarray
+) -> tuple[np.ndarray, Array]:
+    """Return bodies and weights (n_vertices, 4) of any mesh over a posed skeleton."""
     pieces = _pieces(pose)
     kin = _kinship(pose.skeleton.parents, [piece.body for piece in pieces])
-    return _weights(vertices, triangles, _packed(pose, pieces, 0.0), kin, pieces)
+    return _weights(vertices, triangles, _pack(pose, pieces, 0.0), kin, pieces)
 
 
 def body_extent(pose: FleshPose) -> tuple[Array, Array]:
-    """Lowest and highest corner (3,) of the figure's box."""
+    """Return lowest and highest corner (3,) of the body's box."""
     from osteon.skinning._flesh_kernel import HIGH_COLUMN, LOW_COLUMN
 
-    flesh = _packed(pose, _pieces(pose), 0.0)
+    flesh = _pack(pose, _pieces(pose), 0.0)
     return flesh[:, LOW_COLUMN : LOW_COLUMN + 3].min(axis=0), flesh[
         :, HIGH_COLUMN : HIGH_COLUMN + 3
     ].max(axis=0)
@@ -132,7 +134,7 @@ def _pieces(pose: FleshPose) -> list[Piece]:
 
 
 def _area(pieces: Sequence[Piece]) -> float:
-    """Of all tubes, metres²; where they run into each other it counts twice."""
+    """Return the surface of all tubes, metres²; where they run into each other it counts twice."""
     total = 0.0
     for piece in pieces:
         length = np.linalg.norm(piece.end - piece.start) + piece.wide.min() + piece.deep.min()
@@ -141,7 +143,7 @@ def _area(pieces: Sequence[Piece]) -> float:
 
 
 def _finest(pieces: Sequence[Piece]) -> float:
-    """Edge of cells of which ``MOST_CELLS`` fill the figure's box, metres."""
+    """Return the edge of cells of which ``MOST_CELLS`` fill the body's box, metres."""
     ends = np.stack([end for piece in pieces for end in (piece.start, piece.end)])
     thick = max(float(max(piece.wide.max(), piece.deep.max())) for piece in pieces)
     return float(np.cbrt(np.prod(np.ptp(ends, axis=0) + 2.0 * thick) / MOST_CELLS))
@@ -150,11 +152,11 @@ def _finest(pieces: Sequence[Piece]) -> float:
 def _surface(
     pose: FleshPose, pieces: Sequence[Piece], kin: np.ndarray, cell: float
 ) -> tuple[Array, np.ndarray, Array]:
-    """Vertices and quadrilaterals, and the flesh they were made of."""
+    """Return vertices and quadrilaterals, and the flesh they were made of."""
     from osteon.skinning._flesh_kernel import HIGH_COLUMN, LOW_COLUMN
     from osteon.skinning.surface_nets import surface_nets
 
-    flesh = _packed(pose, pieces, LEAST_RATIO * cell)
+    flesh = _pack(pose, pieces, LEAST_RATIO * cell)
     low = flesh[:, LOW_COLUMN : LOW_COLUMN + 3].min(axis=0) - 3.0 * cell
     high = flesh[:, HIGH_COLUMN : HIGH_COLUMN + 3].max(axis=0) + 3.0 * cell
     shape = np.ceil((high - low) / cell).astype(int) + 1
@@ -166,7 +168,7 @@ def _surface(
 
 
 def _without_crumbs(vertices: Array, quads: np.ndarray) -> tuple[Array, np.ndarray]:
-    """The surface without its smallest loose pieces."""
+    """Return the surface without its smallest loose pieces."""
     edges = np.concatenate([quads[:, [0, 1]], quads[:, [1, 2]], quads[:, [2, 3]]])
     joined = coo_array((np.ones(len(edges)), edges.T), shape=(len(vertices), len(vertices)))
     _, piece = connected_components(joined, directed=False)
@@ -177,7 +179,7 @@ def _without_crumbs(vertices: Array, quads: np.ndarray) -> tuple[Array, np.ndarr
 
 
 def _field(points: Array, flesh: Array, kin: np.ndarray, cell: float) -> Array:
-    """(n,) negative inside the flesh, metres."""
+    """Return the field (n,), negative inside the flesh, metres."""
     from osteon.skinning._flesh_kernel import field_at
 
     values = np.empty(len(points))
@@ -185,8 +187,9 @@ def _field(points: Array, flesh: Array, kin: np.ndarray, cell: float) -> Array:
     return values
 
 
-def _drawn_to(points: Array, flesh: Array, kin: np.ndarray, cell: float) -> Array:
-    """Points moved onto the zero of the field, by half a cell at most: two steps of Newton's."""
+def _draw_to(points: Array, flesh: Array, kin: np.ndarray, cell: float) -> Array:
+    """Return points moved onto the zero of the field, by half a cell at most: two steps of
+    Newton's."""
     step = 0.02 * cell
     for _ in range(2):
         value = _field(points, flesh, kin, cell)
@@ -198,8 +201,8 @@ def _drawn_to(points: Array, flesh: Array, kin: np.ndarray, cell: float) -> Arra
     return points
 
 
-def _packed(pose: FleshPose, pieces: Sequence[Piece], least: float) -> Array:
-    """The pieces as rows for the kernel, none thinner than ``least`` metres."""
+def _pack(pose: FleshPose, pieces: Sequence[Piece], least: float) -> Array:
+    """Return the pieces as rows for the kernel, none thinner than ``least`` metres."""
     starts = np.stack([piece.start for piece in pieces])
     ways = np.stack([piece.end for piece in pieces]) - starts
     lengths = np.maximum(np.linalg.norm(ways, axis=-1, keepdims=True), 1e-6)
@@ -232,7 +235,8 @@ def _depths(parents: Sequence[int]) -> np.ndarray:
 
 
 def _kinship(parents: Sequence[int], bodies: Sequence[int]) -> np.ndarray:
-    """(n_pieces, n_pieces) 0 the same or next to each other, 1 one body between, 2 strangers."""
+    """Return (n_pieces, n_pieces) 0 the same or next to each other, 1 one body between, 2
+    strangers."""
     steps = np.full((len(parents), len(parents)), 9)
     for body, parent in enumerate(parents):
         steps[body, body] = 0
@@ -246,8 +250,8 @@ def _kinship(parents: Sequence[int], bodies: Sequence[int]) -> np.ndarray:
 def _weights(
     vertices: Array, triangles: np.ndarray, flesh: Array, kin: np.ndarray, pieces: Sequence[Piece]
 ) -> tuple[np.ndarray, Array]:
-    """Bodies and weights (n_vertices, 4): each body by how near its flesh is, evened out along the
-    surface. Vertices at one place, as along the seams of textures, get the same."""
+    """Return bodies and weights (n_vertices, 4): each body by how near its flesh is, evened out
+    along the surface. Vertices at one place, as along the seams of textures, get the same."""
     from osteon.skinning._flesh_kernel import carriers_at
 
     places, welded = np.unique(vertices, axis=0, return_inverse=True)
@@ -267,8 +271,8 @@ def _weights(
 
 
 def _neighbours(triangles: np.ndarray, places: Array) -> csr_array:
-    """(count, count) whose product with values on vertices is the mean over those beside them; the
-    nearer count more, or short edges would tear where weights change."""
+    """Return (count, count) whose product with values on vertices is the mean over those beside
+    them; the nearer count more, or short edges would tear where weights change."""
     ends = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
     length = np.linalg.norm(places[ends[:, 1]] - places[ends[:, 0]], axis=-1)
     near = np.median(length) / np.maximum(length, 0.05 * np.median(length))

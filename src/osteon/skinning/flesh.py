@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.anatomy import other_side
-from osteon.human import parts_found
+from osteon.human import find_parts
 from osteon.maths import forward_kinematics, quat
 from osteon.typing import Array
 from osteon.values import Skeleton
@@ -54,7 +54,7 @@ class FleshPose:
     """Human parts, as ``left_thigh``, and the bodies they are."""
 
     def point(self, body: int, place: Array) -> Array:
-        """(3,) in the world, of a place in a body's frame."""
+        """Return (3,) in the world, of a place in a body's frame."""
         reach = place - self.skeleton.bodies[body].joint.in_body
         return self.joints[body] + quat.rotate(self.rotations[body], reach)
 
@@ -66,7 +66,7 @@ class FleshPose:
         return [i for i, parent in enumerate(self.skeleton.parents) if parent == body]
 
     def ends(self, body: int) -> list[Array]:
-        """Far ends of a body's bones: the joints it carries, and its tip."""
+        """Return far ends of a body's bones: the joints it carries, and its tip."""
         found = [self.joints[child] for child in self.children(body)]
         tip = self.tip(body)
         ends = found if tip is None else [*found, tip]
@@ -74,11 +74,12 @@ class FleshPose:
 
 
 def pose_of(skeleton: Skeleton, rotations: Array | None) -> FleshPose:
-    """The skeleton with bodies turned by local ``rotations`` (n_bodies, 4); None: at rest."""
+    """Return the skeleton with bodies turned by local ``rotations`` (n_bodies, 4); None: at
+    rest."""
     if rotations is None:
         rotations = np.stack([body.joint.rest for body in skeleton.bodies])
     turned, joints = forward_kinematics(rotations, np.array(skeleton.offsets), skeleton.parents)
-    names = parts_found(skeleton)
+    names = find_parts(skeleton)
     parts = {part: skeleton.index(name) for part, name in names.items()}
     return FleshPose(skeleton, turned, joints, _front(skeleton, joints), parts)
 
@@ -92,7 +93,7 @@ def tube(
     deep: Sequence[float] | Array,
     shift: Sequence[float] | Array = (0.0,) * STATION_COUNT,
 ) -> Piece:
-    """A piece whose sections are told by the front, or by up where the tube goes forward."""
+    """Return a piece whose sections are told by the front, or by up where the tube goes forward."""
     way = end - start
     length = np.linalg.norm(way)
     way = way / length if length > SHORTEST_BONE else UP
@@ -104,7 +105,7 @@ def tube(
 
 
 def plain_pieces(pose: FleshPose, body: int, size: float) -> list[Piece]:
-    """Flesh of a body nobody knows: round tubes to its ends, or a ball.
+    """Return flesh of a body nobody knows: round tubes to its ends, or a ball.
 
     A body that several others hang on is thick: its tubes go from its middle to its ends.
     """
@@ -127,12 +128,14 @@ def plain_pieces(pose: FleshPose, body: int, size: float) -> list[Piece]:
 
 
 def bone_radius(length: float, size: float) -> float:
-    """Half the thickness of a bone with its flesh, of which only the length is known, metres."""
+    """Return half the thickness of a bone with its flesh, of which only the length is known,
+    metres."""
     return 0.10 * length + 0.008 * size
 
 
 def _hub(pose: FleshPose, body: int, ends: list[Array], size: float) -> list[Piece]:
-    """Tubes from the middle, thinner across the plane in which the ends lie: palms and trunks."""
+    """Return tubes from the middle, thinner across the plane in which the ends lie: palms and
+    trunks."""
     places = np.array([pose.joints[body], *ends])
     middle = places.mean(axis=0)
     reach = float(np.linalg.norm(places - middle, axis=-1).mean())
@@ -146,7 +149,7 @@ def _hub(pose: FleshPose, body: int, ends: list[Array], size: float) -> list[Pie
 
 
 def _joint_radius(pose: FleshPose, body: int, size: float) -> float:
-    """Mean of the bones that meet in a body's joint; a hub does not count."""
+    """Return the mean of the bones that meet in a body's joint; a hub does not count."""
     start, parent = pose.joints[body], pose.skeleton.parents[body]
     lengths = [float(np.linalg.norm(end - start)) for end in pose.ends(body)[:2]]
     if parent >= 0:
@@ -157,7 +160,7 @@ def _joint_radius(pose: FleshPose, body: int, size: float) -> float:
 
 
 def _front(skeleton: Skeleton, joints: Array) -> Array:
-    """Level front from the bodies whose names say left and right; x where none do."""
+    """Return the level front from the bodies whose names say left and right; x where none do."""
     names = set(skeleton.names)
     pairs = [(name, other_side(name, names)) for name in skeleton.names]
     to_left = np.zeros(3)

@@ -1,6 +1,6 @@
 """Flesh of humans and four-legged animals, by the parts that names tell.
 
-Figures are metres on a person whose legs, hip to ankle, are 0.85 m long, and go with the leg.
+Widths are metres on a person whose legs, hip to ankle, are 0.85 m long, and go with the leg.
 """
 
 from itertools import pairwise
@@ -70,7 +70,8 @@ BARREL_WIDTHS = np.array(
 
 
 def known_pieces(pose: FleshPose) -> dict[int, list[Piece]]:
-    """Body → its flesh, for all bodies whose part is known; nothing for bodies inside others."""
+    """Return body → its flesh, for all bodies whose part is known; nothing for bodies inside
+    others."""
     scale = _scale(pose)
     found: dict[int, list[Piece]] = {}
     if scale is None:
@@ -96,7 +97,7 @@ def _scale(pose: FleshPose) -> float | None:
 
 
 def _path(pose: FleshPose, first: int, last: int) -> list[int]:
-    """Bodies from one down to another that hangs on it; empty where it does not."""
+    """Return bodies from one down to another that hangs on it; empty where it does not."""
     path = [last]
     while path[0] != first:
         parent = pose.skeleton.parents[path[0]]
@@ -113,7 +114,7 @@ def _limb(
     profile: list[tuple[int, ...]],
     scale: float,
 ) -> None:
-    """A limb's flesh on all the bodies it is made of."""
+    """Put a limb's flesh on all the bodies it is made of."""
     if parts[0] not in pose.parts or parts[1] not in pose.parts:
         return
     path = _path(pose, pose.parts[parts[0]], pose.parts[parts[1]])
@@ -150,7 +151,7 @@ def _extremities(found: dict[int, list[Piece]], pose: FleshPose, side: str, scal
 
 
 def _hand(pose: FleshPose, body: int, scale: float) -> list[Piece]:
-    """A mitten with a thumb towards the front."""
+    """Return a mitten with a thumb towards the front."""
     start, ends = pose.joints[body], pose.ends(body)
     parent = pose.skeleton.parents[body]
     forearm = start - pose.joints[parent] if parent >= 0 else -UP
@@ -168,8 +169,8 @@ def _hand(pose: FleshPose, body: int, scale: float) -> list[Piece]:
 
 
 def _foot(pose: FleshPose, body: int, scale: float) -> list[Piece]:
-    """From a heel behind and below the ankle to the toes, on a level sole that goes through the
-    tip."""
+    """Return a foot, from a heel behind and below the ankle to the toes, on a level sole that goes
+    through the tip."""
     ankle, ends = pose.joints[body], pose.ends(body)
     toe = np.mean(ends, axis=0) if ends else ankle + scale * (0.17 * pose.front - 0.08 * UP)
     below = [tip for child in pose.children(body) if (tip := pose.tip(child)) is not None]
@@ -193,14 +194,14 @@ def _foot(pose: FleshPose, body: int, scale: float) -> list[Piece]:
 
 
 def _toes(pose: FleshPose, body: int, tip: Array, scale: float) -> list[Piece]:
-    """As thick as the foot ends, on the sole that goes through the tip."""
+    """Return toes as thick as the foot ends, on the sole that goes through the tip."""
     wide, deep = (1e-3 * scale * np.linspace(row[-2], row[-1], 5) for row in FOOT_WIDTHS[:2])
     start = np.array([*pose.joints[body][:2], tip[2] + deep[0]])
     return [tube(body, start, tip + deep[-1] * UP, pose.front, wide, deep)]
 
 
 def _is_level(pose: FleshPose) -> bool:
-    """Whether the trunk lies, as that of a four-legged animal."""
+    """Return whether the trunk lies, as that of a four-legged animal."""
     line = _trunk_line(pose)
     return bool(
         len(line) > 1 and abs((line[-1] - line[0])[2]) < 0.6 * np.linalg.norm(line[-1] - line[0])
@@ -208,7 +209,7 @@ def _is_level(pose: FleshPose) -> bool:
 
 
 def _trunk_line(pose: FleshPose) -> Array:
-    """Joints from the middle of the hips up to the neck; empty where parts are missing."""
+    """Return joints from the middle of the hips up to the neck; empty where parts are missing."""
     bodies = _trunk_bodies(pose)
     hips = [pose.joints[pose.parts[p]] for p in ("left_thigh", "right_thigh") if p in pose.parts]
     if not bodies or not hips:
@@ -217,7 +218,7 @@ def _trunk_line(pose: FleshPose) -> Array:
 
 
 def _trunk_bodies(pose: FleshPose) -> list[int]:
-    """From the pelvis to the neck, or to the head where no neck is known."""
+    """Return the bodies from the pelvis to the neck, or to the head where no neck is known."""
     top = pose.parts.get("neck", pose.parts.get("head"))
     if top is None or "pelvis" not in pose.parts:
         return []
@@ -261,7 +262,7 @@ def _barrel(stations: Array, length: float) -> tuple[Array, ...]:
 
 
 def _torso(pose: FleshPose, stations: Array, scale: float) -> tuple[Array, ...]:
-    """Sections as wide as the hips and shoulders are apart."""
+    """Return sections as wide as the hips and shoulders are apart."""
     wide, deep, shift = (
         scale * np.interp(stations, TRUNK_WIDTHS[:, 0], TRUNK_WIDTHS[:, k]) for k in (1, 2, 3)
     )
@@ -303,7 +304,7 @@ def _head(found: dict[int, list[Piece]], pose: FleshPose, scale: float) -> None:
 
 
 def _skull(pose: FleshPose, body: int, way: Array, scale: float, *, on_neck: bool) -> list[Piece]:
-    """Neck, skull and jaw."""
+    """Return neck, skull and jaw."""
     base = pose.joints[body]
     up = way / np.linalg.norm(way)
     ahead = pose.front - up * (pose.front @ up)
@@ -314,7 +315,7 @@ def _skull(pose: FleshPose, body: int, way: Array, scale: float, *, on_neck: boo
     def oval(
         profile: tuple[tuple[int, ...], ...], low: tuple[int, int], high: tuple[int, int]
     ) -> Piece:
-        """Between two places up and ahead of the head's middle, millimetres."""
+        """Return an oval between two places up and ahead of the head's middle, millimetres."""
         start, end = (centre + 1e-3 * scale * (h * up + out * ahead) for h, out in (low, high))
         wide, deep = (1e-3 * scale * np.array(row) for row in profile)
         return tube(body, start, end, ahead, wide, deep)
@@ -326,7 +327,7 @@ def _skull(pose: FleshPose, body: int, way: Array, scale: float, *, on_neck: boo
 
 
 def _muzzle(pose: FleshPose, body: int, way: Array, scale: float) -> list[Piece]:
-    """An animal's head along its bone, with ears."""
+    """Return an animal's head along its bone, with ears."""
     base, length = pose.joints[body], float(np.linalg.norm(way))
     ahead = way / length
     right = np.cross(pose.front, UP)

@@ -15,9 +15,9 @@ from scipy.spatial import KDTree
 from osteon.anatomy import Normalised, bone_lengths, limb_reaches, normalise
 from osteon.errors import NotEnoughData
 from osteon.formats import Skinned, Triangles
-from osteon.human import chain_between, parts_found
+from osteon.human import chain_between, find_parts
 from osteon.maths import forward_kinematics, quat
-from osteon.skinning.body_skin import body_extent, carried
+from osteon.skinning.body_skin import body_extent, find_carriers
 from osteon.skinning.flesh import FleshPose, pose_of
 from osteon.typing import Array
 from osteon.values import CARRIERS, Motion, Skeleton, SkinnedMesh
@@ -47,12 +47,12 @@ class _Worn(NamedTuple):
     joints: Array
 
 
-def fitted(skin: Skinned, found: Normalised) -> SkinnedMesh:
-    """The skin on the given motion's skeleton."""
+def fit_skin(skin: Skinned, found: Normalised) -> SkinnedMesh:
+    """Return the skin on the given motion's skeleton."""
     own = _at_rest(skin)
-    partners = matched(own.skeleton, found.skeleton)
+    partners = match_bodies(own.skeleton, found.skeleton)
     ratio = _ratio(own.skeleton, found.skeleton, partners)
-    worn = _posed_alike(skin, own, found, partners, ratio)
+    worn = _pose_alike(skin, own, found, partners, ratio)
     stretches, froms, tos = _stretches(skin, own, found, worn, partners, ratio)
     mesh, carriers = skin.mesh, _carrier_of(own.skeleton.parents, partners)
     vertices = np.zeros_like(mesh.vertices)
@@ -60,15 +60,15 @@ def fitted(skin: Skinned, found: Normalised) -> SkinnedMesh:
         on = carriers[mesh.bodies[:, column]]
         stretched = np.einsum("vij,vj->vi", stretches[on], mesh.vertices - froms[on])
         vertices += mesh.weights[:, column, None] * (tos[on] + stretched)
-    bodies, weights = _merged(partners[carriers[mesh.bodies]], mesh.weights)
+    bodies, weights = _merge(partners[carriers[mesh.bodies]], mesh.weights)
     return SkinnedMesh(vertices, mesh.triangles, bodies, weights, *worn)
 
 
-def matched(own: Skeleton, other: Skeleton) -> np.ndarray:
-    """(n_own,) the other's body for each of a skin's own, −1 for none: the same human part, the
-    same height in the trunk, or the same name."""
+def match_bodies(own: Skeleton, other: Skeleton) -> np.ndarray:
+    """Return (n_own,) the other's body for each of a skin's own, −1 for none: the same human part,
+    the same height in the trunk, or the same name."""
     partners = np.full(len(own.bodies), -1)
-    parts, others = parts_found(own), parts_found(other)
+    parts, others = find_parts(own), find_parts(other)
     for part in (parts.keys() & others.keys()) - {"chest"}:
         partners[own.index(parts[part])] = other.index(others[part])
     _match_trunks(partners, _trunk(own, parts), _trunk(other, others))
@@ -86,7 +86,8 @@ def matched(own: Skeleton, other: Skeleton) -> np.ndarray:
 
 
 def _match_trunks(partners: np.ndarray, mine: dict[int, float], theirs: dict[int, float]) -> None:
-    """Bodies between pelvis and neck by how far up they begin: people cut spines in many ways."""
+    """Match bodies between pelvis and neck by how far up they begin: people cut spines in many
+    ways."""
     for body, height in theirs.items():
         free = [one for one in mine if partners[one] < 0]
         if free and body not in partners:
@@ -94,7 +95,7 @@ def _match_trunks(partners: np.ndarray, mine: dict[int, float], theirs: dict[int
 
 
 def _trunk(skeleton: Skeleton, parts: dict[str, str]) -> dict[int, float]:
-    """Body → share of the way from pelvis to neck at which its joint lies."""
+    """Return body → share of the way from pelvis to neck at which its joint lies."""
     top = parts.get("neck", parts.get("head"))
     if top is None or "pelvis" not in parts:
         return {}
@@ -105,13 +106,13 @@ def _trunk(skeleton: Skeleton, parts: dict[str, str]) -> dict[int, float]:
 
 
 def _at_rest(skin: Skinned) -> Normalised:
-    """Frames of the skin's own skeleton, in the pose it was put on in."""
+    """Return frames of the skin's own skeleton, in the pose it was put on in."""
     rest = np.stack([body.joint.rest for body in skin.skeleton.bodies])
     return normalise(Motion(skin.skeleton, rest[None], skin.mesh.joints[None, 0], 1.0))
 
 
 def _ratio(own: Skeleton, other: Skeleton, partners: np.ndarray) -> float:
-    """How much larger the other body is: the median over bones that both have."""
+    """Return how much larger the other body is: the median over bones that both have."""
     mine, theirs = bone_lengths(own), bone_lengths(other)
     parents = np.array(own.parents)
     both = [
@@ -123,7 +124,7 @@ def _ratio(own: Skeleton, other: Skeleton, partners: np.ndarray) -> float:
 
 
 def _carrier_of(parents: Sequence[int], partners: np.ndarray) -> np.ndarray:
-    """(n_own,) for each body the nearest above it, or itself, that has a partner."""
+    """Return (n_own,) for each body the nearest above it, or itself, that has a partner."""
     first = int(np.flatnonzero(partners >= 0)[0])
     carriers = np.full(len(parents), first)
     for body, parent in enumerate(parents):
@@ -135,17 +136,18 @@ def _carrier_of(parents: Sequence[int], partners: np.ndarray) -> np.ndarray:
 
 
 def _comparable(own: Skeleton, other: Skeleton, partners: np.ndarray) -> np.ndarray:
-    """(n_own,) whether both know where the limb ends: only then their frames mean the same."""
+    """Return (n_own,) whether both know where the limb ends: only then their frames mean the
+    same."""
     mine = np.linalg.norm(limb_reaches(own), axis=-1) > 1e-6
     theirs = np.linalg.norm(limb_reaches(other), axis=-1) > 1e-6
     return (partners >= 0) & (mine == theirs[partners])
 
 
-def _posed_alike(
+def _pose_alike(
     skin: Skinned, own: Normalised, found: Normalised, partners: np.ndarray, ratio: float
 ) -> _Worn:
-    """The other skeleton with its limbs turned as the skin's own; what the skin does not know
-    stays to its parent as in the default pose."""
+    """Return the other skeleton with its limbs turned as the skin's own; what the skin does not
+    know stays to its parent as in the default pose."""
     other = found.skeleton
     known = {
         int(partners[b]): b for b in np.flatnonzero(_comparable(own.skeleton, other, partners))
@@ -174,8 +176,8 @@ def _stretches(
     partners: np.ndarray,
     ratio: float,
 ) -> tuple[Array, Array, Array]:
-    """By how much (n_own, 3, 3) each limb's part of the skin is stretched, about which of its
-    places (n_own, 3), and where that comes to lie (n_own, 3).
+    """Return by how much (n_own, 3, 3) each limb's part of the skin is stretched, about which of
+    its places (n_own, 3), and where that comes to lie (n_own, 3).
 
     Along the limb and from side to side the joints of both tell; from front to back, and where
     there are no two joints, it is the whole body's ratio.
@@ -202,7 +204,8 @@ def _stretches(
 def _landmarks(
     skin: Skinned, own: Normalised, found: Normalised, worn: _Worn, partners: np.ndarray, body: int
 ) -> tuple[Array, Array]:
-    """Places (n, 3) that a body has on both skeletons: its joint, the next below it, its tip.
+    """Return places (n, 3) that a body has on both skeletons: its joint, the next below it, its
+    tip.
 
     A root's own origin may lie anywhere and does not count.
     """
@@ -228,8 +231,9 @@ def _tip(skeleton: Skeleton, body: int, rotations: Array, joints: Array) -> Arra
     return joints[body] + quat.rotate(rotations[body], reach)
 
 
-def _merged(bodies: np.ndarray, weights: Array) -> tuple[np.ndarray, Array]:
-    """Every body once a vertex: where two of the skin's own became one, their weights add up."""
+def _merge(bodies: np.ndarray, weights: Array) -> tuple[np.ndarray, Array]:
+    """Return every body once per vertex: where two of the skin's own became one, their weights add
+    up."""
     bodies, weights = bodies.copy(), weights.copy()
     for later in range(1, CARRIERS):
         for earlier in range(later):
@@ -239,34 +243,34 @@ def _merged(bodies: np.ndarray, weights: Array) -> tuple[np.ndarray, Array]:
     return np.where(weights > 0.0, bodies, 0), weights
 
 
-def bound(mesh: Triangles, found: Normalised) -> SkinnedMesh:
-    """The mesh on the given motion's skeleton.
+def bind_mesh(mesh: Triangles, found: Normalised) -> SkinnedMesh:
+    """Return the mesh on the given motion's skeleton.
 
     The mesh is z up, of any size; it stands as the rig's rest pose does, as somebody in the take's
     default pose, or with its arms at another height.
     """
     poses = _poses(found)
-    laid = [_laid_over(mesh.vertices, pose) for pose in poses]
+    laid = [_lay_over(mesh.vertices, pose) for pose in poses]
     misses = [_miss(vertices, pose) for vertices, pose in zip(laid, poses, strict=True)]
     best = int(np.argmin(misses))
     pose, vertices = poses[best], laid[best]
-    bodies, weights = carried(pose, vertices, mesh.faces)
+    bodies, weights = find_carriers(pose, vertices, mesh.faces)
     return SkinnedMesh(vertices, mesh.faces, bodies, weights, pose.rotations, pose.joints)
 
 
 def _poses(found: Normalised) -> list[FleshPose]:
-    """The rest pose, the default pose, and the first with the arms at several heights."""
+    """Return the rest pose, the default pose, and the first with the arms at several heights."""
     skeleton = found.skeleton
     rest = np.stack([body.joint.rest for body in skeleton.bodies])
     default = found.given.rotations[found.default_frame].copy()
     default[0] = rest[0]
     first = pose_of(skeleton, rest)
-    lifted = [pose_of(skeleton, _arms_lifted(first, rest, angle)) for angle in LIFT_ANGLES]
+    lifted = [pose_of(skeleton, _lift_arms(first, rest, angle)) for angle in LIFT_ANGLES]
     return [first, pose_of(skeleton, default), *lifted]
 
 
-def _arms_lifted(pose: FleshPose, rotations: Array, angle: float) -> Array:
-    """Local rotations with both upper arms ``angle`` radians from hanging, sideways."""
+def _lift_arms(pose: FleshPose, rotations: Array, angle: float) -> Array:
+    """Return local rotations with both upper arms ``angle`` radians from hanging, sideways."""
     lifted = rotations.copy()
     to_left = np.cross([0.0, 0.0, 1.0], pose.front)
     for side, out in (("left", to_left), ("right", -to_left)):
@@ -281,8 +285,8 @@ def _arms_lifted(pose: FleshPose, rotations: Array, angle: float) -> Array:
     return lifted
 
 
-def _laid_over(vertices: Array, pose: FleshPose) -> Array:
-    """The mesh as tall as the rig, turned to its front and over its middle."""
+def _lay_over(vertices: Array, pose: FleshPose) -> Array:
+    """Return the mesh as tall as the rig, turned to its front and over its middle."""
     low, high = body_extent(pose)
     least, most = vertices.min(axis=0), vertices.max(axis=0)
     if most[2] - least[2] <= 0.0:
@@ -298,8 +302,8 @@ def _laid_over(vertices: Array, pose: FleshPose) -> Array:
 
 
 def _miss(vertices: Array, pose: FleshPose) -> float:
-    """Mean distance of bones from the mesh, and of the mesh from bones: large where a limb of the
-    one is where the other has none."""
+    """Return the mean distance of bones from the mesh, and of the mesh from bones: large where a
+    limb of the one is where the other has none."""
     points = []
     for body, parent in enumerate(pose.skeleton.parents):
         if parent >= 0:

@@ -11,7 +11,8 @@ EDGES = np.array([[a, b] for a in range(8) for b in range(a + 1, 8) if bin(a ^ b
 
 
 def surface_nets(field: Array) -> tuple[Array, np.ndarray]:
-    """Places (n, 3) in cells of the grid and quadrilaterals (m, 4), anticlockwise from outside.
+    """Return places (n, 3) in cells of the grid and quadrilaterals (m, 4), anticlockwise from
+    outside.
 
     Every cell with corners on both sides has one vertex, at the middle of where its edges cross;
     every edge that crosses joins the four cells around it.
@@ -31,7 +32,7 @@ def surface_nets(field: Array) -> tuple[Array, np.ndarray]:
 
 
 def triangles_of(vertices: Array, quads: np.ndarray) -> np.ndarray:
-    """(2 m, 3) quadrilaterals (m, 4) cut along their shorter diagonal."""
+    """Return quadrilaterals (m, 4) cut along their shorter diagonal, (2 m, 3)."""
     corners = vertices[quads]
     first = np.linalg.norm(corners[:, 0] - corners[:, 2], axis=-1)
     second = np.linalg.norm(corners[:, 1] - corners[:, 3], axis=-1)
@@ -41,7 +42,7 @@ def triangles_of(vertices: Array, quads: np.ndarray) -> np.ndarray:
 
 @kernel
 def _count_cells(field, numbers):
-    """Number the cells that the surface passes through, from 0; returns how many there are."""
+    """Number the cells that the surface passes through, from 0; return how many there are."""
     count = 0
     for i in range(numbers.shape[0]):
         for j in range(numbers.shape[1]):

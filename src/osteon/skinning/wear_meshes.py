@@ -23,12 +23,12 @@ from osteon.formats import (
     write_skinned,
 )
 from osteon.maths import forward_kinematics, quat
-from osteon.skinning.skin_fit import bound, fitted
+from osteon.skinning.skin_fit import bind_mesh, fit_skin
 from osteon.values import CARRIERS, Skeleton, SkinnedMesh
 
 
 def read_mesh(path: Path, up: str = "y") -> Triangles | Skinned:
-    """A mesh as GLB or OBJ, with its skin where it has one.
+    """Return a mesh as GLB or OBJ, with its skin where it has one.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def read_mesh(path: Path, up: str = "y") -> Triangles | Skinned:
 
 
 def read_meshes(folder: Path) -> dict[str, Triangles]:
-    """Body name → mesh of every ``<body>.obj`` and ``<body>.glb`` in a folder."""
+    """Return body name → mesh of every ``<body>.obj`` and ``<body>.glb`` in a folder."""
     paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in (".obj", ".glb"))
     meshes = {}
     for path in paths:
@@ -59,8 +59,8 @@ def _bare(mesh: Skinned) -> Triangles:
     return Triangles(mesh.mesh.vertices, mesh.mesh.triangles)
 
 
-def dressed(found: Normalised, meshes: Mapping[str, Triangles]) -> SkinnedMesh:
-    """The meshes on the rig told in limb frames, in its rest pose; every face is flat."""
+def dress_limbs(found: Normalised, meshes: Mapping[str, Triangles]) -> SkinnedMesh:
+    """Return the meshes on the rig told in limb frames, in its rest pose; every face is flat."""
     rig = found.rig().skeleton
     sizes = limb_sizes(found.skeleton)
     rest = quat.identity((len(rig.bodies),))
@@ -83,7 +83,7 @@ def dressed(found: Normalised, meshes: Mapping[str, Triangles]) -> SkinnedMesh:
 
 
 def limb_sizes(skeleton: Skeleton) -> np.ndarray:
-    """(n_bodies,) length of every limb, metres.
+    """Return (n_bodies,) length of every limb, metres.
 
     Of one without a far end, the bone that leads to it; of the root, the way between its joints.
     """
@@ -95,7 +95,8 @@ def limb_sizes(skeleton: Skeleton) -> np.ndarray:
 
 
 def write_dressed(found: Normalised, path: Path, meshes: Path, up: str = "y") -> None:
-    """A skinned GLB that wears a folder's meshes, limb by limb, or one skin over the whole body.
+    """Write a skinned GLB that wears a folder's meshes, limb by limb, or one skin over the whole
+    body.
 
     Parameters
     ----------
@@ -105,8 +106,8 @@ def write_dressed(found: Normalised, path: Path, meshes: Path, up: str = "y") ->
         Axis that points up in one skin given as OBJ.
     """
     if meshes.is_dir():
-        write_skinned(path, found.rig(), dressed(found, read_meshes(meshes)))
+        write_skinned(path, found.rig(), dress_limbs(found, read_meshes(meshes)))
         return
     mesh = read_mesh(meshes, up)
-    skin = bound(mesh, found) if isinstance(mesh, Triangles) else fitted(mesh, found)
+    skin = bind_mesh(mesh, found) if isinstance(mesh, Triangles) else fit_skin(mesh, found)
     write_skinned(path, found.given, skin)

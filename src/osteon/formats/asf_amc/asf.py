@@ -82,7 +82,7 @@ class Asf:
         return [bone for bone in self.bones.values() if bone.name not in self.links]
 
     def start(self, bone: AsfBone) -> tuple[str, Array]:
-        """The body that a bone hangs on, and where on it."""
+        """Return the body that a bone hangs on, and where on it."""
         start, name = np.zeros(3), bone.parent
         if name in self.links:
             start, name = self.bones[name].end, self.bones[name].parent
@@ -90,7 +90,8 @@ class Asf:
 
 
 def turn_in_order(angles: Array, order: str) -> Array:
-    """Rotation (..., 4) by angles (..., n) about fixed axes, the first of ``order`` first."""
+    """Return the rotation (..., 4) by angles (..., n) about fixed axes, the first of ``order``
+    first."""
     return euler.to_quat(angles[..., ::-1], order[::-1])
 
 
@@ -222,7 +223,7 @@ class AsfReader:
         return tuple(dof[1] for dof in dofs)
 
     def limits(self, lines: list[Line]) -> tuple[tuple[float, float], ...]:
-        """Pairs that may go on over the next lines, until a line starts with a word."""
+        """Read pairs that may go on over the next lines, until a line starts with a word."""
         values: list[float] = []
         for number, words in [(lines[0][0], lines[0][1][1:]), *lines[1:]]:
             if words and words[0][:1].isalpha() and words[0].lower()[:3] != "inf":
@@ -284,7 +285,7 @@ class AsfReader:
 
 
 def to_skeleton(asf: Asf) -> Skeleton:
-    """Bodies at the start of their bones, all frames along our world's axes at rest."""
+    """Return bodies at the start of their bones, all frames along our world's axes at rest."""
     scale = metres_per(asf.unit)
     parents = {bone.parent for bone in asf.bones.values()}
     bodies = [Body(asf.root_name, None, Joint("free"))]

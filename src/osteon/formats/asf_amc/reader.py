@@ -76,7 +76,7 @@ def read_amc(path: Path) -> Take:
 
 
 def find_asf(path: Path) -> Path:
-    """The skeleton beside a motion: same stem, the subject's stem, or the only one there."""
+    """Return the skeleton beside a motion: same stem, the subject's stem, or the only one there."""
     there = sorted(p for p in path.parent.iterdir() if p.suffix.lower() == ".asf" and p.is_file())
     stems = [path.stem] + ([path.stem.rpartition("_")[0]] if "_" in path.stem else [])
     for stem in stems:
@@ -92,7 +92,8 @@ def find_asf(path: Path) -> Path:
 
 
 def _poses(asf: Asf, amc: "AmcReader") -> tuple[Array, Array]:
-    """The root's place (n_frames, 3) in the file's unit, and local rotations in its world."""
+    """Return the root's place (n_frames, 3) in the file's unit, and local rotations in its
+    world."""
     tracks = {name: np.array(track) for name, track in amc.tracks.items()}
     root = tracks["root"]
     rotations = quat.identity((len(root), 1 + len(asf.moving)))
@@ -101,18 +102,18 @@ def _poses(asf: Asf, amc: "AmcReader") -> tuple[Array, Array]:
         if token[0] == "t":
             place[:, "xyz".index(token[1])] += root[:, column]
     turns = [(i, token[1]) for i, token in enumerate(asf.order) if token[0] == "r"]
-    turned = _turned(amc, root[:, [i for i, _ in turns]], "".join(axis for _, axis in turns))
+    turned = _turn(amc, root[:, [i for i, _ in turns]], "".join(axis for _, axis in turns))
     rotations[:, 0] = quat.multiply(turned, asf.orientation.frame)
     for column, bone in enumerate(asf.moving, 1):
         if bone.name in tracks and bone.dofs:
-            moved = _turned(amc, tracks[bone.name], "".join(bone.dofs))
+            moved = _turn(amc, tracks[bone.name], "".join(bone.dofs))
             rotations[:, column] = quat.multiply(
                 quat.multiply(bone.frame, moved), quat.inverse(bone.frame)
             )
     return place, rotations
 
 
-def _turned(amc: "AmcReader", angles: Array, order: str) -> Array:
+def _turn(amc: "AmcReader", angles: Array, order: str) -> Array:
     return turn_in_order(np.radians(angles) if amc.degrees else angles, order)
 
 
@@ -173,7 +174,7 @@ class AmcReader:
         self.n_frames += 1
 
     def complete(self, where: str) -> None:
-        """All bones that moved before must move in every frame."""
+        """Refuse a frame in which a bone that moved before does not."""
         for name, track in self.tracks.items():
             if len(track) < self.n_frames:
                 raise FormatError(self.path, f"{where} without {name!r}")

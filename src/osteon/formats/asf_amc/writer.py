@@ -125,7 +125,7 @@ def _numbers(values: Array) -> str:
 
 
 def _rows(path: Path, skeleton: Skeleton, motion: Motion | None) -> list[AsfRow]:
-    """Bones in tree order, with rigid ones laid between where joints lie apart."""
+    """Return bones in tree order, with rigid ones laid between where joints lie apart."""
     _check(path, skeleton, motion)
     names = _safe_names(skeleton)
     offsets = turn_points(skeleton.offsets, TO_FILE)
@@ -138,12 +138,12 @@ def _rows(path: Path, skeleton: Skeleton, motion: Motion | None) -> list[AsfRow]
             continue
         hook, gap = names[parent], offsets[index] - ends[parent]
         if np.linalg.norm(gap) > SAME_PLACE:
-            hook = _unused(f"{names[parent]}_to_{names[index]}", names)
+            hook = _find_unused(f"{names[parent]}_to_{names[index]}", names)
             names.append(hook)
             rows.append(AsfRow(hook, names[parent], gap, quat.identity(), link=True))
         rotations = None if motion is None else motion.rotations[:, index]
         rows.append(
-            _moving(AsfRow(names[index], hook, ends[index], quat.identity()), body, rotations)
+            _keep_moving(AsfRow(names[index], hook, ends[index], quat.identity()), body, rotations)
         )
     return rows
 
@@ -158,7 +158,8 @@ def _check(path: Path, skeleton: Skeleton, motion: Motion | None) -> None:
 
 
 def _ends(skeleton: Skeleton, offsets: Array) -> Array:
-    """(n_bodies, 3) where each bone ends: at its first child, else its tip. The root has no end."""
+    """Return (n_bodies, 3) where each bone ends: at its first child, else its tip. The root has no
+    end."""
     ends = np.zeros_like(offsets)
     given = {0}
     for index, parent in enumerate(skeleton.parents):
@@ -171,8 +172,8 @@ def _ends(skeleton: Skeleton, offsets: Array) -> Array:
     return ends
 
 
-def _moving(row: AsfRow, body: Body, rotations: Array | None) -> AsfRow:
-    """The row with its degrees of freedom: those the joint declares, and those that move."""
+def _keep_moving(row: AsfRow, body: Body, rotations: Array | None) -> AsfRow:
+    """Return the row with its degrees of freedom: those the joint declares, and those that move."""
     frame, declared, ranges = _axes(body.joint)
     order = declared + "".join(axis for axis in "zyx" if axis not in declared)
     kept = [axis in declared for axis in order]
@@ -192,7 +193,8 @@ def _moving(row: AsfRow, body: Body, rotations: Array | None) -> AsfRow:
 
 
 def _within(angles: Array, n_declared: int) -> Array:
-    """In each frame that of the two sets which leaves the axes beyond the declared ones at rest."""
+    """Return in each frame that of the two sets which leaves the axes beyond the declared ones at
+    rest."""
     other = euler.second_set(angles)
     rest, other_rest = (
         np.sum(np.sin(0.5 * some[:, n_declared:]) ** 2, axis=1) for some in (angles, other)
@@ -206,7 +208,8 @@ def _within(angles: Array, n_declared: int) -> Array:
 
 
 def _axes(joint: Joint) -> tuple[Array, str, dict[str, tuple[float, float]]]:
-    """Frame (4,) of a joint's axes, the axes next to the parent first, and their ranges."""
+    """Return the frame (4,) of a joint's axes, the axes next to the parent first, and their
+    ranges."""
     limits = joint.limits
     letters = "".join(axis for axis, _, _ in limits.euler) if limits else ""
     if limits and letters and len(set(letters)) == len(letters):
@@ -226,10 +229,10 @@ def _square(axes: Array) -> bool:
 
 
 def _safe_names(skeleton: Skeleton) -> list[str]:
-    """Names that ASF can hold, unique; the root is always ``root``."""
+    """Return names that ASF can hold, unique; the root is always ``root``."""
     names: list[str] = []
     for body in skeleton.bodies:
-        names.append(_unused("root" if body.parent is None else _safe(body.name), names))
+        names.append(_find_unused("root" if body.parent is None else _safe(body.name), names))
     return names
 
 
@@ -237,7 +240,7 @@ def _safe(name: str) -> str:
     return UNSAFE.sub("_", name) or "bone"
 
 
-def _unused(name: str, names: list[str]) -> str:
+def _find_unused(name: str, names: list[str]) -> str:
     taken = set(names)
     while name in taken:
         name += "_"

@@ -57,30 +57,31 @@ class Bone:
         axes = [back @ Vector(axis) for axis in self.joint.get("axes", ())]
         kind = self.joint["type"]
         self.ranges = {}
-        self.axes = framed(direction.orthogonal(), direction)
+        self.axes = make_axes(direction.orthogonal(), direction)
         if kind == "fixed":
             self.ranges = dict.fromkeys("xyz", LOCKED)
         elif limits.get("euler") and kind != "free":
-            self.boxed(limits["euler"], Quaternion(limits.get("frame", (1, 0, 0, 0))))
+            self.take_box(limits["euler"], Quaternion(limits.get("frame", (1, 0, 0, 0))))
         elif kind == "hinge" and len(axes) == 1:
-            self.axes = framed(axes[0], direction)
+            self.axes = make_axes(axes[0], direction)
             self.ranges = {"x": limits.get("hinge") or FREE, "y": LOCKED, "z": LOCKED}
         elif kind == "universal" and len(axes) == 2 and abs(axes[0].dot(axes[1])) < 1e-6:
             # Blender's order is Rz·Ry·Rx: the first axis is z, the second x
             self.axes = Matrix((axes[1], axes[0].cross(axes[1]), axes[0])).transposed()
             self.ranges = {"x": FREE, "y": LOCKED, "z": FREE}
         elif limits.get("cone"):
-            self.coned(limits["cone"])
+            self.take_cone(limits["cone"])
 
-    def coned(self, cone: dict) -> None:
+    def take_cone(self, cone: dict) -> None:
         along, first = Vector(cone["axis"]), Vector(cone["across"][0])
         self.rest = Quaternion(cone["centre"])
         self.axes = Matrix((first, along, first.cross(along))).transposed()
         swings = [(-radius, radius) for radius in cone["radii"]]
         self.ranges = {"x": swings[0], "y": cone["twist"], "z": swings[1]}
 
-    def boxed(self, box: list[dict], frame: Quaternion) -> None:
-        """R(first)·R(second)·R(third) as Blender's Rz·Ry·Rx; missing ones are locked."""
+    def take_box(self, box: list[dict], frame: Quaternion) -> None:
+        """Take ranges of R(first)·R(second)·R(third) as Blender's Rz·Ry·Rx; missing ones are
+        locked."""
         self.rest = Quaternion()
         named = {one["axis"]: (one["low"], one["high"]) for one in box}
         letters = [*named, *(letter for letter in "xyz" if letter not in named)]
@@ -94,7 +95,7 @@ class Bone:
         self.ranges = dict(zip("zyx", ranges, strict=True))
 
     def place(self) -> None:
-        """Where the bone rests in the armature."""
+        """Put the bone where it rests in the armature."""
         if self.parent is None:
             self.turn, self.head = Quaternion(), Vector()
             self.rest = Quaternion()
@@ -103,8 +104,8 @@ class Bone:
         self.head = self.parent.head + self.parent.turn @ self.offset
 
 
-def framed(x: Vector, towards: Vector) -> Matrix:
-    """Axes with the given x, and y as nearly along the bone as may be."""
+def make_axes(x: Vector, towards: Vector) -> Matrix:
+    """Return axes with the given x, and y as nearly along the bone as may be."""
     x = x.normalized()
     y = towards - x * x.dot(towards)
     y = (y if y.length > 1e-6 * towards.length else x.orthogonal()).normalized()
@@ -156,7 +157,7 @@ def limit(posed: bpy.types.PoseBone, bone: Bone) -> None:
 
 
 def hang(armature: bpy.types.Object, bone: Bone, marker: dict) -> None:
-    """An empty at a marker's place on its bone."""
+    """Put an empty at a marker's place on its bone."""
     empty = bpy.data.objects.new(marker["name"], None)
     empty.empty_display_size = 0.01
     bpy.context.scene.collection.objects.link(empty)
@@ -191,7 +192,7 @@ def animate(armature: bpy.types.Object, bones: list[Bone], path: Path) -> None:
 
 
 def world_of(offsets: list[Vector], ours: list[Vector], path: Path) -> tuple[float, Quaternion]:
-    """Metres in the unit of a motion, and the turn to our world: its bones are ours."""
+    """Return metres in the unit of a motion, and the turn to our world: its bones are ours."""
     length = sum(own.length for own in ours)
     metres = length / max(sum(offset.length for offset in offsets), 1e-9)
     off = {
@@ -208,7 +209,7 @@ def world_of(offsets: list[Vector], ours: list[Vector], path: Path) -> tuple[flo
 
 
 def pose_of(channels: list[str], values: list[float]) -> tuple[Vector, Quaternion]:
-    """Place and rotation of one joint: turns in the order of its channels."""
+    """Return the place and rotation of one joint: turns in the order of its channels."""
     place, rotation = Vector(), Quaternion()
     for channel, value in zip(channels, values, strict=True):
         axis = "XYZ".index(channel[0])
@@ -223,7 +224,8 @@ def pose_of(channels: list[str], values: list[float]) -> tuple[Vector, Quaternio
 def read_bvh(
     path: Path,
 ) -> tuple[list[tuple[str, list[str]]], list[Vector], float, list[list[float]]]:
-    """Channels and offset of every joint, seconds per frame, and the numbers of every frame."""
+    """Return channels and offset of every joint, seconds per frame, and the numbers of every
+    frame."""
     lines = path.read_text(encoding="utf-8").splitlines()
     start = lines.index("MOTION")
     channels, offsets, name, offset = [], [], "", Vector()

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from osteon.errors import FormatError
-from osteon.formats.bvh.writer import told_by_decimals, write_bvh
+from osteon.formats.bvh.writer import read_decimals, write_bvh
 from osteon.formats.registry import Format
 from osteon.formats.shared.text_table import is_sane, parse_numbers, perhaps_cut
 from osteon.formats.shared.units import (
@@ -87,7 +87,7 @@ def read_bvh(path: Path) -> Take:
     values, rate, problems = _frames(path, data, match.end(), nodes)
     problems += _unique_names(nodes)
     problems += perhaps_cut([data[data.rfind(b"\n") + 1 :].decode("latin-1")])
-    told = _told(data, match.start()) if len(values) else None
+    told = _read_conventions(data, match.start()) if len(values) else None
     starts = [index for index, node in enumerate(nodes) if node.parent < 0] + [len(nodes)]
     trees = [nodes[a:b] for a, b in pairwise(starts)]
     if len(trees) > 1:
@@ -103,12 +103,13 @@ def read_bvh(path: Path) -> Take:
     return Take(motions=tuple(motions))
 
 
-def _told(data: bytes, motion: int) -> tuple[str, str] | None:
-    """Unit and up axis, where the file is ours: by the first length and the last angle in it."""
+def _read_conventions(data: bytes, motion: int) -> tuple[str, str] | None:
+    """Return the unit and up axis, where the file is ours: by the first length and the last angle
+    in it."""
     length, last = OFFSET.search(data, 0, motion), data[-LAST_BYTES:].split()
     if length is None or not last:
         return None
-    return told_by_decimals(length[1].decode("latin-1"), last[-1].decode("latin-1"))
+    return read_decimals(length[1].decode("latin-1"), last[-1].decode("latin-1"))
 
 
 class Hierarchy:
@@ -142,9 +143,9 @@ class Hierarchy:
                 self.channels(self.nodes[open_joints[-1]])
             else:
                 raise self.error(f"{word[:24]!r} does not belong here")
-        return self.checked(open_joints)
+        return self.check(open_joints)
 
-    def checked(self, open_joints: list[int]) -> list[BvhNode]:
+    def check(self, open_joints: list[int]) -> list[BvhNode]:
         if open_joints:
             raise self.error(f"{len(open_joints)} brackets are not closed before MOTION")
         if not self.nodes:
@@ -169,7 +170,8 @@ class Hierarchy:
         return word
 
     def joint(self, parent: int) -> int:
-        """The name is all up to the end of the line: some files have blanks in names."""
+        """Read a joint. Its name is all up to the end of the line: some files have blanks in
+        names."""
         line, name = self.line, []
         while self.at < len(self.words) and self.words[self.at] != ("{", line):
             if self.words[self.at][1] != line:
@@ -231,7 +233,7 @@ class Hierarchy:
 def _frames(
     path: Path, data: bytes, start: int, nodes: list[BvhNode]
 ) -> tuple[Array, float, tuple[str, ...]]:
-    """Channel values (n_frames, n_channels) and frame rate."""
+    """Return channel values (n_frames, n_channels) and frame rate."""
     line = data.count(b"\n", 0, start) + 1
     match = TIMING.match(data, start)
     if match is None:
@@ -262,7 +264,7 @@ def _count(path: Path, word: bytes, line: int) -> int:
 
 
 def _rate(path: Path, word: bytes, line: int) -> float:
-    """Frames per second: a whole number where the digits of the frame time allow it."""
+    """Return frames per second: a whole number where the digits of the frame time allow it."""
     try:
         seconds = float(word)
         rate = 1.0 / seconds
@@ -320,7 +322,8 @@ def _motion(
     subject: str,
     told: tuple[str, str] | None,
 ) -> Motion:
-    """One tree; ``start`` is the index of its root in the whole file, ``told`` unit and up axis."""
+    """Return one tree; ``start`` is the index of its root in the whole file, ``told`` unit and up
+    axis."""
     names = [node.name for node in nodes]
     parents = [node.parent - start if node.parent >= 0 else -1 for node in nodes]
     rotations = _rotations(nodes, values)
@@ -353,7 +356,7 @@ def _motion(
 
 
 def _rotations(nodes: list[BvhNode], values: Array) -> Array:
-    """Local rotations (n_frames, n_joints, 4), all joints of one order at once."""
+    """Return local rotations (n_frames, n_joints, 4), all joints of one order at once."""
     rotations = np.zeros((len(values), len(nodes), 4))
     groups: dict[str, list[int]] = {}
     for index, node in enumerate(nodes):
@@ -366,7 +369,8 @@ def _rotations(nodes: list[BvhNode], values: Array) -> Array:
 
 
 def _places(nodes: list[BvhNode], rest: Array, values: Array) -> Array:
-    """(n_frames, n_joints, 3) joints from their parents; an axis without a channel is 0 there."""
+    """Return (n_frames, n_joints, 3) joints from their parents; an axis without a channel is 0
+    there."""
     places = np.repeat(rest[None], len(values), axis=0)
     for index, node in enumerate(nodes):
         columns = node.columns("p")

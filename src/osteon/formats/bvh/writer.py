@@ -38,12 +38,13 @@ UNSAFE = re.compile(r"[\s{}]+")
 
 
 def bvh_conventions(unit: str | None = None, up: str | None = None) -> dict[str, str]:
-    """Unit and up axis of a BVH file that was made here, where a user asks for these."""
+    """Return the unit and up axis of a BVH file that was made here, where a user asks for these."""
     return {"unit": unit or UNIT, "up": up or UP}
 
 
-def told_by_decimals(length: str, angle: str) -> tuple[str, str] | None:
-    """Unit and up axis of a file of ours with these numbers; None where another wrote it."""
+def read_decimals(length: str, angle: str) -> tuple[str, str] | None:
+    """Return the unit and up axis of a file of ours with these numbers; None where another wrote
+    it."""
     printed = [len(word.partition(".")[2]) for word in (length, angle)]
     for unit, lengths in LENGTH_DECIMALS.items():
         for up, angles in ANGLE_DECIMALS.items():
@@ -76,13 +77,13 @@ def write_bvh(path: Path, take: Take, options: WriteOptions) -> None:
 
 
 def _decimals(unit: str, up: str) -> tuple[int, int]:
-    """Of lengths and of angles."""
+    """Return the digits of lengths and of angles."""
     angles, lengths = OTHER_DECIMALS
     return LENGTH_DECIMALS.get(unit, lengths), ANGLE_DECIMALS.get(up, angles)
 
 
 def _depth_first(skeleton: Skeleton) -> list[int]:
-    """Bodies in the order in which a BVH file nests them."""
+    """Return bodies in the order in which a BVH file nests them."""
     children: dict[int, list[int]] = {}
     for index, parent in enumerate(skeleton.parents):
         children.setdefault(parent, []).append(index)
@@ -130,7 +131,7 @@ def _hierarchy(motion: Motion, order: list[int], scale: float, turn: Array, deci
 
 
 def _safe_names(skeleton: Skeleton) -> list[str]:
-    """Names without blanks and brackets, which most readers stumble over; still unique."""
+    """Return names without blanks and brackets, which most readers stumble over; still unique."""
     names: dict[str, None] = {}
     for name in skeleton.names:
         safe = UNSAFE.sub("_", name) or "joint"
@@ -141,7 +142,8 @@ def _safe_names(skeleton: Skeleton) -> list[str]:
 
 
 def _slides(motion: Motion, index: int) -> bool:
-    """Whether a joint needs position channels: the root, and where bones change their length."""
+    """Return whether a joint needs position channels: the root, and where bones change their
+    length."""
     if motion.skeleton.parents[index] < 0:
         return True
     if motion.offsets is None:
@@ -152,7 +154,7 @@ def _slides(motion: Motion, index: int) -> bool:
 def _table(
     motion: Motion, order: list[int], scale: float, turn: Array, decimals: tuple[int, int]
 ) -> tuple[Array, list[str]]:
-    """Values (n_frames, n_channels) and how each column is printed."""
+    """Return values (n_frames, n_channels) and how each column is printed."""
     of_length, of_angle = decimals
     angles = np.degrees(euler.from_quat(turn_local(motion.rotations, turn), ORDER))
     columns, formats = [], []

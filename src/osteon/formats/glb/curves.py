@@ -38,7 +38,7 @@ class Clock(NamedTuple):
 
 
 def read_curves(file: File, animation: Animation, nodes: set[int]) -> dict[tuple[int, str], Curve]:
-    """Curves of these nodes by node and path; rotations stay x y z w."""
+    """Return curves of these nodes by node and path; rotations stay x y z w."""
     curves, clocks = {}, {}
     for number, channel in enumerate(animation.channels):
         key = (channel.target.node, channel.target.path)
@@ -78,7 +78,8 @@ def _curve(file: File, sampler: Sampler, times: Array, kind: str, place: str) ->
 
 
 def find_clock(path: Path, curves: dict[tuple[int, str], Curve], rate: float | None) -> Clock:
-    """One time per frame: the keys themselves where they are evenly spaced, else an even grid.
+    """Return one time per frame: the keys themselves where they are evenly spaced, else an even
+    grid.
 
     ``rate`` is what the file says about itself, used where its keys agree.
     """
@@ -104,7 +105,8 @@ def find_clock(path: Path, curves: dict[tuple[int, str], Curve], rate: float | N
 
 
 def sample(curve: Curve, times: Array, *, rotation: bool) -> Array:
-    """Values (n_times, 3), or rotations (n_times, 4) as w x y z; held before and after the keys."""
+    """Return values (n_times, 3), or rotations (n_times, 4) as w x y z; held before and after the
+    keys."""
     values = curve.values[..., [3, 0, 1, 2]] if rotation else curve.values
     points = values[:, 1] if curve.interpolation == "CUBICSPLINE" else values
     if len(points) == 1:
@@ -138,7 +140,7 @@ def _between(curve: Curve, values: Array, points: Array, times: Array, *, rotati
 
 
 def _merge(keys: Array) -> Array:
-    """Without keys that stand for the same frame and differ by rounding only."""
+    """Return keys without those that stand for the same frame and differ by rounding only."""
     if len(keys) < 3:
         return keys
     steps = np.diff(keys)
@@ -151,5 +153,5 @@ def _is_even(keys: Array, step: float) -> bool:
 
 
 def _round_rate(rate: float) -> float:
-    """A whole number where the rate is one to the precision of float32 times."""
+    """Return a whole number where the rate is one to the precision of float32 times."""
     return float(round(rate)) if abs(rate - round(rate)) < 1e-4 * rate and rate >= 1 else rate

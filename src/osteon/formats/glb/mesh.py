@@ -46,11 +46,11 @@ class Skinned(NamedTuple):
 
 
 def read_glb_mesh(path: Path) -> Triangles | Skinned:
-    """All triangles of a file as one mesh: z up, and on its skeleton where it has a skin."""
+    """Return all triangles of a file as one mesh: z up, and on its skeleton where it has a skin."""
     file = File(path)
     tree = NodeTree(path, file.gltf.nodes)
     if file.gltf.skins:
-        return _skinned(file, tree)
+        return _read_skin(file, tree)
     worlds = node_worlds(file, tree, tree.order)
     meshes = []
     for index, node in enumerate(file.gltf.nodes):
@@ -60,14 +60,14 @@ def read_glb_mesh(path: Path) -> Triangles | Skinned:
                 meshes.append((placed, faces))
     if not meshes:
         raise WrongContent(path, "holds no mesh")
-    vertices, faces = _joined(meshes)
+    vertices, faces = _join(meshes)
     return Triangles(turn_points(vertices, to_z_up("y")), faces)
 
 
-def _skinned(file: File, tree: NodeTree) -> Skinned:
-    """What the first skin carries, in the pose of its inverse bind matrices."""
+def _read_skin(file: File, tree: NodeTree) -> Skinned:
+    """Return what the first skin carries, in the pose of its inverse bind matrices."""
     chosen, _ = choose_bodies(file.path, file.gltf, tree)
-    vertices, faces, carriers, weights = _worn(file, chosen)
+    vertices, faces, carriers, weights = _gather_worn(file, chosen)
     rests, to_world = bind_pose(file, tree, chosen)
     skeleton = _skeleton(file, tree, chosen, rests)
     mesh = SkinnedMesh(
@@ -81,9 +81,9 @@ def _skinned(file: File, tree: NodeTree) -> Skinned:
     return Skinned(skeleton, mesh)
 
 
-def _worn(file: File, chosen: list[int]) -> tuple[Array, np.ndarray, np.ndarray, Array]:
-    """Vertices and faces of all that wears the first skin, and the bodies (n_vertices, 4) that
-    carry them with their weights."""
+def _gather_worn(file: File, chosen: list[int]) -> tuple[Array, np.ndarray, np.ndarray, Array]:
+    """Return vertices and faces of all that wears the first skin, and the bodies (n_vertices, 4)
+    that carry them with their weights."""
     place = {node: index for index, node in enumerate(chosen)}
     columns = np.array([place[joint] for joint in file.gltf.skins[0].joints])
     meshes, carriers, weights = [], [], []
@@ -100,14 +100,16 @@ def _worn(file: File, chosen: list[int]) -> tuple[Array, np.ndarray, np.ndarray,
             weights.append(shares)
     if not meshes:
         raise WrongContent(file.path, "holds a skin, but no mesh that wears it")
-    return *_joined(meshes), np.concatenate(carriers), np.concatenate(weights)
+    return *_join(meshes), np.concatenate(carriers), np.concatenate(weights)
 
 
-def fleshed_tips(file: File, chosen: list[int], rests: Array, to_world: Array) -> dict[int, Array]:
-    """Body → (3,) the far end of the flesh on it, from its joint in its frame; ``rests`` and
+def find_flesh_tips(
+    file: File, chosen: list[int], rests: Array, to_world: Array
+) -> dict[int, Array]:
+    """Return body → (3,) the far end of the flesh on it, from its joint in its frame; ``rests`` and
     ``to_world`` are of ``bind_pose``. None where the mesh cannot be read: bones do without."""
     try:
-        vertices, _, carriers, weights = _worn(file, chosen)
+        vertices, _, carriers, weights = _gather_worn(file, chosen)
     except FormatError:
         return {}
     vertices = vertices @ to_world[:3, :3].T + to_world[:3, 3]
@@ -122,7 +124,7 @@ def fleshed_tips(file: File, chosen: list[int], rests: Array, to_world: Array) -
 
 
 def _primitives(file: File, index: int) -> list[tuple[Array, np.ndarray, dict[str, Any]]]:
-    """Vertices, faces and attributes of the triangle lists of a mesh."""
+    """Return vertices, faces and attributes of the triangle lists of a mesh."""
     place = f"$.meshes[{index}]"
     found = []
     if index >= len(file.gltf.meshes):
@@ -149,7 +151,7 @@ def _primitives(file: File, index: int) -> list[tuple[Array, np.ndarray, dict[st
 
 
 def _carriers(file: File, attributes: dict[str, Any], count: int) -> tuple[np.ndarray, Array]:
-    """Joints and weights (count, 4); the weights sum to 1."""
+    """Return joints and weights (count, 4); the weights sum to 1."""
     both = attributes.get("JOINTS_0"), attributes.get("WEIGHTS_0")
     if not (isinstance(both[0], int) and isinstance(both[1], int)):
         raise FormatError(file.path, "a mesh wears a skin but says not how (JOINTS_0, WEIGHTS_0)")
@@ -162,14 +164,14 @@ def _carriers(file: File, attributes: dict[str, Any], count: int) -> tuple[np.nd
     return np.where(weights > 0.0, joints, 0), weights
 
 
-def _joined(meshes: list[tuple[Array, np.ndarray]]) -> tuple[Array, np.ndarray]:
+def _join(meshes: list[tuple[Array, np.ndarray]]) -> tuple[Array, np.ndarray]:
     starts = np.cumsum([0, *(len(vertices) for vertices, _ in meshes)])
     faces = [corners + start for (_, corners), start in zip(meshes, starts[:-1], strict=True)]
     return np.concatenate([vertices for vertices, _ in meshes]), np.concatenate(faces)
 
 
 def _skeleton(file: File, tree: NodeTree, chosen: list[int], rests: Array) -> Skeleton:
-    """Bodies at their joints, whose rest is the pose of the skin."""
+    """Return bodies at their joints, whose rest is the pose of the skin."""
     names, _ = unique_node_names(file.gltf.nodes, chosen)
     place = {node: index for index, node in enumerate(chosen)}
     turns = quat.from_matrix(rests[:, :3, :3])

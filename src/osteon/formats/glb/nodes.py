@@ -50,7 +50,7 @@ class NodeTree:
             raise FormatError(path, "some nodes are their own ancestors", "$.nodes")
 
     def between(self, chosen: Iterable[int]) -> set[int]:
-        """The chosen nodes, and those that lie between two of them."""
+        """Return the chosen nodes, and those that lie between two of them."""
         chosen = set(chosen)
         above, below = set(), set(chosen)
         for index in self.order:
@@ -62,7 +62,7 @@ class NodeTree:
         return chosen | (above & below)
 
     def with_ancestors(self, chosen: Iterable[int]) -> list[int]:
-        """The chosen nodes and all above them, parents first."""
+        """Return the chosen nodes and all above them, parents first."""
         used = set(chosen)
         for index in reversed(self.order):
             if index in used and self.parents[index] >= 0:
@@ -70,7 +70,7 @@ class NodeTree:
         return [index for index in self.order if index in used]
 
     def under(self, chosen: Iterable[int]) -> set[int]:
-        """The chosen nodes and all their descendants."""
+        """Return the chosen nodes and all their descendants."""
         found = set(chosen)
         for index in self.order:
             if self.parents[index] in found:
@@ -78,7 +78,7 @@ class NodeTree:
         return found
 
     def parents_first(self, wanted: Iterable[int], members: set[int]) -> list[int]:
-        """All members, in the order wanted as far as no child comes before its parent."""
+        """Return all members, in the order wanted as far as no child comes before its parent."""
         done: dict[int, None] = {}
         for index in [*wanted, *(i for i in self.order if i in members)]:
             path = []
@@ -90,7 +90,7 @@ class NodeTree:
 
 
 def choose_bodies(path: Path, gltf: Gltf, tree: NodeTree) -> tuple[list[int], list[str]]:
-    """Nodes that are bodies, parents first, and what was odd.
+    """Return nodes that are bodies, parents first, and what was odd.
 
     The joints of the first skin; in a file without skin, the animated nodes and all below them.
     """
@@ -117,7 +117,7 @@ def choose_bodies(path: Path, gltf: Gltf, tree: NodeTree) -> tuple[list[int], li
 
 
 def unique_node_names(nodes: Sequence[Node], chosen: Sequence[int]) -> tuple[list[str], list[str]]:
-    """A name for each chosen node, and what was odd."""
+    """Return a name for each chosen node, and what was odd."""
     names, _ = unique_labels([nodes[index].name or f"node_{index}" for index in chosen])
     renamed = sum(nodes[index].name != name for index, name in zip(chosen, names, strict=True))
     problems = [f"{renamed} nodes had no name or another's; they were given one"] if renamed else []
@@ -125,7 +125,7 @@ def unique_node_names(nodes: Sequence[Node], chosen: Sequence[int]) -> tuple[lis
 
 
 def rest_of(path: Path, node: Node, place: str) -> tuple[Array, Array, Array]:
-    """Rotation w x y z, place and scale of a node that nothing drives."""
+    """Return the rotation w x y z, place and scale of a node that nothing drives."""
     if node.matrix is None:
         x, y, z, w = node.rotation or (0.0, 0.0, 0.0, 1.0)
         q = np.array([w, x, y, z])
@@ -144,8 +144,8 @@ def rest_of(path: Path, node: Node, place: str) -> tuple[Array, Array, Array]:
 
 
 def node_worlds(file: File, tree: NodeTree, nodes: Iterable[int]) -> dict[int, Array]:
-    """Node → (4, 4) its place in the file's world where nothing is animated; parents come first
-    among ``nodes``."""
+    """Return node → (4, 4) its place in the file's world where nothing is animated; parents come
+    first among ``nodes``."""
     worlds: dict[int, Array] = {}
     for index in nodes:
         place = f"$.nodes[{index}]"
@@ -160,8 +160,8 @@ def node_worlds(file: File, tree: NodeTree, nodes: Iterable[int]) -> dict[int, A
 
 
 def bind_pose(file: File, tree: NodeTree, chosen: list[int]) -> tuple[Array, Array]:
-    """(n_bodies, 4, 4) the bodies as the skin was put on them, in our world, and the way (4, 4)
-    there from the mesh's, which may lie on its side or be in centimetres.
+    """Return (n_bodies, 4, 4) the bodies as the skin was put on them, in our world, and the way (4,
+    4) there from the mesh's, which may lie on its side or be in centimetres.
 
     Bodies that the skin does not bind stand on their parents as their nodes do.
     """
@@ -182,7 +182,7 @@ def bind_pose(file: File, tree: NodeTree, chosen: list[int]) -> tuple[Array, Arr
 
 
 def _binds(file: File) -> dict[int, Array]:
-    """Joint → (4, 4) its place in the mesh's space as the first skin says, where it does."""
+    """Return joint → (4, 4) its place in the mesh's space as the first skin says, where it does."""
     skin = file.gltf.skins[0] if file.gltf.skins else None
     if skin is None or skin.inverse_bind_matrices is None:
         return {}
@@ -198,7 +198,7 @@ def _binds(file: File) -> dict[int, Array]:
 def _to_world(
     file: File, chosen: list[int], worlds: dict[int, Array], binds: dict[int, Array]
 ) -> Array:
-    """(4, 4) from the mesh's space to ours.
+    """Return (4, 4) from the mesh's space to ours.
 
     Nodes may stand in another pose than the skin was put on in, the hips leaning; a mesh does
     not lean, and its axes then are the world's, in whatever order.
@@ -215,20 +215,20 @@ def _to_world(
     way = np.array(ways[first])
     if lean.max() > BOUND_ANGLE:
         own = nearest_turns(way[None, :3, :3])[0]
-        way[:3, :3] = _right_angled(own) @ own.T @ way[:3, :3]
+        way[:3, :3] = _snap_to_axes(own) @ own.T @ way[:3, :3]
         way[:3, 3] = worlds[first][:3, 3] - way[:3, :3] @ binds[first][:3, 3]
     return up @ way
 
 
 def nearest_turns(matrices: Array) -> Array:
-    """(..., 3, 3) rotations nearest to matrices that may scale."""
+    """Return (..., 3, 3) rotations nearest to matrices that may scale."""
     left, _, right = np.linalg.svd(matrices)
     left[..., -1] *= np.linalg.det(left @ right)[..., None]
     return left @ right
 
 
-def _right_angled(turn: Array) -> Array:
-    """(3, 3) the nearest rotation that only exchanges axes."""
+def _snap_to_axes(turn: Array) -> Array:
+    """Return (3, 3) the nearest rotation that only exchanges axes."""
     every = [
         np.eye(3)[list(order)] * signs
         for order in permutations(range(3))

@@ -8,7 +8,7 @@ import numpy as np
 
 from osteon.errors import BadValue, FormatError
 from osteon.formats.glb.curves import LONE_RATE, Clock, Curve, find_clock, read_curves, sample
-from osteon.formats.glb.mesh import fleshed_tips
+from osteon.formats.glb.mesh import find_flesh_tips
 from osteon.formats.glb.nodes import (
     FARTHEST_PLACE,
     NodeTree,
@@ -80,7 +80,7 @@ def _take(
     extras: TakeExtras | None,
     problems: tuple[str, ...],
 ) -> Take:
-    """A motion; a skeleton alone where nothing moves or is turned."""
+    """Return a motion; a skeleton alone where nothing moves or is turned."""
     about = extras.motion if extras else None
     if clock is None and about is not None:  # one of ours, of no frames
         pose = pose._replace(rotations=pose.rotations[:0], places=pose.places[:0])
@@ -163,7 +163,7 @@ def _pose(
 
 
 def _uniform(path: Path, scale: Array, place: str) -> float:
-    """The one number by which a node scales what is below it."""
+    """Return the one number by which a node scales what is below it."""
     low, high = float(scale.min()), float(scale.max())
     if not (low > 0.0 and high - low <= 1e-3 * high):
         raise FormatError(
@@ -178,7 +178,8 @@ def _uniform(path: Path, scale: Array, place: str) -> float:
 def _bodies_only(
     tree: NodeTree, used: list[int], chosen: list[int], pose: NodePose
 ) -> tuple[NodePose, list[int]]:
-    """Bodies with roots in our world, and parents (−1 for a root): nodes above are folded in."""
+    """Return bodies with roots in our world, and parents (−1 for a root): nodes above are folded
+    in."""
     column = {node: index for index, node in enumerate(used)}
     members = {node: index for index, node in enumerate(chosen)}
     parents = [members.get(tree.parents[node], -1) for node in chosen]
@@ -210,7 +211,7 @@ def _skeleton(
     stance: Array,
     extras: TakeExtras | None,
 ) -> tuple[Skeleton, list[str]]:
-    """Bodies from the nodes, with what our own files say beyond glTF."""
+    """Return bodies from the nodes, with what our own files say beyond glTF."""
     bodies: list[Body] = []
     lost = 0
     for index, (node, name, parent) in enumerate(zip(chosen, names, parents, strict=True)):
@@ -222,7 +223,7 @@ def _skeleton(
             Joint("free" if parent < 0 else "ball", in_parent, rest=stance[index]),
         )
         record = our_extras(file.gltf.nodes[node].extras, BodyRecord)
-        told = None if record is None else _told(record, plain)
+        told = None if record is None else _restore_body(record, plain)
         lost += record is not None and told is None
         bodies.append(told or plain)
     problems = [f"{lost} nodes were changed after osteon wrote them"] if lost else []
@@ -232,7 +233,8 @@ def _skeleton(
 
 
 def _stance(rests: Array, parents: list[int]) -> Array:
-    """(n_bodies, 4) local rotations of bodies that stand as (n_bodies, 4, 4) in our world."""
+    """Return (n_bodies, 4) local rotations of bodies that stand as (n_bodies, 4, 4) in our
+    world."""
     turns = quat.from_matrix(rests[:, :3, :3])
     above = [quat.identity() if parent < 0 else turns[parent] for parent in parents]
     return quat.between(np.stack(above), turns)
@@ -241,8 +243,9 @@ def _stance(rests: Array, parents: list[int]) -> Array:
 def _tips(
     file: File, chosen: list[int], pose: NodePose, bound: tuple[Array, Array]
 ) -> dict[int, Array]:
-    """Body → (3,) where its bone ends: at a node below it that is no body, or with its flesh."""
-    tips = fleshed_tips(file, chosen, *bound) if file.gltf.skins else {}
+    """Return body → (3,) where its bone ends: at a node below it that is no body, or with its
+    flesh."""
+    tips = find_flesh_tips(file, chosen, *bound) if file.gltf.skins else {}
     for index, node in enumerate(chosen):
         for child in file.gltf.nodes[node].children:
             if file.gltf.nodes[child].mesh is None:
@@ -253,7 +256,7 @@ def _tips(
 
 
 def _with_tips(skeleton: Skeleton, tips: dict[int, Array]) -> Skeleton:
-    """Ends for the bones that have no child."""
+    """Return the skeleton with ends for the bones that have no child."""
     bodies, carrying = list(skeleton.bodies), set(skeleton.parents)
     for index, tip in tips.items():
         body = bodies[index]
@@ -262,8 +265,8 @@ def _with_tips(skeleton: Skeleton, tips: dict[int, Array]) -> Skeleton:
     return replace(skeleton, bodies=tuple(bodies))
 
 
-def _told(record: BodyRecord, plain: Body) -> Body | None:
-    """The body as ``extras`` tell it, if its node still sits where they say."""
+def _restore_body(record: BodyRecord, plain: Body) -> Body | None:
+    """Return the body as ``extras`` tell it, if its node still sits where they say."""
     try:
         body = replace(check_body(to_body(record)), name=plain.name, parent=plain.parent)
     except BadValue:
@@ -273,7 +276,7 @@ def _told(record: BodyRecord, plain: Body) -> Body | None:
 
 
 def _offset(pose: NodePose, index: int) -> Array:
-    """(3,) where a joint sits: at rest, or where an animation puts it throughout."""
+    """Return (3,) where a joint sits: at rest, or where an animation puts it throughout."""
     places, rest = pose.places[:, index], pose.rest[index]
     stays = len(places) > 0 and np.ptp(places, axis=0).max() < SAME_PLACE
     return places[0] if stays and np.abs(places[0] - rest).max() > SAME_PLACE else rest

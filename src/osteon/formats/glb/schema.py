@@ -163,7 +163,7 @@ def sniff(head: bytes) -> bool:
 
 
 def pack(gltf: Gltf, binary: bytes) -> bytes:
-    """The bytes of a GLB file."""
+    """Return the bytes of a GLB file."""
     text = msgspec.json.encode(gltf)
     text += b" " * (-len(text) % 4)
     binary += bytes(-len(binary) % 4)
@@ -201,14 +201,14 @@ class File:
             raise FormatError(path, f"is compressed with {packed[0]}; save it without compression")
 
     def array(self, index: int, kind: str) -> Array:
-        """Accessor as float64 (count, width); ``kind`` is the type it must have."""
+        """Return an accessor as float64 (count, width); ``kind`` is the type it must have."""
         values = self._raw(index, kind)
         if index not in self.arrays:
             self.arrays[index] = self._floats(values, f"$.accessors[{index}]")
         return self.arrays[index]
 
     def _floats(self, values: np.ndarray, place: str) -> Array:
-        """Read-only: all who name the accessor share it."""
+        """Return an accessor's numbers, read-only: all who name it share them."""
         self.made += values.nbytes
         if self.made > MOST_USES * self.size + SPARE_BYTES:
             raise FormatError(self.path, "its accessors name the same bytes again and again", place)
@@ -221,7 +221,7 @@ class File:
         return values
 
     def integers(self, index: int, kind: str) -> np.ndarray:
-        """Accessor of whole numbers, not negative, (count, width)."""
+        """Return an accessor of whole numbers, not negative, (count, width)."""
         values = self._raw(index, kind)
         if values.dtype.kind != "u":
             place = f"$.accessors[{index}]"
@@ -240,7 +240,7 @@ class File:
         return self._numbers(accessor, view, place)
 
     def _numbers(self, accessor: Accessor, view: BufferView, place: str) -> np.ndarray:
-        """The buffer's own numbers (count, width), seen in place."""
+        """Return the buffer's own numbers (count, width), seen in place."""
         buffer = self._buffer(view.buffer)
         dtype, width = np.dtype(COMPONENTS[accessor.component_type]), TYPE_WIDTHS[accessor.type]
         entry = dtype.itemsize * width
@@ -268,10 +268,10 @@ class File:
 
     def _buffer(self, index: int) -> bytes:
         if index not in self.buffers:
-            self.buffers[index] = self._unpacked(index)
+            self.buffers[index] = self._unpack(index)
         return self.buffers[index]
 
-    def _unpacked(self, index: int) -> bytes:
+    def _unpack(self, index: int) -> bytes:
         uri = self._get(self.gltf.buffers, index, "buffers").uri
         if uri is None:
             return self.binary
@@ -284,7 +284,7 @@ class File:
             raise FormatError(self.path, "is not base64", f"$.buffers[{index}].uri") from None
 
     def _neighbour(self, uri: str, place: str) -> bytes:
-        """A buffer in a file of its own, in the same folder or below it and nowhere else."""
+        """Return a buffer in a file of its own, in the same folder or below it and nowhere else."""
         folder = self.path.parent.resolve()
         try:
             file = (folder / unquote(uri)).resolve()
@@ -300,7 +300,7 @@ class File:
 
 
 def _chunks(path: Path, data: bytes) -> tuple[bytes, bytes]:
-    """JSON text and binary of a GLB file."""
+    """Return JSON text and binary of a GLB file."""
     if len(data) < 20:
         raise FormatError(path, f"is cut short: a GLB has at least 20 bytes, here are {len(data)}")
     version, length = struct.unpack_from("<II", data, 4)
@@ -321,7 +321,7 @@ def _chunks(path: Path, data: bytes) -> tuple[bytes, bytes]:
 
 
 def our_extras(extras: Any, kind: type[T]) -> T | None:
-    """What osteon wrote into ``extras``; None where somebody else did."""
+    """Return what osteon wrote into ``extras``; None where somebody else did."""
     ours = extras.get("osteon") if isinstance(extras, dict) else None
     if ours is None:
         return None

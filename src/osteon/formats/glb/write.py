@@ -66,7 +66,7 @@ _FACES = np.array([[4, (i + 1) % 4, i] for i in range(4)] + [[5, i, (i + 1) % 4]
 
 
 def write_glb(path: Path, take: Take, options: WriteOptions) -> None:
-    """The only motion, or the only skeleton, of a take."""
+    """Write the only motion, or the only skeleton, of a take."""
     if options.unit not in (None, "m") or options.up not in (None, "y"):
         raise BadValue("GLB is in metres with y up, always; leave unit and up out")
     motion = take.motion() if take.motions else None
@@ -77,7 +77,7 @@ def write_glb(path: Path, take: Take, options: WriteOptions) -> None:
 
 
 def write_skinned(path: Path, motion: Motion, skin: SkinnedMesh) -> None:
-    """A motion that wears a skin instead of bones."""
+    """Write a motion that wears a skin instead of bones."""
     data = glb_bytes(motion.skeleton, motion, skin)
     try:
         with whole_file(path) as partial:
@@ -87,7 +87,8 @@ def write_skinned(path: Path, motion: Motion, skin: SkinnedMesh) -> None:
 
 
 def glb_bytes(skeleton: Skeleton, motion: Motion | None, skin: SkinnedMesh | None = None) -> bytes:
-    """Node 0 turns z up to y up, nodes 1 … n are the bodies, the last one carries the mesh.
+    """Return the file: node 0 turns z up to y up, nodes 1 … n are the bodies, the last one carries
+    the mesh.
 
     Parameters
     ----------
@@ -128,7 +129,7 @@ class _Block:
         self.accessors: list[Accessor] = []
 
     def add(self, values: np.ndarray, component: int, kind: str, target: int | None = None) -> int:
-        """Append (count, width) values; returns their accessor.
+        """Append (count, width) values and return their accessor.
 
         Smallest and largest values are given where glTF demands them: places and times.
         """
@@ -170,7 +171,8 @@ def _add_mesh(block: _Block, skin: SkinnedMesh) -> dict:
 
 
 def _inverse_bind(skin: SkinnedMesh) -> Array:
-    """(n_bodies, 4, 4) to each body's frame, at its joint, from the mesh's; column by column.
+    """Return (n_bodies, 4, 4) to each body's frame, at its joint, from the mesh's; column by
+    column.
 
     The mesh is z up like the bodies, below the node that turns them: Blender takes these matrices
     for the bones' rest under that node, and would lay the figure down if the turn were in them.
@@ -216,7 +218,7 @@ def _vector(values: Array) -> Vector:
 
 
 def _animation(block: _Block, motion: Motion) -> Animation:
-    """Rotations of all bodies, places of the root and of bodies whose bones stretch."""
+    """Return rotations of all bodies, places of the root and of bodies whose bones stretch."""
     with np.errstate(over="ignore", invalid="ignore"):
         times = (np.arange(motion.n_frames) / motion.rate).astype(np.float32)
         increasing = (np.diff(times) > 0).all()
@@ -244,7 +246,7 @@ def _animation(block: _Block, motion: Motion) -> Animation:
 
 
 def _check_whole(motion: Motion) -> None:
-    """glTF has no word for missing."""
+    """Refuse what is missing: glTF has no word for it."""
     shape = (*motion.rotations.shape[:2], 3)
     places = np.zeros(shape) if motion.offsets is None else motion.offsets.copy()
     places[:, 0] = motion.root
@@ -270,7 +272,8 @@ def _extras(skeleton: Skeleton, motion: Motion | None) -> TakeExtras:
 
 
 def bone_mesh(skeleton: Skeleton, places: Array) -> SkinnedMesh:
-    """Bones of a skeleton whose joints stand at ``places`` (n_bodies, 3), all frames parallel.
+    """Return bones of a skeleton whose joints stand at ``places`` (n_bodies, 3), all frames
+    parallel.
 
     Triangles have corners of their own, so that every face is flat.
     """
@@ -292,7 +295,7 @@ def bone_mesh(skeleton: Skeleton, places: Array) -> SkinnedMesh:
 
 
 def _octahedra(skeleton: Skeleton) -> Iterator[tuple[int, Array]]:
-    """Body and corners (24, 3), seen from its joint, of every octahedron."""
+    """Yield body and corners (24, 3), seen from its joint, of every octahedron."""
     reach = np.zeros(len(skeleton.bodies))
     for body, end in _bones(skeleton):
         length = float(np.linalg.norm(end))
@@ -308,7 +311,7 @@ def _octahedra(skeleton: Skeleton) -> Iterator[tuple[int, Array]]:
 
 
 def _bones(skeleton: Skeleton) -> Iterator[tuple[int, Array]]:
-    """Body and end, seen from its joint, of every bone: to each child, or to the tip."""
+    """Yield body and end, seen from its joint, of every bone: to each child, or to the tip."""
     for parent, offset in zip(skeleton.parents, skeleton.offsets, strict=True):
         if parent >= 0:
             yield parent, offset
@@ -318,7 +321,7 @@ def _bones(skeleton: Skeleton) -> Iterator[tuple[int, Array]]:
 
 
 def _octahedron(low: float, waist: float, high: float, radius: float) -> Array:
-    """Corners (24, 3) of the eight triangles of an octahedron along z."""
+    """Return corners (24, 3) of the eight triangles of an octahedron along z."""
     ring = radius * _RING + [0.0, 0.0, waist]
     points = np.concatenate([ring, [[0.0, 0.0, low], [0.0, 0.0, high]]])
     return points[_FACES].reshape(-1, 3)

@@ -106,7 +106,7 @@ class MjcfReader:
         self.defaults = self._defaults()
 
     def nodes(self) -> list[MjcfNode]:
-        """Every body in the order of the file, so parents first."""
+        """Return every body in the order of the file, so parents first."""
         world = Scope(MjcfNode("world", None, np.zeros(3)), "", np.zeros(3), quat.identity())
         found: list[MjcfNode] = []
         todo = [(element, world) for element in self.top.findall("worldbody")]
@@ -126,7 +126,7 @@ class MjcfReader:
         return found
 
     def _scope(self, element: Element, outer: Scope) -> Scope:
-        """What holds inside a body or frame element."""
+        """Return what holds inside a body or frame element."""
         childclass = element.get("childclass", outer.childclass)
         place = outer.place + quat.rotate(outer.rotation, self._vector(element.attrib, "pos"))
         rotation = quat.multiply(outer.rotation, self._rotation(element.attrib))
@@ -137,7 +137,7 @@ class MjcfReader:
         return Scope(node, childclass, np.zeros(3), rotation)
 
     def _part(self, element: Element, scope: Scope) -> None:
-        """A joint, site or capsule of a body."""
+        """Read a joint, site or capsule of a body."""
         if element.tag not in PARTS:
             return
         values = {**self._default(element, scope.childclass), **element.attrib}
@@ -165,7 +165,7 @@ class MjcfReader:
         return Hinge(values.get("name", ""), kind, place, Turn(axis, float(low), float(high)))
 
     def _rotation(self, values: dict[str, str]) -> Array:
-        """Rotation (4,) to the frame around from an element's own."""
+        """Return the rotation (4,) to the frame around from an element's own."""
         q = quat.identity()
         if "quat" in values:
             q = quat.normalise(self._numbers(values, "quat", (4,)))
@@ -187,7 +187,8 @@ class MjcfReader:
         return q
 
     def _euler(self, angles: Array) -> Array:
-        """Small letters turn with the body, capitals about axes that stand still."""
+        """Return the rotation (4,) of angles: small letters turn with the body, capitals about axes
+        that stand still."""
         if self.order.islower():
             return euler.to_quat(angles, self.order)
         if self.order.isupper():
@@ -202,7 +203,7 @@ class MjcfReader:
         return numbers(self.path, values[key], counts, place)
 
     def _defaults(self) -> dict[str, dict[str, dict[str, str]]]:
-        """Per class and tag the attributes that elements have unless they say otherwise."""
+        """Return per class and tag the attributes that elements have unless they say otherwise."""
         classes: dict[str, dict[str, dict[str, str]]] = {"": {}}
         todo = [(default, "") for default in reversed(self.top.findall("default"))]
         while todo:
@@ -227,7 +228,8 @@ class MjcfReader:
 
 
 def _name(world: MjcfNode, nodes: list[MjcfNode]) -> None:
-    """Names of their own for bodies and markers: a number where the file has none, or one twice."""
+    """Give bodies and markers names of their own: a number where the file has none, or one
+    twice."""
     names = [node.name or f"body_{count:02d}" for count, node in enumerate(nodes, 1)]
     for node, name in zip(nodes, unique_labels(names)[0], strict=True):
         node.name = name
@@ -240,7 +242,7 @@ def _name(world: MjcfNode, nodes: list[MjcfNode]) -> None:
 
 
 def _with_one_root(nodes: list[MjcfNode]) -> list[MjcfNode]:
-    """The nodes under a single one that moves freely: the only such body, else the world."""
+    """Return the nodes under a single one that moves freely: the only such body, else the world."""
     world = nodes[0].parent
     assert world is not None
     tops: dict[int, int] = {}
@@ -259,7 +261,7 @@ def _with_one_root(nodes: list[MjcfNode]) -> list[MjcfNode]:
 
 
 def _bodies(path: Path, node: MjcfNode) -> Iterator[Body]:
-    """The body of a node, after those without extent that its joints need between."""
+    """Yield the body of a node, after those without extent that its joints need between."""
     parent = node.parent
     if parent is None:
         yield Body(node.name, None, Joint("free"), markers=tuple(node.markers), tip=_tip(node))
@@ -282,7 +284,7 @@ def _bodies(path: Path, node: MjcfNode) -> Iterator[Body]:
 
 
 def _groups(path: Path, node: MjcfNode) -> Iterator[list[Hinge]]:
-    """The joints of a node, those together that make one joint of ours."""
+    """Yield the joints of a node, those together that make one joint of ours."""
     kinds = [hinge.kind for hinge in node.hinges]
     if kinds == ["slide"] * 3 + ["ball"] or kinds == ["free"]:
         yield node.hinges[-1:]
@@ -300,7 +302,7 @@ def _groups(path: Path, node: MjcfNode) -> Iterator[list[Hinge]]:
 
 
 def _meet(hinges: list[Hinge]) -> bool:
-    """Whether these are one joint of ours; ranges need axes at right angles."""
+    """Return whether these are one joint of ours; ranges need axes at right angles."""
     turns = [hinge.turn for hinge in hinges]
     apart = max(float(np.abs(hinge.place - hinges[0].place).max()) for hinge in hinges)
     skew = len(turns) == 2 and not any(turn.limited for turn in turns)
@@ -328,7 +330,7 @@ def _joint(group: list[Hinge], in_parent: Array, in_body: Array) -> Joint:
 
 
 def _tip(node: MjcfNode) -> Array | None:
-    """The far end of a capsule that starts at the joint of the last body of a chain."""
+    """Return the far end of a capsule that starts at the joint of the last body of a chain."""
     start = node.hinges[-1].place if node.hinges else np.zeros(3)
     for near, far in node.capsules if node.is_leaf else ():
         if np.linalg.norm(near - start) < NEAR_SHARE * np.linalg.norm(far - near):

@@ -29,7 +29,7 @@ def write_mjcf(path: Path, take: Take, options: WriteOptions) -> None:
 
 
 def mjcf_element(skeleton: Skeleton) -> Element:
-    """The whole model."""
+    """Return the whole model."""
     top = Element("mujoco", model=skeleton.subject or "skeleton")
     add(top, "compiler", angle="radian", autolimits="true")
     default = add(top, "default")

@@ -96,13 +96,13 @@ def to_limits(record: LimitsRecord | None) -> Limits | None:
 
 
 def _plain(value: Any) -> dict[str, Any]:
-    """The fields of a value with arrays as lists."""
+    """Return the fields of a value with arrays as lists."""
     fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in fields.items()}
 
 
 def _arrays(record: msgspec.Struct) -> dict[str, Any]:
-    """The fields of a record with tuples as arrays."""
+    """Return the fields of a record with tuples as arrays."""
     fields = msgspec.structs.asdict(record)
     return {k: np.array(v) if isinstance(v, tuple) else v for k, v in fields.items()}
 

@@ -36,12 +36,12 @@ def columns(compact: CompactMotion) -> tuple[str, ...]:
 
 
 def table(compact: CompactMotion) -> np.ndarray:
-    """(n_frames, n_columns) in the order of ``columns``."""
+    """Return (n_frames, n_columns) in the order of ``columns``."""
     return np.concatenate([compact.root, compact.turn, compact.angles], axis=-1)
 
 
 def write_compact_csv(path: Path, compact: CompactMotion) -> None:
-    """Nine digits: nanometres and a ten-thousandth of an arc second."""
+    """Write nine digits: nanometres and a ten-thousandth of an arc second."""
     rows = [
         f"{frame},{','.join(f'{value:.9g}' for value in row)}"
         for frame, row in enumerate(table(compact).tolist())
@@ -65,7 +65,7 @@ def read_compact_csv(path: Path) -> Take:
 
 
 def from_table(path: Path, names: list[str], values: np.ndarray, rate: float) -> CompactMotion:
-    """Values under their column names, with the skeleton that stands beside the file."""
+    """Return values under their column names, with the skeleton that stands beside the file."""
     beside = path.with_name(SKELETON)
     if not beside.exists():
         raise FormatError(path, f"needs the {SKELETON} it was written with beside it")

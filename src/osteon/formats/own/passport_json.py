@@ -48,7 +48,7 @@ class PassportRecord(msgspec.Struct, kw_only=True):
 
 
 def read_passport(path: str | Path) -> Passport:
-    """The performer that a passport.json tells of."""
+    """Return the performer that a passport.json tells of."""
     path = Path(path)
     try:
         data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")

@@ -111,14 +111,14 @@ def read_skeleton_json(path: Path) -> Take:
 
 
 def write_skeleton_json(path: Path, take: Take, options: WriteOptions) -> None:
-    """One line per body, so that two files can be compared line by line."""
+    """Write one line per body, so that two files can be compared line by line."""
     if options.unit not in (None, "m") or options.up not in (None, "z"):
         raise BadValue("skeleton.json is in metres with z up, always; leave unit and up out")
     path.write_bytes(skeleton_text(take.skeleton()))
 
 
 def skeleton_text(skeleton: Skeleton) -> bytes:
-    """The whole file."""
+    """Return the whole file."""
     record = from_skeleton(skeleton)
     check_finite(record)
     keys = ("format", "version", "subject", "bodies", "loops", "events", "history")
@@ -249,7 +249,7 @@ def _known(value: float | None) -> float | None:
 
 
 def _lines(value: Any) -> str:
-    """JSON with the members of a list on lines of their own."""
+    """Return JSON with the members of a list on lines of their own."""
     if isinstance(value, Sequence) and not isinstance(value, str) and value:
         rows = ",\n    ".join(msgspec.json.encode(row).decode() for row in value)
         return f"[\n    {rows} ]"

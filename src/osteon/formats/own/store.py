@@ -79,7 +79,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read_store(path: Path) -> Take:
-    """From the archive, or from a folder (given by its own name or by its ``take.json``)."""
+    """Read the archive, or a folder (given by its own name or by its ``take.json``)."""
     if path.is_dir():
         return _read(path, _from_folder(path, path))
     if path.name == FOLDER_INDEX:
@@ -112,7 +112,7 @@ def _store(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
 
 
 def _plain(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
-    """A value as JSON can hold it; long arrays are put into ``arrays`` under their place."""
+    """Return a value as JSON can hold it; long arrays are put into ``arrays`` under their place."""
     if isinstance(value, np.ndarray):
         if value.size > INLINE_COUNT:
             arrays[f"{place}.npy"] = np.ascontiguousarray(value, dtype="<f8")
@@ -166,7 +166,8 @@ def _read(path: Path, load: Load) -> Take:
 
 
 def _inline(stored: Any) -> np.ndarray:
-    """An array written in the JSON. ValueError is what the hook's caller gives a place to."""
+    """Return an array written in the JSON. ValueError is what the hook's caller gives a place
+    to."""
     try:
         shape = [int(size) for size in stored["shape"]]
         return np.array(stored["values"], dtype=float).reshape(shape)

@@ -33,22 +33,22 @@ ELEMENT = re.compile(rb"<([\w:.-]+)")
 
 
 def decode(path: Path, data: bytes, kind: type[T]) -> T:
-    """The JSON text ``data`` of the file ``path`` as a ``kind``."""
+    """Return the JSON text ``data`` of the file ``path`` as a ``kind``."""
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise located(path, error) from None
+        raise locate_error(path, error) from None
 
 
 def convert(path: Path, tree: Any, kind: type[T], hook: Hook, root: str) -> T:
-    """Decoded JSON that stands at ``root`` as a ``kind``.
+    """Return decoded JSON that stands at ``root`` as a ``kind``.
 
     Numbers may stand in quotes, as ``"nan"`` must; ``hook`` makes what JSON has no type for.
     """
     try:
         return msgspec.convert(tree, kind, dec_hook=hook, strict=False)
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise located(path, error, root) from None
+        raise locate_error(path, error, root) from None
 
 
 def write_readable(value: Any, path: Path) -> None:
@@ -56,8 +56,8 @@ def write_readable(value: Any, path: Path) -> None:
         partial.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
 
 
-def located(path: Path, error: Exception, root: str = "$") -> FormatError:
-    """What msgspec found, as our error with the place in the document."""
+def locate_error(path: Path, error: Exception, root: str = "$") -> FormatError:
+    """Return what msgspec found, as our error with the place in the document."""
     if isinstance(error, RecursionError):
         return FormatError(path, "its JSON is nested too deeply")
     if not isinstance(error, msgspec.ValidationError):
@@ -74,7 +74,7 @@ def first_element(head: bytes) -> str:
 
 
 def _past_asides(head: bytes) -> int:
-    """Where the outermost element begins.
+    """Return where the outermost element begins.
 
     Step by step: one pattern for all that may stand before can divide a short head in millions of
     ways.
@@ -90,7 +90,8 @@ def _past_asides(head: bytes) -> int:
 
 
 def read_xml(path: Path) -> ElementTree.Element:
-    """The outermost element. A document type declaration, and with it every entity, is refused."""
+    """Read the outermost element. A document type declaration, and with it every entity, is
+    refused."""
     data = path.read_bytes()
     if b"<!DOCTYPE" in data:
         raise FormatError(path, "holds a document type declaration, which no model needs; refused")
@@ -104,7 +105,7 @@ def read_xml(path: Path) -> ElementTree.Element:
 
 
 def numbers(path: Path, text: str, counts: tuple[int, ...], place: str) -> Array:
-    """The numbers of an attribute; as many as one of ``counts``."""
+    """Return the numbers of an attribute; as many as one of ``counts``."""
     try:
         # a default may stand for thousands of elements, each of which reads it again
         values = np.array(text.split() if len(text) <= LONGEST_TEXT else (), dtype=float)
@@ -117,7 +118,7 @@ def numbers(path: Path, text: str, counts: tuple[int, ...], place: str) -> Array
 
 
 def add(parent: ElementTree.Element, tag: str, **attributes: object) -> ElementTree.Element:
-    """A new element whose numbers and vectors are written so that they read back the same."""
+    """Add an element whose numbers and vectors are written so that they read back the same."""
     texts = {name: text_of(value) for name, value in attributes.items()}
     return ElementTree.SubElement(parent, tag, texts)
 

@@ -76,7 +76,7 @@ class Matlab:
             )
 
     def _element(self, data: memoryview, at: int) -> tuple[int, memoryview, int]:
-        """Kind and content of the element at a place, and the place of the next."""
+        """Return the kind and content of the element at a place, and the place of the next."""
         kind, size = struct.unpack_from(self.order + "II", data, at)
         start, end = at + 8, at + 8 + size
         if kind >> 16:  # up to four bytes stand in the tag itself

@@ -24,7 +24,7 @@ Fault = tuple[str, str]
 
 
 def check_rig(skeleton: Skeleton) -> Skeleton:
-    """The same skeleton; ``BadValue`` names the first body that cannot be."""
+    """Return the same skeleton; ``BadValue`` names the first body that cannot be."""
     for body in skeleton.bodies:
         check_body(body)
     for loop in skeleton.loops:
@@ -36,7 +36,7 @@ def check_rig(skeleton: Skeleton) -> Skeleton:
 
 
 def check_body(body: Body) -> Body:
-    """The same body; ``BadValue`` says why it cannot be."""
+    """Return the same body; ``BadValue`` says why it cannot be."""
     for part, problem in _faults(body):
         raise BadValue(f"{part} of body {body.name[:40]!r} {problem}")
     return body
@@ -130,7 +130,7 @@ def _is_place(place: Array) -> bool:
 
 
 def _is_unit(vectors: Array) -> bool:
-    """Whether directions, or rotations, (..., n) have length 1, to a few digits."""
+    """Return whether directions, or rotations, (..., n) have length 1, to a few digits."""
     with np.errstate(over="ignore", invalid="ignore"):
         lengths = np.linalg.norm(vectors, axis=-1)
     return bool((np.abs(lengths - 1.0) <= ROUNDED_SHARE).all())

@@ -77,23 +77,24 @@ class Freedom(NamedTuple):
         return quat.rotate(quat.inverse(self.rest), axes)
 
     def angles(self, rotations: Array) -> Array:
-        """Angles (n_frames, n_turns) of the joint's rotations (n_frames, 4), without jumps.
+        """Return angles (n_frames, n_turns) of the joint's rotations (n_frames, 4), without jumps.
 
         What the joint cannot do is left out.
         """
         return _angles(self.turns, quat.multiply(rotations, quat.inverse(self.rest)))
 
-    def widened(self, rotations: Array) -> "Freedom":
-        """The same with further turns where these cannot make all rotations (n_frames, 4)."""
+    def widen(self, rotations: Array) -> "Freedom":
+        """Return the same with further turns where these cannot make all rotations (n_frames,
+        4)."""
         made = quat.multiply(_compose(self.turns, self.angles(rotations)), self.rest)
         if np.all(quat.angle(quat.between(made, rotations)) < STILL_ANGLE):
             return self
-        turns = completed(self.turns) if perpendicular(self.turns) else BALL
+        turns = complete_turns(self.turns) if perpendicular(self.turns) else BALL
         return Freedom(turns, self.rest)
 
 
 def freedom_of(joint: Joint) -> Freedom:
-    """What a joint can do, with its limits as ranges of angles.
+    """Return what a joint can do, with its limits as ranges of angles.
 
     A cone becomes the box around it, with its middle at zero: two swings and the twist.
     """
@@ -113,7 +114,7 @@ def freedom_of(joint: Joint) -> Freedom:
 
 
 def box_of(turns: Sequence[Turn]) -> Limits | None:
-    """The ranges of two or three perpendicular turns; None where they have none."""
+    """Return the ranges of two or three perpendicular turns; None where they have none."""
     if not any(turn.limited for turn in turns):
         return None
     frame, letters = _frame(turns)
@@ -127,8 +128,8 @@ def perpendicular(turns: Sequence[Turn]) -> bool:
     return bool(np.abs(axes @ axes.T - np.eye(len(axes))).max(initial=0.0) < SQUARE_COSINE)
 
 
-def completed(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
-    """Up to two perpendicular turns and the axes that are missing, three in all."""
+def complete_turns(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
+    """Return up to two perpendicular turns and the axes that are missing, three in all."""
     axes = [turn.axis for turn in turns] or [_AXES[BALL_ORDER[0]]]
     if len(axes) == 1:
         axes.append(quat.rotate(quat.shortest(_AXES["x"], axes[0]), _AXES["y"]))
@@ -137,7 +138,8 @@ def completed(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
 
 
 def _angles(turns: Sequence[Turn], rotations: Array) -> Array:
-    """Of rotations (n_frames, 4); three turns must be about perpendicular axes."""
+    """Return the angles of rotations (n_frames, 4); three turns must be about perpendicular
+    axes."""
     if len(turns) == 3:
         frame, letters = _frame(turns)
         inner = quat.multiply(quat.multiply(quat.inverse(frame), rotations), frame)
@@ -159,12 +161,13 @@ def _compose(turns: Sequence[Turn], angles: Array) -> Array:
 
 
 def _twist(q: Array, axis: Array) -> Array:
-    """Angle (n_frames,) of rotations about their own part along ``axis``."""
+    """Return the angle (n_frames,) of rotations about their own part along ``axis``."""
     return 2.0 * np.arctan2(q[..., 1:] @ axis, q[..., 0])
 
 
 def _swing(q: Array, axis: Array, carried: Array) -> Array:
-    """Angle (n_frames,) about ``axis`` that takes ``carried`` to where the rotations take it."""
+    """Return the angle (n_frames,) about ``axis`` that takes ``carried`` to where the rotations
+    take it."""
     to = quat.rotate(q, carried)
     side = np.cross(axis, carried)
     return np.arctan2(to @ side, to @ np.cross(side, axis))
@@ -176,7 +179,8 @@ def _is_box(limits: Limits) -> bool:
 
 
 def _box(limits: Limits, wanted: int) -> tuple[Turn, ...]:
-    """Turns about the axes that the ranges name, and about further ones the joint is free in."""
+    """Return turns about the axes that the ranges name, and about further ones the joint is free
+    in."""
     named = {letter: (low, high) for letter, low, high in limits.euler}
     letters = [*named, *(letter for letter in BALL_ORDER if letter not in named)]
     return tuple(
@@ -194,7 +198,7 @@ def _around_cone(cone: Cone) -> Freedom:
 
 
 def _frame(turns: Sequence[Turn]) -> tuple[Array, str]:
-    """A frame (4,) along whose axes the turns go, and the letters of these axes in order."""
+    """Return a frame (4,) along whose axes the turns go, and the letters of these axes in order."""
     first, second = turns[0].axis, turns[1].axis
     third = np.cross(first, second)
     if len(turns) == 3 and third @ turns[2].axis < 0.0:
@@ -231,7 +235,7 @@ class Mass(NamedTuple):
 
 
 def capsules_of(skeleton: Skeleton) -> list[list[Capsule]]:
-    """The capsules of every body, at least one each."""
+    """Return the capsules of every body, at least one each."""
     ends: dict[str, list[Array]] = {body.name: [] for body in skeleton.bodies}
     for body in skeleton.bodies:
         if body.parent is not None:
@@ -255,26 +259,26 @@ def capsules_of(skeleton: Skeleton) -> list[list[Capsule]]:
 
 
 def mass_of(capsules: list[Capsule]) -> Mass:
-    """All capsules of a body together; where they overlap, they weigh twice."""
+    """Return the mass of all capsules of a body together; where they overlap, they weigh twice."""
     weights = np.array([sum(_masses(capsule)) for capsule in capsules])
     centres = np.array([0.5 * (capsule.start + capsule.end) for capsule in capsules])
     total = float(weights.sum())
     centre = weights @ centres / total
     inertia = sum(
-        _inertia(capsule) + _moved(weight, place - centre)
+        _inertia(capsule) + _shift_inertia(weight, place - centre)
         for capsule, weight, place in zip(capsules, weights, centres, strict=True)
     )
     return Mass(total, centre, np.asarray(inertia))
 
 
 def _masses(capsule: Capsule) -> tuple[float, float]:
-    """Mass of the rod, and of both round ends together."""
+    """Return the mass of the rod, and of both round ends together."""
     disc = FLESH_DENSITY * np.pi * capsule.radius**2
     return disc * capsule.length, disc * 4.0 / 3.0 * capsule.radius
 
 
 def _inertia(capsule: Capsule) -> Array:
-    """(3, 3) about the middle of one capsule."""
+    """Return the inertia (3, 3) of one capsule about its middle."""
     rod, ends = _masses(capsule)
     length, radius = capsule.length, capsule.radius
     along = radius**2 * (rod / 2.0 + 2.0 / 5.0 * ends)
@@ -285,6 +289,6 @@ def _inertia(capsule: Capsule) -> Array:
     return across * np.eye(3) + (along - across) * np.outer(axis, axis)
 
 
-def _moved(mass: float, by: Array) -> Array:
-    """Inertia (3, 3) that a point mass has from afar."""
+def _shift_inertia(mass: float, by: Array) -> Array:
+    """Return the inertia (3, 3) that a point mass has from afar."""
     return mass * (by @ by * np.eye(3) - np.outer(by, by))

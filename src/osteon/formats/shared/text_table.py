@@ -30,7 +30,8 @@ NOBODY = re.compile(r"un-?label|unnamed|uname|\*|(l|r|left|right)$", re.IGNORECA
 
 
 def read_lines(path: Path) -> list[str]:
-    """A text file's lines, whatever ends them; names in old code pages keep one letter a byte."""
+    """Return a text file's lines, whatever ends them; names in old code pages keep one letter a
+    byte."""
     data = path.read_bytes()
     try:
         text = data.decode("utf-8-sig")
@@ -40,7 +41,8 @@ def read_lines(path: Path) -> list[str]:
 
 
 def perhaps_cut(lines: Sequence[str]) -> tuple[str, ...]:
-    """A sentence where a table ends without a line end, in a number that may have lost digits.
+    """Return a sentence where a table ends without a line end, in a number that may have lost
+    digits.
 
     As many decimals as the three numbers before it have show that it is whole.
     """
@@ -65,7 +67,7 @@ def number_rows(
     n_columns: int,
     promised: int | None = None,
 ) -> Array:
-    """The numbers of all lines from ``lines[first]`` on that are not empty.
+    """Return the numbers of all lines from ``lines[first]`` on that are not empty.
 
     A blank cell is NaN; blank cells beyond the last column are ignored.
 
@@ -106,12 +108,12 @@ def check_frames(path: Path, promised: int, found: int) -> tuple[str, ...]:
 
 
 def split_cells(line: str, delimiter: str) -> list[str]:
-    """The cells of a line; one without the delimiter is taken to be parted by spaces."""
+    """Return the cells of a line; one without the delimiter is taken to be parted by spaces."""
     return line.split(delimiter) if delimiter in line else line.split()
 
 
 def numbers(cells: Sequence[str]) -> list[float]:
-    """Cells as numbers, NaN for blank ones."""
+    """Return cells as numbers, NaN for blank ones."""
     try:
         return [float(cell) for cell in cells]
     except ValueError:
@@ -119,7 +121,8 @@ def numbers(cells: Sequence[str]) -> list[float]:
 
 
 def without_zeros(points: Array) -> tuple[Array, tuple[str, ...]]:
-    """Points (n_frames, n_points, 3) at exactly 0, 0, 0 as gaps, and a sentence if there were any.
+    """Return points (n_frames, n_points, 3) at exactly 0, 0, 0 as gaps, and a sentence if there
+    were any.
 
     Many programs write what was not seen as zeros; no camera measures an exact zero three times.
     """
@@ -131,7 +134,7 @@ def without_zeros(points: Array) -> tuple[Array, tuple[str, ...]]:
 
 
 def positive_number(path: Path, text: str, what: str, place: str = "") -> float:
-    """A header entry that must be a number above zero."""
+    """Return a header entry that must be a number above zero."""
     try:
         value = float(text)
     except ValueError:
@@ -142,14 +145,15 @@ def positive_number(path: Path, text: str, what: str, place: str = "") -> float:
 
 
 def whole_number(path: Path, text: str, what: str, place: str = "") -> int:
-    """A header entry that must be a count."""
+    """Return a header entry that must be a count."""
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise FormatError(path, f"{what} must be a whole number, got {text[:40]!r}", place)
     return int(text)
 
 
 def unique_labels(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names made unique by a number behind repeated ones, and a sentence if that was needed."""
+    """Return names made unique by a number behind repeated ones, and a sentence if that was
+    needed."""
     counts = Counter(names)
     repeated = [name for name, count in counts.items() if count > 1]
     if not repeated:
@@ -167,7 +171,7 @@ def unique_labels(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...
 
 
 def parse_numbers(path: Path, block: bytes, first_line: int) -> Array:
-    """All numbers of a block of white-space separated text, (n_values,).
+    """Return all numbers of a block of white-space separated text, (n_values,).
 
     Parameters
     ----------
@@ -183,12 +187,12 @@ def parse_numbers(path: Path, block: bytes, first_line: int) -> Array:
 
 
 def is_sane(values: ArrayLike) -> bool:
-    """Whether all are finite and of a size that a measure can have."""
+    """Return whether all are finite and of a size that a measure can have."""
     return bool(np.all(np.abs(values) <= LARGEST_NUMBER))
 
 
 def _parse_fast(block: bytes) -> Array | None:
-    """The common case, plain decimals, rounded exactly as ``float`` does; else None."""
+    """Return the common case, plain decimals, rounded exactly as ``float`` does; else None."""
     from osteon.formats.shared._text_table_kernel import scan
 
     values = np.zeros(len(block) // 2 + 1)
@@ -220,13 +224,13 @@ def _bad_number(path: Path, block: bytes, first_line: int) -> FormatError:
 
 
 def label_prefixes(labels: Iterable[str]) -> dict[str, str]:
-    """Subject by prefix, as the labels' own colons tell."""
+    """Return subject by prefix, as the labels' own colons tell."""
     found = [label.partition(":")[0] for label in labels if ":" in label[1:]]
     return {f"{name}:": name for name in dict.fromkeys(found) if not NOBODY.match(name)}
 
 
 def split_labels(labels: Iterable[str], known: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Of each label the subject, by its longest prefix, and the name that is left.
+    """Return of each label the subject, by its longest prefix, and the name that is left.
 
     The subject is empty where there is no prefix.
     """
@@ -239,7 +243,7 @@ def split_labels(labels: Iterable[str], known: Mapping[str, str]) -> list[tuple[
 
 
 def by_subject(recording: Recording) -> tuple[Recording, ...]:
-    """One recording for each of several subjects; labels without a prefix are nobody's."""
+    """Return one recording for each of several subjects; labels without a prefix are nobody's."""
     known = label_prefixes(recording.names)
     if len(known) < 2:
         return (recording,)

@@ -40,14 +40,14 @@ up, lie beside its C3D files."""
 CMU_UNIT = "in/0.45"
 CMU_NAMES = {"lhipjoint", "rhipjoint", "lowerback", "lthumb", "rthumb"}
 CMU_REACH = (14.0, 34.0)
-"""Between what reach, in the archive's unit, a figure is one of the CMU archive: 0.8 to 1.9 metres,
+"""Between what reach, in the archive's unit, a skeleton is one of the CMU archive: 0.8 to 1.9 metres,
 chosen about a human's 1.3."""
 FEET = re.compile(r"foot|feet|toe|ankle|paw|hoof", re.IGNORECASE)
 CLEAR_SHARE = 0.8
 """Share of the way from the feet to the middle that must lie along one axis; chosen: within 37° of
 it, so no two axes have it."""
 STEADY_SHARE, TRAVEL_SHARE = 0.05, 0.5
-"""Standard deviations of the lowest point, as shares of the figure's size, on a floor and along a
+"""Standard deviations of the lowest point, as shares of the skeleton's size, on a floor and along a
 path; chosen: ten times apart, steps being higher than a twentieth, walks longer than half a
 body."""
 LOOKS = 200
@@ -62,7 +62,8 @@ taller, those who lie or spread their arms are not."""
 
 
 def metres_per(unit: str) -> float:
-    """Length of a unit in metres; ``in/0.45`` is an inch divided by 0.45, as ASF files count."""
+    """Return the length of a unit in metres; ``in/0.45`` is an inch divided by 0.45, as ASF files
+    count."""
     name, _, divisor = unit.partition("/")
     if name not in METRES:
         raise BadValue(f"unknown unit {unit!r}; known: {', '.join(METRES)}")
@@ -73,31 +74,32 @@ def metres_per(unit: str) -> float:
 
 
 def turn_points(points: Array, q: Array) -> Array:
-    """Points in another world. The turns above only exchange axes, so no digit is lost."""
+    """Return points in another world. The turns above only exchange axes, so no digit is lost."""
     matrix = np.rint(quat.to_matrix(q))
     columns = np.argmax(np.abs(matrix), axis=1)
     return points[..., columns] * matrix[np.arange(3), columns]
 
 
 def turn_rotations(rotations: Array, q: Array) -> Array:
-    """World rotations (..., 4) of bodies, in another world."""
+    """Return world rotations (..., 4) of bodies, in another world."""
     return quat.multiply(q, rotations)
 
 
 def turn_local(rotations: Array, q: Array) -> Array:
-    """Rotations (..., 4) between bodies whose frames turn along with the world."""
+    """Return rotations (..., 4) between bodies whose frames turn along with the world."""
     return np.concatenate([rotations[..., :1], turn_points(rotations[..., 1:], q)], axis=-1)
 
 
 def to_z_up(up: str) -> Array:
-    """Rotation to our world from one whose ``up`` axis points up."""
+    """Return the rotation to our world from one whose ``up`` axis points up."""
     if up not in TO_Z_UP:
         raise BadValue(f"the up axis must be x, y or z, got {up!r}")
     return TO_Z_UP[up]
 
 
 def judge_unit(names: Sequence[str], offsets: Array, tips: Array, parents: Sequence[int]) -> str:
-    """Unit of length from bone vectors (n_joints, 3) and (n_joints, 3), NaN without a tip."""
+    """Return the unit of length from bone vectors (n_joints, 3) and (n_joints, 3), NaN without a
+    tip."""
     to_tip = np.nan_to_num(np.linalg.norm(tips, axis=-1))
     along = np.zeros(len(names))
     for joint, parent in enumerate(parents):
@@ -111,7 +113,8 @@ def judge_unit(names: Sequence[str], offsets: Array, tips: Array, parents: Seque
 
 
 def judge_up(names: Sequence[str], positions: Array, unit: str) -> tuple[str, str]:
-    """Up axis and the reason, from joints (n_frames, n_joints, 3) in the file's world."""
+    """Return the up axis and the reason, from joints (n_frames, n_joints, 3) in the file's
+    world."""
     axis = _from_feet_up(names, positions)
     if axis is not None:
         return axis, "the figure stands above its feet"
@@ -151,7 +154,8 @@ class MarkerSpread:
     """(3,) how much that place changes. Above a floor it does not, while people move about."""
 
     def up(self) -> str | None:
-        """The axis along which the markers stand on a floor near zero, where one stands out."""
+        """Return the axis along which the markers stand on a floor near zero, where one stands
+        out."""
         score = self.height - 2.0 * self.unrest
         best = int(np.argmax(score))
         widest = np.delete(self.height, best).max()
@@ -160,13 +164,14 @@ class MarkerSpread:
         return "xyz"[best] if on_floor and tall else None
 
     def contradicts(self, axis: int) -> bool:
-        """Whether z is both taller and far steadier at its lower end than this axis."""
+        """Return whether z is both taller and far steadier at its lower end than this axis."""
         steadier = 3.0 * self.unrest[2] < self.unrest[axis]
         return bool(steadier and self.height[2] > self.height[axis])
 
 
 def stance_of(points: Array) -> MarkerSpread | None:
-    """How points (n_frames, n_points, 3), metres, NaN where missing, stand; None if too few."""
+    """Return how points (n_frames, n_points, 3), metres, NaN where missing, stand; None if too
+    few."""
     sample = points[:: max(1, len(points) // LOOKS)]
     count = np.isfinite(sample[..., 0]).sum(axis=1)
     sample, count = sample[count >= FEWEST_MARKERS], count[count >= FEWEST_MARKERS]

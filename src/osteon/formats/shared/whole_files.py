@@ -28,17 +28,18 @@ no file takes minutes between two writes."""
 
 
 def file_name(text: str) -> str:
-    """Any text as the name of one file in the folder at hand, two texts never the same one."""
+    """Return any text as the name of one file in the folder at hand, two texts never the same
+    one."""
     # file systems take letters composed in other ways for the same: only one way is kept
     letters = unicodedata.is_normalized("NFC", text)
     parts = [c if letters and c.isalnum() else quote(c, safe=PLAIN) for c in text] or ["%"]
     parts[0] = "%2E" if parts[0] == "." else parts[0]
     name = "".join(parts)
-    return name if len(name.encode()) <= NAME_BYTES else _shortened(parts, text)
+    return name if len(name.encode()) <= NAME_BYTES else _shorten(parts, text)
 
 
-def _shortened(parts: list[str], text: str) -> str:
-    """The beginning, and what tells the whole from all others with the same beginning."""
+def _shorten(parts: list[str], text: str) -> str:
+    """Return the beginning, and what tells the whole from all others with the same beginning."""
     tail = "%~" + hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:32]
     while len("".join(parts).encode()) > NAME_BYTES - len(tail):
         parts = parts[:-1]
@@ -47,7 +48,7 @@ def _shortened(parts: list[str], text: str) -> str:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A temporary neighbour to write to, moved into place when all went well.
+    """Give a temporary neighbour to write to, moved into place when all went well.
 
     So a file appears whole or not at all, also when the program is killed.
     """
