@@ -1,6 +1,6 @@
 """Flesh of humans and four-legged animals, by the parts that names tell.
 
-Widths are metres on a person whose legs, hip to ankle, are 0.85 m long, and go with the leg.
+Widths are those of a person whose legs, hip to ankle, are 0.85 m long, and go with the leg.
 """
 
 from itertools import pairwise

@@ -40,8 +40,8 @@ up, lie beside its C3D files."""
 CMU_UNIT = "in/0.45"
 CMU_NAMES = {"lhipjoint", "rhipjoint", "lowerback", "lthumb", "rthumb"}
 CMU_REACH = (14.0, 34.0)
-"""Between what reach, in the archive's unit, a skeleton is one of the CMU archive: 0.8 to 1.9 metres,
-chosen about a human's 1.3."""
+"""Between what reach, in its unit, a skeleton is one of the CMU archive: 0.8 to 1.9 metres, chosen
+about a human's 1.3."""
 FEET = re.compile(r"foot|feet|toe|ankle|paw|hoof", re.IGNORECASE)
 CLEAR_SHARE = 0.8
 """Share of the way from the feet to the middle that must lie along one axis; chosen: within 37° of
