@@ -114,7 +114,7 @@ def bone_lengths(skeleton: Skeleton) -> Array:
 
     Joints on the root, whose origin may be anywhere, are measured from their own middle.
     """
-    offsets = skeleton.offsets
+    offsets = np.array(skeleton.offsets)
     on_root = [i for i, p in enumerate(skeleton.parents) if p >= 0 and skeleton.parents[p] < 0]
     if on_root:
         offsets[on_root] -= offsets[on_root].mean(axis=0)

@@ -165,9 +165,8 @@ def _legs(skeleton: Skeleton, poses: RestPoses, best: int) -> list[list[int]]:
 def _chain_points(skeleton: Skeleton, chain: list[int], poses: RestPoses, frames: slice) -> Array:
     """(n, n_points, 3) joints along a chain and the tip of its last body, none twice."""
     points = [poses.joints[frames, index] for index in chain]
-    last = skeleton.bodies[chain[-1]]
-    if last.tip is not None:
-        reach = quat.rotate(poses.rotations[frames, chain[-1]], last.tip - last.joint.in_body)
+    if (tip := skeleton.bodies[chain[-1]].tip_from_joint) is not None:
+        reach = quat.rotate(poses.rotations[frames, chain[-1]], tip)
         points.append(points[-1] + reach)
     kept = points[:1]
     for point in points[1:]:

@@ -132,13 +132,11 @@ def limb_reaches(skeleton: Skeleton) -> Array:
     The far end is the middle of the joints that follow, else the tip.
     """
     reaches = np.zeros((len(skeleton.bodies), 3))
-    offsets, parents = skeleton.offsets, np.array(skeleton.parents)
     for index, body in enumerate(skeleton.bodies):
-        following = offsets[parents == index]
-        if len(following):
-            reaches[index] = following.mean(axis=0)
-        elif body.tip is not None:
-            reaches[index] = body.tip - body.joint.in_body
+        if following := skeleton.children_of(index):
+            reaches[index] = skeleton.offsets[list(following)].mean(axis=0)
+        elif (tip := body.tip_from_joint) is not None:
+            reaches[index] = tip
     return reaches
 
 

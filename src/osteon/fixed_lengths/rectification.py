@@ -132,7 +132,7 @@ def _end(skeleton: Skeleton, name: str) -> tuple[int, Array | None]:
         body = skeleton.body(name.removesuffix(".tip"))
         if body.tip is None:
             raise NotEnoughData(f"body {body.name!r} has no tip; its joint is named {body.name!r}")
-        return skeleton.index(body.name), body.tip - body.joint.in_body
+        return skeleton.index(body.name), body.tip_from_joint
     return skeleton.index(name), None
 
 
@@ -150,7 +150,7 @@ def _chain(skeleton: Skeleton, end: tuple[int, Array | None], met: list[int]) ->
     parents = skeleton.parents
     bodies = []
     body = end[0] if end[1] is not None else parents[end[0]]
-    while body >= 0 and sum(parent == body for parent in parents) <= 1:
+    while body >= 0 and len(skeleton.children_of(body)) <= 1:
         bodies.append(body)
         if body in met:  # turning farther up would move a target that is already met
             break

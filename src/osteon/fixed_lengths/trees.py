@@ -81,9 +81,8 @@ def tree_of_skeleton(skeleton: Skeleton) -> JointTree:
     rest = np.zeros((len(skeleton.bodies), 3))
     for joint, parent in enumerate(skeleton.parents):
         rest[joint] = (rest[parent] if parent >= 0 else 0.0) + skeleton.offsets[joint]
-    tips = {
-        body.name: body.tip - body.joint.in_body for body in skeleton.bodies if body.tip is not None
-    }
+    known = ((body.name, body.tip_from_joint) for body in skeleton.bodies)
+    tips = {name: tip for name, tip in known if tip is not None}
     return JointTree(skeleton.names, skeleton.parents, rest, tips)
 
 

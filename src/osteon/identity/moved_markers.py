@@ -119,26 +119,15 @@ def _told(rig: SubjectModel, test: "_Test", marker: int) -> Replaced:
 
 def rig_of(skeleton: Skeleton, labels: Sequence[str]) -> SubjectModel:
     """A skeleton as flat arrays, with those of its markers that are among ``labels``."""
-    carried = [
-        (marker, index)
-        for index, body in enumerate(skeleton.bodies)
-        for marker in body.markers
-        if marker.name in labels
-    ]
-    if len(carried) < 3:
+    carried = skeleton.marker_places(labels)
+    n_shared = len(carried.names)
+    if n_shared < 3:
         raise NotEnoughData(
-            f"{len(carried)} of the {len(labels)} markers are among those of the known skeleton; "
+            f"{n_shared} of the {len(labels)} markers are among those of the known skeleton; "
             "3 or more are needed: give a skeleton or passport of the same marker set, or none"
         )
-    in_body = [body.joint.in_body for body in skeleton.bodies]
-    return SubjectModel(
-        skeleton.names,
-        skeleton.parents,
-        skeleton.offsets,
-        tuple(marker.name for marker, _ in carried),
-        np.array([index for _, index in carried]),
-        np.array([marker.position - in_body[index] for marker, index in carried]),
-    )
+    offsets = np.array(skeleton.offsets)  # kernels know one kind of array, writable
+    return SubjectModel(skeleton.names, skeleton.parents, offsets, *carried)
 
 
 def _frames(rig: SubjectModel, recording: Recording) -> tuple[Array, FramePoses]:

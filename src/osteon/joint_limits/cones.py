@@ -9,7 +9,7 @@ from osteon.joint_limits._ranges_kernel import close_polygons
 from osteon.joint_limits.ranges import Arc, RangeOptions, find_arcs, highest
 from osteon.maths import quat
 from osteon.typing import Array, Indices
-from osteon.values import Body, Cone, Skeleton, in_rows, read_only
+from osteon.values import Cone, Skeleton, in_rows, read_only
 
 N_SIDES = 16
 """Sides of the spherical polygon."""
@@ -20,25 +20,21 @@ NARROWEST = np.radians(0.01)
 
 def bone_axes(skeleton: Skeleton) -> Array:
     """(n_bodies, 3) unit vectors along the bones, each in its body's frame."""
-    offsets = skeleton.offsets
-    ends: list[list[Array]] = [[] for _ in skeleton.bodies]
-    for offset, parent in zip(offsets, skeleton.parents, strict=True):
-        if parent >= 0:
-            ends[parent].append(offset)
-    rows = zip(skeleton.bodies, ends, offsets, strict=True)
-    return quat.normalise(np.array([_bone_end(body, own, hung) for body, own, hung in rows]))
+    ends = [_bone_end(skeleton, index) for index in range(len(skeleton.bodies))]
+    return quat.normalise(np.array(ends))
 
 
-def _bone_end(body: Body, ends: list[Array], hung: Array) -> Array:
+def _bone_end(skeleton: Skeleton, index: int) -> Array:
     """(3,) along the bone: to the next joint, else to the tip.
 
     A body that has neither continues the direction it hangs in; a body at its parent's joint: z.
     """
-    if body.length is not None:
-        ends.sort(key=lambda end: abs(float(np.linalg.norm(end)) - (body.length or 0.0)))
-    if body.tip is not None:
-        ends.append(body.tip - body.joint.in_body)
-    for end in (*ends, hung):
+    length, ends = skeleton.bodies[index].length, skeleton.bone_ends(index)
+    if length is not None:
+        n_joints = len(skeleton.children_of(index))
+        joints = sorted(ends[:n_joints], key=lambda end: abs(float(np.linalg.norm(end)) - length))
+        ends = [*joints, *ends[n_joints:]]
+    for end in (*ends, skeleton.offsets[index]):
         if end @ end > 1e-18:
             return end
     return np.array([0.0, 0.0, 1.0])

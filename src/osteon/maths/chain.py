@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from osteon.maths.quat import multiply, rotate, to_matrix
-from osteon.typing import Array
+from osteon.typing import Array, Indices
 
 
 def forward_kinematics(
@@ -32,7 +32,9 @@ def forward_kinematics(
     return q_world, p_world
 
 
-def place_points(q_world: Array, p_world: Array, carriers: Sequence[int], points: Array) -> Array:
+def place_points(
+    q_world: Array, p_world: Array, carriers: Sequence[int] | Indices, points: Array
+) -> Array:
     """World places (..., n_points, 3) of points fixed to joints.
 
     Parameters

@@ -236,7 +236,7 @@ class _Job:
         (n_frames, n_bodies, 4) the poses that lead."""
         if self.led and self.start is not None:
             return self.start[0]
-        return np.stack([body.joint.rest for body in self.character.bodies])
+        return self.character.rest
 
 
 def _own_markers(recording: Recording, character: Skeleton, options: MapOptions) -> _Job:

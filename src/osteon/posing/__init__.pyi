@@ -42,8 +42,8 @@ from .rig import (
     Rig as Rig,
     RigTree as RigTree,
     ball_joints as ball_joints,
-    build_tree as build_tree,
     compile_rig as compile_rig,
+    rig_on as rig_on,
 )
 from .solve_poses import (
     SolveResult as SolveResult,

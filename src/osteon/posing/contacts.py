@@ -270,9 +270,7 @@ def _rolls(motion: Motion, sole: Sole, ground: GroundPlane) -> np.ndarray:
 
 def sole_paths(motion: Motion, sole: Sole) -> Array:
     """(n_frames, n_points, 3) of a sole's points in the world."""
-    turned, joints = motion.world()
-    arms = quat.rotate(turned[:, sole.body, None], sole.points)
-    return joints[:, sole.body, None] + arms
+    return motion.points([sole.body] * len(sole.points), sole.points)
 
 
 @dataclass(frozen=True, eq=False)

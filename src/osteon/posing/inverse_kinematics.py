@@ -16,7 +16,7 @@ from osteon.posing._kernels import levenberg_marquardt, normal_equations
 from osteon.posing.first_pose import on_joints
 from osteon.posing.limit_arrays import Bounds, hold_within, make_bounds
 from osteon.posing.per_frame import PoseOptions, run
-from osteon.posing.rig import Rig, build_tree
+from osteon.posing.rig import Rig, rig_on
 from osteon.threads import one_thread
 from osteon.typing import Array, Indices
 from osteon.values import Motion, Skeleton
@@ -95,7 +95,8 @@ def reach(
         rotations = hold_within(skeleton, rotations, limits)
     rate = 1.0 if start is None else start.rate
     motion = Motion(skeleton, rotations, task.root, rate)
-    error = np.linalg.norm(_places(rig, motion) - observed, axis=-1)
+    reached = motion.points(rig.tree.marker_bodies, rig.places)
+    error = np.linalg.norm(reached - observed, axis=-1)
     return ReachResult(motion, error, names, task.iterations, task.status)
 
 
@@ -127,23 +128,15 @@ def _rig(skeleton: Skeleton, names: tuple[str, ...]) -> Rig:
     points = {}
     for index, body in enumerate(skeleton.bodies):
         points[body.name] = (index, np.zeros(3))
-        if body.tip is not None:
-            points[f"{body.name} tip"] = (index, body.tip - body.joint.in_body)
-    for index, body in enumerate(skeleton.bodies):
-        for marker in body.markers:
-            points[marker.name] = (index, marker.position - body.joint.in_body)
+        if (tip := body.tip_from_joint) is not None:
+            points[f"{body.name} tip"] = (index, tip)
+    for name, index, place in zip(*skeleton.marker_places(), strict=True):
+        points[name] = (index, place)
     for name in names:
         if name not in points:
             raise UnknownName("joint, tip or marker", name, tuple(points))
-    joints = [body.joint for body in skeleton.bodies]
-    tree = build_tree(
-        skeleton.parents,
-        [joint.kind for joint in joints],
-        [joint.axes for joint in joints],
-        [points[name][0] for name in names],
-        [joint.rest for joint in joints],
-    )
-    return Rig(tree, skeleton.offsets, np.stack([points[name][1] for name in names]))
+    carriers, places = zip(*(points[name] for name in names), strict=True)
+    return rig_on(skeleton, carriers, np.stack(places))
 
 
 def _starting_pose(skeleton: Skeleton) -> Array:
@@ -191,10 +184,3 @@ def _solve(
         run(model, task, replace(options, tolerance=loose * options.tolerance))
         total += task.iterations
     task.iterations[:] = total
-
-
-def _places(rig: Rig, motion: Motion) -> Array:
-    """(n_frames, n_targets, 3) where the points that have targets are."""
-    turned, joints = motion.world()
-    bodies = rig.tree.marker_bodies
-    return joints[:, bodies] + quat.rotate(turned[:, bodies], rig.places)

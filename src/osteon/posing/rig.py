@@ -88,7 +88,7 @@ def build_tree(
     parents: Sequence[int],
     kinds: Sequence[str],
     axes: Sequence[ArrayLike],
-    marker_bodies: Sequence[int],
+    marker_bodies: Sequence[int] | Indices,
     rests: ArrayLike | None = None,
 ) -> RigTree:
     """Number the degrees of freedom of a tree.
@@ -132,23 +132,24 @@ def build_tree(
 
 def compile_rig(skeleton: Skeleton, marker_names: Sequence[str]) -> Rig:
     """The rig of a skeleton for the markers of a recording, in the recording's order."""
-    home = {m.name: (i, m) for i, body in enumerate(skeleton.bodies) for m in body.markers}
-    missing = [name for name in marker_names if name not in home]
+    carried = skeleton.marker_places()
+    row = {name: index for index, name in enumerate(carried.names)}
+    missing = [name for name in marker_names if name not in row]
     if missing:
         raise NotEnoughData(
             f"the skeleton carries no marker {', '.join(map(repr, missing[:8]))}; "
             "leave it out of the recording or give it a place"
         )
+    rows = np.array([row[name] for name in marker_names], dtype=int)
+    return rig_on(skeleton, carried.bodies[rows], carried.places[rows])
+
+
+def rig_on(skeleton: Skeleton, bodies: Sequence[int] | Indices, places: Array) -> Rig:
+    """Return the rig of a skeleton for points (n_points, 3) on bodies, seen from their joints."""
     joints = [body.joint for body in skeleton.bodies]
-    tree = build_tree(
-        skeleton.parents,
-        [joint.kind for joint in joints],
-        [joint.axes for joint in joints],
-        [home[name][0] for name in marker_names],
-        [joint.rest for joint in joints],
-    )
-    places = [home[n][1].position - joints[home[n][0]].in_body for n in marker_names]
-    return Rig(tree, skeleton.offsets, np.reshape(places, (-1, 3)))
+    kinds, axes = [joint.kind for joint in joints], [joint.axes for joint in joints]
+    tree = build_tree(skeleton.parents, kinds, axes, bodies, skeleton.rest)
+    return Rig(tree, skeleton.offsets, places)
 
 
 def ball_joints(parents: Sequence[int]) -> tuple[list[str], list[Array]]:

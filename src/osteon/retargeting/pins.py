@@ -175,7 +175,7 @@ def pin_holds(holds: Sequence[Hold], skeleton: Skeleton, n_frames: int, rate: fl
     """Pins for handholds and other points that a user names."""
     bodies = np.array([skeleton.index(hold.body) for hold in holds], dtype=int)
     places = np.array([hold.at for hold in holds], dtype=float).reshape(-1, 3)
-    places -= np.array([skeleton.bodies[b].joint.in_body for b in bodies]).reshape(-1, 3)
+    places -= skeleton.joints_in_bodies[bodies]
     targets = np.full((n_frames, len(holds), 3), np.nan)
     weights = np.zeros((n_frames, len(holds)))
     for column, hold in enumerate(holds):

@@ -38,7 +38,7 @@ def bound(mesh: Triangles, found: Normalised) -> SkinnedMesh:
 def _poses(found: Normalised) -> list[FleshPose]:
     """The rest pose, the default pose, and the first with the arms at several heights."""
     skeleton = found.skeleton
-    rest = np.stack([body.joint.rest for body in skeleton.bodies])
+    rest = skeleton.rest
     default = found.given.rotations[found.default_frame].copy()
     default[0] = rest[0]
     first = pose_of(skeleton, rest)

@@ -45,6 +45,7 @@ from .skeleton import (
     Joint as Joint,
     Loop as Loop,
     Marker as Marker,
+    MarkerPlaces as MarkerPlaces,
     Skeleton as Skeleton,
     without_gaps as without_gaps,
 )

@@ -1,11 +1,12 @@
 """A skeleton in motion."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from osteon.maths import chain
-from osteon.typing import Array
+from osteon.typing import Array, Indices
 from osteon.values.array_checks import frozen, positive_rate, unit_quaternions
 from osteon.values.events import Mark
 from osteon.values.skeleton import Skeleton
@@ -46,6 +47,20 @@ class Motion:
     def n_frames(self) -> int:
         return self.rotations.shape[0]
 
+    def frames(self, first: int, last: int, stride: int = 1) -> "Motion":
+        """Return the motion of every ``stride``-th frame from ``first`` to ``last``, both included,
+        without marks and held frames."""
+        part = slice(first, last + 1, stride)
+        return replace(
+            self,
+            rotations=self.rotations[part],
+            root=self.root[part],
+            rate=self.rate / stride,
+            offsets=None if self.offsets is None else self.offsets[part],
+            marks=(),
+            held=(),
+        )
+
     def world(self) -> tuple[Array, Array]:
         """Rotation (n_frames, n_bodies, 4) and joint place (n_frames, n_bodies, 3) in the world."""
         skeleton = self.skeleton
@@ -56,3 +71,15 @@ class Motion:
         offsets = np.array(offsets)
         offsets[:, 0] = self.root
         return chain.forward_kinematics(self.rotations, offsets, skeleton.parents)
+
+    def points(self, bodies: Sequence[int] | Indices, places: Array) -> Array:
+        """Return where points fixed to bodies are in the world, (n_frames, n_points, 3).
+
+        Parameters
+        ----------
+        bodies : (n_points,)
+            Index of the body that carries each.
+        places : (n_points, 3) or (n_frames, n_points, 3)
+            From the body's joint, in the body's frame.
+        """
+        return chain.place_points(*self.world(), bodies, places)
