@@ -3,7 +3,6 @@
 import numpy as np
 
 from osteon.maths import quat
-from osteon.posing.reference import pose_markers
 from osteon.posing.rig import Rig, ball_joints, build_tree
 
 # name, parent, kind, axes, joint seen from the parent's, markers
@@ -69,5 +68,5 @@ def performance(n_frames: int, rng, noise: float = 0.0, size: float = 0.4):
     """The figure, its true rotations and root, its true markers and what cameras see."""
     rig = figure()
     rotations, root = motion_of(rig, n_frames, rng, size)
-    markers = pose_markers(rig, rotations, root)
+    markers = rig.markers(rotations, root)
     return rig, rotations, root, markers, markers + rng.normal(scale=noise, size=markers.shape)

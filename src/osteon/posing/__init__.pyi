@@ -33,10 +33,7 @@ from .per_frame import (
     Status as Status,
     solve_frames as solve_frames,
 )
-from .reference import (
-    pose_markers as pose_markers,
-    solve_reference as solve_reference,
-)
+from .problem import PoseProblem as PoseProblem
 from .rig import (
     IN_BODY as IN_BODY,
     Rig as Rig,

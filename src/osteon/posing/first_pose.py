@@ -19,7 +19,7 @@ REST = 1e-6
 """Weight of the rest pose beside all markers of the body together."""
 
 
-def has_evidence(rig: Rig, observed: Array, weights: Array) -> NDArray[np.bool_]:
+def has_evidence(observed: Array, weights: Array) -> NDArray[np.bool_]:
     """(n_frames,) whether a frame shows three markers that are not all in a line."""
     seen = np.isfinite(observed[..., 0]) & (weights > 0.0)
     count = seen.sum(axis=-1)

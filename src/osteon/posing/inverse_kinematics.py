@@ -12,10 +12,12 @@ from numpy.typing import ArrayLike
 
 from osteon.errors import BadValue, ShapeError, UnknownName
 from osteon.maths import quat
-from osteon.posing._kernels import levenberg_marquardt, normal_equations
+from osteon.posing._kernels import levenberg_marquardt
+from osteon.posing._kernels.normal_equations import make_model
 from osteon.posing.first_pose import on_joints
-from osteon.posing.limit_arrays import Bounds, hold_within, make_bounds
+from osteon.posing.limit_arrays import hold_within, make_bounds
 from osteon.posing.per_frame import PoseOptions, run
+from osteon.posing.problem import PoseProblem
 from osteon.posing.rig import Rig, rig_on
 from osteon.threads import one_thread
 from osteon.typing import Array, Indices
@@ -79,23 +81,26 @@ def reach(
         start = near.motion
     names = tuple(targets)
     observed = _observed(targets)
-    rig = _rig(skeleton, names)
+    bounds = None if limits == "none" else make_bounds(skeleton, limits)
+    led = np.zeros((len(observed), len(skeleton.bodies), 4))  # stage by stage
+    problem = PoseProblem(_rig(skeleton, names), observed, rest=led, bounds=bounds)
     rest = _starting_pose(skeleton) if start is None else np.array(start.rotations)
     place = np.zeros((1, 3)) if start is None else start.root
     if len(rest) not in (1, len(observed)):
         raise ShapeError(f"start must have 1 or {len(observed)} frames, got {len(rest)}")
-    rest = on_joints(rig.tree, rest)
+    rest = on_joints(problem.rig.tree, rest)
     if limits != "none":
         rest = hold_within(skeleton, rest, limits)
-    task = _task(observed, rest, place)
-    bounds = None if limits == "none" else make_bounds(skeleton, limits)
-    _solve(rig, task, bounds, options, root_held=root == "held")
+    task = problem.task()
+    task.rotations[:], task.root[:] = rest, place
+    task.status[np.isnan(observed[..., 0]).all(axis=1)] = levenberg_marquardt.HELD
+    _solve(problem, task, options, root_held=root == "held")
     rotations = quat.unroll(task.rotations)
     if limits != "none":
         rotations = hold_within(skeleton, rotations, limits)
     rate = 1.0 if start is None else start.rate
     motion = Motion(skeleton, rotations, task.root, rate)
-    reached = motion.points(rig.tree.marker_bodies, rig.places)
+    reached = motion.points(problem.rig.tree.marker_bodies, problem.rig.places)
     error = np.linalg.norm(reached - observed, axis=-1)
     return ReachResult(motion, error, names, task.iterations, task.status)
 
@@ -146,39 +151,15 @@ def _starting_pose(skeleton: Skeleton) -> Array:
     return np.stack(poses)[None]
 
 
-def _task(observed: Array, rest: Array, place: Array) -> levenberg_marquardt.Task:
-    n_frames, n_targets = observed.shape[:2]
-    n_bodies = rest.shape[1]
-    status = np.full(n_frames, levenberg_marquardt.UNDECIDED)
-    status[np.isnan(observed[..., 0]).all(axis=1)] = levenberg_marquardt.HELD
-    return levenberg_marquardt.Task(
-        observed=observed,
-        weights=np.ones((1, n_targets)),
-        rest=np.zeros((n_frames, n_bodies, 4)),
-        rotations=np.array(np.broadcast_to(rest, (n_frames, n_bodies, 4))),
-        root=np.array(np.broadcast_to(place, (n_frames, 3))),
-        marker_error=np.full((n_frames, n_targets), np.nan),
-        cost=np.zeros(n_frames),
-        iterations=np.zeros(n_frames, dtype=np.int64),
-        status=status,
-    )
-
-
 def _solve(
-    rig: Rig,
-    task: levenberg_marquardt.Task,
-    bounds: Bounds | None,
-    options: PoseOptions,
-    *,
-    root_held: bool,
+    problem: PoseProblem, task: levenberg_marquardt.Task, options: PoseOptions, *, root_held: bool
 ) -> None:
+    """Fit by stages; each is pulled to where the one before has come."""
     held = task.status == levenberg_marquardt.HELD
     total = np.zeros_like(task.iterations)
     for stiffness, pull, loose in STAGES:
-        stiff = bounds and bounds._replace(weight=np.array([stiffness]))
-        pulls = np.full(rig.tree.n_bodies, pull)
-        pulls[0] = 0.0
-        model = normal_equations.make_model(rig, pulls, stiff, root_held=root_held)
+        stiff = problem.bounds and problem.bounds._replace(weight=np.array([stiffness]))
+        model = make_model(problem.rig, pull, stiff, root_held=root_held)
         task.status[~held] = levenberg_marquardt.UNDECIDED
         task.rest[:] = task.rotations
         run(model, task, replace(options, tolerance=loose * options.tolerance))

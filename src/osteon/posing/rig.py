@@ -6,13 +6,13 @@ in the parent or in the body itself (the second axis of a universal joint).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from osteon.errors import BadValue, NotEnoughData, ShapeError
-from osteon.maths import quat
+from osteon.maths import chain, quat
 from osteon.typing import Array, Indices
 from osteon.values import Joint, Skeleton, frozen
 
@@ -79,9 +79,29 @@ class Rig:
         object.__setattr__(self, "offsets", frozen(self.offsets, (tree.n_bodies, 3), "offsets"))
         object.__setattr__(self, "places", frozen(self.places, (tree.n_markers, 3), "places"))
 
-    def with_lengths(self, offsets: Array, places: Array) -> "Rig":
-        """The same tree with other bones and marker places: one step of a calibration."""
-        return replace(self, offsets=offsets, places=places)
+    def world(self, rotations: Array, root: Array) -> tuple[Array, Array]:
+        """Return world rotations (..., n_bodies, 4) and joint places (..., n_bodies, 3) of local
+        rotations (..., n_bodies, 4) and root places (..., 3)."""
+        offsets = np.array(np.broadcast_to(self.offsets, (*rotations.shape[:-1], 3)))
+        offsets[..., 0, :] = root
+        return chain.forward_kinematics(rotations, offsets, self.tree.parents.tolist())
+
+    def markers(self, rotations: Array, root: Array) -> Array:
+        """Return where a pose has its markers in the world, (..., n_markers, 3); see ``world``."""
+        world = self.world(rotations, root)
+        return chain.place_points(*world, self.tree.marker_bodies, self.places)
+
+    def move(self, rotations: Array, root: Array, step: Array) -> tuple[Array, Array]:
+        """Return the pose a step (..., n_dofs) further, on every joint's manifold."""
+        tree, rotations = self.tree, np.array(rotations)
+        for body in range(tree.n_bodies):
+            for kind in (IN_PARENT, IN_BODY):
+                dofs = np.flatnonzero((tree.dof_body == body) & (tree.dof_kind == kind))
+                turn = quat.exp(step[..., dofs] @ tree.dof_axis[dofs])
+                q = rotations[..., body, :]
+                new = quat.multiply(turn, q) if kind == IN_PARENT else quat.multiply(q, turn)
+                rotations[..., body, :] = new
+        return rotations, root + step[..., :3]
 
 
 def build_tree(

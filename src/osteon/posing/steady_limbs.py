@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from osteon.maths import quat
 from osteon.posing._kernels.normal_equations import make_model
 from osteon.posing._kernels.single_frame import FrameLimits, fit_frame, make_work
 from osteon.posing.first_pose import on_joints
 from osteon.posing.per_frame import PoseOptions, PoseResult, Status, repeat_nearest
-from osteon.posing.reference import pose_markers
+from osteon.posing.problem import PoseProblem
 from osteon.posing.rig import IN_BODY, Rig
 from osteon.typing import Array, Indices
 from osteon.values import Motion
@@ -48,37 +48,29 @@ SQUARED = 1e3
 
 
 def steady(
-    rig: Rig,
-    observed: Array,
-    poses: PoseResult,
-    *,
-    rate: float,
-    weights: ArrayLike | None = None,
-    options: PoseOptions | None = None,
+    problem: PoseProblem, poses: PoseResult, *, rate: float, options: PoseOptions | None = None
 ) -> PoseResult:
     """Poses that were solved frame by frame, without the turns that no marker asks for.
 
     Frames in which nothing turns fast stay as they are. ``cost`` and ``iterations`` remain those
-    of the frames alone.
+    of the frames alone. Limits are not looked at.
 
     Parameters
     ----------
-    observed : (n_frames, n_markers, 3)
-        The markers that ``poses`` were solved from, metres; NaN where not seen.
+    problem, options
+        That ``poses`` were solved from, as in ``solve_frames``.
     rate
         Frames per second.
-    weights, options
-        As in ``solve_frames``.
     """
     options, pace = options or PoseOptions(), RATE / rate
     frames = np.flatnonzero(poses.status != Status.HELD)
     if not _turns_fast(poses.rotations, frames, pace * FAST).any():
         return poses
     rotations, root = np.array(poses.rotations), np.array(poses.root)
-    limbs = _Limbs(rig, observed, rotations, root, weights, options, pace)
+    limbs = _Limbs(problem, rotations, root, options, pace)
     changed = np.union1d(limbs.sweep(frames), limbs.sweep(frames[::-1]))
     error = np.array(poses.marker_error)
-    lack = observed[changed] - pose_markers(rig, rotations[changed], root[changed])
+    lack = problem.targets[changed] - problem.rig.markers(rotations[changed], root[changed])
     error[changed] = np.where(np.isnan(error[changed]), np.nan, np.linalg.norm(lack, axis=-1))
     repeat_nearest(poses.status, rotations, root)
     return replace(poses, rotations=quat.unroll(rotations), root=root, marker_error=error)
@@ -125,23 +117,15 @@ class _Limbs:
     """Solves limbs again, in place."""
 
     def __init__(
-        self,
-        rig: Rig,
-        observed: Array,
-        rotations: Array,
-        root: Array,
-        weights: ArrayLike | None,
-        options: PoseOptions,
-        pace: float,
+        self, problem: PoseProblem, rotations: Array, root: Array, options: PoseOptions, pace: float
     ) -> None:
-        self.tree, self.observed, self.rotations, self.root = rig.tree, observed, rotations, root
+        rig, self.observed, self.weights = problem.rig, problem.targets, problem.weights
+        self.tree, self.rotations, self.root = rig.tree, rotations, root
         self.limbs = limbs_of(rig.tree.parents.tolist())
-        self.leaps = _leaps(rig, observed, self.limbs, pace * LEAP)
+        self.leaps = _leaps(rig, self.observed, self.limbs, pace * LEAP)
         self.fast, self.approach = pace * FAST, pace * APPROACH
-        rest_weights = np.full(rig.tree.n_bodies, options.rest_weight)
-        rest_weights[0] = 0.0
-        self.model, self.work = make_model(rig, rest_weights), make_work(rig.tree)
-        self.weights = None if weights is None else np.atleast_2d(weights)
+        self.model = make_model(rig, problem.rest_weights)
+        self.work = make_work(rig.tree)
         scale = SQUARED if options.loss == "squared" else options.loss_scale
         self.limits = FrameLimits(options.max_iterations, 1e-4, 1e-5, scale, HOLD / pace)
 
@@ -186,7 +170,6 @@ class _Limbs:
     def _fit(self, frame: int, led: Array, root: Array) -> None:
         if (self.tree.dof_kind == IN_BODY).any():  # between two poses of a universal joint is none
             led[:] = on_joints(self.tree, led)
-        if self.weights is not None:
-            self.work.trust[:] = self.weights[min(frame, len(self.weights) - 1)]
+        self.work.trust[:] = self.weights[min(frame, len(self.weights) - 1)]
         still, seen = np.zeros(self.tree.n_dofs), np.array(self.observed[frame])
         fit_frame(self.model, self.work, seen, led, root, still, self.limits)

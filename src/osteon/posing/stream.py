@@ -10,6 +10,7 @@ from osteon.posing._kernels.normal_equations import make_model
 from osteon.posing._kernels.single_frame import FrameLimits, fit_frame, make_work
 from osteon.posing.first_pose import has_evidence, start_frames
 from osteon.posing.per_frame import PoseOptions
+from osteon.posing.problem import REST_WEIGHT
 from osteon.posing.rig import compile_rig
 from osteon.typing import Array
 from osteon.values import Body, Joint, Marker, Skeleton
@@ -84,8 +85,7 @@ class Follower:
         self.rig = compile_rig(skeleton, [marker_names[i] for i in columns])
         tree = self.rig.tree
         n_markers = np.bincount(tree.marker_bodies, minlength=tree.n_bodies)
-        rest_weights = np.where(n_markers < 2, UNSEEN, USUAL.rest_weight)
-        rest_weights[0] = 0.0
+        rest_weights = np.where(n_markers < 2, UNSEEN, REST_WEIGHT)
         self._model, self._work = make_model(self.rig, rest_weights), make_work(tree)
         self._weights = np.ones((1, len(self.columns)))
         self._last: FramePose | None = None
@@ -95,7 +95,7 @@ class Follower:
     def follow(self, positions: Array) -> FramePose | None:
         """The pose of markers (n_markers, 3); None where they are too few to show one."""
         observed = positions[self.columns]
-        if not has_evidence(self.rig, observed[None], self._weights)[0]:
+        if not has_evidence(observed[None], self._weights)[0]:
             return None
         found = None if self._last is None else self._next(observed, self._last)
         if found is not None and _lost(found):

@@ -20,8 +20,8 @@ from osteon.maths import quat, solve_banded
 from osteon.posing._kernels import normal_equations
 from osteon.posing.first_pose import universal_angles
 from osteon.posing.per_frame import PoseResult
+from osteon.posing.problem import PoseProblem
 from osteon.posing.process_noise import process_noise
-from osteon.posing.reference import move, pose_markers
 from osteon.posing.rig import IN_BODY, Rig
 from osteon.typing import Array
 
@@ -69,17 +69,18 @@ class _Window:
 
 
 def smooth_frames(
-    rig: Rig, observed: Array, poses: PoseResult, *, rate: float, n_iterations: int = 3
+    problem: PoseProblem, poses: PoseResult, *, rate: float, n_iterations: int = 3
 ) -> SmoothResult:
     """Smooth poses that were solved frame by frame.
 
     Parameters
     ----------
-    observed : (n_frames, n_markers, 3)
-        The markers that ``poses`` were solved from, metres; NaN where not seen.
+    problem
+        That ``poses`` were solved from; its rig and targets count, weights and limits do not.
     rate
         Frames per second.
     """
+    rig, observed = problem.rig, problem.targets
     noise = marker_noise(rig, observed, poses)
     variances = noise**2 * _coordinate_variances(rig, observed, poses)
     tracks = np.cumsum(coordinate_steps(rig, poses.rotations, poses.root), axis=0)
@@ -97,7 +98,7 @@ def smooth_frames(
             turned, place = _improve(window, turned, place)
         kept = slice(settled, settled + WINDOW)
         rotations[first : first + WINDOW], root[first : first + WINDOW] = turned[kept], place[kept]
-    error = np.linalg.norm(observed - pose_markers(rig, rotations, root), axis=-1)
+    error = np.linalg.norm(observed - rig.markers(rotations, root), axis=-1)
     return SmoothResult(quat.unroll(rotations), root, error, noise, process)
 
 
@@ -132,7 +133,7 @@ def linearise(
     rest_weight: float = 0.0,
 ) -> tuple[Array, Array]:
     """Normal matrices (n_frames, len(path)) along the tree's paths and gradients (…, n_dofs)."""
-    model = normal_equations.make_model(rig, _rest_weights(rig, rest_weight))
+    model = normal_equations.make_model(rig, rest_weight)
     memory = normal_equations.make_lanes(model)
     seen = np.isfinite(observed[..., :1])
     centre = root[:, None]
@@ -153,12 +154,6 @@ def linearise(
         normal[block] = memory.normal.reshape(-1, normal_equations.LANES).T
         gradient[block] = memory.step.reshape(-1, normal_equations.LANES).T
     return normal, gradient
-
-
-def _rest_weights(rig: Rig, weight: float) -> Array:
-    each = np.full(rig.tree.n_bodies, weight)
-    each[0] = 0.0
-    return each
 
 
 def _coordinate_variances(rig: Rig, observed: Array, poses: PoseResult) -> Array:
@@ -191,7 +186,7 @@ def _improve(window: _Window, rotations: Array, root: Array) -> tuple[Array, Arr
     solve_banded(band, step.reshape(-1))
     step[: window.settled] = 0.0
     for share in (1.0, 0.5, 0.25, 0.1):
-        trial = move(rig, rotations, root, share * step)
+        trial = rig.move(rotations, root, share * step)
         if _cost(window, *trial)[0] < before:
             return trial
     return rotations, root
@@ -199,7 +194,7 @@ def _improve(window: _Window, rotations: Array, root: Array) -> tuple[Array, Arr
 
 def _cost(window: _Window, rotations: Array, root: Array) -> tuple[float, Array, Array]:
     """Cost of a window, its third differences and their weights."""
-    lack = window.observed - pose_markers(window.rig, rotations, root)
+    lack = window.observed - window.rig.markers(rotations, root)
     cosine = np.sum(window.alone[:, 1:] * rotations[:, 1:], axis=-1)
     misfit = np.nansum(lack**2) + 4.0 * ALONE * np.sum(1.0 - cosine**2)
     jerk = np.diff(coordinate_steps(window.rig, rotations, root), ORDER - 1, axis=0)

@@ -14,7 +14,7 @@ import numpy as np
 from osteon.errors import BadValue, NotEnoughData
 from osteon.human import NEXT, StandingFigure, chain_between
 from osteon.maths import chain, quat
-from osteon.posing import PoseOptions, Rig, rig_on, solve_frames
+from osteon.posing import PoseOptions, PoseProblem, Rig, rig_on, solve_frames
 from osteon.retargeting.bends import Bends, bent_posture
 from osteon.retargeting.springs import firm_bounds, posture_weights
 from osteon.typing import Array, Indices
@@ -294,16 +294,9 @@ def refine(
     for _ in range(rounds):
         rig = replace(guess, places=places).rig(skeleton)
         rest, rest_weights = bent_posture(bends, start[0], skeleton.rest, stiffness)
-        poses = solve_frames(
-            rig,
-            observed,
-            start=start,
-            weights=np.where(on_led, 0.0, guess.weights),
-            rest=rest,
-            rest_weights=rest_weights,
-            bounds=firm_bounds(skeleton),
-            options=options,
-        )
+        weights = np.where(on_led, 0.0, guess.weights)
+        pulls = PoseProblem(rig, observed, weights, rest_weights, rest, firm_bounds(skeleton))
+        poses = solve_frames(pulls, start=start, options=options)
         turned = np.array(poses.rotations)
         turned[:, led] = start[0][:, led]
         start = turned, poses.root
@@ -315,9 +308,7 @@ def _mean_places(
     rig: Rig, observed: Array, poses: tuple[Array, Array], guess: Array, anywhere: np.ndarray
 ) -> Array:
     """Median place of each point on its body, drawn towards the guess unless it may be anywhere."""
-    offsets = np.broadcast_to(rig.offsets, (*poses[0].shape[:2], 3)).copy()
-    offsets[:, 0] = poses[1]
-    turned, joints = chain.forward_kinematics(poses[0], offsets, rig.tree.parents.tolist())
+    turned, joints = rig.world(*poses)
     on = rig.tree.marker_bodies
     local = quat.rotate(quat.inverse(turned[:, on]), observed - joints[:, on])
     places = np.array(guess)
