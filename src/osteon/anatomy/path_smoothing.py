@@ -8,7 +8,7 @@ it may be as long as the shaking asks for, as long as it is short against a move
 import numpy as np
 
 from osteon.anatomy import _direction_kernel
-from osteon.maths import NORMAL, quat
+from osteon.maths import NORMAL, noise_gain, quat
 from osteon.typing import Array
 
 QUIET = np.radians(0.1)
@@ -28,7 +28,7 @@ def jitter(tracks: Array) -> Array:
     size = np.sort(size[np.isfinite(size[:, 0])], axis=0)
     if not len(size):
         return np.zeros(tracks.shape[1])
-    return NORMAL * size[len(size) // 2] / np.sqrt(6.0)
+    return NORMAL * size[len(size) // 2] / np.sqrt(noise_gain(2))
 
 
 def steadied(tracks: Array, rate: float) -> Array:

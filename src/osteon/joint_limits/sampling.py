@@ -6,7 +6,7 @@ import numpy as np
 
 from osteon.errors import BadValue, NotEnoughData, counted
 from osteon.joint_limits._ranges_kernel import shake
-from osteon.maths import quat
+from osteon.maths import noise_gain, quat
 from osteon.typing import Array
 from osteon.values import Motion
 
@@ -75,4 +75,4 @@ def shaking(tracks: Array) -> Array:
     """
     square = np.empty(tracks.shape[1:])
     shake(tracks.reshape(len(tracks), -1), JUMP, square.reshape(-1))
-    return np.sqrt(square / 20.0)  # 20 = 1² + 3² + 3² + 1²
+    return np.sqrt(square / noise_gain(3))

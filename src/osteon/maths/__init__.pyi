@@ -44,5 +44,11 @@ from .rigid import (
     fit_bodies as fit_bodies,
     fit_rigid as fit_rigid,
 )
-from .robust import NORMAL as NORMAL
+from .robust import (
+    NORMAL as NORMAL,
+    SMOOTH_ORDER as SMOOTH_ORDER,
+    noise_gain as noise_gain,
+    noise_of_differences as noise_of_differences,
+    white_noise as white_noise,
+)
 from .rotations import Spread as Spread

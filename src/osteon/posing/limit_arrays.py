@@ -45,7 +45,7 @@ class Bounds(NamedTuple):
 
 
 def make_bounds(skeleton: Skeleton, shape: str = "auto") -> Bounds:
-    """Bounds of all joints that have limits of this shape; see ``anatomy.within.clamp``."""
+    """Bounds of all joints that have limits of this shape; see ``joint_limits.clamp``."""
     if shape not in SHAPES:
         raise BadValue(f"shape must be one of {', '.join(SHAPES)}, got {shape!r}")
     rows = [
