@@ -18,11 +18,9 @@ from osteon.joint_limits import (
     LimitOptions,
     RangeOptions,
     calm,
-    excess,
     find_arc,
     find_cones,
     find_kinds,
-    inside_polygon,
     limits,
     mid_range,
 )
@@ -34,6 +32,7 @@ from osteon.values import Joint, Motion, Skeleton, Take
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from limit_joints import some_joint, two_sines
+from oracles.angle_oracles import excess, inside_polygon
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 MOTIONS = (

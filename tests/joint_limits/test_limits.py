@@ -8,7 +8,7 @@ import pytest
 
 from conftest import assert_rotations_close, real
 from limit_joints import ball_samples, motion_of, some_joint, wave
-from oracles.angle_oracles import quaternion_rank
+from oracles.angle_oracles import excess, inside_polygon, quaternion_rank
 from osteon import synth
 from osteon.errors import BadValue, NotEnoughData, OsteonError
 from osteon.formats import read, write
@@ -16,7 +16,6 @@ from osteon.joint_limits.bind_pose import GIVEN_UP, check_bind
 from osteon.joint_limits.cones import (
     convex_polygons,
     find_cones,
-    inside_polygon,
     nearest_in_polygon,
 )
 from osteon.joint_limits.crosstalk import turn_doubts
@@ -26,7 +25,7 @@ from osteon.joint_limits.kinds import KindOptions, find_kinds
 from osteon.joint_limits.limits_toml import apply_edits, read_edits
 from osteon.joint_limits.ranges import RangeOptions, find_arc
 from osteon.joint_limits.sampling import resample
-from osteon.joint_limits.within_limits import clamp, excess, hinge_angle
+from osteon.joint_limits.within_limits import clamp, hinge_angle
 from osteon.maths import quat, rotations, swing_twist, zyz
 from osteon.values import Cone, Joint, Limits, Marker
 from samples import some_markers

@@ -12,9 +12,9 @@ from osteon.posing._kernels import normal_equations as lanes
 from osteon.posing.first_pose import has_evidence, on_joints, start_frames
 from osteon.posing.per_frame import BLOCK, PoseOptions, Status, solve_frames
 from osteon.posing.problem import PoseProblem
-from osteon.posing.rig import Rig, ball_joints, build_tree, compile_rig
+from osteon.posing.rig import Rig, build_tree, compile_rig
 from osteon.values import Recording
-from pose_rigs import figure, motion_of, performance, wave
+from pose_rigs import ball_joints, figure, motion_of, performance, wave
 
 EXACT = PoseOptions(tolerance=1e-9)
 

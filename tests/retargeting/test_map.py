@@ -9,13 +9,13 @@ from click.testing import CliRunner
 
 import osteon as ost
 from conftest import real
+from oracles.angle_oracles import excess
 from osteon import synth
 from osteon.cli import osteon
 from osteon.errors import BadValue, FormatError, NotEnoughData, OsteonError, UnknownName
 from osteon.human.masses import body_masses, standing_height
 from osteon.human.parts import name_parts
 from osteon.human.standing_figure import figure_at_rest
-from osteon.joint_limits.within_limits import excess
 from osteon.maths import quat
 from osteon.pipeline.map_take import MapOptions, fix_feet, map_to
 from osteon.pipeline.solve_take import solve

@@ -1,9 +1,11 @@
 """Rigs and motions for the tests and benchmarks of poses: every kind of joint, 37 freedoms."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from osteon.maths import quat
-from osteon.posing.rig import Rig, ball_joints, build_tree
+from osteon.posing.rig import Rig, build_tree
 
 # name, parent, kind, axes, joint seen from the parent's, markers
 FIGURE = (
@@ -23,6 +25,11 @@ FIGURE = (
     ("right_shin", 12, "hinge", ((0, 1, 0),), (0, 0, -0.43), 2),
     ("right_foot", 13, "hinge", ((0, 1, 0),), (0, 0, -0.41), 2),
 )
+
+
+def ball_joints(parents: Sequence[int]) -> tuple[list[str], list[np.ndarray]]:
+    """Kinds and axes of a tree in which every joint is a ball: for ``build_tree``."""
+    return ["ball"] * len(parents), [np.zeros((0, 3))] * len(parents)
 
 
 def figure() -> Rig:

@@ -1,9 +1,6 @@
 from . import limits_toml as limits_toml
 from .bind_pose import mid_range as mid_range
-from .cones import (
-    find_cones as find_cones,
-    inside_polygon as inside_polygon,
-)
+from .cones import find_cones as find_cones
 from .denoise import calm as calm
 from .find_limits import (
     LimitOptions as LimitOptions,
@@ -26,5 +23,4 @@ from .ranges import (
 from .within_limits import (
     SHAPES as SHAPES,
     clamp as clamp,
-    excess as excess,
 )

@@ -1,7 +1,6 @@
 """Swing–twist limits: where bones may point and how far they may twist. docs/methods.md §8."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from osteon.joint_limits._clamp_kernel import draw_into_polygons
 from osteon.joint_limits._kinds_kernel import split_turns
@@ -86,14 +85,6 @@ def convex_polygons(reach: Array) -> Array:
     n_sides = reach.shape[-1]
     corners = close_polygons(reach.reshape(-1, n_sides), NARROWEST)
     return corners.reshape(*reach.shape, 2)
-
-
-def inside_polygon(points: Array, polygon: Array) -> NDArray[np.bool_]:
-    """Whether points (..., 2) lie in convex polygons (..., n_corners, 2), their edges included."""
-    edges = np.roll(polygon, -1, axis=-2) - polygon
-    away = points[..., None, :] - polygon
-    cross = edges[..., 0] * away[..., 1] - edges[..., 1] * away[..., 0]
-    return np.all(cross >= -1e-12, axis=-1)
 
 
 def nearest_in_polygon(points: Array, polygon: Array) -> Array:

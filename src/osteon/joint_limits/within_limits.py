@@ -1,4 +1,4 @@
-"""Whether rotations lie within a joint's limits, by how much not, and the nearest that do."""
+"""The rotations within a joint's limits nearest to given ones."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -37,11 +37,6 @@ class Limited(Protocol):
     def rest(self) -> Array: ...
     @property
     def limits(self) -> Ranges | None: ...
-
-
-def excess(q: Array, joint: Limited, shape: str = "auto") -> Array:
-    """How far (...) rotations (..., 4) must turn to come within the limits, radians; 0 inside."""
-    return quat.angle(quat.between(clamp(q, joint, shape), q))
 
 
 def clamp(q: Array, joint: Limited, shape: str = "auto") -> Array:

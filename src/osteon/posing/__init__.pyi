@@ -17,7 +17,6 @@ from .contacts import (
 )
 from .first_pose import (
     on_joints as on_joints,
-    start_frames as start_frames,
     universal_angles as universal_angles,
 )
 from .inverse_kinematics import reach as reach
@@ -38,7 +37,6 @@ from .rig import (
     IN_BODY as IN_BODY,
     Rig as Rig,
     RigTree as RigTree,
-    ball_joints as ball_joints,
     compile_rig as compile_rig,
     rig_on as rig_on,
 )

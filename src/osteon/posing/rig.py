@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from osteon.errors import BadValue, NotEnoughData, ShapeError
 from osteon.maths import chain, quat
 from osteon.typing import Array, Indices
-from osteon.values import Joint, Skeleton, frozen
+from osteon.values import Skeleton, frozen
 
 TRANSLATION, IN_PARENT, IN_BODY = 0, 1, 2
 """What a degree of freedom moves along or about."""
@@ -170,11 +170,6 @@ def rig_on(skeleton: Skeleton, bodies: Sequence[int] | Indices, places: Array) -
     kinds, axes = [joint.kind for joint in joints], [joint.axes for joint in joints]
     tree = build_tree(skeleton.parents, kinds, axes, bodies, skeleton.rest)
     return Rig(tree, skeleton.offsets, places)
-
-
-def ball_joints(parents: Sequence[int]) -> tuple[list[str], list[Array]]:
-    """Kinds and axes of a tree in which every joint is a ball: for ``build_tree``."""
-    return ["ball"] * len(parents), [Joint().axes] * len(parents)
 
 
 def _check_parents(parents: Sequence[int]) -> None:
