@@ -93,7 +93,7 @@ def test_a_clean_take_passes_its_own_watch(clean, monkeypatch):
     once = lone_pose(lone_pose(clean), 333)
     assert not learn([once]).check(once).flagged.any()
     assert not learn([walking(1), once]).check(once).flagged.any()
-    monkeypatch.setattr("osteon.anatomy.anomalies.KNOWN", 50)
+    monkeypatch.setattr("osteon.anatomy.anomalies.MOST_KNOWN", 50)
     assert not learn([once]).check(once).flagged.any()
 
 

@@ -10,7 +10,7 @@ from osteon.errors import BadValue, NotEnoughData, ShapeError
 from osteon.maths import quat
 from osteon.posing._kernels import normal_equations as lanes
 from osteon.posing.first_pose import has_evidence, on_joints, start_frames
-from osteon.posing.per_frame import BLOCK, PoseOptions, Status, solve_frames
+from osteon.posing.per_frame import BLOCK_FRAMES, PoseOptions, Status, solve_frames
 from osteon.posing.problem import PoseProblem
 from osteon.posing.rig import Rig, build_tree, compile_rig
 from osteon.values import Recording
@@ -366,7 +366,7 @@ def test_waves_have_the_asked_shape(rng):
 
 
 def test_progress_is_told_and_may_stop_the_work(rng):
-    rig, *_, observed = performance(2 * BLOCK, rng)
+    rig, *_, observed = performance(2 * BLOCK_FRAMES, rng)
     shares: list[float] = []
     options = PoseOptions(loss="geman-mcclure")
     solve_frames(PoseProblem(rig, observed), options=options, progress=shares.append)

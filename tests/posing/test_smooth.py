@@ -6,12 +6,11 @@ import pytest
 from conftest import assert_close
 from osteon import posing, synth
 from osteon.maths import quat
-from osteon.maths.banded import solve_banded
+from osteon.maths.over_frames import solve_banded
 from osteon.posing import whole_take as smooth
 from osteon.posing.per_frame import solve_frames
 from osteon.posing.problem import PoseProblem
-from osteon.posing.process_noise import process_noise
-from osteon.posing.whole_take import coordinate_steps, smooth_frames
+from osteon.posing.whole_take import coordinate_steps, process_noise, smooth_frames
 from pose_rigs import figure, motion_of, performance, row_of_balls
 
 
@@ -138,7 +137,7 @@ def test_windows_leave_no_seam(rng, monkeypatch):
     problem = PoseProblem(rig, observed)
     poses = solve_frames(problem)
     whole = smooth_frames(problem, poses, rate=120.0)
-    monkeypatch.setattr(smooth, "WINDOW", 100)
+    monkeypatch.setattr(smooth, "WINDOW_FRAMES", 100)
     parts = smooth_frames(problem, poses, rate=120.0)
 
     def fastest(found):

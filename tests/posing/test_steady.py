@@ -11,7 +11,7 @@ from osteon.pipeline.solve_take import _sudden
 from osteon.posing.per_frame import PoseOptions, solve_frames
 from osteon.posing.problem import PoseProblem
 from osteon.posing.rig import compile_rig
-from osteon.posing.steady_limbs import SUDDEN, limbs_of, steady, sudden_turns
+from osteon.posing.steady_limbs import SUDDEN_TURN, limbs_of, steady, sudden_turns
 from osteon.posing.stream import Follower
 from osteon.values import Motion, Take
 from pose_rigs import figure, motion_of, performance, row_of_balls
@@ -151,7 +151,7 @@ def test_what_remains_is_told():
     )
     jumping = Motion(motion.skeleton, rotations, motion.root, motion.rate)
     [(name, frame, angle)] = sudden_turns(jumping)
-    assert (name, frame) == ("left_upper_arm", 50) and angle > SUDDEN
+    assert (name, frame) == ("left_upper_arm", 50) and angle > SUDDEN_TURN
     assert "left_upper_arm turns 4" in _sudden(jumping)[0] and "frame 50" in _sudden(jumping)[0]
 
 

@@ -21,25 +21,28 @@ from osteon.maths import quat, rotations
 from osteon.typing import Array
 from osteon.values import Motion, Recording
 
-NEIGHBOURS = 3
-"""The distance to this many nearest known poses tells the density."""
-KNOWN = 12000
-"""Poses kept of each limb, beside those that stand alone."""
-PARENT = 0.5
-"""Weight of the parent's pose beside the limb's own."""
-BLOCKS = 8
-"""Parts into which a single clean take is cut to be judged against itself."""
-USUAL = 0.998
-"""Quantile of clean poses that the threshold lies above."""
-MARGIN = 1.3
-FLOOR = np.radians(6.0)
-"""Least distance that is improbable: noise is not an error."""
-LEAP = np.radians(8.0)
-"""Least step between frames that is a jump."""
-SAME = 1.01
-"""A step not longer by more than this factor than the longest known one is no longer."""
-AWAY = 1.0
-"""Longest time, seconds, that a limb may be away after a jump and come back by another."""
+N_NEIGHBOURS = 3
+"""Nearest known poses; the distance to the last of them tells the density. Chosen: one stray known
+pose vouches for nothing."""
+MOST_KNOWN = 12000
+"""Poses kept of each limb, beside those that stand alone. Chosen: bounds time and memory."""
+PARENT_WEIGHT = 0.5
+"""Of the parent's pose beside the limb's own. Chosen: the limb counts twice."""
+N_BLOCKS = 8
+"""Parts into which a single clean take is cut to be judged against itself. Chosen."""
+USUAL_QUANTILE = 0.998
+"""Of clean poses, that the threshold lies above. Chosen: one pose of 500 may be rare and right."""
+THRESHOLD_FACTOR = 1.3
+"""By which the threshold lies above that quantile. Chosen: other clean takes go a little
+farther."""
+LEAST_DISTANCE = np.radians(6.0)
+"""Radians that are improbable at least. Chosen: noise is not an error."""
+LEAST_JUMP = np.radians(8.0)
+"""Radians between frames that are a jump. Chosen."""
+SAME_STEP = 1.01
+"""Factor up to which a step is no longer than the longest known one. Chosen."""
+LONGEST_AWAY = 1.0
+"""Seconds that a limb may be away after a jump and come back by another. Chosen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,9 +160,9 @@ class Watch:
             far = _distances(limb.known, features[seen])
             score[seen] = far[:, -1] / limb.threshold
             if self.vouched:
-                score[seen] = np.minimum(score[seen], far[:, 0] / FLOOR)
+                score[seen] = np.minimum(score[seen], far[:, 0] / LEAST_DISTANCE)
         q = motion.rotations[:, motion.skeleton.index(limb.name)]
-        away = _away(q, max(limb.leap / motion.rate, LEAP), round(AWAY * motion.rate))
+        away = _away(q, max(limb.leap / motion.rate, LEAST_JUMP), round(LONGEST_AWAY * motion.rate))
         # a limb that came by a jump is wrong, however usual its pose
         return np.where(away, np.maximum(score, 1.0 + score), score)
 
@@ -188,7 +191,7 @@ def learn(motions: Sequence[Motion], *, vouched: bool = True) -> Watch:
         if body.parent is not None and skeleton.body(body.parent).parent is not None
     }
     every = np.concatenate([motion.rotations for motion in motions])
-    thin = every[:: max(1, len(every) // KNOWN)]
+    thin = every[:: max(1, len(every) // MOST_KNOWN)]
     middles = {name: rotations.frechet_mean(thin[:, skeleton.index(name)]) for name in names}
     poses = [_poses(motion, middles) for motion in motions]
     limbs = []
@@ -215,12 +218,12 @@ def _features(name: str, poses: dict[str, Array], parents: dict[str, str]) -> Ar
     own = poses[name]
     if name not in parents:
         return own
-    return np.concatenate([own, PARENT * poses[parents[name]]], axis=-1)
+    return np.concatenate([own, PARENT_WEIGHT * poses[parents[name]]], axis=-1)
 
 
 def _thinned(takes: Sequence[Array]) -> Array:
     every = np.concatenate(list(takes))
-    return every[:: max(1, -(-len(every) // KNOWN))]
+    return every[:: max(1, -(-len(every) // MOST_KNOWN))]
 
 
 def _known(takes: Sequence[Array]) -> Array:
@@ -228,12 +231,12 @@ def _known(takes: Sequence[Array]) -> Array:
     every, kept = np.concatenate(list(takes)), _thinned(takes)
     if len(kept) == len(every):
         return kept
-    return np.concatenate([kept, every[KDTree(kept).query(every)[0] > FLOOR]])
+    return np.concatenate([kept, every[KDTree(kept).query(every)[0] > LEAST_DISTANCE]])
 
 
 def _distances(known: KDTree, features: Array) -> Array:
-    """(n, NEIGHBOURS or as many as there are) to the nearest known poses, nearest first."""
-    far, _ = known.query(features, k=min(NEIGHBOURS, known.n))
+    """(n, N_NEIGHBOURS or as many as there are) to the nearest known poses, nearest first."""
+    far, _ = known.query(features, k=min(N_NEIGHBOURS, known.n))
     return np.reshape(far, (len(features), -1))
 
 
@@ -241,15 +244,15 @@ def _threshold(takes: Sequence[Array]) -> float:
     """What clean poses keep from those of the other takes, or of the rest of the only one."""
     parts = list(takes)
     if len(parts) == 1:
-        parts = np.array_split(parts[0], BLOCKS)
+        parts = np.array_split(parts[0], N_BLOCKS)
     far = []
     for left_out, part in enumerate(parts):
         others = [other for k, other in enumerate(parts) if k != left_out and len(other)]
         if len(part) and others:
-            some = part[:: max(1, len(part) // KNOWN)]
+            some = part[:: max(1, len(part) // MOST_KNOWN)]
             far.append(_distances(KDTree(_thinned(others)), some)[:, -1])
-    usual = float(np.quantile(np.concatenate(far), USUAL)) if far else 0.0
-    return max(MARGIN * usual, FLOOR)
+    usual = float(np.quantile(np.concatenate(far), USUAL_QUANTILE)) if far else 0.0
+    return max(THRESHOLD_FACTOR * usual, LEAST_DISTANCE)
 
 
 def _fastest(motion: Motion, index: int, *, vouched: bool) -> float:
@@ -261,7 +264,7 @@ def _fastest(motion: Motion, index: int, *, vouched: bool) -> float:
     if not len(steps):
         return 0.0
     usual = 2.0 * float(np.quantile(steps, 0.999))
-    return max(usual, SAME * float(steps.max()) if vouched else 0.0) * motion.rate
+    return max(usual, SAME_STEP * float(steps.max()) if vouched else 0.0) * motion.rate
 
 
 def _away(q: Array, leap: float, longest: int) -> np.ndarray:

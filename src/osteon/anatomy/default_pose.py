@@ -9,18 +9,18 @@ from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Motion, Skeleton
 
-FEWEST = 4
-"""Joints that a plane through a body needs."""
-LOOKS = 10.0
-"""Poses looked at per second: a default pose is held longer than a tenth of one."""
-ENOUGH, MOST = 500, 1500
-"""Poses that are always looked at, where there are as many; and that are looked at at all."""
-ALIKE = 0.05
-"""Difference in cost at which a pose has e^−½ of the say that the best one has."""
-LEAST_SAY = 0.1
-"""Poses with less say than this have none."""
-STEADY = 0.02
-"""Unrest of a joint, by body size, that is as good as none."""
+FEWEST_JOINTS = 4
+"""That a plane through a body needs. Chosen: three always lie in one."""
+LOOK_RATE = 10.0
+"""Poses looked at per second. Chosen: a default pose is held longer than a tenth of one."""
+ENOUGH_POSES, MOST_POSES = 500, 1500
+"""Always looked at, where there are as many; and looked at at all. Chosen: bounds time."""
+COST_SCALE = 0.05
+"""Difference in cost at which a pose has e^−½ of the weight that the best one has. Chosen."""
+LEAST_WEIGHT = 0.1
+"""Poses with less, as a share of the best one, have none. Chosen: saves the rest of the work."""
+STEADY_DEVIATION = 0.02
+"""Of a joint, by body size, that is as good as none. Chosen."""
 UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -56,9 +56,9 @@ class PoseCosts:
     def say(self) -> Array:
         """(n,) weight of each pose in the body's layout: the best 1, dearer ones less."""
         stands = (self.lean < np.pi / 4) | (self.lean[self.best] >= np.pi / 4)
-        dearer = np.maximum(self.total - self.total[self.best], 0.0) / ALIKE
+        dearer = np.maximum(self.total - self.total[self.best], 0.0) / COST_SCALE
         say = np.where(stands, np.exp(-0.5 * dearer**2), 0.0)
-        return np.where(say >= LEAST_SAY, say, 0.0)
+        return np.where(say >= LEAST_WEIGHT, say, 0.0)
 
 
 def looked_at(motion: Motion) -> np.ndarray:
@@ -68,17 +68,17 @@ def looked_at(motion: Motion) -> np.ndarray:
     if not len(posed):
         raise NotEnoughData("no frame has a whole pose, so there is no default pose to find")
     n = len(posed)
-    stride = max(1, int(min(motion.rate / LOOKS, n / ENOUGH)), -(-n // MOST))
+    stride = max(1, int(min(motion.rate / LOOK_RATE, n / ENOUGH_POSES)), -(-n // MOST_POSES))
     return posed[::stride]
 
 
 def pose_costs(frames: np.ndarray, joints: Array, skeleton: Skeleton) -> PoseCosts:
     """The terms of the default pose's cost for joints (n, n_bodies, 3) in the world."""
     weights, size = joint_weights(skeleton), body_size(skeleton)
-    if np.count_nonzero(weights) < FEWEST:
+    if np.count_nonzero(weights) < FEWEST_JOINTS:
         raise NotEnoughData(
             f"the skeleton has {np.count_nonzero(weights)} joints that bones connect; "
-            f"body planes need {FEWEST}"
+            f"body planes need {FEWEST_JOINTS}"
         )
     joints, weights = joints[:, weights > 0.0], weights[weights > 0.0] / weights.sum()
     centred = joints - (weights @ joints)[:, None]
@@ -151,6 +151,6 @@ def frontal_normal(joints: Array, unrest: Array, skeleton: Skeleton) -> Array:
     Joints count less the more they move about, ``unrest`` (n_bodies,) metres rms: shoulders and
     hips tell the body's layout, hands tell what it does.
     """
-    weights = joint_weights(skeleton) / (unrest**2 + (STEADY * body_size(skeleton)) ** 2)
+    weights = joint_weights(skeleton) / (unrest**2 + (STEADY_DEVIATION * body_size(skeleton)) ** 2)
     centred = joints - weights @ joints / weights.sum()
     return np.linalg.eigh((weights[:, None] * centred).T @ centred)[1][:, 0]

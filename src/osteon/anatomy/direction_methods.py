@@ -9,26 +9,27 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.anatomy import _direction_kernel
-from osteon.anatomy.path_smoothing import jitter
+from osteon.anatomy.limb_path import measure_jitter
 from osteon.maths import quat
 from osteon.typing import Array
 
-DELTA = np.radians(15.0)
-"""How far two directions may differ and still be the same (δ of the paper)."""
-CELL = np.radians(5.0)
-"""Size of the cells on the joint sphere."""
+SAME_ANGLE = np.radians(15.0)
+"""Radians by which two directions may differ and still be the same: δ of [002]."""
+CELL_SIZE = np.radians(5.0)
+"""Radians, of the cells on the joint sphere. Chosen: a third of ``SAME_ANGLE``."""
 SMALLEST_CELL, LARGEST_CELL = np.radians(1.0), np.radians(20.0)
-"""Where a limb moves little, and where samples are noisy."""
-LAG = 0.5
-"""Share of the past that a group of points keeps per step, so that it can follow a small circle."""
-CLEARLY = 0.2
-"""Part of a great circle's variance that a small one must leave, to be taken."""
-NARROWEST = np.radians(20.0)
-"""Least angle between a limb and the axis of its circle."""
-AGREE = np.radians(6.0)
-"""Angle within which the axis of a circle and that of the rotations are one."""
+"""Radians. Chosen: where a limb moves little, and where samples are noisy."""
+PAST_SHARE = 0.5
+"""Of the past that a group of points keeps per step. Chosen: so it can follow a small circle."""
+CLEAR_SHARE = 0.2
+"""Of a great circle's variance that a small one may leave, to be taken. Chosen."""
+NARROWEST_ANGLE = np.radians(20.0)
+"""Radians between a limb and the axis of its circle at least. Chosen: nearer the circle is a
+point."""
+AGREEING_ANGLE = np.radians(6.0)
+"""Radians within which the axis of a circle and that of the rotations are one. Chosen."""
 MOST_GROUPS = 1500
-"""Groups that are clustered, the longest first: more would only say the same again."""
+"""That are clustered, the longest first. Chosen: more would only say the same again."""
 
 
 class Direction(NamedTuple):
@@ -72,10 +73,10 @@ def sweeps_of(points: Array, rotations: Array | None, moving: np.ndarray) -> Swe
 
 def cell_size(points: Array) -> float:
     """Smaller than the limb's reach, but larger than the noise."""
-    noise = float(np.sqrt(np.mean(jitter(points) ** 2)))
+    noise = float(np.sqrt(np.mean(measure_jitter(points) ** 2)))
     seen = points[np.isfinite(points[:, 0])]
-    reach = float(np.sqrt(seen.var(axis=0).sum())) if len(seen) else CELL
-    cell = np.clip(reach / 3.0, SMALLEST_CELL, CELL)
+    reach = float(np.sqrt(seen.var(axis=0).sum())) if len(seen) else CELL_SIZE
+    cell = np.clip(reach / 3.0, SMALLEST_CELL, CELL_SIZE)
     return float(np.clip(6.0 * noise, cell, LARGEST_CELL))
 
 
@@ -85,8 +86,8 @@ def joining(sweeps: Sweeps, most: int = 2) -> list[Direction]:
         return []
     lines, lengths = step_lines(sweeps)
     group = np.zeros(len(lines), dtype=np.int64)
-    keep = 1.0 if sweeps.rotations is not None else LAG
-    n_groups = _direction_kernel.join_steps(lines, lengths, sweeps.follows, DELTA, keep, group)
+    keep = 1.0 if sweeps.rotations is not None else PAST_SHARE
+    n_groups = _direction_kernel.join_steps(lines, lengths, sweeps.follows, SAME_ANGLE, keep, group)
     scatter = np.zeros((n_groups, 3, 3))
     np.add.at(scatter, group, lengths[:, None, None] * lines[:, :, None] * lines[:, None, :])
     sizes = _sums(lengths[:, None], group, n_groups)[:, 0]
@@ -119,7 +120,7 @@ def step_lines(sweeps: Sweeps) -> tuple[Array, Array]:
 def _clusters(lines: Array, sizes: Array, most: int) -> list[tuple[np.ndarray, float]]:
     """The heaviest sets of lines within δ of their common axis: members and weight of each."""
     order = np.argsort(-sizes)[:MOST_GROUPS]
-    alike = np.abs(lines[order] @ lines[order].T) >= np.cos(DELTA)
+    alike = np.abs(lines[order] @ lines[order].T) >= np.cos(SAME_ANGLE)
     free = np.ones(len(order), dtype=bool)
     found = []
     while free.any() and len(found) < most:
@@ -130,13 +131,13 @@ def _clusters(lines: Array, sizes: Array, most: int) -> list[tuple[np.ndarray, f
         for _ in range(10):
             chosen = order[members]
             axis = principal(sizes[chosen, None] * lines[chosen], lines[chosen])
-            again = (np.abs(lines[order] @ axis) >= np.cos(DELTA)) & free
+            again = (np.abs(lines[order] @ axis) >= np.cos(SAME_ANGLE)) & free
             if (again == members).all() or not again.any():
                 break
             members = again
         found.append((order[members], float(sizes[order[members]].sum())))
         # what lies just outside δ is the fringe of this movement, not another one
-        free &= np.abs(lines[order] @ axis) < np.cos(2.0 * DELTA)
+        free &= np.abs(lines[order] @ axis) < np.cos(2.0 * SAME_ANGLE)
     return sorted(found, key=lambda pair: -pair[1])
 
 
@@ -150,7 +151,7 @@ def _axis_of(sweeps: Sweeps, group: np.ndarray, members: np.ndarray) -> Array:
         return circle
     turned = rotation_axis(sweeps.rotations[windows], label)
     # a limb across its axis: its path is the steadier witness, for twist does not move it
-    return circle if great and abs(circle @ turned) >= np.cos(AGREE) else turned
+    return circle if great and abs(circle @ turned) >= np.cos(AGREEING_ANGLE) else turned
 
 
 def rotation_axis(rotations: Array, label: np.ndarray) -> Array:
@@ -185,9 +186,9 @@ def circle_axis(points: Array, label: np.ndarray) -> tuple[Array, bool]:
     n = len(points)
     freedom = max(n - 2 - len(count), 1)
     # a mere patch on the sphere lies flattest about its own middle: that is no movement
-    patch = abs(small[:, 0] @ quat.normalise(points.mean(axis=0))) > np.cos(NARROWEST)
+    patch = abs(small[:, 0] @ quat.normalise(points.mean(axis=0))) > np.cos(NARROWEST_ANGLE)
     tells = small_values[1] > 10.0 * max(small_values[0], 1e-12) and not patch
-    better = small_values[0] / freedom < CLEARLY * great_values[0] / max(n - 2, 1)
+    better = small_values[0] / freedom < CLEAR_SHARE * great_values[0] / max(n - 2, 1)
     return (small[:, 0], False) if tells and better else (great[:, 0], True)
 
 
@@ -233,7 +234,7 @@ def stratified(points: Array) -> Array:
     side = np.argmax(np.abs(points), axis=-1)
     lead = np.take_along_axis(points, side[:, None], axis=-1)
     # angles on the face of a cube: cells of nearly one size
-    cell = np.floor(np.arctan2(points, np.abs(lead)) / CELL).astype(int)
+    cell = np.floor(np.arctan2(points, np.abs(lead)) / CELL_SIZE).astype(int)
     cell = np.concatenate([cell, side[:, None]], axis=-1)
     _, label = np.unique(cell, axis=0, return_inverse=True)
     label = label.ravel()

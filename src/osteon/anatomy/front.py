@@ -10,14 +10,15 @@ from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Motion, Skeleton
 
-WEIGHTS = {"sides": 3.0, "feet": 2.0, "knees": 1.5, "walking": 1.0}
-"""How much each kind of evidence counts: names say it outright, people may walk backwards."""
-WALKS = 0.3
-"""Metres per second from which a body goes somewhere."""
-NEAR_GROUND = 0.15
-"""Ends of legs are lower than this part of the body's size above the lowest one."""
-BENDS = 0.01
-"""Part of the body's size by which a knee must leave the straight line to say anything."""
+EVIDENCE_WEIGHTS = {"sides": 3.0, "feet": 2.0, "knees": 1.5, "walking": 1.0}
+"""How much each kind of evidence counts. Chosen: names say it outright, people may walk
+backwards."""
+WALKING_SPEED = 0.3
+"""Metres per second from which a body goes somewhere. Chosen."""
+GROUND_SHARE = 0.15
+"""Of the body's size above the lowest end, below which ends are those of legs. Chosen."""
+BEND_SHARE = 0.01
+"""Of the body's size by which a knee must leave the straight line to say anything. Chosen."""
 
 _SIDES = (
     (re.compile(r"left", re.I), "right"),
@@ -69,8 +70,8 @@ def decide_front(
         "walking": _walking(motion, poses, fronts),
     }
     votes = {kind: vote for kind, vote in found.items() if vote is not None}
-    total = sum(WEIGHTS[kind] for kind in votes)
-    balance = sum(WEIGHTS[kind] * vote for kind, vote in votes.items())
+    total = sum(EVIDENCE_WEIGHTS[kind] for kind in votes)
+    balance = sum(EVIDENCE_WEIGHTS[kind] * vote for kind, vote in votes.items())
     sign = -1.0 if balance < 0.0 else 1.0
     signed = {kind: round(sign * vote, 4) for kind, vote in votes.items()}
     return sign * guess, FrontEvidence(signed, round(abs(balance) / total, 4) if total else 0.0)
@@ -125,7 +126,7 @@ def _knees(skeleton: Skeleton, poses: RestPoses, best: int, fronts: Array) -> fl
         line = quat.normalise(ankle - hip)
         bent = points[:, knee] - hip
         bent = bent - line * np.sum(bent * line, axis=-1, keepdims=True)
-        clear = np.linalg.norm(bent, axis=-1) > BENDS * body_size(skeleton)
+        clear = np.linalg.norm(bent, axis=-1) > BEND_SHARE * body_size(skeleton)
         ahead += float(np.sum(bent[clear] * fronts[clear]))
         size += float(np.linalg.norm(bent[clear], axis=-1).sum())
     return ahead / size if size > 0.0 else None
@@ -137,7 +138,7 @@ def _walking(motion: Motion, poses: RestPoses, fronts: Array) -> float | None:
     seconds = np.diff(poses.frames) / motion.rate
     velocity = np.diff(motion.root[poses.frames, :2], axis=0) / seconds[:, None]
     speed = np.linalg.norm(velocity, axis=-1)
-    goes = speed > WALKS
+    goes = speed > WALKING_SPEED
     if seconds[goes].sum() < 0.5:
         return None
     level = quat.normalise(fronts[:-1, :2])
@@ -151,7 +152,7 @@ def _legs(skeleton: Skeleton, poses: RestPoses, best: int) -> list[list[int]]:
     leaves = [index for index in range(len(parents)) if index not in parents]
     one = slice(best, best + 1)
     ends = {leaf: _chain_points(skeleton, [leaf], poses, one)[0, -1, 2] for leaf in leaves}
-    ground = min(ends.values()) + NEAR_GROUND * body_size(skeleton)
+    ground = min(ends.values()) + GROUND_SHARE * body_size(skeleton)
     chains = []
     for leaf in leaves:
         chain = [leaf]

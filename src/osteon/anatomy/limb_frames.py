@@ -4,6 +4,12 @@ The frontal plane is the best one through the joints in the default pose; front 
 every limb takes its frame from them and from its own direction. The joints are at the
 median of all poses about as good as the default pose, seen from the root: arms that swing in turn
 cancel, and one sway does not turn the body.
+
+Joints that the motion leaves open, laid where limbs are straight.
+
+A knee that only bends may lie anywhere along its axis as far as the bodies' motion tells, and skin
+moves the answer by centimetres; the joint's covariance says so. From the front, hip, knee and ankle
+are nearly in line: that decides what the motion does not.
 """
 
 from dataclasses import dataclass, replace
@@ -11,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from osteon.anatomy.default_pose import (
-    ENOUGH,
+    ENOUGH_POSES,
     UP,
     PoseCosts,
     body_axes,
@@ -21,18 +27,76 @@ from osteon.anatomy.default_pose import (
 )
 from osteon.anatomy.front import FrontEvidence, RestPoses, decide_front
 from osteon.anatomy.in_limb_frames import in_limb_frames
-from osteon.anatomy.straighten import is_open, straightened
 from osteon.maths import chain, quat
 from osteon.threads import one_thread
 from osteon.typing import Array
-from osteon.values import Frame, Motion, Skeleton
+from osteon.values import Body, Frame, Motion, Skeleton
 
-UNSURE = 0.3
-"""Confidence in the front below which a warning is given."""
-STEPS = 12
-"""Steps of Weiszfeld's iteration towards a median: enough for a thousandth of the spread."""
-STEEP = np.cos(np.pi / 4)
-"""A limb within 45° of a direction counts as going along it."""
+CROOKED_SHARE = 0.03
+"""How far joints lie beside the line from the joint above to the one below, by its length.
+Chosen."""
+STRETCHED_SHARE = 0.85
+"""Limbs that are shorter from end to end than this part of their bones have a corner: shoulders.
+Chosen."""
+OPEN_RATIO = 1.3
+"""A joint is open in a direction if it is known this many times worse there than in the others.
+Chosen."""
+UNSURE_CONFIDENCE = 0.3
+"""In the front, below which a warning is given. Chosen."""
+MEDIAN_STEPS = 12
+"""Of Weiszfeld's iteration towards a median. Chosen: enough for a thousandth of the spread."""
+STEEP_COSINE = np.cos(np.pi / 4)
+"""A limb within 45° of a direction counts as going along it. Chosen: neither is favoured."""
+
+
+def is_open(body: Body) -> bool:
+    """Whether the place of a body's joint is known much worse along one line."""
+    covariance = body.joint.covariance
+    if covariance is None or body.parent is None or not np.isfinite(covariance).all():
+        return False
+    spread = np.linalg.eigvalsh(covariance)
+    return bool(spread[2] > OPEN_RATIO**2 * max(spread[1], 0.0))
+
+
+def straighten(skeleton: Skeleton, poses: RestPoses, reaches: Array) -> Skeleton:
+    """The skeleton with its open joints moved along their line, as far as they are uncertain.
+
+    Parameters
+    ----------
+    reaches : (n_bodies, 3)
+        From each body's joint to its far end, in the body's frame.
+    """
+    bodies = list(skeleton.bodies)
+    for index, body in enumerate(skeleton.bodies):
+        parent = skeleton.parents[index]
+        has_ends = np.linalg.norm(reaches[index]) > 1e-6 and skeleton.parents[max(parent, 0)] >= 0
+        if not is_open(body) or not has_ends:
+            continue
+        shift = _shift(body, parent, index, poses, reaches[index])
+        turn = quat.between(poses.rotations[:, index], poses.rotations[:, parent])
+        moved = np.median(quat.rotate(turn, shift), axis=0)
+        joint = replace(
+            body.joint, in_parent=body.joint.in_parent + shift, in_body=body.joint.in_body + moved
+        )
+        bodies[index] = replace(body, joint=joint)
+    return replace(skeleton, bodies=tuple(bodies))
+
+
+def _shift(body: Body, parent: int, index: int, poses: RestPoses, reach: Array) -> Array:
+    """(3,) by which the joint moves in its parent's frame; 0 where the limb has a corner there."""
+    values, vectors = np.linalg.eigh(body.joint.covariance)  # type: ignore[arg-type]
+    line, spread = vectors[:, 2], values[2]
+    above, joint = poses.joints[:, parent], poses.joints[:, index]
+    below = joint + quat.rotate(poses.rotations[:, index], reach)
+    way, first = below - above, joint - above
+    length2 = np.sum(way**2, axis=-1)
+    beside = first - (np.sum(first * way, axis=-1) / length2)[:, None] * way
+    beside = np.sum(beside * quat.rotate(poses.rotations[:, parent], line), axis=-1)
+    lengths = np.linalg.norm(first, axis=-1) + np.linalg.norm(below - joint, axis=-1)
+    if np.median(np.sqrt(length2) / lengths) < STRETCHED_SHARE:
+        return np.zeros(3)
+    trust = spread / (spread + CROOKED_SHARE**2 * float(np.median(length2)))
+    return -trust * float(np.median(beside)) * line
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +144,7 @@ def normalise(motion: Motion) -> Normalised:
     poses = world_poses(motion, looked_at(motion))
     costs = pose_costs(poses.frames, poses.joints, skeleton)
     best, voters, say = costs.best, np.flatnonzero(costs.say), costs.say[costs.say > 0.0]
-    some = voters[:: -(-len(voters) // ENOUGH)]
+    some = voters[:: -(-len(voters) // ENOUGH_POSES)]
     pose, unrest, up = typical_pose(poses.rotations[some], poses.joints[some])
     guess = frontal_normal(pose, unrest, skeleton)
     front, evidence = decide_front(motion, poses, best, guess)
@@ -113,7 +177,7 @@ def _with_open_joints_laid(motion: Motion) -> Motion:
     if not any(is_open(body) for body in motion.skeleton.bodies):
         return motion
     poses = world_poses(motion, looked_at(motion))
-    laid = straightened(motion.skeleton, poses, limb_reaches(motion.skeleton))
+    laid = straighten(motion.skeleton, poses, limb_reaches(motion.skeleton))
     return replace(motion, skeleton=laid)
 
 
@@ -158,7 +222,7 @@ def spatial_median(points: Array) -> tuple[Array, Array]:
     Unlike a median of each coordinate it does not depend on how the frame is turned.
     """
     middle = points.mean(axis=0)
-    for _ in range(STEPS):
+    for _ in range(MEDIAN_STEPS):
         near = 1.0 / np.maximum(np.linalg.norm(points - middle, axis=-1, keepdims=True), 1e-6)
         middle = np.sum(near * points, axis=0) / near.sum(axis=0)
     return middle, np.median(np.linalg.norm(points - middle, axis=-1), axis=0)
@@ -210,9 +274,9 @@ def _along(direction: Array, seen: Array) -> Array:
     goes to the front, as feet do, it is up. One reference and a cross product: always orthonormal.
     """
     _, front, up = seen
-    z = direction if direction @ up > STEEP * np.linalg.norm(up) else -direction
+    z = direction if direction @ up > STEEP_COSINE * np.linalg.norm(up) else -direction
     ahead = direction @ front
-    steep = abs(ahead) > STEEP * np.linalg.norm(front)
+    steep = abs(ahead) > STEEP_COSINE * np.linalg.norm(front)
     reference = np.sign(ahead) * up if steep else front
     y = quat.normalise(reference - z * (reference @ z))
     return np.stack([np.cross(y, z), y, z], axis=-1)
@@ -222,7 +286,7 @@ def _warnings(costs: PoseCosts, evidence: FrontEvidence) -> tuple[str, ...]:
     found = []
     if costs.lean[costs.best] >= np.pi / 4:
         found.append("nobody stands upright in this take: the default pose is a guess")
-    if evidence.confidence < UNSURE:
+    if evidence.confidence < UNSURE_CONFIDENCE:
         found.append(
             f"front and back are told apart with confidence {evidence.confidence:.2f} only: "
             "show feet, bent knees or a few steps"

@@ -7,11 +7,12 @@ from osteon.maths import robust
 from osteon.typing import Array
 from osteon.values import Motion, Recording
 
-UNUSUAL = 8.0
-"""Spreads (of a normal law) above a marker's median distance from which it may be misplaced."""
-LEAST = 0.012
-"""Metres by which a misplaced marker is further off than usual."""
-STRAYED = 0.04
+UNUSUAL_SPREADS = 8.0
+"""Standard deviations above a marker's median distance from which it may be misplaced. Chosen."""
+LEAST_DISTANCE = 0.012
+"""Metres by which a misplaced marker is farther off than usual. Chosen: skin was as much off in
+real takes, see below."""
+STRAYED_DISTANCE = 0.04
 """Metres by which a marker counts as misplaced even where no other belongs. A choice, no gap in
 what is seen: skin was 0.012 to 0.03 off in a real walk, drop jump and squats; in a vigorous take
 distances run on from there to 0.1."""
@@ -42,7 +43,7 @@ def marker_misfits(motion: Motion, recording: Recording) -> dict[str, Array]:
 
     What is usual for a marker is what it does in most of the take. One that is unusually far off
     is misplaced where it lies nearer to another's place than to its own, as swapped ones do, or
-    is as far off as ``STRAYED``.
+    is as far off as ``STRAYED_DISTANCE``.
     """
     found: dict[str, Array] = {}
     points, model, bodies = carried_markers(motion, recording)
@@ -53,8 +54,8 @@ def marker_misfits(motion: Motion, recording: Recording) -> dict[str, Array]:
             continue
         usual = np.median(seen)
         spread = robust.NORMAL * np.median(np.abs(seen - usual))
-        misfit = (away - usual) / max(UNUSUAL * spread, LEAST)
-        slid = np.flatnonzero((misfit > 1.0) & (away - usual < STRAYED))
+        misfit = (away - usual) / max(UNUSUAL_SPREADS * spread, LEAST_DISTANCE)
+        slid = np.flatnonzero((misfit > 1.0) & (away - usual < STRAYED_DISTANCE))
         nearest = np.linalg.norm(points[slid, column, None] - model[slid], axis=-1).argmin(axis=-1)
         misfit[slid[nearest == column]] = 1.0
         found[body] = np.fmax(found.get(body, np.full(len(away), np.nan)), misfit)

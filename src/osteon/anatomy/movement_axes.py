@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from osteon.anatomy.direction_methods import (
-    DELTA,
+    SAME_ANGLE,
     Direction,
     em,
     joining,
@@ -14,9 +14,8 @@ from osteon.anatomy.direction_methods import (
     sweeps_of,
 )
 from osteon.anatomy.limb_frames import Normalised, limb_reaches, normalise
-from osteon.anatomy.moving import moving_samples
+from osteon.anatomy.limb_path import moving_samples, smooth_path
 from osteon.anatomy.parameters import Parameters, limb_points, parameterise, rest_place
-from osteon.anatomy.path_smoothing import steadied
 from osteon.errors import BadValue, NotEnoughData
 from osteon.maths import quat, two_axes
 from osteon.threads import one_thread
@@ -25,14 +24,16 @@ from osteon.values import CompactMotion, Motion, Movement
 
 METHODS = ("joining", "pca", "em")
 SOURCES = ("orientations", "points")
-EXACT = np.radians(0.1)
-"""Rms angle that may be left out before another axis is taken: 0.7 mm on a limb of 0.4 m."""
-APART = 2.0 * DELTA
-"""Least angle of a second axis with the first, and with the limb."""
-FAINTEST = 0.1
-"""Least part of all sweeping that makes a main movement."""
-LOOKS = 3000
-"""Samples by which the number of axes is judged."""
+EXACT_ANGLE = np.radians(0.1)
+"""Radians rms that may be left out before another axis is taken. Chosen: 0.7 mm on a limb of 0.4
+m."""
+LEAST_APART = 2.0 * SAME_ANGLE
+"""Radians of a second axis from the first, and from the limb. Chosen: two ranges of
+``SAME_ANGLE``."""
+FAINTEST_SHARE = 0.1
+"""Of all sweeping that makes a main movement at least. Chosen."""
+MOST_LOOKS = 3000
+"""Samples by which the number of axes is judged. Chosen: bounds time."""
 LABELS = ("bend", "sideways", "turn")
 """Turning about the body's right, front and up."""
 
@@ -133,10 +134,10 @@ def main_directions(
         As for ``axes``; circles are fitted to ``points``.
     """
     if source == "orientations":
-        rotations = steadied(quat.unroll(rotations), rate)
+        rotations = smooth_path(quat.unroll(rotations), rate)
         points = limb_points(rotations, direction)
     else:
-        points = steadied(limb_points(rotations, direction), rate)
+        points = smooth_path(limb_points(rotations, direction), rate)
     moving = moving_samples(points, rate)
     if method == "pca":
         return pca(points[moving]), moving
@@ -158,10 +159,10 @@ def movement_of(
     """
     known = np.isfinite(rotations[:, 0])
     seen, every = rotations[known], points[known]
-    points = every[:: max(1, len(every) // LOOKS)]
+    points = every[:: max(1, len(every) // MOST_LOOKS)]
     if not len(points):
         return Movement(np.zeros((0, 3)), (), quat.identity(), direction)
-    main = [one for one in found if one.weight >= FAINTEST]
+    main = [one for one in found if one.weight >= FAINTEST_SHARE]
     chosen: list[Direction] = []
     place = rest_place(np.zeros((0, 3)), points)
     if not _stands(points, place):
@@ -183,19 +184,21 @@ def _faint(points: Array) -> Direction:
 
 def _stands(points: Array, place: Array) -> bool:
     apart = np.linalg.norm(points - place, axis=-1)
-    return bool(np.sqrt(np.mean(apart**2)) <= EXACT)
+    return bool(np.sqrt(np.mean(apart**2)) <= EXACT_ANGLE)
 
 
 def _keeps_circle(points: Array, axis: Array, place: Array) -> bool:
     turned = quat.from_axis_angle(axis, two_axes.one_axis(axis, place, points))
-    return bool(np.sqrt(np.mean(np.sum((quat.rotate(turned, place) - points) ** 2, -1))) <= EXACT)
+    return bool(
+        np.sqrt(np.mean(np.sum((quat.rotate(turned, place) - points) ** 2, -1))) <= EXACT_ANGLE
+    )
 
 
 def _second(first: Direction, others: list[Direction], points: Array, place: Array) -> Direction:
     """Another main direction that reaches the points, else the axis across first and limb."""
     across = Direction(quat.normalise(np.cross(first.axis, place)), 0.0)
     for other in others:
-        if _apart(other.axis, first.axis) < APART or _apart(other.axis, place) < APART:
+        if _apart(other.axis, first.axis) < LEAST_APART or _apart(other.axis, place) < LEAST_APART:
             continue
         start = rest_place(np.stack([first.axis, other.axis]), points)
         start = points[np.argmax(points @ start)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from osteon.calibration import Calibration
-from osteon.identity.moved_markers import Replaced, find_replaced
+from osteon.identity.moved_markers import MovedMarker, find_moved_markers
 from osteon.identity.same_person import ComparedBone, compare
 from osteon.values import Passport, Recording, Skeleton
 
@@ -18,9 +18,9 @@ class TakeFindings:
     """``same``, ``other``, or ``open`` where the take does not settle it."""
     skeleton: Skeleton | None
     """What to solve the take with; None: the take must be calibrated on its own."""
-    replaced: tuple[Replaced, ...] = ()
+    replaced: tuple[MovedMarker, ...] = ()
     """Markers that sit elsewhere on their body than they did."""
-    doubtful: tuple[Replaced, ...] = ()
+    doubtful: tuple[MovedMarker, ...] = ()
     """Markers that may; the take is solved with their known places."""
     anew: bool = False
     """Whether so many markers moved that the whole set was put on again."""
@@ -69,7 +69,7 @@ class TakeFindings:
         }
 
 
-def _fact(one: Replaced) -> dict[str, Any]:
+def _fact(one: MovedMarker) -> dict[str, Any]:
     moved = 1e3 * one.moved
     return {"marker": one.marker, "body": one.body, "moved_mm": moved, "chance": one.chance}
 
@@ -86,7 +86,7 @@ def hold_against(
     calibrated
         Calibrates the take on its own, which is only done where its markers do not settle it.
     """
-    places = find_replaced(passport.skeleton, take)
+    places = find_moved_markers(passport.skeleton, take)
     if not places.all_anew:
         return TakeFindings("same", places.skeleton, places.replaced, places.doubtful), None
     own = calibrated()

@@ -22,14 +22,15 @@ import numpy as np
 from osteon.errors import FormatError, UnknownName
 from osteon.formats import whole_file
 from osteon.joint_limits.bind_pose import check_bind
-from osteon.joint_limits.cones import N_SIDES
+from osteon.joint_limits.ranges import N_SIDES
 from osteon.values import Body, Cone, Joint, Limits, Skeleton
 
 Degrees = tuple[float, float]
 
 HEAD = "# Degrees. Change what you like, leave out what may stay, and run again with --edits.\n"
-ROUNDED = 0.006
-"""Degrees by which a number in the file may differ from what was found and mean the same."""
+ROUNDED_ANGLE = 0.006
+"""Degrees by which a number in the file may differ from what was found and mean the same: files
+have two decimals."""
 
 
 class Edit(msgspec.Struct, forbid_unknown_fields=True):
@@ -99,7 +100,7 @@ def _edited(joint: Joint, edit: Edit) -> Joint:
 
 
 def _same(cone: Cone, swing: Degrees) -> bool:
-    return bool(np.abs(np.degrees(cone.radii) - swing).max() < ROUNDED)
+    return bool(np.abs(np.degrees(cone.radii) - swing).max() < ROUNDED_ANGLE)
 
 
 def _retyped(joint: Joint, kind: str) -> Joint:

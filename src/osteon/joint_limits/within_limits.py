@@ -7,7 +7,7 @@ import numpy as np
 
 from osteon.errors import BadValue
 from osteon.joint_limits._clamp_kernel import clamp_cones, clamp_hinges
-from osteon.joint_limits.cones import nearest_in_polygon
+from osteon.joint_limits.ranges import nearest_in_polygon
 from osteon.maths import TURN, circular, quat, swing_twist, zyz
 from osteon.typing import Array
 from osteon.values import Cone, Interval

@@ -19,43 +19,47 @@ from osteon.typing import Array
 from osteon.values import Motion
 
 FEET = ("left_foot", "right_foot")
-SLOW, SLOWER = 0.35, 0.15
-"""Metres per second: a standing point is slower than the first and was slower than the second."""
-LOW = 0.05
-"""Metres above the lowest place that the point has about that time."""
-NEARBY = 1.2
-"""Seconds that count as about that time: longer than a step, and uphill the ground rises."""
-OUTSIDE = 0.03
-"""Metres from the ground at which a plant is on something else."""
-SHORTEST = 0.10
-"""Seconds that a foot stands at least."""
-BELT = 0.25
-"""Metres per second above which low points are taken to stand on a moving belt."""
-STRAY = 2.5
-"""Spreads from its middle place that a standing point may be."""
-TOUCH, ROLL = 0.004, 0.6
+STANDING_SPEED, STANDSTILL_SPEED = 0.35, 0.15
+"""Metres per second: a standing point is slower than the first and was slower than the second.
+Chosen."""
+LOW_HEIGHT = 0.05
+"""Metres above the lowest place that the point has about that time. Chosen."""
+NEARBY_TIME = 1.2
+"""Seconds that count as about that time. Chosen: longer than a step, and uphill the ground
+rises."""
+GROUND_DISTANCE = 0.03
+"""Metres from the ground at which a plant is on something else. Chosen."""
+SHORTEST_STAND = 0.10
+"""Seconds that a foot stands at least. Chosen."""
+BELT_SPEED = 0.25
+"""Metres per second above which low points are taken to stand on a moving belt. Chosen."""
+STRAY_SPREADS = 2.5
+"""From its middle place that a standing point may be. Chosen."""
+TOUCH_HEIGHT, ROLL_SPEED = 0.004, 0.6
 """Metres above the ground and metres per second below which a foot that has stood, or is about to,
-touches it."""
-THROUGH, SELDOM = 0.02, 0.1
-"""Where soles are deeper than this, metres, in a greater share of frames, there is no ground."""
-ELSEWHERE = 0.25
-"""Where a greater share of plants is on something else, there is no ground either."""
-ONE_PLACE = 0.008
-"""Metres rms about its middle that a standing point may wander."""
-BURST = 3.0
-"""Times its usual speed that a point reaches where it moves from one place to the next."""
+touches it. Chosen."""
+THROUGH_DEPTH, THROUGH_SHARE = 0.02, 0.1
+"""Where soles are deeper than this, metres, in a greater share of frames, there is no ground.
+Chosen."""
+ELSEWHERE_SHARE = 0.25
+"""Where a greater share of plants is on something else, there is no ground either. Chosen."""
+PLACE_RMS = 0.008
+"""Metres about its middle that a standing point may wander. Chosen."""
+BURST_FACTOR = 3.0
+"""Times its usual speed that a point reaches where it moves from one place to the next. Chosen."""
 TIP_AHEAD, TIP_BELOW = 0.22, 0.08
 """Of a leg's length, how far the tip of the toes is ahead of the ankle and below it: ankles are at
 0.039 and feet 0.152 of a body's height, of which thigh and shin are 0.49 [Drillis 1966]."""
-ON_GROUND, UNMOVED = 0.012, 0.1
+GROUND_HEIGHT, LEVEL_SPEED = 0.012, 0.1
 """Metres above its lowest about that time, and metres per second up or down, within which a point
-is on the ground though it may slide."""
+is on the ground though it may slide. Chosen."""
 HEEL, TIP = 0, 3
 """Points of a sole."""
-AS_SAID = 0.06
-"""Metres from z = 0 within which the ground is taken to be there, see ``calibrate.soles``."""
-LEVEL = 0.01
-"""Slope that floors have, standard deviation."""
+ZERO_HEIGHT = 0.06
+"""Metres from z = 0 within which the ground is taken to be there. Chosen; see
+``calibration.soles``."""
+FLOOR_SLOPE = 0.01
+"""Standard deviation of the slope that floors have. Chosen."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,7 @@ class GroundPlane:
 
     def bears(self, place: tuple[float, float, float]) -> bool:
         """Whether a plant at this place is on the ground, not on something else."""
-        return self.solid and abs(place[2] - float(self.height(np.array(place)))) < OUTSIDE
+        return self.solid and abs(place[2] - float(self.height(np.array(place)))) < GROUND_DISTANCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +187,7 @@ def soles_off(standing: Standing) -> dict[str, float]:
     base = standing.ground
     if not base.solid:
         return {}
-    if abs(base.offset) < AS_SAID:
+    if abs(base.offset) < ZERO_HEIGHT:
         base = replace(base, offset=0.0)
     heights: dict[str, dict[int, list[float]]] = {}
     for plant in standing.plants:
@@ -222,8 +226,8 @@ def find_standing(motion: Motion, soles: Sequence[Sole], like: Standing | None =
     ground = replace(_fit_ground(plants), belt=belt)
     soles = _level(motion, soles, plants, ground)
     paths = np.concatenate([sole_paths(motion, sole) for sole in soles], axis=1)
-    deep = (ground.height(paths) - paths[..., 2]).max(axis=1) > THROUGH
-    solid = bool(deep.mean() < SELDOM) and _agree(plants, ground)
+    deep = (ground.height(paths) - paths[..., 2]).max(axis=1) > THROUGH_DEPTH
+    solid = bool(deep.mean() < THROUGH_SHARE) and _agree(plants, ground)
     ground = replace(ground, solid=solid and (like is None or like.ground.solid))
     return Standing(soles, tuple(plants), ground, _touching(motion, soles, plants, ground))
 
@@ -235,7 +239,7 @@ def _agree(plants: Sequence[Plant], ground: GroundPlane) -> bool:
         height = plant.place[2] - float(ground.height(np.array(plant.place)))
         above.setdefault((plant.body, plant.point), []).append(height)
     off = [abs(height - np.median(each)) for each in above.values() for height in each]
-    return bool(np.mean(np.array([*off, 0.0]) > OUTSIDE) < ELSEWHERE)
+    return bool(np.mean(np.array([*off, 0.0]) > GROUND_DISTANCE) < ELSEWHERE_SHARE)
 
 
 def _touching(
@@ -263,8 +267,8 @@ def _rolls(motion: Motion, sole: Sole, ground: GroundPlane) -> np.ndarray:
     still = np.concatenate([paths[..., :2] - belt, paths[..., 2:]], axis=-1)
     points = range(len(sole.points))
     speed = np.stack([_speed(still[:, point], motion.rate) for point in points], axis=-1)
-    low = paths[..., 2] - ground.height(paths) < TOUCH
-    pivots = speed < np.minimum(ROLL, 0.5 * speed.max(axis=-1, keepdims=True))
+    low = paths[..., 2] - ground.height(paths) < TOUCH_HEIGHT
+    pivots = speed < np.minimum(ROLL_SPEED, 0.5 * speed.max(axis=-1, keepdims=True))
     return np.any(low & pivots, axis=-1)
 
 
@@ -291,12 +295,12 @@ def find_stances(motion: Motion, standing: Standing) -> list[list[Stance]]:
         paths = sole_paths(motion, sole)
         height = paths[..., 2] - standing.ground.height(paths)
         rise = np.abs(np.gradient(height, axis=0)) * motion.rate
-        near = max(1, round(NEARBY * motion.rate))
+        near = max(1, round(NEARBY_TIME * motion.rate))
         lowest = minimum_filter1d(height, near, axis=0, mode="nearest")
-        on = (height < lowest + ON_GROUND) & (rise < UNMOVED)
+        on = (height < lowest + GROUND_HEIGHT) & (rise < LEVEL_SPEED)
         for first, last in runs(np.any(on, axis=1)):
             when = [first + np.flatnonzero(on[first : last + 1, p]) for p in range(on.shape[1])]
-            long = [p for p, each in enumerate(when) if len(each) >= SHORTEST * motion.rate]
+            long = [p for p, each in enumerate(when) if len(each) >= SHORTEST_STAND * motion.rate]
             steps += [[Stance(sole, p, when[p]) for p in long]] if long else []
     return steps
 
@@ -332,21 +336,21 @@ def _belt(paths: Sequence[Array], motion: Motion) -> Array:
     usual = np.median(np.concatenate(velocities), axis=0)
     going = (motion.root[-1] - motion.root[0])[:2] * rate / (motion.n_frames - 1)
     speed = np.linalg.norm(usual)
-    return usual if speed > BELT and going @ usual < 0.5 * speed**2 else np.zeros(2)
+    return usual if speed > BELT_SPEED and going @ usual < 0.5 * speed**2 else np.zeros(2)
 
 
 def _stays(path: Array, rate: float) -> list[tuple[int, int]]:
     """First and last frames in which a point stands."""
     speed = _speed(path, rate)
-    slow = speed < SLOW
+    slow = speed < STANDING_SPEED
     if not slow.any():
         return []
-    lowest = minimum_filter1d(path[:, 2], max(1, round(NEARBY * rate)), mode="nearest")
-    low = path[:, 2] < lowest + LOW
+    lowest = minimum_filter1d(path[:, 2], max(1, round(NEARBY_TIME * rate)), mode="nearest")
+    low = path[:, 2] < lowest + LOW_HEIGHT
     stays, smooth = [], uniform_filter1d(path, max(1, round(0.04 * rate)), axis=0, mode="nearest")
     for first, last in runs(slow & low):
-        if speed[first : last + 1].min() < SLOWER:
-            stays += _places(smooth, speed, first, last, round(SHORTEST * rate))
+        if speed[first : last + 1].min() < STANDSTILL_SPEED:
+            stays += _places(smooth, speed, first, last, round(SHORTEST_STAND * rate))
     return stays
 
 
@@ -358,14 +362,14 @@ def _places(
     if last - first + 1 < max(shortest, 1):
         return []
     quarter = (last - first + 1) // 4
-    if _spread(path[first + quarter : last - quarter + 1]) < ONE_PLACE:
+    if _spread(path[first + quarter : last - quarter + 1]) < PLACE_RMS:
         first, last = _as_still_as_its_middle(path, first, last)
         return [(first, last)] if last - first + 1 >= shortest else []
     inner = speed[first + 1 : last]
     if not len(inner):  # two frames, as slow cameras have, at two places
         return []
     move = first + 1 + int(np.argmax(inner))
-    if speed[move] < BURST * np.median(inner):
+    if speed[move] < BURST_FACTOR * np.median(inner):
         return []
     before = _places(path, speed, first, move - 1, shortest)
     return before + _places(path, speed, move + 1, last, shortest)
@@ -380,7 +384,7 @@ def _as_still_as_its_middle(path: Array, first: int, last: int) -> tuple[int, in
     quarter = (last - first + 1) // 4
     middle = path[first + quarter : last - quarter + 1]
     away = np.linalg.norm(path - np.median(middle, axis=0), axis=-1)
-    near = away < STRAY * _spread(middle) + 0.0003
+    near = away < STRAY_SPREADS * _spread(middle) + 0.0003
     inner = (first + last) // 2
     while first < inner and not near[first : first + 2].all():
         first += 1
@@ -400,7 +404,9 @@ def _fit_ground(plants: Sequence[Plant]) -> GroundPlane:
     ground = _plane(places)
     for _ in range(5):
         above = places[:, 2] - ground.height(places)
-        kept = np.abs(above) <= max(OUTSIDE, float(np.median(np.abs(above))))  # half at least
+        kept = np.abs(above) <= max(
+            GROUND_DISTANCE, float(np.median(np.abs(above)))
+        )  # half at least
         level = places.copy()
         for point in range(len(points)):
             if (own := kept & (whose == point)).any():
@@ -413,7 +419,7 @@ def _plane(places: Array) -> GroundPlane:
     """Least squares, drawn towards the level."""
     centre = places.mean(axis=0)
     arms, rise = places[:, :2] - centre[:2], places[:, 2] - centre[2]
-    noise = 0.01**2 / LEVEL**2
+    noise = 0.01**2 / FLOOR_SLOPE**2
     slope = np.linalg.solve(arms.T @ arms + noise * np.eye(2), arms.T @ rise)
     return GroundPlane(float(centre[2] - centre[:2] @ slope), slope, np.zeros(2))
 

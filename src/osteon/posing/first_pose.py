@@ -13,10 +13,11 @@ from osteon.maths import chain, quat
 from osteon.posing.rig import IN_BODY, Rig, RigTree
 from osteon.typing import Array
 
-OUTWARD = 1e-4
-"""Weight of a marker one joint further out."""
-REST = 1e-6
-"""Weight of the rest pose beside all markers of the body together."""
+OUTWARD_WEIGHT = 1e-4
+"""Of a marker one joint further out. Chosen: a body's own markers decide where there are any."""
+REST_SHARE = 1e-6
+"""Weight of the rest pose beside all markers of the body together. Chosen: decides only what they
+leave open."""
 
 
 def has_evidence(observed: Array, weights: Array) -> NDArray[np.bool_]:
@@ -55,7 +56,7 @@ def start_frames(rig: Rig, observed: Array, *, weights: Array, rest: Array) -> t
     local = np.array(rest)
     turned, places = np.empty((n_frames, tree.n_bodies, 4)), np.empty((n_frames, tree.n_bodies, 3))
     for body, parent in enumerate(tree.parents):
-        reach = np.where(distance[body] >= 0, OUTWARD ** distance[body].clip(0), 0.0) * trust
+        reach = np.where(distance[body] >= 0, OUTWARD_WEIGHT ** distance[body].clip(0), 0.0) * trust
         # as the body sees them from its joint, while all joints below are at rest
         at_rest = quat.rotate(
             quat.inverse(standing[:, body, None]), markers - joints[:, body, None]
@@ -147,7 +148,7 @@ def _match(arms: Array, targets: Array, weights: Array, expected: Array) -> Arra
     tr(RᵀM). Where markers leave it free it stays as ``expected``."""
     match = np.einsum("fm,fmi,fmj->fij", weights, targets, arms)
     size = np.einsum("fm,fmi,fmi->f", weights, arms, arms) + 1e-12
-    return match + (REST * size)[:, None, None] * quat.to_matrix(expected)
+    return match + (REST_SHARE * size)[:, None, None] * quat.to_matrix(expected)
 
 
 def _best_turn(tree: RigTree, body: int, match: Array) -> Array:

@@ -22,8 +22,8 @@ LOSSES = {
     "geman-mcclure": normal_equations.GEMAN_MCCLURE,
 }
 
-BLOCK = 64 * normal_equations.LANES
-"""Frames that one call of the kernel takes: enough to track along, few enough to share out."""
+BLOCK_FRAMES = 64 * normal_equations.LANES
+"""That one call of the kernel takes. Chosen: enough to track along, few enough to share out."""
 
 Progress = Callable[[float], None]
 """Told now and then the share that is done; ends the work by raising."""
@@ -33,8 +33,8 @@ _WIDER = ((64.0, 1e-3, 1e-3), (8.0, 1e-5, 1e-3))
 fits come first and choose well: loss scale, in its own; pull to rest, square metres per square
 radian; tolerance, radians and metres, rough because they only choose where the next one starts."""
 
-FAR_OFF = 9.0
-"""Cost, in lower quartiles of the take, that makes a frame doubtful: three times their error."""
+FAR_COST = 9.0
+"""In lower quartiles of the take, that makes a frame doubtful. Chosen: three times their error."""
 
 
 class Status(enum.IntEnum):
@@ -200,7 +200,7 @@ def _doubtful(task: levenberg_marquardt.Task) -> Indices:
         return np.zeros(0, dtype=np.int64)
     seen = np.maximum(np.isfinite(task.marker_error).sum(axis=1), 1)
     mean = task.cost / seen
-    far = mean > FAR_OFF * np.quantile(mean[solved], 0.25) + 1e-8
+    far = mean > FAR_COST * np.quantile(mean[solved], 0.25) + 1e-8
     return np.flatnonzero(solved & (far | (task.status != levenberg_marquardt.CONVERGED)))
 
 
@@ -264,8 +264,8 @@ def run(
 
 
 def _blocks(n_frames: int) -> Iterator[tuple[int, int]]:
-    """Equal shares of the take, none larger than BLOCK."""
-    n_blocks = max(1, -(-n_frames // BLOCK))
+    """Equal shares of the take, none larger than BLOCK_FRAMES."""
+    n_blocks = max(1, -(-n_frames // BLOCK_FRAMES))
     edges = np.linspace(0, n_frames, n_blocks + 1).astype(int).tolist()
     return itertools.pairwise(edges)
 

@@ -25,25 +25,27 @@ from osteon.posing.rig import IN_BODY, Rig
 from osteon.typing import Array, Indices
 from osteon.values import Motion
 
-RATE = 120.0
+REFERENCE_RATE = 120.0
 """Frames per second that the numbers below are meant for."""
-FAST = np.radians(8.0)
-"""A joint that turns further from one frame to the next, 960° per second, is looked at again."""
-APPROACH = np.radians(4.0)
-"""How far each joint of such a limb is led towards the pose of the frame alone."""
-HOLD = 2e-3
+FAST_TURN = np.radians(8.0)
+"""Radians. A joint that turns further from one frame to the next, 960° per second, is looked at
+again. Chosen: nobody moves so fast."""
+APPROACH_TURN = np.radians(4.0)
+"""Radians that each joint of such a limb is led towards the pose of the frame alone. Chosen: half
+of what is fast."""
+HOLD_WEIGHT = 2e-3
 """Pull to where it is led, square metres per square radian. Three markers 5 cm from a joint weigh
 four times as much, and win; between poses that they hardly tell apart it is a hundred times what
 they say."""
 
-INSIST = 2.0 / 3.0
+INSISTING_SHARE = 2.0 / 3.0
 """Markers that draw a limb this share of the way to the pose of the frame alone, against the pull,
 are weightier than twice the pull: they did jump, and the frame stays as it is."""
-LEAP = 0.05
+LEAP_DISTANCE = 0.05
 """Metres by which a marker that leaps moves otherwise than in the frames beside: 6 m/s, at once."""
-SUDDEN = np.radians(15.0)
-"""A turn from one frame to the next that is worth a word."""
-SQUARED = 1e3
+SUDDEN_TURN = np.radians(15.0)
+"""Radians from one frame to the next that are worth a word. Chosen."""
+SQUARED_SCALE = 1e3
 """Metres: a loss that doubts no marker nearer than this is the sum of squares."""
 
 
@@ -62,9 +64,9 @@ def steady(
     rate
         Frames per second.
     """
-    options, pace = options or PoseOptions(), RATE / rate
+    options, pace = options or PoseOptions(), REFERENCE_RATE / rate
     frames = np.flatnonzero(poses.status != Status.HELD)
-    if not _turns_fast(poses.rotations, frames, pace * FAST).any():
+    if not _turns_fast(poses.rotations, frames, pace * FAST_TURN).any():
         return poses
     rotations, root = np.array(poses.rotations), np.array(poses.root)
     limbs = _Limbs(problem, rotations, root, options, pace)
@@ -79,7 +81,7 @@ def steady(
 def sudden_turns(motion: Motion) -> list[tuple[str, int, float]]:
     """Body, frame and angle, radians, of turns that remained, largest first, one per body."""
     turns = quat.angle(quat.between(motion.rotations[:-1], motion.rotations[1:]))
-    sudden = turns > SUDDEN * RATE / motion.rate
+    sudden = turns > SUDDEN_TURN * REFERENCE_RATE / motion.rate
     worst = [
         (motion.skeleton.names[body], int(turns[:, body].argmax()) + 1, float(turns[:, body].max()))
         for body in np.flatnonzero(sudden.any(axis=0))
@@ -122,12 +124,12 @@ class _Limbs:
         rig, self.observed, self.weights = problem.rig, problem.targets, problem.weights
         self.tree, self.rotations, self.root = rig.tree, rotations, root
         self.limbs = limbs_of(rig.tree.parents.tolist())
-        self.leaps = _leaps(rig, self.observed, self.limbs, pace * LEAP)
-        self.fast, self.approach = pace * FAST, pace * APPROACH
+        self.leaps = _leaps(rig, self.observed, self.limbs, pace * LEAP_DISTANCE)
+        self.fast, self.approach = pace * FAST_TURN, pace * APPROACH_TURN
         self.model = make_model(rig, problem.rest_weights)
         self.work = make_work(rig.tree)
-        scale = SQUARED if options.loss == "squared" else options.loss_scale
-        self.limits = FrameLimits(options.max_iterations, 1e-4, 1e-5, scale, HOLD / pace)
+        scale = SQUARED_SCALE if options.loss == "squared" else options.loss_scale
+        self.limits = FrameLimits(options.max_iterations, 1e-4, 1e-5, scale, HOLD_WEIGHT / pace)
 
     def sweep(self, frames: Indices) -> Indices:
         """Go along the frames; from where a joint turns fast until the frames alone agree again.
@@ -162,7 +164,9 @@ class _Limbs:
         root = self.root[frame].copy()
         self._fit(frame, led, root)
         left = quat.angle(quat.between(led[wild], pose[wild]))
-        if np.linalg.norm(left) < (1.0 - INSIST) * np.linalg.norm((1.0 - share) * angle[wild]):
+        if np.linalg.norm(left) < (1.0 - INSISTING_SHARE) * np.linalg.norm(
+            (1.0 - share) * angle[wild]
+        ):
             return False
         self.rotations[frame], self.root[frame] = led, root
         return True

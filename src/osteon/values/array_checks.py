@@ -14,8 +14,8 @@ from osteon.typing import Array
 
 Value = TypeVar("Value")
 
-FASTEST = 1e6
-"""Frames per second: no camera is faster, and windows of time become windows of frames."""
+FASTEST_RATE = 1e6
+"""Frames per second. Chosen: no camera is faster, and windows of time become windows of frames."""
 
 
 def frozen(values: ArrayLike, shape: Sequence[int | str], name: str) -> Array:
@@ -114,6 +114,6 @@ def positive_rate(rate: float) -> float:
     rate = float(rate)
     if not (np.isfinite(rate) and rate > 0.0):
         raise BadValue(f"rate must be a positive number of frames per second, got {rate}")
-    if rate > FASTEST:
-        raise BadValue(f"rate must be {FASTEST:g} frames per second or less, got {rate:g}")
+    if rate > FASTEST_RATE:
+        raise BadValue(f"rate must be {FASTEST_RATE:g} frames per second or less, got {rate:g}")
     return rate

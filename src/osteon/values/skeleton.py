@@ -14,8 +14,8 @@ from osteon.values.events import Event
 from osteon.values.limb import Frame, Movement
 from osteon.values.limits import Limits
 
-UNKNOWN = 1.0
-"""Metres: standard deviation of a place of which nothing is known."""
+UNKNOWN_DEVIATION = 1.0
+"""Metres, of a place of which nothing is known. Chosen: longer than any bone of a person."""
 KINDS = ("fixed", "hinge", "universal", "ball", "free")
 
 
@@ -66,11 +66,11 @@ class Joint:
 
 
 def without_gaps(covariance: Array) -> Array:
-    """A covariance (3, 3) as numbers: where nothing is known, ``UNKNOWN`` in that direction."""
+    """Return a covariance (3, 3) as numbers: ``UNKNOWN_DEVIATION`` where nothing is known."""
     open_rows = ~np.isfinite(np.diag(covariance))
     whole = np.where(np.isfinite(covariance), covariance, 0.0)
     whole[open_rows], whole[:, open_rows] = 0.0, 0.0
-    return whole + np.diag(UNKNOWN**2 * open_rows)
+    return whole + np.diag(UNKNOWN_DEVIATION**2 * open_rows)
 
 
 def ellipsoid(covariance: Array) -> tuple[Array, Array]:

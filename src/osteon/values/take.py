@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from osteon.errors import NotEnoughData, UnknownName
-from osteon.values.bodies import Bodies
-from osteon.values.compact_motion import CompactMotion
-from osteon.values.motion import Motion
-from osteon.values.recording import Recording
+from osteon.values.motion import CompactMotion, Motion
+from osteon.values.recording import Bodies, Recording
 from osteon.values.skeleton import Skeleton
 
 T = TypeVar("T")

@@ -1,0 +1,112 @@
+"""A limb's path: when it moves, and without the shaking that would pass for movement.
+
+When a limb moves and when it only stands: the valley of its speed histogram. [002] §4.1.
+
+Every frame of a solved motion is found by itself, so what few markers leave open shakes from frame
+to frame, and by more than the limb may move. About a fixed axis a mean over time keeps the axis:
+it may be as long as the shaking asks for, as long as it is short against a movement.
+"""
+
+import numpy as np
+
+from osteon.anatomy import _direction_kernel
+from osteon.maths import NORMAL, noise_gain, quat
+from osteon.typing import Array
+
+N_BINS = 100
+"""Of the speed histogram. Chosen: the valley is found whatever their number."""
+FASTEST_QUANTILE = 0.995
+"""Of speed, that ends the histogram. Chosen: one wild sample must not squeeze it into one bin."""
+SLOW_SHARE = 0.2
+"""Of the histogram in which the peak of standing still must lie. Chosen."""
+LEAST_RISE = 2.0
+"""Of the histogram behind a valley, by the valley's height. Chosen: ripples are lower."""
+MOVING_SHARE = 0.01
+"""Of all samples that must lie behind the valley. Chosen."""
+QUIET_ANGLE = np.radians(0.1)
+"""Radians of shaking that are left alone. Chosen."""
+LONGEST_REACH = 0.125
+"""Seconds of the mean to either side. Chosen: short against a movement."""
+NOISE_LOOKS = 3000
+"""Samples that shaking is judged by. Chosen: bounds time."""
+
+
+def moving_samples(directions: Array, rate: float) -> np.ndarray:
+    """Which samples (n,) of unit directions (n, 3) are on the move; NaN is not."""
+    speed = measure_speeds(directions, rate)
+    seen = np.isfinite(directions[:, 0])
+    known = np.isfinite(speed)
+    if not known.any():
+        return seen
+    return seen & known & (speed >= find_threshold_speed(speed[known]))
+
+
+def measure_speeds(directions: Array, rate: float) -> Array:
+    """(n,) radians per second, from the sample before and to the one after."""
+    if len(directions) < 2:
+        return np.full(len(directions), np.nan)
+    steps = np.linalg.norm(np.diff(directions, axis=0), axis=-1) * rate
+    both = np.stack([np.append(steps[:1], steps), np.append(steps, steps[-1:])])
+    return np.where(
+        np.isfinite(both).all(axis=0), both.mean(axis=0), np.nanmax(both, axis=0, initial=-1.0)
+    )
+
+
+def find_threshold_speed(speed: Array) -> float:
+    """Speed in the valley behind the first peak of the histogram; 0 where there is none.
+
+    The valley is the lowest place between the peak of standing still and the first rise behind it
+    that stands out: ripples do not part a histogram, whatever the number of bins.
+    """
+    top = float(np.quantile(speed, FASTEST_QUANTILE))
+    if top <= 0.0:
+        return 0.0
+    counts, edges = np.histogram(speed, bins=N_BINS, range=(0.0, top))
+    smooth = np.convolve(np.pad(counts, 2, mode="edge"), np.ones(5) / 5, mode="valid")
+    peak = _first_peak(smooth)
+    if peak >= SLOW_SHARE * N_BINS:
+        return 0.0
+    lowest = peak
+    for bar in range(peak + 1, N_BINS):
+        if smooth[bar] < smooth[lowest]:
+            lowest = bar
+        enough = counts[lowest:].sum() >= MOVING_SHARE * len(speed)
+        if lowest > peak and enough and smooth[bar] >= LEAST_RISE * smooth[lowest] + 3.0:
+            return float(edges[lowest])
+    return 0.0
+
+
+def _first_peak(counts: Array) -> int:
+    """The first bar that is higher than the next ones and not a mere ripple."""
+    for bar in range(len(counts) - 1):
+        if counts[bar] >= 0.2 * counts.max() and counts[bar] > counts[bar + 1]:
+            return bar
+    return int(np.argmax(counts))
+
+
+def measure_jitter(tracks: Array) -> Array:
+    """(k,) deviation of white noise on smooth tracks (n, k): second differences show it."""
+    if len(tracks) < 3:
+        return np.zeros(tracks.shape[1])
+    at = np.arange(1, len(tracks) - 1, max(1, len(tracks) // NOISE_LOOKS))
+    size = np.abs(tracks[at + 1] - 2.0 * tracks[at] + tracks[at - 1])
+    size = np.sort(size[np.isfinite(size[:, 0])], axis=0)
+    if not len(size):
+        return np.zeros(tracks.shape[1])
+    return NORMAL * size[len(size) // 2] / np.sqrt(noise_gain(2))
+
+
+def smooth_path(tracks: Array, rate: float) -> Array:
+    """Unrolled rotations (n, 4) or directions (n, 3), averaged over as much time as they shake."""
+    rotations = tracks.shape[1] == 4
+    # a turn moves a quaternion by half its angle, and in three directions; a direction in two
+    noise = np.linalg.norm(measure_jitter(tracks)) * (
+        2.0 / np.sqrt(3.0) if rotations else np.sqrt(0.5)
+    )
+    half = int(min(LONGEST_REACH * rate, 0.75 * (noise / QUIET_ANGLE) ** 2))
+    if half < 1:
+        return tracks
+    weights = np.cos(0.5 * np.pi * np.arange(half + 1) / (half + 1)) ** 2
+    means = np.empty(tracks.shape)
+    _direction_kernel.weighted_means(np.ascontiguousarray(tracks), weights, means)
+    return quat.normalise(means)
