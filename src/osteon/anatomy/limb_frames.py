@@ -50,7 +50,7 @@ STEEP_COSINE = np.cos(np.pi / 4)
 
 
 def is_open(body: Body) -> bool:
-    """Whether the place of a body's joint is known much worse along one line."""
+    """Return whether the place of a body's joint is known much worse along one line."""
     covariance = body.joint.covariance
     if covariance is None or body.parent is None or not np.isfinite(covariance).all():
         return False
@@ -59,7 +59,8 @@ def is_open(body: Body) -> bool:
 
 
 def straighten(skeleton: Skeleton, poses: RestPoses, reaches: Array) -> Skeleton:
-    """The skeleton with its open joints moved along their line, as far as they are uncertain.
+    """Return the skeleton with its open joints moved along their line, as far as they are
+    uncertain.
 
     Parameters
     ----------
@@ -83,7 +84,8 @@ def straighten(skeleton: Skeleton, poses: RestPoses, reaches: Array) -> Skeleton
 
 
 def _shift(body: Body, parent: int, index: int, poses: RestPoses, reach: Array) -> Array:
-    """(3,) by which the joint moves in its parent's frame; 0 where the limb has a corner there."""
+    """Return (3,) by which the joint moves in its parent's frame; 0 where the limb has a corner
+    there."""
     values, vectors = np.linalg.eigh(body.joint.covariance)  # type: ignore[arg-type]
     line, spread = vectors[:, 2], values[2]
     above, joint = poses.joints[:, parent], poses.joints[:, index]
@@ -128,7 +130,7 @@ class Normalised:
         return replace(self.given, skeleton=self.skeleton)
 
     def rig(self) -> Motion:
-        """The same motion told in the limbs' own frames."""
+        """Return the same motion told in the limbs' own frames."""
         return in_limb_frames(self.given, self.skeleton)
 
 
@@ -173,7 +175,7 @@ def normalise(motion: Motion) -> Normalised:
 
 
 def _with_open_joints_laid(motion: Motion) -> Motion:
-    """The motion on bones by which frames are found."""
+    """Return the motion on bones by which frames are found."""
     if not any(is_open(body) for body in motion.skeleton.bodies):
         return motion
     poses = world_poses(motion, looked_at(motion))
@@ -191,7 +193,8 @@ def world_poses(motion: Motion, frames: np.ndarray) -> RestPoses:
 
 
 def limb_reaches(skeleton: Skeleton) -> Array:
-    """(n_bodies, 3) from each body's joint to its far end, in the body's frame; 0 where none.
+    """Return (n_bodies, 3) from each body's joint to its far end, in the body's frame; 0 where
+    none.
 
     The far end is the middle of the joints that follow, else the tip.
     """
@@ -217,7 +220,8 @@ def typical_pose(rotations: Array, joints: Array) -> tuple[Array, Array, Array]:
 
 
 def spatial_median(points: Array) -> tuple[Array, Array]:
-    """The place (..., 3) nearest to all points (n, ..., 3), and the median distance (...) from it.
+    """Return the place (..., 3) nearest to all points (n, ..., 3), and the median distance (...)
+    from it.
 
     Unlike a median of each coordinate it does not depend on how the frame is turned.
     """
@@ -229,7 +233,7 @@ def spatial_median(points: Array) -> tuple[Array, Array]:
 
 
 def _seen_from(rotations: Array, axes: Array, say: Array) -> Array:
-    """(n_bodies, 3, 3) mean body axes, as rows, in the frames of bodies (n, n_bodies, 4).
+    """Return (n_bodies, 3, 3) mean body axes, as rows, in the frames of bodies (n, n_bodies, 4).
 
     The mean of turned axes is a little short, and not quite square: only ratios are used of it.
     """
@@ -258,7 +262,7 @@ def _limb_frames(
 
 
 def _lead_in(skeleton: Skeleton, index: int, rotations: Array, seen: Array, say: Array) -> Array:
-    """A limb with no far end goes on as the bone that leads to it, in the default pose."""
+    """Let a limb with no far end go on as the bone that leads to it, in the default pose."""
     parent = skeleton.parents[index]
     offset = skeleton.offsets[index]
     if parent < 0 or np.linalg.norm(offset) < 1e-6:

@@ -32,7 +32,7 @@ NOISE_LOOKS = 3000
 
 
 def moving_samples(directions: Array, rate: float) -> np.ndarray:
-    """Which samples (n,) of unit directions (n, 3) are on the move; NaN is not."""
+    """Return which samples (n,) of unit directions (n, 3) are on the move; NaN is not."""
     speed = measure_speeds(directions, rate)
     seen = np.isfinite(directions[:, 0])
     known = np.isfinite(speed)
@@ -42,7 +42,7 @@ def moving_samples(directions: Array, rate: float) -> np.ndarray:
 
 
 def measure_speeds(directions: Array, rate: float) -> Array:
-    """(n,) radians per second, from the sample before and to the one after."""
+    """Return (n,) radians per second, from the sample before and to the one after."""
     if len(directions) < 2:
         return np.full(len(directions), np.nan)
     steps = np.linalg.norm(np.diff(directions, axis=0), axis=-1) * rate
@@ -77,7 +77,7 @@ def find_threshold_speed(speed: Array) -> float:
 
 
 def _first_peak(counts: Array) -> int:
-    """The first bar that is higher than the next ones and not a mere ripple."""
+    """Return the first bar that is higher than the next ones and not a mere ripple."""
     for bar in range(len(counts) - 1):
         if counts[bar] >= 0.2 * counts.max() and counts[bar] > counts[bar + 1]:
             return bar
@@ -85,7 +85,7 @@ def _first_peak(counts: Array) -> int:
 
 
 def measure_jitter(tracks: Array) -> Array:
-    """(k,) deviation of white noise on smooth tracks (n, k): second differences show it."""
+    """Return (k,) deviation of white noise on smooth tracks (n, k): second differences show it."""
     if len(tracks) < 3:
         return np.zeros(tracks.shape[1])
     at = np.arange(1, len(tracks) - 1, max(1, len(tracks) // NOISE_LOOKS))

@@ -19,8 +19,8 @@ distances run on from there to 0.1."""
 
 
 def carried_markers(motion: Motion, recording: Recording) -> tuple[Array, Array, tuple[str, ...]]:
-    """Where a recording's markers are, NaN where not seen, and where the skeleton carries them,
-    both (n_frames, n_markers, 3); and the body of each."""
+    """Return where a recording's markers are, NaN where not seen, and where the skeleton carries
+    them, both (n_frames, n_markers, 3); and the body of each."""
     if recording.n_frames != motion.n_frames:
         raise BadValue(
             f"the recording has {recording.n_frames} frames, the motion {motion.n_frames}; "

@@ -176,7 +176,7 @@ def movement_of(
 
 
 def _faint(points: Array) -> Direction:
-    """Where no sweep is longer than a cell: what little there is, its variance tells."""
+    """Judge by their variance sweeps of which none is longer than a cell."""
     centre = points.mean(axis=0)
     along = principal(points - centre, points - centre)
     return Direction(quat.normalise(np.cross(centre, along)), 0.0)

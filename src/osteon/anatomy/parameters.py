@@ -30,7 +30,7 @@ class Parameters(NamedTuple):
 
 
 def limb_points(rotations: Array, direction: Array) -> Array:
-    """(n, 3) where a limb along ``direction`` (3,) points under rotations (n, 4)."""
+    """Return (n, 3) where a limb along ``direction`` (3,) points under rotations (n, 4)."""
     points = np.zeros((len(rotations), 3))
     _parameters_kernel.point_along(np.ascontiguousarray(rotations), np.array(direction), points)
     return points
@@ -67,7 +67,7 @@ def _swings(axes: Array, start: Array, points: Array) -> tuple[Array, np.ndarray
 
 
 def rest_place(axes: Array, points: Array) -> Array:
-    """(3,) where the circles of movement meet near the middle of the points (n, 3).
+    """Return (3,) where the circles of movement meet near the middle of the points (n, 3).
 
     A circle for each axis: of the points whose height along it is the usual one. Two circles meet
     in two places, or come nearest in one; a single circle is met where it is nearest.
@@ -92,7 +92,7 @@ def edited(
     frames: slice | int = slice(None),
     relative: bool = False,
 ) -> CompactMotion:
-    """The motion with some parameters changed; all limbs that hang below follow.
+    """Return the motion with some parameters changed; all limbs that hang below follow.
 
     ``edited(compact, {"left_upper_arm.sideways": 0.35}).motion()`` gives the poses.
 

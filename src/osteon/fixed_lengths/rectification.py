@@ -78,7 +78,8 @@ def reach(chain: Chain, wanted: Array) -> tuple[Array, Array]:
 
 
 def _last_alone(chain: Chain, wanted: Array) -> tuple[Array, Array]:
-    """The rule of [004]: the least turn of the last body from P1 to P2 (docs/methods.md §6)."""
+    """Return the rule of [004]: the least turn of the last body from P1 to P2 (docs/methods.md
+    §6)."""
     world, joints, end = _world(chain)
     turn = quat.shortest(end - joints[:, -1], wanted - joints[:, -1])
     turn = np.where(np.isfinite(turn), turn, quat.identity())
@@ -131,7 +132,7 @@ def _step(chain: Chain, wanted: Array, damping: Array) -> Array:
 
 
 def _allowed(chain: Chain, world: Array) -> Array:
-    """(n_frames, n_bodies, 3, 3) columns: world axes that each body may turn about."""
+    """Return (n_frames, n_bodies, 3, 3) columns: world axes that each body may turn about."""
     allowed = np.broadcast_to(np.eye(3), (*world.shape[:2], 3, 3)).copy()
     for i, axis in enumerate(chain.axes):
         if axis is not None:
@@ -142,7 +143,8 @@ def _allowed(chain: Chain, world: Array) -> Array:
 
 
 def _unlocked(chain: Chain, wanted: Array) -> Array:
-    """A straight chain cannot start towards a target on its own line: bend it a little first."""
+    """Bend a straight chain, which cannot start towards a target on its own line, a little
+    first."""
     _, joints, end = _world(chain)
     lever, error = end[:, None] - joints, wanted - end
     across = np.linalg.norm(np.cross(lever, error[:, None]), axis=-1).max(axis=-1)
@@ -298,7 +300,8 @@ def _chain(skeleton: Skeleton, end: tuple[int, Array | None], met: list[int]) ->
 
 
 def _axis(skeleton: Skeleton, body: int) -> Array | None:
-    """What a joint turns about, in the parent's frame: any axis (None), one, or none (zero)."""
+    """Return what a joint turns about, in the parent's frame: any axis (None), one, or none
+    (zero)."""
     joint = skeleton.bodies[body].joint
     if joint.kind == "fixed":
         return np.zeros(3)

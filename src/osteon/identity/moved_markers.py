@@ -72,7 +72,7 @@ LEAST_NOISE = 0.0002
 
 
 def retake_covariance(rig: SubjectModel, skeleton: Skeleton, own_rms: Array) -> Array:
-    """(n_shared, n_shared) of the difference between a passport and an unchanged take.
+    """Return (n_shared, n_shared) of the difference between a passport and an unchanged take.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def retake_covariance(rig: SubjectModel, skeleton: Skeleton, own_rms: Array) -> 
 
 
 def known_rms(rig: SubjectModel, skeleton: Skeleton) -> Array:
-    """(n_markers,) metres; 0 where a skeleton came without."""
+    """Return (n_markers,) metres; 0 where a skeleton came without."""
     return np.array([marker.rms or 0.0 for marker in _markers(rig, skeleton)])
 
 
@@ -197,7 +197,7 @@ def _describe(rig: SubjectModel, test: "_MarkerTest", marker: int) -> MovedMarke
 
 
 def rig_of(skeleton: Skeleton, labels: Sequence[str]) -> SubjectModel:
-    """A skeleton as flat arrays, with those of its markers that are among ``labels``."""
+    """Return a skeleton as flat arrays, with those of its markers that are among ``labels``."""
     carried = skeleton.marker_places(labels)
     n_shared = len(carried.names)
     if n_shared < 3:
@@ -299,7 +299,7 @@ def _test_markers(
 
 
 def _with_places(skeleton: Skeleton, places: dict[str, Array]) -> Skeleton:
-    """The skeleton with other places, counted from the body's joint, for some markers."""
+    """Return the skeleton with other places, counted from the body's joint, for some markers."""
     bodies = [
         replace(
             body,

@@ -85,12 +85,12 @@ def compare(known: Skeleton, new: Skeleton) -> Likeness:
 
 
 def is_trunk(body: str) -> bool:
-    """Whether the joint of a body ends a bone of the trunk."""
+    """Return whether the joint of a body ends a bone of the trunk."""
     return _sideless(body) in TRUNK
 
 
 def bone_sigma(skeleton: Skeleton, index: int) -> float:
-    """How well the distance of a body's joint from its parent's is known, metres."""
+    """Return how well the distance of a body's joint from its parent's is known, metres."""
     body, parent = skeleton.bodies[index], skeleton.parents[index]
     offset = skeleton.offsets[index]
     along = offset / max(float(np.linalg.norm(offset)), 1e-9)

@@ -30,7 +30,7 @@ class TakeFindings:
     """Of one person against two, by the bones; None where the markers alone settled it."""
 
     def sentences(self) -> tuple[str, ...]:
-        """What there is to say; nothing where all is as it was."""
+        """Return what there is to say; nothing where all is as it was."""
         if self.anew:
             who = {
                 "same": "the same person by the bones, but the markers sit elsewhere",
@@ -55,7 +55,7 @@ class TakeFindings:
         return (*told, *changes)
 
     def facts(self) -> dict[str, Any]:
-        """The same for summary.json."""
+        """Return the same for summary.json."""
         return {
             "person": self.person,
             "log_odds": self.log_odds,
@@ -77,7 +77,7 @@ def _fact(one: MovedMarker) -> dict[str, Any]:
 def hold_against(
     passport: Passport, take: Recording, calibrated: Callable[[], Calibration]
 ) -> tuple[TakeFindings, Calibration | None]:
-    """Whether a take is of the passport's person, and which markers were put elsewhere.
+    """Return whether a take is of the passport's person, and which markers were put elsewhere.
 
     Parameters
     ----------

@@ -58,12 +58,12 @@ def _chosen(joint: Limited, samples: Array, mean: Array, choice: str) -> tuple[s
 
 
 def mid_range(joint: Limited, mean: Array) -> Array:
-    """(4,) the middle of the hinge interval, or of the cone and its twist."""
+    """Return (4,) the middle of the hinge interval, or of the cone and its twist."""
     return mid_ranges([joint], mean[None])[0]
 
 
 def mid_ranges(joints: Sequence[Limited], means: Array) -> Array:
-    """(n_joints, 4) ``mid_range`` of each; of joints without limits their means."""
+    """Return (n_joints, 4) ``mid_range`` of each; of joints without limits their means."""
     starts, axes, angles = np.array(means), np.zeros((len(joints), 3)), np.zeros(len(joints))
     after = np.ones(len(joints), dtype=bool)
     for j, joint in enumerate(joints):
@@ -80,7 +80,8 @@ def mid_ranges(joints: Sequence[Limited], means: Array) -> Array:
 
 
 def has_mean(joint: Limited, samples: Array) -> bool:
-    """Whether the samples point anywhere: else the motion is unlimited or not sampled enough."""
+    """Return whether the samples point anywhere: else the motion is unlimited or not sampled
+    enough."""
     limits = joint.limits
     if joint.kind == "hinge":
         return bool(circular.resultant_length(hinge_angle(samples, joint)) > VANISHING_LENGTH)

@@ -79,7 +79,8 @@ def limits(
     options: LimitOptions | None = None,
     exclude: Iterable[Sequence[int]] = (),
 ) -> Skeleton:
-    """The skeleton of the motions with kinds, axes, limits, bind poses and evidence in its joints.
+    """Return the skeleton of the motions with kinds, axes, limits, bind poses and evidence in its
+    joints.
 
     Parameters
     ----------
@@ -129,7 +130,7 @@ def _gather(recorded: list[Array], n_samples: list[int]) -> _Samples:
 
 
 def _denoise_samples(samples: _Samples, noise: Array) -> _Samples:
-    """The samples without the noise that was found in the frames."""
+    """Return the samples without the noise that was found in the frames."""
     n_samples = np.bincount(samples.motion_of).tolist()
     return _gather([denoise(each, noise) for each in samples.recorded], n_samples)
 
@@ -188,7 +189,7 @@ class _Found(NamedTuple):
 
 
 def _joints(declared: list[Joint], found: list[_Found], binds: list[Bind]) -> list[Joint]:
-    """What was found, where the file has its joints."""
+    """Return what was found, where the file has its joints."""
     kinds, axes, rests, ranges = zip(*found, strict=True)
     hinges, cones, boxes, evidence = zip(*ranges, strict=True)
     limits = with_columns(
@@ -203,7 +204,7 @@ def _joints(declared: list[Joint], found: list[_Found], binds: list[Bind]) -> li
 
 
 def _found(declared: list[Joint], freedom: Degrees) -> list[_Found]:
-    """The joints with their kinds and signed axes, still without limits."""
+    """Return the joints with their kinds and signed axes, still without limits."""
     turns = quat.multiply(freedom.spread.mean, quat.inverse(freedom.rest))
     turns = np.where(turns[:, :1] < 0.0, -1.0, 1.0) * turns[:, 1:]
     rests = unit_quaternions(read_only(freedom.rest))
@@ -214,7 +215,7 @@ def _found(declared: list[Joint], freedom: Degrees) -> list[_Found]:
 def _limited(
     joints: list[_Found], bones: Array, samples: _Samples, freedom: Degrees, options: LimitOptions
 ) -> list[_Found]:
-    """The joints with their limits and what these were judged from."""
+    """Return the joints with their limits and what these were judged from."""
     q, motion_of, ranges = samples.rotations, samples.motion_of, options.ranges
     cones, arcs = find_cones(q, freedom.spread.mean, bones, motion_of, ranges)
     hinges = [j for j, joint in enumerate(joints) if joint.kind == "hinge"]

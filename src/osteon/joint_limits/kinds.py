@@ -51,7 +51,8 @@ real takes in view."""
 
 
 def turn_doubts(motion: Motion) -> Array | None:
-    """(n_bodies, 3, 3) how much markers leave open of each joint's turn, in its body's frame.
+    """Return (n_bodies, 3, 3) how much markers leave open of each joint's turn, in its body's
+    frame.
 
     The covariance of the joint's rotation if every marker is off by the same, in all directions and
     each for itself, in units of that error; the mean of a few poses. None where the motion was not
@@ -81,7 +82,7 @@ def turn_doubts(motion: Motion) -> Array | None:
 
 
 def second_to_first(spread: Spread, doubts: Array) -> Array:
-    """(n_joints,) spread in the second direction as a share of that in the first.
+    """Return (n_joints,) spread in the second direction as a share of that in the first.
 
     Directions and spreads are in units of ``doubts`` (n_joints, 3, 3).
     """
@@ -201,7 +202,7 @@ def _noise(along: Array) -> Array:
 
 
 def _threshold(samples: Array, spread: Spread, noise: Array, options: KindOptions) -> Array:
-    """(n_joints,) radians."""
+    """Return the spread above which a direction counts as free, (n_joints,) radians."""
     minimum = np.full(len(noise), np.radians(options.minimum))
     if options.threshold == "absolute":
         # the vector part of a quaternion is half the turn, to first order
@@ -215,19 +216,20 @@ def _threshold(samples: Array, spread: Spread, noise: Array, options: KindOption
 
 
 def _slow_spread(along: Array) -> Array:
-    """(n_joints, 3) of the spread along each direction, the part in the slow frequencies."""
+    """Return (n_joints, 3) of the spread along each direction, the part in the slow frequencies."""
     return np.sqrt(_slow_square(np.where(np.isfinite(along), along, 0.0)) / _n_seen(along)[:, None])
 
 
 def _slow_square(tracks: Array) -> Array:
-    """(...) sum of squares of the slow part of tracks (n, ...)."""
+    """Return (...) sum of squares of the slow part of tracks (n, ...)."""
     n_slow = max(SURFACE_FREEDOM + 1, round(SLOW_SHARE * len(tracks)))
     waves = np.asarray(dct(tracks, axis=0, norm="ortho"))
     return np.sum(waves[:n_slow] ** 2, axis=0)
 
 
 def _slow_noise(n_seen: Indices, n_fitted: int, sure: float) -> Array:
-    """The most, per sample and square of the noise, that noise alone leaves in the slow part.
+    """Return the most, per sample and square of the noise, that noise alone leaves in the slow
+    part.
 
     By an F test; a model of ``n_fitted`` numbers that explains slow tracks has taken its share.
     """

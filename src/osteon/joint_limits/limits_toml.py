@@ -44,7 +44,7 @@ class Edit(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_edits(path: Path) -> dict[str, Edit]:
-    """The tables of a TOML file, by body."""
+    """Return the tables of a TOML file, by body."""
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
         edits = msgspec.convert(tables, dict[str, Edit])
@@ -61,7 +61,7 @@ def read_edits(path: Path) -> dict[str, Edit]:
 
 
 def apply_edits(skeleton: Skeleton, edits: dict[str, Edit]) -> Skeleton:
-    """The skeleton with limits changed by hand; bind poses are held against the new ones."""
+    """Return the skeleton with limits changed by hand; bind poses are held against the new ones."""
     for name in edits:
         if name not in skeleton.names:
             raise UnknownName("body", name, skeleton.names)
@@ -104,7 +104,7 @@ def _same(cone: Cone, swing: Degrees) -> bool:
 
 
 def _retyped(joint: Joint, kind: str) -> Joint:
-    """The joint as another kind, about the directions in which it moved most."""
+    """Return the joint as another kind, about the directions in which it moved most."""
     evidence = joint.limits.evidence if joint.limits else None
     n_axes = {"hinge": 1, "universal": 2}.get(kind, 0)
     if kind == joint.kind or evidence is None or n_axes == 0:

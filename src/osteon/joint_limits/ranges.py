@@ -67,12 +67,13 @@ NO_ARC = Arc(np.nan, np.nan, TURN, 0.0)
 
 
 def find_arc(angles: Array, motion_of: Indices, options: RangeOptions) -> Arc:
-    """The range of angles (n_samples,), of which ``motion_of`` (n_samples,) tells the motion."""
+    """Return the range of angles (n_samples,), of which ``motion_of`` (n_samples,) tells the
+    motion."""
     return find_arcs(angles[:, None], motion_of, options)[0]
 
 
 def find_arcs(angles: Array, motion_of: Indices, options: RangeOptions) -> list[Arc]:
-    """The ranges of n angles (n_samples, n); NaN is passed over."""
+    """Return the ranges of n angles (n_samples, n); NaN is passed over."""
     above, start, width, coverage, n_seen = measure_arcs(angles, CELL_SIZE)
     low = -highest(-above, motion_of, options)
     high = highest(above, motion_of, options)
@@ -103,13 +104,13 @@ def _upper(values: Array, options: RangeOptions) -> Array:
 
 
 def bone_axes(skeleton: Skeleton) -> Array:
-    """(n_bodies, 3) unit vectors along the bones, each in its body's frame."""
+    """Return (n_bodies, 3) unit vectors along the bones, each in its body's frame."""
     ends = [_bone_end(skeleton, index) for index in range(len(skeleton.bodies))]
     return quat.normalise(np.array(ends))
 
 
 def _bone_end(skeleton: Skeleton, index: int) -> Array:
-    """(3,) along the bone: to the next joint, else to the tip.
+    """Return (3,) along the bone: to the next joint, else to the tip.
 
     A body that has neither continues the direction it hangs in; a body at its parent's joint: z.
     """
@@ -149,7 +150,8 @@ def find_cones(
 
 
 def _radii(swing: Array, motion_of: Indices, options: RangeOptions) -> Array:
-    """(n_joints, 2) half axes: the proportions of the box, the size that holds the samples."""
+    """Return (n_joints, 2) half axes: the proportions of the box, the size that holds the
+    samples."""
     plain = RangeOptions(options.quantile, 0.0, options.combine)
     half = np.maximum(highest(np.abs(swing), motion_of, plain), NARROWEST_RADIUS)
     size = highest(np.hypot(*np.moveaxis(swing / half, -1, 0)), motion_of, plain)
@@ -173,7 +175,8 @@ def convex_polygons(reach: Array) -> Array:
 
 
 def nearest_in_polygon(points: Array, polygon: Array) -> Array:
-    """The points (..., 2) of convex polygons (..., n_corners, 2) nearest to ``points`` (..., 2)."""
+    """Return the points (..., 2) of convex polygons (..., n_corners, 2) nearest to ``points`` (...,
+    2)."""
     near = np.array(points)
     shape = polygon.shape[-2:]
     each = np.ascontiguousarray(np.broadcast_to(polygon, (*near.shape[:-1], *shape)))

@@ -58,7 +58,7 @@ UNSEEN_GAIN = 1e4
 
 
 def joint_rotations(motion: Motion, exclude: Iterable[Sequence[int]] = ()) -> Array:
-    """(n_frames, n_bodies, 4) rotations that count: NaN where held or excluded.
+    """Return (n_frames, n_bodies, 4) rotations that count: NaN where held or excluded.
 
     Parameters
     ----------

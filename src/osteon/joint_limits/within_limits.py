@@ -40,7 +40,8 @@ class Limited(Protocol):
 
 
 def clamp(q: Array, joint: Limited, shape: str = "auto") -> Array:
-    """The nearest rotations (..., 4) within the limits; those that are inside are left alone.
+    """Return the nearest rotations (..., 4) within the limits; those that are inside are left
+    alone.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ def clamp_each(q: Array, joints: Sequence[Limited]) -> Array:
 
 
 def hinged(joint: Limited) -> bool:
-    """Whether its limit is an interval about its one axis."""
+    """Return whether its limit is an interval about its one axis."""
     return joint.kind == "hinge" and joint.limits is not None and joint.limits.hinge is not None
 
 
@@ -93,7 +94,7 @@ def hinge_angle(q: Array, joint: Limited) -> Array:
 
 
 def into(angles: Array, low: Array | float, high: Array | float) -> Array:
-    """The angles from ``low`` to ``high`` nearest to ``angles`` on the circle."""
+    """Return the angles from ``low`` to ``high`` nearest to ``angles`` on the circle."""
     angles, low, high = np.asarray(angles), np.asarray(low), np.asarray(high)
     bounded = np.isfinite(low) & np.isfinite(high)
     middle = 0.5 * (np.where(bounded, low, 0.0) + np.where(bounded, high, 0.0))
@@ -122,7 +123,7 @@ def _clamp_cones(q: Array, cones: Sequence[Cone]) -> Array:
 
 
 def _with_corners(polygon: Array, n: int) -> Array:
-    """The same polygon with n corners, its last one several times."""
+    """Return the same polygon with n corners, its last one several times."""
     if len(polygon) == n:
         return polygon
     return polygon[np.minimum(np.arange(n), len(polygon) - 1)]
@@ -136,7 +137,7 @@ def _clamp_cone(q: Array, cone: Cone, *, elliptic: bool) -> Array:
 
 
 def _into_ellipse(points: Array, radii: Array) -> Array:
-    """The nearest points of the ellipse, by Newton on the multiplier of its equation."""
+    """Return the nearest points of the ellipse, by Newton on the multiplier of its equation."""
     size = np.linalg.norm(points / radii, axis=-1)
     outside = size > 1.0
     multiplier = np.zeros(size.shape)

@@ -57,7 +57,7 @@ def point_jacobian(
     carriers: Sequence[int],
     placed: Array,
 ) -> Array:
-    """How points move when joints turn: (..., n_points, 3, 3 + 3 n_joints).
+    """Return how points move when joints turn: (..., n_points, 3, 3 + 3 n_joints).
 
     Columns 0–2 belong to the root's place, 3 + 3j … 5 + 3j to the turn ``d`` of joint ``j`` in its
     own frame, ``q_local[j] → q_local[j] · exp(d)``: a turn about the world axes ``R_j`` moves a

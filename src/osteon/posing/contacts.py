@@ -97,11 +97,11 @@ class GroundPlane:
     """Whether the feet stay above it; over stairs, or in the air, there is no such plane."""
 
     def height(self, points: Array) -> Array:
-        """(...) of the ground below points (..., 3), metres."""
+        """Return (...) of the ground below points (..., 3), metres."""
         return self.offset + points[..., :2] @ self.slope
 
     def bears(self, place: tuple[float, float, float]) -> bool:
-        """Whether a plant at this place is on the ground, not on something else."""
+        """Return whether a plant at this place is on the ground, not on something else."""
         return self.solid and abs(place[2] - float(self.height(np.array(place)))) < GROUND_DISTANCE
 
 
@@ -156,7 +156,7 @@ def find_soles(figure: StandingFigure) -> tuple[Sole, ...]:
 
 
 def _usual_tip(figure: StandingFigure, side: str) -> Array:
-    """(3,) the tip of a foot of which only the ankle is known, as long as on such legs."""
+    """Return (3,) the tip of a foot of which only the ankle is known, as long as on such legs."""
     forward, _, up = figure.axes().T
     leg = 0.5 * figure.size()
     return figure.joint(f"{side}_foot") + leg * (TIP_AHEAD * forward - TIP_BELOW * up)
@@ -233,7 +233,7 @@ def find_standing(motion: Motion, soles: Sequence[Sole], like: Standing | None =
 
 
 def _agree(plants: Sequence[Plant], ground: GroundPlane) -> bool:
-    """Whether nearly every point stands as high above the ground as it usually does."""
+    """Return whether nearly every point stands as high above the ground as it usually does."""
     above: dict[tuple[str, int], list[float]] = {}
     for plant in plants:
         height = plant.place[2] - float(ground.height(np.array(plant.place)))
@@ -261,7 +261,7 @@ def _touching(
 
 
 def _rolls(motion: Motion, sole: Sole, ground: GroundPlane) -> np.ndarray:
-    """(n_frames,) whether the sole turns about a point of its own that is at the ground."""
+    """Return (n_frames,) whether the sole turns about a point of its own that is at the ground."""
     paths = sole_paths(motion, sole)
     belt = np.arange(motion.n_frames)[:, None, None] / motion.rate * ground.belt
     still = np.concatenate([paths[..., :2] - belt, paths[..., 2:]], axis=-1)
@@ -273,7 +273,7 @@ def _rolls(motion: Motion, sole: Sole, ground: GroundPlane) -> np.ndarray:
 
 
 def sole_paths(motion: Motion, sole: Sole) -> Array:
-    """(n_frames, n_points, 3) of a sole's points in the world."""
+    """Return (n_frames, n_points, 3) of a sole's points in the world."""
     return motion.points([sole.body] * len(sole.points), sole.points)
 
 
@@ -306,7 +306,8 @@ def find_stances(motion: Motion, standing: Standing) -> list[list[Stance]]:
 
 
 def slides_of(motion: Motion, steps: Sequence[Sequence[Stance]], belt: Array) -> Array:
-    """(n_steps,) how far the sole slides along the ground in each, metres: its steadiest point."""
+    """Return (n_steps,) how far the sole slides along the ground in each, metres: its steadiest
+    point."""
     drift = np.arange(motion.n_frames)[:, None] / motion.rate * belt
     slides = []
     for step in steps:
@@ -317,7 +318,7 @@ def slides_of(motion: Motion, steps: Sequence[Sequence[Stance]], belt: Array) ->
 
 
 def _speed(path: Array, rate: float) -> Array:
-    """(n_frames,) over a twentieth of a second, metres per second."""
+    """Return the speed (n_frames,) over a twentieth of a second, metres per second."""
     half = max(1, round(0.025 * rate))
     padded = np.concatenate([path[:1].repeat(half, 0), path, path[-1:].repeat(half, 0)])
     span = np.minimum(np.arange(len(path)) + half, len(path) - 1)
@@ -326,8 +327,8 @@ def _speed(path: Array, rate: float) -> Array:
 
 
 def _belt(paths: Sequence[Array], motion: Motion) -> Array:
-    """(2,) velocity that low points usually have; zero where they stand, and where the figure goes
-    along with them: who walks on a belt stays, whose feet slide gets on."""
+    """Return (2,) velocity that low points usually have; zero where they stand, and where the
+    figure goes along with them: who walks on a belt stays, whose feet slide gets on."""
     rate = motion.rate
     velocities = []
     for path in np.concatenate(list(paths), axis=1).swapaxes(0, 1):
@@ -357,8 +358,8 @@ def _stays(path: Array, rate: float) -> list[tuple[int, int]]:
 def _places(
     path: Array, speed: Array, first: int, last: int, shortest: int
 ) -> list[tuple[int, int]]:
-    """The stays within a run of slow frames: one, several with quick moves between them, or none
-    where the point drifts all the time and stands nowhere."""
+    """Return the stays within a run of slow frames: one, several with quick moves between them, or
+    none where the point drifts all the time and stands nowhere."""
     if last - first + 1 < max(shortest, 1):
         return []
     quarter = (last - first + 1) // 4
@@ -394,8 +395,8 @@ def _as_still_as_its_middle(path: Array, first: int, last: int) -> tuple[int, in
 
 
 def _fit_ground(plants: Sequence[Plant]) -> GroundPlane:
-    """The plane through the plants, level unless they say otherwise. How high each point of a sole
-    stands above it is found along with it."""
+    """Return the plane through the plants, level unless they say otherwise. How high each point of
+    a sole stands above it is found along with it."""
     if not plants:
         return GroundPlane(0.0, np.zeros(2), np.zeros(2))
     places = np.array([plant.place for plant in plants])

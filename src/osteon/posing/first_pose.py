@@ -21,7 +21,7 @@ leave open."""
 
 
 def has_evidence(observed: Array, weights: Array) -> NDArray[np.bool_]:
-    """(n_frames,) whether a frame shows three markers that are not all in a line."""
+    """Return (n_frames,) whether a frame shows three markers that are not all in a line."""
     seen = np.isfinite(observed[..., 0]) & (weights > 0.0)
     count = seen.sum(axis=-1)
     enough = count >= 3
@@ -87,7 +87,7 @@ def _on_joint(tree: RigTree, body: int, q: Array) -> Array:
 
 
 def _on_axes(tree: RigTree, body: int, q: Array) -> Array:
-    """The part of turns from the joint's rest (..., 4) that its axes allow."""
+    """Return the part of turns from the joint's rest (..., 4) that its axes allow."""
     dofs = [d for d in np.flatnonzero(tree.dof_body == body) if d >= 3]
     if len(dofs) == 3:
         return q
@@ -101,7 +101,7 @@ def _on_axes(tree: RigTree, body: int, q: Array) -> Array:
 
 
 def universal_angles(q: Array, first: Array, last: Array) -> Array:
-    """(..., 2) angles of rotations that a universal joint allows, radians."""
+    """Return (..., 2) angles of rotations that a universal joint allows, radians."""
     lead = _twist_before(q, first, last)
     follow = quat.between(lead, q)
     halves = [(lead[..., 1:] @ first, lead[..., 0]), (follow[..., 1:] @ last, follow[..., 0])]
@@ -109,7 +109,7 @@ def universal_angles(q: Array, first: Array, last: Array) -> Array:
 
 
 def _twist_before(q: Array, first: Array, last: Array) -> Array:
-    """The first turn of a universal joint: it alone moves the second axis."""
+    """Return the first turn of a universal joint: it alone moves the second axis."""
     flat = last - (last @ first) * first
     carried = quat.rotate(q, last)
     angle = np.arctan2(carried @ np.cross(first, flat), carried @ flat)
@@ -117,14 +117,15 @@ def _twist_before(q: Array, first: Array, last: Array) -> Array:
 
 
 def _twist(q: Array, axis: Array) -> Array:
-    """The part of a rotation that turns about ``axis``."""
+    """Return the part of a rotation that turns about ``axis``."""
     along = q[..., 1:] @ axis
     angle = 2.0 * np.arctan2(along, q[..., 0])
     return quat.from_axis_angle(axis, angle)
 
 
 def _joints_between(tree: RigTree) -> NDArray[np.int64]:
-    """(n_bodies, n_markers) joints from a body out to a marker; −1 where it is not further out."""
+    """Return (n_bodies, n_markers) joints from a body out to a marker; −1 where it is not further
+    out."""
     distance = np.full((tree.n_bodies, tree.n_markers), -1)
     for marker, carrier in enumerate(tree.marker_bodies):
         body, steps = carrier, 0
@@ -144,7 +145,7 @@ def _fit_root(at_rest: Array, observed: Array, reach: Array) -> tuple[Array, Arr
 
 
 def _match(arms: Array, targets: Array, weights: Array, expected: Array) -> Array:
-    """(n_frames, 3, 3) matrix M: the best rotation R of ``arms`` onto ``targets`` maximises
+    """Return (n_frames, 3, 3) matrix M: the best rotation R of ``arms`` onto ``targets`` maximises
     tr(RᵀM). Where markers leave it free it stays as ``expected``."""
     match = np.einsum("fm,fmi,fmj->fij", weights, targets, arms)
     size = np.einsum("fm,fmi,fmi->f", weights, arms, arms) + 1e-12
@@ -152,7 +153,7 @@ def _match(arms: Array, targets: Array, weights: Array, expected: Array) -> Arra
 
 
 def _best_turn(tree: RigTree, body: int, match: Array) -> Array:
-    """The rotation (n_frames, 4) within a joint's freedom that maximises tr(Rᵀ match)."""
+    """Return the rotation (n_frames, 4) within a joint's freedom that maximises tr(Rᵀ match)."""
     dofs = [d for d in np.flatnonzero(tree.dof_body == body) if d >= 3]
     rest = tree.rest[body]
     match = match @ quat.to_matrix(quat.inverse(rest))

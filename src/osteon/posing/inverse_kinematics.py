@@ -111,7 +111,7 @@ def _has_cones(skeleton: Skeleton) -> bool:
 
 
 def _observed(targets: Mapping[str, ArrayLike]) -> Array:
-    """(n_frames, n_targets, 3)"""
+    """Return the targets as one array (n_frames, n_targets, 3)."""
     if not targets:
         raise BadValue("reach needs at least one target")
     places = [np.asarray(place, dtype=np.float64) for place in targets.values()]
@@ -129,7 +129,7 @@ def _observed(targets: Mapping[str, ArrayLike]) -> Array:
 
 
 def _rig(skeleton: Skeleton, names: tuple[str, ...]) -> Rig:
-    """The skeleton with a marker wherever there is a target."""
+    """Return the skeleton with a marker wherever there is a target."""
     points = {}
     for index, body in enumerate(skeleton.bodies):
         points[body.name] = (index, np.zeros(3))
@@ -145,7 +145,7 @@ def _rig(skeleton: Skeleton, names: tuple[str, ...]) -> Rig:
 
 
 def _starting_pose(skeleton: Skeleton) -> Array:
-    """(1, n_bodies, 4) the bind poses that the limits allow, else no turn."""
+    """Return (1, n_bodies, 4) the bind poses that the limits allow, else no turn."""
     limits = [body.joint.limits for body in skeleton.bodies]
     poses = [quat.identity() if x is None or x.bind is None else x.bind.rotation for x in limits]
     return np.stack(poses)[None]

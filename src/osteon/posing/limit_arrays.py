@@ -128,7 +128,7 @@ def _cone_row(limits: Limits, shape: str) -> tuple:
 
 
 def _inner_radius(polygon: Array) -> float:
-    """How far from zero the nearest edge lies; negative if zero is outside."""
+    """Return how far from zero the nearest edge lies; negative if zero is outside."""
     edges = np.roll(polygon, -1, axis=0) - polygon
     length = np.linalg.norm(edges, axis=-1)
     away = polygon[:, 0] * edges[:, 1] - polygon[:, 1] * edges[:, 0]
@@ -141,7 +141,7 @@ def _zyz_row(limits: Limits) -> tuple:
 
 
 def _ranges(*intervals: tuple[float, float]) -> Array:
-    """(3, 2); whole turns and ranges that are not there are infinite."""
+    """Return ranges (3, 2); whole turns and ranges that are not there are infinite."""
     ranges = np.tile([-np.inf, np.inf], (3, 1))
     for row, (low, high) in zip(ranges, intervals, strict=False):
         if high - low < TURN or not np.isfinite(high - low):

@@ -64,7 +64,8 @@ class PoseProblem:
 
 
 def _rows(values: Array, row: tuple[int, ...]) -> Array:
-    """(n_frames or 1, *row) of what is given for every frame, for all, or for all of a row."""
+    """Return (n_frames or 1, *row) of what is given for every frame, for all, or for all of a
+    row."""
     values = np.asarray(values, dtype=np.float64)
     if values.ndim <= len(row):
         values = np.broadcast_to(values, row)[None]

@@ -151,7 +151,7 @@ def build_tree(
 
 
 def compile_rig(skeleton: Skeleton, marker_names: Sequence[str]) -> Rig:
-    """The rig of a skeleton for the markers of a recording, in the recording's order."""
+    """Return the rig of a skeleton for the markers of a recording, in the recording's order."""
     carried = skeleton.marker_places()
     row = {name: index for index, name in enumerate(carried.names)}
     missing = [name for name in marker_names if name not in row]
@@ -194,7 +194,7 @@ def _axes_of(body: int, kind: str, axes: ArrayLike) -> Array:
 
 
 def _paths(parents: Sequence[int], bodies: list[int]) -> list[list[int]]:
-    """The degrees of freedom from the root down to each."""
+    """Return the degrees of freedom from the root down to each."""
     of_body: list[list[int]] = []  # the whole path through each body's own freedom
     paths: list[list[int]] = [[] for _ in bodies]
     for body, parent in enumerate(parents):

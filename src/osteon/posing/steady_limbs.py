@@ -90,7 +90,8 @@ def sudden_turns(motion: Motion) -> list[tuple[str, int, float]]:
 
 
 def limbs_of(parents: Sequence[int]) -> Indices:
-    """(n_bodies,) the first body of each body's limb: a limb ends where the tree branches."""
+    """Return (n_bodies,) the first body of each body's limb: a limb ends where the tree
+    branches."""
     n_children = np.bincount([p for p in parents if p >= 0], minlength=len(parents))
     first: list[int] = []
     for body, parent in enumerate(parents):
@@ -100,7 +101,8 @@ def limbs_of(parents: Sequence[int]) -> Indices:
 
 
 def _leaps(rig: Rig, observed: Array, limbs: Indices, limit: float) -> NDArray[np.bool_]:
-    """(n_frames, n_bodies) whether a marker of the body's limb leaps from the frame before."""
+    """Return (n_frames, n_bodies) whether a marker of the body's limb leaps from the frame
+    before."""
     steps = np.diff(observed, axis=0, prepend=np.nan, append=np.nan)
     unlike = np.linalg.norm(np.diff(steps, axis=0, append=np.nan), axis=-1) > limit
     leaps = unlike[:-1].copy()
@@ -110,7 +112,8 @@ def _leaps(rig: Rig, observed: Array, limbs: Indices, limit: float) -> NDArray[n
 
 
 def _turns_fast(rotations: Array, frames: Indices, limit: float) -> NDArray[np.bool_]:
-    """(len(frames) − 1,) whether any joint turns further than the limit in every frame between."""
+    """Return (len(frames) − 1,) whether any joint turns further than the limit in every frame
+    between."""
     turns = quat.angle(quat.between(rotations[frames[:-1], 1:], rotations[frames[1:], 1:]))
     return np.any(turns > limit * np.abs(np.diff(frames))[:, None], axis=1)
 

@@ -93,7 +93,7 @@ class Follower:
         self._wait = 0
 
     def follow(self, positions: Array) -> FramePose | None:
-        """The pose of markers (n_markers, 3); None where they are too few to show one."""
+        """Return the pose of markers (n_markers, 3); None where they are too few to show one."""
         observed = positions[self.columns]
         if not has_evidence(observed[None], self._weights)[0]:
             return None

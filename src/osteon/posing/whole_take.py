@@ -177,7 +177,7 @@ def marker_noise(rig: Rig, observed: Array, poses: PoseResult) -> float:
 
 
 def coordinate_steps(rig: Rig, rotations: Array, root: Array) -> Array:
-    """(n_frames − 1, n_dofs) how far each degree of freedom moves from frame to frame."""
+    """Return (n_frames − 1, n_dofs) how far each degree of freedom moves from frame to frame."""
     tree = rig.tree
     turns = quat.log(quat.multiply(rotations[1:], quat.inverse(rotations[:-1])))
     steps = np.einsum("fdi,di->fd", turns[:, tree.dof_body], tree.dof_axis)
@@ -223,7 +223,8 @@ def linearise(
 
 
 def _coordinate_variances(rig: Rig, observed: Array, poses: PoseResult) -> Array:
-    """(n_frames, n_dofs) of the coordinates for unit marker noise; inf where frames are held."""
+    """Return (n_frames, n_dofs) of the coordinates for unit marker noise; inf where frames are
+    held."""
     tree = rig.tree
     rows, _ = linearise(rig, observed, poses.rotations, poses.root, rest=poses.rotations)
     normal = np.zeros((len(rows), tree.n_dofs, tree.n_dofs))
@@ -269,7 +270,7 @@ def _cost(window: _Window, rotations: Array, root: Array) -> tuple[float, Array,
 
 
 def _banded(rig: Rig, normal: Array, weight: Array) -> Array:
-    """The window's normal matrix as ``solve_banded`` wants it."""
+    """Return the window's normal matrix as ``solve_banded`` wants it."""
     tree, n_frames, n_dofs = rig.tree, len(normal), rig.tree.n_dofs
     band = np.zeros((n_frames, n_dofs, JERK_ORDER * n_dofs + 1))
     owner = np.repeat(np.arange(n_dofs), tree.dof_depth + 1)

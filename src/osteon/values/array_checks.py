@@ -19,7 +19,7 @@ FASTEST_RATE = 1e6
 
 
 def frozen(values: ArrayLike, shape: Sequence[int | str], name: str) -> Array:
-    """A read-only float64 copy of ``values``; a word in ``shape`` stands for any size.
+    """Return a read-only float64 copy of ``values``; a word in ``shape`` stands for any size.
 
     What nobody can write to any more is not copied.
     """
@@ -36,7 +36,7 @@ def frozen(values: ArrayLike, shape: Sequence[int | str], name: str) -> Array:
 
 
 def read_only(array: Array) -> Array:
-    """A copy whose parts can be handed to values without another one."""
+    """Return a copy whose parts can be handed to values without another one."""
     copy = np.array(array, dtype=np.float64)
     copy.flags.writeable = False
     return copy
@@ -66,7 +66,8 @@ def with_columns(values: Sequence[Value], **columns: Iterable[Any]) -> list[Valu
 
 
 def _settled(values: ArrayLike) -> TypeGuard[Array]:
-    """Whether values are a float64 array that, like the one it is a part of, is read-only."""
+    """Return whether values are a float64 array that, like the one it is a part of, is
+    read-only."""
     if type(values) is not np.ndarray or values.dtype != np.float64 or values.flags.writeable:
         return False
     whole = values.base
@@ -74,7 +75,8 @@ def _settled(values: ArrayLike) -> TypeGuard[Array]:
 
 
 def whole_rows(array: Array) -> Array:
-    """The array with rows (last axis) that are partly NaN made wholly NaN: half a point is none."""
+    """Return the array with rows (last axis) that are partly NaN made wholly NaN: half a point is
+    none."""
     # by columns: numpy reduces a last axis of three twenty times slower
     broken = ~np.logical_and.reduce([np.isfinite(column) for column in np.moveaxis(array, -1, 0)])
     if broken.any():

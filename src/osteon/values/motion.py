@@ -136,7 +136,7 @@ class CompactMotion:
         return replace(self, angles=angles)
 
     def motion(self) -> Motion:
-        """The motion that the parameters stand for."""
+        """Return the motion that the parameters stand for."""
         rotations = quat.identity((self.n_frames, len(self.skeleton.bodies)))
         rotations[:, 0] = self.turn
         column = 0
