@@ -17,12 +17,10 @@ from osteon.joint_limits import (
     Degrees,
     LimitOptions,
     RangeOptions,
-    calm,
-    excess,
+    denoise,
     find_arc,
     find_cones,
     find_kinds,
-    inside_polygon,
     limits,
     mid_range,
 )
@@ -34,6 +32,7 @@ from osteon.values import Joint, Motion, Skeleton, Take
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from limit_joints import some_joint, two_sines
+from oracles.angle_oracles import excess, inside_polygon
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 MOTIONS = (
@@ -205,7 +204,7 @@ def limit_bound(rng: np.random.Generator, n: int, noise: float) -> float:
 
 def half_off(q: np.ndarray, found: Degrees, j: int, angle: np.ndarray, *, raw: bool) -> float:
     """Half of what a hinge's range is too wide, degrees."""
-    track = q[:, j : j + 1] if raw else calm(q[:, j : j + 1], found.noise[j : j + 1])
+    track = q[:, j : j + 1] if raw else denoise(q[:, j : j + 1], found.noise[j : j + 1])
     turn = quat.multiply(track[:, 0], quat.inverse(found.rest[j]))
     angles = swing_twist.twist_angle(turn, found.axes[j][0])
     arc = find_arc(angles, np.zeros(len(q), dtype=int), RangeOptions())

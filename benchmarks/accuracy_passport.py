@@ -21,7 +21,7 @@ from accuracy_page import put_section, table
 
 from osteon import synth
 from osteon.formats import read
-from osteon.identity import MarkerPlaces, compare, find_replaced
+from osteon.identity import MarkerFindings, compare, find_moved_markers
 from osteon.pipeline import SolveOptions, calibrate_subject, prepared, set_of
 from osteon.values import Recording, Skeleton
 
@@ -83,7 +83,7 @@ def direction(rng: np.random.Generator) -> np.ndarray:
     return way / np.linalg.norm(way)
 
 
-def met(seed: int) -> tuple[list[tuple[str, str, MarkerPlaces]], list[Skeleton]]:
+def met(seed: int) -> tuple[list[tuple[str, str, MarkerFindings]], list[Skeleton]]:
     """(kind of take, marker that was moved, verdict) of one person; and calibrations by bones."""
     rng, figure = np.random.default_rng(seed), person(seed)
     first, walk = (
@@ -91,15 +91,15 @@ def met(seed: int) -> tuple[list[tuple[str, str, MarkerPlaces]], list[Skeleton]]
         take(figure, synth.walk(seconds=6), 100 * seed + 1),
     )
     known = calibrated(first, walk)
-    told = [(UNCHANGED, "", find_replaced(known, one)) for one in later(figure, seed, RETAKES)]
+    told = [(UNCHANGED, "", find_moved_markers(known, one)) for one in later(figure, seed, RETAKES)]
     by_walk = calibrated(walk)
-    told += [(BY_WALK, "", find_replaced(by_walk, one)) for one in later(figure, seed, 1)]
+    told += [(BY_WALK, "", find_moved_markers(by_walk, one)) for one in later(figure, seed, 1)]
     for shift, name, worn in moves(figure, rng):
         script = SCRIPTS[rng.integers(len(SCRIPTS))]()
-        verdict = find_replaced(known, take(worn, script, 100 * seed + 50))
+        verdict = find_moved_markers(known, take(worn, script, 100 * seed + 50))
         told.append((f"one marker {1e3 * shift:.0f} mm elsewhere, any direction", name, verdict))
     for kind, who in others(figure, seed, rng):
-        told.append((kind, "", find_replaced(known, take(who, SCRIPTS[1](), 100 * seed + 60))))
+        told.append((kind, "", find_moved_markers(known, take(who, SCRIPTS[1](), 100 * seed + 60))))
     return told, [calibrated(first), suit_anew(figure, seed, rng)]
 
 
@@ -136,8 +136,8 @@ def alike(seed: int) -> Skeleton:
     return synth.human(height, variation=0.04, seed=seed + 5000)
 
 
-def verdicts(told: Sequence[tuple[str, str, MarkerPlaces]]) -> str:
-    kinds: dict[str, list[tuple[str, MarkerPlaces]]] = defaultdict(list)
+def verdicts(told: Sequence[tuple[str, str, MarkerFindings]]) -> str:
+    kinds: dict[str, list[tuple[str, MarkerFindings]]] = defaultdict(list)
     for kind, marker, places in told:
         kinds[kind].append((marker, places))
     rows = []
@@ -192,13 +192,13 @@ def real() -> str:
         takes = [cut for file in files for cut in cuts(DATA / folder / file, parts)]
         known = {name: calibrated(one) for name, one in takes}
         pairs = list(permutations(takes, 2))
-        found = [(a, b, find_replaced(known[a], take)) for (a, _), (b, take) in pairs]
+        found = [(a, b, find_moved_markers(known[a], take)) for (a, _), (b, take) in pairs]
         odds = [compare(known[a], known[b]).log_odds for (a, _), (b, _) in pairs]
         rows.append([subject, len(found), *summed(found), f"{min(odds):.1f}"])
     return table(["subject", "pairs", "named", "doubtful", "calibrated anew", "log odds"], rows)
 
 
-def summed(found: Sequence[tuple[str, str, MarkerPlaces]]) -> list[str]:
+def summed(found: Sequence[tuple[str, str, MarkerFindings]]) -> list[str]:
     """Markers named and doubted with the number of pairs, and pairs that were calibrated anew."""
     texts = []
     for kind in ("replaced", "doubtful"):

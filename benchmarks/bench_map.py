@@ -19,8 +19,8 @@ import numpy as np
 from osteon import synth
 from osteon.formats import write
 from osteon.human import body_masses, name_parts
+from osteon.posing import PoseProblem
 from osteon.retargeting import (
-    Pulls,
     equilibrium,
     firm_bounds,
     own_attachments,
@@ -91,19 +91,18 @@ def model(take: synth.Performance):
     points = own_attachments(skeleton, take.recording.names)
     rig = points.rig(skeleton)
     targets = take.recording.positions[:, [take.recording.index(n) for n in points.names]]
-    rest = np.stack([body.joint.rest for body in skeleton.bodies])
-    pulls = Pulls(
+    pulls = PoseProblem(
         rig,
         targets,
         np.ones(targets.shape[:2]),
         posture_weights(rig, POSTURE),
-        rest,
+        skeleton.rest,
         firm_bounds(skeleton),
     )
     return pulls, skeleton
 
 
-def cut(pulls: Pulls, n_frames: int) -> Pulls:
+def cut(pulls: PoseProblem, n_frames: int) -> PoseProblem:
     return replace(pulls, targets=pulls.targets[:n_frames], weights=pulls.weights[:n_frames])
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from osteon.formats import write
-from osteon.posing import PoseOptions, compile_rig, pose_markers, solve
+from osteon.posing import PoseOptions, compile_rig, solve
 from osteon.values import Body, Joint, Marker, Recording, Skeleton
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
@@ -49,7 +49,7 @@ def run() -> list[dict]:
     names = [marker.name for body in skeleton.bodies for marker in body.markers]
     recording = Recording(observed, tuple(names), RATE)
     motion = solve(recording, skeleton).motion  # compiles, or loads the compiled kernel
-    best = pose_markers(rig, motion.rotations, motion.root)
+    best = rig.markers(motion.rotations, motion.root)
     ours = [our_setting(tolerance, recording, skeleton, truth, best) for tolerance in TOLERANCES]
     rows = []
     with tempfile.TemporaryDirectory() as name:
@@ -73,7 +73,7 @@ def our_setting(
     options = PoseOptions(tolerance=tolerance)
     motion = solve(recording, skeleton, options=options).motion
     rig = compile_rig(skeleton, recording.names)
-    found = pose_markers(rig, motion.rotations, motion.root)
+    found = rig.markers(motion.rotations, motion.root)
     speed = rate(lambda: solve(recording, skeleton, options=options))
     return {"rate": speed, "share": rms(found - truth) / rms(best - truth)}
 

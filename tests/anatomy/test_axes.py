@@ -10,13 +10,11 @@ from click.testing import CliRunner
 from conftest import assert_close, assert_rotations_close, real
 from osteon import synth
 from osteon.anatomy import _parameters_kernel as limb_kernel
-from osteon.anatomy._branch_kernel import smoothest
+from osteon.anatomy._parameters_kernel import smoothest
 from osteon.anatomy.direction_methods import circle_axis, joining, sweeps_of
+from osteon.anatomy.limb_path import find_threshold_speed, moving_samples, smooth_path
 from osteon.anatomy.movement_axes import axes, main_directions, movement_of
-from osteon.anatomy.moving import moving_samples, threshold_speed
-from osteon.anatomy.parameters import limb_points, parameterise
-from osteon.anatomy.path_smoothing import steadied
-from osteon.anatomy.pose_words import edited
+from osteon.anatomy.parameters import edited, limb_points, parameterise
 from osteon.cli import osteon
 from osteon.errors import BadValue, FormatError, UnknownName
 from osteon.formats import read, write
@@ -77,9 +75,9 @@ def test_gaps_and_signs_do_not_disturb_the_mean(rng):
     flipped = take.rotations * rng.choice([-1.0, 1.0], size=(len(take.rotations), 1))
     holes = rng.random(len(flipped)) < 0.1
     flipped[holes] = np.nan
-    steady = steadied(quat.unroll(flipped), 50.0)
+    steady = smooth_path(quat.unroll(flipped), 50.0)
     assert (np.isnan(steady[:, 0]) == holes).all()
-    whole = steadied(quat.unroll(take.rotations), 50.0)
+    whole = smooth_path(quat.unroll(take.rotations), 50.0)
     apart = quat.angle(quat.between(steady[~holes], whole[~holes]))
     # the noise that the missing tenth of the samples brings to a mean of about eight
     assert np.degrees(np.median(apart)) < 0.5
@@ -137,12 +135,12 @@ class TestSplit:
         """Half of the take stands still but for noise, the other half sweeps at 60° a second."""
         still = np.abs(rng.normal(scale=0.02, size=2000))
         sweep = rng.normal(loc=1.0, scale=0.15, size=2000)
-        speed = threshold_speed(np.concatenate([still, sweep]))
+        speed = find_threshold_speed(np.concatenate([still, sweep]))
         assert 0.07 < speed < 0.6
 
     def test_without_a_valley_all_samples_move(self, rng):
-        assert threshold_speed(np.abs(rng.normal(size=5000))) == 0.0
-        assert threshold_speed(np.zeros(50)) == 0.0
+        assert find_threshold_speed(np.abs(rng.normal(size=5000))) == 0.0
+        assert find_threshold_speed(np.zeros(50)) == 0.0
 
     def test_missing_samples_do_not_move(self):
         points, _ = cone(90.0)

@@ -32,7 +32,7 @@ from osteon.edits.model import (
     told,
 )
 from osteon.edits.motion_edits import changed_motion, with_plant
-from osteon.edits.pose_by_hand import bend, compact_of, cut_motion, pose_at
+from osteon.edits.pose_by_hand import bend, compact_of, pose_at
 from osteon.edits.recording_draft import Draft, apply_edits
 from osteon.edits.replay import told_motion, with_axes, with_limit_edit, with_motion_edits
 from osteon.edits.rig_edits import edited_rig, origins_of
@@ -392,7 +392,7 @@ def test_a_pulled_hand_arrives_and_only_its_time_changes(motion):
 def test_a_pose_of_one_frame_is_the_drag_itself(motion):
     target = motion.world()[1][150, motion.skeleton.index("left_hand")] + [0.0, 0.05, 0.0]
     edit = SetPose(150, {"left_hand": tuple(target.tolist())}, spread=0.0)
-    alone, error = pose_at(cut_motion(motion, 150, 150), edit)
+    alone, error = pose_at(motion.frames(150, 150), edit)
     changed, _ = changed_motion(motion, (), edit)
     assert error is not None and error < 1e-4
     assert_rotations_close(changed.rotations[150], alone.rotations[0])
@@ -407,9 +407,9 @@ def test_pulling_at_the_root_takes_the_figure_along(motion):
 
 def test_a_slider_sets_its_angle_and_turns_nothing_else(motion):
     known = with_axes(motion)
-    compact = compact_of(cut_motion(known, 100, 100))
+    compact = compact_of(known.frames(100, 100))
     edit = SetPose(100, parameters={"left_thigh.bend": 0.4}, spread=0.0)
-    then, error = pose_at(cut_motion(known, 100, 100), edit)
+    then, error = pose_at(known.frames(100, 100), edit)
     assert error is None
     angles = compact_of(then).angles[0]
     assert abs(angles[compact.index("left_thigh.bend")] - 0.4) < 1e-6

@@ -23,7 +23,7 @@ from osteon.formats import write
 from osteon.formats.own.passport_json import read_passport
 from osteon.formats.plain_csv import read_measured
 from osteon.joint_limits.limits_toml import read_edits as read_limits_toml
-from osteon.values.skeleton import UNKNOWN, without_gaps
+from osteon.values.skeleton import UNKNOWN_DEVIATION, without_gaps
 
 FRAMES = 24
 """Of the take that verbs are given: enough to solve, soon done."""
@@ -195,7 +195,7 @@ def test_tables_and_limits_by_hand(home, tmp_path):
 
 def test_nothing_known_is_a_metre_and_what_is_known_stays():
     covariance = np.array([[4.0, np.nan, 1.0], [np.nan, np.nan, np.nan], [1.0, np.nan, 9.0]])
-    expected = [[4.0, 0.0, 1.0], [0.0, UNKNOWN**2, 0.0], [1.0, 0.0, 9.0]]
+    expected = [[4.0, 0.0, 1.0], [0.0, UNKNOWN_DEVIATION**2, 0.0], [1.0, 0.0, 9.0]]
     np.testing.assert_array_equal(without_gaps(covariance), expected)
 
 

@@ -14,7 +14,7 @@ from conftest import real
 from osteon import delivery, pipeline
 from osteon.errors import BadValue, FormatError, NotEnoughData
 from osteon.formats.own.passport_json import read_passport, write_passport
-from osteon.identity.moved_markers import find_replaced
+from osteon.identity.moved_markers import find_moved_markers
 from osteon.identity.same_person import compare
 from osteon.identity.take_check import TakeFindings
 from osteon.pipeline import SolveOptions, calibrate_subject, set_of
@@ -37,7 +37,7 @@ def known(who: int = 1) -> Skeleton:
 
 @pytest.mark.parametrize("motion", [0, 1])
 def test_same_person_in_another_take_is_left_alone(motion: int) -> None:
-    places = find_replaced(known(), take(1, motion, seed=5))
+    places = find_moved_markers(known(), take(1, motion, seed=5))
     # 20 other seeds of each motion: nothing named, nothing doubtful
     assert places.replaced == () and places.doubtful == () and not places.all_anew
     assert places.skeleton is known()
@@ -48,7 +48,7 @@ def test_marker_put_elsewhere_is_named_and_its_new_place_found(marker: str) -> N
     """15 mm along its body: of directions that a pose can imitate nothing is claimed."""
     shift = np.array([0.0, 0.0, 0.015])
     recording = marker_take(moved(person(1), {marker: shift}), 1, 3.0, seed=5)
-    places = find_replaced(known(), recording)
+    places = find_moved_markers(known(), recording)
     assert [one.marker for one in places.replaced] == [marker]
     assert not places.all_anew
     assert places.replaced[0].chance < 0.01
@@ -65,7 +65,7 @@ def test_marker_that_may_have_moved_is_told_and_keeps_its_place() -> None:
     kinds = []
     for millimetres in range(16):
         shift = {"RTHI": np.array([0.0, 0.0, 1e-3 * millimetres])}
-        places = find_replaced(known(), marker_take(moved(person(1), shift), 1, 3.0, seed=5))
+        places = find_moved_markers(known(), marker_take(moved(person(1), shift), 1, 3.0, seed=5))
         kinds.append((len(places.replaced), len(places.doubtful)))
         if places.doubtful:
             assert places.skeleton is known() and 0.01 < places.doubtful[0].chance <= 0.1
@@ -141,7 +141,7 @@ def _stretched(skeleton: Skeleton, share: float) -> Skeleton:
 def test_too_few_shared_markers_are_refused() -> None:
     stranger = Recording(np.zeros((5, 3, 3)), ("x", "y", "z"), 100.0)
     with pytest.raises(NotEnoughData, match="0 of the 3 markers are among"):
-        find_replaced(known(), stranger)
+        find_moved_markers(known(), stranger)
 
 
 def test_passport_reads_back_as_written(tmp_path: Path) -> None:
@@ -280,10 +280,10 @@ def test_real_people_are_told_apart() -> None:
     )
     first, second = _part(walk, 0, 170), _part(walk, 170, 343)
     skeleton = calibrate_subject([first], set_of([first], options), options).skeleton
-    same = find_replaced(skeleton, second)
+    same = find_moved_markers(skeleton, second)
     assert same.replaced == ()
     jump = _part(jump, 0, 600)
-    assert find_replaced(skeleton, jump).all_anew
+    assert find_moved_markers(skeleton, jump).all_anew
     alone = calibrate_subject([jump], set_of([jump], options), options).skeleton
     assert compare(skeleton, alone).verdict == "other"
 

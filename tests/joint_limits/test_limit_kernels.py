@@ -8,9 +8,8 @@ from oracles.angle_oracles import covering_interval
 from osteon.errors import ShapeError
 from osteon.joint_limits._kinds_kernel import find_rests, find_spreads, hinge_angles, split_turns
 from osteon.joint_limits._ranges_kernel import measure_arcs
-from osteon.joint_limits.denoise import _bend, _draw
 from osteon.joint_limits.find_limits import LimitOptions, limits
-from osteon.joint_limits.sampling import shaking
+from osteon.joint_limits.sampling import _bend, _draw, measure_shaking
 from osteon.joint_limits.within_limits import clamp, clamp_each
 from osteon.maths import circular, quat, rotations, swing_twist
 from osteon.values import Body, Cone, Joint, Motion, Skeleton
@@ -82,7 +81,7 @@ def test_arcs(rng):
 def test_shaking_passes_over_gaps_and_jumps(rng):
     tracks = np.sin(np.linspace(0, 3, 4000))[:, None] + 0.01 * rng.normal(size=(4000, 3))
     tracks[500:520, 1], tracks[700:, 2] = np.nan, tracks[700:, 2] + 1.0
-    np.testing.assert_allclose(shaking(tracks), 0.01, rtol=0.05)
+    np.testing.assert_allclose(measure_shaking(tracks), 0.01, rtol=0.05)
 
 
 def test_each_joint_is_clamped_as_one(samples, rng):

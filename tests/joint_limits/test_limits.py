@@ -8,25 +8,23 @@ import pytest
 
 from conftest import assert_rotations_close, real
 from limit_joints import ball_samples, motion_of, some_joint, wave
-from oracles.angle_oracles import quaternion_rank
+from oracles.angle_oracles import excess, inside_polygon, quaternion_rank
 from osteon import synth
 from osteon.errors import BadValue, NotEnoughData, OsteonError
 from osteon.formats import read, write
 from osteon.joint_limits.bind_pose import GIVEN_UP, check_bind
-from osteon.joint_limits.cones import (
+from osteon.joint_limits.find_limits import LimitOptions, limits
+from osteon.joint_limits.kinds import KindOptions, find_kinds, turn_doubts
+from osteon.joint_limits.limits_toml import apply_edits, read_edits
+from osteon.joint_limits.ranges import (
+    RangeOptions,
     convex_polygons,
+    find_arc,
     find_cones,
-    inside_polygon,
     nearest_in_polygon,
 )
-from osteon.joint_limits.crosstalk import turn_doubts
-from osteon.joint_limits.denoise import calm
-from osteon.joint_limits.find_limits import LimitOptions, limits
-from osteon.joint_limits.kinds import KindOptions, find_kinds
-from osteon.joint_limits.limits_toml import apply_edits, read_edits
-from osteon.joint_limits.ranges import RangeOptions, find_arc
-from osteon.joint_limits.sampling import resample
-from osteon.joint_limits.within_limits import clamp, excess, hinge_angle
+from osteon.joint_limits.sampling import denoise, resample
+from osteon.joint_limits.within_limits import clamp, hinge_angle
 from osteon.maths import quat, rotations, swing_twist, zyz
 from osteon.values import Cone, Joint, Limits, Marker
 from samples import some_markers
@@ -99,8 +97,8 @@ def test_only_markers_that_were_solved_with_tell_of_skin(rng):
     assert doubts is not None and np.argmax(np.diag(doubts[1])) == 2
 
 
-def hinge_width(q, *, calm: bool) -> tuple[Joint, float]:
-    options = LimitOptions(samples=len(q), calm=calm)
+def hinge_width(q, *, denoise: bool) -> tuple[Joint, float]:
+    options = LimitOptions(samples=len(q), denoise=denoise)
     joint = limits(motion_of(q), options=options).bodies[1].joint
     assert joint.kind == "hinge" and joint.limits is not None and joint.limits.hinge
     return joint, joint.limits.hinge[1] - joint.limits.hinge[0]
@@ -111,7 +109,7 @@ def test_raw_hinge_limits_are_what_was_sampled(rng):
     for _ in range(20):
         n, noise = int(rng.integers(30, 1000)), rng.uniform(0.5, 3.0)
         q, axis, _ = some_joint(rng, "hinge", n, noise)
-        joint, width = hinge_width(q, calm=False)
+        joint, width = hinge_width(q, denoise=False)
         sampled = hinge_angle(q, replace(joint, axes=np.sign(joint.axes[0] @ axis) * axis[None]))
         arc = find_arc(sampled, one_group(n), RangeOptions())
         assert abs(width - (arc.high - arc.low)) < np.radians(2.0)
@@ -124,7 +122,7 @@ def test_hinge_limits_are_where_the_joint_went(rng):
         n, noise = int(rng.integers(200, 1000)), rng.uniform(0.5, 3.0)
         q, _, angle = some_joint(rng, "hinge", n, noise)
         for widths, clean in ((raw, False), (calmed, True)):
-            widths.append(0.5 * np.degrees(hinge_width(q, calm=clean)[1] - np.ptp(angle)))
+            widths.append(0.5 * np.degrees(hinge_width(q, denoise=clean)[1] - np.ptp(angle)))
     # 240 joints so drawn: within 1.5° at each end, 0.15° in the median; raw 2.9° in the median
     assert np.abs(calmed).max() < 2.0
     assert np.median(np.abs(calmed)) < 0.3 * np.median(raw)
@@ -132,10 +130,10 @@ def test_hinge_limits_are_where_the_joint_went(rng):
 
 def test_calming_leaves_clean_motion_and_missing_frames(rng):
     q = quat.from_axis_angle(X, wave(rng, 300, 0.0, 1.0))[:, None]
-    assert calm(q, np.zeros(1)) is q
+    assert denoise(q, np.zeros(1)) is q
     shaky = quat.multiply(q, quat.exp(np.radians(1.0) * rng.normal(size=(300, 1, 3))))
     shaky[40:60] = np.nan
-    calmed = calm(shaky, np.radians([1.0]))
+    calmed = denoise(shaky, np.radians([1.0]))
     assert np.isnan(calmed[40:60]).all() and np.isfinite(np.delete(calmed, range(40, 60), 0)).all()
     left = quat.angle(quat.between(q, calmed))
     assert np.degrees(np.sqrt(np.nanmean(left**2))) < 0.8  # 1.7° with the noise

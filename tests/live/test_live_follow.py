@@ -8,6 +8,7 @@ from osteon.posing import stream as follow
 from osteon.posing._kernels.normal_equations import make_model
 from osteon.posing._kernels.single_frame import fit_frame, make_work
 from osteon.posing.per_frame import PoseOptions, solve_frames
+from osteon.posing.problem import REST_WEIGHT, PoseProblem
 from osteon.posing.stream import LIMITS, Follower
 from osteon.values import Body, Joint, Marker, Skeleton
 from pose_rigs import performance
@@ -19,9 +20,7 @@ class Frames:
     def __init__(self, n_frames: int = 60, noise: float = 0.002) -> None:
         rng = np.random.default_rng(3)
         self.rig, self.rotations, self.root, _, self.seen = performance(n_frames, rng, noise)
-        weights = np.full(self.rig.tree.n_bodies, PoseOptions().rest_weight)
-        weights[0] = 0.0
-        self.model, self.work = make_model(self.rig, weights), make_work(self.rig.tree)
+        self.model, self.work = make_model(self.rig, REST_WEIGHT), make_work(self.rig.tree)
 
     def fit(self, observed, rotations, root, *, velocity=None, **limits):
         rotations, root = rotations.copy(), root.copy()
@@ -50,7 +49,7 @@ class TestOneFrame:
         seen = frames.seen.copy()
         seen[:, ::7] = np.nan
         seen[20, 3] += 0.5
-        whole = solve_frames(frames.rig, seen, options=options)
+        whole = solve_frames(PoseProblem(frames.rig, seen), options=options)
         rotations, root = whole.rotations[0], whole.root[0]
         velocity = np.zeros(frames.rig.tree.n_dofs)
         for frame, observed in enumerate(seen):

@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from osteon.joint_limits import clamp
 from osteon.maths import quat
 from osteon.maths.circular import TURN, Interval, wrap
-from osteon.typing import Array
+from osteon.typing import Array, Mask
+from osteon.values import Joint
 
 
 def covering_interval(angles: Array) -> Interval:
@@ -23,6 +25,14 @@ def covering_interval(angles: Array) -> Interval:
     return Interval(low, low + TURN - gap, gap)
 
 
+def inside_polygon(points: Array, polygon: Array) -> Mask:
+    """Whether points (..., 2) lie in convex polygons (..., n_corners, 2), their edges included."""
+    edges = np.roll(polygon, -1, axis=-2) - polygon
+    away = points[..., None, :] - polygon
+    cross = edges[..., 0] * away[..., 1] - edges[..., 1] * away[..., 0]
+    return np.all(cross >= -1e-12, axis=-1)
+
+
 def directions_across(axis: Array) -> Array:
     """Two unit vectors (..., 2, 3) that make a right-handed frame with unit ``axis`` as third."""
     least = np.eye(3)[np.argmin(np.abs(axis), axis=-1)]
@@ -39,3 +49,8 @@ def quaternion_rank(samples: Array, tolerance: float) -> Array:
     seen = np.maximum(np.isfinite(samples[..., 0]).sum(axis=0), 1)
     moments = np.einsum("nji,njk->jik", filled, filled) / seen[:, None, None]
     return np.sum(np.linalg.eigvalsh(moments) > tolerance**2, axis=-1)
+
+
+def excess(q: Array, joint: Joint, shape: str = "auto") -> Array:
+    """How far (...) rotations (..., 4) must turn to come within the limits, radians; 0 inside."""
+    return quat.angle(quat.between(clamp(q, joint, shape), q))

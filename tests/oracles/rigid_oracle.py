@@ -3,12 +3,12 @@
 import numpy as np
 
 from osteon.maths import quat
-from osteon.maths.rigid import AXIS, FULL, STRAIGHT, RigidFit, _checked
+from osteon.maths.rigid import AXIS, FULL, STRAIGHT_SHARE, RigidFit, _checked
 from osteon.typing import Array
 
 
 def fit_rigid_reference(
-    template: Array, observed: Array, weights: Array | None = None, straight: float = STRAIGHT
+    template: Array, observed: Array, weights: Array | None = None, straight: float = STRAIGHT_SHARE
 ) -> RigidFit:
     """As ``fit_rigid``, by singular values in plain numpy: the kernel is tested against it."""
     template, observed, weights = _checked(template, observed, weights)

@@ -7,11 +7,12 @@ import pytest
 
 from conftest import assert_rotations_close, real
 from limit_joints import ball_samples, motion_of
+from oracles.angle_oracles import excess
 from osteon import synth
 from osteon.errors import BadValue, ShapeError, UnknownName
 from osteon.formats import read
 from osteon.joint_limits.find_limits import LimitOptions, limits
-from osteon.joint_limits.within_limits import clamp, excess
+from osteon.joint_limits.within_limits import clamp
 from osteon.maths import quat
 from osteon.posing._kernels import normal_equations as lanes
 from osteon.posing._kernels.limit_terms import pull_inside

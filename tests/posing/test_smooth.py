@@ -6,18 +6,17 @@ import pytest
 from conftest import assert_close
 from osteon import posing, synth
 from osteon.maths import quat
-from osteon.maths.banded import solve_banded
+from osteon.maths.over_frames import solve_banded
 from osteon.posing import whole_take as smooth
 from osteon.posing.per_frame import solve_frames
-from osteon.posing.process_noise import process_noise
-from osteon.posing.reference import pose_markers
-from osteon.posing.whole_take import coordinate_steps, smooth_frames
+from osteon.posing.problem import PoseProblem
+from osteon.posing.whole_take import coordinate_steps, process_noise, smooth_frames
 from pose_rigs import figure, motion_of, performance, row_of_balls
 
 
 def off(rig, poses, rotations, markers) -> tuple[float, float]:
     """RMS to the truth: markers in millimetres, joints in degrees."""
-    error = pose_markers(rig, poses.rotations, poses.root) - markers
+    error = rig.markers(poses.rotations, poses.root) - markers
     angles = quat.angle(quat.between(poses.rotations, rotations))
     rms = np.sqrt(np.mean(np.sum(error**2, axis=-1)))
     return 1e3 * rms, np.degrees(np.sqrt(np.mean(angles**2)))
@@ -61,8 +60,9 @@ def test_steps_add_up_to_the_motion(rng):
 
 def test_smoothing_beats_frames_by_far(rng):
     rig, rotations, _, markers, observed = performance(600, rng, noise=0.002)
-    poses = solve_frames(rig, observed)
-    smooth = smooth_frames(rig, observed, poses, rate=120.0)
+    problem = PoseProblem(rig, observed)
+    poses = solve_frames(problem)
+    smooth = smooth_frames(problem, poses, rate=120.0)
     # 10 draws: frame by frame 1.91–1.95 mm, 1.32–1.43°; smoothed 0.59–0.64 mm, 0.30–0.36°
     assert off(rig, poses, rotations, markers)[0] > 1.8
     millimetres, degrees = off(rig, smooth, rotations, markers)
@@ -80,15 +80,16 @@ def test_a_kick_keeps_its_peak_speed(rng):
             np.array([0.0, 1, 0]), size * np.exp(-0.5 * (time / 0.06) ** 2)
         )
         rotations[:, body] = quat.multiply(rotations[:, body], swing)
-    markers = pose_markers(rig, rotations, root)
+    markers = rig.markers(rotations, root)
     observed = markers + rng.normal(scale=0.002, size=markers.shape)
-    smooth = smooth_frames(rig, observed, solve_frames(rig, observed), rate=120.0)
+    problem = PoseProblem(rig, observed)
+    smooth = smooth_frames(problem, solve_frames(problem), rate=120.0)
     foot = np.flatnonzero(rig.tree.marker_bodies == 11)
 
     def peak(points):
         return np.linalg.norm(np.diff(points[:, foot].mean(axis=1), axis=0), axis=-1).max()
 
-    found = pose_markers(rig, smooth.rotations, smooth.root)
+    found = rig.markers(smooth.rotations, smooth.root)
     assert peak(found) == pytest.approx(peak(markers), rel=0.02)
 
 
@@ -96,12 +97,13 @@ def test_gaps_are_bridged_by_motion_not_held(rng):
     """Ten frames without a marker: closer to the truth than the nearest frame held."""
     rig, _, _, markers, observed = performance(200, rng, noise=0.001)
     observed[100:110] = np.nan
-    poses = solve_frames(rig, observed)
-    smooth = smooth_frames(rig, observed, poses, rate=120.0)
+    problem = PoseProblem(rig, observed)
+    poses = solve_frames(problem)
+    smooth = smooth_frames(problem, poses, rate=120.0)
     gap = slice(100, 110)
 
     def worst(found):
-        return np.abs(pose_markers(rig, found.rotations, found.root) - markers)[gap].max()
+        return np.abs(rig.markers(found.rotations, found.root) - markers)[gap].max()
 
     assert poses.held == tuple(range(100, 110))
     # 10 draws: 0.004–0.018 of it
@@ -111,7 +113,8 @@ def test_gaps_are_bridged_by_motion_not_held(rng):
 @pytest.mark.parametrize("n_frames", [1, 2, 3, 4, 7])
 def test_short_clips(rng, n_frames):
     rig, *_, observed = performance(n_frames, rng, noise=0.001)
-    smooth = smooth_frames(rig, observed, solve_frames(rig, observed), rate=120.0)
+    problem = PoseProblem(rig, observed)
+    smooth = smooth_frames(problem, solve_frames(problem), rate=120.0)
     assert np.isfinite(smooth.rotations).all() and smooth.rotations.shape == (n_frames, 15, 4)
 
 
@@ -129,17 +132,18 @@ def test_solve_smooths_on_request():
 def test_windows_leave_no_seam(rng, monkeypatch):
     """The free turn of a hand with one marker too goes on where the window before left it."""
     rig = row_of_balls(rng, 4, 4, 1)
-    observed = pose_markers(rig, *motion_of(rig, 500, rng))
+    observed = rig.markers(*motion_of(rig, 500, rng))
     observed += rng.normal(scale=0.002, size=observed.shape)
-    poses = solve_frames(rig, observed)
-    whole = smooth_frames(rig, observed, poses, rate=120.0)
-    monkeypatch.setattr(smooth, "WINDOW", 100)
-    parts = smooth_frames(rig, observed, poses, rate=120.0)
+    problem = PoseProblem(rig, observed)
+    poses = solve_frames(problem)
+    whole = smooth_frames(problem, poses, rate=120.0)
+    monkeypatch.setattr(smooth, "WINDOW_FRAMES", 100)
+    parts = smooth_frames(problem, poses, rate=120.0)
 
     def fastest(found):
         return np.degrees(quat.angle(quat.between(found.rotations[:-1], found.rotations[1:])).max())
 
     # 10 draws: whole 2.1–2.7°, parts 2.1–2.8°; without what the window before left 39–135°
     assert fastest(parts) < 1.2 * fastest(whole)
-    seen = [pose_markers(rig, found.rotations, found.root) for found in (parts, whole)]
+    seen = [rig.markers(found.rotations, found.root) for found in (parts, whole)]
     assert np.abs(seen[0] - seen[1]).max() < 0.0005  # a quarter of the noise

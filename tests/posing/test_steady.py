@@ -9,9 +9,9 @@ from osteon.formats import read
 from osteon.maths import quat
 from osteon.pipeline.solve_take import _sudden
 from osteon.posing.per_frame import PoseOptions, solve_frames
-from osteon.posing.reference import pose_markers
+from osteon.posing.problem import PoseProblem
 from osteon.posing.rig import compile_rig
-from osteon.posing.steady_limbs import SUDDEN, limbs_of, steady, sudden_turns
+from osteon.posing.steady_limbs import SUDDEN_TURN, limbs_of, steady, sudden_turns
 from osteon.posing.stream import Follower
 from osteon.values import Motion, Take
 from pose_rigs import figure, motion_of, performance, row_of_balls
@@ -51,8 +51,9 @@ def test_a_stream_does_not_jump_either(solved):
 
 def test_poses_that_do_not_jump_are_left_alone(rng):
     rig, *_, observed = performance(100, rng, noise=0.001)
-    poses = solve_frames(rig, observed)
-    assert steady(rig, observed, poses, rate=120.0) is poses
+    problem = PoseProblem(rig, observed)
+    poses = solve_frames(problem)
+    assert steady(problem, poses, rate=120.0) is poses
 
 
 def test_a_jump_that_markers_show_stays(rng):
@@ -61,8 +62,9 @@ def test_a_jump_that_markers_show_stays(rng):
     rotations, root = motion_of(rig, 120, rng, size=0.1)
     jump = quat.from_axis_angle(np.array([0.0, 1, 0]), np.radians(40.0))
     rotations[60:, 9] = quat.multiply(rotations[60:, 9], jump)
-    observed = pose_markers(rig, rotations, root)
-    found = steady(rig, observed, solve_frames(rig, observed), rate=120.0)
+    observed = rig.markers(rotations, root)
+    problem = PoseProblem(rig, observed)
+    found = steady(problem, solve_frames(problem), rate=120.0)
     turn = quat.angle(quat.between(found.rotations[59, 9], found.rotations[60, 9]))
     assert np.degrees(turn) > 35.0
     assert np.nanmax(found.marker_error) < 1e-4
@@ -72,10 +74,11 @@ def test_exchanged_labels_spoil_no_frame_beside_them(rng):
     """A collar bone follows its one marker to where another was, and back, at once."""
     rig = row_of_balls(rng, 4, 1, 2)
     rotations, root = motion_of(rig, 60, rng, size=0.1)
-    observed = pose_markers(rig, rotations, root)
+    observed = rig.markers(rotations, root)
     observed[20:40, 4] += (0.1, 0.1, 0.0)
-    alone = solve_frames(rig, observed)
-    found = steady(rig, observed, alone, rate=120.0)
+    problem = PoseProblem(rig, observed)
+    alone = solve_frames(problem)
+    found = steady(problem, alone, rate=120.0)
     assert fastest(alone.rotations) > 15.0
     beside = [*range(14, 20), *range(40, 46)]
     np.testing.assert_array_equal(found.rotations[beside], alone.rotations[beside])
@@ -88,10 +91,11 @@ def test_a_hand_is_ready_when_its_markers_come_back(rng):
     turn = np.radians(60.0) * np.clip((np.arange(n_frames) - 40) / 40.0, 0.0, 1.0)
     swing = quat.from_axis_angle(np.array([0.0, 1, 0]), turn)
     rotations[:, 2] = quat.multiply(rotations[:, 2], swing)
-    observed = pose_markers(rig, rotations, root)
+    observed = rig.markers(rotations, root)
     observed[40:80, 8:] = np.nan
-    alone = solve_frames(rig, observed)
-    found = steady(rig, observed, alone, rate=120.0)
+    problem = PoseProblem(rig, observed)
+    alone = solve_frames(problem)
+    found = steady(problem, alone, rate=120.0)
     assert fastest(alone.rotations) > 30.0
     assert fastest(found.rotations) < 10.0
     # frames beside the gap may give way a little; the others are as the markers say
@@ -103,14 +107,14 @@ def test_a_marker_without_weight_says_nothing(rng):
     rig = row_of_balls(rng, 4, 3, 1)
     rotations, root = motion_of(rig, 60, rng, size=0.3)
     rotations[30:, 1] = quat.multiply(rotations[30:, 1], quat.exp(np.array([0.0, 0.5, 0.0])))
-    observed = pose_markers(rig, rotations, root)
+    observed = rig.markers(rotations, root)
     weights = np.ones(8)
     weights[5] = 0.0
     blind = observed.copy()
     blind[:, 5] = np.nan
-    weighed = solve_frames(rig, observed, weights=weights)
-    a = steady(rig, observed, weighed, rate=120.0, weights=weights)
-    b = steady(rig, blind, solve_frames(rig, blind), rate=120.0)
+    weighed, without = PoseProblem(rig, observed, weights), PoseProblem(rig, blind)
+    a = steady(weighed, solve_frames(weighed), rate=120.0)
+    b = steady(without, solve_frames(without), rate=120.0)
     assert a is not weighed
     np.testing.assert_allclose(a.rotations, b.rotations, atol=1e-9)
 
@@ -119,9 +123,10 @@ def test_frames_without_evidence_still_repeat_their_neighbour(rng):
     rig = row_of_balls(rng, 4, 3, 1)
     rotations, root = motion_of(rig, 60, rng, size=0.3)
     rotations[31:, 1] = quat.multiply(rotations[31:, 1], quat.exp(np.array([0.0, 0.9, 0.0])))
-    observed = pose_markers(rig, rotations, root)
+    observed = rig.markers(rotations, root)
     observed[28:31] = np.nan
-    found = steady(rig, observed, solve_frames(rig, observed), rate=120.0)
+    problem = PoseProblem(rig, observed)
+    found = steady(problem, solve_frames(problem), rate=120.0)
     assert found.held == (28, 29, 30)
     for held, source in ((28, 27), (29, 27), (30, 31)):
         np.testing.assert_array_equal(
@@ -146,7 +151,7 @@ def test_what_remains_is_told():
     )
     jumping = Motion(motion.skeleton, rotations, motion.root, motion.rate)
     [(name, frame, angle)] = sudden_turns(jumping)
-    assert (name, frame) == ("left_upper_arm", 50) and angle > SUDDEN
+    assert (name, frame) == ("left_upper_arm", 50) and angle > SUDDEN_TURN
     assert "left_upper_arm turns 4" in _sudden(jumping)[0] and "frame 50" in _sudden(jumping)[0]
 
 
@@ -163,5 +168,5 @@ def test_real_arms_do_not_jump(name):
     assert fastest(followed, recording.rate) < 15.0
     names = [name for name in solved.recording.names if name in solved.skeleton.marker_names]
     rig, seen = compile_rig(solved.skeleton, names), solved.recording.select(names).positions
-    alone = solve_frames(rig, seen, options=PoseOptions(loss="geman-mcclure"))
+    alone = solve_frames(PoseProblem(rig, seen), options=PoseOptions(loss="geman-mcclure"))
     assert solved.rms < 1.02 * alone.rms

@@ -242,8 +242,7 @@ def test_a_skeleton_that_does_not_move():
 
 def test_the_floor_lies_under_a_rig_that_hangs_by_its_root():
     rig = synth.human()
-    rest = np.stack([body.joint.rest for body in rig.bodies])[None]
-    joints = Motion(rig, rest, np.zeros((1, 3)), 1.0).world()[1]
+    joints = Motion(rig, rig.rest[None], np.zeros((1, 3)), 1.0).world()[1]
     assert page_of(Take(skeletons=(rig,))).ground.height <= joints[..., 2].min() < -0.5
 
 

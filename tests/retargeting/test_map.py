@@ -9,21 +9,22 @@ from click.testing import CliRunner
 
 import osteon as ost
 from conftest import real
+from oracles.angle_oracles import excess
 from osteon import synth
 from osteon.cli import osteon
 from osteon.errors import BadValue, FormatError, NotEnoughData, OsteonError, UnknownName
 from osteon.human.anthropometry import body_masses, standing_height
 from osteon.human.parts import name_parts
 from osteon.human.standing_figure import figure_at_rest
-from osteon.joint_limits.within_limits import excess
 from osteon.maths import quat
 from osteon.pipeline.map_take import MapOptions, fix_feet, map_to
 from osteon.pipeline.solve_take import solve
 from osteon.posing.limit_arrays import hold_within
+from osteon.posing.problem import PoseProblem
 from osteon.retargeting.attach import own_attachments, transfer
 from osteon.retargeting.corrections import Corrections, read_corrections
 from osteon.retargeting.pins import Hold, Keep
-from osteon.retargeting.springs import Pulls, firm_bounds, let_go_and_settle, posture_weights
+from osteon.retargeting.springs import firm_bounds, let_go_and_settle, posture_weights
 from osteon.synth.performers import scaled
 from osteon.values import Body, Cone, Joint, Limits, Skeleton
 
@@ -89,9 +90,8 @@ def pulls_of(take):
     points, skeleton = own_points(take), take.truth.skeleton
     rig = points.rig(skeleton)
     targets = take.recording.positions[:, [take.recording.index(n) for n in points.names]]
-    rest = np.stack([body.joint.rest for body in skeleton.bodies])
-    stiffness = posture_weights(rig, 1e-4)
-    return Pulls(rig, targets, np.ones(targets.shape[:2]), stiffness, rest, firm_bounds(skeleton))
+    weights, stiffness = np.ones(targets.shape[:2]), posture_weights(rig, 1e-4)
+    return PoseProblem(rig, targets, weights, stiffness, skeleton.rest, firm_bounds(skeleton))
 
 
 def test_planted_feet_stay(walked, mapped):

@@ -1,10 +1,11 @@
 """Rigs and motions for the tests and benchmarks of poses: every kind of joint, 37 freedoms."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from osteon.maths import quat
-from osteon.posing.reference import pose_markers
-from osteon.posing.rig import Rig, ball_joints, build_tree
+from osteon.posing.rig import Rig, build_tree
 
 # name, parent, kind, axes, joint seen from the parent's, markers
 FIGURE = (
@@ -24,6 +25,11 @@ FIGURE = (
     ("right_shin", 12, "hinge", ((0, 1, 0),), (0, 0, -0.43), 2),
     ("right_foot", 13, "hinge", ((0, 1, 0),), (0, 0, -0.41), 2),
 )
+
+
+def ball_joints(parents: Sequence[int]) -> tuple[list[str], list[np.ndarray]]:
+    """Kinds and axes of a tree in which every joint is a ball: for ``build_tree``."""
+    return ["ball"] * len(parents), [np.zeros((0, 3))] * len(parents)
 
 
 def figure() -> Rig:
@@ -69,5 +75,5 @@ def performance(n_frames: int, rng, noise: float = 0.0, size: float = 0.4):
     """The figure, its true rotations and root, its true markers and what cameras see."""
     rig = figure()
     rotations, root = motion_of(rig, n_frames, rng, size)
-    markers = pose_markers(rig, rotations, root)
+    markers = rig.markers(rotations, root)
     return rig, rotations, root, markers, markers + rng.normal(scale=noise, size=markers.shape)

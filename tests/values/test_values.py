@@ -242,3 +242,52 @@ def test_a_joint_is_as_uncertain_as_in_its_worst_direction(rng):
     assert_close(abs(joint.ellipsoid[1] @ turn[:, [1, 2, 0]]), np.eye(3), 1e-9)
     assert Joint().deviation is None
     assert Joint(covariance=np.full((3, 3), np.nan)).deviation is None
+
+
+def _arm() -> Skeleton:
+    """A root with an arm and a short one beside it; the arm's joint is not at its own origin."""
+    root = Body("root", None, Joint("free"), markers=[Marker("A", (0.1, 0, 0))])
+    arm = Body(
+        "arm",
+        "root",
+        Joint(in_parent=(0, 0, 1), in_body=(0, 0.5, 0)),
+        tip=(0, 2.5, 0),
+        markers=[Marker("B", (0, 0.5, 0)), Marker("C", (0, 1.5, 0))],
+    )
+    return Skeleton([root, arm, Body("beside", "root", Joint(in_parent=(1, 0, 0)))])
+
+
+def test_bones_end_at_the_joints_they_carry_and_at_their_tip():
+    skeleton = _arm()
+    assert skeleton.children_of(0) == (1, 2) and skeleton.children_of(1) == ()
+    assert_close(np.array(skeleton.bone_ends(0)), [[0, 0, 1], [1, 0, 0]])
+    assert_close(np.array(skeleton.bone_ends(1)), [[0, 2, 0]])
+    assert skeleton.bone_ends(2) == []
+
+
+def test_markers_are_placed_from_their_joint():
+    names, bodies, places = _arm().marker_places({"C", "A", "elsewhere"})
+    assert names == ("A", "C") and bodies.tolist() == [0, 1]
+    assert_close(places, [[0.1, 0, 0], [0, 1, 0]])
+    assert _arm().marker_places(()).places.shape == (0, 3)
+
+
+def test_one_body_is_replaced_and_the_rest_stays():
+    skeleton = _arm()
+    changed = skeleton.replacing("arm", tip=(0, 1.5, 0))
+    assert_close(changed.body("arm").tip_from_joint, [0, 1, 0])
+    assert changed.body("root") is skeleton.body("root")
+    with pytest.raises(UnknownName):
+        skeleton.replacing("leg", tip=None)
+
+
+def test_a_part_of_a_motion_moves_as_the_whole_does(rng):
+    skeleton = _arm()
+    turns = quat.normalise(rng.standard_normal((10, 3, 4)))
+    whole = Motion(skeleton, turns, rng.standard_normal((10, 3)), 100.0, held=(1,))
+    part = whole.frames(2, 8, 3)
+    assert part.n_frames == 3 and part.held == () and part.rate == pytest.approx(100.0 / 3)
+    tip = np.array([[0.0, 2.0, 0.0]])
+    assert_close(part.points([1], tip), whole.points([1], tip)[2:9:3])
+    turned, joints = whole.world()
+    assert_close(whole.points([1], tip)[:, 0], joints[:, 1] + quat.rotate(turned[:, 1], tip[0]))

@@ -19,7 +19,7 @@ from .movement_axes import (
     movement_of as movement_of,
 )
 from .parameters import (
+    edited as edited,
     limb_points as limb_points,
     parameterise as parameterise,
 )
-from .pose_words import edited as edited

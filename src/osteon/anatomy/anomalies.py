@@ -120,7 +120,7 @@ class Watch:
     """Whether a single known pose is enough to know it."""
 
     def check(self, motion: Motion, recording: Recording | None = None) -> AnomalyFindings:
-        """How improbable every limb's pose is in every frame.
+        """Return how improbable every limb's pose is in every frame.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class Watch:
         )
 
     def mended(self, motion: Motion, findings: AnomalyFindings | None = None) -> Motion:
-        """The motion with improbable limb poses bridged from the good ones before and after.
+        """Return the motion with improbable limb poses bridged from the good ones before and after.
 
         Frames in which only the markers are wrong keep their poses.
         """
@@ -235,7 +235,7 @@ def _thinned(takes: Sequence[Array]) -> Array:
 
 
 def _known(takes: Sequence[Array]) -> Array:
-    """The thinned poses, and those of which thinning would leave nothing near."""
+    """Return the thinned poses, and those of which thinning would leave nothing near."""
     every, kept = np.concatenate(list(takes)), _thinned(takes)
     if len(kept) == len(every):
         return kept
@@ -243,13 +243,15 @@ def _known(takes: Sequence[Array]) -> Array:
 
 
 def _distances(known: KDTree, features: Array) -> Array:
-    """(n, NEIGHBOUR_COUNT or as many as there are) to the nearest known poses, nearest first."""
+    """Return (n, NEIGHBOUR_COUNT or as many as there are) to the nearest known poses, nearest
+    first."""
     far, _ = known.query(features, k=min(NEIGHBOUR_COUNT, known.n))
     return np.reshape(far, (len(features), -1))
 
 
 def _threshold(takes: Sequence[Array]) -> float:
-    """What clean poses keep from those of the other takes, or of the rest of the only one."""
+    """Return what clean poses keep from those of the other takes, or of the rest of the only
+    one."""
     parts = list(takes)
     if len(parts) == 1:
         parts = np.array_split(parts[0], BLOCK_COUNT)
@@ -264,8 +266,8 @@ def _threshold(takes: Sequence[Array]) -> float:
 
 
 def _fastest(motion: Motion, index: int, *, vouched: bool) -> float:
-    """What the limb hardly turns faster than, radians per second: twice all but the fastest steps
-    of a take, and at least the fastest where somebody vouches for it."""
+    """Return what the limb hardly turns faster than, radians per second: twice all but the fastest
+    steps of a take, and at least the fastest where somebody vouches for it."""
     q = motion.rotations[:, index]
     steps = quat.angle(quat.between(q[:-1], q[1:]))
     steps = steps[np.isfinite(steps)]
@@ -276,7 +278,7 @@ def _fastest(motion: Motion, index: int, *, vouched: bool) -> float:
 
 
 def _away(q: Array, leap: float, longest: int) -> np.ndarray:
-    """(n_frames,) frames between a jump and the jump back to where the limb was."""
+    """Return (n_frames,) frames between a jump and the jump back to where the limb was."""
     away = np.zeros(len(q), dtype=bool)
     jumps = np.flatnonzero(quat.angle(quat.between(q[:-1], q[1:])) > leap) + 1
     back = 0

@@ -77,7 +77,7 @@ def looked_at(motion: Motion) -> np.ndarray:
 
 
 def pose_costs(frames: np.ndarray, joints: Array, skeleton: Skeleton) -> PoseCosts:
-    """The terms of the default pose's cost for joints (n, n_bodies, 3) in the world."""
+    """Return the terms of the default pose's cost for joints (n, n_bodies, 3) in the world."""
     weights, size = joint_weights(skeleton), body_size(skeleton)
     if np.count_nonzero(weights) < FEWEST_JOINTS:
         raise NotEnoughData(
@@ -101,7 +101,7 @@ def pose_costs(frames: np.ndarray, joints: Array, skeleton: Skeleton) -> PoseCos
 
 
 def joint_weights(skeleton: Skeleton) -> Array:
-    """(n_bodies,) bone that meets at each joint, metres: fingers count less than thighs.
+    """Return (n_bodies,) bone that meets at each joint, metres: fingers count less than thighs.
 
     The root's own origin lies where a sensor sat and counts nothing.
     """
@@ -114,11 +114,11 @@ def joint_weights(skeleton: Skeleton) -> Array:
 
 
 def bone_lengths(skeleton: Skeleton) -> Array:
-    """(n_bodies,) from the parent's joint to each joint, metres.
+    """Return (n_bodies,) from the parent's joint to each joint, metres.
 
     Joints on the root, whose origin may be anywhere, are measured from their own middle.
     """
-    offsets = skeleton.offsets
+    offsets = np.array(skeleton.offsets)
     on_root = [i for i, p in enumerate(skeleton.parents) if p >= 0 and skeleton.parents[p] < 0]
     if on_root:
         offsets[on_root] -= offsets[on_root].mean(axis=0)
@@ -126,7 +126,7 @@ def bone_lengths(skeleton: Skeleton) -> Array:
 
 
 def body_size(skeleton: Skeleton) -> float:
-    """The longest way along the bones from one joint to another, metres."""
+    """Return the longest way along the bones from one joint to another, metres."""
     lengths = bone_lengths(skeleton)
     below = np.zeros(len(lengths))
     longest = 0.0
@@ -141,7 +141,7 @@ def body_size(skeleton: Skeleton) -> float:
 
 
 def body_axes(front: Array, up: Array = UP) -> Array:
-    """(..., 3, 3) right, front and up as columns, of the frontal plane's normal (..., 3).
+    """Return (..., 3, 3) right, front and up as columns, of the frontal plane's normal (..., 3).
 
     Up is the direction in the frontal plane nearest to ``up``: the transverse plane's normal.
     """
@@ -150,7 +150,7 @@ def body_axes(front: Array, up: Array = UP) -> Array:
 
 
 def frontal_normal(joints: Array, unrest: Array, skeleton: Skeleton) -> Array:
-    """(3,) normal of the best plane through joints (n_bodies, 3), of either sign.
+    """Return (3,) normal of the best plane through joints (n_bodies, 3), of either sign.
 
     Joints count less the more they move about, ``unrest`` (n_bodies,) metres rms: shoulders and
     hips tell the body's layout, hands tell what it does.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.anatomy import _direction_kernel
-from osteon.anatomy.path_smoothing import jitter
+from osteon.anatomy.limb_path import measure_jitter
 from osteon.maths import quat
 from osteon.typing import Array
 
@@ -79,7 +79,7 @@ def sweeps_of(points: Array, rotations: Array | None, moving: np.ndarray) -> Swe
 
 def cell_size(points: Array) -> float:
     """Smaller than the limb's reach, but larger than the noise."""
-    noise = float(np.sqrt(np.mean(jitter(points) ** 2)))
+    noise = float(np.sqrt(np.mean(measure_jitter(points) ** 2)))
     seen = points[np.isfinite(points[:, 0])]
     reach = float(np.sqrt(seen.var(axis=0).sum())) if len(seen) else CELL_ANGLE
     cell = np.clip(reach / 3.0, SMALLEST_CELL, CELL_ANGLE)
@@ -124,7 +124,8 @@ def step_lines(sweeps: Sweeps) -> tuple[Array, Array]:
 
 
 def _clusters(lines: Array, sizes: Array, most: int) -> list[tuple[np.ndarray, float]]:
-    """The heaviest sets of lines within δ of their common axis: members and weight of each."""
+    """Return the heaviest sets of lines within δ of their common axis: members and weight of
+    each."""
     order = np.argsort(-sizes)[:MOST_GROUPS]
     alike = np.abs(lines[order] @ lines[order].T) >= np.cos(SAME_ANGLE)
     free = np.ones(len(order), dtype=bool)
@@ -148,7 +149,8 @@ def _clusters(lines: Array, sizes: Array, most: int) -> list[tuple[np.ndarray, f
 
 
 def _axis_of(sweeps: Sweeps, group: np.ndarray, members: np.ndarray) -> Array:
-    """The axis of all windows in the ``members`` groups: one axis, each group its own start."""
+    """Return the axis of all windows in the ``members`` groups: one axis, each group its own
+    start."""
     chosen = np.isin(group, members)
     into, label = sweeps.into[chosen], group[chosen]
     windows, label = np.concatenate([into, into - 1]), np.concatenate([label, label])
@@ -161,7 +163,7 @@ def _axis_of(sweeps: Sweeps, group: np.ndarray, members: np.ndarray) -> Array:
 
 
 def rotation_axis(rotations: Array, label: np.ndarray) -> Array:
-    """(3,) axis about which rotations (n, 4) turn, each set (n,) of them about its own mean.
+    """Return (3,) axis about which rotations (n, 4) turn, each set (n,) of them about its own mean.
 
     Measured from the mean and not from sample to sample: over long ways noise and sliding skin
     weigh less.
@@ -177,7 +179,8 @@ def rotation_axis(rotations: Array, label: np.ndarray) -> Array:
 
 
 def circle_axis(points: Array, label: np.ndarray) -> tuple[Array, bool]:
-    """(3,) common axis of the circles on which points (n, 3) lie, and whether they are great ones.
+    """Return (3,) common axis of the circles on which points (n, 3) lie, and whether they are great
+    ones.
 
     A circle for each set (n,) of points. A limb across its axis sweeps a great circle, any other a
     small one. The small circle is taken when it explains the points clearly better: short arcs
@@ -248,11 +251,11 @@ def stratified(points: Array) -> Array:
 
 
 def principal(weighted: Array, vectors: Array) -> Array:
-    """(3,) the line that lies closest to all vectors, whatever their signs."""
+    """Return (3,) the line that lies closest to all vectors, whatever their signs."""
     return np.linalg.eigh(weighted.T @ vectors)[1][:, -1]
 
 
 def _sums(values: Array, label: np.ndarray, count: int) -> Array:
-    """(count, k) sums of the rows with the same label."""
+    """Return (count, k) sums of the rows with the same label."""
     columns = [np.bincount(label, column, count) for column in values.T]
     return np.stack(columns, axis=-1).astype(float)

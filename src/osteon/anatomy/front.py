@@ -55,7 +55,8 @@ class RestPoses:
 def decide_front(
     motion: Motion, poses: RestPoses, best: int, guess: Array
 ) -> tuple[Array, FrontEvidence]:
-    """The unit front (3,) in the root's frame, ``guess`` or its opposite, and what speaks for it.
+    """Return the unit front (3,) in the root's frame, ``guess`` or its opposite, and what speaks
+    for it.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def decide_front(
 
 
 def other_side(name: str, names: set[str]) -> str | None:
-    """The right body that belongs to a left one, judged by their names."""
+    """Return the right body that belongs to a left one, judged by their names."""
     for left, right in _SIDES:
         match = left.search(name)
         if match is None:
@@ -166,11 +167,10 @@ def _legs(skeleton: Skeleton, poses: RestPoses, best: int) -> list[list[int]]:
 
 
 def _chain_points(skeleton: Skeleton, chain: list[int], poses: RestPoses, frames: slice) -> Array:
-    """(n, n_points, 3) joints along a chain and the tip of its last body, none twice."""
+    """Return (n, n_points, 3) joints along a chain and the tip of its last body, none twice."""
     points = [poses.joints[frames, index] for index in chain]
-    last = skeleton.bodies[chain[-1]]
-    if last.tip is not None:
-        reach = quat.rotate(poses.rotations[frames, chain[-1]], last.tip - last.joint.in_body)
+    if (tip := skeleton.bodies[chain[-1]].tip_from_joint) is not None:
+        reach = quat.rotate(poses.rotations[frames, chain[-1]], tip)
         points.append(points[-1] + reach)
     kept = points[:1]
     for point in points[1:]:

@@ -11,7 +11,8 @@ from osteon.values import Body, Frame, Limits, Motion, Movement, Skeleton
 
 
 def in_limb_frames(motion: Motion, skeleton: Skeleton | None = None) -> Motion:
-    """The motion with every body's frame replaced by its limb frame; nothing moves in the world.
+    """Return the motion with every body's frame replaced by its limb frame; nothing moves in the
+    world.
 
     Hinge and cone limits come along; ranges of Euler angles are told in the frames that are gone
     and are left out.

@@ -4,6 +4,12 @@ The frontal plane is the best one through the joints in the default pose; front 
 every limb takes its frame from them and from its own direction. The joints are at the
 median of all poses about as good as the default pose, seen from the root: arms that swing in turn
 cancel, and one sway does not turn the body.
+
+Joints that the motion leaves open, laid where limbs are straight.
+
+A knee that only bends may lie anywhere along its axis as far as the bodies' motion tells, and skin
+moves the answer by centimetres; the joint's covariance says so. From the front, hip, knee and ankle
+are nearly in line: that decides what the motion does not.
 """
 
 from dataclasses import dataclass, replace
@@ -21,12 +27,20 @@ from osteon.anatomy.default_pose import (
 )
 from osteon.anatomy.front import FrontEvidence, RestPoses, decide_front
 from osteon.anatomy.in_limb_frames import in_limb_frames
-from osteon.anatomy.straighten import is_open, straightened
 from osteon.maths import chain, quat
 from osteon.threads import one_thread
 from osteon.typing import Array
-from osteon.values import Frame, Motion, Skeleton
+from osteon.values import Body, Frame, Motion, Skeleton
 
+CROOKED_SHARE = 0.03
+"""Share of the line from the joint above to the one below by which joints lie beside it; chosen:
+legs are nearly straight from the front (docs/guide/axes.md)."""
+STRAIGHT_SHARE = 0.85
+"""Share of its bones that a limb measures from end to end, below which it has a corner; chosen:
+shoulders have, bent knees have not."""
+OPEN_RATIO = 1.3
+"""Ratio of standard deviations from which a joint is open in its worst direction; chosen: a ball
+joint's are nearly alike."""
 UNSURE_SHARE = 0.3
 """Share of full confidence in the front below which a warning is given; chosen: the witnesses then
 disagree or hardly speak."""
@@ -36,6 +50,58 @@ spread."""
 STEEP_COSINE = np.cos(np.pi / 4)
 """Cosine of 45°; a limb nearer to a direction goes along it. Derived: there both references give
 the same frame (docs/guide/axes.md)."""
+
+
+def is_open(body: Body) -> bool:
+    """Return whether the place of a body's joint is known much worse along one line."""
+    covariance = body.joint.covariance
+    if covariance is None or body.parent is None or not np.isfinite(covariance).all():
+        return False
+    spread = np.linalg.eigvalsh(covariance)
+    return bool(spread[2] > OPEN_RATIO**2 * max(spread[1], 0.0))
+
+
+def straighten(skeleton: Skeleton, poses: RestPoses, reaches: Array) -> Skeleton:
+    """Return the skeleton with its open joints moved along their line, as far as they are
+    uncertain.
+
+    Parameters
+    ----------
+    reaches : (n_bodies, 3)
+        From each body's joint to its far end, in the body's frame.
+    """
+    bodies = list(skeleton.bodies)
+    for index, body in enumerate(skeleton.bodies):
+        parent = skeleton.parents[index]
+        has_ends = np.linalg.norm(reaches[index]) > 1e-6 and skeleton.parents[max(parent, 0)] >= 0
+        if not is_open(body) or not has_ends:
+            continue
+        shift = _shift(body, parent, index, poses, reaches[index])
+        turn = quat.between(poses.rotations[:, index], poses.rotations[:, parent])
+        moved = np.median(quat.rotate(turn, shift), axis=0)
+        joint = replace(
+            body.joint, in_parent=body.joint.in_parent + shift, in_body=body.joint.in_body + moved
+        )
+        bodies[index] = replace(body, joint=joint)
+    return replace(skeleton, bodies=tuple(bodies))
+
+
+def _shift(body: Body, parent: int, index: int, poses: RestPoses, reach: Array) -> Array:
+    """Return (3,) by which the joint moves in its parent's frame; 0 where the limb has a corner
+    there."""
+    values, vectors = np.linalg.eigh(body.joint.covariance)  # type: ignore[arg-type]
+    line, spread = vectors[:, 2], values[2]
+    above, joint = poses.joints[:, parent], poses.joints[:, index]
+    below = joint + quat.rotate(poses.rotations[:, index], reach)
+    way, first = below - above, joint - above
+    length2 = np.sum(way**2, axis=-1)
+    beside = first - (np.sum(first * way, axis=-1) / length2)[:, None] * way
+    beside = np.sum(beside * quat.rotate(poses.rotations[:, parent], line), axis=-1)
+    lengths = np.linalg.norm(first, axis=-1) + np.linalg.norm(below - joint, axis=-1)
+    if np.median(np.sqrt(length2) / lengths) < STRAIGHT_SHARE:
+        return np.zeros(3)
+    trust = spread / (spread + CROOKED_SHARE**2 * float(np.median(length2)))
+    return -trust * float(np.median(beside)) * line
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +133,7 @@ class Normalised:
         return replace(self.given, skeleton=self.skeleton)
 
     def rig(self) -> Motion:
-        """The same motion told in the limbs' own frames."""
+        """Return the same motion told in the limbs' own frames."""
         return in_limb_frames(self.given, self.skeleton)
 
 
@@ -112,11 +178,11 @@ def normalise(motion: Motion) -> Normalised:
 
 
 def _with_open_joints_laid(motion: Motion) -> Motion:
-    """The motion on bones by which frames are found."""
+    """Return the motion on bones by which frames are found."""
     if not any(is_open(body) for body in motion.skeleton.bodies):
         return motion
     poses = world_poses(motion, looked_at(motion))
-    laid = straightened(motion.skeleton, poses, limb_reaches(motion.skeleton))
+    laid = straighten(motion.skeleton, poses, limb_reaches(motion.skeleton))
     return replace(motion, skeleton=laid)
 
 
@@ -130,18 +196,17 @@ def world_poses(motion: Motion, frames: np.ndarray) -> RestPoses:
 
 
 def limb_reaches(skeleton: Skeleton) -> Array:
-    """(n_bodies, 3) from each body's joint to its far end, in the body's frame; 0 where none.
+    """Return (n_bodies, 3) from each body's joint to its far end, in the body's frame; 0 where
+    none.
 
     The far end is the middle of the joints that follow, else the tip.
     """
     reaches = np.zeros((len(skeleton.bodies), 3))
-    offsets, parents = skeleton.offsets, np.array(skeleton.parents)
     for index, body in enumerate(skeleton.bodies):
-        following = offsets[parents == index]
-        if len(following):
-            reaches[index] = following.mean(axis=0)
-        elif body.tip is not None:
-            reaches[index] = body.tip - body.joint.in_body
+        if following := skeleton.children_of(index):
+            reaches[index] = skeleton.offsets[list(following)].mean(axis=0)
+        elif (tip := body.tip_from_joint) is not None:
+            reaches[index] = tip
     return reaches
 
 
@@ -158,7 +223,8 @@ def typical_pose(rotations: Array, joints: Array) -> tuple[Array, Array, Array]:
 
 
 def spatial_median(points: Array) -> tuple[Array, Array]:
-    """The place (..., 3) nearest to all points (n, ..., 3), and the median distance (...) from it.
+    """Return the place (..., 3) nearest to all points (n, ..., 3), and the median distance (...)
+    from it.
 
     Unlike a median of each coordinate it does not depend on how the frame is turned.
     """
@@ -170,7 +236,7 @@ def spatial_median(points: Array) -> tuple[Array, Array]:
 
 
 def _seen_from(rotations: Array, axes: Array, say: Array) -> Array:
-    """(n_bodies, 3, 3) mean body axes, as rows, in the frames of bodies (n, n_bodies, 4).
+    """Return (n_bodies, 3, 3) mean body axes, as rows, in the frames of bodies (n, n_bodies, 4).
 
     The mean of turned axes is a little short, and not quite square: only ratios are used of it.
     """
@@ -199,7 +265,7 @@ def _limb_frames(
 
 
 def _lead_in(skeleton: Skeleton, index: int, rotations: Array, seen: Array, say: Array) -> Array:
-    """A limb with no far end goes on as the bone that leads to it, in the default pose."""
+    """Let a limb with no far end go on as the bone that leads to it, in the default pose."""
     parent = skeleton.parents[index]
     offset = skeleton.offsets[index]
     if parent < 0 or np.linalg.norm(offset) < 1e-6:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from osteon.errors import BadValue, NotEnoughData
-from osteon.maths import place_points, robust
+from osteon.maths import robust
 from osteon.typing import Array
 from osteon.values import Motion, Recording
 
@@ -21,28 +21,23 @@ vigorous take distances run on from there to 0.1."""
 
 
 def carried_markers(motion: Motion, recording: Recording) -> tuple[Array, Array, tuple[str, ...]]:
-    """Where a recording's markers are, NaN where not seen, and where the skeleton carries them,
-    both (n_frames, n_markers, 3); and the body of each."""
+    """Return where a recording's markers are, NaN where not seen, and where the skeleton carries
+    them, both (n_frames, n_markers, 3); and the body of each."""
     if recording.n_frames != motion.n_frames:
         raise BadValue(
             f"the recording has {recording.n_frames} frames, the motion {motion.n_frames}; "
             "give the recording that the motion was solved from"
         )
-    carried = [
-        (index, marker.position - body.joint.in_body, recording.names.index(marker.name))
-        for index, body in enumerate(motion.skeleton.bodies)
-        for marker in body.markers
-        if marker.name in recording.names
-    ]
-    if not carried:
+    carried = motion.skeleton.marker_places(recording.names)
+    if not carried.names:
         raise NotEnoughData(
             "the skeleton carries none of the recording's markers; "
             "give motion.glb or motion.osteon, which keep them, and not BVH"
         )
-    bodies, places, columns = zip(*carried, strict=True)
-    model = place_points(*motion.world(), bodies, np.array(places))
+    columns = [recording.names.index(name) for name in carried.names]
+    model = motion.points(carried.bodies, carried.places)
     names = motion.skeleton.names
-    return recording.positions[:, list(columns)], model, tuple(names[body] for body in bodies)
+    return recording.positions[:, columns], model, tuple(names[body] for body in carried.bodies)
 
 
 def marker_misfits(motion: Motion, recording: Recording) -> dict[str, Array]:

@@ -14,9 +14,8 @@ from osteon.anatomy.direction_methods import (
     sweeps_of,
 )
 from osteon.anatomy.limb_frames import Normalised, limb_reaches, normalise
-from osteon.anatomy.moving import moving_samples
+from osteon.anatomy.limb_path import moving_samples, smooth_path
 from osteon.anatomy.parameters import Parameters, limb_points, parameterise, rest_place
-from osteon.anatomy.path_smoothing import steadied
 from osteon.errors import BadValue, NotEnoughData
 from osteon.maths import quat, two_axes
 from osteon.threads import one_thread
@@ -136,10 +135,10 @@ def main_directions(
         As for ``axes``; circles are fitted to ``points``.
     """
     if source == "orientations":
-        rotations = steadied(quat.unroll(rotations), rate)
+        rotations = smooth_path(quat.unroll(rotations), rate)
         points = limb_points(rotations, direction)
     else:
-        points = steadied(limb_points(rotations, direction), rate)
+        points = smooth_path(limb_points(rotations, direction), rate)
     moving = moving_samples(points, rate)
     if method == "pca":
         return pca(points[moving]), moving
@@ -178,7 +177,7 @@ def movement_of(
 
 
 def _faint(points: Array) -> Direction:
-    """Where no sweep is longer than a cell: what little there is, its variance tells."""
+    """Judge by their variance sweeps of which none is longer than a cell."""
     centre = points.mean(axis=0)
     along = principal(points - centre, points - centre)
     return Direction(quat.normalise(np.cross(centre, along)), 0.0)

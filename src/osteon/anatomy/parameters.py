@@ -1,14 +1,19 @@
-"""Angles about a limb's movement axes, and what they leave out. [002] §4.3–4.5."""
+"""Angles about a limb's movement axes, and what they leave out. [002] §4.3–4.5.
 
+Poses changed by meaning: "lift the left arm sideways by 20°". [002] §5.
+"""
+
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from osteon.anatomy import _parameters_kernel
-from osteon.anatomy._branch_kernel import smoothest
+from osteon.anatomy._parameters_kernel import smoothest
+from osteon.errors import BadValue
 from osteon.maths import quat, unwrap
 from osteon.typing import Array
-from osteon.values import Movement
+from osteon.values import CompactMotion, Movement
 
 
 class Parameters(NamedTuple):
@@ -25,7 +30,7 @@ class Parameters(NamedTuple):
 
 
 def limb_points(rotations: Array, direction: Array) -> Array:
-    """(n, 3) where a limb along ``direction`` (3,) points under rotations (n, 4)."""
+    """Return (n, 3) where a limb along ``direction`` (3,) points under rotations (n, 4)."""
     points = np.zeros((len(rotations), 3))
     _parameters_kernel.point_along(np.ascontiguousarray(rotations), np.array(direction), points)
     return points
@@ -62,7 +67,7 @@ def _swings(axes: Array, start: Array, points: Array) -> tuple[Array, np.ndarray
 
 
 def rest_place(axes: Array, points: Array) -> Array:
-    """(3,) where the circles of movement meet near the middle of the points (n, 3).
+    """Return (3,) where the circles of movement meet near the middle of the points (n, 3).
 
     A circle for each axis: of the points whose height along it is the usual one. Two circles meet
     in two places, or come nearest in one; a single circle is met where it is nearest.
@@ -78,3 +83,37 @@ def rest_place(axes: Array, points: Array) -> Array:
     across = np.nan_to_num(quat.normalise(across)) * np.sqrt(short)
     places = np.stack([in_plane + across, in_plane - across])
     return places[np.argmax(places @ centre)]
+
+
+def edited(
+    compact: CompactMotion,
+    changes: Mapping[str, float | Array],
+    *,
+    frames: slice | int = slice(None),
+    relative: bool = False,
+) -> CompactMotion:
+    """Return the motion with some parameters changed; all limbs that hang below follow.
+
+    ``edited(compact, {"left_upper_arm.sideways": 0.35}).motion()`` gives the poses.
+
+    Parameters
+    ----------
+    changes
+        Parameter name → new angle, radians; one number, or one for each of ``frames``.
+    frames
+        Which frames; all of them by default.
+    relative
+        Add to the angles that are there instead of replacing them.
+    """
+    where = slice(frames, frames + 1 or None) if isinstance(frames, int) else frames
+    angles = compact.angles.copy()
+    for name, value in changes.items():
+        column = compact.index(name)
+        value = np.asarray(value, dtype=float)
+        if value.ndim > 1 or (value.ndim == 1 and len(value) != len(angles[where])):
+            raise BadValue(
+                f"{name} needs one angle, or one for each of {len(angles[where])} frames, "
+                f"got shape {value.shape}"
+            )
+        angles[where, column] = angles[where, column] + value if relative else value
+    return compact.with_angles(angles)

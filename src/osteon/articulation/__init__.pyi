@@ -19,7 +19,6 @@ from .limb_lengths import (
 from .playback import play_back as play_back
 from .pose_noise import (
     PoseNoise as PoseNoise,
-    white_noise as white_noise,
 )
 from .segmentation import segment as segment, track as track
 from .statistics import JointStatistics as JointStatistics

@@ -119,9 +119,5 @@ def advise_motion(motion: Motion) -> tuple[Advice, ...]:
 
 def _towards_end(motion: Motion, index: int) -> np.ndarray:
     """(3,) from the far end of a bone to its joint, in the body's frame: how the limb lies."""
-    skeleton = motion.skeleton
-    ends = [skeleton.offsets[i] for i, parent in enumerate(skeleton.parents) if parent == index]
-    tip = skeleton.bodies[index].tip
-    if tip is not None:
-        ends.append(tip - skeleton.bodies[index].joint.in_body)
+    ends = motion.skeleton.bone_ends(index)
     return -np.mean(ends, axis=0) if ends else np.zeros(3)

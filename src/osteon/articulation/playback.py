@@ -43,8 +43,7 @@ def play_back(bodies: Bodies, joints: Joints) -> Motion:
 def _placed(bodies: Bodies, motion: Motion) -> Array:
     """(n_frames, 3) root place at which the figure's sensors are nearest to the measured ones."""
     rotations, places = motion.world()
-    in_body = np.array([body.joint.in_body for body in motion.skeleton.bodies])
-    origins = places - quat.rotate(rotations, in_body)
+    origins = places - quat.rotate(rotations, motion.skeleton.joints_in_bodies)
     difference = bodies.positions - origins
     seen = np.isfinite(difference[..., 0])
     total = np.where(seen[..., None], difference, 0.0).sum(axis=1)

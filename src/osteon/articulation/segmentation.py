@@ -18,7 +18,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from osteon.errors import NotEnoughData
-from osteon.maths import generalised_procrustes
+from osteon.maths import generalised_procrustes, noise_gain
 from osteon.typing import Array
 from osteon.values import Bodies, Recording
 
@@ -34,7 +34,7 @@ RARE_SIGMAS = 2.33
 """Standard deviations that normal noise exceeds in so few frames."""
 STILLEST = 0.002
 """Skin is never steadier than this share of the body's size: 1 mm on a human, 0.1 on a mouse."""
-FOURTH = np.array([1.0, -4.0, 6.0, -4.0, 1.0]) / np.sqrt(70.0)
+FOURTH = np.array([1.0, -4.0, 6.0, -4.0, 1.0]) / np.sqrt(noise_gain(4))
 """Fourth difference that leaves the variance of white noise as it is."""
 AWHILE = 0.5
 """Seconds: who changes nothing for so long holds a pose."""

@@ -55,28 +55,6 @@ class SubjectModel:
         offsets = np.concatenate([np.zeros((1, 3)), shared[:split].reshape(-1, 3)])
         return replace(self, offsets=offsets, places=shared[split:].reshape(-1, 3))
 
-    def rest_joints(self) -> Array:
-        """(n_bodies, 3) the joints in the rest pose, root at the origin."""
-        joints = np.zeros((self.n_bodies, 3))
-        for body, parent in enumerate(self.parents):
-            if parent >= 0:
-                joints[body] = joints[parent] + self.offsets[body]
-        return joints
-
-    def paths(self) -> tuple[tuple[int, ...], ...]:
-        """For every body the bodies from the root down to it, itself included."""
-        paths: list[tuple[int, ...]] = []
-        for body, parent in enumerate(self.parents):
-            paths.append((*paths[parent], body) if parent >= 0 else (body,))
-        return tuple(paths)
-
-    def markers_below(self, body: int) -> np.ndarray:
-        """Markers that move when ``body`` turns about its joint."""
-        paths = self.paths()
-        return np.array(
-            [m for m, carrier in enumerate(self.marker_bodies) if body in paths[carrier]], dtype=int
-        )
-
 
 def mirror_pairs(names: Sequence[str]) -> list[tuple[int, int]]:
     """Indices of (left, right) twins by their names."""

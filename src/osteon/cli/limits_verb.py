@@ -103,7 +103,7 @@ def limits(
         KindOptions(threshold, minimum),
         RangeOptions(quantile, margin, combine),
         samples=samples,
-        calm=not raw,
+        denoise=not raw,
         zyz=zyz,
         bind=bind,
     )

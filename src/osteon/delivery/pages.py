@@ -199,8 +199,7 @@ def _together(recording: Recording, motion: Motion) -> bool:
 
 def _standing(skeleton: Skeleton) -> Motion:
     """A skeleton that does not move, at rest."""
-    rest = np.stack([body.joint.rest for body in skeleton.bodies])[None]
-    return Motion(skeleton, rest, np.zeros((1, 3)), 1.0)
+    return Motion(skeleton, skeleton.rest[None], np.zeros((1, 3)), 1.0)
 
 
 def _page(name: str, recording: Recording | None, motion: Motion | None) -> ReportData:

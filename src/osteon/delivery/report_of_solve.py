@@ -132,14 +132,7 @@ def _fewer(motion: Motion) -> Motion:
     every = -(-motion.n_frames // ENOUGH)
     if every <= 1:
         return motion
-    return replace(
-        motion,
-        rotations=motion.rotations[::every],
-        root=motion.root[::every],
-        offsets=None if motion.offsets is None else motion.offsets[::every],
-        rate=motion.rate / every,
-        held=(),
-    )
+    return motion.frames(0, motion.n_frames - 1, every)
 
 
 def skin_of(motion: Motion) -> Figure | None:
@@ -157,7 +150,7 @@ def ground_of(motion: Motion, contacts: Sequence[Contact]) -> Ground:
     """
     if contacts:
         first = contacts[0].frames[0]
-        part = _part(motion, max(0, first - ENOUGH // 10), first + ENOUGH // 2)
+        part = motion.frames(max(0, first - ENOUGH // 10), first + ENOUGH // 2 - 1)
         with suppress(OsteonError):
             ground = find_standing(part, find_soles(figure_at_rest(motion.skeleton))).ground
             if np.linalg.norm(ground.slope) < EVEN:
@@ -170,19 +163,12 @@ def _lowest(motion: Motion) -> float:
     """Height of the lowest joint or tip in any frame, metres; 0 where no frame has a pose."""
     turns, places = motion.world()
     tips = [
-        places[:, index] + quat.rotate(turns[:, index], body.tip - body.joint.in_body)
+        places[:, index] + quat.rotate(turns[:, index], tip)
         for index, body in enumerate(motion.skeleton.bodies)
-        if body.tip is not None
+        if (tip := body.tip_from_joint) is not None
     ]
     heights = np.stack([*np.moveaxis(places, 1, 0), *tips])[..., 2]
     return float(np.min(heights, initial=0.0, where=np.isfinite(heights)))
-
-
-def _part(motion: Motion, first: int, end: int) -> Motion:
-    """Frames from ``first`` to before ``end``."""
-    offsets = None if motion.offsets is None else motion.offsets[first:end]
-    turned, root = motion.rotations[first:end], motion.root[first:end]
-    return replace(motion, rotations=turned, root=root, offsets=offsets, held=())
 
 
 def motion_spans(motion: Motion, contacts: Sequence[Contact]) -> list[Span]:

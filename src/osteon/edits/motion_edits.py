@@ -7,7 +7,7 @@ import numpy as np
 
 from osteon.cleaning import check_range
 from osteon.edits.model import SetPlant, SetPose
-from osteon.edits.pose_by_hand import bend, cut_motion, frames_of, plant
+from osteon.edits.pose_by_hand import bend, frames_of, plant
 from osteon.errors import BadValue, NotEnoughData
 from osteon.human import figure_at_rest
 from osteon.maths import runs
@@ -38,7 +38,7 @@ def changed_motion(
 ) -> tuple[Motion, tuple[Contact, ...]]:
     """The motion and its contacts after one edit; ``by_hand`` as in :class:`Solved`."""
     first, last = changed_frames(edit, motion.rate, motion.n_frames)
-    window = changed_window(cut_motion(motion, first, last), first, edit, by_hand)
+    window = changed_window(motion.frames(first, last), first, edit, by_hand)
     rotations, root = np.array(motion.rotations), np.array(motion.root)
     rotations[first : last + 1], root[first : last + 1] = window.rotations, window.root
     contacts = with_plant(contacts, edit, motion) if isinstance(edit, SetPlant) else contacts
@@ -87,5 +87,5 @@ def _points(skeleton: Skeleton, index: int) -> Array:
                 return sole.points
     except (NotEnoughData, BadValue):
         pass
-    body = skeleton.bodies[index]
-    return (np.zeros(3) if body.tip is None else body.tip - body.joint.in_body)[None]
+    tip = skeleton.bodies[index].tip_from_joint
+    return (np.zeros(3) if tip is None else tip)[None]

@@ -29,19 +29,6 @@ def frames_of(edit: SetPose, rate: float, n_frames: int) -> tuple[int, int]:
     return max(edit.frame - around, 0), min(edit.frame + around, n_frames - 1)
 
 
-def cut_motion(motion: Motion, first: int, last: int) -> Motion:
-    """Only the frames from ``first`` to ``last``, without marks and held frames."""
-    frames = slice(first, last + 1)
-    return replace(
-        motion,
-        rotations=motion.rotations[frames],
-        root=motion.root[frames],
-        offsets=None if motion.offsets is None else motion.offsets[frames],
-        marks=(),
-        held=(),
-    )
-
-
 def pose_at(now: Motion, edit: SetPose) -> tuple[Motion, float | None]:
     """The edited pose of a motion of one frame, and the largest distance left to a target.
 
@@ -78,7 +65,7 @@ def pose_at(now: Motion, edit: SetPose) -> tuple[Motion, float | None]:
 
 def bend(window: Motion, at: int, edit: SetPose) -> Motion:
     """The frames that an edit changes, changed; ``at`` is the edited one among them."""
-    then, _ = pose_at(cut_motion(window, at, at), edit)
+    then, _ = pose_at(window.frames(at, at), edit)
     return _following(window, at, then, round(edit.spread * window.rate))
 
 
@@ -93,10 +80,8 @@ def plant(window: Motion, body: int, points: Array, frames: tuple[int, int]) -> 
         First and last in which it stands; the ones before and after follow.
     """
     first, last = frames
-    stood = cut_motion(window, first, last)
-    turned, joints = stood.world()
-    paths = joints[:, body, None] + quat.rotate(turned[:, body, None], points)
-    places = np.median(paths, axis=0)
+    stood = window.frames(first, last)
+    places = np.median(stood.points([body] * len(points), points), axis=0)
     names = [f"point {index} of the sole" for index in range(len(points))]
     skeleton = _with_points(window.skeleton, body, dict(zip(names, points, strict=True)))
     targets = {
@@ -105,10 +90,10 @@ def plant(window: Motion, body: int, points: Array, frames: tuple[int, int]) -> 
     }
     start = replace(stood, skeleton=skeleton)
     held = reach(skeleton, targets, start=start, limits="none", root="held").motion
-    before = _following(cut_motion(window, 0, first), first, cut_motion(held, 0, 0), first)
+    before = _following(window.frames(0, first), first, held.frames(0, 0), first)
     n_after = window.n_frames - 1 - last
-    end = cut_motion(held, held.n_frames - 1, held.n_frames - 1)
-    after = _following(cut_motion(window, last, window.n_frames - 1), 0, end, n_after)
+    end = held.frames(held.n_frames - 1, held.n_frames - 1)
+    after = _following(window.frames(last, window.n_frames - 1), 0, end, n_after)
     parts = [before.rotations[:-1], held.rotations, after.rotations[1:]]
     return replace(window, rotations=np.concatenate(parts))
 
@@ -119,7 +104,7 @@ def _following(window: Motion, at: int, then: Motion, around: int) -> Motion:
     Every joint turns by a share of what it turns in that frame, falling to nothing beyond
     ``around`` frames.
     """
-    now = cut_motion(window, at, at)
+    now = window.frames(at, at)
     share = _share(window.n_frames, at, around)
     turn = quat.log(quat.multiply(quat.inverse(now.rotations), then.rotations))
     turned = quat.multiply(window.rotations, quat.exp(share[:, None, None] * turn))
@@ -135,9 +120,7 @@ def _with_points(skeleton: Skeleton, body: int, points: dict[str, Array]) -> Ske
     """The skeleton with more markers on a body, given from its joint."""
     chosen = skeleton.bodies[body]
     more = tuple(Marker(name, point + chosen.joint.in_body) for name, point in points.items())
-    bodies = list(skeleton.bodies)
-    bodies[body] = replace(chosen, markers=(*chosen.markers, *more))
-    return replace(skeleton, bodies=tuple(bodies))
+    return skeleton.replacing(chosen.name, markers=(*chosen.markers, *more))
 
 
 def compact_of(motion: Motion) -> CompactMotion:

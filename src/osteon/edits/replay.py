@@ -249,10 +249,5 @@ def _with_joint_axes(skeleton: Skeleton, edit: SetKind) -> Skeleton:
     length = np.linalg.norm(long, axis=-1, keepdims=True)
     if not (np.isfinite(length).all() and (length > 0.0).all()):
         raise BadValue(f"axes of {edit.body!r} must have a length, got {edit.axes}")
-    bodies = [
-        replace(body, joint=replace(body.joint, axes=long / length))
-        if body.name == edit.body
-        else body
-        for body in skeleton.bodies
-    ]
-    return replace(skeleton, bodies=tuple(bodies))
+    joint = replace(skeleton.body(edit.body).joint, axes=long / length)
+    return skeleton.replacing(edit.body, joint=joint)

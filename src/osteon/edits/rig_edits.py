@@ -62,11 +62,7 @@ def _placed(skeleton: Skeleton, edit: Place, recording: Recording) -> Skeleton:
 
 def _carrying(skeleton: Skeleton, name: str, marker: Marker) -> Skeleton:
     skeleton = _without(skeleton, marker.name)
-    bodies = [
-        replace(body, markers=(*body.markers, marker)) if body.name == name else body
-        for body in skeleton.bodies
-    ]
-    return replace(skeleton, bodies=tuple(bodies))
+    return skeleton.replacing(name, markers=(*skeleton.body(name).markers, marker))
 
 
 def _without(skeleton: Skeleton, marker: str) -> Skeleton:
@@ -154,5 +150,4 @@ def in_tree_order(bodies: Sequence[Body]) -> tuple[Body, ...]:
 def origins_of(motion: Motion) -> tuple[Array, Array]:
     """Rotation (n_frames, n_bodies, 4) and origin (n_frames, n_bodies, 3) of the bodies' frames."""
     turned, joints = motion.world()
-    in_body = np.stack([body.joint.in_body for body in motion.skeleton.bodies])
-    return turned, joints - quat.rotate(turned, in_body[None])
+    return turned, joints - quat.rotate(turned, motion.skeleton.joints_in_bodies)

@@ -18,13 +18,14 @@ import numpy as np
 
 from osteon.maths import dot, kernel
 
-SUFFICIENT = 1e-4
-"""Share of the promised decrease that a step must keep."""
-FIRST, FAR = 3, 0.02
-"""Steps at most, and metres of pull at least, for which a frame counts as far from its answer."""
-LIFT = 1e-7
-"""Least eigenvalue of a block, as a share of the stiffness that it rests on."""
-ROUNDING = 1e-14
+SUFFICIENT_SHARE = 1e-4
+"""Of the promised decrease that a step must keep: usual for a line search. Chosen."""
+FIRST_STEPS, FAR_PULL = 3, 0.02
+"""Steps at most, and metres of pull at least, for which a frame counts as far from its answer.
+Chosen."""
+LEAST_EIGENVALUE = 1e-7
+"""Of a block, as a share of the stiffness that it rests on. Chosen: it can then be inverted."""
+ROUNDING_ERROR = 1e-14
 """Metres: coordinates of a stage are no finer, so a cost is not known better than this times its
 root, and smaller differences mean nothing."""
 
@@ -51,14 +52,16 @@ def place_frames(q, w, parents, lengths, tolerance, most, p, settled):
                 settled[f] = True
                 break
             # far away, leaving the curvature out (Gauss–Newton) takes the longer steps
-            curved = 0.0 if iteration < FIRST and worst > FAR else 1.0
+            curved = 0.0 if iteration < FIRST_STEPS and worst > FAR_PULL else 1.0
             _eliminate(w[f], parents, lengths, u, basis, pull, curved, A, P, B)
             slope = _newton_step(p[f], q[f], w[f], parents, basis, A, B, force, step, tried)
             size, cost_tried = 1.0, cost
             while size > 1e-9:
                 _moved(p[f], u, step, size, parents, lengths, pull, tried)
                 cost_tried = _cost(tried, q[f], w[f])
-                if cost_tried <= cost + SUFFICIENT * size * slope + ROUNDING * np.sqrt(cost):
+                if cost_tried <= cost + SUFFICIENT_SHARE * size * slope + ROUNDING_ERROR * np.sqrt(
+                    cost
+                ):
                     break
                 size *= 0.5
             if size <= 1e-9:
@@ -189,7 +192,7 @@ def _block(A, basis, tension, inverse):
     """Inverse of EᵀAE + λ, lifted where it is not positive."""
     s00, s01 = _form(A, basis[0], basis[0]), _form(A, basis[0], basis[1])
     s11 = _form(A, basis[1], basis[1])
-    least = LIFT * 0.5 * (abs(s00) + abs(s11)) + 1e-12
+    least = LEAST_EIGENVALUE * 0.5 * (abs(s00) + abs(s11)) + 1e-12
     s00 += tension
     s11 += tension
     half = 0.5 * (s00 - s11)
@@ -206,7 +209,7 @@ def _block(A, basis, tension, inverse):
 def _lift(A):
     """Add to the diagonal until the matrix is positive definite."""
     size = abs(A[0, 0]) + abs(A[1, 1]) + abs(A[2, 2]) + 1e-12
-    least, lift = LIFT * size, LIFT * size
+    least, lift = LEAST_EIGENVALUE * size, LEAST_EIGENVALUE * size
     while True:
         minor = A[0, 0] * A[1, 1] - A[0, 1] * A[1, 0]
         determinant = (

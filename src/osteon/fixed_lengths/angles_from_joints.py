@@ -7,9 +7,11 @@ import numpy as np
 from osteon.maths import quat
 from osteon.typing import Array
 
-FAINT = 1e-9
-"""Weight of a body's expected turn beside its children: decides only what they leave open."""
+FAINT_WEIGHT = 1e-9
+"""Of a body's expected turn beside its children. Chosen: decides only what they leave open."""
 SHAPE_FRAMES, SHAPE_ROUNDS = 2000, 8
+"""Frames that the shape of a body is found from, at most, and rounds of finding it. Chosen: bounds
+time."""
 
 
 def rotations_from_joints(
@@ -96,7 +98,7 @@ def _turned(start: Array, bones: Array, wanted: Array) -> Array:
         turn = quat.shortest(quat.rotate(start, bones[0]), wanted[:, 0])
         turn = np.where(np.isfinite(turn), turn, quat.identity())
         return quat.multiply(turn, start)
-    scale = FAINT * np.sum(bones**2)
+    scale = FAINT_WEIGHT * np.sum(bones**2)
     pull = np.einsum("fci,cj->fij", wanted, bones) + scale * quat.to_matrix(start)
     u, _, vt = np.linalg.svd(pull)
     u[..., -1] *= np.linalg.det(u @ vt)[..., None]  # no mirror images

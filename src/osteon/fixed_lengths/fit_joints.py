@@ -171,7 +171,7 @@ def _known_lengths(tree: JointTree, lengths: Mapping[str, float] | None) -> Arra
 
 
 def _rest_offsets(tree: JointTree, found: LengthFit, guide: Array | None) -> Array:
-    """(n_joints, 3) each joint from its parent's at rest, with the lengths that were found.
+    """Return (n_joints, 3) each joint from its parent's at rest, with the lengths that were found.
 
     Directions come from the tree's rest pose, else from the frame that is nearest to its data.
     """

@@ -19,16 +19,17 @@ from osteon.fixed_lengths.moments import debiased, length_moments, mean_lengths
 from osteon.papers import Links, divide, join
 from osteon.typing import Array
 
-WEAK = 1e-4
-"""Weight of a filled-in position: enough to decide where nothing is seen, too little to pull."""
-STEP = 1e-8
-"""The lengths are found when a Newton step moves none farther, metres: what then remains is of
-the order of its square."""
-GRADIENT = 1e-10
-"""A frame is placed when no freedom of it pulls harder, metres."""
+WEAK_WEIGHT = 1e-4
+"""Of a filled-in position. Chosen: enough to decide where nothing is seen, too little to pull."""
+LAST_STEP = 1e-8
+"""Metres: the lengths are found when a Newton step moves none farther. Chosen: what then remains is
+of the order of its square."""
+LAST_PULL = 1e-10
+"""Metres: a frame is placed when no freedom of it pulls harder. Chosen."""
 FRAME_ITERATIONS, LENGTH_ITERATIONS = 100, 50
+"""At most, of a frame and of the lengths. Chosen: bounds time."""
 LEAST_FRAMES = 500
-"""Fewer are not worth a thread."""
+"""Chosen: fewer are not worth a thread."""
 
 T = TypeVar("T")
 
@@ -159,7 +160,7 @@ def _fit(
     estimate = debiased(moments, noise) if debias else mean_lengths(moments)
     start = np.where(unknown, estimate.lengths, np.where(bones, known, 0.0))
     seen = np.isfinite(positions).all(axis=-1)
-    problem = _problem(filled(positions, tree), np.where(seen, 1.0, WEAK), tree)
+    problem = _problem(filled(positions, tree), np.where(seen, 1.0, WEAK_WEIGHT), tree)
     if debias or not unknown.any():
         status = FitStatus.DEBIASED if unknown.any() else FitStatus.GIVEN
         placed, settled = _place(problem, start, problem.targets.copy())
@@ -217,14 +218,14 @@ def _newton(
             tried = lengths + size * step
             moved, settled = _place(problem, tried, placed.copy())
             cost_tried, gradients, hessian = _system(problem, tried, moved, free)
-            if cost_tried <= cost * (1.0 + 1e-12) or np.abs(size * step).max() <= STEP:
+            if cost_tried <= cost * (1.0 + 1e-12) or np.abs(size * step).max() <= LAST_STEP:
                 break
             size *= 0.5
         else:
             status = FitStatus.STALLED
             break
         lengths, placed, cost = tried, moved, cost_tried
-        if np.abs(size * step).max(initial=0.0) <= STEP:
+        if np.abs(size * step).max(initial=0.0) <= LAST_STEP:
             status = FitStatus.STEP_TOLERANCE
             break
     errors = np.full(len(lengths), np.nan)
@@ -292,7 +293,7 @@ def _place(problem: _Problem, lengths: Array, start: Array) -> tuple[Array, NDAr
             problem.weights[frames],
             problem.parents,
             lengths,
-            GRADIENT,
+            LAST_PULL,
             FRAME_ITERATIONS,
             start[frames],
             settled[frames],

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from osteon.typing import Array
 
-BLOCKS = 32
-"""Stretches of the take that count as independent in standard errors: noise has memory."""
+N_BLOCKS = 32
+"""Stretches of the take that count as independent in standard errors. Chosen: noise has memory."""
 
 
 class Moments(NamedTuple):
@@ -44,7 +44,7 @@ def length_moments(positions: Array, parents: NDArray[np.int64]) -> Moments:
     squares = bones[..., 0] ** 2 + bones[..., 1] ** 2 + bones[..., 2] ** 2
     seen = np.isfinite(squares)
     squares[~seen] = 0.0
-    starts = np.unique(np.linspace(0, len(positions), BLOCKS, endpoint=False).astype(int))
+    starts = np.unique(np.linspace(0, len(positions), N_BLOCKS, endpoint=False).astype(int))
     powers = (seen.astype(float), np.sqrt(squares), squares, squares**2)
     return Moments(*(np.add.reduceat(power, starts, axis=0) for power in powers))
 

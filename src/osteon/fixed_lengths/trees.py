@@ -81,9 +81,8 @@ def tree_of_skeleton(skeleton: Skeleton) -> JointTree:
     rest = np.zeros((len(skeleton.bodies), 3))
     for joint, parent in enumerate(skeleton.parents):
         rest[joint] = (rest[parent] if parent >= 0 else 0.0) + skeleton.offsets[joint]
-    tips = {
-        body.name: body.tip - body.joint.in_body for body in skeleton.bodies if body.tip is not None
-    }
+    known = ((body.name, body.tip_from_joint) for body in skeleton.bodies)
+    tips = {name: tip for name, tip in known if tip is not None}
     return JointTree(skeleton.names, skeleton.parents, rest, tips)
 
 
@@ -105,7 +104,7 @@ def tree_of_table(table: Table) -> JointTree:
 
 
 def read_tree(path: Path) -> JointTree:
-    """A tree from a TOML table ``[parents]`` or from any file that holds a skeleton."""
+    """Return a tree from a TOML table ``[parents]`` or from any file that holds a skeleton."""
     if path.suffix.lower() != ".toml":
         from osteon.formats import read
 
@@ -120,7 +119,7 @@ def read_tree(path: Path) -> JointTree:
 
 
 def known_tree(names: Sequence[str]) -> JointTree | None:
-    """The usual tree of these names, where enough of one is there."""
+    """Return the usual tree of these names, where enough of one is there."""
     for table in (PLUG_IN_GAIT, JOINT_CENTRES):
         tree = tree_of_table(table)
         if len(_found(tree, names)) >= 0.5 * len(tree.names):
@@ -129,7 +128,7 @@ def known_tree(names: Sequence[str]) -> JointTree | None:
 
 
 def pick_joints(recording: Recording, tree: JointTree) -> tuple[JointTree, Array]:
-    """The part of a tree that a recording's points show, and (n_frames, n_joints, 3) of it.
+    """Return the part of a tree that a recording's points show, and (n_frames, n_joints, 3) of it.
 
     Names may differ in case and in punctuation; a point that is never seen is not there.
     """

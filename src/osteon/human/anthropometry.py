@@ -133,15 +133,8 @@ def standing_height(skeleton: Skeleton, parts: Mapping[str, str]) -> float:
 
 def bone_lengths(skeleton: Skeleton) -> Array:
     """Return (n_bodies,) from each joint to the farthest end of its bones, metres."""
-    lengths = np.zeros(len(skeleton.bodies))
-    for offset, parent in zip(skeleton.offsets, skeleton.parents, strict=True):
-        if parent >= 0:
-            lengths[parent] = max(lengths[parent], float(np.linalg.norm(offset)))
-    for index, body in enumerate(skeleton.bodies):
-        if body.tip is not None:
-            tip = float(np.linalg.norm(body.tip - body.joint.in_body))
-            lengths[index] = max(lengths[index], tip)
-    return lengths
+    ends = map(skeleton.bone_ends, range(len(skeleton.bodies)))
+    return np.array([max([0.0, *(float(np.linalg.norm(end)) for end in own)]) for own in ends])
 
 
 def _owners(skeleton: Skeleton, parts: Mapping[str, str]) -> list[tuple[float, list[str]]]:

@@ -60,8 +60,8 @@ class StandingFigure:
         while body.tip is None and (below := self.skeleton.children(body.name)):
             body = self.skeleton.body(below[0])
         index, end = self.skeleton.index(body.name), self.joints[self.skeleton.index(body.name)]
-        if body.tip is not None:
-            end = end + quat.rotate(self.rotations[index], body.tip - body.joint.in_body)
+        if (tip := body.tip_from_joint) is not None:
+            end = end + quat.rotate(self.rotations[index], tip)
         return (
             end if np.linalg.norm(end - self.joint(part)) > SHORTEST_SHARE * self.size() else None
         )
@@ -119,10 +119,8 @@ def figure_at_rest(
     joints' own. For ``parts`` and ``table`` see ``name_parts``."""
     if not skeleton.bodies:
         raise NotEnoughData("the skeleton has no bodies, so nothing can stand or move")
-    own = np.stack([body.joint.rest for body in skeleton.bodies])
-    rotations, joints = chain.forward_kinematics(
-        own if rest is None else rest, skeleton.offsets, skeleton.parents
-    )
+    own = skeleton.rest if rest is None else rest
+    rotations, joints = chain.forward_kinematics(own, skeleton.offsets, skeleton.parents)
     found = StandingFigure(skeleton, name_parts(skeleton, parts, table), rotations, joints)
     if not np.isfinite(found.axes()).all() or found.size() < 1e-6:
         raise BadValue(

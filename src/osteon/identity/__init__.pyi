@@ -1,6 +1,6 @@
 from .moved_markers import (
-    MarkerPlaces as MarkerPlaces,
-    find_replaced as find_replaced,
+    MarkerFindings as MarkerFindings,
+    find_moved_markers as find_moved_markers,
 )
 from .same_person import compare as compare
 from .take_check import (

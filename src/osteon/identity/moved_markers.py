@@ -2,10 +2,15 @@
 
 The frames of a new take are fitted once with markers and joints free to leave their known places.
 What the frames say of the places is then weighed against what differs between two takes of an
-unchanged subject (``retake``). A marker is accused when a shift of it alone explains so much that
-chance would not do the same to any marker of the take: Baarda's test for one gross error among many
-measurements [Baarda 1968]. The worst is set free and the others are asked again. What a pose can
-imitate, such as a lone marker that went round its bone, shows in no recording and is not claimed.
+unchanged subject. A marker is accused when a shift of it alone explains so much that chance would
+not do the same to any marker of the take: Baarda's test for one gross error among many measurements
+[Baarda 1968]. The worst is set free and the others are asked again. What a pose can imitate, such
+as a lone marker that went round its bone, shows in no recording and is not claimed.
+
+Between two takes of an unchanged subject joints and places differ by the errors of a passport, and
+by skin, which lies elsewhere in another motion: as far as it moved within each of the takes, for
+every marker alone and for all markers of a body together. What a body's markers do together is its
+frame, not its markers.
 """
 
 from collections.abc import Sequence
@@ -27,35 +32,105 @@ from osteon.calibration import (
     varied_frames,
 )
 from osteon.errors import NotEnoughData
-from osteon.identity.retake import known_rms, retake_covariance
+from osteon.identity.same_person import is_trunk
 from osteon.typing import Array
-from osteon.values import Recording, Skeleton
+from osteon.values import Marker, Recording, Skeleton, without_gaps
 
-FRAMES = 40
-"""Frames looked at."""
+SKIN_SHARE = 0.5
+"""How far a marker's mean place differs between two takes, as a share of its rms within them."""
+PLACE_SIGMA = 0.001
+"""Metres, per axis, beside that: a marker that is taken off and put on the same ink."""
+JOINT_SIGMA = 0.002
+"""Metres. A joint between takes beside what its covariance owns up to."""
+TRUNK_SIGMA = 0.004
+"""The same for joints of the trunk, which is no chain of bones."""
+TURN_SIGMA = 0.02
+"""Radians. All markers of a body about their middle."""
+N_FRAMES = 40
+"""Looked at. Chosen: varied ones; more repeat the same skin."""
 FREE_SIGMA = 0.05
-"""Metres. Where a marker that was put elsewhere may be."""
+"""Metres: where a marker that was put elsewhere may be. Chosen."""
 LOOSE_SIGMA = 0.02
-"""Metres. How far markers may go while it is found out what the frames say."""
+"""Metres: how far markers may go while it is found out what the frames say. Chosen: they must not
+hold on to what is believed."""
 JUDGED_SIGMA = 0.006
 """Metres. A shift in a direction known no better is not judged: there skin, which follows the pose
 and is no noise, adds up."""
-SURE = 0.01
-"""Chance of accusing any marker of an unchanged take, below which a marker was put elsewhere."""
-OPEN = 0.1
-"""Chance below which it may have been."""
+SURE_CHANCE = 0.01
+"""Of accusing any marker of an unchanged take, below which a marker was put elsewhere. Chosen: one
+false alarm in a hundred takes."""
+OPEN_CHANCE = 0.1
+"""Below which it may have been. Chosen."""
 SCALE_FREEDOM = 40
 """Independent values that the scale of skin rests on: tails are F's, not those of a normal law."""
-MOST = 4
-"""Markers set free before it is said that all were put on anew."""
-MISFIT = 2.0
-"""Variance of the usual marker, as a multiple of what retakes show, that says the same."""
+MOST_FREED = 4
+"""Markers set free before it is said that all were put on anew. Chosen."""
+MOST_MISFIT = 2.0
+"""Variance of the usual marker, as a multiple of what retakes show, that says the same. Chosen."""
 LEAST_NOISE = 0.0002
-"""Metres. No marker is seen better than this."""
+"""Metres. Chosen: no marker is seen better than this."""
+
+
+def retake_covariance(rig: SubjectModel, skeleton: Skeleton, own_rms: Array) -> Array:
+    """Return (n_shared, n_shared) of the difference between a passport and an unchanged take.
+
+    Parameters
+    ----------
+    own_rms : (n_markers,)
+        Distance of the markers from the model within the new take, metres.
+    """
+    markers = _markers(rig, skeleton)
+    squares = own_rms**2 + known_rms(rig, skeleton) ** 2
+    skin = SKIN_SHARE**2 * squares / 3.0 + PLACE_SIGMA**2
+    covariance = np.zeros((rig.n_shared, rig.n_shared))
+    for body in range(1, rig.n_bodies):
+        own = rig.joint_columns(body)
+        sigma = TRUNK_SIGMA if is_trunk(rig.names[body]) else JOINT_SIGMA
+        covariance[own, own] = _known(skeleton.bodies[body].joint.covariance, sigma**2)
+    for index, marker in enumerate(markers):
+        own = rig.marker_columns(index)
+        covariance[own, own] = _known(marker.covariance, skin[index])
+    for body in range(rig.n_bodies):
+        _add_together(covariance, rig, skeleton, body, skin)
+    return covariance
+
+
+def known_rms(rig: SubjectModel, skeleton: Skeleton) -> Array:
+    """Return (n_markers,) metres; 0 where a skeleton came without."""
+    return np.array([marker.rms or 0.0 for marker in _markers(rig, skeleton)])
+
+
+def _markers(rig: SubjectModel, skeleton: Skeleton) -> list[Marker]:
+    known = {marker.name: marker for body in skeleton.bodies for marker in body.markers}
+    return [known[name] for name in rig.marker_names]
+
+
+def _known(covariance: Array | None, more: float) -> Array:
+    own = np.zeros((3, 3)) if covariance is None else without_gaps(covariance)
+    return own + more * np.eye(3)
+
+
+def _add_together(
+    covariance: Array, rig: SubjectModel, skeleton: Skeleton, body: int, skin: Array
+) -> None:
+    """A body's markers shift and turn together against its joints."""
+    own = np.flatnonzero(rig.marker_bodies == body)
+    if not len(own):
+        return
+    joint = skeleton.bodies[body].joint.covariance
+    # a joint is no better known from below than from above
+    shift = float(np.mean(skin[own])) + float(np.trace(_known(joint, 0.0))) / 3.0
+    arms = rig.places[own] - rig.places[own].mean(axis=0)
+    ways = np.zeros((rig.n_shared, 6))
+    for marker, (x, y, z) in zip(own.tolist(), arms, strict=True):
+        columns = rig.marker_columns(marker)
+        ways[columns, :3] = np.sqrt(shift) * np.eye(3)
+        ways[columns, 3:] = TURN_SIGMA * np.array([[0, z, -y], [-z, 0, x], [y, -x, 0]])
+    covariance += ways @ ways.T
 
 
 @dataclass(frozen=True, slots=True)
-class Replaced:
+class MovedMarker:
     """A marker that sits elsewhere on its body, or may."""
 
     marker: str
@@ -67,14 +142,14 @@ class Replaced:
 
 
 @dataclass(frozen=True, slots=True)
-class MarkerPlaces:
+class MarkerFindings:
     """The markers of a take against those of the known subject."""
 
     skeleton: Skeleton
     """The known one, with the places of this take for the markers that moved."""
-    replaced: tuple[Replaced, ...]
+    replaced: tuple[MovedMarker, ...]
     """Surely elsewhere, worst first."""
-    doubtful: tuple[Replaced, ...]
+    doubtful: tuple[MovedMarker, ...]
     """Perhaps elsewhere, worst first; their known places are kept."""
     all_anew: bool
     """Whether so many moved that the subject should be calibrated again."""
@@ -82,34 +157,38 @@ class MarkerPlaces:
     """Variance of the usual marker as a multiple of what retakes show; 1 where it is no more."""
 
 
-def find_replaced(skeleton: Skeleton, recording: Recording) -> MarkerPlaces:
+def find_moved_markers(skeleton: Skeleton, recording: Recording) -> MarkerFindings:
     """Compare marker places; ``recording`` is cleaned and z up, its subject ``skeleton``."""
     rig = rig_of(skeleton, recording.names)
-    said = _said(rig, skeleton, recording)
+    said = _read_frames(rig, skeleton, recording)
     covariance = retake_covariance(rig, skeleton, said.rms)
-    freed: dict[int, Replaced] = {}
+    freed: dict[int, MovedMarker] = {}
     free = FREE_SIGMA**2 * np.eye(3)
     while True:
-        test = _asked(rig, said, covariance, list(freed))
+        test = _test_markers(rig, said, covariance, list(freed))
         worst = int(np.argmin(test.chances))
-        if test.chances[worst] > SURE or test.misfit > MISFIT or len(freed) == MOST:
+        if (
+            test.chances[worst] > SURE_CHANCE
+            or test.misfit > MOST_MISFIT
+            or len(freed) == MOST_FREED
+        ):
             break
-        freed[worst] = _told(rig, test, worst)
+        freed[worst] = _describe(rig, test, worst)
         covariance[rig.marker_columns(worst), rig.marker_columns(worst)] += free
-    doubtful = [int(m) for m in np.argsort(test.chances) if test.chances[m] <= OPEN]
+    doubtful = [int(m) for m in np.argsort(test.chances) if test.chances[m] <= OPEN_CHANCE]
     places = {rig.marker_names[m]: rig.places[m] + test.found[m] for m in freed}
-    all_anew = test.misfit > MISFIT or len(freed) == MOST
-    return MarkerPlaces(
+    all_anew = test.misfit > MOST_MISFIT or len(freed) == MOST_FREED
+    return MarkerFindings(
         _with_places(skeleton, places),
         tuple(freed.values()),
-        () if all_anew else tuple(_told(rig, test, m) for m in doubtful),
+        () if all_anew else tuple(_describe(rig, test, m) for m in doubtful),
         all_anew,
         test.misfit,
     )
 
 
-def _told(rig: SubjectModel, test: "_Test", marker: int) -> Replaced:
-    return Replaced(
+def _describe(rig: SubjectModel, test: "_MarkerTest", marker: int) -> MovedMarker:
+    return MovedMarker(
         rig.marker_names[marker],
         rig.names[rig.marker_bodies[marker]],
         float(np.linalg.norm(test.shifts[marker])),
@@ -118,27 +197,16 @@ def _told(rig: SubjectModel, test: "_Test", marker: int) -> Replaced:
 
 
 def rig_of(skeleton: Skeleton, labels: Sequence[str]) -> SubjectModel:
-    """A skeleton as flat arrays, with those of its markers that are among ``labels``."""
-    carried = [
-        (marker, index)
-        for index, body in enumerate(skeleton.bodies)
-        for marker in body.markers
-        if marker.name in labels
-    ]
-    if len(carried) < 3:
+    """Return a skeleton as flat arrays, with those of its markers that are among ``labels``."""
+    carried = skeleton.marker_places(labels)
+    n_shared = len(carried.names)
+    if n_shared < 3:
         raise NotEnoughData(
-            f"{len(carried)} of the {len(labels)} markers are among those of the known skeleton; "
+            f"{n_shared} of the {len(labels)} markers are among those of the known skeleton; "
             "3 or more are needed: give a skeleton or passport of the same marker set, or none"
         )
-    in_body = [body.joint.in_body for body in skeleton.bodies]
-    return SubjectModel(
-        skeleton.names,
-        skeleton.parents,
-        skeleton.offsets,
-        tuple(marker.name for marker, _ in carried),
-        np.array([index for _, index in carried]),
-        np.array([marker.position - in_body[index] for marker, index in carried]),
-    )
+    offsets = np.array(skeleton.offsets)  # kernels know one kind of array, writable
+    return SubjectModel(skeleton.names, skeleton.parents, offsets, *carried)
 
 
 def _frames(rig: SubjectModel, recording: Recording) -> tuple[Array, FramePoses]:
@@ -146,17 +214,17 @@ def _frames(rig: SubjectModel, recording: Recording) -> tuple[Array, FramePoses]
     columns = [recording.index(name) for name in rig.marker_names]
     shown = recording.measured[:, columns]
     observed = np.where(shown[..., None], recording.positions[:, columns], np.nan)
-    observed = observed[spread_frames(shown, 4 * FRAMES)]
+    observed = observed[spread_frames(shown, 4 * N_FRAMES)]
     poses = start_poses(rig, observed)
     fixed = np.flatnonzero(np.isfinite(poses.root[:, 0]))
     if not len(fixed):
         raise NotEnoughData(f"no frame shows two markers of {rig.names[0]!r} at once")
-    chosen = fixed[varied_frames(poses.rotations[fixed], rig.parents, FRAMES)]
+    chosen = fixed[varied_frames(poses.rotations[fixed], rig.parents, N_FRAMES)]
     return observed[chosen], FramePoses(poses.rotations[chosen], poses.root[chosen])
 
 
 @dataclass(frozen=True)
-class _Said:
+class _Evidence:
     """What the frames of a take say of the shared numbers, whatever was believed."""
 
     information: Array
@@ -167,7 +235,7 @@ class _Said:
     """(n_markers,) of each marker about its own place in the take, metres."""
 
 
-def _said(rig: SubjectModel, skeleton: Skeleton, recording: Recording) -> _Said:
+def _read_frames(rig: SubjectModel, skeleton: Skeleton, recording: Recording) -> _Evidence:
     frames, poses = _frames(rig, recording)
     wide = retake_covariance(rig, skeleton, np.zeros(rig.n_markers))
     for marker in range(rig.n_markers):
@@ -181,7 +249,7 @@ def _said(rig: SubjectModel, skeleton: Skeleton, recording: Recording) -> _Said:
     repeats = len(frames) / count_different(fit.poses.rotations, rig.parents)
     scale = MARKER_SIGMA**2 / (repeats * max(noise, LEAST_NOISE**2))
     change = fit.rig.shared - rig.shared
-    return _Said(scale * (fit.information - precision), scale * (fit.information @ change), rms)
+    return _Evidence(scale * (fit.information - precision), scale * (fit.information @ change), rms)
 
 
 def _fit(rig: SubjectModel, frames: Array, poses: FramePoses, precision: Array) -> Adjustment:
@@ -190,7 +258,7 @@ def _fit(rig: SubjectModel, frames: Array, poses: FramePoses, precision: Array) 
 
 
 @dataclass(frozen=True)
-class _Test:
+class _MarkerTest:
     """Every marker asked whether a shift of it alone explains the take."""
 
     shifts: Array
@@ -202,7 +270,9 @@ class _Test:
     misfit: float
 
 
-def _asked(rig: SubjectModel, said: _Said, covariance: Array, freed: Sequence[int]) -> _Test:
+def _test_markers(
+    rig: SubjectModel, said: _Evidence, covariance: Array, freed: Sequence[int]
+) -> _MarkerTest:
     precision = np.linalg.inv(covariance)
     left = np.linalg.inv(said.information + precision)
     change = left @ said.pull
@@ -225,11 +295,11 @@ def _asked(rig: SubjectModel, said: _Said, covariance: Array, freed: Sequence[in
         per_value = squares[judged] / freedom[judged] / misfit
         chances[judged] = judged.sum() * fdtrc(freedom[judged], SCALE_FREEDOM, per_value)
     split = 3 * (rig.n_bodies - 1)
-    return _Test(shifts, chances, change[split:].reshape(-1, 3), misfit)
+    return _MarkerTest(shifts, chances, change[split:].reshape(-1, 3), misfit)
 
 
 def _with_places(skeleton: Skeleton, places: dict[str, Array]) -> Skeleton:
-    """The skeleton with other places, counted from the body's joint, for some markers."""
+    """Return the skeleton with other places, counted from the body's joint, for some markers."""
     bodies = [
         replace(
             body,

@@ -19,12 +19,12 @@ TRUNK_FLOOR = 0.020
 """The same between neck, shoulders and hips: a trunk is no chain of bones."""
 TRUNK = ("spine", "chest", "neck", "head", "clavicle", "upper_arm")
 """Bodies whose joint ends a bone of the trunk."""
-SIZE = 0.045
+SIZE_SPREAD = 0.045
 """Standard deviation of people's size, as a share of it."""
-PROPORTION = 0.035
+PROPORTION_SPREAD = 0.035
 """Standard deviation of each bone's share of the size."""
-CLEAR = 2.0
-"""Odds of e² = 7 to 1 settle it."""
+CLEAR_ODDS = 2.0
+"""Logarithm of the odds that settle it: e² is 7 to 1. Chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Likeness:
     @property
     def verdict(self) -> str:
         """``same``, ``other`` or ``open``."""
-        if abs(self.log_odds) < CLEAR:
+        if abs(self.log_odds) < CLEAR_ODDS:
             return "open"
         return "same" if self.log_odds > 0.0 else "other"
 
@@ -85,12 +85,12 @@ def compare(known: Skeleton, new: Skeleton) -> Likeness:
 
 
 def is_trunk(body: str) -> bool:
-    """Whether the joint of a body ends a bone of the trunk."""
+    """Return whether the joint of a body ends a bone of the trunk."""
     return _sideless(body) in TRUNK
 
 
 def bone_sigma(skeleton: Skeleton, index: int) -> float:
-    """How well the distance of a body's joint from its parent's is known, metres."""
+    """Return how well the distance of a body's joint from its parent's is known, metres."""
     body, parent = skeleton.bodies[index], skeleton.parents[index]
     offset = skeleton.offsets[index]
     along = offset / max(float(np.linalg.norm(offset)), 1e-9)
@@ -146,7 +146,9 @@ def _log_odds(bones: Sequence[ComparedBone]) -> float:
     change = np.array([bone.change for bone in bones])
     length = np.array([bone.known for bone in bones])
     one = np.diag([bone.sigma**2 for bone in bones])
-    two = one + SIZE**2 * np.outer(length, length) + np.diag((PROPORTION * length) ** 2)
+    two = (
+        one + SIZE_SPREAD**2 * np.outer(length, length) + np.diag((PROPORTION_SPREAD * length) ** 2)
+    )
     return _log_likelihood(change, one) - _log_likelihood(change, two)
 
 

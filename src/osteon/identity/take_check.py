@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from osteon.calibration import Calibration
-from osteon.identity.moved_markers import Replaced, find_replaced
+from osteon.identity.moved_markers import MovedMarker, find_moved_markers
 from osteon.identity.same_person import ComparedBone, compare
 from osteon.values import Passport, Recording, Skeleton
 
@@ -18,9 +18,9 @@ class TakeFindings:
     """``same``, ``other``, or ``open`` where the take does not settle it."""
     skeleton: Skeleton | None
     """What to solve the take with; None: the take must be calibrated on its own."""
-    replaced: tuple[Replaced, ...] = ()
+    replaced: tuple[MovedMarker, ...] = ()
     """Markers that sit elsewhere on their body than they did."""
-    doubtful: tuple[Replaced, ...] = ()
+    doubtful: tuple[MovedMarker, ...] = ()
     """Markers that may; the take is solved with their known places."""
     anew: bool = False
     """Whether so many markers moved that the whole set was put on again."""
@@ -30,7 +30,7 @@ class TakeFindings:
     """Of one person against two, by the bones; None where the markers alone settled it."""
 
     def sentences(self) -> tuple[str, ...]:
-        """What there is to say; nothing where all is as it was."""
+        """Return what there is to say; nothing where all is as it was."""
         if self.anew:
             who = {
                 "same": "the same person by the bones, but the markers sit elsewhere",
@@ -55,7 +55,7 @@ class TakeFindings:
         return (*told, *changes)
 
     def facts(self) -> dict[str, Any]:
-        """The same for summary.json."""
+        """Return the same for summary.json."""
         return {
             "person": self.person,
             "log_odds": self.log_odds,
@@ -69,7 +69,7 @@ class TakeFindings:
         }
 
 
-def _fact(one: Replaced) -> dict[str, Any]:
+def _fact(one: MovedMarker) -> dict[str, Any]:
     moved = 1e3 * one.moved
     return {"marker": one.marker, "body": one.body, "moved_mm": moved, "chance": one.chance}
 
@@ -77,7 +77,7 @@ def _fact(one: Replaced) -> dict[str, Any]:
 def hold_against(
     passport: Passport, take: Recording, calibrated: Callable[[], Calibration]
 ) -> tuple[TakeFindings, Calibration | None]:
-    """Whether a take is of the passport's person, and which markers were put elsewhere.
+    """Return whether a take is of the passport's person, and which markers were put elsewhere.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def hold_against(
     calibrated
         Calibrates the take on its own, which is only done where its markers do not settle it.
     """
-    places = find_replaced(passport.skeleton, take)
+    places = find_moved_markers(passport.skeleton, take)
     if not places.all_anew:
         return TakeFindings("same", places.skeleton, places.replaced, places.doubtful), None
     own = calibrated()

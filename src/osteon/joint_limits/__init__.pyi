@@ -1,10 +1,5 @@
 from . import limits_toml as limits_toml
 from .bind_pose import mid_range as mid_range
-from .cones import (
-    find_cones as find_cones,
-    inside_polygon as inside_polygon,
-)
-from .denoise import calm as calm
 from .find_limits import (
     LimitOptions as LimitOptions,
     limits as limits,
@@ -22,9 +17,10 @@ from .limits_toml import (
 from .ranges import (
     RangeOptions as RangeOptions,
     find_arc as find_arc,
+    find_cones as find_cones,
 )
+from .sampling import denoise as denoise
 from .within_limits import (
     SHAPES as SHAPES,
     clamp as clamp,
-    excess as excess,
 )

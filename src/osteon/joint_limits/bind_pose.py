@@ -10,9 +10,10 @@ from osteon.typing import Array
 from osteon.values import Bind, read_only
 
 CHOICES = ("mid-range", "circular mean", "nearest sample")
-TOLERANCE = np.radians(0.1)
-VANISHING = 0.05
-"""Length of the mean vector below which its direction is chance."""
+BIND_TOLERANCE = np.radians(0.1)
+"""Radians outside its limits that a bind pose may be. Chosen."""
+VANISHING_LENGTH = 0.05
+"""Of the mean vector, below which its direction is chance. Chosen."""
 GIVEN_UP = "unlimited or not enough motion"
 
 
@@ -36,7 +37,7 @@ def check_binds(
     outside = quat.angle(quat.between(clamp_each(zero, joints), zero))
     stays = Bind(True, 0.0, "bind pose", quat.identity())
     binds = [stays] * len(joints)
-    infeasible = np.flatnonzero(outside > TOLERANCE).tolist()
+    infeasible = np.flatnonzero(outside > BIND_TOLERANCE).tolist()
     if choice == "mid-range":
         middles = mid_ranges([joints[j] for j in infeasible], means[infeasible])
         chosen = [(choice, middle) for middle in read_only(middles)]
@@ -57,12 +58,12 @@ def _chosen(joint: Limited, samples: Array, mean: Array, choice: str) -> tuple[s
 
 
 def mid_range(joint: Limited, mean: Array) -> Array:
-    """(4,) the middle of the hinge interval, or of the cone and its twist."""
+    """Return (4,) the middle of the hinge interval, or of the cone and its twist."""
     return mid_ranges([joint], mean[None])[0]
 
 
 def mid_ranges(joints: Sequence[Limited], means: Array) -> Array:
-    """(n_joints, 4) ``mid_range`` of each; of joints without limits their means."""
+    """Return (n_joints, 4) ``mid_range`` of each; of joints without limits their means."""
     starts, axes, angles = np.array(means), np.zeros((len(joints), 3)), np.zeros(len(joints))
     after = np.ones(len(joints), dtype=bool)
     for j, joint in enumerate(joints):
@@ -79,10 +80,11 @@ def mid_ranges(joints: Sequence[Limited], means: Array) -> Array:
 
 
 def has_mean(joint: Limited, samples: Array) -> bool:
-    """Whether the samples point anywhere: else the motion is unlimited or not sampled enough."""
+    """Return whether the samples point anywhere: else the motion is unlimited or not sampled
+    enough."""
     limits = joint.limits
     if joint.kind == "hinge":
-        return bool(circular.resultant_length(hinge_angle(samples, joint)) > VANISHING)
+        return bool(circular.resultant_length(hinge_angle(samples, joint)) > VANISHING_LENGTH)
     if limits is None or limits.cone is None:
         return True
     cone = limits.cone
@@ -90,4 +92,4 @@ def has_mean(joint: Limited, samples: Array) -> bool:
     twist = swing_twist.twist_angle(turns, cone.axis)
     bones = quat.rotate(turns, cone.axis)
     lengths = (circular.resultant_length(twist), np.linalg.norm(np.nanmean(bones, axis=0)))
-    return bool(min(lengths) > VANISHING)
+    return bool(min(lengths) > VANISHING_LENGTH)

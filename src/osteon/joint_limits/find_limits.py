@@ -10,12 +10,9 @@ import numpy as np
 from osteon.errors import BadValue, NotEnoughData
 from osteon.joint_limits._kinds_kernel import hinge_angles
 from osteon.joint_limits.bind_pose import CHOICES, check_binds
-from osteon.joint_limits.cones import bone_axes, find_cones
-from osteon.joint_limits.crosstalk import turn_doubts
-from osteon.joint_limits.denoise import calm
-from osteon.joint_limits.kinds import Degrees, KindOptions, find_kinds
-from osteon.joint_limits.ranges import Arc, RangeOptions, find_arc, find_arcs
-from osteon.joint_limits.sampling import default_samples, joint_rotations, resample
+from osteon.joint_limits.kinds import Degrees, KindOptions, find_kinds, turn_doubts
+from osteon.joint_limits.ranges import Arc, RangeOptions, bone_axes, find_arc, find_arcs, find_cones
+from osteon.joint_limits.sampling import default_samples, denoise, joint_rotations, resample
 from osteon.maths import quat, zyz
 from osteon.threads import one_thread
 from osteon.typing import Array, Indices
@@ -34,8 +31,8 @@ from osteon.values import (
     with_columns,
 )
 
-ALIKE = 0.9
-"""Cosine to the axis a file declares above which ours takes that one's sign."""
+ALIKE_COSINE = 0.9
+"""To the axis a file declares, above which ours takes that one's sign. Chosen: within 26°."""
 NO_LIMITS = Limits()
 
 
@@ -47,7 +44,7 @@ class LimitOptions:
     ranges: RangeOptions = field(default_factory=RangeOptions)
     samples: int | None = None
     """Rotations taken from each motion; None: 50 a second, at least 4."""
-    calm: bool = True
+    denoise: bool = True
     """Take the noise that was found out of the motion before its ranges are measured; False: the
     largest and smallest of the samples as they are, as in [001]."""
     zyz: bool = False
@@ -82,7 +79,8 @@ def limits(
     options: LimitOptions | None = None,
     exclude: Iterable[Sequence[int]] = (),
 ) -> Skeleton:
-    """The skeleton of the motions with kinds, axes, limits, bind poses and evidence in its joints.
+    """Return the skeleton of the motions with kinds, axes, limits, bind poses and evidence in its
+    joints.
 
     Parameters
     ----------
@@ -131,10 +129,10 @@ def _gather(recorded: list[Array], n_samples: list[int]) -> _Samples:
     return _Samples(np.concatenate(rotations), motion_of, np.concatenate(frames), recorded)
 
 
-def _calmed(samples: _Samples, noise: Array) -> _Samples:
-    """The samples without the noise that was found in the frames."""
+def _denoise_samples(samples: _Samples, noise: Array) -> _Samples:
+    """Return the samples without the noise that was found in the frames."""
     n_samples = np.bincount(samples.motion_of).tolist()
-    return _gather([calm(each, noise) for each in samples.recorded], n_samples)
+    return _gather([denoise(each, noise) for each in samples.recorded], n_samples)
 
 
 def _columns(skeleton: Skeleton, names: list[str]) -> list[int]:
@@ -163,8 +161,8 @@ def _judge(
     # all frames of one motion: the noise is looked for in the samples themselves
     frames = None if samples.rotations is samples.recorded[0] else samples.frames
     freedom = find_kinds(samples.rotations, options.kinds, frames, doubts)
-    if options.calm:
-        samples = _calmed(samples, freedom.noise)
+    if options.denoise:
+        samples = _denoise_samples(samples, freedom.noise)
     declared = [body.joint for body in bodies]
     found = _found(declared, freedom)
     found = _limited(found, bone_axes(skeleton)[moving], samples, freedom, options)
@@ -191,7 +189,7 @@ class _Found(NamedTuple):
 
 
 def _joints(declared: list[Joint], found: list[_Found], binds: list[Bind]) -> list[Joint]:
-    """What was found, where the file has its joints."""
+    """Return what was found, where the file has its joints."""
     kinds, axes, rests, ranges = zip(*found, strict=True)
     hinges, cones, boxes, evidence = zip(*ranges, strict=True)
     limits = with_columns(
@@ -206,7 +204,7 @@ def _joints(declared: list[Joint], found: list[_Found], binds: list[Bind]) -> li
 
 
 def _found(declared: list[Joint], freedom: Degrees) -> list[_Found]:
-    """The joints with their kinds and signed axes, still without limits."""
+    """Return the joints with their kinds and signed axes, still without limits."""
     turns = quat.multiply(freedom.spread.mean, quat.inverse(freedom.rest))
     turns = np.where(turns[:, :1] < 0.0, -1.0, 1.0) * turns[:, 1:]
     rests = unit_quaternions(read_only(freedom.rest))
@@ -217,7 +215,7 @@ def _found(declared: list[Joint], freedom: Degrees) -> list[_Found]:
 def _limited(
     joints: list[_Found], bones: Array, samples: _Samples, freedom: Degrees, options: LimitOptions
 ) -> list[_Found]:
-    """The joints with their limits and what these were judged from."""
+    """Return the joints with their limits and what these were judged from."""
     q, motion_of, ranges = samples.rotations, samples.motion_of, options.ranges
     cones, arcs = find_cones(q, freedom.spread.mean, bones, motion_of, ranges)
     hinges = [j for j, joint in enumerate(joints) if joint.kind == "hinge"]
@@ -287,7 +285,9 @@ def _signed(declared: list[Joint], axes: Sequence[Array], turned: Array) -> list
     firsts = np.cumsum([0, *n_axes]).tolist()
     for joint, first, n in zip(declared, firsts, n_axes, strict=False):
         for i in range(first, first + n) if len(joint.axes) else ():
-            near = [cosine for cosine in (joint.axes @ every[i]).tolist() if abs(cosine) > ALIKE]
+            near = [
+                cosine for cosine in (joint.axes @ every[i]).tolist() if abs(cosine) > ALIKE_COSINE
+            ]
             senses[i] = near[0] if near else senses[i]
     signed = read_only(np.where(senses[:, None] > 0.0, every, -every))
     return [signed[first:last] for first, last in pairwise(firsts)]

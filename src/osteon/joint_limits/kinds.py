@@ -3,6 +3,12 @@
 The spread of the rotations, by principal geodesic analysis, is compared with a threshold: the
 directions beyond it are the joint's freedom. Two free directions on a curved surface spread into
 the third, so what looks like three is also tried as two axes.
+
+Cross-talk is what skin makes of a joint's motion: turns about one axis that show up about the
+others. Skin slides as joints bend, and the markers on it take their bodies along. How far that
+turns a body depends on how well its markers tell a turn: a shin is 40 cm long and 10 cm thick, so
+the same slide twists it four times as far as it swings it. Held against what the markers tell in
+each direction, a bending knee shows its cross-talk for what it is.
 """
 
 from dataclasses import dataclass
@@ -14,33 +20,76 @@ from scipy.special import fdtri
 
 from osteon.errors import BadValue
 from osteon.joint_limits._kinds_kernel import cosines, find_rests, find_spreads, turns_about
-from osteon.joint_limits.crosstalk import second_to_first
-from osteon.joint_limits.sampling import shaking
+from osteon.joint_limits.sampling import MOST_NOISE, measure_shaking
 from osteon.joint_limits.two_axis_fit import fit_axes
-from osteon.maths import Spread, quat
+from osteon.maths import Spread, forward_kinematics, place_points, point_jacobian, quat
 from osteon.typing import Array, Indices
+from osteon.values import Motion
 
+N_POSES = 5
+"""Over which doubts are averaged. Chosen: they change little from pose to pose."""
+UNSEEN_ERROR = 0.003
+"""Metres of marker error beside which a turn that no marker shows may be a radian. Chosen."""
 THRESHOLDS = ("noise", "variance95", "absolute")
 KINDS = ("fixed", "hinge", "universal", "ball")
-NOISIEST = np.radians(4.0)
-"""Whatever shakes more than this is movement: samples in no order look like nothing but noise."""
-
-SLOW = 0.3
-"""Share of the frequencies in which motion is looked for: at 50 samples a second below 7.5 Hz."""
+SLOW_SHARE = 0.3
+"""Of the frequencies, in which motion is looked for. Chosen: at 50 samples a second below 7.5
+Hz."""
 SURFACE_FREEDOM = 5
 """Numbers that make a surface of two axes: two directions and the angle between."""
 NOISE_FREEDOM = 1.3
 """Degrees of freedom per sample of the noise found: of three directions of third differences."""
-SURE, SURER = 0.996, 0.9999
+SURE_CHANCE, SURER_CHANCE = 0.996, 0.9999
 """How often noise alone passes for noise: out of a fitted surface, and along a direction, where the
-largest of three that were chosen by their spread is judged."""
-
-CROSSTALK = 0.14
-"""Most that skin makes of one direction in a second one, as ``crosstalk`` measures it.
+largest of three that were chosen by their spread is judged. Chosen."""
+MOST_CROSSTALK = 0.14
+"""Most that skin makes of one direction in a second one, as ``second_to_first`` measures it.
 
 Simulation of 192 hinges and 144 balls under skin that slides by 5 to 15 mm, solved from markers,
 tells them apart best at 0.15 and hardly worse from 0.12 to 0.17. Within that it was chosen with
 real takes in view."""
+
+
+def turn_doubts(motion: Motion) -> Array | None:
+    """Return (n_bodies, 3, 3) how much markers leave open of each joint's turn, in its body's
+    frame.
+
+    The covariance of the joint's rotation if every marker is off by the same, in all directions and
+    each for itself, in units of that error; the mean of a few poses. None where the motion was not
+    solved from markers.
+    """
+    skeleton = motion.skeleton
+    places = [
+        (index, marker.position - body.joint.in_body)
+        for index, body in enumerate(skeleton.bodies)
+        for marker in body.markers
+        if marker.rms is not None
+    ]
+    whole = np.flatnonzero(np.isfinite(motion.rotations[..., 0]).all(axis=1))
+    if not places or not len(whole):
+        return None
+    poses = motion.rotations[whole[np.linspace(0, len(whole) - 1, N_POSES).astype(int)]]
+    carriers = [index for index, _ in places]
+    offsets = np.broadcast_to(skeleton.offsets, (*poses.shape[:2], 3))
+    world = forward_kinematics(poses, offsets, skeleton.parents)
+    placed = place_points(*world, carriers, np.stack([place for _, place in places]))
+    moves = point_jacobian(*world, skeleton.parents, carriers, placed)
+    moves = moves.reshape(N_POSES, -1, moves.shape[-1])
+    known = moves.transpose(0, 2, 1) @ moves + UNSEEN_ERROR**2 * np.eye(moves.shape[-1])
+    doubts = np.linalg.inv(known).mean(axis=0)
+    turns = 3 + 3 * np.arange(len(skeleton.bodies))[:, None] + np.arange(3)
+    return doubts[turns[:, :, None], turns[:, None, :]]
+
+
+def second_to_first(spread: Spread, doubts: Array) -> Array:
+    """Return (n_joints,) spread in the second direction as a share of that in the first.
+
+    Directions and spreads are in units of ``doubts`` (n_joints, 3, 3).
+    """
+    scaled = spread.std[..., None] * spread.directions
+    whitener = np.swapaxes(np.linalg.inv(np.linalg.cholesky(doubts)), -1, -2)
+    first, second, _ = np.moveaxis(np.linalg.svd(scaled @ whitener, compute_uv=False), -1, 0)
+    return second / np.maximum(first, 1e-300)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +148,7 @@ def find_kinds(
         The recording the samples were drawn from, in its own order and rate: the noise is looked
         for there. By default the samples themselves.
     doubts : (n_joints, 3, 3), optional
-        Of motion solved from markers, what these leave open; see ``crosstalk.turn_doubts``.
+        Of motion solved from markers, what these leave open; see ``turn_doubts``.
     """
     options = options or KindOptions()
     spread, along = _spread(samples)
@@ -109,7 +158,7 @@ def find_kinds(
     n_free = np.sum(moved > threshold[:, None], axis=1)
     crosstalk = np.full(len(noise), np.nan) if doubts is None else second_to_first(spread, doubts)
     if options.threshold == "noise":
-        n_free[(n_free >= 2) & (crosstalk < CROSSTALK)] = 1
+        n_free[(n_free >= 2) & (crosstalk < MOST_CROSSTALK)] = 1
     pairs = _pairs(samples, spread, np.flatnonzero(n_free >= 2))
     if options.threshold == "noise":
         free = np.flatnonzero(n_free >= 2)
@@ -145,15 +194,15 @@ def _noise(along: Array) -> Array:
     The more a joint moves the more of its motion is taken for shaking; but of pure noise the least
     direction, picked as the least, shows too little.
     """
-    fast = shaking(along)
+    fast = measure_shaking(along)
     n_frames = np.maximum(np.isfinite(along[..., 0]).sum(axis=0), 1)
     together = np.sqrt(np.mean(fast**2, axis=-1))
     least = (1.0 + 2.5 / np.sqrt(n_frames)) * fast[:, 2]
-    return np.minimum(np.minimum(together, least), NOISIEST)
+    return np.minimum(np.minimum(together, least), MOST_NOISE)
 
 
 def _threshold(samples: Array, spread: Spread, noise: Array, options: KindOptions) -> Array:
-    """(n_joints,) radians."""
+    """Return the spread above which a direction counts as free, (n_joints,) radians."""
     minimum = np.full(len(noise), np.radians(options.minimum))
     if options.threshold == "absolute":
         # the vector part of a quaternion is half the turn, to first order
@@ -163,27 +212,28 @@ def _threshold(samples: Array, spread: Spread, noise: Array, options: KindOption
         held = np.cumsum(variance, axis=1) / np.maximum(variance.sum(axis=1), 1e-300)[:, None]
         last = np.argmax(held >= 0.95, axis=1)
         return np.maximum(minimum, spread.std[np.arange(len(last)), last] * (1.0 - 1e-9))
-    return np.maximum(minimum, noise * np.sqrt(_slow_noise(_n_seen(samples), 0, SURER)))
+    return np.maximum(minimum, noise * np.sqrt(_slow_noise(_n_seen(samples), 0, SURER_CHANCE)))
 
 
 def _slow_spread(along: Array) -> Array:
-    """(n_joints, 3) of the spread along each direction, the part in the slow frequencies."""
+    """Return (n_joints, 3) of the spread along each direction, the part in the slow frequencies."""
     return np.sqrt(_slow_square(np.where(np.isfinite(along), along, 0.0)) / _n_seen(along)[:, None])
 
 
 def _slow_square(tracks: Array) -> Array:
-    """(...) sum of squares of the slow part of tracks (n, ...)."""
-    n_slow = max(SURFACE_FREEDOM + 1, round(SLOW * len(tracks)))
+    """Return (...) sum of squares of the slow part of tracks (n, ...)."""
+    n_slow = max(SURFACE_FREEDOM + 1, round(SLOW_SHARE * len(tracks)))
     waves = np.asarray(dct(tracks, axis=0, norm="ortho"))
     return np.sum(waves[:n_slow] ** 2, axis=0)
 
 
 def _slow_noise(n_seen: Indices, n_fitted: int, sure: float) -> Array:
-    """The most, per sample and square of the noise, that noise alone leaves in the slow part.
+    """Return the most, per sample and square of the noise, that noise alone leaves in the slow
+    part.
 
     By an F test; a model of ``n_fitted`` numbers that explains slow tracks has taken its share.
     """
-    freedom = np.maximum(SLOW * n_seen - n_fitted, 1.0)
+    freedom = np.maximum(SLOW_SHARE * n_seen - n_fitted, 1.0)
     return freedom / n_seen * fdtri(freedom, NOISE_FREEDOM * n_seen, sure)
 
 
@@ -220,7 +270,7 @@ def _on_a_surface(
     seen, n_seen = np.isfinite(between), _n_seen(samples)[joints]
     cosine = np.where(seen, between, 0.0).sum(axis=0) / n_seen
     turn = np.where(seen, between - cosine, 0.0) / np.sqrt(np.maximum(1.0 - cosine**2, 0.25))
-    most = _slow_noise(n_seen, SURFACE_FREEDOM, SURE) * noise[joints] ** 2
+    most = _slow_noise(n_seen, SURFACE_FREEDOM, SURE_CHANCE) * noise[joints] ** 2
     still = np.radians(options.minimum) ** 2
     return joints[_slow_square(turn) / n_seen <= np.maximum(most, still)]
 

@@ -22,14 +22,15 @@ import numpy as np
 from osteon.errors import FormatError, UnknownName
 from osteon.formats import whole_file
 from osteon.joint_limits.bind_pose import check_bind
-from osteon.joint_limits.cones import N_SIDES
+from osteon.joint_limits.ranges import N_SIDES
 from osteon.values import Body, Cone, Joint, Limits, Skeleton
 
 Degrees = tuple[float, float]
 
 HEAD = "# Degrees. Change what you like, leave out what may stay, and run again with --edits.\n"
-ROUNDED = 0.006
-"""Degrees by which a number in the file may differ from what was found and mean the same."""
+ROUNDED_ANGLE = 0.006
+"""Degrees by which a number in the file may differ from what was found and mean the same: files
+have two decimals."""
 
 
 class Edit(msgspec.Struct, forbid_unknown_fields=True):
@@ -43,7 +44,7 @@ class Edit(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_edits(path: Path) -> dict[str, Edit]:
-    """The tables of a TOML file, by body."""
+    """Return the tables of a TOML file, by body."""
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
         edits = msgspec.convert(tables, dict[str, Edit])
@@ -60,7 +61,7 @@ def read_edits(path: Path) -> dict[str, Edit]:
 
 
 def apply_edits(skeleton: Skeleton, edits: dict[str, Edit]) -> Skeleton:
-    """The skeleton with limits changed by hand; bind poses are held against the new ones."""
+    """Return the skeleton with limits changed by hand; bind poses are held against the new ones."""
     for name in edits:
         if name not in skeleton.names:
             raise UnknownName("body", name, skeleton.names)
@@ -99,11 +100,11 @@ def _edited(joint: Joint, edit: Edit) -> Joint:
 
 
 def _same(cone: Cone, swing: Degrees) -> bool:
-    return bool(np.abs(np.degrees(cone.radii) - swing).max() < ROUNDED)
+    return bool(np.abs(np.degrees(cone.radii) - swing).max() < ROUNDED_ANGLE)
 
 
 def _retyped(joint: Joint, kind: str) -> Joint:
-    """The joint as another kind, about the directions in which it moved most."""
+    """Return the joint as another kind, about the directions in which it moved most."""
     evidence = joint.limits.evidence if joint.limits else None
     n_axes = {"hinge": 1, "universal": 2}.get(kind, 0)
     if kind == joint.kind or evidence is None or n_axes == 0:

@@ -9,12 +9,14 @@ from osteon.joint_limits._kinds_kernel import frame_across, mix, turn_moments
 from osteon.maths import dot, kernel
 from osteon.typing import Array
 
-STARTS = 12
+N_STARTS = 12
+"""Directions that the first axis is tried from. Chosen."""
 FIRST_ROUNDS, MOST_ROUNDS = 3, 80
-"""Rounds from every start, and from the ``FOLLOWED`` best of them until they settle."""
-FOLLOWED = 3
-SETTLED = 1e-7
-"""Share of the variance by which a round must better it to be followed by another."""
+"""Rounds from every start, and from the ``N_FOLLOWED`` best of them until they settle."""
+N_FOLLOWED = 3
+"""Best starts that are followed until they settle. Chosen."""
+SETTLED_SHARE = 1e-7
+"""Of the variance by which a round must better it to be followed by another. Chosen."""
 MOST_OBLIQUE = 1.0
 """Cotangent of the least angle between the axes: nearer than 45° they count as one that wobbles."""
 PAIRS = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])
@@ -38,8 +40,8 @@ def fit_axes(mean: Array, directions: Array, samples: Array) -> tuple[Array, Arr
     moments = np.zeros((n_joints, 9, 9))
     turn_moments(mean, directions, samples, moments)
     for_outer, for_inner = _packed(moments)
-    angles = np.pi * np.arange(STARTS) / STARTS
-    starts = np.stack([np.cos(angles), np.sin(angles), np.zeros(STARTS)], axis=-1)
+    angles = np.pi * np.arange(N_STARTS) / N_STARTS
+    starts = np.stack([np.cos(angles), np.sin(angles), np.zeros(N_STARTS)], axis=-1)
     outer, inner = np.zeros((n_joints, 3)), np.zeros((n_joints, 3))
     variance = np.full(n_joints, np.inf)
     _search(for_outer, for_inner, starts, outer, inner, variance)
@@ -55,7 +57,7 @@ def _search(for_outer, for_inner, starts, outer, inner, variance):
             two = (starts[start, 0], starts[start, 1], starts[start, 2])
             _, two, lefts[start] = _alternate(for_outer[joint], for_inner[joint], two, FIRST_ROUNDS)
             seconds[start, 0], seconds[start, 1], seconds[start, 2] = two
-        for start in np.argsort(lefts)[:FOLLOWED]:
+        for start in np.argsort(lefts)[:N_FOLLOWED]:
             two = (seconds[start, 0], seconds[start, 1], seconds[start, 2])
             one, two, left = _alternate(for_outer[joint], for_inner[joint], two, MOST_ROUNDS)
             if left < variance[joint]:
@@ -72,7 +74,7 @@ def _alternate(for_outer, for_inner, two, rounds):
         before = left
         one, _ = _best_partner(for_outer, two)
         two, left = _best_partner(for_inner, one)
-        if before - left <= SETTLED * left:
+        if before - left <= SETTLED_SHARE * left:
             break
     return one, two, left
 

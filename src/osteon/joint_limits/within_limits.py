@@ -1,4 +1,4 @@
-"""Whether rotations lie within a joint's limits, by how much not, and the nearest that do."""
+"""The rotations within a joint's limits nearest to given ones."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -7,7 +7,7 @@ import numpy as np
 
 from osteon.errors import BadValue
 from osteon.joint_limits._clamp_kernel import clamp_cones, clamp_hinges
-from osteon.joint_limits.cones import nearest_in_polygon
+from osteon.joint_limits.ranges import nearest_in_polygon
 from osteon.maths import TURN, circular, quat, swing_twist, zyz
 from osteon.typing import Array
 from osteon.values import Cone, Interval
@@ -39,13 +39,9 @@ class Limited(Protocol):
     def limits(self) -> Ranges | None: ...
 
 
-def excess(q: Array, joint: Limited, shape: str = "auto") -> Array:
-    """How far (...) rotations (..., 4) must turn to come within the limits, radians; 0 inside."""
-    return quat.angle(quat.between(clamp(q, joint, shape), q))
-
-
 def clamp(q: Array, joint: Limited, shape: str = "auto") -> Array:
-    """The nearest rotations (..., 4) within the limits; those that are inside are left alone.
+    """Return the nearest rotations (..., 4) within the limits; those that are inside are left
+    alone.
 
     Parameters
     ----------
@@ -87,7 +83,7 @@ def clamp_each(q: Array, joints: Sequence[Limited]) -> Array:
 
 
 def hinged(joint: Limited) -> bool:
-    """Whether its limit is an interval about its one axis."""
+    """Return whether its limit is an interval about its one axis."""
     return joint.kind == "hinge" and joint.limits is not None and joint.limits.hinge is not None
 
 
@@ -98,7 +94,7 @@ def hinge_angle(q: Array, joint: Limited) -> Array:
 
 
 def into(angles: Array, low: Array | float, high: Array | float) -> Array:
-    """The angles from ``low`` to ``high`` nearest to ``angles`` on the circle."""
+    """Return the angles from ``low`` to ``high`` nearest to ``angles`` on the circle."""
     angles, low, high = np.asarray(angles), np.asarray(low), np.asarray(high)
     bounded = np.isfinite(low) & np.isfinite(high)
     middle = 0.5 * (np.where(bounded, low, 0.0) + np.where(bounded, high, 0.0))
@@ -127,7 +123,7 @@ def _clamp_cones(q: Array, cones: Sequence[Cone]) -> Array:
 
 
 def _with_corners(polygon: Array, n: int) -> Array:
-    """The same polygon with n corners, its last one several times."""
+    """Return the same polygon with n corners, its last one several times."""
     if len(polygon) == n:
         return polygon
     return polygon[np.minimum(np.arange(n), len(polygon) - 1)]
@@ -141,7 +137,7 @@ def _clamp_cone(q: Array, cone: Cone, *, elliptic: bool) -> Array:
 
 
 def _into_ellipse(points: Array, radii: Array) -> Array:
-    """The nearest points of the ellipse, by Newton on the multiplier of its equation."""
+    """Return the nearest points of the ellipse, by Newton on the multiplier of its equation."""
     size = np.linalg.norm(points / radii, axis=-1)
     outside = size > 1.0
     multiplier = np.zeros(size.shape)

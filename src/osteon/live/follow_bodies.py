@@ -19,8 +19,7 @@ class BodyFollower:
         self.skeleton, self.names = skeleton, names
         self._columns = [names.index(body.name) for body in skeleton.bodies]
         self._parents = np.array(skeleton.parents, dtype=np.int64)
-        self._offsets = skeleton.offsets
-        self._in_body = np.array([body.joint.in_body for body in skeleton.bodies])
+        self._offsets = np.array(skeleton.offsets)  # kernels know one kind of array, writable
         self._local = quat.identity((len(skeleton.bodies),))
 
     def follow(self, values: Array) -> FramePose | None:
@@ -34,7 +33,7 @@ class BodyFollower:
                 above = quat.identity() if parent < 0 else turns[parent]
                 self._local[body] = quat.between(above, turns[body])
         world, joints = forward_pose(self._local, np.zeros(3), self._offsets, self._parents)
-        origins = joints - quat.rotate(world, self._in_body)
+        origins = joints - quat.rotate(world, self.skeleton.joints_in_bodies)
         root = (places - origins)[seen].mean(axis=0)
         errors = np.linalg.norm(places - origins - root, axis=1)[seen]
         return FramePose(self._local.copy(), root, np.sort(errors))

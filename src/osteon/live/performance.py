@@ -221,7 +221,7 @@ class LiveSession:
         for event in found.events:
             self._notice(in_stream(event, self._asked))
         self._parents = np.array(found.skeleton.parents, dtype=np.int64)
-        self._offsets = found.skeleton.offsets
+        self._offsets = np.array(found.skeleton.offsets)
         here, before = set(self.memory.names), self._following
         if self._of_bodies:
             whole = set(found.skeleton.names) <= here

@@ -88,8 +88,8 @@ def _bones(skeleton: Skeleton) -> Array:
     for index, (body, parent) in enumerate(zip(skeleton.bodies, parents, strict=True)):
         if parent >= 0 and parents.count(parent) == 1:
             ends[parent] = offsets[index]
-        if body.tip is not None:
-            ends[index] = body.tip - body.joint.in_body
+        if (tip := body.tip_from_joint) is not None:
+            ends[index] = tip
     return ends
 
 

@@ -21,7 +21,6 @@ from ._quat_kernel import (
     multiply as multiply,
     rotate as rotate,
 )
-from .banded import solve_banded as solve_banded
 from .chain import (
     forward_kinematics as forward_kinematics,
     place_points as place_points,
@@ -35,7 +34,7 @@ from .compiled import (
     FAST_MATH as FAST_MATH,
     kernel as kernel,
 )
-from .frame_runs import runs as runs
+from .over_frames import runs as runs, solve_banded as solve_banded
 from .procrustes import generalised_procrustes as generalised_procrustes
 from .rigid import (
     AXIS as AXIS,
@@ -44,5 +43,11 @@ from .rigid import (
     fit_bodies as fit_bodies,
     fit_rigid as fit_rigid,
 )
-from .robust import NORMAL as NORMAL
+from .robust import (
+    NORMAL as NORMAL,
+    SMOOTH_ORDER as SMOOTH_ORDER,
+    noise_gain as noise_gain,
+    noise_of_differences as noise_of_differences,
+    white_noise as white_noise,
+)
 from .rotations import Spread as Spread

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from osteon.maths.quat import multiply, rotate, to_matrix
-from osteon.typing import Array
+from osteon.typing import Array, Indices
 
 
 def forward_kinematics(
@@ -32,7 +32,9 @@ def forward_kinematics(
     return q_world, p_world
 
 
-def place_points(q_world: Array, p_world: Array, carriers: Sequence[int], points: Array) -> Array:
+def place_points(
+    q_world: Array, p_world: Array, carriers: Sequence[int] | Indices, points: Array
+) -> Array:
     """World places (..., n_points, 3) of points fixed to joints.
 
     Parameters
@@ -55,7 +57,7 @@ def point_jacobian(
     carriers: Sequence[int],
     placed: Array,
 ) -> Array:
-    """How points move when joints turn: (..., n_points, 3, 3 + 3 n_joints).
+    """Return how points move when joints turn: (..., n_points, 3, 3 + 3 n_joints).
 
     Columns 0–2 belong to the root's place, 3 + 3j … 5 + 3j to the turn ``d`` of joint ``j`` in its
     own frame, ``q_local[j] → q_local[j] · exp(d)``: a turn about the world axes ``R_j`` moves a

@@ -21,7 +21,7 @@ class Interval(NamedTuple):
 
 
 def wrap(angles: Array) -> Array:
-    """The same angles in [−π, π)."""
+    """Return the same angles in [−π, π)."""
     return (np.asarray(angles) + np.pi) % TURN - np.pi
 
 

@@ -72,7 +72,7 @@ def _polar(x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def second_set(angles: Array) -> Array:
-    """The second set of three angles that gives the same rotation."""
+    """Return the second set of three angles that gives the same rotation."""
     return np.stack(
         [angles[..., 0] + np.pi, np.pi - angles[..., 1], angles[..., 2] + np.pi], axis=-1
     )

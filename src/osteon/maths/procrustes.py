@@ -122,7 +122,7 @@ def _shape_from_distances(distances: Array) -> Array:
 
 
 def _fill_unseen_pairs(distances: Array) -> Array:
-    """A pair never seen together gets the shortest way over others: a start, no more."""
+    """Give pairs never seen together the shortest way over others: a start, no more."""
     if np.isfinite(distances).all():
         return distances
     filled = np.where(np.isfinite(distances), distances, np.inf)
@@ -143,7 +143,7 @@ def _nearer_mirror(template: Array, observed: Array, weights: Array) -> Array:
 
 
 def _principal(template: Array) -> Array:
-    """The same shape, centred and turned along its principal axes, not mirrored."""
+    """Return the same shape, centred and turned along its principal axes, not mirrored."""
     centred = template - template.mean(axis=0)
     axes = np.linalg.svd(centred)[2]
     axes[2] *= np.linalg.det(axes)

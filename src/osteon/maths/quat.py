@@ -33,12 +33,12 @@ def multiply(a: Array, b: Array) -> Array:
 
 
 def inverse(q: Array) -> Array:
-    """The rotation that undoes ``q``."""
+    """Return the rotation that undoes ``q``."""
     return q * np.array([1.0, -1.0, -1.0, -1.0], dtype=q.dtype)
 
 
 def between(a: Array, b: Array) -> Array:
-    """The rotation to ``a`` from ``b``: ``inverse(a) * b``; the outer names cancel."""
+    """Return the rotation to ``a`` from ``b``: ``inverse(a) * b``; the outer names cancel."""
     return multiply(inverse(a), b)
 
 
@@ -76,7 +76,7 @@ def log(q: Array) -> Array:
 
 
 def angle(q: Array) -> Array:
-    """How far a rotation turns, (...), radians in [0, π]."""
+    """Return how far a rotation turns, (...), radians in [0, π]."""
     return 2.0 * np.arctan2(np.linalg.norm(q[..., 1:], axis=-1), np.abs(q[..., 0]))
 
 
@@ -134,7 +134,7 @@ def from_matrix(m: Array) -> Array:
 
 
 def shortest(a: Array, b: Array) -> Array:
-    """The smallest rotation turning vectors ``a`` (..., 3) to the direction of ``b``.
+    """Return the smallest rotation turning vectors ``a`` (..., 3) to the direction of ``b``.
 
     Exact at 0 and near π; at π, where every perpendicular axis serves, one is chosen. A vector of
     length zero has no direction: NaN. docs/methods.md §6.

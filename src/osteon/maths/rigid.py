@@ -25,7 +25,7 @@ from osteon.typing import Array
 
 NONE, POINT, AXIS, FULL = 0, 1, 2, 3
 
-STRAIGHT = 0.02
+STRAIGHT_SHARE = 0.02
 """Markers count as a line when their RMS width is below this share of their RMS length."""
 
 
@@ -43,7 +43,7 @@ class RigidFit(NamedTuple):
 
 
 def fit_rigid(
-    template: Array, observed: Array, weights: Array | None = None, straight: float = STRAIGHT
+    template: Array, observed: Array, weights: Array | None = None, straight: float = STRAIGHT_SHARE
 ) -> RigidFit:
     """Fit a marker template to every frame.
 
@@ -68,7 +68,7 @@ def fit_bodies(
     columns: Sequence[Sequence[int]],
     observed: Array,
     weights: Sequence[Array] | None = None,
-    straight: float = STRAIGHT,
+    straight: float = STRAIGHT_SHARE,
 ) -> RigidFit:
     """Fit many bodies in one call; body ``b`` has the markers ``observed[:, columns[b]]``.
 

@@ -1,26 +1,35 @@
-"""Weights that keep outliers from ruling a least-squares fit, and a scale they cannot move.
+"""Weights and scales that outliers cannot move.
 
-Each weight function maps residuals to the factor by which iteratively reweighted least squares
-multiplies their squares: 1 at zero, smaller farther out. Residuals and scale share a unit. NaN
-residuals (not seen) weigh nothing.
+A weight maps residuals to the factor by which iteratively reweighted least squares multiplies
+their squares: 1 at zero, smaller farther out. Residuals and scale share a unit. NaN residuals (not
+seen) weigh nothing.
+
+White noise survives repeated differencing and motion does not: high differences of a track are
+nearly pure noise, enlarged by a known factor. Noise that is smooth in time is not seen there.
 """
+
+from math import comb
 
 import numpy as np
 
 from osteon.typing import Array
 
 NORMAL = 1.4826
-"""Standard deviation by median absolute deviation of a normal distribution."""
+"""Standard deviation by median absolute deviation of a normal distribution: 1 / 0.67449."""
+SMOOTH_ORDER = 5
+"""Differences taken: at 60 Hz a swing of 1 Hz is damped to 1e-5 of its size, (2π / 60)⁵."""
+FEWEST_SAMPLES = 30
+"""Of differences. Chosen: the median of fewer is chance, and their track counts as noiseless."""
 
 
 def huber(residuals: Array, scale: float | Array) -> Array:
-    """1 up to ``scale``, then scale / |r|: far residuals pull with constant force."""
+    """Return 1 up to ``scale``, then scale / |r|: far residuals pull with constant force."""
     size = np.abs(residuals)
     return _seen(scale / np.maximum(size, scale))
 
 
 def mad_scale(values: Array, axis: int | None = None) -> Array:
-    """Standard deviation judged by the median absolute deviation; NaN is passed over.
+    """Return the standard deviation judged by the median absolute deviation; NaN is passed over.
 
     Half of the values may be anything. NaN where no value was seen.
     """
@@ -28,6 +37,28 @@ def mad_scale(values: Array, axis: int | None = None) -> Array:
     centre = np.ma.median(values, axis=axis, keepdims=True)
     spread = np.ma.median(np.ma.abs(values - centre), axis=axis)
     return np.ma.filled(NORMAL * spread, np.nan)
+
+
+def noise_gain(order: int) -> int:
+    """Return the variance of white noise after ``order`` differences, in its own before."""
+    return comb(2 * order, order)
+
+
+def white_noise(paths: Array, order: int = SMOOTH_ORDER) -> Array:
+    """Return the deviation per axis (n_points,) of the noise on paths (n_frames, n_points, 3)."""
+    return noise_of_differences(np.diff(paths, n=order, axis=0), order)
+
+
+def noise_of_differences(differences: Array, order: int = SMOOTH_ORDER) -> Array:
+    """Return the deviation per axis (n_points,) of the noise behind differences (n, n_points, 3).
+
+    The median ignores impacts and jumps. NaN is passed over.
+    """
+    enough = np.isfinite(differences).sum(axis=(0, 2)) > FEWEST_SAMPLES
+    scale = np.zeros(differences.shape[1])
+    if enough.any():
+        scale[enough] = np.nanmedian(np.abs(differences[:, enough]), axis=(0, 2))
+    return NORMAL * scale / np.sqrt(noise_gain(order))
 
 
 def _seen(weights: Array) -> Array:

@@ -22,7 +22,7 @@ class Spread(NamedTuple):
 def frechet_mean(
     q: Array, weights: Array | None = None, *, tolerance: float = 1e-12, max_iterations: int = 50
 ) -> Array:
-    """The rotation (..., 4) with the least summed squared angle to all samples, w ≥ 0.
+    """Return the rotation (..., 4) with the least summed squared angle to all samples, w ≥ 0.
 
     Starts at the chordal mean [Markley 2007], whose sign of each sample does not matter, and steps
     along the mean log until it vanishes.

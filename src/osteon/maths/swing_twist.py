@@ -28,6 +28,6 @@ def split(q: Array, axis: Array, across: Array) -> tuple[Array, Array]:
 
 
 def join(swing: Array, twist: Array, axis: Array, across: Array) -> Array:
-    """The rotation (..., 4) of a swing (..., 2) and a twist (...)."""
+    """Return the rotation (..., 4) of a swing (..., 2) and a twist (...)."""
     turn = np.einsum("...i,...ij->...j", swing, across)
     return quat.multiply(quat.exp(turn), quat.from_axis_angle(axis, twist))

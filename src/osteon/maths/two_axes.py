@@ -24,7 +24,7 @@ class Branches(NamedTuple):
 
 
 def one_axis(axis: Array, start: Array, end: Array) -> Array:
-    """The angle about ``axis`` that brings ``start`` nearest to ``end``, radians."""
+    """Return the angle about ``axis`` that brings ``start`` nearest to ``end``, radians."""
     side = _dot(np.cross(axis, start), end)
     ahead = _dot(start, end) - _dot(axis, start) * _dot(axis, end)
     return np.arctan2(side, ahead)
@@ -72,7 +72,7 @@ def swing(axes: Array, angles: Array) -> Array:
 
 
 def twist(q: Array, axis: Array) -> Array:
-    """The angle θ in (−π, π] about ``axis`` with R(axis, θ) nearest to ``q``.
+    """Return the angle θ in (−π, π] about ``axis`` with R(axis, θ) nearest to ``q``.
 
     It maximises tr(Qᵀ·R(axis, θ)); the paper samples angles to find it.
     """

@@ -9,11 +9,11 @@ import numpy as np
 from osteon.maths.circular import wrap
 from osteon.typing import Array
 
-LOCKED = 1e-4
+LOCKED_ANGLE = 1e-4
 """Radians from a pole below which the two outer angles are no longer told apart."""
 
 
-def from_quat(q: Array, locked: float = LOCKED) -> Array:
+def from_quat(q: Array, locked: float = LOCKED_ANGLE) -> Array:
     """Angles (..., 3) φ, ψ, θ of rotations (..., 4); φ and θ in [−π, π)."""
     w, x, y, z = np.moveaxis(np.asarray(q), -1, 0)
     cos_half, sin_half = np.hypot(w, z), np.hypot(x, y)

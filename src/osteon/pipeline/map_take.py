@@ -30,6 +30,7 @@ from osteon.pipeline.solve_take import (
 from osteon.posing import (
     FEET,
     GroundPlane,
+    PoseProblem,
     PoseResult,
     Standing,
     find_soles,
@@ -42,7 +43,6 @@ from osteon.retargeting import (
     Corrections,
     Keep,
     Pins,
-    Pulls,
     Simulated,
     alike,
     average_figure,
@@ -236,7 +236,7 @@ class _Job:
         (n_frames, n_bodies, 4) the poses that lead."""
         if self.led and self.start is not None:
             return self.start[0]
-        return np.stack([body.joint.rest for body in self.character.bodies])
+        return self.character.rest
 
 
 def _own_markers(recording: Recording, character: Skeleton, options: MapOptions) -> _Job:
@@ -375,7 +375,7 @@ def _mapped(job: _Job, options: MapOptions, watch: Stopwatch) -> Solved:
     weights = np.broadcast_to(points.weights, job.targets.shape[:2])
     rig = points.rig(character)
     stiffness = posture_weights(rig, options.posture)
-    pulls = Pulls(rig, job.targets, weights, stiffness, job.rest, firm_bounds(character))
+    pulls = PoseProblem(rig, job.targets, weights, stiffness, job.rest, firm_bounds(character))
     with watch.stage("solve", f"solving {counted(recording.n_frames, 'frame')}"):
         if job.led:
             poses, holds = equilibrium(pulls, job.start), np.ones(weights.shape, dtype=bool)
@@ -447,7 +447,9 @@ def _held(job: _Job, options: MapOptions) -> tuple[Pins, ...]:
     return tuple(pins for pins in (holds, job.kept) if pins is not None and len(pins.bodies))
 
 
-def _pinned(pulls: Pulls, motion: Motion, standing: Standing, hands: tuple[Pins, ...]) -> Pulls:
+def _pinned(
+    pulls: PoseProblem, motion: Motion, standing: Standing, hands: tuple[Pins, ...]
+) -> PoseProblem:
     """Pulled by the ground, by planted soles and by what the user names."""
     if standing.plants:
         return stand(pulls, standing, motion, hands)

@@ -17,7 +17,6 @@ from .contacts import (
 )
 from .first_pose import (
     on_joints as on_joints,
-    start_frames as start_frames,
     universal_angles as universal_angles,
 )
 from .inverse_kinematics import reach as reach
@@ -33,17 +32,13 @@ from .per_frame import (
     Status as Status,
     solve_frames as solve_frames,
 )
-from .reference import (
-    pose_markers as pose_markers,
-    solve_reference as solve_reference,
-)
+from .problem import PoseProblem as PoseProblem
 from .rig import (
     IN_BODY as IN_BODY,
     Rig as Rig,
     RigTree as RigTree,
-    ball_joints as ball_joints,
-    build_tree as build_tree,
     compile_rig as compile_rig,
+    rig_on as rig_on,
 )
 from .solve_poses import (
     SolveResult as SolveResult,

@@ -19,43 +19,47 @@ from osteon.typing import Array
 from osteon.values import Motion
 
 FEET = ("left_foot", "right_foot")
-SLOW, SLOWER = 0.35, 0.15
-"""Metres per second: a standing point is slower than the first and was slower than the second."""
-LOW = 0.05
-"""Metres above the lowest place that the point has about that time."""
-NEARBY = 1.2
-"""Seconds that count as about that time: longer than a step, and uphill the ground rises."""
-OUTSIDE = 0.03
-"""Metres from the ground at which a plant is on something else."""
-SHORTEST = 0.10
-"""Seconds that a foot stands at least."""
-BELT = 0.25
-"""Metres per second above which low points are taken to stand on a moving belt."""
-STRAY = 2.5
-"""Spreads from its middle place that a standing point may be."""
-TOUCH, ROLL = 0.004, 0.6
+STANDING_SPEED, STANDSTILL_SPEED = 0.35, 0.15
+"""Metres per second: a standing point is slower than the first and was slower than the second.
+Chosen."""
+LOW_HEIGHT = 0.05
+"""Metres above the lowest place that the point has about that time. Chosen."""
+NEARBY_TIME = 1.2
+"""Seconds that count as about that time. Chosen: longer than a step, and uphill the ground
+rises."""
+GROUND_DISTANCE = 0.03
+"""Metres from the ground at which a plant is on something else. Chosen."""
+SHORTEST_STAND = 0.10
+"""Seconds that a foot stands at least. Chosen."""
+BELT_SPEED = 0.25
+"""Metres per second above which low points are taken to stand on a moving belt. Chosen."""
+STRAY_SPREADS = 2.5
+"""From its middle place that a standing point may be. Chosen."""
+TOUCH_HEIGHT, ROLL_SPEED = 0.004, 0.6
 """Metres above the ground and metres per second below which a foot that has stood, or is about to,
-touches it."""
-THROUGH, SELDOM = 0.02, 0.1
-"""Where soles are deeper than this, metres, in a greater share of frames, there is no ground."""
-ELSEWHERE = 0.25
-"""Where a greater share of plants is on something else, there is no ground either."""
-ONE_PLACE = 0.008
-"""Metres rms about its middle that a standing point may wander."""
-BURST = 3.0
-"""Times its usual speed that a point reaches where it moves from one place to the next."""
+touches it. Chosen."""
+THROUGH_DEPTH, THROUGH_SHARE = 0.02, 0.1
+"""Where soles are deeper than this, metres, in a greater share of frames, there is no ground.
+Chosen."""
+ELSEWHERE_SHARE = 0.25
+"""Where a greater share of plants is on something else, there is no ground either. Chosen."""
+PLACE_RMS = 0.008
+"""Metres about its middle that a standing point may wander. Chosen."""
+BURST_FACTOR = 3.0
+"""Times its usual speed that a point reaches where it moves from one place to the next. Chosen."""
 TIP_AHEAD, TIP_BELOW = 0.22, 0.08
 """Of a leg's length, how far the tip of the toes is ahead of the ankle and below it: ankles are at
 0.039 and feet 0.152 of a body's height, of which thigh and shin are 0.49 [Drillis 1966]."""
-ON_GROUND, UNMOVED = 0.012, 0.1
+GROUND_HEIGHT, LEVEL_SPEED = 0.012, 0.1
 """Metres above its lowest about that time, and metres per second up or down, within which a point
-is on the ground though it may slide."""
+is on the ground though it may slide. Chosen."""
 HEEL, TIP = 0, 3
 """Points of a sole."""
-AS_SAID = 0.06
-"""Metres from z = 0 within which the ground is taken to be there, see ``calibrate.soles``."""
-LEVEL = 0.01
-"""Slope that floors have, standard deviation."""
+ZERO_HEIGHT = 0.06
+"""Metres from z = 0 within which the ground is taken to be there. Chosen; see
+``calibration.soles``."""
+FLOOR_SLOPE = 0.01
+"""Standard deviation of the slope that floors have. Chosen."""
 
 
 @dataclass(frozen=True)
@@ -93,12 +97,12 @@ class GroundPlane:
     """Whether the feet stay above it; over stairs, or in the air, there is no such plane."""
 
     def height(self, points: Array) -> Array:
-        """(...) of the ground below points (..., 3), metres."""
+        """Return (...) of the ground below points (..., 3), metres."""
         return self.offset + points[..., :2] @ self.slope
 
     def bears(self, place: tuple[float, float, float]) -> bool:
-        """Whether a plant at this place is on the ground, not on something else."""
-        return self.solid and abs(place[2] - float(self.height(np.array(place)))) < OUTSIDE
+        """Return whether a plant at this place is on the ground, not on something else."""
+        return self.solid and abs(place[2] - float(self.height(np.array(place)))) < GROUND_DISTANCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +156,7 @@ def find_soles(figure: StandingFigure) -> tuple[Sole, ...]:
 
 
 def _usual_tip(figure: StandingFigure, side: str) -> Array:
-    """(3,) the tip of a foot of which only the ankle is known, as long as on such legs."""
+    """Return (3,) the tip of a foot of which only the ankle is known, as long as on such legs."""
     forward, _, up = figure.axes().T
     leg = 0.5 * figure.size()
     return figure.joint(f"{side}_foot") + leg * (TIP_AHEAD * forward - TIP_BELOW * up)
@@ -183,7 +187,7 @@ def soles_off(standing: Standing) -> dict[str, float]:
     base = standing.ground
     if not base.solid:
         return {}
-    if abs(base.offset) < AS_SAID:
+    if abs(base.offset) < ZERO_HEIGHT:
         base = replace(base, offset=0.0)
     heights: dict[str, dict[int, list[float]]] = {}
     for plant in standing.plants:
@@ -222,20 +226,20 @@ def find_standing(motion: Motion, soles: Sequence[Sole], like: Standing | None =
     ground = replace(_fit_ground(plants), belt=belt)
     soles = _level(motion, soles, plants, ground)
     paths = np.concatenate([sole_paths(motion, sole) for sole in soles], axis=1)
-    deep = (ground.height(paths) - paths[..., 2]).max(axis=1) > THROUGH
-    solid = bool(deep.mean() < SELDOM) and _agree(plants, ground)
+    deep = (ground.height(paths) - paths[..., 2]).max(axis=1) > THROUGH_DEPTH
+    solid = bool(deep.mean() < THROUGH_SHARE) and _agree(plants, ground)
     ground = replace(ground, solid=solid and (like is None or like.ground.solid))
     return Standing(soles, tuple(plants), ground, _touching(motion, soles, plants, ground))
 
 
 def _agree(plants: Sequence[Plant], ground: GroundPlane) -> bool:
-    """Whether nearly every point stands as high above the ground as it usually does."""
+    """Return whether nearly every point stands as high above the ground as it usually does."""
     above: dict[tuple[str, int], list[float]] = {}
     for plant in plants:
         height = plant.place[2] - float(ground.height(np.array(plant.place)))
         above.setdefault((plant.body, plant.point), []).append(height)
     off = [abs(height - np.median(each)) for each in above.values() for height in each]
-    return bool(np.mean(np.array([*off, 0.0]) > OUTSIDE) < ELSEWHERE)
+    return bool(np.mean(np.array([*off, 0.0]) > GROUND_DISTANCE) < ELSEWHERE_SHARE)
 
 
 def _touching(
@@ -257,22 +261,20 @@ def _touching(
 
 
 def _rolls(motion: Motion, sole: Sole, ground: GroundPlane) -> np.ndarray:
-    """(n_frames,) whether the sole turns about a point of its own that is at the ground."""
+    """Return (n_frames,) whether the sole turns about a point of its own that is at the ground."""
     paths = sole_paths(motion, sole)
     belt = np.arange(motion.n_frames)[:, None, None] / motion.rate * ground.belt
     still = np.concatenate([paths[..., :2] - belt, paths[..., 2:]], axis=-1)
     points = range(len(sole.points))
     speed = np.stack([_speed(still[:, point], motion.rate) for point in points], axis=-1)
-    low = paths[..., 2] - ground.height(paths) < TOUCH
-    pivots = speed < np.minimum(ROLL, 0.5 * speed.max(axis=-1, keepdims=True))
+    low = paths[..., 2] - ground.height(paths) < TOUCH_HEIGHT
+    pivots = speed < np.minimum(ROLL_SPEED, 0.5 * speed.max(axis=-1, keepdims=True))
     return np.any(low & pivots, axis=-1)
 
 
 def sole_paths(motion: Motion, sole: Sole) -> Array:
-    """(n_frames, n_points, 3) of a sole's points in the world."""
-    turned, joints = motion.world()
-    arms = quat.rotate(turned[:, sole.body, None], sole.points)
-    return joints[:, sole.body, None] + arms
+    """Return (n_frames, n_points, 3) of a sole's points in the world."""
+    return motion.points([sole.body] * len(sole.points), sole.points)
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,18 +295,19 @@ def find_stances(motion: Motion, standing: Standing) -> list[list[Stance]]:
         paths = sole_paths(motion, sole)
         height = paths[..., 2] - standing.ground.height(paths)
         rise = np.abs(np.gradient(height, axis=0)) * motion.rate
-        near = max(1, round(NEARBY * motion.rate))
+        near = max(1, round(NEARBY_TIME * motion.rate))
         lowest = minimum_filter1d(height, near, axis=0, mode="nearest")
-        on = (height < lowest + ON_GROUND) & (rise < UNMOVED)
+        on = (height < lowest + GROUND_HEIGHT) & (rise < LEVEL_SPEED)
         for first, last in runs(np.any(on, axis=1)):
             when = [first + np.flatnonzero(on[first : last + 1, p]) for p in range(on.shape[1])]
-            long = [p for p, each in enumerate(when) if len(each) >= SHORTEST * motion.rate]
+            long = [p for p, each in enumerate(when) if len(each) >= SHORTEST_STAND * motion.rate]
             steps += [[Stance(sole, p, when[p]) for p in long]] if long else []
     return steps
 
 
 def slides_of(motion: Motion, steps: Sequence[Sequence[Stance]], belt: Array) -> Array:
-    """(n_steps,) how far the sole slides along the ground in each, metres: its steadiest point."""
+    """Return (n_steps,) how far the sole slides along the ground in each, metres: its steadiest
+    point."""
     drift = np.arange(motion.n_frames)[:, None] / motion.rate * belt
     slides = []
     for step in steps:
@@ -315,7 +318,7 @@ def slides_of(motion: Motion, steps: Sequence[Sequence[Stance]], belt: Array) ->
 
 
 def _speed(path: Array, rate: float) -> Array:
-    """(n_frames,) over a twentieth of a second, metres per second."""
+    """Return the speed (n_frames,) over a twentieth of a second, metres per second."""
     half = max(1, round(0.025 * rate))
     padded = np.concatenate([path[:1].repeat(half, 0), path, path[-1:].repeat(half, 0)])
     span = np.minimum(np.arange(len(path)) + half, len(path) - 1)
@@ -324,8 +327,8 @@ def _speed(path: Array, rate: float) -> Array:
 
 
 def _belt(paths: Sequence[Array], motion: Motion) -> Array:
-    """(2,) velocity that low points usually have; zero where they stand, and where the figure goes
-    along with them: who walks on a belt stays, whose feet slide gets on."""
+    """Return (2,) velocity that low points usually have; zero where they stand, and where the
+    figure goes along with them: who walks on a belt stays, whose feet slide gets on."""
     rate = motion.rate
     velocities = []
     for path in np.concatenate(list(paths), axis=1).swapaxes(0, 1):
@@ -334,40 +337,40 @@ def _belt(paths: Sequence[Array], motion: Motion) -> Array:
     usual = np.median(np.concatenate(velocities), axis=0)
     going = (motion.root[-1] - motion.root[0])[:2] * rate / (motion.n_frames - 1)
     speed = np.linalg.norm(usual)
-    return usual if speed > BELT and going @ usual < 0.5 * speed**2 else np.zeros(2)
+    return usual if speed > BELT_SPEED and going @ usual < 0.5 * speed**2 else np.zeros(2)
 
 
 def _stays(path: Array, rate: float) -> list[tuple[int, int]]:
     """First and last frames in which a point stands."""
     speed = _speed(path, rate)
-    slow = speed < SLOW
+    slow = speed < STANDING_SPEED
     if not slow.any():
         return []
-    lowest = minimum_filter1d(path[:, 2], max(1, round(NEARBY * rate)), mode="nearest")
-    low = path[:, 2] < lowest + LOW
+    lowest = minimum_filter1d(path[:, 2], max(1, round(NEARBY_TIME * rate)), mode="nearest")
+    low = path[:, 2] < lowest + LOW_HEIGHT
     stays, smooth = [], uniform_filter1d(path, max(1, round(0.04 * rate)), axis=0, mode="nearest")
     for first, last in runs(slow & low):
-        if speed[first : last + 1].min() < SLOWER:
-            stays += _places(smooth, speed, first, last, round(SHORTEST * rate))
+        if speed[first : last + 1].min() < STANDSTILL_SPEED:
+            stays += _places(smooth, speed, first, last, round(SHORTEST_STAND * rate))
     return stays
 
 
 def _places(
     path: Array, speed: Array, first: int, last: int, shortest: int
 ) -> list[tuple[int, int]]:
-    """The stays within a run of slow frames: one, several with quick moves between them, or none
-    where the point drifts all the time and stands nowhere."""
+    """Return the stays within a run of slow frames: one, several with quick moves between them, or
+    none where the point drifts all the time and stands nowhere."""
     if last - first + 1 < max(shortest, 1):
         return []
     quarter = (last - first + 1) // 4
-    if _spread(path[first + quarter : last - quarter + 1]) < ONE_PLACE:
+    if _spread(path[first + quarter : last - quarter + 1]) < PLACE_RMS:
         first, last = _as_still_as_its_middle(path, first, last)
         return [(first, last)] if last - first + 1 >= shortest else []
     inner = speed[first + 1 : last]
     if not len(inner):  # two frames, as slow cameras have, at two places
         return []
     move = first + 1 + int(np.argmax(inner))
-    if speed[move] < BURST * np.median(inner):
+    if speed[move] < BURST_FACTOR * np.median(inner):
         return []
     before = _places(path, speed, first, move - 1, shortest)
     return before + _places(path, speed, move + 1, last, shortest)
@@ -382,7 +385,7 @@ def _as_still_as_its_middle(path: Array, first: int, last: int) -> tuple[int, in
     quarter = (last - first + 1) // 4
     middle = path[first + quarter : last - quarter + 1]
     away = np.linalg.norm(path - np.median(middle, axis=0), axis=-1)
-    near = away < STRAY * _spread(middle) + 0.0003
+    near = away < STRAY_SPREADS * _spread(middle) + 0.0003
     inner = (first + last) // 2
     while first < inner and not near[first : first + 2].all():
         first += 1
@@ -392,8 +395,8 @@ def _as_still_as_its_middle(path: Array, first: int, last: int) -> tuple[int, in
 
 
 def _fit_ground(plants: Sequence[Plant]) -> GroundPlane:
-    """The plane through the plants, level unless they say otherwise. How high each point of a sole
-    stands above it is found along with it."""
+    """Return the plane through the plants, level unless they say otherwise. How high each point of
+    a sole stands above it is found along with it."""
     if not plants:
         return GroundPlane(0.0, np.zeros(2), np.zeros(2))
     places = np.array([plant.place for plant in plants])
@@ -402,7 +405,9 @@ def _fit_ground(plants: Sequence[Plant]) -> GroundPlane:
     ground = _plane(places)
     for _ in range(5):
         above = places[:, 2] - ground.height(places)
-        kept = np.abs(above) <= max(OUTSIDE, float(np.median(np.abs(above))))  # half at least
+        kept = np.abs(above) <= max(
+            GROUND_DISTANCE, float(np.median(np.abs(above)))
+        )  # half at least
         level = places.copy()
         for point in range(len(points)):
             if (own := kept & (whose == point)).any():
@@ -415,7 +420,7 @@ def _plane(places: Array) -> GroundPlane:
     """Least squares, drawn towards the level."""
     centre = places.mean(axis=0)
     arms, rise = places[:, :2] - centre[:2], places[:, 2] - centre[2]
-    noise = 0.01**2 / LEVEL**2
+    noise = 0.01**2 / FLOOR_SLOPE**2
     slope = np.linalg.solve(arms.T @ arms + noise * np.eye(2), arms.T @ rise)
     return GroundPlane(float(centre[2] - centre[:2] @ slope), slope, np.zeros(2))
 

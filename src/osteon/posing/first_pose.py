@@ -13,14 +13,15 @@ from osteon.maths import chain, quat
 from osteon.posing.rig import IN_BODY, Rig, RigTree
 from osteon.typing import Array
 
-OUTWARD = 1e-4
-"""Weight of a marker one joint further out."""
-REST = 1e-6
-"""Weight of the rest pose beside all markers of the body together."""
+OUTWARD_WEIGHT = 1e-4
+"""Of a marker one joint further out. Chosen: a body's own markers decide where there are any."""
+REST_SHARE = 1e-6
+"""Weight of the rest pose beside all markers of the body together. Chosen: decides only what they
+leave open."""
 
 
-def has_evidence(rig: Rig, observed: Array, weights: Array) -> NDArray[np.bool_]:
-    """(n_frames,) whether a frame shows three markers that are not all in a line."""
+def has_evidence(observed: Array, weights: Array) -> NDArray[np.bool_]:
+    """Return (n_frames,) whether a frame shows three markers that are not all in a line."""
     seen = np.isfinite(observed[..., 0]) & (weights > 0.0)
     count = seen.sum(axis=-1)
     enough = count >= 3
@@ -55,7 +56,7 @@ def start_frames(rig: Rig, observed: Array, *, weights: Array, rest: Array) -> t
     local = np.array(rest)
     turned, places = np.empty((n_frames, tree.n_bodies, 4)), np.empty((n_frames, tree.n_bodies, 3))
     for body, parent in enumerate(tree.parents):
-        reach = np.where(distance[body] >= 0, OUTWARD ** distance[body].clip(0), 0.0) * trust
+        reach = np.where(distance[body] >= 0, OUTWARD_WEIGHT ** distance[body].clip(0), 0.0) * trust
         # as the body sees them from its joint, while all joints below are at rest
         at_rest = quat.rotate(
             quat.inverse(standing[:, body, None]), markers - joints[:, body, None]
@@ -86,7 +87,7 @@ def _on_joint(tree: RigTree, body: int, q: Array) -> Array:
 
 
 def _on_axes(tree: RigTree, body: int, q: Array) -> Array:
-    """The part of turns from the joint's rest (..., 4) that its axes allow."""
+    """Return the part of turns from the joint's rest (..., 4) that its axes allow."""
     dofs = [d for d in np.flatnonzero(tree.dof_body == body) if d >= 3]
     if len(dofs) == 3:
         return q
@@ -100,7 +101,7 @@ def _on_axes(tree: RigTree, body: int, q: Array) -> Array:
 
 
 def universal_angles(q: Array, first: Array, last: Array) -> Array:
-    """(..., 2) angles of rotations that a universal joint allows, radians."""
+    """Return (..., 2) angles of rotations that a universal joint allows, radians."""
     lead = _twist_before(q, first, last)
     follow = quat.between(lead, q)
     halves = [(lead[..., 1:] @ first, lead[..., 0]), (follow[..., 1:] @ last, follow[..., 0])]
@@ -108,7 +109,7 @@ def universal_angles(q: Array, first: Array, last: Array) -> Array:
 
 
 def _twist_before(q: Array, first: Array, last: Array) -> Array:
-    """The first turn of a universal joint: it alone moves the second axis."""
+    """Return the first turn of a universal joint: it alone moves the second axis."""
     flat = last - (last @ first) * first
     carried = quat.rotate(q, last)
     angle = np.arctan2(carried @ np.cross(first, flat), carried @ flat)
@@ -116,14 +117,15 @@ def _twist_before(q: Array, first: Array, last: Array) -> Array:
 
 
 def _twist(q: Array, axis: Array) -> Array:
-    """The part of a rotation that turns about ``axis``."""
+    """Return the part of a rotation that turns about ``axis``."""
     along = q[..., 1:] @ axis
     angle = 2.0 * np.arctan2(along, q[..., 0])
     return quat.from_axis_angle(axis, angle)
 
 
 def _joints_between(tree: RigTree) -> NDArray[np.int64]:
-    """(n_bodies, n_markers) joints from a body out to a marker; −1 where it is not further out."""
+    """Return (n_bodies, n_markers) joints from a body out to a marker; −1 where it is not further
+    out."""
     distance = np.full((tree.n_bodies, tree.n_markers), -1)
     for marker, carrier in enumerate(tree.marker_bodies):
         body, steps = carrier, 0
@@ -143,15 +145,15 @@ def _fit_root(at_rest: Array, observed: Array, reach: Array) -> tuple[Array, Arr
 
 
 def _match(arms: Array, targets: Array, weights: Array, expected: Array) -> Array:
-    """(n_frames, 3, 3) matrix M: the best rotation R of ``arms`` onto ``targets`` maximises
+    """Return (n_frames, 3, 3) matrix M: the best rotation R of ``arms`` onto ``targets`` maximises
     tr(RᵀM). Where markers leave it free it stays as ``expected``."""
     match = np.einsum("fm,fmi,fmj->fij", weights, targets, arms)
     size = np.einsum("fm,fmi,fmi->f", weights, arms, arms) + 1e-12
-    return match + (REST * size)[:, None, None] * quat.to_matrix(expected)
+    return match + (REST_SHARE * size)[:, None, None] * quat.to_matrix(expected)
 
 
 def _best_turn(tree: RigTree, body: int, match: Array) -> Array:
-    """The rotation (n_frames, 4) within a joint's freedom that maximises tr(Rᵀ match)."""
+    """Return the rotation (n_frames, 4) within a joint's freedom that maximises tr(Rᵀ match)."""
     dofs = [d for d in np.flatnonzero(tree.dof_body == body) if d >= 3]
     rest = tree.rest[body]
     match = match @ quat.to_matrix(quat.inverse(rest))

@@ -12,11 +12,13 @@ from numpy.typing import ArrayLike
 
 from osteon.errors import BadValue, ShapeError, UnknownName
 from osteon.maths import quat
-from osteon.posing._kernels import levenberg_marquardt, normal_equations
+from osteon.posing._kernels import levenberg_marquardt
+from osteon.posing._kernels.normal_equations import make_model
 from osteon.posing.first_pose import on_joints
-from osteon.posing.limit_arrays import Bounds, hold_within, make_bounds
+from osteon.posing.limit_arrays import hold_within, make_bounds
 from osteon.posing.per_frame import PoseOptions, run
-from osteon.posing.rig import Rig, build_tree
+from osteon.posing.problem import PoseProblem
+from osteon.posing.rig import Rig, rig_on
 from osteon.threads import one_thread
 from osteon.typing import Array, Indices
 from osteon.values import Motion, Skeleton
@@ -79,23 +81,27 @@ def reach(
         start = near.motion
     names = tuple(targets)
     observed = _observed(targets)
-    rig = _rig(skeleton, names)
+    bounds = None if limits == "none" else make_bounds(skeleton, limits)
+    led = np.zeros((len(observed), len(skeleton.bodies), 4))  # stage by stage
+    problem = PoseProblem(_rig(skeleton, names), observed, rest=led, bounds=bounds)
     rest = _starting_pose(skeleton) if start is None else np.array(start.rotations)
     place = np.zeros((1, 3)) if start is None else start.root
     if len(rest) not in (1, len(observed)):
         raise ShapeError(f"start must have 1 or {len(observed)} frames, got {len(rest)}")
-    rest = on_joints(rig.tree, rest)
+    rest = on_joints(problem.rig.tree, rest)
     if limits != "none":
         rest = hold_within(skeleton, rest, limits)
-    task = _task(observed, rest, place)
-    bounds = None if limits == "none" else make_bounds(skeleton, limits)
-    _solve(rig, task, bounds, options, root_held=root == "held")
+    task = problem.task()
+    task.rotations[:], task.root[:] = rest, place
+    task.status[np.isnan(observed[..., 0]).all(axis=1)] = levenberg_marquardt.HELD
+    _solve(problem, task, options, root_held=root == "held")
     rotations = quat.unroll(task.rotations)
     if limits != "none":
         rotations = hold_within(skeleton, rotations, limits)
     rate = 1.0 if start is None else start.rate
     motion = Motion(skeleton, rotations, task.root, rate)
-    error = np.linalg.norm(_places(rig, motion) - observed, axis=-1)
+    reached = motion.points(problem.rig.tree.marker_bodies, problem.rig.places)
+    error = np.linalg.norm(reached - observed, axis=-1)
     return ReachResult(motion, error, names, task.iterations, task.status)
 
 
@@ -105,7 +111,7 @@ def _has_cones(skeleton: Skeleton) -> bool:
 
 
 def _observed(targets: Mapping[str, ArrayLike]) -> Array:
-    """(n_frames, n_targets, 3)"""
+    """Return the targets as one array (n_frames, n_targets, 3)."""
     if not targets:
         raise BadValue("reach needs at least one target")
     places = [np.asarray(place, dtype=np.float64) for place in targets.values()]
@@ -123,78 +129,39 @@ def _observed(targets: Mapping[str, ArrayLike]) -> Array:
 
 
 def _rig(skeleton: Skeleton, names: tuple[str, ...]) -> Rig:
-    """The skeleton with a marker wherever there is a target."""
+    """Return the skeleton with a marker wherever there is a target."""
     points = {}
     for index, body in enumerate(skeleton.bodies):
         points[body.name] = (index, np.zeros(3))
-        if body.tip is not None:
-            points[f"{body.name} tip"] = (index, body.tip - body.joint.in_body)
-    for index, body in enumerate(skeleton.bodies):
-        for marker in body.markers:
-            points[marker.name] = (index, marker.position - body.joint.in_body)
+        if (tip := body.tip_from_joint) is not None:
+            points[f"{body.name} tip"] = (index, tip)
+    for name, index, place in zip(*skeleton.marker_places(), strict=True):
+        points[name] = (index, place)
     for name in names:
         if name not in points:
             raise UnknownName("joint, tip or marker", name, tuple(points))
-    joints = [body.joint for body in skeleton.bodies]
-    tree = build_tree(
-        skeleton.parents,
-        [joint.kind for joint in joints],
-        [joint.axes for joint in joints],
-        [points[name][0] for name in names],
-        [joint.rest for joint in joints],
-    )
-    return Rig(tree, skeleton.offsets, np.stack([points[name][1] for name in names]))
+    carriers, places = zip(*(points[name] for name in names), strict=True)
+    return rig_on(skeleton, carriers, np.stack(places))
 
 
 def _starting_pose(skeleton: Skeleton) -> Array:
-    """(1, n_bodies, 4) the bind poses that the limits allow, else no turn."""
+    """Return (1, n_bodies, 4) the bind poses that the limits allow, else no turn."""
     limits = [body.joint.limits for body in skeleton.bodies]
     poses = [quat.identity() if x is None or x.bind is None else x.bind.rotation for x in limits]
     return np.stack(poses)[None]
 
 
-def _task(observed: Array, rest: Array, place: Array) -> levenberg_marquardt.Task:
-    n_frames, n_targets = observed.shape[:2]
-    n_bodies = rest.shape[1]
-    status = np.full(n_frames, levenberg_marquardt.UNDECIDED)
-    status[np.isnan(observed[..., 0]).all(axis=1)] = levenberg_marquardt.HELD
-    return levenberg_marquardt.Task(
-        observed=observed,
-        weights=np.ones((1, n_targets)),
-        rest=np.zeros((n_frames, n_bodies, 4)),
-        rotations=np.array(np.broadcast_to(rest, (n_frames, n_bodies, 4))),
-        root=np.array(np.broadcast_to(place, (n_frames, 3))),
-        marker_error=np.full((n_frames, n_targets), np.nan),
-        cost=np.zeros(n_frames),
-        iterations=np.zeros(n_frames, dtype=np.int64),
-        status=status,
-    )
-
-
 def _solve(
-    rig: Rig,
-    task: levenberg_marquardt.Task,
-    bounds: Bounds | None,
-    options: PoseOptions,
-    *,
-    root_held: bool,
+    problem: PoseProblem, task: levenberg_marquardt.Task, options: PoseOptions, *, root_held: bool
 ) -> None:
+    """Fit by stages; each is pulled to where the one before has come."""
     held = task.status == levenberg_marquardt.HELD
     total = np.zeros_like(task.iterations)
     for stiffness, pull, loose in STAGES:
-        stiff = bounds and bounds._replace(weight=np.array([stiffness]))
-        pulls = np.full(rig.tree.n_bodies, pull)
-        pulls[0] = 0.0
-        model = normal_equations.make_model(rig, pulls, stiff, root_held=root_held)
+        stiff = problem.bounds and problem.bounds._replace(weight=np.array([stiffness]))
+        model = make_model(problem.rig, pull, stiff, root_held=root_held)
         task.status[~held] = levenberg_marquardt.UNDECIDED
         task.rest[:] = task.rotations
         run(model, task, replace(options, tolerance=loose * options.tolerance))
         total += task.iterations
     task.iterations[:] = total
-
-
-def _places(rig: Rig, motion: Motion) -> Array:
-    """(n_frames, n_targets, 3) where the points that have targets are."""
-    turned, joints = motion.world()
-    bodies = rig.tree.marker_bodies
-    return joints[:, bodies] + quat.rotate(turned[:, bodies], rig.places)

@@ -45,7 +45,7 @@ class Bounds(NamedTuple):
 
 
 def make_bounds(skeleton: Skeleton, shape: str = "auto") -> Bounds:
-    """Bounds of all joints that have limits of this shape; see ``anatomy.within.clamp``."""
+    """Bounds of all joints that have limits of this shape; see ``joint_limits.clamp``."""
     if shape not in SHAPES:
         raise BadValue(f"shape must be one of {', '.join(SHAPES)}, got {shape!r}")
     rows = [
@@ -128,7 +128,7 @@ def _cone_row(limits: Limits, shape: str) -> tuple:
 
 
 def _inner_radius(polygon: Array) -> float:
-    """How far from zero the nearest edge lies; negative if zero is outside."""
+    """Return how far from zero the nearest edge lies; negative if zero is outside."""
     edges = np.roll(polygon, -1, axis=0) - polygon
     length = np.linalg.norm(edges, axis=-1)
     away = polygon[:, 0] * edges[:, 1] - polygon[:, 1] * edges[:, 0]
@@ -141,7 +141,7 @@ def _zyz_row(limits: Limits) -> tuple:
 
 
 def _ranges(*intervals: tuple[float, float]) -> Array:
-    """(3, 2); whole turns and ranges that are not there are infinite."""
+    """Return ranges (3, 2); whole turns and ranges that are not there are infinite."""
     ranges = np.tile([-np.inf, np.inf], (3, 1))
     for row, (low, high) in zip(ranges, intervals, strict=False):
         if high - low < TURN or not np.isfinite(high - low):

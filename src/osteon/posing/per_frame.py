@@ -7,13 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from osteon.errors import BadValue, ShapeError
+from osteon.errors import BadValue
 from osteon.maths import quat
 from osteon.posing._kernels import levenberg_marquardt, normal_equations
 from osteon.posing.first_pose import has_evidence, on_joints, start_frames
-from osteon.posing.limit_arrays import Bounds
+from osteon.posing.problem import PoseProblem
 from osteon.posing.rig import Rig
 from osteon.typing import Array, Indices
 
@@ -23,8 +22,8 @@ LOSSES = {
     "geman-mcclure": normal_equations.GEMAN_MCCLURE,
 }
 
-BLOCK = 64 * normal_equations.LANES
-"""Frames that one call of the kernel takes: enough to track along, few enough to share out."""
+BLOCK_FRAMES = 64 * normal_equations.LANES
+"""That one call of the kernel takes. Chosen: enough to track along, few enough to share out."""
 
 Progress = Callable[[float], None]
 """Told now and then the share that is done; ends the work by raising."""
@@ -34,8 +33,8 @@ _WIDER = ((64.0, 1e-3, 1e-3), (8.0, 1e-5, 1e-3))
 fits come first and choose well: loss scale, in its own; pull to rest, square metres per square
 radian; tolerance, radians and metres, rough because they only choose where the next one starts."""
 
-FAR_OFF = 9.0
-"""Cost, in lower quartiles of the take, that makes a frame doubtful: three times their error."""
+FAR_COST = 9.0
+"""In lower quartiles of the take, that makes a frame doubtful. Chosen: three times their error."""
 
 
 class Status(enum.IntEnum):
@@ -67,17 +66,13 @@ class PoseOptions:
     """``squared``, ``huber`` or ``geman-mcclure``."""
     loss_scale: float = 0.02
     """Distance at which a robust loss begins to doubt a marker, metres."""
-    rest_weight: float = 1e-8
-    """Pull of each joint to its rest, square metres per square radian. A marker error of σ metres
-    balances a joint σ / √rest_weight radians from rest; the default only settles what no marker
-    sees."""
     threads: int = 1
 
     def __post_init__(self) -> None:
         if self.loss not in LOSSES:
             raise BadValue(f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}")
-        if not (self.tolerance > 0.0 and self.loss_scale > 0.0 and self.rest_weight >= 0.0):
-            raise BadValue("tolerance and loss_scale must be positive, rest_weight not negative")
+        if not (self.tolerance > 0.0 and self.loss_scale > 0.0):
+            raise BadValue("tolerance and loss_scale must be positive")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,14 +104,9 @@ class PoseResult:
 
 
 def solve_frames(
-    rig: Rig,
-    observed: Array,
+    problem: PoseProblem,
     *,
     start: tuple[Array, Array] | None = None,
-    weights: ArrayLike | None = None,
-    rest: Array | None = None,
-    rest_weights: ArrayLike | None = None,
-    bounds: Bounds | None = None,
     options: PoseOptions | None = None,
     progress: Progress = lambda share: None,
 ) -> PoseResult:
@@ -124,28 +114,13 @@ def solve_frames(
 
     Parameters
     ----------
-    observed : (n_frames, n_markers, 3)
-        Metres; NaN where not seen.
     start : ((n_frames, n_bodies, 4), (n_frames, 3))
         Rotations and root places to start from; a NaN frame goes on from the frame before it.
         Without a start, frames start from their markers or from a solved neighbour.
-    weights : (n_markers,) or (n_frames, n_markers)
-        Trust in each marker; 1 where not given, 0 leaves a marker out.
-    rest : (n_bodies, 4) or (n_frames, n_bodies, 4)
-        Local rotations of the rest pose; none turned where not given.
-    rest_weights : (n_bodies,)
-        Pull to the rest, per joint, instead of ``options.rest_weight``.
-    bounds
-        Limits of the joints, which pull back what leaves them.
     """
-    options = options or PoseOptions()
-    observed = np.ascontiguousarray(observed, dtype=np.float64)
-    if observed.ndim != 3 or observed.shape[1:] != (rig.tree.n_markers, 3):
-        wanted = f"(n_frames, {rig.tree.n_markers}, 3)"
-        raise ShapeError(f"observed must have shape {wanted}, got {observed.shape}")
-    task = _make_task(rig, observed, weights, rest)
-    task.status[~has_evidence(rig, observed, task.weights)] = levenberg_marquardt.HELD
-    model = normal_equations.make_model(rig, _rest_weights(rig, rest_weights, options), bounds)
+    options, rig = options or PoseOptions(), problem.rig
+    task, model = problem.task(), problem.model()
+    task.status[~has_evidence(task.observed, task.weights)] = levenberg_marquardt.HELD
     if start is not None:
         task.rotations[:], task.root[:] = on_joints(rig.tree, start[0]), start[1]
     fits = [*(_WIDER if options.loss == "geman-mcclure" else ()), (1.0, 0.0, 0.0)]
@@ -168,31 +143,6 @@ def solve_frames(
         task.iterations,
         task.status,
     )
-
-
-def _make_task(rig: Rig, observed: Array, weights: ArrayLike | None, rest: Array | None):
-    n_frames, n_markers = observed.shape[:2]
-    n_bodies = rig.tree.n_bodies
-    weights = np.ones(n_markers) if weights is None else np.asarray(weights, dtype=np.float64)
-    rest = quat.identity((n_bodies,)) if rest is None else np.asarray(rest, dtype=np.float64)
-    return levenberg_marquardt.Task(
-        observed=observed,
-        weights=np.ascontiguousarray(np.atleast_2d(weights)),
-        rest=np.ascontiguousarray(rest if rest.ndim == 3 else rest[None]),
-        rotations=np.full((n_frames, n_bodies, 4), np.nan),
-        root=np.full((n_frames, 3), np.nan),
-        marker_error=np.full((n_frames, n_markers), np.nan),
-        cost=np.zeros(n_frames),
-        iterations=np.zeros(n_frames, dtype=np.int64),
-        status=np.full(n_frames, levenberg_marquardt.UNDECIDED),
-    )
-
-
-def _rest_weights(rig: Rig, weights: ArrayLike | None, options: PoseOptions) -> Array:
-    each = options.rest_weight if weights is None else weights
-    each = np.array(np.broadcast_to(each, rig.tree.n_bodies), dtype=np.float64)
-    each[0] = 0.0  # a root has no rest: the world has no front
-    return each
 
 
 def _track(
@@ -250,7 +200,7 @@ def _doubtful(task: levenberg_marquardt.Task) -> Indices:
         return np.zeros(0, dtype=np.int64)
     seen = np.maximum(np.isfinite(task.marker_error).sum(axis=1), 1)
     mean = task.cost / seen
-    far = mean > FAR_OFF * np.quantile(mean[solved], 0.25) + 1e-8
+    far = mean > FAR_COST * np.quantile(mean[solved], 0.25) + 1e-8
     return np.flatnonzero(solved & (far | (task.status != levenberg_marquardt.CONVERGED)))
 
 
@@ -262,16 +212,12 @@ def _retry(
     start: tuple[Array, Array],
 ) -> None:
     """Solve these frames from another start; keep what ends lower."""
-    again = levenberg_marquardt.Task(
-        observed=task.observed[frames],
-        weights=np.ascontiguousarray(_rows(task.weights, frames)),
-        rest=np.ascontiguousarray(_rows(task.rest, frames)),
-        rotations=np.array(start[0]),
-        root=np.array(start[1]),
-        marker_error=np.full((len(frames), task.observed.shape[1]), np.nan),
-        cost=np.zeros(len(frames)),
-        iterations=np.zeros(len(frames), dtype=np.int64),
-        status=np.full(len(frames), levenberg_marquardt.UNDECIDED),
+    again = levenberg_marquardt.make_task(
+        task.observed[frames],
+        _rows(task.weights, frames),
+        _rows(task.rest, frames),
+        np.array(start[0]),
+        np.array(start[1]),
     )
     again.status[np.isnan(again.root[:, 0])] = levenberg_marquardt.HELD
     run(model, again, options)
@@ -318,8 +264,8 @@ def run(
 
 
 def _blocks(n_frames: int) -> Iterator[tuple[int, int]]:
-    """Equal shares of the take, none larger than BLOCK."""
-    n_blocks = max(1, -(-n_frames // BLOCK))
+    """Equal shares of the take, none larger than BLOCK_FRAMES."""
+    n_blocks = max(1, -(-n_frames // BLOCK_FRAMES))
     edges = np.linspace(0, n_frames, n_blocks + 1).astype(int).tolist()
     return itertools.pairwise(edges)
 

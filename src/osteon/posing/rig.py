@@ -6,15 +6,15 @@ in the parent or in the body itself (the second axis of a universal joint).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from osteon.errors import BadValue, NotEnoughData, ShapeError
-from osteon.maths import quat
+from osteon.maths import chain, quat
 from osteon.typing import Array, Indices
-from osteon.values import Joint, Skeleton, frozen
+from osteon.values import Skeleton, frozen
 
 TRANSLATION, IN_PARENT, IN_BODY = 0, 1, 2
 """What a degree of freedom moves along or about."""
@@ -79,16 +79,36 @@ class Rig:
         object.__setattr__(self, "offsets", frozen(self.offsets, (tree.n_bodies, 3), "offsets"))
         object.__setattr__(self, "places", frozen(self.places, (tree.n_markers, 3), "places"))
 
-    def with_lengths(self, offsets: Array, places: Array) -> "Rig":
-        """The same tree with other bones and marker places: one step of a calibration."""
-        return replace(self, offsets=offsets, places=places)
+    def world(self, rotations: Array, root: Array) -> tuple[Array, Array]:
+        """Return world rotations (..., n_bodies, 4) and joint places (..., n_bodies, 3) of local
+        rotations (..., n_bodies, 4) and root places (..., 3)."""
+        offsets = np.array(np.broadcast_to(self.offsets, (*rotations.shape[:-1], 3)))
+        offsets[..., 0, :] = root
+        return chain.forward_kinematics(rotations, offsets, self.tree.parents.tolist())
+
+    def markers(self, rotations: Array, root: Array) -> Array:
+        """Return where a pose has its markers in the world, (..., n_markers, 3); see ``world``."""
+        world = self.world(rotations, root)
+        return chain.place_points(*world, self.tree.marker_bodies, self.places)
+
+    def move(self, rotations: Array, root: Array, step: Array) -> tuple[Array, Array]:
+        """Return the pose a step (..., n_dofs) further, on every joint's manifold."""
+        tree, rotations = self.tree, np.array(rotations)
+        for body in range(tree.n_bodies):
+            for kind in (IN_PARENT, IN_BODY):
+                dofs = np.flatnonzero((tree.dof_body == body) & (tree.dof_kind == kind))
+                turn = quat.exp(step[..., dofs] @ tree.dof_axis[dofs])
+                q = rotations[..., body, :]
+                new = quat.multiply(turn, q) if kind == IN_PARENT else quat.multiply(q, turn)
+                rotations[..., body, :] = new
+        return rotations, root + step[..., :3]
 
 
 def build_tree(
     parents: Sequence[int],
     kinds: Sequence[str],
     axes: Sequence[ArrayLike],
-    marker_bodies: Sequence[int],
+    marker_bodies: Sequence[int] | Indices,
     rests: ArrayLike | None = None,
 ) -> RigTree:
     """Number the degrees of freedom of a tree.
@@ -131,29 +151,25 @@ def build_tree(
 
 
 def compile_rig(skeleton: Skeleton, marker_names: Sequence[str]) -> Rig:
-    """The rig of a skeleton for the markers of a recording, in the recording's order."""
-    home = {m.name: (i, m) for i, body in enumerate(skeleton.bodies) for m in body.markers}
-    missing = [name for name in marker_names if name not in home]
+    """Return the rig of a skeleton for the markers of a recording, in the recording's order."""
+    carried = skeleton.marker_places()
+    row = {name: index for index, name in enumerate(carried.names)}
+    missing = [name for name in marker_names if name not in row]
     if missing:
         raise NotEnoughData(
             f"the skeleton carries no marker {', '.join(map(repr, missing[:8]))}; "
             "leave it out of the recording or give it a place"
         )
+    rows = np.array([row[name] for name in marker_names], dtype=int)
+    return rig_on(skeleton, carried.bodies[rows], carried.places[rows])
+
+
+def rig_on(skeleton: Skeleton, bodies: Sequence[int] | Indices, places: Array) -> Rig:
+    """Return the rig of a skeleton for points (n_points, 3) on bodies, seen from their joints."""
     joints = [body.joint for body in skeleton.bodies]
-    tree = build_tree(
-        skeleton.parents,
-        [joint.kind for joint in joints],
-        [joint.axes for joint in joints],
-        [home[name][0] for name in marker_names],
-        [joint.rest for joint in joints],
-    )
-    places = [home[n][1].position - joints[home[n][0]].in_body for n in marker_names]
-    return Rig(tree, skeleton.offsets, np.reshape(places, (-1, 3)))
-
-
-def ball_joints(parents: Sequence[int]) -> tuple[list[str], list[Array]]:
-    """Kinds and axes of a tree in which every joint is a ball: for ``build_tree``."""
-    return ["ball"] * len(parents), [Joint().axes] * len(parents)
+    kinds, axes = [joint.kind for joint in joints], [joint.axes for joint in joints]
+    tree = build_tree(skeleton.parents, kinds, axes, bodies, skeleton.rest)
+    return Rig(tree, skeleton.offsets, places)
 
 
 def _check_parents(parents: Sequence[int]) -> None:
@@ -178,7 +194,7 @@ def _axes_of(body: int, kind: str, axes: ArrayLike) -> Array:
 
 
 def _paths(parents: Sequence[int], bodies: list[int]) -> list[list[int]]:
-    """The degrees of freedom from the root down to each."""
+    """Return the degrees of freedom from the root down to each."""
     of_body: list[list[int]] = []  # the whole path through each body's own freedom
     paths: list[list[int]] = [[] for _ in bodies]
     for body, parent in enumerate(parents):

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from osteon.errors import NotEnoughData
 from osteon.posing.limit_arrays import hold_within, make_bounds
 from osteon.posing.per_frame import PoseOptions, Progress, Status, solve_frames
+from osteon.posing.problem import PoseProblem
 from osteon.posing.rig import compile_rig
 from osteon.posing.steady_limbs import steady
 from osteon.posing.whole_take import smooth_frames
@@ -68,7 +69,7 @@ def solve(
     recording: Recording,
     skeleton: Skeleton,
     *,
-    weights: ArrayLike | None = None,
+    weights: ArrayLike = 1.0,
     smooth: bool = False,
     limits: str = "none",
     options: PoseOptions | None = None,
@@ -95,18 +96,16 @@ def solve(
         raise NotEnoughData(
             f"recording and skeleton share {len(names)} markers; a pose needs 3 or more"
         )
-    rig = compile_rig(skeleton, names)
-    observed = recording.select(names).positions
     bounds = None
     if limits != "none":
         bounds = make_bounds(skeleton, limits)._replace(weight=np.array([LIMIT_WEIGHT]))
-    result = solve_frames(
-        rig, observed, weights=weights, bounds=bounds, options=options, progress=progress
-    )
-    if len(result.held) == len(observed):
+    rig, observed = compile_rig(skeleton, names), recording.select(names).positions
+    problem = PoseProblem(rig, observed, np.asarray(weights, dtype=float), bounds=bounds)
+    result = solve_frames(problem, options=options, progress=progress)
+    if len(result.held) == problem.n_frames:
         raise NotEnoughData("no frame shows three markers off a line; there is no pose to find")
-    result = steady(rig, observed, result, rate=recording.rate, weights=weights, options=options)
-    found = smooth_frames(rig, observed, result, rate=recording.rate) if smooth else result
+    result = steady(problem, result, rate=recording.rate, options=options)
+    found = smooth_frames(problem, result, rate=recording.rate) if smooth else result
     rotations = (
         found.rotations if bounds is None else hold_within(skeleton, found.rotations, limits)
     )

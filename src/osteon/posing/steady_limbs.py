@@ -13,72 +13,66 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from osteon.maths import quat
 from osteon.posing._kernels.normal_equations import make_model
 from osteon.posing._kernels.single_frame import FrameLimits, fit_frame, make_work
 from osteon.posing.first_pose import on_joints
 from osteon.posing.per_frame import PoseOptions, PoseResult, Status, repeat_nearest
-from osteon.posing.reference import pose_markers
+from osteon.posing.problem import PoseProblem
 from osteon.posing.rig import IN_BODY, Rig
 from osteon.typing import Array, Indices
 from osteon.values import Motion
 
-RATE = 120.0
+REFERENCE_RATE = 120.0
 """Frames per second that the numbers below are meant for."""
-FAST = np.radians(8.0)
-"""A joint that turns further from one frame to the next, 960° per second, is looked at again."""
-APPROACH = np.radians(4.0)
-"""How far each joint of such a limb is led towards the pose of the frame alone."""
-HOLD = 2e-3
+FAST_TURN = np.radians(8.0)
+"""Radians. A joint that turns further from one frame to the next, 960° per second, is looked at
+again. Chosen: nobody moves so fast."""
+APPROACH_TURN = np.radians(4.0)
+"""Radians that each joint of such a limb is led towards the pose of the frame alone. Chosen: half
+of what is fast."""
+HOLD_WEIGHT = 2e-3
 """Pull to where it is led, square metres per square radian. Three markers 5 cm from a joint weigh
 four times as much, and win; between poses that they hardly tell apart it is a hundred times what
 they say."""
 
-INSIST = 2.0 / 3.0
+INSISTING_SHARE = 2.0 / 3.0
 """Markers that draw a limb this share of the way to the pose of the frame alone, against the pull,
 are weightier than twice the pull: they did jump, and the frame stays as it is."""
-LEAP = 0.05
+LEAP_DISTANCE = 0.05
 """Metres by which a marker that leaps moves otherwise than in the frames beside: 6 m/s, at once."""
-SUDDEN = np.radians(15.0)
-"""A turn from one frame to the next that is worth a word."""
-SQUARED = 1e3
+SUDDEN_TURN = np.radians(15.0)
+"""Radians from one frame to the next that are worth a word. Chosen."""
+SQUARED_SCALE = 1e3
 """Metres: a loss that doubts no marker nearer than this is the sum of squares."""
 
 
 def steady(
-    rig: Rig,
-    observed: Array,
-    poses: PoseResult,
-    *,
-    rate: float,
-    weights: ArrayLike | None = None,
-    options: PoseOptions | None = None,
+    problem: PoseProblem, poses: PoseResult, *, rate: float, options: PoseOptions | None = None
 ) -> PoseResult:
     """Poses that were solved frame by frame, without the turns that no marker asks for.
 
     Frames in which nothing turns fast stay as they are. ``cost`` and ``iterations`` remain those
-    of the frames alone.
+    of the frames alone. Limits are not looked at.
 
     Parameters
     ----------
-    observed : (n_frames, n_markers, 3)
-        The markers that ``poses`` were solved from, metres; NaN where not seen.
+    problem, options
+        That ``poses`` were solved from, as in ``solve_frames``.
     rate
         Frames per second.
-    weights, options
-        As in ``solve_frames``.
     """
-    options, pace = options or PoseOptions(), RATE / rate
+    options, pace = options or PoseOptions(), REFERENCE_RATE / rate
     frames = np.flatnonzero(poses.status != Status.HELD)
-    if not _turns_fast(poses.rotations, frames, pace * FAST).any():
+    if not _turns_fast(poses.rotations, frames, pace * FAST_TURN).any():
         return poses
     rotations, root = np.array(poses.rotations), np.array(poses.root)
-    limbs = _Limbs(rig, observed, rotations, root, weights, options, pace)
+    limbs = _Limbs(problem, rotations, root, options, pace)
     changed = np.union1d(limbs.sweep(frames), limbs.sweep(frames[::-1]))
     error = np.array(poses.marker_error)
-    lack = observed[changed] - pose_markers(rig, rotations[changed], root[changed])
+    lack = problem.targets[changed] - problem.rig.markers(rotations[changed], root[changed])
     error[changed] = np.where(np.isnan(error[changed]), np.nan, np.linalg.norm(lack, axis=-1))
     repeat_nearest(poses.status, rotations, root)
     return replace(poses, rotations=quat.unroll(rotations), root=root, marker_error=error)
@@ -87,7 +81,7 @@ def steady(
 def sudden_turns(motion: Motion) -> list[tuple[str, int, float]]:
     """Body, frame and angle, radians, of turns that remained, largest first, one per body."""
     turns = quat.angle(quat.between(motion.rotations[:-1], motion.rotations[1:]))
-    sudden = turns > SUDDEN * RATE / motion.rate
+    sudden = turns > SUDDEN_TURN * REFERENCE_RATE / motion.rate
     worst = [
         (motion.skeleton.names[body], int(turns[:, body].argmax()) + 1, float(turns[:, body].max()))
         for body in np.flatnonzero(sudden.any(axis=0))
@@ -96,7 +90,8 @@ def sudden_turns(motion: Motion) -> list[tuple[str, int, float]]:
 
 
 def limbs_of(parents: Sequence[int]) -> Indices:
-    """(n_bodies,) the first body of each body's limb: a limb ends where the tree branches."""
+    """Return (n_bodies,) the first body of each body's limb: a limb ends where the tree
+    branches."""
     n_children = np.bincount([p for p in parents if p >= 0], minlength=len(parents))
     first: list[int] = []
     for body, parent in enumerate(parents):
@@ -106,7 +101,8 @@ def limbs_of(parents: Sequence[int]) -> Indices:
 
 
 def _leaps(rig: Rig, observed: Array, limbs: Indices, limit: float) -> NDArray[np.bool_]:
-    """(n_frames, n_bodies) whether a marker of the body's limb leaps from the frame before."""
+    """Return (n_frames, n_bodies) whether a marker of the body's limb leaps from the frame
+    before."""
     steps = np.diff(observed, axis=0, prepend=np.nan, append=np.nan)
     unlike = np.linalg.norm(np.diff(steps, axis=0, append=np.nan), axis=-1) > limit
     leaps = unlike[:-1].copy()
@@ -116,7 +112,8 @@ def _leaps(rig: Rig, observed: Array, limbs: Indices, limit: float) -> NDArray[n
 
 
 def _turns_fast(rotations: Array, frames: Indices, limit: float) -> NDArray[np.bool_]:
-    """(len(frames) − 1,) whether any joint turns further than the limit in every frame between."""
+    """Return (len(frames) − 1,) whether any joint turns further than the limit in every frame
+    between."""
     turns = quat.angle(quat.between(rotations[frames[:-1], 1:], rotations[frames[1:], 1:]))
     return np.any(turns > limit * np.abs(np.diff(frames))[:, None], axis=1)
 
@@ -125,25 +122,17 @@ class _Limbs:
     """Solves limbs again, in place."""
 
     def __init__(
-        self,
-        rig: Rig,
-        observed: Array,
-        rotations: Array,
-        root: Array,
-        weights: ArrayLike | None,
-        options: PoseOptions,
-        pace: float,
+        self, problem: PoseProblem, rotations: Array, root: Array, options: PoseOptions, pace: float
     ) -> None:
-        self.tree, self.observed, self.rotations, self.root = rig.tree, observed, rotations, root
+        rig, self.observed, self.weights = problem.rig, problem.targets, problem.weights
+        self.tree, self.rotations, self.root = rig.tree, rotations, root
         self.limbs = limbs_of(rig.tree.parents.tolist())
-        self.leaps = _leaps(rig, observed, self.limbs, pace * LEAP)
-        self.fast, self.approach = pace * FAST, pace * APPROACH
-        rest_weights = np.full(rig.tree.n_bodies, options.rest_weight)
-        rest_weights[0] = 0.0
-        self.model, self.work = make_model(rig, rest_weights), make_work(rig.tree)
-        self.weights = None if weights is None else np.atleast_2d(weights)
-        scale = SQUARED if options.loss == "squared" else options.loss_scale
-        self.limits = FrameLimits(options.max_iterations, 1e-4, 1e-5, scale, HOLD / pace)
+        self.leaps = _leaps(rig, self.observed, self.limbs, pace * LEAP_DISTANCE)
+        self.fast, self.approach = pace * FAST_TURN, pace * APPROACH_TURN
+        self.model = make_model(rig, problem.rest_weights)
+        self.work = make_work(rig.tree)
+        scale = SQUARED_SCALE if options.loss == "squared" else options.loss_scale
+        self.limits = FrameLimits(options.max_iterations, 1e-4, 1e-5, scale, HOLD_WEIGHT / pace)
 
     def sweep(self, frames: Indices) -> Indices:
         """Go along the frames; from where a joint turns fast until the frames alone agree again.
@@ -178,7 +167,9 @@ class _Limbs:
         root = self.root[frame].copy()
         self._fit(frame, led, root)
         left = quat.angle(quat.between(led[wild], pose[wild]))
-        if np.linalg.norm(left) < (1.0 - INSIST) * np.linalg.norm((1.0 - share) * angle[wild]):
+        if np.linalg.norm(left) < (1.0 - INSISTING_SHARE) * np.linalg.norm(
+            (1.0 - share) * angle[wild]
+        ):
             return False
         self.rotations[frame], self.root[frame] = led, root
         return True
@@ -186,7 +177,6 @@ class _Limbs:
     def _fit(self, frame: int, led: Array, root: Array) -> None:
         if (self.tree.dof_kind == IN_BODY).any():  # between two poses of a universal joint is none
             led[:] = on_joints(self.tree, led)
-        if self.weights is not None:
-            self.work.trust[:] = self.weights[min(frame, len(self.weights) - 1)]
+        self.work.trust[:] = self.weights[min(frame, len(self.weights) - 1)]
         still, seen = np.zeros(self.tree.n_dofs), np.array(self.observed[frame])
         fit_frame(self.model, self.work, seen, led, root, still, self.limits)

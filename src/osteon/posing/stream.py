@@ -10,27 +10,28 @@ from osteon.posing._kernels.normal_equations import make_model
 from osteon.posing._kernels.single_frame import FrameLimits, fit_frame, make_work
 from osteon.posing.first_pose import has_evidence, start_frames
 from osteon.posing.per_frame import PoseOptions
+from osteon.posing.problem import REST_WEIGHT
 from osteon.posing.rig import compile_rig
 from osteon.typing import Array
 from osteon.values import Body, Joint, Marker, Skeleton
 
-LOST = 0.05
+LOST_DISTANCE = 0.05
 """Metres: when the median marker is this far off, the pose before is no place to start from; when
-any is, no pose to hold on to."""
-AGAIN = 60
-"""Frames between starts from nothing: one takes the time of several frames, and where nothing fits
+any is, no pose to hold on to. Chosen: no skin slides so far."""
+AGAIN_FRAMES = 60
+"""Between starts from nothing. Chosen: one takes the time of several frames, and where nothing fits
 the next one would do no better."""
 USUAL = PoseOptions()
-UNSEEN = 3e-5
+UNSEEN_WEIGHT = 3e-5
 """Pull to rest of bodies with one marker or none, square metres per square radian. A clavicle turns
 about its one marker at will: now and then it fell over to the other side for tenths of a second
 and took the shoulder along by 8 cm; whole takes are solved with second opinions against that."""
-HOLD = 1e-3
+HOLD_PULL = 1e-3
 """Pull to the pose before, square metres per square radian: where markers hardly see a direction a
 limb moves on slowly instead of falling over. Three markers 5 cm from a joint weigh eight times as
 much: what they show lags an eighth of a frame."""
 LIMITS = FrameLimits(
-    USUAL.max_iterations, tolerance=1e-4, gain=1e-5, scale=USUAL.loss_scale, hold=HOLD
+    USUAL.max_iterations, tolerance=1e-4, gain=1e-5, scale=USUAL.loss_scale, hold=HOLD_PULL
 )
 """A ten-thousandth of a radian is far below what markers show. Both bounds together save two thirds
 of the steps and move joints by 0.02 mm in the median, 2 mm in one frame of a hundred."""
@@ -66,7 +67,7 @@ class FramePose:
     @property
     def n_far(self) -> int:
         """How many errors no skin explains."""
-        return len(self.errors) - int(np.searchsorted(self.errors, LOST))
+        return len(self.errors) - int(np.searchsorted(self.errors, LOST_DISTANCE))
 
 
 class Follower:
@@ -84,8 +85,7 @@ class Follower:
         self.rig = compile_rig(skeleton, [marker_names[i] for i in columns])
         tree = self.rig.tree
         n_markers = np.bincount(tree.marker_bodies, minlength=tree.n_bodies)
-        rest_weights = np.where(n_markers < 2, UNSEEN, USUAL.rest_weight)
-        rest_weights[0] = 0.0
+        rest_weights = np.where(n_markers < 2, UNSEEN_WEIGHT, REST_WEIGHT)
         self._model, self._work = make_model(self.rig, rest_weights), make_work(tree)
         self._weights = np.ones((1, len(self.columns)))
         self._last: FramePose | None = None
@@ -93,16 +93,16 @@ class Follower:
         self._wait = 0
 
     def follow(self, positions: Array) -> FramePose | None:
-        """The pose of markers (n_markers, 3); None where they are too few to show one."""
+        """Return the pose of markers (n_markers, 3); None where they are too few to show one."""
         observed = positions[self.columns]
-        if not has_evidence(self.rig, observed[None], self._weights)[0]:
+        if not has_evidence(observed[None], self._weights)[0]:
             return None
         found = None if self._last is None else self._next(observed, self._last)
         if found is not None and _lost(found):
             found = self._onwards(observed, found, WIDE)
         self._wait -= 1
         if found is None or (_lost(found) and self._wait < 0):
-            self._wait = AGAIN
+            self._wait = AGAIN_FRAMES
             found = self._afresh(observed)
         self._last = found
         return found
@@ -140,7 +140,7 @@ class Follower:
 
 
 def _lost(pose: FramePose) -> bool:
-    return not pose.typical < LOST
+    return not pose.typical < LOST_DISTANCE
 
 
 def warm_up() -> None:

@@ -15,27 +15,90 @@ through, and no seam is left.
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import ndimage
 
-from osteon.maths import quat, solve_banded
+from osteon.maths import kernel, quat, solve_banded
 from osteon.posing._kernels import normal_equations
 from osteon.posing.first_pose import universal_angles
 from osteon.posing.per_frame import PoseResult
-from osteon.posing.process_noise import process_noise
-from osteon.posing.reference import move, pose_markers
+from osteon.posing.problem import PoseProblem
 from osteon.posing.rig import IN_BODY, Rig
 from osteon.typing import Array
 
-THIRD = np.array([-1.0, 3.0, -3.0, 1.0])
-"""Weights of four frames in a third difference."""
-ORDER = len(THIRD) - 1
-
-WINDOW, AHEAD = 1024, 128
-"""Frames that a window keeps, and how many more it looks ahead: by there its end is forgotten."""
-ALONE = 1e-5
-"""Pull to the pose of the frame alone, square metres per square radian. It decides what no marker
-sees: without it the free turn of a hand with one marker is any parabola over time."""
-STANDS = 1e12
+NOISE_GRID = 10.0 ** np.arange(-5.0, 0.3, 0.25)
+"""Standard deviations of a third difference that are tried, radians or metres per frame³. Chosen:
+from a still limb to a kick, four to a decade."""
+N_SETTLING = 6
+"""Frames until a filter that starts knowing nothing says something. Chosen."""
+THIRD_WEIGHTS = np.array([-1.0, 3.0, -3.0, 1.0])
+"""Of four frames in a third difference."""
+JERK_ORDER = len(THIRD_WEIGHTS) - 1
+"""Of the differences that are kept small."""
+WINDOW_FRAMES, AHEAD_FRAMES = 1024, 128
+"""That a window keeps, and how many more it looks ahead. Chosen: by there its end is forgotten."""
+ALONE_WEIGHT = 1e-5
+"""Pull to the pose of the frame alone, square metres per square radian. Chosen: decides what no
+marker sees; without it the free turn of a hand with one marker is any parabola over time."""
+SETTLED_STIFFNESS = 1e12
 """Stiffness beside which nothing moves a frame that the window before has settled."""
+
+
+def process_noise(tracks: Array, variances: Array, window: float) -> Array:
+    """Standard deviation (n_frames, n_tracks) of each track's third difference.
+
+    For every candidate a Kalman filter runs along the track; how likely it finds each next sample
+    (its innovation) is averaged over a window, and the likeliest candidate wins.
+
+    Parameters
+    ----------
+    tracks : (n_frames, n_tracks)
+        Coordinates with independent errors.
+    variances : (n_frames, n_tracks)
+        Of these errors; inf where there is no evidence.
+    window
+        Standard deviation of the Gaussian window, frames.
+    """
+    likelihood = np.zeros((len(NOISE_GRID), *tracks.shape))
+    _filter_all(
+        np.ascontiguousarray(tracks), np.ascontiguousarray(variances), NOISE_GRID, likelihood
+    )
+    likelihood = ndimage.gaussian_filter1d(likelihood, window, axis=1, mode="nearest")
+    best = NOISE_GRID[np.argmax(likelihood, axis=0)]
+    # a start or a stop stays sharp: around it the larger noise counts, not the mean
+    return ndimage.maximum_filter1d(best, 1 + 2 * round(window), axis=0, mode="nearest")
+
+
+@kernel
+def _filter_all(tracks, variances, grid, likelihood):
+    for k in range(len(grid)):
+        for track in range(tracks.shape[1]):
+            _filter(tracks[:, track], variances[:, track], grid[k] ** 2, likelihood[k, :, track])
+
+
+@kernel
+def _filter(track, variance, process, likelihood):
+    """Log-likelihood of each sample given those before it: x₊ = 3x − 3x₋ + x₋₋ + noise."""
+    x = y = z = track[0]
+    pxx, pyy, pzz, pxy, pxz, pyz = 1.0, 1.0, 1.0, 0.0, 0.0, 0.0
+    for frame in range(len(track)):
+        if frame > 0:
+            x, y, z = 3.0 * x - 3.0 * y + z, x, y
+            to_x = 3.0 * pxx - 3.0 * pxy + pxz
+            to_y = 3.0 * pxy - 3.0 * pyy + pyz
+            to_z = 3.0 * pxz - 3.0 * pyz + pzz
+            first = 3.0 * to_x - 3.0 * to_y + to_z + process
+            pzz, pyz, pyy = pyy, pxy, pxx
+            pxx, pxy, pxz = first, to_x, to_y
+        if not np.isfinite(variance[frame]):
+            continue
+        total = pxx + variance[frame]
+        miss = track[frame] - x
+        if frame >= N_SETTLING:
+            likelihood[frame] = -0.5 * (miss * miss / total + np.log(total))
+        gx, gy, gz = pxx / total, pxy / total, pxz / total
+        x, y, z = x + gx * miss, y + gy * miss, z + gz * miss
+        pzz, pyz, pyy = pzz - gz * pxz, pyz - gy * pxz, pyy - gy * pxy
+        pxz, pxy, pxx = pxz - gx * pxz, pxy - gx * pxy, pxx - gx * pxx
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,35 +132,39 @@ class _Window:
 
 
 def smooth_frames(
-    rig: Rig, observed: Array, poses: PoseResult, *, rate: float, n_iterations: int = 3
+    problem: PoseProblem, poses: PoseResult, *, rate: float, n_iterations: int = 3
 ) -> SmoothResult:
     """Smooth poses that were solved frame by frame.
 
     Parameters
     ----------
-    observed : (n_frames, n_markers, 3)
-        The markers that ``poses`` were solved from, metres; NaN where not seen.
+    problem
+        That ``poses`` were solved from; its rig and targets count, weights and limits do not.
     rate
         Frames per second.
     """
+    rig, observed = problem.rig, problem.targets
     noise = marker_noise(rig, observed, poses)
     variances = noise**2 * _coordinate_variances(rig, observed, poses)
     tracks = np.cumsum(coordinate_steps(rig, poses.rotations, poses.root), axis=0)
     tracks = np.concatenate([np.zeros((1, rig.tree.n_dofs)), tracks])
     process = process_noise(tracks, variances, window=0.1 * rate)
     rotations, root = np.array(poses.rotations), np.array(poses.root)
-    for first in range(0, len(observed), WINDOW):
-        settled = min(first, ORDER)
-        reach = slice(first - settled, first + WINDOW + AHEAD)
+    for first in range(0, len(observed), WINDOW_FRAMES):
+        settled = min(first, JERK_ORDER)
+        reach = slice(first - settled, first + WINDOW_FRAMES + AHEAD_FRAMES)
         window = _Window(
             rig, observed[reach], poses.rotations[reach], process[reach], noise, settled
         )
         turned, place = rotations[reach], root[reach]
         for _ in range(n_iterations):
             turned, place = _improve(window, turned, place)
-        kept = slice(settled, settled + WINDOW)
-        rotations[first : first + WINDOW], root[first : first + WINDOW] = turned[kept], place[kept]
-    error = np.linalg.norm(observed - pose_markers(rig, rotations, root), axis=-1)
+        kept = slice(settled, settled + WINDOW_FRAMES)
+        rotations[first : first + WINDOW_FRAMES], root[first : first + WINDOW_FRAMES] = (
+            turned[kept],
+            place[kept],
+        )
+    error = np.linalg.norm(observed - rig.markers(rotations, root), axis=-1)
     return SmoothResult(quat.unroll(rotations), root, error, noise, process)
 
 
@@ -110,7 +177,7 @@ def marker_noise(rig: Rig, observed: Array, poses: PoseResult) -> float:
 
 
 def coordinate_steps(rig: Rig, rotations: Array, root: Array) -> Array:
-    """(n_frames − 1, n_dofs) how far each degree of freedom moves from frame to frame."""
+    """Return (n_frames − 1, n_dofs) how far each degree of freedom moves from frame to frame."""
     tree = rig.tree
     turns = quat.log(quat.multiply(rotations[1:], quat.inverse(rotations[:-1])))
     steps = np.einsum("fdi,di->fd", turns[:, tree.dof_body], tree.dof_axis)
@@ -132,7 +199,7 @@ def linearise(
     rest_weight: float = 0.0,
 ) -> tuple[Array, Array]:
     """Normal matrices (n_frames, len(path)) along the tree's paths and gradients (…, n_dofs)."""
-    model = normal_equations.make_model(rig, _rest_weights(rig, rest_weight))
+    model = normal_equations.make_model(rig, rest_weight)
     memory = normal_equations.make_lanes(model)
     seen = np.isfinite(observed[..., :1])
     centre = root[:, None]
@@ -155,14 +222,9 @@ def linearise(
     return normal, gradient
 
 
-def _rest_weights(rig: Rig, weight: float) -> Array:
-    each = np.full(rig.tree.n_bodies, weight)
-    each[0] = 0.0
-    return each
-
-
 def _coordinate_variances(rig: Rig, observed: Array, poses: PoseResult) -> Array:
-    """(n_frames, n_dofs) of the coordinates for unit marker noise; inf where frames are held."""
+    """Return (n_frames, n_dofs) of the coordinates for unit marker noise; inf where frames are
+    held."""
     tree = rig.tree
     rows, _ = linearise(rig, observed, poses.rotations, poses.root, rest=poses.rotations)
     normal = np.zeros((len(rows), tree.n_dofs, tree.n_dofs))
@@ -176,22 +238,22 @@ def _coordinate_variances(rig: Rig, observed: Array, poses: PoseResult) -> Array
 
 def _improve(window: _Window, rotations: Array, root: Array) -> tuple[Array, Array]:
     """One Gauss–Newton step of a window, shortened until the cost falls."""
-    if len(root) <= ORDER:
+    if len(root) <= JERK_ORDER:
         return rotations, root
     rig, precision = window.rig, window.noise**-2.0
     before, jerk, weight = _cost(window, rotations, root)
     normal, gradient = linearise(
-        rig, window.observed, rotations, root, rest=window.alone, rest_weight=ALONE
+        rig, window.observed, rotations, root, rest=window.alone, rest_weight=ALONE_WEIGHT
     )
     step = precision * gradient
-    for lag, share in enumerate(THIRD):
+    for lag, share in enumerate(THIRD_WEIGHTS):
         step[lag : lag + len(jerk)] -= share * weight * jerk
     band = _banded(rig, precision * normal, weight)
-    band[: window.settled * rig.tree.n_dofs, 0] += STANDS * precision
+    band[: window.settled * rig.tree.n_dofs, 0] += SETTLED_STIFFNESS * precision
     solve_banded(band, step.reshape(-1))
     step[: window.settled] = 0.0
     for share in (1.0, 0.5, 0.25, 0.1):
-        trial = move(rig, rotations, root, share * step)
+        trial = rig.move(rotations, root, share * step)
         if _cost(window, *trial)[0] < before:
             return trial
     return rotations, root
@@ -199,24 +261,24 @@ def _improve(window: _Window, rotations: Array, root: Array) -> tuple[Array, Arr
 
 def _cost(window: _Window, rotations: Array, root: Array) -> tuple[float, Array, Array]:
     """Cost of a window, its third differences and their weights."""
-    lack = window.observed - pose_markers(window.rig, rotations, root)
+    lack = window.observed - window.rig.markers(rotations, root)
     cosine = np.sum(window.alone[:, 1:] * rotations[:, 1:], axis=-1)
-    misfit = np.nansum(lack**2) + 4.0 * ALONE * np.sum(1.0 - cosine**2)
-    jerk = np.diff(coordinate_steps(window.rig, rotations, root), ORDER - 1, axis=0)
+    misfit = np.nansum(lack**2) + 4.0 * ALONE_WEIGHT * np.sum(1.0 - cosine**2)
+    jerk = np.diff(coordinate_steps(window.rig, rotations, root), JERK_ORDER - 1, axis=0)
     weight = window.process[1 : 1 + len(jerk)] ** -2.0
     return float(misfit / window.noise**2 + np.sum(weight * jerk**2)), jerk, weight
 
 
 def _banded(rig: Rig, normal: Array, weight: Array) -> Array:
-    """The window's normal matrix as ``solve_banded`` wants it."""
+    """Return the window's normal matrix as ``solve_banded`` wants it."""
     tree, n_frames, n_dofs = rig.tree, len(normal), rig.tree.n_dofs
-    band = np.zeros((n_frames, n_dofs, ORDER * n_dofs + 1))
+    band = np.zeros((n_frames, n_dofs, JERK_ORDER * n_dofs + 1))
     owner = np.repeat(np.arange(n_dofs), tree.dof_depth + 1)
     for entry, (dof, above) in enumerate(zip(owner, tree.path, strict=True)):
         band[:, above, dof - above] += normal[:, entry]
-    for lag in range(ORDER + 1):
-        for i in range(ORDER + 1 - lag):
-            share = THIRD[i] * THIRD[i + lag]
+    for lag in range(JERK_ORDER + 1):
+        for i in range(JERK_ORDER + 1 - lag):
+            share = THIRD_WEIGHTS[i] * THIRD_WEIGHTS[i + lag]
             band[i : i + len(weight), :, lag * n_dofs] += share * weight
     band[..., 0] += 1e-9
     return band.reshape(n_frames * n_dofs, -1)

@@ -105,7 +105,7 @@ def _body_row(
         parent=parent,
         kind=joint.kind,
         offset=_floats(offset),
-        tip=None if body.tip is None else _floats(body.tip - joint.in_body),
+        tip=None if (tip := body.tip_from_joint) is None else _floats(tip),
         length_mm=_mm(body.length),
         measured_mm=_mm(measured),
         sigma_mm=_mm(joint.deviation),

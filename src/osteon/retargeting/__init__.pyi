@@ -38,7 +38,6 @@ from .pins import (
     with_pins as with_pins,
 )
 from .springs import (
-    Pulls as Pulls,
     equilibrium as equilibrium,
     firm_bounds as firm_bounds,
     let_go_and_settle as let_go_and_settle,

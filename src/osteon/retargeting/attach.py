@@ -14,7 +14,7 @@ import numpy as np
 from osteon.errors import BadValue, NotEnoughData
 from osteon.human import NEXT, StandingFigure, chain_between
 from osteon.maths import chain, quat
-from osteon.posing import PoseOptions, Rig, build_tree, solve_frames
+from osteon.posing import PoseOptions, PoseProblem, Rig, rig_on, solve_frames
 from osteon.retargeting.bends import Bends, bent_posture
 from osteon.retargeting.springs import firm_bounds, posture_weights
 from osteon.typing import Array, Indices
@@ -53,18 +53,14 @@ class Attachments:
     """(n_points,) stiffness of each spring against the others."""
 
     def rig(self, skeleton: Skeleton) -> Rig:
-        joints = [body.joint for body in skeleton.bodies]
-        kinds, axes = [joint.kind for joint in joints], [joint.axes for joint in joints]
-        rests = [joint.rest for joint in joints]
-        tree = build_tree(skeleton.parents, kinds, axes, self.bodies.tolist(), rests)
-        return Rig(tree, skeleton.offsets, self.places)
+        return rig_on(skeleton, self.bodies, self.places)
 
     def on(self, skeleton: Skeleton) -> Skeleton:
         """The skeleton carrying these markers, each on its first body."""
         carried: dict[int, list[Marker]] = {}
         for point in np.unique(self.names, return_index=True)[1]:
             body = int(self.bodies[point])
-            place = self.places[point] + skeleton.bodies[body].joint.in_body
+            place = self.places[point] + skeleton.joints_in_bodies[body]
             carried.setdefault(body, []).append(Marker(self.names[point], place))
         bodies = [
             replace(body, markers=tuple(carried.get(index, ())))
@@ -75,19 +71,13 @@ class Attachments:
 
 def own_attachments(skeleton: Skeleton, names: Sequence[str]) -> Attachments:
     """The markers that a skeleton carries itself, of those recorded."""
-    held = [
-        (marker.name, index, marker.position - body.joint.in_body)
-        for index, body in enumerate(skeleton.bodies)
-        for marker in body.markers
-        if marker.name in names
-    ]
-    if len(held) < 3:
+    held = skeleton.marker_places(names)
+    if len(held.names) < 3:
         raise NotEnoughData(
-            f"skeleton {skeleton.subject!r} and recording share {len(held)} markers, and a pose "
-            f"needs 3; the recording has {', '.join(names[:6])}, …"
+            f"skeleton {skeleton.subject!r} and recording share {len(held.names)} markers, and a "
+            f"pose needs 3; the recording has {', '.join(names[:6])}, …"
         )
-    names, bodies, places = zip(*held, strict=True)
-    return Attachments(names, np.array(bodies), np.array(places), np.ones(len(names)))
+    return Attachments(*held, np.ones(len(held.names)))
 
 
 def check_size(skeleton: Skeleton, points: Attachments, observed: Array) -> None:
@@ -98,8 +88,7 @@ def check_size(skeleton: Skeleton, points: Attachments, observed: Array) -> None
     observed : (n_frames, n_points, 3)
         Metres, in the order of the attachments; NaN where not seen.
     """
-    rest = np.stack([body.joint.rest for body in skeleton.bodies])
-    world = chain.forward_kinematics(rest, skeleton.offsets, skeleton.parents)
+    world = chain.forward_kinematics(skeleton.rest, skeleton.offsets, skeleton.parents)
     places = chain.place_points(*world, points.bodies.tolist(), points.places)
     whole = observed[np.isfinite(observed).all(axis=(1, 2))]
     if not len(whole):
@@ -300,22 +289,14 @@ def refine(
     observed, start = observed[::stride], (start[0][::stride], start[1][::stride])
     bends = replace(bends, performers=bends.performers[::stride])
     options = PoseOptions(loss="huber", loss_scale=0.05, tolerance=1e-4)
-    neutral = np.stack([body.joint.rest for body in skeleton.bodies])
     stiffness = posture_weights(guess.rig(skeleton), posture)
     places, on_led = guess.places, np.isin(guess.bodies, led)
     for _ in range(rounds):
         rig = replace(guess, places=places).rig(skeleton)
-        rest, rest_weights = bent_posture(bends, start[0], neutral, stiffness)
-        poses = solve_frames(
-            rig,
-            observed,
-            start=start,
-            weights=np.where(on_led, 0.0, guess.weights),
-            rest=rest,
-            rest_weights=rest_weights,
-            bounds=firm_bounds(skeleton),
-            options=options,
-        )
+        rest, rest_weights = bent_posture(bends, start[0], skeleton.rest, stiffness)
+        weights = np.where(on_led, 0.0, guess.weights)
+        pulls = PoseProblem(rig, observed, weights, rest_weights, rest, firm_bounds(skeleton))
+        poses = solve_frames(pulls, start=start, options=options)
         turned = np.array(poses.rotations)
         turned[:, led] = start[0][:, led]
         start = turned, poses.root
@@ -327,9 +308,7 @@ def _mean_places(
     rig: Rig, observed: Array, poses: tuple[Array, Array], guess: Array, anywhere: np.ndarray
 ) -> Array:
     """Median place of each point on its body, drawn towards the guess unless it may be anywhere."""
-    offsets = np.broadcast_to(rig.offsets, (*poses[0].shape[:2], 3)).copy()
-    offsets[:, 0] = poses[1]
-    turned, joints = chain.forward_kinematics(poses[0], offsets, rig.tree.parents.tolist())
+    turned, joints = rig.world(*poses)
     on = rig.tree.marker_bodies
     local = quat.rotate(quat.inverse(turned[:, on]), observed - joints[:, on])
     places = np.array(guess)

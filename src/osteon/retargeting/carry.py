@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from osteon.human import StandingFigure
-from osteon.maths import chain, quat
+from osteon.maths import quat
 from osteon.posing import Rig, on_joints
 from osteon.retargeting.attach import Attachments
 from osteon.retargeting.pairing import pair_bodies, trunk_gaps
@@ -85,7 +85,7 @@ def pose_points(skeleton: Skeleton) -> Attachments:
 
 def points_of(motion: Motion, points: Attachments) -> Array:
     """(n_frames, n_points, 3) where a motion has these points in the world."""
-    return chain.place_points(*motion.world(), points.bodies.tolist(), points.places)
+    return motion.points(points.bodies, points.places)
 
 
 def carry_poses(

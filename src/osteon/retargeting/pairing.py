@@ -117,8 +117,8 @@ def _bone(figure: StandingFigure, body: int) -> Array | None:
     parents, own = figure.skeleton.parents, figure.skeleton.bodies[body]
     if body in parents:
         bone = figure.joints[parents.index(body)] - figure.joints[body]
-    elif own.tip is not None:
-        bone = quat.rotate(figure.rotations[body], own.tip - own.joint.in_body)
+    elif (tip := own.tip_from_joint) is not None:
+        bone = quat.rotate(figure.rotations[body], tip)
     else:
         return None
     return bone if np.linalg.norm(bone) > 1e-6 else None

@@ -11,8 +11,8 @@ import numpy as np
 
 from osteon.errors import BadValue, UnknownName
 from osteon.human import StandingFigure
-from osteon.posing import Rig, RigTree, Standing, sole_paths
-from osteon.retargeting.springs import Pulls, equilibrium
+from osteon.posing import PoseProblem, Rig, RigTree, Standing, sole_paths
+from osteon.retargeting.springs import equilibrium
 from osteon.typing import Array
 from osteon.values import Motion, Skeleton
 
@@ -106,7 +106,9 @@ def pin_soles(standing: Standing, motion: Motion) -> Pins:
     return Pins(bodies, places, targets, weights)
 
 
-def stand(pulls: Pulls, standing: Standing, motion: Motion, others: Sequence[Pins]) -> Pulls:
+def stand(
+    pulls: PoseProblem, standing: Standing, motion: Motion, others: Sequence[Pins]
+) -> PoseProblem:
     """The same model with soles pinned where they stand, pushed by the ground, and pulled by
     ``others``.
 
@@ -141,7 +143,7 @@ def _where(frames: np.ndarray, one: Pins, other: Pins) -> Pins:
     )
 
 
-def _settled(pulls: Pulls, motion: Motion) -> Motion:
+def _settled(pulls: PoseProblem, motion: Motion) -> Motion:
     poses = equilibrium(pulls, (motion.rotations, motion.root))
     return replace(motion, rotations=poses.rotations, root=poses.root)
 
@@ -175,7 +177,7 @@ def pin_holds(holds: Sequence[Hold], skeleton: Skeleton, n_frames: int, rate: fl
     """Pins for handholds and other points that a user names."""
     bodies = np.array([skeleton.index(hold.body) for hold in holds], dtype=int)
     places = np.array([hold.at for hold in holds], dtype=float).reshape(-1, 3)
-    places -= np.array([skeleton.bodies[b].joint.in_body for b in bodies]).reshape(-1, 3)
+    places -= skeleton.joints_in_bodies[bodies]
     targets = np.full((n_frames, len(holds), 3), np.nan)
     weights = np.zeros((n_frames, len(holds)))
     for column, hold in enumerate(holds):
@@ -217,7 +219,7 @@ def pin_keeps(
     return Pins(bodies, np.zeros((len(keeps), 3)), targets, weights)
 
 
-def with_pins(pulls: Pulls, *pins: Pins) -> Pulls:
+def with_pins(pulls: PoseProblem, *pins: Pins) -> PoseProblem:
     """The same model pulled by pins as well."""
     rig, tree = pulls.rig, pulls.rig.tree
     bodies = np.concatenate([tree.marker_bodies, *(each.bodies for each in pins)])

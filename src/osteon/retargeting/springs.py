@@ -6,13 +6,20 @@ are points like markers, only stiffer. ``dynamics`` finds the same rest by simul
 docs/methods.md §11.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy.ndimage import median_filter
 
-from osteon.maths import chain
-from osteon.posing import Bounds, PoseOptions, PoseResult, Rig, make_bounds, solve_frames
+from osteon.posing import (
+    Bounds,
+    PoseOptions,
+    PoseProblem,
+    PoseResult,
+    Rig,
+    make_bounds,
+    solve_frames,
+)
 from osteon.typing import Array
 from osteon.values import Skeleton
 
@@ -32,28 +39,6 @@ LIMIT = 30.0
 """Stiffness of a joint's limits, square metres per square radian."""
 
 
-@dataclass(frozen=True, eq=False)
-class Pulls:
-    """What pulls a skeleton in every frame: the model that both solvers bring to rest."""
-
-    rig: Rig
-    targets: Array
-    """(n_frames, n_points, 3) metres; NaN where nothing pulls."""
-    weights: Array
-    """(n_frames, n_points) stiffness of each spring against a marker's; 0: it has let go."""
-    rest_weights: Array
-    """(n_bodies,) stiffness of each joint's posture spring against a marker's, square metres per
-    square radian."""
-    rest: Array
-    """(n_bodies, 4) or (n_frames, n_bodies, 4) the neutral posture, local rotations."""
-    bounds: Bounds
-    """The joints' limits."""
-
-    @property
-    def n_frames(self) -> int:
-        return len(self.targets)
-
-
 def firm_bounds(skeleton: Skeleton) -> Bounds:
     """The limits that a skeleton's joints have."""
     return make_bounds(skeleton)._replace(weight=np.full(1, LIMIT))
@@ -65,13 +50,17 @@ def posture_weights(rig: Rig, posture: float) -> Array:
     return np.where(pulled, posture, IDLE * posture)
 
 
-def equilibrium(pulls: Pulls, start: tuple[Array, Array] | None = None) -> PoseResult:
-    """The pose of least energy in every frame."""
-    return _solve(pulls, start, PoseOptions(tolerance=1e-5, max_iterations=60))
+def equilibrium(pulls: PoseProblem, start: tuple[Array, Array] | None = None) -> PoseResult:
+    """Return the pose of least energy in every frame.
+
+    ``pulls`` has the springs: targets, stiffness of each against a marker's (0: it has let go),
+    and the posture that joints are drawn to.
+    """
+    return solve_frames(pulls, start=start, options=PoseOptions(max_iterations=60))
 
 
 def let_go_and_settle(
-    pulls: Pulls, least: float, rate: float, start: tuple[Array, Array] | None = None
+    pulls: PoseProblem, least: float, rate: float, start: tuple[Array, Array] | None = None
 ) -> tuple[PoseResult, np.ndarray]:
     """Poses under the springs that hold, and which those are, (n_frames, n_points).
 
@@ -87,7 +76,8 @@ def let_go_and_settle(
         Frames per second.
     """
     steady = replace(pulls, weights=pulls.weights * ~_jumps(pulls.targets, least))
-    poses = _solve(steady, start, PoseOptions(loss="huber", loss_scale=least))
+    options = PoseOptions(loss="huber", loss_scale=least)
+    poses = solve_frames(steady, start=start, options=options)
     holds = springs_that_hold(_stretch(pulls, poses), least, rate)
     for _ in range(JUDGEMENTS):
         held = replace(pulls, weights=pulls.weights * holds)
@@ -95,19 +85,6 @@ def let_go_and_settle(
         holds = springs_that_hold(_stretch(pulls, poses), least, rate)
     held = replace(pulls, weights=pulls.weights * holds)
     return equilibrium(held, (poses.rotations, poses.root)), holds
-
-
-def _solve(pulls: Pulls, start: tuple[Array, Array] | None, options: PoseOptions) -> PoseResult:
-    return solve_frames(
-        pulls.rig,
-        pulls.targets,
-        start=start,
-        weights=pulls.weights,
-        rest=pulls.rest,
-        rest_weights=pulls.rest_weights,
-        bounds=pulls.bounds,
-        options=options,
-    )
 
 
 def _jumps(targets: Array, least: float) -> np.ndarray:
@@ -123,13 +100,9 @@ def _jumps(targets: Array, least: float) -> np.ndarray:
     return jumps & (jumps.sum(axis=1, keepdims=True) < targets.shape[1] / 3)
 
 
-def _stretch(pulls: Pulls, poses: PoseResult) -> Array:
+def _stretch(pulls: PoseProblem, poses: PoseResult) -> Array:
     """(n_frames, n_points) of all springs, also of those that have let go, metres."""
-    rig = pulls.rig
-    offsets = np.broadcast_to(rig.offsets, (*poses.rotations.shape[:2], 3)).copy()
-    offsets[:, 0] = poses.root
-    world = chain.forward_kinematics(poses.rotations, offsets, rig.tree.parents.tolist())
-    points = chain.place_points(*world, rig.tree.marker_bodies.tolist(), rig.places)
+    points = pulls.rig.markers(poses.rotations, poses.root)
     return np.linalg.norm(pulls.targets - points, axis=-1)
 
 

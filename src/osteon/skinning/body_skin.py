@@ -98,8 +98,7 @@ def natural_pose(motion: Motion) -> Array | None:
     some = motion.rotations[known[:: max(1, len(known) // SAMPLE_COUNT)]]
     # the first eigenvector of Σ q·qᵀ is the mean rotation, whatever the signs
     mean = np.linalg.eigh(np.einsum("fbi,fbj->bij", some, some))[1][..., -1]
-    rest = np.stack([body.joint.rest for body in motion.skeleton.bodies])
-    turned = quat.angle(quat.between(rest, mean))[1:]
+    turned = quat.angle(quat.between(motion.skeleton.rest, mean))[1:]
     if not len(turned) or np.median(turned) < REST_ANGLE:
         return None
     return mean

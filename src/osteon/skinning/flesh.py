@@ -62,8 +62,8 @@ class FleshPose:
         tip = self.skeleton.bodies[body].tip
         return None if tip is None else self.point(body, tip)
 
-    def children(self, body: int) -> list[int]:
-        return [i for i, parent in enumerate(self.skeleton.parents) if parent == body]
+    def children(self, body: int) -> tuple[int, ...]:
+        return self.skeleton.children_of(body)
 
     def ends(self, body: int) -> list[Array]:
         """Return far ends of a body's bones: the joints it carries, and its tip."""
@@ -76,9 +76,8 @@ class FleshPose:
 def pose_of(skeleton: Skeleton, rotations: Array | None) -> FleshPose:
     """Return the skeleton with bodies turned by local ``rotations`` (n_bodies, 4); None: at
     rest."""
-    if rotations is None:
-        rotations = np.stack([body.joint.rest for body in skeleton.bodies])
-    turned, joints = forward_kinematics(rotations, np.array(skeleton.offsets), skeleton.parents)
+    rotations = skeleton.rest if rotations is None else rotations
+    turned, joints = forward_kinematics(rotations, skeleton.offsets, skeleton.parents)
     names = find_parts(skeleton)
     parts = {part: skeleton.index(name) for part, name in names.items()}
     return FleshPose(skeleton, turned, joints, _front(skeleton, joints), parts)

@@ -107,8 +107,8 @@ def _trunk(skeleton: Skeleton, parts: dict[str, str]) -> dict[int, float]:
 
 def _at_rest(skin: Skinned) -> Normalised:
     """Return frames of the skin's own skeleton, in the pose it was put on in."""
-    rest = np.stack([body.joint.rest for body in skin.skeleton.bodies])
-    return normalise(Motion(skin.skeleton, rest[None], skin.mesh.joints[None, 0], 1.0))
+    own = skin.skeleton
+    return normalise(Motion(own, own.rest[None], skin.mesh.joints[None, 0], 1.0))
 
 
 def _ratio(own: Skeleton, other: Skeleton, partners: np.ndarray) -> float:
@@ -219,16 +219,12 @@ def _landmarks(
     if parents[body] >= 0 and found.skeleton.parents[partner] >= 0:
         on.append(body)
     mine, theirs = [skin.mesh.joints[b] for b in on], [worn.joints[partners[b]] for b in on]
-    tips = own.skeleton.bodies[body].tip, found.skeleton.bodies[partner].tip
-    if tips[0] is not None and tips[1] is not None:
-        mine.append(_tip(own.skeleton, body, skin.mesh.rotations, skin.mesh.joints))
-        theirs.append(_tip(found.skeleton, partner, worn.rotations, worn.joints))
+    tip = own.skeleton.bodies[body].tip_from_joint
+    their_tip = found.skeleton.bodies[partner].tip_from_joint
+    if tip is not None and their_tip is not None:
+        mine.append(skin.mesh.joints[body] + quat.rotate(skin.mesh.rotations[body], tip))
+        theirs.append(worn.joints[partner] + quat.rotate(worn.rotations[partner], their_tip))
     return np.array(mine), np.array(theirs)
-
-
-def _tip(skeleton: Skeleton, body: int, rotations: Array, joints: Array) -> Array:
-    reach = skeleton.bodies[body].tip - skeleton.bodies[body].joint.in_body  # type: ignore[operator]
-    return joints[body] + quat.rotate(rotations[body], reach)
 
 
 def _merge(bodies: np.ndarray, weights: Array) -> tuple[np.ndarray, Array]:
@@ -261,7 +257,7 @@ def bind_mesh(mesh: Triangles, found: Normalised) -> SkinnedMesh:
 def _poses(found: Normalised) -> list[FleshPose]:
     """Return the rest pose, the default pose, and the first with the arms at several heights."""
     skeleton = found.skeleton
-    rest = np.stack([body.joint.rest for body in skeleton.bodies])
+    rest = skeleton.rest
     default = found.given.rotations[found.default_frame].copy()
     default[0] = rest[0]
     first = pose_of(skeleton, rest)

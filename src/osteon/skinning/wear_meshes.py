@@ -64,14 +64,14 @@ def dress_limbs(found: Normalised, meshes: Mapping[str, Triangles]) -> SkinnedMe
     rig = found.rig().skeleton
     sizes = limb_sizes(found.skeleton)
     rest = quat.identity((len(rig.bodies),))
-    _, joints = forward_kinematics(rest, np.array(rig.offsets), rig.parents)
+    _, joints = forward_kinematics(rest, rig.offsets, rig.parents)
     corners, carriers = [], []
     for name, mesh in meshes.items():
         if name not in rig.names:
             raise UnknownName("body for the mesh", name, rig.names)
         index = rig.index(name)
         # a node sits at the joint, a limb frame in the middle
-        middle = joints[index] - rig.bodies[index].joint.in_body
+        middle = joints[index] - rig.joints_in_bodies[index]
         corners.append((middle + sizes[index] * mesh.vertices)[mesh.faces].reshape(-1, 3))
         carriers.append(np.full(len(corners[-1]), index))
     vertices = np.concatenate(corners)
@@ -89,7 +89,7 @@ def limb_sizes(skeleton: Skeleton) -> np.ndarray:
     """
     lengths = bone_lengths(skeleton)
     sizes = np.linalg.norm(limb_reaches(skeleton), axis=-1)
-    on_root = [i for i, parent in enumerate(skeleton.parents) if parent == 0]
+    on_root = list(skeleton.children_of(0))
     sizes[0] = 2.0 * lengths[on_root].mean() if on_root else 1.0
     return np.where(sizes > 1e-6, sizes, np.maximum(lengths, 1e-3))
 

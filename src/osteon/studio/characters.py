@@ -46,8 +46,7 @@ def character_at(path: Path, take: OpenTake) -> Character:
 
 
 def _at_rest(skeleton: Skeleton) -> Motion:
-    rest = np.stack([body.joint.rest for body in skeleton.bodies])
-    return Motion(skeleton, rest[None], np.zeros((1, 3)), rate=1.0)
+    return Motion(skeleton, skeleton.rest[None], np.zeros((1, 3)), rate=1.0)
 
 
 def _placed(skeleton: Skeleton, file: str, take: OpenTake) -> tuple[PlacedMarker, ...]:

@@ -57,7 +57,7 @@ def _body(body: Body, parent: int, offset: Array) -> FigureBody:
         kind=joint.kind,
         offset=_tuple(offset),
         in_body=_tuple(joint.in_body),
-        tip=None if body.tip is None else _tuple(body.tip - joint.in_body),
+        tip=None if (tip := body.tip_from_joint) is None else _tuple(tip),
         length=body.length,
         rms=joint.rms,
         sigma=joint.deviation,

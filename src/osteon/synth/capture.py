@@ -11,7 +11,7 @@ from osteon.synth import disturb
 from osteon.synth.clasp import clasp_hands
 from osteon.synth.curves import stream
 from osteon.synth.disturb import Jump, Slipped
-from osteon.synth.instruments import Placement, marker_places, markers, placement, sensors
+from osteon.synth.instruments import Placement, markers, placement, sensors, worn_markers
 from osteon.synth.motions import Act, Script, TrueContact
 from osteon.typing import Array, Mask
 from osteon.values import Attachment, Bodies, Motion, Recording, Skeleton, Swap
@@ -131,7 +131,7 @@ def perform(
     _check_sizes(noise=noise, soft_tissue=soft_tissue, furthest=furthest)
     done = act(performer, script, seed=seed, clasp=clasp)
     motion = done.motion
-    wearers, _, names = marker_places(motion)
+    names, wearers, _ = worn_markers(motion)
     displaced = disturb.slip(motion.n_frames, names, slips) + disturb.soft_tissue(
         motion, wearers, soft_tissue, stream(seed, "soft tissue")
     )

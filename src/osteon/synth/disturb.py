@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from osteon.errors import BadValue, UnknownName
 from osteon.maths import quat
 from osteon.synth.curves import smooth_noise
-from osteon.typing import Array, Mask
+from osteon.typing import Array, Indices, Mask
 from osteon.values import Motion, Swap
 
 SOFT_LEVER = 0.1
@@ -43,7 +43,7 @@ class Jump:
 
 
 def soft_tissue(
-    motion: Motion, wearers: Sequence[int], amplitude: float, rng: np.random.Generator
+    motion: Motion, wearers: Sequence[int] | Indices, amplitude: float, rng: np.random.Generator
 ) -> Array:
     """Skin that slides as the joints beside it bend, (n_frames, n_worn, 3) in the body's frame.
 

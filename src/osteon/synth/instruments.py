@@ -2,13 +2,11 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from osteon.errors import NotEnoughData
 from osteon.maths import quat
 from osteon.synth.curves import stream
 from osteon.typing import Array
-from osteon.values import Bodies, Motion, Recording, frozen
+from osteon.values import Bodies, MarkerPlaces, Motion, Recording, frozen
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +40,9 @@ def markers(motion: Motion, displaced: Array | None = None) -> Recording:
     displaced : (n_frames, n_markers, 3), optional
         How far each marker is from its place, in its body's frame.
     """
-    wearers, places, names = marker_places(motion)
+    names, wearers, places = worn_markers(motion)
     local = places if displaced is None else places + displaced
-    q_world, p_world = motion.world()
-    positions = p_world[:, wearers] + quat.rotate(q_world[:, wearers], local)
+    positions = motion.points(wearers, local)
     return Recording(positions, names, motion.rate, subject=motion.skeleton.subject)
 
 
@@ -64,8 +61,7 @@ def sensors(
     turned : (n_frames, n_bodies, 4), optional
         How far each sensor is turned on its body, in its body's frame.
     """
-    in_body = np.array([body.joint.in_body for body in motion.skeleton.bodies])
-    local = worn.positions - in_body
+    local = worn.positions - motion.skeleton.joints_in_bodies
     local = local if displaced is None else local + displaced
     on_body = worn.rotations if turned is None else quat.multiply(turned, worn.rotations)
     q_world, p_world = motion.world()
@@ -75,14 +71,9 @@ def sensors(
     return Bodies(positions, rotations, skeleton.names, motion.rate, subject=skeleton.subject)
 
 
-def marker_places(motion: Motion) -> tuple[list[int], Array, tuple[str, ...]]:
-    """Wearer (body index), place from the body's joint (n_markers, 3) and name of every marker."""
-    worn = [
-        (index, mark.position - body.joint.in_body, mark.name)
-        for index, body in enumerate(motion.skeleton.bodies)
-        for mark in body.markers
-    ]
-    if not worn:
+def worn_markers(motion: Motion) -> MarkerPlaces:
+    """Return every marker of the performer, who must wear some."""
+    worn = motion.skeleton.marker_places()
+    if not worn.names:
         raise NotEnoughData(f"performer {motion.skeleton.subject!r} wears no markers")
-    wearers, places, names = zip(*worn, strict=True)
-    return list(wearers), np.array(places), tuple(names)
+    return worn

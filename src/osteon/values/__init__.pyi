@@ -5,8 +5,6 @@ from .array_checks import (
     unit_quaternions as unit_quaternions,
     with_columns as with_columns,
 )
-from .bodies import Bodies as Bodies
-from .compact_motion import CompactMotion as CompactMotion
 from .events import (
     Attachment as Attachment,
     Event as Event,
@@ -31,13 +29,14 @@ from .limits import (
     Interval as Interval,
     Limits as Limits,
 )
-from .motion import Motion as Motion
+from .motion import CompactMotion as CompactMotion, Motion as Motion
 from .passport import (
     Origin as Origin,
     Passport as Passport,
 )
 from .recording import (
     Analog as Analog,
+    Bodies as Bodies,
     Recording as Recording,
 )
 from .skeleton import (
@@ -45,6 +44,7 @@ from .skeleton import (
     Joint as Joint,
     Loop as Loop,
     Marker as Marker,
+    MarkerPlaces as MarkerPlaces,
     Skeleton as Skeleton,
     without_gaps as without_gaps,
 )

@@ -14,12 +14,12 @@ from osteon.typing import Array
 
 Value = TypeVar("Value")
 
-FASTEST = 1e6
-"""Frames per second: no camera is faster, and windows of time become windows of frames."""
+FASTEST_RATE = 1e6
+"""Frames per second. Chosen: no camera is faster, and windows of time become windows of frames."""
 
 
 def frozen(values: ArrayLike, shape: Sequence[int | str], name: str) -> Array:
-    """A read-only float64 copy of ``values``; a word in ``shape`` stands for any size.
+    """Return a read-only float64 copy of ``values``; a word in ``shape`` stands for any size.
 
     What nobody can write to any more is not copied.
     """
@@ -36,7 +36,7 @@ def frozen(values: ArrayLike, shape: Sequence[int | str], name: str) -> Array:
 
 
 def read_only(array: Array) -> Array:
-    """A copy whose parts can be handed to values without another one."""
+    """Return a copy whose parts can be handed to values without another one."""
     copy = np.array(array, dtype=np.float64)
     copy.flags.writeable = False
     return copy
@@ -66,7 +66,8 @@ def with_columns(values: Sequence[Value], **columns: Iterable[Any]) -> list[Valu
 
 
 def _settled(values: ArrayLike) -> TypeGuard[Array]:
-    """Whether values are a float64 array that, like the one it is a part of, is read-only."""
+    """Return whether values are a float64 array that, like the one it is a part of, is
+    read-only."""
     if type(values) is not np.ndarray or values.dtype != np.float64 or values.flags.writeable:
         return False
     whole = values.base
@@ -74,7 +75,8 @@ def _settled(values: ArrayLike) -> TypeGuard[Array]:
 
 
 def whole_rows(array: Array) -> Array:
-    """The array with rows (last axis) that are partly NaN made wholly NaN: half a point is none."""
+    """Return the array with rows (last axis) that are partly NaN made wholly NaN: half a point is
+    none."""
     # by columns: numpy reduces a last axis of three twenty times slower
     broken = ~np.logical_and.reduce([np.isfinite(column) for column in np.moveaxis(array, -1, 0)])
     if broken.any():
@@ -114,6 +116,6 @@ def positive_rate(rate: float) -> float:
     rate = float(rate)
     if not (np.isfinite(rate) and rate > 0.0):
         raise BadValue(f"rate must be a positive number of frames per second, got {rate}")
-    if rate > FASTEST:
-        raise BadValue(f"rate must be {FASTEST:g} frames per second or less, got {rate:g}")
+    if rate > FASTEST_RATE:
+        raise BadValue(f"rate must be {FASTEST_RATE:g} frames per second or less, got {rate:g}")
     return rate

@@ -47,7 +47,7 @@ Event = Slip | Swap | Attachment
 
 
 def event_sentence(event: Event) -> str:
-    """What happened, in words for people; without a full stop."""
+    """Return what happened, in words for people; without a full stop."""
     if isinstance(event, Slip):
         return f"{event.body} slipped by {1000 * event.size:.1f} mm at frame {event.frame}"
     first, last = event.frames

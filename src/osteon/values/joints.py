@@ -101,14 +101,15 @@ class Joints:
         return any(connection.ambiguous for connection in self.connections)
 
     def connection(self, child: str) -> Connection:
-        """The joint between ``child`` and its parent."""
+        """Return the joint between ``child`` and its parent."""
         for connection in self.connections:
             if connection.child == child:
                 return connection
         raise UnknownName("joint", child, [c.child for c in self.connections])
 
     def joints_of(self, body: str) -> dict[str, Array]:
-        """The joints that lie in a body, by the other body's name: (3,) in this body's frame."""
+        """Return the joints that lie in a body, by the other body's name: (3,) in this body's
+        frame."""
         found = {}
         for connection in self.connections:
             if connection.child == body:
@@ -118,7 +119,7 @@ class Joints:
         return found
 
     def skeleton(self) -> Skeleton:
-        """The rig: one body per sensor, each hanging on its parent by its joint."""
+        """Return the rig: one body per sensor, each hanging on its parent by its joint."""
         bodies = [Body(self.root, None)]
         bodies += [_body(connection, self.connections) for connection in self.connections]
         return Skeleton(

@@ -1,20 +1,21 @@
 """A rig: bodies, the joints between them, and the markers they carry."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from osteon.errors import BadValue, UnknownName
-from osteon.typing import Array
-from osteon.values.array_checks import frozen, unique_names, unit_quaternions
+from osteon.typing import Array, Indices
+from osteon.values.array_checks import frozen, read_only, unique_names, unit_quaternions
 from osteon.values.events import Event
 from osteon.values.limb import Frame, Movement
 from osteon.values.limits import Limits
 
-UNKNOWN = 1.0
-"""Metres: standard deviation of a place of which nothing is known."""
+UNKNOWN_DEVIATION = 1.0
+"""Metres, of a place of which nothing is known. Chosen: longer than any bone of a person."""
 KINDS = ("fixed", "hinge", "universal", "ball", "free")
 
 
@@ -65,11 +66,11 @@ class Joint:
 
 
 def without_gaps(covariance: Array) -> Array:
-    """A covariance (3, 3) as numbers: where nothing is known, ``UNKNOWN`` in that direction."""
+    """Return a covariance (3, 3) as numbers: ``UNKNOWN_DEVIATION`` where nothing is known."""
     open_rows = ~np.isfinite(np.diag(covariance))
     whole = np.where(np.isfinite(covariance), covariance, 0.0)
     whole[open_rows], whole[:, open_rows] = 0.0, 0.0
-    return whole + np.diag(UNKNOWN**2 * open_rows)
+    return whole + np.diag(UNKNOWN_DEVIATION**2 * open_rows)
 
 
 def ellipsoid(covariance: Array) -> tuple[Array, Array]:
@@ -121,6 +122,11 @@ class Body:
         if self.parent is None and np.any(self.joint.in_body):
             raise BadValue(f"root {self.name!r} must have its joint at its own origin")
 
+    @property
+    def tip_from_joint(self) -> Array | None:
+        """(3,) the tip seen from the body's joint, in the body's frame."""
+        return None if self.tip is None else self.tip - self.joint.in_body
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loop:
@@ -136,7 +142,17 @@ class Loop:
         object.__setattr__(self, "in_second", frozen(self.in_second, (3,), "in_second"))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class MarkerPlaces(NamedTuple):
+    """Markers on the bodies that carry them."""
+
+    names: tuple[str, ...]
+    bodies: Indices
+    """(n_markers,) index of the body that carries each."""
+    places: Array
+    """(n_markers, 3) from the body's joint, in the body's frame."""
+
+
+@dataclass(frozen=True, eq=False)  # no slots: geometry is computed once
 class Skeleton:
     """Bodies in tree order: every parent stands before its children."""
 
@@ -156,7 +172,7 @@ class Skeleton:
             if body.parent is not None and place[body.parent] >= index:
                 raise BadValue(f"body {body.name!r} stands before its parent {body.parent!r}")
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(body.name for body in self.bodies)
 
@@ -165,23 +181,33 @@ class Skeleton:
         """Of all markers that its bodies carry."""
         return frozenset(marker.name for body in self.bodies for marker in body.markers)
 
-    @property
+    @cached_property
     def parents(self) -> tuple[int, ...]:
         """Index of each body's parent, −1 for a root; ``parents[j] < j``."""
         place = {body.name: index for index, body in enumerate(self.bodies)}
         return tuple(-1 if body.parent is None else place[body.parent] for body in self.bodies)
 
-    @property
+    @cached_property
     def offsets(self) -> Array:
         """(n_bodies, 3) each joint from its parent's joint, in the parent's frame; root zero.
 
         These are BVH's OFFSETs and glTF's rest translations: a node sits at the body's joint and
         is turned like the body.
         """
-        parents = np.array(self.parents)
-        in_parent = np.array([body.joint.in_parent for body in self.bodies])
-        in_body = np.array([body.joint.in_body for body in self.bodies])
-        return np.where(parents[:, None] < 0, 0.0, in_parent - in_body[parents])
+        parents = np.array(self.parents, dtype=int)
+        in_parent = np.array([body.joint.in_parent for body in self.bodies]).reshape(-1, 3)
+        from_joint = in_parent - self.joints_in_bodies[parents]
+        return read_only(np.where(parents[:, None] < 0, 0.0, from_joint))
+
+    @cached_property
+    def joints_in_bodies(self) -> Array:
+        """(n_bodies, 3) each joint in its own body's frame."""
+        return read_only(np.array([body.joint.in_body for body in self.bodies]).reshape(-1, 3))
+
+    @cached_property
+    def rest(self) -> Array:
+        """(n_bodies, 4) local rotations where all joint angles are zero."""
+        return read_only(np.array([body.joint.rest for body in self.bodies]).reshape(-1, 4))
 
     def index(self, name: str) -> int:
         if name not in self.names:
@@ -193,6 +219,35 @@ class Skeleton:
 
     def children(self, name: str) -> tuple[str, ...]:
         return tuple(body.name for body in self.bodies if body.parent == name)
+
+    def children_of(self, index: int) -> tuple[int, ...]:
+        """Return the bodies that hang on one, all by index."""
+        return tuple(i for i, parent in enumerate(self.parents) if parent == index)
+
+    def bone_ends(self, index: int) -> list[Array]:
+        """Return where a body's bones end, (3,) each from its joint: the joints it carries, in
+        order, and its tip."""
+        ends = [self.offsets[child] for child in self.children_of(index)]
+        tip = self.bodies[index].tip_from_joint
+        return ends if tip is None else [*ends, tip]
+
+    def marker_places(self, names: Container[str] | None = None) -> MarkerPlaces:
+        """Return the markers that bodies carry, body by body: those among ``names``, or all."""
+        carried = [
+            (marker.name, index, marker.position - body.joint.in_body)
+            for index, body in enumerate(self.bodies)
+            for marker in body.markers
+            if names is None or marker.name in names
+        ]
+        bodies = np.array([index for _, index, _ in carried], dtype=int)
+        places = np.array([place for *_, place in carried]).reshape(-1, 3)
+        return MarkerPlaces(tuple(name for name, *_ in carried), bodies, places)
+
+    def replacing(self, name: str, **changes: Any) -> "Skeleton":
+        """Return the skeleton with changes to one body."""
+        bodies = list(self.bodies)
+        bodies[self.index(name)] = replace(self.body(name), **changes)
+        return replace(self, bodies=tuple(bodies))
 
     def with_bodies(self, bodies: Sequence[Body], did: str, **changes: Any) -> "Skeleton":
         return replace(self, bodies=tuple(bodies), history=(*self.history, did), **changes)

@@ -51,7 +51,7 @@ class SkinnedMesh:
         object.__setattr__(self, "bodies", bodies)
 
     def moved(self, rotations: Array, joints: Array) -> Array:
-        """The vertices (..., n_vertices, 3) on bodies somewhere else.
+        """Return the vertices (..., n_vertices, 3) on bodies somewhere else.
 
         Parameters
         ----------
@@ -68,7 +68,8 @@ class SkinnedMesh:
         return placed
 
     def normals(self) -> Array:
-        """(n_vertices, 3) unit normals in the rest pose: the faces around, by their areas."""
+        """Return (n_vertices, 3) unit normals in the rest pose: the faces around, by their
+        areas."""
         a, b, c = (self.vertices[self.triangles[:, corner]] for corner in range(3))
         across = np.cross(b - a, c - a)
         summed = np.zeros_like(self.vertices)

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from osteon.errors import NotEnoughData, UnknownName
-from osteon.values.bodies import Bodies
-from osteon.values.compact_motion import CompactMotion
-from osteon.values.motion import Motion
-from osteon.values.recording import Recording
+from osteon.values.motion import CompactMotion, Motion
+from osteon.values.recording import Bodies, Recording
 from osteon.values.skeleton import Skeleton
 
 T = TypeVar("T")
@@ -42,26 +40,26 @@ class Take:
         return tuple(kind for kind, values in held.items() if values)
 
     def recording(self, subject: str | None = None) -> Recording:
-        """The markers of the only subject, or of the one named."""
+        """Return the markers of the only subject, or of the one named."""
         return _choose(
             self.recordings, [r.subject for r in self.recordings], subject, "markers", self.kinds
         )
 
     def body_poses(self, subject: str | None = None) -> Bodies:
-        """The rigid bodies of the only subject, or of the one named."""
+        """Return the rigid bodies of the only subject, or of the one named."""
         return _choose(
             self.bodies, [b.subject for b in self.bodies], subject, "rigid bodies", self.kinds
         )
 
     def motion(self, subject: str | None = None) -> Motion:
-        """The skeleton in motion of the only subject, or of the one named."""
+        """Return the skeleton in motion of the only subject, or of the one named."""
         motions = self.motions or tuple(compact.motion() for compact in self.compacts)
         return _choose(
             motions, [m.skeleton.subject for m in motions], subject, "moving skeletons", self.kinds
         )
 
     def skeleton(self) -> Skeleton:
-        """The skeleton, with or without motion."""
+        """Return the skeleton, with or without motion."""
         found = [*self.skeletons, *(motion.skeleton for motion in self.motions)]
         return _choose(
             found, [skeleton.subject for skeleton in found], None, "skeletons", self.kinds

@@ -167,8 +167,8 @@ def _ends(skeleton: Skeleton, offsets: Array) -> Array:
             ends[parent] = offsets[index]
             given.add(parent)
     for index, body in enumerate(skeleton.bodies):
-        if index not in given and body.tip is not None:
-            ends[index] = turn_points(body.tip - body.joint.in_body, TO_FILE)
+        if index not in given and (tip := body.tip_from_joint) is not None:
+            ends[index] = turn_points(tip, TO_FILE)
     return ends
 
 

@@ -121,9 +121,9 @@ def _hierarchy(motion: Motion, order: list[int], scale: float, turn: Array, deci
             f"{pad}\tCHANNELS {channels}",
         ]
         nest.append(index)
-        body = bodies[index]
-        if index in leaves or body.tip is not None:
-            tip = np.zeros(3) if body.tip is None else (body.tip - body.joint.in_body) * scale
+        tip = bodies[index].tip_from_joint
+        if index in leaves or tip is not None:
+            tip = np.zeros(3) if tip is None else tip * scale
             lines += [f"{pad}\tEnd Site", f"{pad}\t{{"]
             lines += [f"{pad}\t\tOFFSET {vector(turn_points(tip, turn))}", f"{pad}\t}}"]
     close(-1)

@@ -186,6 +186,6 @@ def _skeleton(file: File, tree: NodeTree, chosen: list[int], rests: Array) -> Sk
         body = Body(names[index], None if parent < 0 else names[parent], joint)
         told = our_extras(file.gltf.nodes[node].extras, BodyRecord)
         if told is not None and (known := to_body(told)).tip is not None:
-            body = replace(body, tip=known.tip - known.joint.in_body)
+            body = replace(body, tip=known.tip_from_joint)
         bodies.append(body)
     return Skeleton(tuple(bodies))

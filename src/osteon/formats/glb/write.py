@@ -316,8 +316,8 @@ def _bones(skeleton: Skeleton) -> Iterator[tuple[int, Array]]:
         if parent >= 0:
             yield parent, offset
     for index, body in enumerate(skeleton.bodies):
-        if body.tip is not None:
-            yield index, body.tip - body.joint.in_body
+        if (tip := body.tip_from_joint) is not None:
+            yield index, tip
 
 
 def _octahedron(low: float, waist: float, high: float, radius: float) -> Array:

@@ -60,6 +60,28 @@ class Task(NamedTuple):
     """(n_frames,) HELD on entry: leave the frame alone."""
 
 
+def make_task(
+    observed: np.ndarray,
+    weights: np.ndarray,
+    rest: np.ndarray,
+    rotations: np.ndarray,
+    root: np.ndarray,
+) -> Task:
+    """Return frames to solve from these poses; a NaN pose goes on from the frame before it."""
+    n_frames, n_markers = observed.shape[:2]
+    return Task(
+        observed,
+        weights,
+        rest,
+        rotations,
+        root,
+        marker_error=np.full((n_frames, n_markers), np.nan),
+        cost=np.zeros(n_frames),
+        iterations=np.zeros(n_frames, dtype=np.int64),
+        status=np.full(n_frames, UNDECIDED),
+    )
+
+
 class Rules(NamedTuple):
     """When to stop, and what counts as far."""
 

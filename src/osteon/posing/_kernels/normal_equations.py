@@ -16,6 +16,7 @@ leaves to the root, which fills in nothing [Featherstone 2008, ch. 6 and 8].
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from osteon.maths import FAST_MATH, kernel
 from osteon.posing.limit_arrays import Bounds, no_bounds
@@ -102,9 +103,12 @@ class Lanes(NamedTuple):
 
 
 def make_model(
-    rig: Rig, rest_weights: np.ndarray, bounds: Bounds | None = None, *, root_held: bool = False
+    rig: Rig, rest_weights: ArrayLike, bounds: Bounds | None = None, *, root_held: bool = False
 ) -> PoseModel:
+    """Return the rig as kernels walk over it; ``rest_weights`` are one number or (n_bodies,)."""
     tree = rig.tree
+    pulls = np.array(np.broadcast_to(rest_weights, tree.n_bodies), dtype=np.float64)
+    pulls[0] = 0.0  # a root has no rest: the world has no front
     stiffness = np.zeros(tree.n_dofs)
     stiffness[:6] = HELD_STILL if root_held else 0.0
     return PoseModel(
@@ -119,7 +123,7 @@ def make_model(
         tree.row_start.astype(U),
         tree.path.astype(U),
         tree.first_dof.astype(U),
-        np.array(rest_weights, dtype=np.float64),
+        pulls,
         stiffness,
         no_bounds() if bounds is None else bounds,
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.maths import quat
+from osteon.posing import PoseProblem
 from osteon.retargeting.physics.mujoco_model import (
     STIFFNESS,
     Model,
@@ -21,7 +22,6 @@ from osteon.retargeting.physics.mujoco_model import (
     set_posture,
     set_stiffness,
 )
-from osteon.retargeting.springs import Pulls
 from osteon.typing import Array
 from osteon.values import Skeleton
 
@@ -52,7 +52,7 @@ class Simulated:
 
 
 def simulate(
-    pulls: Pulls, skeleton: Skeleton, masses: Array, start: tuple[Array, Array]
+    pulls: PoseProblem, skeleton: Skeleton, masses: Array, start: tuple[Array, Array]
 ) -> Simulated:
     """Pull the skeleton through all frames.
 
@@ -74,7 +74,7 @@ def simulate(
     previous = np.full(pulls.targets.shape[1:], np.nan)
     for frame in range(n_frames):
         weights = np.where(np.isfinite(pulls.targets[frame, :, 0]), pulls.weights[frame], 0.0)
-        if pulls.rest.ndim == 3:
+        if len(pulls.rest) > 1:
             set_posture(model, rest[frame])
         steps[frame] = _settle_frame(model, previous, pulls.targets[frame], weights)
         if steps[frame] < 0 or not (weights > 0.0).any():

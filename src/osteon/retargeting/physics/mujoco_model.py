@@ -175,11 +175,7 @@ def _add_body(
         body.add_freejoint()
     else:
         _add_joints(mujoco, body, index, rig.tree, posture[index], skeleton.bodies[index].joint)
-    ends = [rig.offsets[c] for c, p in enumerate(skeleton.parents) if p == index]
-    own = skeleton.bodies[index]
-    if own.tip is not None:
-        ends.append(own.tip - own.joint.in_body)
-    ends = [end for end in ends if np.linalg.norm(end) > 1e-4]
+    ends = [end for end in skeleton.bone_ends(index) if np.linalg.norm(end) > 1e-4]
     radius = max(THICKNESS * float(bone_lengths(skeleton)[index]), 0.005)
     solid = {"contype": 0, "conaffinity": 0}
     for end in ends:

@@ -1,10 +1,19 @@
-"""Positive definite banded systems. LAPACK's own wait for threads that have nothing to do here."""
+"""Runs of neighbouring frames, and banded systems over them.
+
+The systems are positive definite. LAPACK's own wait for threads that have nothing to do here.
+"""
 
 import numpy as np
 
 from osteon.maths.compiled import FAST_MATH, kernel
 
 U = np.uint64
+
+
+def runs(mask: np.ndarray) -> list[tuple[int, int]]:
+    """First and last index of each run of True in a (n_frames,) mask."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(int)))
+    return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
 @kernel(fastmath=FAST_MATH)
