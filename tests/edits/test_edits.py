@@ -11,31 +11,24 @@ from osteon import synth
 from osteon.cleaning.cuts import blank
 from osteon.cleaning.filters import smooth
 from osteon.cleaning.gaps import fill
-from osteon.edits.edits_json import digest, edits_path, read_edits, write_edits
-from osteon.edits.model import (
-    Assign,
-    Cut,
+from osteon.edits.edits_json import (
     Edit,
     Edits,
-    Fill,
-    Filter,
-    Place,
     RecordingId,
-    SetKind,
-    SetLimits,
-    SetParent,
-    SetPlant,
-    SetPose,
-    SetRoot,
     Settings,
-    SwapLabels,
-    told,
+    by_stage,
+    digest,
+    edits_path,
+    placed_on,
+    read_edits,
+    write_edits,
 )
-from osteon.edits.motion_edits import changed_motion, with_plant
-from osteon.edits.pose_by_hand import bend, compact_of, cut_motion, pose_at
-from osteon.edits.recording_draft import Draft, apply_edits
-from osteon.edits.replay import told_motion, with_axes, with_limit_edit, with_motion_edits
-from osteon.edits.rig_edits import edited_rig, origins_of
+from osteon.edits.limit_edits import SetKind, SetLimits
+from osteon.edits.motion_draft import MotionDraft
+from osteon.edits.motion_edits import SetPlant, SetPose, compact_of, cut_motion, pose_at
+from osteon.edits.recording_edits import Cut, Draft, Fill, Filter, SwapLabels, apply_edits
+from osteon.edits.replay import told_motion, with_axes, with_motion_edits
+from osteon.edits.rig_edits import Assign, Place, SetParent, SetRoot, edited_rig, origins_of
 from osteon.errors import BadValue, FormatError, NotEnoughData, OsteonError, UnknownName
 from osteon.formats import write
 from osteon.maths import quat
@@ -140,7 +133,7 @@ def test_an_edit_tells_what_it_did_and_leaves_the_original_alone(recording):
     before = recording.positions.copy()
     edited = apply_edits(recording, CHANGES)
     assert np.array_equal(recording.positions, before, equal_nan=True)
-    assert edited.history[-len(CHANGES) :] == tuple(f"by hand: {told(e)}" for e in CHANGES)
+    assert edited.history[-len(CHANGES) :] == tuple(f"by hand: {e.sentence}" for e in CHANGES)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +174,40 @@ def test_edits_that_change_nothing_are_refused(recording):
 def test_every_edit_survives_json_and_has_words(edit):
     again = msgspec.json.decode(msgspec.json.encode(edit), type=Edit)
     assert again == edit
-    assert told(edit)
+    assert edit.sentence and edit.touches.meets(edit.touches)
+
+
+def test_every_edit_is_of_one_stage():
+    glued = Place("LTHI", "hip", (0.0, 0.0, 0.1), "troll.bvh")
+    sorted_ = by_stage([*ALL, glued])
+    assert sorted_.recording == tuple(CHANGES)
+    assert [type(edit) for edit in sorted_.rig] == [Assign, Place, SetParent, SetRoot]
+    assert [type(edit) for edit in sorted_.limits] == [SetKind, SetLimits]
+    assert [type(edit) for edit in sorted_.motion] == [SetPlant, SetPose]
+    assert sorted_.character == (glued,)
+    assert placed_on([*ALL, glued], "troll.bvh") == {"LTHI": glued}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "meets"),
+    [
+        (Cut(("A", "B"), 0, 9), Filter(("B",), 9, 20), True),
+        (Cut(("A", "B"), 0, 9), Filter(("B",), 10, 20), False),
+        (Cut(("A", "B"), 0, 9), SwapLabels("C", "D", 0, 9), False),
+        (Cut((), 0, 9), Cut(("A",), 0, 9), False),
+        (Assign("A", "head"), Place("A", "chest", (0.0, 0.0, 0.0)), True),
+        (SetPose(5, {"head": (0, 0, 0)}), SetPose(5, {"left_hand": (0, 0, 0)}), True),
+        (SetPose(5, {"head": (0, 0, 0)}), SetPose(6, {"head": (0, 0, 0)}), False),
+        (SetPlant("foot", 0, 9, on=True), SetPlant("foot", 5, 6, on=False), True),
+        (SetPlant("foot", 0, 9, on=True), SetPlant("hand", 5, 6, on=False), False),
+        (SetParent("head", "chest"), SetParent("head", "spine"), True),
+        (SetParent("head", "chest"), SetKind("head", "ball"), False),
+        (SetRoot("head"), SetRoot("chest"), False),
+    ],
+)
+def test_two_edits_meet_where_they_are_about_the_same(one, other, meets):
+    assert one.touches.meets(other.touches) is meets
+    assert other.touches.meets(one.touches) is meets
 
 
 def test_a_file_of_edits_reads_back_the_same(tmp_path, recording):
@@ -363,24 +389,31 @@ def test_limits_said_by_hand_hold_for_poses_made_before(motion):
 
 def test_axes_said_by_hand_are_taken(motion):
     found = told_motion(motion, [], Settings(limits=True)).skeleton
-    said = with_limit_edit(found, SetKind("left_shin", "hinge", ((0.0, 2.0, 0.0),)))
+    said = SetKind("left_shin", "hinge", ((0.0, 2.0, 0.0),)).change(found)
     assert_close(said.body("left_shin").joint.axes, [[0.0, 1.0, 0.0]])
     with pytest.raises(BadValue, match="hinge joint has 1 axes, got 2"):
-        with_limit_edit(found, SetKind("left_shin", "hinge", ((0, 1, 0), (1, 0, 0))))
+        SetKind("left_shin", "hinge", ((0, 1, 0), (1, 0, 0))).change(found)
     with pytest.raises(BadValue, match="must have a length"):
-        with_limit_edit(found, SetKind("left_shin", "hinge", ((0.0, 0.0, 0.0),)))
+        SetKind("left_shin", "hinge", ((0.0, 0.0, 0.0),)).change(found)
     with pytest.raises(UnknownName, match="no body named 'tail'"):
-        with_limit_edit(found, SetLimits("tail", hinge=(0.0, 1.0)))
+        SetLimits("tail", hinge=(0.0, 1.0)).change(found)
 
 
 # poses and plants
+
+
+def changed_motion(motion, edit):
+    """The motion and its contacts after one edit."""
+    draft = MotionDraft(motion)
+    draft.apply(edit)
+    return draft.motion(), draft.contacts
 
 
 def test_a_pulled_hand_arrives_and_only_its_time_changes(motion):
     hand = motion.skeleton.index("left_hand")
     target = motion.world()[1][150, hand] + [0.03, 0.0, 0.05]
     edit = SetPose(150, {"left_hand": tuple(target.tolist())}, spread=0.2)
-    changed, _ = changed_motion(motion, (), edit)
+    changed, _ = changed_motion(motion, edit)
     # reach stops at a thousandth of a radian a step: a tenth of a millimetre at the hand
     assert np.linalg.norm(changed.world()[1][150, hand] - target) < 1e-4
     moved = np.flatnonzero(np.abs(changed.rotations - motion.rotations).max(axis=(1, 2)) > 0)
@@ -393,7 +426,7 @@ def test_a_pose_of_one_frame_is_the_drag_itself(motion):
     target = motion.world()[1][150, motion.skeleton.index("left_hand")] + [0.0, 0.05, 0.0]
     edit = SetPose(150, {"left_hand": tuple(target.tolist())}, spread=0.0)
     alone, error = pose_at(cut_motion(motion, 150, 150), edit)
-    changed, _ = changed_motion(motion, (), edit)
+    changed, _ = changed_motion(motion, edit)
     assert error is not None and error < 1e-4
     assert_rotations_close(changed.rotations[150], alone.rotations[0])
     assert np.array_equal(changed.rotations[149], motion.rotations[149])
@@ -401,7 +434,7 @@ def test_a_pose_of_one_frame_is_the_drag_itself(motion):
 
 def test_pulling_at_the_root_takes_the_figure_along(motion):
     place = motion.world()[1][100, 0] + [0.1, 0.0, 0.0]
-    changed, _ = changed_motion(motion, (), SetPose(100, {"pelvis": tuple(place.tolist())}))
+    changed, _ = changed_motion(motion, SetPose(100, {"pelvis": tuple(place.tolist())}))
     assert_close(changed.root[100], place, 1e-3)
 
 
@@ -432,7 +465,7 @@ def test_a_slider_sets_its_angle_and_turns_nothing_else(motion):
 )
 def test_a_motion_refuses_what_cannot_be(motion, edit, match):
     with pytest.raises(OsteonError, match=match):
-        changed_motion(motion, (), edit)
+        changed_motion(motion, edit)
 
 
 def test_a_bone_that_stretches_is_not_pulled_at(motion):
@@ -441,13 +474,13 @@ def test_a_bone_that_stretches_is_not_pulled_at(motion):
     )
     loose = replace(motion, offsets=offsets)
     with pytest.raises(NotEnoughData, match="bones stretch"):
-        bend(loose, 5, SetPose(5, {"head": (0.0, 0.0, 1.0)}))
+        SetPose(5, {"head": (0.0, 0.0, 1.0)}).change(loose, 0, None)
 
 
 def test_a_planted_foot_stands_still(motion):
     foot = motion.skeleton.index("left_foot")
     edit = SetPlant("left_foot", 140, 160, on=True)
-    changed, contacts = changed_motion(motion, (), edit)
+    changed, contacts = changed_motion(motion, edit)
     place = changed.world()[1][140:161, foot]
     # reach's tolerance, a tenth of a millimetre
     assert np.abs(place - place.mean(axis=0)).max() < 2e-4
@@ -458,9 +491,9 @@ def test_a_planted_foot_stands_still(motion):
 
 def test_plants_are_joined_and_cut(motion):
     contacts = (Contact("left_foot", (10, 20)), Contact("right_foot", (15, 30)))
-    joined = with_plant(contacts, SetPlant("left_foot", 18, 40, on=True), motion)
+    joined = SetPlant("left_foot", 18, 40, on=True).change_contacts(contacts, motion.n_frames)
     assert joined == (Contact("left_foot", (10, 40)), Contact("right_foot", (15, 30)))
-    cut = with_plant(joined, SetPlant("left_foot", 20, 25, on=False), motion)
+    cut = SetPlant("left_foot", 20, 25, on=False).change_contacts(joined, motion.n_frames)
     assert cut == (
         Contact("left_foot", (10, 19)),
         Contact("right_foot", (15, 30)),

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from osteon.edits.edits_json import digest, read_edits
-from osteon.edits.model import Edit, Edits, RecordingId, SetRoot
+from osteon.edits.edits_json import Edit, Edits, RecordingId, digest, read_edits
+from osteon.edits.rig_edits import SetRoot
 from osteon.studio.edits_file import ChangedElsewhere, EditsFile
 
 

@@ -672,7 +672,8 @@ def test_edits_need_one_file(folder):
 
 @pytest.mark.slow
 def test_hierarchy_and_markers_by_hand_go_into_the_solve(walk):
-    from osteon.edits.model import Assign, Edits, RecordingId, SetParent, SetRoot
+    from osteon.edits.edits_json import Edits, RecordingId
+    from osteon.edits.rig_edits import Assign, SetParent, SetRoot
 
     said = (SetRoot("chest"), Assign("LTHI", ""), SetParent("head", "pelvis"))
     solved = solve_edited(walk, Edits(RecordingId("walk.c3d", ""), said))

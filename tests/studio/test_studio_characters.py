@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from osteon import synth
-from osteon.edits.model import Place
+from osteon.edits.rig_edits import Place
 from osteon.errors import OsteonError
 from osteon.formats import write
 from osteon.maths import quat

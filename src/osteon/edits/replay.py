@@ -9,30 +9,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from osteon.anatomy import axes
 from osteon.cleaning import upright
-from osteon.edits.model import (
-    Assign,
-    Edit,
-    Edits,
-    Place,
-    RecordingEdit,
-    SetKind,
-    SetLimits,
-    SetPlant,
-    SetPose,
-    Settings,
-    told,
-)
-from osteon.edits.motion_edits import changed_motion
-from osteon.edits.recording_draft import apply_edits
-from osteon.edits.rig_edits import RigEdit, edited_rig
-from osteon.errors import BadValue
+from osteon.edits.edits_json import Edit, Edits, Settings, by_stage, placed_on
+from osteon.edits.limit_edits import LimitEdit
+from osteon.edits.motion_draft import MotionDraft
+from osteon.edits.recording_edits import apply_edits
+from osteon.edits.rig_edits import edited_rig
 from osteon.formats import read
-from osteon.joint_limits import limits, limits_toml as limit_edits
+from osteon.joint_limits import limits
 from osteon.pipeline import Progress, Solved, SolveOptions, marker_errors, prepared, set_of, solve
 from osteon.posing import contacts_of, hold_within
 from osteon.retargeting import Corrections
@@ -67,18 +54,15 @@ def edited_take(source: str | Path | Take, edits: Edits, options: SolveOptions) 
     """The recording that edits were made on, with those that change its samples."""
     take = source if isinstance(source, Take) else read(source)
     recording = take.recording(edits.recording.subject or None).markers()
-    changes = [edit for edit in edits.edits if isinstance(edit, RecordingEdit)]
+    changes = by_stage(edits.edits).recording
     return Take(recordings=(apply_edits(turned_upright(recording, options), changes),))
 
 
 def glued(edits: Sequence[Edit], character: str, said: Corrections | None = None) -> Corrections:
     """Markers that were placed by hand on a character, beside other corrections."""
     said = said or Corrections()
-    placed = {
-        edit.marker: (edit.body, edit.position)
-        for edit in edits
-        if isinstance(edit, Place) and edit.character == character
-    }
+    by_hand = placed_on(edits, character)
+    placed = {marker: (edit.body, edit.position) for marker, edit in by_hand.items()}
     return replace(said, markers={**said.markers, **placed})
 
 
@@ -106,10 +90,10 @@ def told_rig(
     progress: Progress = lambda saying: None,
 ) -> Solved:
     """With joint kinds, limits and movement axes, where settings or edits ask for them."""
-    if settings.limits or any(isinstance(edit, SetKind | SetLimits) for edit in edits):
-        solved = _with_limits(solved, edits, options, progress)
-    turns_limbs = any(isinstance(edit, SetPose) and edit.parameters for edit in edits)
-    if settings.axes or turns_limbs:
+    chosen = by_stage(edits)
+    if settings.limits or chosen.limits:
+        solved = _with_limits(solved, chosen.limits, options, progress)
+    if settings.axes or any(edit.turns_limbs for edit in chosen.motion):
         progress("finding movement axes")
         solved = replace(solved, motion=with_axes(solved.motion))
     return solved
@@ -126,11 +110,11 @@ def as_solved(motion: Motion) -> Solved:
 
 def told_motion(motion: Motion, edits: Sequence[Edit], settings: Settings) -> Solved:
     """A motion from a file with kinds, limits and axes; poses keep to what is said by hand."""
-    said, by_hand = [edit for edit in edits if isinstance(edit, SetKind | SetLimits)], None
+    said, by_hand = by_stage(edits).limits, None
     if settings.limits or said:
         skeleton = limits(motion)
         for edit in said:
-            skeleton = with_limit_edit(skeleton, edit)
+            skeleton = edit.change(skeleton)
         by_hand = _only(skeleton, motion.skeleton, {edit.body for edit in said})
         rotations = hold_within(by_hand, np.array(motion.rotations), "auto")
         motion = replace(motion, skeleton=skeleton, rotations=rotations)
@@ -144,31 +128,27 @@ def with_axes(motion: Motion) -> Motion:
 
 def with_motion_edits(solved: Solved, edits: Sequence[Edit]) -> Solved:
     """With plants and poses set by hand, in their order."""
-    chosen = [edit for edit in edits if isinstance(edit, SetPlant | SetPose)]
+    chosen = by_stage(edits).motion
     if not chosen:
         return solved
-    motion, contacts = solved.motion, solved.contacts
+    draft = MotionDraft(solved.motion, solved.contacts, solved.by_hand)
     for edit in chosen:
-        motion, contacts = changed_motion(motion, contacts, edit, solved.by_hand)
-    history = (*motion.history, *(f"by hand: {told(edit)}" for edit in chosen))
-    motion = replace(motion, history=history)
+        draft.apply(edit)
+    history = (*solved.motion.history, *(f"by hand: {edit.sentence}" for edit in chosen))
+    motion = replace(draft.motion(), history=history)
     errors = marker_errors(solved.recording, motion)
-    return replace(solved, motion=motion, contacts=contacts, marker_error=errors)
+    return replace(solved, motion=motion, contacts=draft.contacts, marker_error=errors)
 
 
 def posed_rig(
     recording: Recording, edits: Sequence[Edit], options: SolveOptions, progress: Progress
 ) -> Solved:
     """Bodies, joints and poses, with what is said by hand of markers and hierarchy."""
-    chosen = [
-        edit
-        for edit in edits
-        if isinstance(edit, RigEdit) and not (isinstance(edit, Place) and edit.character)
-    ]
+    chosen = by_stage(edits).rig
     if not chosen:
         return solve(Take(recordings=(recording,)), options=options, progress=progress)[0]
     whole, swaps = prepared(recording, set_of([recording], options), options)
-    last = {edit.marker: edit.body for edit in chosen if isinstance(edit, Assign | Place)}
+    last = {marker: body for edit in chosen for marker, body in edit.carried.items()}
     # a marker on the wrong body would spoil the calibration before it is moved
     first = _again(_blanked(whole, tuple(last)), options, progress)
     whole = _blanked(whole, tuple(marker for marker, body in last.items() if not body))
@@ -198,21 +178,19 @@ def _blanked(recording: Recording, names: tuple[str, ...]) -> Recording:
 
 
 def _with_limits(
-    solved: Solved, edits: Sequence[Edit], options: SolveOptions, progress: Progress
+    solved: Solved, edits: Sequence[LimitEdit], options: SolveOptions, progress: Progress
 ) -> Solved:
     """Kinds and limits as found, and as said by hand; poses keep to the latter."""
     progress("finding joint kinds and limits")
     found = limits(solved.motion)
-    skeleton, said = found, {}
+    skeleton = found
     for edit in edits:
-        if isinstance(edit, SetKind | SetLimits):
-            skeleton = with_limit_edit(skeleton, edit)
-            said[edit.body] = None
-    if not said:
+        skeleton = edit.change(skeleton)
+    if not edits:
         motion = replace(solved.motion, skeleton=found)
         return replace(solved, motion=motion, by_hand=solved.skeleton)
     # joints that nobody spoke of stay free: what was found there came from this very motion
-    by_hand = _only(skeleton, solved.skeleton, set(said))
+    by_hand = _only(skeleton, solved.skeleton, {edit.body for edit in edits})
     asked = replace(options, skeleton=by_hand, limits=True)
     again = _again(solved.recording, asked, progress)
     carried = {body.name: body.markers for body in again.skeleton.bodies}
@@ -225,34 +203,4 @@ def _with_limits(
 def _only(skeleton: Skeleton, other: Skeleton, names: set[str]) -> Skeleton:
     """These bodies of a skeleton, the rest from another one."""
     bodies = [skeleton.body(body.name) if body.name in names else body for body in other.bodies]
-    return replace(skeleton, bodies=tuple(bodies))
-
-
-def with_limit_edit(skeleton: Skeleton, edit: SetKind | SetLimits) -> Skeleton:
-    """A joint's kind or limits as said by hand."""
-    if isinstance(edit, SetKind):
-        n_axes = {"hinge": 1, "universal": 2}.get(edit.kind, 0)
-        if edit.axes and len(edit.axes) != n_axes:
-            raise BadValue(f"a {edit.kind} joint has {n_axes} axes, got {len(edit.axes)}")
-        changed = limit_edits.apply_edits(skeleton, {edit.body: limit_edits.Edit(type=edit.kind)})
-        return _with_joint_axes(changed, edit) if edit.axes else changed
-    has_cone = (known := skeleton.body(edit.body).joint.limits) and known.cone is not None
-    if (edit.swing or edit.twist) and not has_cone:
-        raise BadValue(f"joint {edit.body!r} has no cone, so it has no swing or twist to set")
-    table = msgspec.structs.asdict(edit)
-    del table["body"]
-    return limit_edits.apply_edits(skeleton, {edit.body: limit_edits.Edit(**table)})
-
-
-def _with_joint_axes(skeleton: Skeleton, edit: SetKind) -> Skeleton:
-    long = np.array(edit.axes)
-    length = np.linalg.norm(long, axis=-1, keepdims=True)
-    if not (np.isfinite(length).all() and (length > 0.0).all()):
-        raise BadValue(f"axes of {edit.body!r} must have a length, got {edit.axes}")
-    bodies = [
-        replace(body, joint=replace(body.joint, axes=long / length))
-        if body.name == edit.body
-        else body
-        for body in skeleton.bodies
-    ]
     return replace(skeleton, bodies=tuple(bodies))

@@ -1,11 +1,10 @@
 """Skins for the page, and characters that markers are glued onto by hand."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from osteon.edits import Edit, Place
+from osteon.edits import placed_on
 from osteon.errors import BadValue, NotEnoughData
 from osteon.formats import read
 from osteon.human import figure_at_rest
@@ -58,16 +57,9 @@ def _placed(skeleton: Skeleton, file: str, take: OpenTake) -> tuple[PlacedMarker
             found[marker.name] = PlacedMarker(
                 marker.name, body.name, tuple(marker.position.tolist())
             )
-    found.update(_by_hand(file, take.edits))
+    for name, edit in placed_on(take.edits, file).items():
+        found[name] = PlacedMarker(name, edit.body, edit.position, by_hand=True)
     return tuple(found[name] for name in take.names if name in found)
-
-
-def _by_hand(file: str, edits: Sequence[Edit]) -> dict[str, PlacedMarker]:
-    return {
-        edit.marker: PlacedMarker(edit.marker, edit.body, edit.position, by_hand=True)
-        for edit in edits
-        if isinstance(edit, Place) and edit.character == file
-    }
 
 
 def _guessed(skeleton: Skeleton, take: OpenTake) -> list[PlacedMarker]:

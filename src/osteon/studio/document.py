@@ -10,21 +10,15 @@ from msgspec import structs
 
 from osteon.delivery import motion_spans, summary_of
 from osteon.edits import (
-    Assign,
     Draft,
     Edit,
     Edits,
     MotionDraft,
     MotionEdit,
-    Place,
     RecordingEdit,
     RecordingId,
-    SetKind,
-    SetLimits,
-    SetParent,
-    SetRoot,
     Settings,
-    check_parent,
+    by_stage,
     digest,
     edits_path,
     options_of,
@@ -61,7 +55,7 @@ class Shown:
         self.label, self.recording, self.solved = label, recording, solved
         self.names = recording.names
         self.before = self.after = recording.positions
-        self._motion = MotionDraft(solved)
+        self._motion = _draft_of(solved)
 
     @property
     def n_frames(self) -> int:
@@ -118,7 +112,7 @@ class OpenTake:
         self.settings, self.id = said.settings, said.recording
 
     def _draw(self, recording: Recording) -> None:
-        self._draft = Draft(recording, self.recording_edits())
+        self._draft = Draft(recording, by_stage(self.edits).recording)
         self.seen = np.isfinite(self._draft.positions[..., 0])
 
     def read_again(self) -> None:
@@ -163,9 +157,6 @@ class OpenTake:
             raise NotEnoughData("there is no motion yet; run the stage solve first")
         return self._motion
 
-    def recording_edits(self) -> list[RecordingEdit]:
-        return [edit for edit in self.edits if isinstance(edit, RecordingEdit)]
-
     def edited_recording(self) -> Recording:
         """The recording as it is to be solved."""
         if self._draft is None:
@@ -177,7 +168,7 @@ class OpenTake:
 
     def key(self) -> object:
         """What a solve depends on; poses and plants come after it."""
-        kept = tuple(edit for edit in self.edits if not isinstance(edit, MotionEdit))
+        kept = tuple(edit for edit in self.edits if edit.stage != "motion")
         return kept, self.settings, self.character
 
     @property
@@ -187,11 +178,10 @@ class OpenTake:
 
     def install(self, solved: Solved, key: object) -> None:
         """A solve is done: plants and poses made by hand go on top of it."""
-        draft = MotionDraft(solved)
+        draft = _draft_of(solved)
         if self.character is None:
-            for edit in self.edits:
-                if isinstance(edit, MotionEdit):
-                    draft.apply(edit)
+            for edit in by_stage(self.edits).motion:
+                draft.apply(edit)
         self.solved, self._motion, self._solved_from = solved, draft, key
         # slow for long takes, so once for all pages; no edit by hand changes what was found
         self.found = motion_spans(solved.motion, ())
@@ -200,7 +190,7 @@ class OpenTake:
     def make(self, edit: Edit, seen: int) -> Change:
         """Make an edit that a page asks for, having seen revision ``seen``."""
         self.revisions.check(seen, edit)
-        if isinstance(edit, MotionEdit) and self.solved is not None:
+        if edit.stage == "motion" and self.solved is not None:
             edit = structs.replace(edit, found=self.solved.by_hand is not None)
         return self._made(edit, [])
 
@@ -262,11 +252,11 @@ class OpenTake:
         return Change(edit)
 
     def _revert(self, edit: Edit) -> Change:
-        if isinstance(edit, RecordingEdit) and self._draft is not None:
+        if edit.stage == "recording" and self._draft is not None:
             patch = self._draft.undo()
             self._look_again(patch.first, patch.last, patch.markers)
             return Change(edit, patch.markers, patch.first, patch.last)
-        if isinstance(edit, MotionEdit) and self._motion is not None and self._motion.patches:
+        if edit.stage == "motion" and self._motion is not None and self._motion.patches:
             patch = self._motion.undo()
             return Change(edit, (), patch.first, patch.last, moved=True)
         return Change(edit)
@@ -279,19 +269,17 @@ class OpenTake:
 
     def _check_names(self, edit: Edit) -> None:
         """Refuse markers and bodies that are not there, as far as is known before a solve."""
-        if isinstance(edit, Assign | Place) and edit.marker not in self.names:
-            raise UnknownName("marker", edit.marker, self.names)
-        moved = "" if self.character is None else self.character.name
-        if self.solved is None or (isinstance(edit, Place) and edit.character != moved):
+        for name in edit.carried:
+            if name not in self.names:
+                raise UnknownName("marker", name, self.names)
+        if self.solved is None:
             return
-        if isinstance(edit, Assign | Place | SetParent | SetRoot | SetKind | SetLimits):
-            known = self.solved.skeleton.names
-            asked = [edit.body, edit.parent] if isinstance(edit, SetParent) else [edit.body]
-            for name in asked:
-                if name not in known and not (isinstance(edit, Assign) and name == ""):
-                    raise UnknownName("body", name, known)
-            if isinstance(edit, SetParent) and not self.stale:
-                check_parent(self.solved.skeleton, edit)
+        skeleton = self.solved.skeleton
+        for name in edit.bodies_on("" if self.character is None else self.character.name):
+            if name not in skeleton.names:
+                raise UnknownName("body", name, skeleton.names)
+        if not self.stale:
+            edit.check(skeleton)
 
     def _timed(self) -> Recording | Motion:
         timed = self.recording if self.recording is not None else self.motion
@@ -305,6 +293,10 @@ def subjects_of(take: Take) -> tuple[str, ...]:
         return tuple(recording.subject for recording in take.recordings)
     motions = take.motions or tuple(compact.motion() for compact in take.compacts)
     return tuple(motion.skeleton.subject for motion in motions)
+
+
+def _draft_of(solved: Solved) -> MotionDraft:
+    return MotionDraft(solved.motion, solved.contacts, solved.by_hand)
 
 
 def in_order(names: Sequence[str], solved: Solved) -> Array:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from osteon.delivery import motion_spans, summary_of
-from osteon.edits import told
 from osteon.report import Span, gap_spans, mark_spans
 from osteon.studio.document import Change, OpenTake, Shown, subjects_of
 from osteon.studio.messages import Changed, Compared, Figure, Opened, Solved, TakeState
@@ -45,7 +44,7 @@ def opened(take: OpenTake) -> Opened:
 
 
 def changed(take: OpenTake, change: Change, *, undone: bool) -> Changed:
-    what = told(change.edit)
+    what = change.edit.sentence
     return Changed(
         state_of(take),
         f"taken back: {what}" if undone else what,

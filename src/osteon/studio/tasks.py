@@ -9,11 +9,10 @@ from osteon.cleaning import find_spikes, find_swaps
 from osteon.edits import (
     Edit,
     Edits,
-    RecordingEdit,
     RecordingId,
-    RigEdit,
     Settings,
     as_solved,
+    by_stage,
     edits_path,
     glued,
     options_of,
@@ -70,8 +69,8 @@ def solve_snapshot(
     if shot.character is not None:
         return _mapped(shot, progress), shot.posed
     options = options_of(shot.settings)
-    kept = tuple(edit for edit in shot.edits if isinstance(edit, RecordingEdit | RigEdit))
-    key = kept, options
+    chosen = by_stage(shot.edits)
+    key = chosen.recording, chosen.rig, options
     if shot.posed is not None and shot.posed[0] == key:
         posed = shot.posed[1]
     else:
