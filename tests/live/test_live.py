@@ -684,7 +684,7 @@ def test_the_studio_shows_the_stage(exercise, offline):
         while "problem" not in heard:
             message = json.loads(page.recv(timeout=10))
             heard[message["type"]] = message
-    assert [body["name"] for body in heard["live"]["figure"]["bodies"]] == [*offline.skeleton.names]
+    assert [body["name"] for body in heard["live"]["rig"]["bodies"]] == [*offline.skeleton.names]
     np.testing.assert_allclose(heard["pose"]["joints"], poses[0].joints, atol=1e-5)
     assert heard["problem"]["saying"] == "labels a and b are exchanged"
 

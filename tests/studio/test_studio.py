@@ -121,7 +121,7 @@ def test_the_whole_loop(folder):
 
         solved = page.run("axes")
         assert solved["summary"]["marker_rms_mm"] < 3.0
-        names = [body["name"] for body in solved["figure"]["bodies"]]
+        names = [body["name"] for body in solved["rig"]["bodies"]]
         hand = names.index("left_hand")
         joints = array(client, studio, "joints")
         assert joints.shape == (240, len(names), 3)
@@ -134,7 +134,7 @@ def test_the_whole_loop(folder):
         assert np.array_equal(array(client, studio, "joints"), joints)
         page.send(type="slide", frame=60, parameter="left_thigh.bend", value=0.3)
         slid = page.hear("pose")
-        place = [each["name"] for each in solved["figure"]["parameters"]].index("left_thigh.bend")
+        place = [each["name"] for each in solved["rig"]["parameters"]].index("left_thigh.bend")
         assert abs(slid["parameters"][place] - 0.3) < 1e-6
 
         said = page.edit(edit="pose", frame=60, targets={"left_hand": target})
@@ -579,7 +579,7 @@ def test_a_motion_is_posed_and_exported_without_markers(tmp_path):
         assert opened["kinds"] == ["motion"] and opened["state"]["solved"]
         said = page.edit(edit="cut", markers=["LTHI"], first=1, last=5)
         assert "no markers to edit" in said["saying"]
-        names = [body["name"] for body in opened["figure"]["bodies"]]
+        names = [body["name"] for body in opened["rig"]["bodies"]]
         target = array(client_of(studio), studio, "joints")[30, names.index("left_hand")] + 0.02
         page.edit(edit="pose", frame=30, targets={"left_hand": target.tolist()})
         page.send(type="export")
@@ -598,7 +598,7 @@ def test_finding_limits_changes_no_pose_that_was_made_before(tmp_path):
     client = client_of(studio)
     with connect(client, studio) as socket:
         page = Talk(socket)
-        names = [body["name"] for body in page.hear("opened")["figure"]["bodies"]]
+        names = [body["name"] for body in page.hear("opened")["rig"]["bodies"]]
         target = array(client, studio, "joints")[30, names.index("left_hand")] + [0.1, 0.1, 0.3]
         pose = {"edit": "pose", "frame": 30, "targets": {"left_hand": target.tolist()}}
         page.edit(**pose)
@@ -618,11 +618,11 @@ def test_finding_limits_changes_no_pose_that_was_made_before(tmp_path):
 
 def test_a_live_stream_is_shown_to_all_pages(open_studio):
     hub = open_studio.desk.hub
-    figure = msgspec.convert({"bodies": []}, type=Live.__annotations__["figure"])
+    rig = msgspec.convert({"bodies": []}, type=Live.__annotations__["rig"])
     with connect(client_of(open_studio), open_studio) as socket:
         page = Talk(socket)
         page.hear("opened")
-        hub.tell(Live(figure, 120.0))
+        hub.tell(Live(rig, 120.0))
         hub.tell(Pose(3, ((0.0, 0.0, 1.0),), ((1.0, 0.0, 0.0, 0.0),), live=True))
         assert page.hear("live")["rate"] == 120.0
         assert page.hear("pose")["live"]
@@ -699,7 +699,7 @@ def test_markers_glued_onto_a_character_are_mapped_alike_by_the_command_line(fol
         assert said["state"]["stale"]
         thigh = next(
             body
-            for body in page.run("map", character="hero.bvh")["figure"]["bodies"]
+            for body in page.run("map", character="hero.bvh")["rig"]["bodies"]
             if body["name"] == "left_thigh"
         )
         places = {marker["name"]: marker["position"] for marker in thigh["markers"]}

@@ -69,7 +69,7 @@ def test_what_was_glued_by_hand_comes_first(folder):
 def test_a_character_stands_in_its_rest_pose(folder):
     hero = character_at(folder / "hero.bvh", opened(folder, solved=False))
     joints, turned = np.array(hero.joints), np.array(hero.turned)
-    for index, body in enumerate(hero.figure.bodies):
+    for index, body in enumerate(hero.rig.bodies):
         if body.parent >= 0:
             arm = quat.rotate(turned[body.parent], np.array(body.offset))
             # places travel as doubles; only rounding is between the two

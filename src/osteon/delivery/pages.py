@@ -229,7 +229,7 @@ def _with_markers(page: ReportData, recording: Recording, motion: Motion | None)
     marks = mark_spans(recording.marks, recording.rate, recording.n_frames)
     return structs.replace(
         page,
-        markers=marker_rows(recording, motion.skeleton if motion else None),
+        markers=marker_rows(recording.names, recording.seen, motion.skeleton if motion else None),
         points=pack(recording.positions[:: page.stride], PLACE),
         spans=[*page.spans, *marks, *gap_spans(recording.names, recording.seen)],
         facts=[
@@ -247,7 +247,7 @@ def _with_motion(page: ReportData, motion: Motion) -> ReportData:
         page,
         bodies=body_rows(motion.skeleton, seen=seen_in(motion)),
         poses=poses_of(motion, page.stride),
-        figure=skin_of(motion),
+        skin=skin_of(motion),
         ground=ground_of(motion, contacts),
         spans=[*page.spans, *motion_spans(motion, contacts)],
         facts=[*page.facts, ("bodies", f"{len(motion.skeleton.bodies)}, {bones}")],

@@ -15,8 +15,8 @@ from osteon.studio import (
     Studio,
     address,
     bind,
-    figure_of,
     open_in_browser,
+    rig_row,
     serve,
 )
 from osteon.values import Motion, Skeleton
@@ -48,7 +48,7 @@ class Stage:
         if pose.skeleton is not self._skeleton or frame.names != self._names:
             self._skeleton, self._names = pose.skeleton, frame.names
             still = Motion(pose.skeleton, pose.rotations[None], pose.joints[None, 0], self._rate)
-            hub.tell(Live(figure_of(still), self._rate, frame.names))
+            hub.tell(Live(rig_row(still), self._rate, frame.names))
         if frame.number % self._every == 0:
             hub.tell(_told(frame, pose))
 

@@ -10,12 +10,12 @@ from osteon.maths import quat, runs
 from osteon.report.data import (
     BodyRow,
     ConeRow,
-    Figure,
     FrameRow,
     HingeRow,
     MarkerRow,
     Poses,
     Residuals,
+    SkinRow,
     Span,
 )
 from osteon.report.packing import pack, pack_whole
@@ -28,7 +28,6 @@ from osteon.values import (
     Joint,
     Mark,
     Motion,
-    Recording,
     Skeleton,
     Slip,
 )
@@ -105,6 +104,7 @@ def _body_row(
         parent=parent,
         kind=joint.kind,
         offset=_floats(offset),
+        in_body=_floats(joint.in_body),
         tip=None if body.tip is None else _floats(body.tip - joint.in_body),
         length_mm=_mm(body.length),
         measured_mm=_mm(measured),
@@ -137,7 +137,12 @@ def _cone(body: Body) -> ConeRow | None:
     ellipse = cone.radii * np.stack([np.cos(around), np.sin(around)], axis=-1)
     rim = cone.polygon if len(cone.polygon) >= 3 else ellipse
     return ConeRow(
-        _floats(cone.centre), _floats(cone.axis), _floats(cone.across), _floats(rim), cone.twist
+        centre=_floats(cone.centre),
+        axis=_floats(cone.axis),
+        across=_floats(cone.across),
+        radii=_floats(cone.radii),
+        rim=_floats(rim),
+        twist=cone.twist,
     )
 
 
@@ -164,16 +169,21 @@ def _mm(metres: float | None) -> float | None:
     return None if metres is None or not np.isfinite(metres) else 1e3 * metres
 
 
-def marker_rows(recording: Recording, skeleton: Skeleton | None) -> list[MarkerRow]:
-    """The recording's markers in its own order, with the body that carries each."""
+def marker_rows(
+    names: Sequence[str], seen: np.ndarray, skeleton: Skeleton | None
+) -> list[MarkerRow]:
+    """Return markers in their order, each with the body that carries it.
+
+    ``seen`` is (n_frames, n_markers).
+    """
     carriers = {
         marker.name: (index, marker.rms)
         for index, body in enumerate(skeleton.bodies if skeleton else ())
         for marker in body.markers
     }
-    missing = (~recording.seen).sum(axis=0) / max(recording.n_frames, 1)
+    missing = (~seen).sum(axis=0) / max(len(seen), 1)
     rows = []
-    for name, gone in zip(recording.names, missing.tolist(), strict=True):
+    for name, gone in zip(names, missing.tolist(), strict=True):
         body, rms = carriers.get(name, (-1, None))
         rows.append(MarkerRow(name, body, _mm(rms), gone))
     return rows
@@ -187,14 +197,14 @@ def poses_of(motion: Motion, stride: int) -> Poses:
     return Poses(pack(quat.log(turns), TURN), pack(places[:, 0], PLACE), stretched)
 
 
-def figure_row(motion: Motion) -> Figure | None:
-    """A skin for the motion's skeleton; None where it has no bones to put it on."""
+def skin_row(motion: Motion) -> SkinRow | None:
+    """Return a skin for the motion's skeleton; None where it has no bones to put it on."""
     from osteon.skinning import figure_for
 
     if len(motion.skeleton.bodies) < 2:
         return None
     skin = figure_for(motion)
-    return Figure(
+    return SkinRow(
         vertices=pack(skin.vertices, 0.2 * PLACE),
         triangles=pack_whole(skin.triangles),
         bodies=pack_whole(skin.bodies),

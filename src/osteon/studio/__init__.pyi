@@ -14,7 +14,7 @@ from .replies import (
     opened as opened,
 )
 from .revisions import Revisions as Revisions
-from .rig_messages import figure_of as figure_of
+from .rig_messages import rig_row as rig_row
 from .server import (
     Studio as Studio,
     address as address,

@@ -8,27 +8,27 @@ from osteon.edits import placed_on
 from osteon.errors import BadValue, NotEnoughData
 from osteon.formats import read
 from osteon.human import figure_at_rest
-from osteon.report import Figure as Skin, figure_row
+from osteon.report import SkinRow, skin_row
 from osteon.retargeting import transfer
 from osteon.studio.document import OpenTake, Shown
 from osteon.studio.messages import Character, PlacedMarker
-from osteon.studio.rig_messages import figure_of
+from osteon.studio.rig_messages import rig_row
 from osteon.values import Motion, Skeleton
 
 SAMPLES = 200
 """Poses from which the one to dress in is taken."""
 
 
-def skin_of(shown: OpenTake | Shown) -> Skin | None:
+def skin_of(shown: OpenTake | Shown) -> SkinRow | None:
     """A skin for the rig that moves; None where nothing is solved."""
     if shown.solved is None:
         return None
     draft = shown.motion_draft()
-    return figure_row(draft.window(0, draft.n_frames - 1, max(1, draft.n_frames // SAMPLES)))
+    return skin_row(draft.window(0, draft.n_frames - 1, max(1, draft.n_frames // SAMPLES)))
 
 
-def character_skin(path: Path) -> Skin | None:
-    return figure_row(_at_rest(read(path).skeleton()))
+def character_skin(path: Path) -> SkinRow | None:
+    return skin_row(_at_rest(read(path).skeleton()))
 
 
 def character_at(path: Path, take: OpenTake) -> Character:
@@ -37,7 +37,7 @@ def character_at(path: Path, take: OpenTake) -> Character:
     motion = _at_rest(skeleton)
     turned, joints = motion.world()
     return Character(
-        figure=figure_of(motion),
+        rig=rig_row(motion),
         joints=tuple(map(tuple, joints[0].tolist())),
         turned=tuple(map(tuple, turned[0].tolist())),
         placed=_placed(skeleton, path.name, take),

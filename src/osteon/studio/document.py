@@ -30,9 +30,9 @@ from osteon.formats import file_name, read
 from osteon.pipeline import Solved
 from osteon.report import Span
 from osteon.studio.edits_file import EditsFile
-from osteon.studio.messages import Figure
+from osteon.studio.messages import RigRow
 from osteon.studio.revisions import Revisions
-from osteon.studio.rig_messages import figure_of
+from osteon.studio.rig_messages import rig_row
 from osteon.typing import Array
 from osteon.values import Motion, Recording, Take
 
@@ -84,7 +84,7 @@ class OpenTake:
         """File of the character that is moved instead of the performer's own rig."""
         self.found: list[Span] = []
         """What the last solve found for the timeline."""
-        self.figure: Figure | None = None
+        self.rig: RigRow | None = None
         self.summary: dict[str, Any] | None = None
         self._solved_from: object = None
         self._draft: Draft | None = None
@@ -125,7 +125,7 @@ class OpenTake:
             try:
                 self.install(self.solved, self._solved_from)
             except OsteonError:  # a pose of bodies that only their rig has
-                self.solved = self._motion = self.figure = self.summary = None
+                self.solved = self._motion = self.rig = self.summary = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -185,7 +185,7 @@ class OpenTake:
         self.solved, self._motion, self._solved_from = solved, draft, key
         # slow for long takes, so once for all pages; no edit by hand changes what was found
         self.found = motion_spans(solved.motion, ())
-        self.figure, self.summary = figure_of(solved.motion), summary_of(solved)
+        self.rig, self.summary = rig_row(solved.motion), summary_of(solved)
 
     def make(self, edit: Edit, seen: int) -> Change:
         """Make an edit that a page asks for, having seen revision ``seen``."""
