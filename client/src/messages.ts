@@ -170,7 +170,7 @@ export interface Redo {
 /** Run a stage; ``Progress`` … then ``StageDone``, ``Cancelled`` or ``Problem`` follow. */
 export interface Run {
   type: "run";
-  stage: "axes" | "contacts" | "limits" | "map" | "solve" | "swaps";
+  stage: "axes" | "limits" | "map" | "solve" | "swaps";
   /** None: as last time. Kept in the file of edits. */
   settings: Settings | null;
   /** For ``map``: file of the skeleton to move, relative to the folder. */

@@ -41,10 +41,10 @@ class Stage:
         open_in_browser(self.address, self._studio.entered)
 
     def say(self, sentence: str) -> None:
-        self._studio.desk.hub.tell(Problem(sentence, about="live"))
+        self._studio.session.hub.tell(Problem(sentence, about="live"))
 
     def show(self, frame: StreamFrame, pose: LivePose) -> None:
-        hub = self._studio.desk.hub
+        hub = self._studio.session.hub
         if pose.skeleton is not self._skeleton or frame.names != self._names:
             self._skeleton, self._names = pose.skeleton, frame.names
             still = Motion(pose.skeleton, pose.rotations[None], pose.joints[None, 0], self._rate)

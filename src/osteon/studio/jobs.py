@@ -31,7 +31,7 @@ from osteon.studio.messages import (
 )
 
 if TYPE_CHECKING:
-    from osteon.studio.session import Desk
+    from osteon.studio.session import Session
 
 SHARES = {"reading": 0.0, "looking": 0.05, "calibrating": 0.15, "solving": 0.6, "finding": 0.85}
 """How much of a run lies behind when a step begins that starts with this word."""
@@ -72,11 +72,11 @@ class StudioJob:
         self._hub.tell(Progress(self.stage, saying, share))
 
 
-class Background:
-    """Runs what takes longer than an answer may."""
+class Jobs:
+    """What takes longer than an answer may, run one after the other."""
 
-    def __init__(self, desk: "Desk") -> None:
-        self.desk = desk
+    def __init__(self, session: "Session") -> None:
+        self.session = session
         self.compared: Shown | None = None
         self._jobs: list[StudioJob] = []
         """At work first, then those that wait."""
@@ -97,7 +97,7 @@ class Background:
         self.compared = None
 
     def run(self, message: Run) -> None:
-        """A stage; an older one that is still at work would be out of date and gives way."""
+        """Run a stage; an older one still at work would be out of date and gives way."""
         for job in self._jobs:
             if job.stage in get_args(Stage):
                 job.stop()
@@ -119,23 +119,25 @@ class Background:
 
     def is_current(self, file: Path) -> bool:
         """Whether a file of the last export tells the take as it stands."""
-        take = self.desk.take
+        take = self.session.take
         return take is not None and self._exported == _export_key(take) and file.exists()
 
     def output_folder(self) -> Path:
         """Where exports go: as the user said, else beside the take."""
-        if self.desk.output is not None:
-            return self.desk.output
-        take = self.desk.take
+        if self.session.output is not None:
+            return self.session.output
+        take = self.session.take
         return (
-            self.desk.folder.path if take is None else take.path.with_name(f"{take.path.stem}-rig")
+            self.session.folder.path
+            if take is None
+            else take.path.with_name(f"{take.path.stem}-rig")
         )
 
     def _start(self, stage: str, work: Callable[[StudioJob], Awaitable[None]]) -> StudioJob:
-        self.desk.need_take()
+        self.session.need_take()
         if len(self._jobs) >= MOST_WAITING:
             raise BadValue("too much is waiting already; cancel it first")
-        job = StudioJob(stage, self.desk.hub)
+        job = StudioJob(stage, self.session.hub)
         before = [other.done for other in self._jobs if other.done is not None]
         self._jobs.append(job)
         job.done = asyncio.create_task(self._in_turn(job, before, work))
@@ -149,7 +151,7 @@ class Background:
     ) -> None:
         for other in before:
             await other
-        hub = self.desk.hub
+        hub = self.session.hub
         try:
             job.say("starting")
             await work(job)
@@ -167,42 +169,42 @@ class Background:
             self._jobs.remove(job)
 
     async def _run(self, job: StudioJob, message: Run) -> None:
-        take = self.desk.need_take()
+        take = self.session.need_take()
         if message.stage == "swaps":
             await self._look(job, take)
             return
-        async with self.desk.turn:
+        async with self.session.turn:
             take.character = self._character(message)
             asked = _settings(message, take.settings)
-            await self.desk.writing(take, lambda: take.set_settings(asked))
+            await self.session.writing(take, lambda: take.set_settings(asked))
         await self._solve(job, take, message.stage)
 
     def _character(self, message: Run) -> Path | None:
-        return self.desk.folder.existing(message.character) if message.stage == "map" else None
+        return self.session.folder.existing(message.character) if message.stage == "map" else None
 
     async def _solve(self, job: StudioJob, take: OpenTake, stage: str) -> None:
-        async with self.desk.turn:
+        async with self.session.turn:
             shot = await asyncio.to_thread(tasks.snapshot, take)
         found, posed = await asyncio.to_thread(tasks.solve_snapshot, shot, job.say)
-        async with self.desk.turn:
-            if self.desk.take is not take:
+        async with self.session.turn:
+            if self.session.take is not take:
                 return
             take.posed = posed
             await asyncio.to_thread(take.install, found, shot.key)
-            self.desk.hub.tell(replies.solved(take, stage))
+            self.session.hub.tell(replies.solved(take, stage))
 
     async def _look(self, job: StudioJob, take: OpenTake) -> None:
         """Suspicions for the timeline; nothing is changed."""
-        async with self.desk.turn:
+        async with self.session.turn:
             recording = await asyncio.to_thread(take.edited_recording)
         found = await asyncio.to_thread(tasks.suspicions, recording, job.say)
-        self.desk.hub.tell(replies.solved(take, "swaps", found))
+        self.session.hub.tell(replies.solved(take, "swaps", found))
 
     async def _export(self, job: StudioJob, formats: tuple[str, ...]) -> None:
-        take = self.desk.need_take()
+        take = self.session.need_take()
         if take.solved is None or take.stale:
             await self._solve(job, take, "solve")
-        async with self.desk.turn:
+        async with self.session.turn:
             assert take.solved is not None
             found, shot = take.solved, await asyncio.to_thread(tasks.snapshot, take)
             key = _export_key(take)
@@ -218,13 +220,13 @@ class Background:
             for file in sorted(folder.iterdir())
             if file.is_file()
         )
-        self.desk.hub.tell(Exported(str(folder), files))
+        self.session.hub.tell(Exported(str(folder), files))
 
     async def _compare(self, job: StudioJob, message: Compare) -> None:
-        take = self.desk.need_take()
+        take = self.session.need_take()
         settings = message.settings
         if message.path:
-            path = self.desk.folder.existing(message.path)
+            path = self.session.folder.existing(message.path)
             edits = tasks.edits_beside(path)
         else:
             path, edits = take.path, take.as_edits()
@@ -232,7 +234,7 @@ class Background:
         edits = Edits(edits.recording, kept, (), settings or edits.settings)
         label = message.path or ("other settings" if settings else "without edits")
         self.compared = await asyncio.to_thread(tasks.compared, path, label, edits, job.say)
-        self.desk.hub.tell(await asyncio.to_thread(replies.compared, self.compared))
+        self.session.hub.tell(await asyncio.to_thread(replies.compared, self.compared))
 
 
 def _export_key(take: OpenTake) -> object:

@@ -39,7 +39,7 @@ import msgspec
 from osteon.edits import Edit, Place3, Settings
 from osteon.report import BodyRow, MarkerRow, Span
 
-Stage = Literal["solve", "limits", "axes", "contacts", "swaps", "map"]
+Stage = Literal["solve", "limits", "axes", "swaps", "map"]
 """``swaps`` only looks for exchanged labels and spikes; ``map`` moves a given character."""
 Quaternion = tuple[float, float, float, float]
 

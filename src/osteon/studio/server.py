@@ -26,7 +26,7 @@ from osteon.studio.folder import Folder
 from osteon.studio.guard import Guard
 from osteon.studio.hub import Page
 from osteon.studio.jobs import NAMED_FILES
-from osteon.studio.session import Desk
+from osteon.studio.session import Session
 from osteon.studio.warming import warm_beside
 
 LARGEST = 2 * 1024**3
@@ -57,7 +57,7 @@ class Studio:
         self.token = token or secrets.token_urlsafe(24)
         self.entered = threading.Event()
         """Set once somebody has the page."""
-        self.desk = Desk(Folder(folder), output)
+        self.session = Session(Folder(folder), output)
         routes = [
             Route("/", self._page),
             Route("/{name}", self._script),
@@ -73,7 +73,7 @@ class Studio:
 
     def open(self, name: str) -> None:
         """Open a file before anybody looks; what is wrong with it is raised here."""
-        asyncio.run(self.desk.open(name))
+        asyncio.run(self.session.open(name))
 
     async def _page(self, request: Request) -> Response:
         self.entered.set()
@@ -102,7 +102,7 @@ class Studio:
     async def _skin(self, request: Request) -> Response:
         try:
             if request.query_params.get("of") == "character":
-                path = self.desk.folder.existing(request.query_params.get("path", ""))
+                path = self.session.folder.existing(request.query_params.get("path", ""))
                 skin = await asyncio.to_thread(character_skin, path)
             else:
                 skin = await asyncio.to_thread(skin_of, self._shown(request))
@@ -112,15 +112,15 @@ class Studio:
 
     async def _character(self, request: Request) -> Response:
         try:
-            path = self.desk.folder.existing(request.query_params.get("path", ""))
-            found = await asyncio.to_thread(character_at, path, self.desk.need_take())
+            path = self.session.folder.existing(request.query_params.get("path", ""))
+            found = await asyncio.to_thread(character_at, path, self.session.need_take())
         except OsteonError as error:
             return PlainTextResponse(str(error), status_code=400)
         return Response(msgspec.json.encode(found), media_type="application/json")
 
     def _shown(self, request: Request) -> OpenTake | Shown:
         compared = request.query_params.get("of") == "compared"
-        shown = self.desk.background.compared if compared else self.desk.take
+        shown = self.session.jobs.compared if compared else self.session.take
         if shown is None:
             raise BadValue("nothing is open, or nothing is compared")
         return shown
@@ -128,28 +128,28 @@ class Studio:
     async def _open(self, request: Request) -> Response:
         query = request.query_params
         try:
-            await self.desk.open(query.get("path", ""), query.get("subject", ""))
+            await self.session.open(query.get("path", ""), query.get("subject", ""))
         except OsteonError as error:
             return PlainTextResponse(str(error), status_code=400)
         return PlainTextResponse("opened")
 
     async def _upload(self, request: Request) -> Response:
         try:
-            self.desk.background.check_idle()
-            place = self.desk.folder.place_for(request.query_params.get("name", ""))
+            self.session.jobs.check_idle()
+            place = self.session.folder.place_for(request.query_params.get("name", ""))
             await _store(request, place)
             await self._open_or_remove(place)
-            self.desk.hub.tell(self.desk.welcome())
+            self.session.hub.tell(self.session.welcome())
         except OsteonError as error:
             return PlainTextResponse(str(error), status_code=400)
         except ClientDisconnect:
             return PlainTextResponse("the file did not arrive whole", status_code=400)
-        return PlainTextResponse(self.desk.folder.name_of(place))
+        return PlainTextResponse(self.session.folder.name_of(place))
 
     async def _open_or_remove(self, place: Path) -> None:
         """A dropped file that nobody can read does not stay."""
         try:
-            await self.desk.open(self.desk.folder.name_of(place))
+            await self.session.open(self.session.folder.name_of(place))
         except OsteonError:
             place.unlink(missing_ok=True)
             raise
@@ -157,18 +157,16 @@ class Studio:
     async def _export(self, request: Request) -> Response:
         wanted = request.path_params["format"]
         try:
-            take = self.desk.need_take()
+            take = self.session.need_take()
             if wanted == "edits":
                 file = take.edits_file.path
                 if not file.exists():
                     take.save()
                 return FileResponse(file, filename=file.name)
             check_endings([wanted], besides=NAMED_FILES)
-            file = self.desk.background.output_folder() / NAMED_FILES.get(
-                wanted, f"motion.{wanted}"
-            )
-            if not self.desk.background.is_current(file):
-                await self.desk.background.exported(() if wanted in NAMED_FILES else (wanted,))
+            file = self.session.jobs.output_folder() / NAMED_FILES.get(wanted, f"motion.{wanted}")
+            if not self.session.jobs.is_current(file):
+                await self.session.jobs.exported(() if wanted in NAMED_FILES else (wanted,))
             if not file.exists():
                 raise BadValue(f"{file.name} could not be written; look at the page for the reason")
         except OsteonError as error:
@@ -178,8 +176,8 @@ class Studio:
     async def _socket(self, websocket: WebSocket) -> None:
         await websocket.accept()
         page = Page()
-        self.desk.join(page)
-        beside = (_send(websocket, page), self.desk.watch(page))
+        self.session.join(page)
+        beside = (_send(websocket, page), self.session.watch(page))
         tasks = [asyncio.create_task(work) for work in beside]
         try:
             while True:
@@ -187,11 +185,11 @@ class Studio:
                 if message["type"] == "websocket.disconnect":
                     break
                 text = message.get("text")
-                await self.desk.receive(page, text if text is not None else "")
+                await self.session.receive(page, text if text is not None else "")
         except (WebSocketDisconnect, RuntimeError):
             pass  # gone
         finally:
-            self.desk.hub.leave(page)
+            self.session.hub.leave(page)
             for task in tasks:
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):

@@ -17,7 +17,7 @@ from osteon.studio.document import OpenTake
 from osteon.studio.edits_file import ChangedElsewhere
 from osteon.studio.folder import Folder
 from osteon.studio.hub import Hub, Page
-from osteon.studio.jobs import Background
+from osteon.studio.jobs import Jobs
 from osteon.studio.messages import (
     Cancel,
     Changed,
@@ -52,7 +52,7 @@ T = TypeVar("T")
 _decoder = msgspec.json.Decoder(FromPage)
 
 
-class Desk:
+class Session:
     """One session: a folder, the take that is open, and the pages that look at it."""
 
     def __init__(self, folder: Folder, output: Path | None = None) -> None:
@@ -61,7 +61,7 @@ class Desk:
         self.take: OpenTake | None = None
         self.turn = asyncio.Lock()
         """Who holds it may change the take."""
-        self.background = Background(self)
+        self.jobs = Jobs(self)
         self._answers: dict[str, ToPage] = {}
 
     def join(self, page: Page) -> None:
@@ -103,23 +103,23 @@ class Desk:
             case Drag() | Slide():
                 self._pull(page, message)
             case Cancel():
-                self.background.cancel()
+                self.jobs.cancel()
             case Run():
-                self.background.run(message)
+                self.jobs.run(message)
             case Export():
-                self.background.export(message)
+                self.jobs.export(message)
             case Compare():
-                self.background.compare(message)
+                self.jobs.compare(message)
 
     async def open(self, name: str, subject: str = "") -> None:
         """Open a file of the folder for all pages."""
         path = self.folder.existing(name)
-        self.background.check_idle()
+        self.jobs.check_idle()
         async with self.turn:
             shown = self.folder.name_of(path)
             self.take = await asyncio.to_thread(OpenTake, path, shown, subject, self.revisions)
             self.revisions.forget()
-            self.background.forget()
+            self.jobs.forget()
             self.hub.tell(opened(self.take))
 
     async def _change(self, page: Page, message: MakeEdit | Undo | Redo) -> None:
@@ -212,7 +212,7 @@ class Desk:
             osteon.__version__,
             motion_endings(usual=True),
             tuple(each.name for each in known_sets()),
-            str(self.background.output_folder()),
+            str(self.jobs.output_folder()),
         )
 
 
