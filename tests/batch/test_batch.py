@@ -18,11 +18,9 @@ from deadly import work_or_die
 from osteon import synth
 from osteon.articulation.summed import Sums, joints_of_sums
 from osteon.batch import BatchOptions, batch, sensor_takes as sensors, watch
-from osteon.batch.find import find_files, subject_of, subjects_of
-from osteon.batch.meter import Meter, duration
-from osteon.batch.places import whole_folder
-from osteon.batch.sample import PER_SUBJECT, PER_TAKE, joined, sample_frames, share_of
-from osteon.batch.workers import Lost, pool
+from osteon.batch.marker_takes import PER_SUBJECT, PER_TAKE, joined, sample_frames, share_of
+from osteon.batch.places import find_files, subject_of, subjects_of, whole_folder
+from osteon.batch.workers import Lost, Meter, duration, pool
 from osteon.errors import BadValue, OsteonError
 from osteon.formats.shared.file_names import LONGEST, file_name
 from osteon.values import Recording

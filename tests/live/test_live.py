@@ -24,13 +24,11 @@ from osteon.errors import BadValue, NotEnoughData, OsteonError
 from osteon.formats import write
 from osteon.live import calibrator, osc, run_stream as run, udp, vmc
 from osteon.live.calibrator import Calibrated, CalibrationRefused, Calibrator, calibrated
-from osteon.live.file_source import Replay
-from osteon.live.frame_source import Arrivals, StreamFrame
-from osteon.live.memory import CAPACITY, MOST_NAMES, Memory
 from osteon.live.performance import LivePose, LiveSession
 from osteon.live.qtm import QtmStream
 from osteon.live.run_stream import run_live
-from osteon.live.sources import open_stream
+from osteon.live.sources import Replay, open_stream
+from osteon.live.stream_frames import CAPACITY, MOST_NAMES, Arrivals, Memory, StreamFrame
 from osteon.maths import quat
 from osteon.pipeline import solve
 from osteon.values import Bodies, Recording, Take

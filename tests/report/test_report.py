@@ -26,9 +26,8 @@ from osteon.formats import write
 from osteon.maths import quat
 from osteon.pipeline.solve_take import Solved
 from osteon.report.data import Packed, ReportData
-from osteon.report.packing import pack, pack_whole
 from osteon.report.page import write_report
-from osteon.report.rows import MOST_NUMBERS, distances, gap_spans, stride_for
+from osteon.report.rows import MOST_NUMBERS, distances, gap_spans, pack, pack_whole, stride_for
 from osteon.values import Bodies, Body, Motion, Recording, Skeleton, Take
 
 

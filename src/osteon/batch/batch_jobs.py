@@ -17,9 +17,18 @@ import msgspec
 import osteon
 from osteon.batch import marker_takes, sensor_takes
 from osteon.batch.batch_options import BatchOptions, file_hash
-from osteon.batch.find import subjects_of
-from osteon.batch.places import BatchFolders, read_record, sizes_in, whole_folder, write_record
-from osteon.batch.records import Quality, SubjectRecord, Survey, TakeRecord
+from osteon.batch.places import (
+    BatchFolders,
+    Quality,
+    SubjectRecord,
+    Survey,
+    TakeRecord,
+    read_record,
+    sizes_in,
+    subjects_of,
+    whole_folder,
+    write_record,
+)
 from osteon.errors import FormatError, NotEnoughData, OsteonError, UnknownFormat, WrongContent
 from osteon.formats import FOLDER_INDEX, file_name, read, write_passport
 from osteon.pipeline import make_passport

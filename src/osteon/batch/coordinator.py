@@ -16,12 +16,20 @@ import osteon
 from osteon.batch import batch_jobs
 from osteon.batch.batch_jobs import Job, PassportJob, SubjectJob, SurveyJob, TakeJob
 from osteon.batch.batch_options import BatchOptions, file_hash
-from osteon.batch.find import find_files
 from osteon.batch.index import Row, rows_of, write_index
-from osteon.batch.meter import Meter, Say
-from osteon.batch.places import BatchFolders, only_one, read_record, whole_folder, write_record
-from osteon.batch.records import Quality, SubjectRecord, Survey, TakeRecord
-from osteon.batch.workers import Lost, Timed, Workers, cluster, pool
+from osteon.batch.places import (
+    BatchFolders,
+    Quality,
+    SubjectRecord,
+    Survey,
+    TakeRecord,
+    find_files,
+    only_one,
+    read_record,
+    whole_folder,
+    write_record,
+)
+from osteon.batch.workers import Lost, Meter, Say, Timed, Workers, cluster, pool
 from osteon.errors import OsteonError
 from osteon.formats import read_passport
 from osteon.pipeline import MOST_FRAMES

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from osteon.batch.records import Quality, Survey, TakeRecord
+from osteon.batch.places import Quality, Survey, TakeRecord
 from osteon.formats import whole_file
 
 MOST_ROWS = 5000

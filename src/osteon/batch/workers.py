@@ -1,4 +1,4 @@
-"""Who does the jobs: processes of this machine, or the workers of a dask scheduler."""
+"""Who does the jobs, and how far they are: processes of this machine, or of a dask scheduler."""
 
 import os
 import signal
@@ -21,19 +21,18 @@ from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process
 from typing import Any, Generic, TypeVar
 
-from osteon.batch.meter import Say
 from osteon.errors import BadValue, MissingExtra, OsteonError
 from osteon.threads import one_thread
 
 J = TypeVar("J", bound=Hashable)
 T = TypeVar("T")
-
 DEATHS = 2
 """Times a worker may die on a job, the last of them with no other job at work."""
 ANSWER_WITHIN = 10.0
 """Seconds that a scheduler may take to answer."""
 LOOK_EVERY = 5.0
 """Seconds after which it is looked again how many jobs there is room for."""
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -185,3 +184,32 @@ def cluster(address: str, say: Say) -> Iterator[Workers]:
 
     with client:
         yield Workers(client.get_executor, room)
+
+
+class Meter:
+    """Counts jobs of one kind and tells the time that is left."""
+
+    def __init__(
+        self, verb: str, total: int, say: Say, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._verb, self._total, self._say, self._clock = verb, total, say, clock
+        self._done, self._start = 0, clock()
+        if total:
+            say(f"{verb} {total}")
+
+    def step(self) -> None:
+        """One more is done."""
+        self._done += 1
+        passed = self._clock() - self._start
+        left = passed * (self._total - self._done) / self._done
+        told = f"{self._verb} {self._done} of {self._total}"
+        self._say(f"{told}, about {duration(left)} left" if self._done < self._total else told)
+
+
+def duration(seconds: float) -> str:
+    """A time as a person says it."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 90 * 60:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h"

@@ -1,20 +1,18 @@
 """A performer on stage: frames in, poses out, and what is to be said about them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 
 from osteon.live import label_watch
 from osteon.live.calibrator import Calibrated, CalibrationRefused, Calibrator
-from osteon.live.follow_bodies import BodyFollower
-from osteon.live.frame_source import Arrivals, Dropped, StreamFrame
-from osteon.live.memory import MOST_NAMES, Memory
-from osteon.live.noticed import in_stream, same_event
-from osteon.maths import forward_pose
-from osteon.posing import Follower, warm_up
+from osteon.live.stream_frames import MOST_NAMES, Arrivals, Dropped, Memory, StreamFrame
+from osteon.maths import forward_pose, quat
+from osteon.posing import Follower, FramePose, warm_up
 from osteon.typing import Array
-from osteon.values import Bodies, Event, Recording, Skeleton, event_sentence
+from osteon.values import Attachment, Bodies, Event, Recording, Skeleton, Slip, event_sentence
 
 FIRST = 2.0
 """Seconds of motion before the first calibration."""
@@ -28,7 +26,6 @@ ANOTHER = 1.0
 """Seconds of nothing but the other kind, bodies or markers, after which the stream is one of it."""
 UNTRUE = 0.03
 """Metres: a pose whose median marker is further off than this is not shown."""
-
 Say = Callable[[str], object]
 
 
@@ -268,3 +265,60 @@ class LiveSession:
             self.say(f"frame {since}: marker {name} slipped, {1e3 * size:.0f} mm or more")
             self.memory.forget(name)
             self._next_look = self.memory.count + self.rate
+
+
+def in_stream(event: Event, numbers: Sequence[int]) -> Event:
+    """An event of the frames that were calibrated, at those frames' ``numbers`` in the stream."""
+    if isinstance(event, Slip):
+        return msgspec.structs.replace(event, frame=numbers[event.frame])
+    first, last = event.frames
+    return msgspec.structs.replace(event, frames=(numbers[first], numbers[last]))
+
+
+def same_event(one: Event, other: Event, near: float) -> bool:
+    """Whether two calibrations mean the same; what still lasts has a later end each time."""
+    return _what(one) == _what(other) and abs(_start(one) - _start(other)) <= near
+
+
+def _what(event: Event) -> tuple[str, ...]:
+    if isinstance(event, Slip):
+        return ("slip", event.body)
+    if isinstance(event, Attachment):
+        return ("attachment", *sorted(event.bodies))
+    return ("swap", *sorted(event.markers))
+
+
+def _start(event: Event) -> int:
+    return event.frame if isinstance(event, Slip) else event.frames[0]
+
+
+class BodyFollower:
+    """A skeleton that follows a stream of bodies, joints together [000].
+
+    Rotations are the sensors' own; a body that is not seen keeps its last turn against its parent.
+    The whole figure stands where it agrees best with all sensors.
+    """
+
+    def __init__(self, skeleton: Skeleton, names: tuple[str, ...]) -> None:
+        self.skeleton, self.names = skeleton, names
+        self._columns = [names.index(body.name) for body in skeleton.bodies]
+        self._parents = np.array(skeleton.parents, dtype=np.int64)
+        self._offsets = skeleton.offsets
+        self._in_body = np.array([body.joint.in_body for body in skeleton.bodies])
+        self._local = quat.identity((len(skeleton.bodies),))
+
+    def follow(self, values: Array) -> FramePose | None:
+        """The pose of bodies (n_names, 7): place, then rotation; None where none is seen."""
+        places, turns = values[self._columns, :3], values[self._columns, 3:]
+        seen = np.isfinite(places[:, 0])
+        if not seen.any():
+            return None
+        for body, parent in enumerate(self._parents):
+            if seen[body] and (parent < 0 or seen[parent]):
+                above = quat.identity() if parent < 0 else turns[parent]
+                self._local[body] = quat.between(above, turns[body])
+        world, joints = forward_pose(self._local, np.zeros(3), self._offsets, self._parents)
+        origins = joints - quat.rotate(world, self._in_body)
+        root = (places - origins)[seen].mean(axis=0)
+        errors = np.linalg.norm(places - origins - root, axis=1)[seen]
+        return FramePose(self._local.copy(), root, np.sort(errors))

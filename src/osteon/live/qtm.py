@@ -13,7 +13,7 @@ import numpy as np
 
 from osteon.errors import MissingExtra, OsteonError
 from osteon.formats import to_z_up, turn_points
-from osteon.live.frame_source import StreamFrame
+from osteon.live.stream_frames import StreamFrame
 
 PORT = 22223
 MILLIMETRE = 1e-3

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from osteon.live.frame_source import Stream, StreamFrame
 from osteon.live.performance import LivePose, LiveSession
+from osteon.live.stream_frames import Stream, StreamFrame
 from osteon.live.udp import UdpStream
 from osteon.threads import one_thread
 from osteon.values import Skeleton

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from osteon.live.frame_source import StreamFrame
 from osteon.live.performance import LivePose
+from osteon.live.stream_frames import StreamFrame
 from osteon.studio import (
     Live,
     Pose,

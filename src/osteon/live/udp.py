@@ -15,8 +15,8 @@ from dataclasses import replace
 import numpy as np
 
 from osteon.errors import BadValue, OsteonError
-from osteon.live.frame_source import Dropped, StreamFrame
 from osteon.live.osc import BadPacket, Form, Value, message, messages_of
+from osteon.live.stream_frames import Dropped, StreamFrame
 from osteon.typing import Array
 
 MARKERS, BODIES = "/osteon/markers", "/osteon/bodies"

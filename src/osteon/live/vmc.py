@@ -10,9 +10,9 @@ import socket
 import numpy as np
 
 from osteon.errors import OsteonError
-from osteon.live.frame_source import Dropped
 from osteon.live.osc import Form, bundle, message
 from osteon.live.performance import LivePose
+from osteon.live.stream_frames import Dropped
 from osteon.maths import _quat_kernel as one, kernel, quat
 from osteon.typing import Array
 from osteon.values import Skeleton

@@ -8,7 +8,6 @@ from .data import (
     SkinRow as SkinRow,
     Span as Span,
 )
-from .packing import pack as pack
 from .page import write_report as write_report
 from .rows import (
     PLACE as PLACE,
@@ -20,6 +19,7 @@ from .rows import (
     held_spans as held_spans,
     mark_spans as mark_spans,
     marker_rows as marker_rows,
+    pack as pack,
     poses_of as poses_of,
     skin_row as skin_row,
     stride_for as stride_for,

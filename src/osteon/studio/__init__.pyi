@@ -1,9 +1,8 @@
-from .arrays import (
+from .document import OpenTake as OpenTake
+from .fetched import (
     Asked as Asked,
     answer as answer,
 )
-from .document import OpenTake as OpenTake
-from .door import open_in_browser as open_in_browser
 from .messages import (
     Live as Live,
     Pose as Pose,
@@ -19,6 +18,7 @@ from .server import (
     Studio as Studio,
     address as address,
     bind as bind,
+    open_in_browser as open_in_browser,
     serve as serve,
+    warm as warm,
 )
-from .warming import warm as warm

@@ -29,7 +29,7 @@ from osteon.errors import BadValue, NotEnoughData, OsteonError, UnknownName
 from osteon.formats import file_name, read
 from osteon.pipeline import Solved
 from osteon.report import Span
-from osteon.studio.edits_file import EditsFile
+from osteon.studio.folder import EditsFile
 from osteon.studio.messages import RigRow
 from osteon.studio.revisions import Revisions
 from osteon.studio.rig_messages import rig_row

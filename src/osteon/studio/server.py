@@ -1,15 +1,21 @@
 """The studio's local server: one page, arrays as bytes, files in and out, and a socket."""
 
 import asyncio
+import atexit
 import contextlib
+import html
+import os
 import secrets
 import socket
+import tempfile
 import threading
+import webbrowser
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
@@ -17,17 +23,18 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from osteon.edits import Cut, Draft, Fill, Filter
 from osteon.errors import BadValue, OsteonError
 from osteon.formats import check_endings, whole_file
-from osteon.studio.arrays import Asked, answer
-from osteon.studio.characters import character_at, character_skin, skin_of
+from osteon.posing import reach
 from osteon.studio.document import OpenTake, Shown
+from osteon.studio.fetched import Asked, answer, character_at, character_skin, skin_of
 from osteon.studio.folder import Folder
 from osteon.studio.guard import Guard
 from osteon.studio.hub import Page
 from osteon.studio.jobs import NAMED_FILES
 from osteon.studio.session import Session
-from osteon.studio.warming import warm_beside
+from osteon.values import Body, Joint, Recording, Skeleton
 
 LARGEST = 2 * 1024**3
 """Bytes of a dropped file."""
@@ -44,6 +51,14 @@ PAGE = """<!doctype html>
 <main></main>
 <script src="/studio.js?token={token}"></script>
 </body>
+</html>
+"""
+LEADING_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Osteon studio</title>
+<meta http-equiv="refresh" content="0; url={address}">
+<p><a href="{address}">To the studio</a></p>
 </html>
 """
 
@@ -262,3 +277,42 @@ def bind(port: int) -> socket.socket:
 def address(studio: Studio, bound: socket.socket) -> str:
     """What to open in a browser."""
     return f"http://127.0.0.1:{bound.getsockname()[1]}/?token={studio.token}"
+
+
+def open_in_browser(address: str, entered: threading.Event) -> None:
+    """Show the page of an address; ``entered`` is set when it has been served.
+
+    What a browser is started with is there for every user of the machine to read (``ps``). So it is
+    sent to a file that nobody else may read, which leads on to the page and is gone once that is
+    there: the token stands in no command line.
+    """
+    handle, name = tempfile.mkstemp(prefix="osteon-studio-", suffix=".html")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(LEADING_PAGE.format(address=html.escape(address)))
+    page = Path(name)
+    atexit.register(page.unlink, missing_ok=True)
+    threading.Thread(target=_remove, args=(page, entered), daemon=True).start()
+    webbrowser.open(page.as_uri())
+
+
+def _remove(page: Path, entered: threading.Event) -> None:
+    entered.wait()
+    page.unlink(missing_ok=True)
+
+
+def warm() -> None:
+    """Load the libraries and compiled kernels that edits and drags need, so that none waits."""
+    place = np.random.default_rng(1).normal(size=(6, 3))
+    path = np.sin(np.linspace(0.0, 3.0, 240))[:, None, None] + place
+    draft = Draft(Recording(path, tuple("abcdef"), 120.0))
+    for method in ("lowrank", "spline"):
+        draft.apply(Cut(("a",), 100, 130))
+        draft.apply(Fill(("a",), 100, 130, method))
+    draft.apply(Filter(("a",), 0, 239))
+    bone = Body("bone", "root", Joint("ball", in_parent=np.array([0.0, 0.0, 1.0])))
+    reach(Skeleton((Body("root", None, Joint("free")), bone)), {"bone": (0.0, 0.0, 1.0)})
+
+
+def warm_beside() -> None:
+    """The same in a thread; the first page is not kept waiting."""
+    threading.Thread(target=warm, daemon=True).start()

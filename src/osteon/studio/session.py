@@ -14,8 +14,7 @@ from osteon.errors import BadValue, NotEnoughData, OsteonError
 from osteon.formats import motion_endings
 from osteon.human import known_sets
 from osteon.studio.document import OpenTake
-from osteon.studio.edits_file import ChangedElsewhere
-from osteon.studio.folder import Folder
+from osteon.studio.folder import ChangedElsewhere, Folder
 from osteon.studio.hub import Hub, Page
 from osteon.studio.jobs import Jobs
 from osteon.studio.messages import (
