@@ -27,8 +27,8 @@ from osteon.edits.limit_edits import SetKind, SetLimits
 from osteon.edits.motion_draft import MotionDraft
 from osteon.edits.motion_edits import SetPlant, SetPose, compact_of, cut_motion, pose_at
 from osteon.edits.recording_edits import Cut, Draft, Fill, Filter, SwapLabels, apply_edits
-from osteon.edits.replay import told_motion, with_axes, with_motion_edits
-from osteon.edits.rig_edits import Assign, Place, SetParent, SetRoot, edited_rig, origins_of
+from osteon.edits.replay import add_axes, describe_motion, edit_motion
+from osteon.edits.rig_edits import Assign, Place, SetParent, SetRoot, edit_rig, origins_of
 from osteon.errors import BadValue, FormatError, NotEnoughData, OsteonError, UnknownName
 from osteon.formats import write
 from osteon.maths import quat
@@ -273,7 +273,7 @@ def world_on(skeleton, motion):
 
 @pytest.mark.parametrize("root", ["pelvis", "chest", "head", "left_foot"])
 def test_another_root_moves_no_body(recording, motion, root):
-    skeleton = edited_rig(recording, motion, [SetRoot(root)])
+    skeleton = edit_rig(recording, motion, [SetRoot(root)])
     assert skeleton.names[0] == root and skeleton.bodies[0].parent is None
     assert sorted(skeleton.names) == sorted(motion.skeleton.names)
     wanted, found = world_on(skeleton, motion)
@@ -282,10 +282,10 @@ def test_another_root_moves_no_body(recording, motion, root):
 
 
 def test_going_back_to_the_old_root_gives_the_old_joints(recording, motion):
-    there = edited_rig(recording, motion, [SetRoot("left_shin")])
-    back = edited_rig(recording, replace(motion, skeleton=motion.skeleton), [SetRoot("left_shin")])
+    there = edit_rig(recording, motion, [SetRoot("left_shin")])
+    back = edit_rig(recording, replace(motion, skeleton=motion.skeleton), [SetRoot("left_shin")])
     assert there.names == back.names
-    again = edited_rig(recording, motion, [SetRoot("left_shin"), SetRoot("pelvis")])
+    again = edit_rig(recording, motion, [SetRoot("left_shin"), SetRoot("pelvis")])
     for body in motion.skeleton.bodies:
         other = again.body(body.name)
         assert other.parent == body.parent
@@ -297,9 +297,9 @@ def test_going_back_to_the_old_root_gives_the_old_joints(recording, motion):
 
 def test_a_body_hung_elsewhere_is_joined_where_it_really_turns(recording, motion):
     """The thigh hung on the pelvis anew: the motion's own hip is found again."""
-    loose = edited_rig(recording, motion, [SetParent("left_thigh", "chest")])
+    loose = edit_rig(recording, motion, [SetParent("left_thigh", "chest")])
     assert loose.body("left_thigh").parent == "chest"
-    again = edited_rig(recording, motion, [SetParent("left_thigh", "pelvis")]).body("left_thigh")
+    again = edit_rig(recording, motion, [SetParent("left_thigh", "pelvis")]).body("left_thigh")
     true = motion.skeleton.body("left_thigh")
     # no noise in the truth's poses: what is left is arithmetic, and the prior along silent axes
     assert_close(again.joint.in_parent, true.joint.in_parent, 1e-3)
@@ -307,7 +307,7 @@ def test_a_body_hung_elsewhere_is_joined_where_it_really_turns(recording, motion
 
 
 def test_a_marker_goes_where_it_is_said_to(recording, motion):
-    skeleton = edited_rig(recording, motion, [Assign("LTHI", "left_thigh")])
+    skeleton = edit_rig(recording, motion, [Assign("LTHI", "left_thigh")])
     found = next(m for m in skeleton.body("left_thigh").markers if m.name == "LTHI")
     # 1 mm of noise over some 350 frames: the median is good to 0.1 mm; skin does not slide here
     column, index = recording.index("LTHI"), motion.skeleton.index("left_thigh")
@@ -315,9 +315,9 @@ def test_a_marker_goes_where_it_is_said_to(recording, motion):
     paths = origins[:, index] + quat.rotate(turned[:, index], found.position)
     apart = np.linalg.norm(paths - recording.positions[:, column], axis=-1)
     assert np.nanmedian(apart) < 0.003
-    placed = edited_rig(recording, motion, [Place("LTHI", "head", (0.0, 0.1, 0.2))])
+    placed = edit_rig(recording, motion, [Place("LTHI", "head", (0.0, 0.1, 0.2))])
     assert [b.name for b in placed.bodies if any(m.name == "LTHI" for m in b.markers)] == ["head"]
-    none = edited_rig(recording, motion, [Assign("LTHI", "head"), Assign("LTHI", "")])
+    none = edit_rig(recording, motion, [Assign("LTHI", "head"), Assign("LTHI", "")])
     assert not [b.name for b in none.bodies if any(m.name == "LTHI" for m in b.markers)]
 
 
@@ -335,7 +335,7 @@ def test_a_marker_goes_where_it_is_said_to(recording, motion):
 )
 def test_a_rig_refuses_what_cannot_be(recording, motion, edit, match):
     with pytest.raises(OsteonError, match=match):
-        edited_rig(recording, motion, [edit])
+        edit_rig(recording, motion, [edit])
 
 
 # kinds and limits
@@ -343,7 +343,7 @@ def test_a_rig_refuses_what_cannot_be(recording, motion, edit, match):
 
 def test_limits_said_by_hand_hold_in_a_motion_from_a_file(motion):
     said = [SetKind("left_shin", "hinge"), SetLimits("left_shin", hinge=(-5.0, 20.0))]
-    told_one = told_motion(motion, said, Settings()).motion
+    told_one = describe_motion(motion, said, Settings()).motion
     joint = told_one.skeleton.body("left_shin").joint
     assert joint.kind == "hinge"
     assert_close(joint.limits.hinge, np.radians([-5.0, 20.0]))
@@ -366,21 +366,21 @@ def test_limits_said_by_hand_hold_in_a_motion_from_a_file(motion):
 )
 def test_limits_found_later_change_no_edit_of_the_motion(motion, edit):
     asked = Settings(limits=True)
-    before = with_motion_edits(told_motion(motion, [edit], Settings()), [edit]).motion
-    after = with_motion_edits(told_motion(motion, [edit], asked), [edit]).motion
+    before = edit_motion(describe_motion(motion, [edit], Settings()), [edit]).motion
+    after = edit_motion(describe_motion(motion, [edit], asked), [edit]).motion
     assert np.array_equal(after.rotations, before.rotations)
     assert np.array_equal(after.root, before.root)
     assert after.skeleton.body("left_shin").joint.limits is not None
     # one that was made within the limits keeps to them
     known = msgspec.structs.replace(edit, found=True)
-    within = with_motion_edits(told_motion(motion, [known], asked), [known]).motion
+    within = edit_motion(describe_motion(motion, [known], asked), [known]).motion
     assert not np.array_equal(within.rotations, before.rotations)
 
 
 def test_limits_said_by_hand_hold_for_poses_made_before(motion):
     pose = SetPose(60, {"left_foot": (0.3, 0.4, 1.0)}, found=False)
     said = [pose, SetKind("left_shin", "hinge"), SetLimits("left_shin", hinge=(-5.0, 20.0))]
-    done = with_motion_edits(told_motion(motion, said, Settings()), said).motion
+    done = edit_motion(describe_motion(motion, said, Settings()), said).motion
     joint = done.skeleton.body("left_shin").joint
     turned = done.rotations[60, done.skeleton.index("left_shin")]
     turn = quat.log(quat.multiply(turned, quat.inverse(joint.rest))) @ joint.axes[0]
@@ -388,7 +388,7 @@ def test_limits_said_by_hand_hold_for_poses_made_before(motion):
 
 
 def test_axes_said_by_hand_are_taken(motion):
-    found = told_motion(motion, [], Settings(limits=True)).skeleton
+    found = describe_motion(motion, [], Settings(limits=True)).skeleton
     said = SetKind("left_shin", "hinge", ((0.0, 2.0, 0.0),)).change(found)
     assert_close(said.body("left_shin").joint.axes, [[0.0, 1.0, 0.0]])
     with pytest.raises(BadValue, match="hinge joint has 1 axes, got 2"):
@@ -439,7 +439,7 @@ def test_pulling_at_the_root_takes_the_figure_along(motion):
 
 
 def test_a_slider_sets_its_angle_and_turns_nothing_else(motion):
-    known = with_axes(motion)
+    known = add_axes(motion)
     compact = compact_of(cut_motion(known, 100, 100))
     edit = SetPose(100, parameters={"left_thigh.bend": 0.4}, spread=0.0)
     then, error = pose_at(cut_motion(known, 100, 100), edit)

@@ -89,7 +89,7 @@ def test_a_studio_that_is_writing_is_waited_for_and_not_for_ever(recording, monk
     from osteon.errors import FormatError
     from osteon.studio import folder as module
 
-    monkeypatch.setattr(module, "PATIENCE", 0.1)
+    monkeypatch.setattr(module, "LOCK_SECONDS", 0.1)
     file = edits_file(recording)
     with module._alone(file.path), pytest.raises(FormatError, match="being written by another"):
         add(file, SetRoot("chest"))

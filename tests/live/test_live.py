@@ -28,7 +28,7 @@ from osteon.live.performance import LivePose, LiveSession
 from osteon.live.qtm import QtmStream
 from osteon.live.run_stream import run_live
 from osteon.live.sources import Replay, open_stream
-from osteon.live.stream_frames import CAPACITY, MOST_NAMES, Arrivals, Memory, StreamFrame
+from osteon.live.stream_frames import MOST_FRAMES, MOST_NAMES, Arrivals, Memory, StreamFrame
 from osteon.maths import quat
 from osteon.pipeline import solve
 from osteon.values import Bodies, Recording, Take
@@ -319,11 +319,11 @@ class TestArrivals:
 class TestMemory:
     def test_it_stays_bounded_and_even(self):
         memory = Memory()
-        for number in range(10 * CAPACITY):
+        for number in range(10 * MOST_FRAMES):
             memory.roster(("a",))
             memory.add(np.full((1, 3), float(number)))
         kept = memory.frames()[:, 0, 0]
-        assert CAPACITY / 2 <= len(kept) <= CAPACITY
+        assert MOST_FRAMES / 2 <= len(kept) <= MOST_FRAMES
         assert set(np.diff(kept)) == {float(memory.stride)}
 
     def test_names_may_join_and_places_be_forgotten(self):

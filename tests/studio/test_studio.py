@@ -253,7 +253,7 @@ def test_an_edit_sent_twice_is_made_once(talk, folder):
 @pytest.fixture
 def two_studios(folder, request, monkeypatch):
     """A page of each of two studios that have the same take open; they look only where asked to."""
-    monkeypatch.setattr(session, "LOOK_AGAIN", getattr(request, "param", 3600.0))
+    monkeypatch.setattr(session, "LOOK_SECONDS", getattr(request, "param", 3600.0))
     studios = [Studio(folder), Studio(folder)]
     for studio in studios:
         studio.open("walk.c3d")
@@ -489,7 +489,7 @@ def test_a_dropped_file_is_stored_and_opened(open_studio, folder, walk):
 
 
 def test_a_dropped_file_may_not_be_too_large(open_studio, folder, monkeypatch):
-    monkeypatch.setattr(server, "LARGEST", 1000)
+    monkeypatch.setattr(server, "LARGEST_UPLOAD", 1000)
     params = {"token": open_studio.token, "name": "big.c3d"}
     said = client_of(open_studio).post("/api/upload", params=params, content=b"x" * 2000)
     assert said.status_code == 400 and "larger than" in said.text

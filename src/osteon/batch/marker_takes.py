@@ -16,12 +16,15 @@ from osteon.typing import Array
 from osteon.values import Passport, Recording, Skeleton, Take
 
 SAMPLE = "sample.osteon"
-PER_TAKE = 128
-"""Frames that stand for one take; the calibration itself looks at 80 of all."""
-PER_SUBJECT = 4096
-"""Frames that stand for a subject, however many takes there are: 4 MB of 41 markers."""
-LANDMARKS = 40
-"""Markers whose mutual distances tell poses apart."""
+FRAMES_PER_TAKE = 128
+"""Frames that stand for one take. Chosen: more than the 80 of all takes that the calibration itself
+looks at."""
+FRAMES_PER_SUBJECT = 4096
+"""Frames that stand for a subject, however many takes there are. Chosen by memory: 4 MB of 41
+markers."""
+MOST_LANDMARKS = 40
+"""Markers whose mutual distances tell poses apart. Chosen: about a whole set of markers, 780
+distances."""
 
 
 def survey(recordings: Sequence[Recording], folder: Path, options: BatchOptions) -> None:
@@ -48,7 +51,7 @@ def calibrate(
         sample_frames(read(survey / SAMPLE).recordings[person], n)
         for survey, person in surveys[::stride]
     ]
-    everything = joined(samples)
+    everything = join_samples(samples)
     found = calibrate_subject([everything], set_of([everything], asked), asked, subject)
     write(found.skeleton, folder / "skeleton.json")
     return {
@@ -106,8 +109,8 @@ def _quality(solved: Solved, subject: str) -> Quality:
     )
 
 
-def sample_frames(recording: Recording, n: int = PER_TAKE) -> Recording:
-    """Up to ``n`` frames: half spread evenly, half where markers stand most differently."""
+def sample_frames(recording: Recording, n: int = FRAMES_PER_TAKE) -> Recording:
+    """Choose up to ``n`` frames: half spread evenly, half where markers stand most differently."""
     candidates = spread_frames(recording.measured, 4 * n)
     chosen = candidates[farthest_frames(_shape(recording.positions[candidates]), n)]
     return replace(
@@ -121,13 +124,13 @@ def sample_frames(recording: Recording, n: int = PER_TAKE) -> Recording:
 
 
 def share_of(n_takes: int) -> tuple[int, int]:
-    """Every how many-th take of a subject is looked at, and how many frames of it."""
-    stride = -(-n_takes // PER_SUBJECT)
-    return stride, max(1, min(PER_TAKE, PER_SUBJECT * stride // max(n_takes, 1)))
+    """Return every how many-th take of a subject is looked at, and how many frames of it."""
+    stride = -(-n_takes // FRAMES_PER_SUBJECT)
+    return stride, max(1, min(FRAMES_PER_TAKE, FRAMES_PER_SUBJECT * stride // max(n_takes, 1)))
 
 
-def joined(samples: Sequence[Recording]) -> Recording:
-    """The samples of a subject as one recording of all its markers."""
+def join_samples(samples: Sequence[Recording]) -> Recording:
+    """Join the samples of a subject to one recording of all its markers."""
     names = tuple(dict.fromkeys(name for sample in samples for name in sample.names))
     n_frames = sum(sample.n_frames for sample in samples)
     positions = np.full((n_frames, len(names), 3), np.nan)
@@ -142,11 +145,11 @@ def joined(samples: Sequence[Recording]) -> Recording:
 
 
 def _shape(positions: Array) -> Array:
-    """(n_frames, n_pairs) distances between markers, which no walking about changes.
+    """Return (n_frames, n_pairs) distances between markers, which no walking about changes.
 
     A missing one takes its mean: what is not seen does not make a frame special.
     """
-    markers = np.unique(np.linspace(0, positions.shape[1] - 1, LANDMARKS).astype(int))
+    markers = np.unique(np.linspace(0, positions.shape[1] - 1, MOST_LANDMARKS).astype(int))
     first, second = np.triu_indices(len(markers), 1)
     gaps = np.linalg.norm(positions[:, markers[first]] - positions[:, markers[second]], axis=-1)
     seen = np.isfinite(gaps)

@@ -85,7 +85,7 @@ def whole_folder(target: Path, unfinished: Path) -> Iterator[Path]:
 
 
 def read_record(folder: Path, kind: type[R]) -> R | None:
-    """What a finished folder says of itself; None where there is none, or an unreadable one."""
+    """Read what a finished folder says of itself; None where there is nothing readable."""
     try:
         return msgspec.json.decode((folder / RECORD).read_bytes(), type=kind)
     except (OSError, ValueError, msgspec.MsgspecError):  # ValueError: bytes that are no text
@@ -112,12 +112,12 @@ def only_one(places: BatchFolders) -> Iterator[None]:
     """Refuse a second batch on the same output; the lock goes with the process, however it ends."""
     places.hidden.mkdir(parents=True, exist_ok=True)
     with (places.hidden / "lock").open("w") as file:
-        if not _locked(file.fileno()):
+        if not _try_lock(file.fileno()):
             raise OsteonError(f"another batch is at work in {places.output}; wait for its end")
         yield
 
 
-def _locked(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
         import fcntl
     except ImportError:  # Windows: two batches waste time there, but spoil nothing
@@ -130,7 +130,7 @@ def _locked(descriptor: int) -> bool:
 
 
 def find_files(folder: Path, output: Path) -> Iterator[str]:
-    """Paths below ``folder``, sorted; hidden ones and all that the batch wrote are left out."""
+    """Find paths below ``folder``, sorted, but hidden ones and all that the batch wrote."""
     if not folder.is_dir():
         raise BadValue(f"{folder} is no folder; give the one that holds the takes")
     if folder.resolve() == output.resolve():
@@ -142,7 +142,8 @@ def find_files(folder: Path, output: Path) -> Iterator[str]:
 
 
 def _walk(folder: Path, done: set[Path]) -> Iterator[Path]:
-    """Files below a folder; one in ``done`` is not entered, so links cannot lead in circles."""
+    """Yield files below a folder; one in ``done`` is not entered, so links cannot lead in
+    circles."""
     done.add(folder.resolve())
     for path in sorted(folder.iterdir()):
         if path.name.startswith("."):
@@ -155,7 +156,7 @@ def _walk(folder: Path, done: set[Path]) -> Iterator[Path]:
 
 
 def subject_of(take: str, in_file: str, pattern: str | None) -> str:
-    """Whose take it is.
+    """Return whose take it is.
 
     By the pattern where one is given and fits; else by what the file says; else by the folder;
     else by the name up to the take's number: ``02_01.c3d`` is of ``02``.
@@ -173,7 +174,8 @@ def subject_of(take: str, in_file: str, pattern: str | None) -> str:
 
 
 def subjects_of(take: str, in_file: Iterable[str], pattern: str | None) -> tuple[str, ...]:
-    """A name for each person of a file; several people keep their own names behind the path's."""
+    """Return a name for each person of a file; several people keep their own names behind the
+    path's."""
     people = list(in_file)
     names = [subject_of(take, person, pattern) for person in people]
     if len(set(names)) < len(names):

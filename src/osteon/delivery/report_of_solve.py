@@ -14,7 +14,7 @@ from osteon.maths import fit_bodies, quat
 from osteon.pipeline import Solved
 from osteon.posing import Contact, find_soles, find_standing
 from osteon.report import (
-    PLACE,
+    PLACE_STEP,
     Ground,
     ReportData,
     Residuals,
@@ -80,7 +80,7 @@ def report_of(
         bodies=body_rows(motion.skeleton, seen=seen_in(motion), measured=measured, apart=apart),
         markers=marker_rows(recording.names, recording.seen, motion.skeleton),
         poses=poses_of(motion, stride),
-        points=pack(recording.positions[::stride], PLACE),
+        points=pack(recording.positions[::stride], PLACE_STEP),
         cloud=solved.points,
         skin=skin_of(motion),
         ground=ground_of(motion, solved.contacts),

@@ -35,15 +35,15 @@ from .recording_edits import (
 )
 from .replay import (
     as_solved as as_solved,
-    edited_take as edited_take,
-    glued as glued,
+    describe_motion as describe_motion,
+    describe_rig as describe_rig,
+    edit_motion as edit_motion,
+    edit_take as edit_take,
+    glue_markers as glue_markers,
     options_of as options_of,
-    posed_rig as posed_rig,
+    pose_rig as pose_rig,
     solve_edited as solve_edited,
-    told_motion as told_motion,
-    told_rig as told_rig,
-    turned_upright as turned_upright,
-    with_motion_edits as with_motion_edits,
+    turn_upright as turn_upright,
 )
 from .rig_edits import (
     Assign as Assign,

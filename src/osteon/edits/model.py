@@ -34,7 +34,7 @@ class Touched(NamedTuple):
     last: float = math.inf
 
     def meets(self, other: "Touched") -> bool:
-        """Whether two edits are about the same thing at the same time."""
+        """Return whether two edits are about the same thing at the same time."""
         everything = self.names is None or other.names is None
         same = everything or not set(self.names or ()).isdisjoint(other.names or ())
         together = self.first <= other.last and other.first <= self.last

@@ -81,7 +81,7 @@ class SetPlant(MotionEdit, frozen=True, tag="plant"):
         body = window.skeleton.index(self.body)  # refuses a body that is not there
         if not self.on:
             return window
-        window = _on_joints(window, by_hand, found=self.found)
+        window = _free_joints(window, by_hand, found=self.found)
         return plant(
             window, body, _points(window.skeleton, body), (self.first - first, self.last - first)
         )
@@ -134,13 +134,13 @@ class SetPose(MotionEdit, frozen=True, tag="pose"):
         return max(self.frame - around, 0), min(self.frame + around, n_frames - 1)
 
     def change(self, window: Motion, first: int, by_hand: Skeleton | None) -> Motion:
-        window, at = _on_joints(window, by_hand, found=self.found), self.frame - first
+        window, at = _free_joints(window, by_hand, found=self.found), self.frame - first
         then, _ = pose_at(cut_motion(window, at, at), self)
-        return _following(window, at, then, round(self.spread * window.rate))
+        return _follow_frame(window, at, then, round(self.spread * window.rate))
 
 
 def pose_at(now: Motion, edit: SetPose) -> tuple[Motion, float | None]:
-    """The edited pose of a motion of one frame, and the largest distance left to a target.
+    """Return the edited pose of a motion of one frame, and the largest distance left to a target.
 
     Parameters turn their limbs first; then targets are reached from there. The root stays unless
     it has a target itself.
@@ -151,7 +151,7 @@ def pose_at(now: Motion, edit: SetPose) -> tuple[Motion, float | None]:
         if not np.isfinite(value):
             raise BadValue(f"targets and angles must be finite numbers, got {value}")
     if edit.parameters:
-        now = _turned(now, edit.parameters)
+        now = _turn_limbs(now, edit.parameters)
     if not edit.targets:
         return now, None
     if now.offsets is not None:
@@ -174,7 +174,7 @@ def pose_at(now: Motion, edit: SetPose) -> tuple[Motion, float | None]:
 
 
 def plant(window: Motion, body: int, points: Array, frames: tuple[int, int]) -> Motion:
-    """A body stands in some frames of a window: its points stay where they are on average.
+    """Let a body stand in some frames of a window: its points stay where they are on average.
 
     Parameters
     ----------
@@ -189,29 +189,29 @@ def plant(window: Motion, body: int, points: Array, frames: tuple[int, int]) -> 
     paths = joints[:, body, None] + quat.rotate(turned[:, body, None], points)
     places = np.median(paths, axis=0)
     names = [f"point {index} of the sole" for index in range(len(points))]
-    skeleton = _with_points(window.skeleton, body, dict(zip(names, points, strict=True)))
+    skeleton = _add_points(window.skeleton, body, dict(zip(names, points, strict=True)))
     targets = {
         name: np.broadcast_to(place, (stood.n_frames, 3))
         for name, place in zip(names, places, strict=True)
     }
     start = replace(stood, skeleton=skeleton)
     held = reach(skeleton, targets, start=start, limits="none", root="held").motion
-    before = _following(cut_motion(window, 0, first), first, cut_motion(held, 0, 0), first)
+    before = _follow_frame(cut_motion(window, 0, first), first, cut_motion(held, 0, 0), first)
     n_after = window.n_frames - 1 - last
     end = cut_motion(held, held.n_frames - 1, held.n_frames - 1)
-    after = _following(cut_motion(window, last, window.n_frames - 1), 0, end, n_after)
+    after = _follow_frame(cut_motion(window, last, window.n_frames - 1), 0, end, n_after)
     parts = [before.rotations[:-1], held.rotations, after.rotations[1:]]
     return replace(window, rotations=np.concatenate(parts))
 
 
-def _following(window: Motion, at: int, then: Motion, around: int) -> Motion:
-    """A window in which the frame ``at`` becomes ``then`` and those around it follow.
+def _follow_frame(window: Motion, at: int, then: Motion, around: int) -> Motion:
+    """Return a window in which the frame ``at`` becomes ``then`` and those around it follow.
 
     Every joint turns by a share of what it turns in that frame, falling to nothing beyond
     ``around`` frames.
     """
     now = cut_motion(window, at, at)
-    share = _share(window.n_frames, at, around)
+    share = _fade(window.n_frames, at, around)
     turn = quat.log(quat.multiply(quat.inverse(now.rotations), then.rotations))
     turned = quat.multiply(window.rotations, quat.exp(share[:, None, None] * turn))
     turned[at] = then.rotations[0]
@@ -222,13 +222,13 @@ def _following(window: Motion, at: int, then: Motion, around: int) -> Motion:
     return replace(window, rotations=rotations, root=root)
 
 
-def _share(n_frames: int, at: int, around: int) -> Array:
-    """(n_frames,) 1 in the edited frame, falling like a cosine to 0 beyond the window."""
+def _fade(n_frames: int, at: int, around: int) -> Array:
+    """Return (n_frames,) 1 in the edited frame, falling like a cosine to 0 beyond the window."""
     away = np.abs(np.arange(n_frames) - at) / (around + 1)
     return 0.5 * (1.0 + np.cos(np.pi * np.minimum(away, 1.0)))
 
 
-def _turned(now: Motion, parameters: dict[str, float]) -> Motion:
+def _turn_limbs(now: Motion, parameters: dict[str, float]) -> Motion:
     """Limbs turned to angles; what the axes cannot tell of a limb's pose stays with it."""
     compact = compact_of(now)
     before = compact.motion().rotations
@@ -247,7 +247,7 @@ def _moves_root(skeleton: Skeleton, edit: SetPose) -> bool:
     return bool(own & set(edit.targets))
 
 
-def _on_joints(window: Motion, by_hand: Skeleton | None, *, found: bool) -> Motion:
+def _free_joints(window: Motion, by_hand: Skeleton | None, *, found: bool) -> Motion:
     """Return the motion on joints that keep only to what was said by hand, unless ``found``."""
     if by_hand is None or found:
         return window
@@ -255,8 +255,8 @@ def _on_joints(window: Motion, by_hand: Skeleton | None, *, found: bool) -> Moti
     return replace(window, skeleton=replace(window.skeleton, bodies=tuple(bodies)))
 
 
-def _with_points(skeleton: Skeleton, body: int, points: dict[str, Array]) -> Skeleton:
-    """The skeleton with more markers on a body, given from its joint."""
+def _add_points(skeleton: Skeleton, body: int, points: dict[str, Array]) -> Skeleton:
+    """Return the skeleton with more markers on a body, given from its joint."""
     chosen = skeleton.bodies[body]
     more = tuple(Marker(name, point + chosen.joint.in_body) for name, point in points.items())
     bodies = list(skeleton.bodies)
@@ -265,7 +265,7 @@ def _with_points(skeleton: Skeleton, body: int, points: dict[str, Array]) -> Ske
 
 
 def _points(skeleton: Skeleton, index: int) -> Array:
-    """(n, 3) from the joint: a foot's sole, else the body's free end, else its joint."""
+    """Return (n, 3) from the joint: a foot's sole, else the body's free end, else its joint."""
     try:
         for sole in find_soles(figure_at_rest(skeleton)):
             if sole.body == index:
@@ -277,7 +277,7 @@ def _points(skeleton: Skeleton, index: int) -> Array:
 
 
 def cut_motion(motion: Motion, first: int, last: int) -> Motion:
-    """Only the frames from ``first`` to ``last``, without marks and held frames."""
+    """Return only the frames from ``first`` to ``last``, without marks and held frames."""
     frames = slice(first, last + 1)
     return replace(
         motion,
@@ -290,7 +290,7 @@ def cut_motion(motion: Motion, first: int, last: int) -> Motion:
 
 
 def compact_of(motion: Motion) -> CompactMotion:
-    """A motion told by the movement axes that its skeleton already carries."""
+    """Return a motion told by the movement axes that its skeleton already carries."""
     skeleton = motion.skeleton
     if any(body.movement is None for body in skeleton.bodies[1:]):
         raise NotEnoughData("movement axes are not known yet; find them first (stage axes)")

@@ -245,7 +245,8 @@ def apply_edits(recording: Recording, edits: Iterable[RecordingEdit]) -> Recordi
 
 
 def _residuals(recording: Recording) -> Array:
-    """(n_frames, n_markers) of which 0 says "no evidence" for certain; see ``with_filled``."""
+    """Return (n_frames, n_markers) of which 0 says "no evidence" for certain; see
+    ``with_filled``."""
     if recording.residuals is None:
         return np.full(recording.positions.shape[:2], np.nan)
     residuals = np.where(recording.seen, recording.residuals, np.nan)

@@ -54,7 +54,7 @@ class Assign(RigEdit, frozen=True, tag="assign"):
         """Put the marker where it was on the body on average."""
         column = recording.index(self.marker)
         if not self.body:
-            return _without(skeleton, self.marker)
+            return _drop_marker(skeleton, self.marker)
         skeleton.index(self.body)  # refuses a body that is not there
         turned, origins = origins_of(motion)
         index = motion.skeleton.index(self.body)
@@ -65,7 +65,7 @@ class Assign(RigEdit, frozen=True, tag="assign"):
             )
         arm = recording.positions[seen, column] - origins[seen, index]
         place = np.median(quat.rotate(quat.inverse(turned[seen, index]), arm), axis=0)
-        return _carrying(skeleton, self.body, Marker(self.marker, place))
+        return _carry_marker(skeleton, self.body, Marker(self.marker, place))
 
 
 class Place(RigEdit, frozen=True, tag="place"):
@@ -101,7 +101,7 @@ class Place(RigEdit, frozen=True, tag="place"):
     def change(self, skeleton: Skeleton, recording: Recording, motion: Motion) -> Skeleton:
         recording.index(self.marker)
         skeleton.index(self.body)
-        return _carrying(skeleton, self.body, Marker(self.marker, np.array(self.position)))
+        return _carry_marker(skeleton, self.body, Marker(self.marker, np.array(self.position)))
 
 
 class SetParent(RigEdit, frozen=True, tag="parent"):
@@ -135,13 +135,13 @@ class SetParent(RigEdit, frozen=True, tag="parent"):
     def change(self, skeleton: Skeleton, recording: Recording, motion: Motion) -> Skeleton:
         """Hang the body on the other one at the point that both keep best over the take."""
         self.check(skeleton)
-        in_body, in_parent, rms = _joint_between(motion, self.body, self.parent)
+        in_body, in_parent, rms = _fit_joint(motion, self.body, self.parent)
         joint = Joint("ball", in_parent=in_parent, in_body=in_body, rms=rms)
         changed = [
             replace(each, parent=self.parent, joint=joint) if each.name == self.body else each
             for each in skeleton.bodies
         ]
-        return replace(skeleton, bodies=in_tree_order(changed))
+        return replace(skeleton, bodies=sort_by_tree(changed))
 
 
 class SetRoot(RigEdit, frozen=True, tag="root"):
@@ -169,16 +169,16 @@ class SetRoot(RigEdit, frozen=True, tag="root"):
             chain.append(skeleton.body(above))
         turned = {self.body: replace(chain[0], parent=None, joint=Joint("free"), length=None)}
         for child, parent in pairwise(chain):
-            joint = _turned_round(child.joint)
+            joint = _turn_round(child.joint)
             # the bone now goes from the joint below to the one above, which the old root lacks
             length = float(np.linalg.norm(joint.in_body - parent.joint.in_body))
             known = None if parent.parent is None else length
             turned[parent.name] = replace(parent, parent=child.name, joint=joint, length=known)
         bodies = [turned.get(body.name, body) for body in skeleton.bodies]
-        return replace(skeleton, bodies=in_tree_order(bodies))
+        return replace(skeleton, bodies=sort_by_tree(bodies))
 
 
-def edited_rig(recording: Recording, motion: Motion, edits: Sequence[RigEdit]) -> Skeleton:
+def edit_rig(recording: Recording, motion: Motion, edits: Sequence[RigEdit]) -> Skeleton:
     """Return the motion's skeleton after all edits of the rig, in their order."""
     skeleton = motion.skeleton
     for edit in edits:
@@ -187,8 +187,8 @@ def edited_rig(recording: Recording, motion: Motion, edits: Sequence[RigEdit]) -
     return skeleton
 
 
-def _carrying(skeleton: Skeleton, name: str, marker: Marker) -> Skeleton:
-    skeleton = _without(skeleton, marker.name)
+def _carry_marker(skeleton: Skeleton, name: str, marker: Marker) -> Skeleton:
+    skeleton = _drop_marker(skeleton, marker.name)
     bodies = [
         replace(body, markers=(*body.markers, marker)) if body.name == name else body
         for body in skeleton.bodies
@@ -196,7 +196,7 @@ def _carrying(skeleton: Skeleton, name: str, marker: Marker) -> Skeleton:
     return replace(skeleton, bodies=tuple(bodies))
 
 
-def _without(skeleton: Skeleton, marker: str) -> Skeleton:
+def _drop_marker(skeleton: Skeleton, marker: str) -> Skeleton:
     bodies = [
         replace(body, markers=tuple(each for each in body.markers if each.name != marker))
         for body in skeleton.bodies
@@ -204,8 +204,8 @@ def _without(skeleton: Skeleton, marker: str) -> Skeleton:
     return replace(skeleton, bodies=tuple(bodies))
 
 
-def _joint_between(motion: Motion, first: str, second: str) -> tuple[Array, Array, float]:
-    """A joint in the frames of two bodies, and how far their ideas of it lie apart."""
+def _fit_joint(motion: Motion, first: str, second: str) -> tuple[Array, Array, float]:
+    """Return a joint in the frames of two bodies, and how far their ideas of it lie apart."""
     turned, origins = origins_of(motion)
     skeleton = motion.skeleton
     pair = [skeleton.index(first), skeleton.index(second)]
@@ -214,8 +214,8 @@ def _joint_between(motion: Motion, first: str, second: str) -> tuple[Array, Arra
     return fit.centres[0, :3], fit.centres[0, 3:], float(np.sqrt(max(fit.mean_square[0], 0.0)))
 
 
-def _turned_round(joint: Joint) -> Joint:
-    """The joint as its parent sees it when the child has become the parent.
+def _turn_round(joint: Joint) -> Joint:
+    """Return the joint as its parent sees it when the child has become the parent.
 
     (R(a)·R(b)·rest)⁻¹ = R(−rest⁻¹b)·R(−rest⁻¹a)·rest⁻¹: the angles stay what they were.
     """
@@ -224,8 +224,8 @@ def _turned_round(joint: Joint) -> Joint:
     return Joint(joint.kind, joint.in_body, joint.in_parent, axes=axes, rms=joint.rms, rest=back)
 
 
-def in_tree_order(bodies: Sequence[Body]) -> tuple[Body, ...]:
-    """Every parent before its children, otherwise as they were."""
+def sort_by_tree(bodies: Sequence[Body]) -> tuple[Body, ...]:
+    """Sort every parent before its children, otherwise as they were."""
     ordered: list[Body] = []
     waiting = list(bodies)
     placed: set[str | None] = {None}

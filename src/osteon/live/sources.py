@@ -25,9 +25,9 @@ def open_stream(
     if scheme == "udp":
         return UdpStream(*split_address(address), rate=rate, silence=silence)
     if scheme == "qtm":
-        from osteon.live.qtm import PORT, QtmStream
+        from osteon.live.qtm import QTM_PORT, QtmStream
 
-        host, port = split_address(address) if ":" in address else (address, PORT)
+        host, port = split_address(address) if ":" in address else (address, QTM_PORT)
         return QtmStream(host, port, silence=silence)
     raise BadValue(f"{scheme}:// is unknown; a stream is a file, udp://HOST:PORT or qtm://HOST")
 
@@ -47,7 +47,7 @@ class Replay:
         self, source: str | Path | Take, *, subject: str | None = None, speed: float = 1.0
     ) -> None:
         take = source if isinstance(source, Take) else read(source)
-        self._played = _played(take, subject)
+        self._played = _choose_played(take, subject)
         self._speed = speed
         self.rate = self._played.rate
 
@@ -65,7 +65,7 @@ class Replay:
             yield StreamFrame(number, played.names, positions, turned, due, overtaken)
 
 
-def _played(take: Take, subject: str | None) -> Recording | Bodies:
+def _choose_played(take: Take, subject: str | None) -> Recording | Bodies:
     if take.recordings:
         return take.recording(subject).markers()
     if take.bodies:

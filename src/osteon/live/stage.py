@@ -21,8 +21,8 @@ from osteon.studio import (
 )
 from osteon.values import Motion, Skeleton
 
-FASTEST = 60.0
-"""Poses a second that a page is sent: no screen shows more."""
+FASTEST_RATE = 60.0
+"""Poses a second that a page is sent. Chosen: usual screens show no more."""
 
 
 class Stage:
@@ -32,7 +32,7 @@ class Stage:
         self._studio, self._rate = Studio(Path.cwd()), rate
         bound = bind(port)
         self.address = address(self._studio, bound)
-        self._every = max(1, round(rate / FASTEST))
+        self._every = max(1, round(rate / FASTEST_RATE))
         self._skeleton: Skeleton | None = None
         self._names: tuple[str, ...] = ()
         threading.Thread(target=serve, args=(self._studio, bound), daemon=True).start()

@@ -11,18 +11,23 @@ from numpy.typing import NDArray
 
 from osteon.typing import Array
 
-RESTART = 1.0
-"""Seconds: a number that goes back further than this is a stream that began again."""
-CAPACITY = 600
-"""Frames that are kept; at least half of them once the session is long enough."""
+RESTART_SECONDS = 1.0
+"""Seconds: a number that goes back further than this is a stream that began again. Chosen: smaller
+steps back are frames that come late."""
+MOST_FRAMES = 600
+"""Frames that are kept; at least half of them once the session is long enough. Chosen: several
+times the 80 that a calibration looks at."""
 MOST_NAMES = 400
 """Names that have a place; more are noise, such as unlabelled points numbered anew."""
-GONE = 60
-"""Frames without a name after which its place is free for others."""
-PROVEN = 3
-"""Frames that a name must have come in before it takes the place of another."""
-NOW_AND_THEN = 0.01
-"""Share of the frames up to which a name is noise."""
+GONE_FRAMES = 60
+"""Frames without a name after which its place is free for others. Chosen: half a second at 120 per
+second."""
+PROVEN_FRAMES = 3
+"""Frames that a name must have come in before it takes the place of another. Chosen: one that comes
+once is no marker."""
+NOISE_SHARE = 0.01
+"""Share of the frames up to which a name is noise. Chosen: what comes now and then is not worn by
+the performer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +92,7 @@ class Arrivals:
 
     def is_news(self, number: int) -> bool:
         self.received += 1
-        if self.newest is None or number < self.newest - RESTART * self.rate:
+        if self.newest is None or number < self.newest - RESTART_SECONDS * self.rate:
             self.newest = number
             return True
         if number <= self.newest:
@@ -138,13 +143,13 @@ class Memory:
         return self._columns
 
     def _with_places(self, place: dict[str, int], left: list[str]) -> dict[str, int]:
-        """Those of the names ``left`` that keep coming in the places of others that are gone."""
+        """Give those of the names ``left`` that keep coming the places of others that are gone."""
         if len(self._waiting) > 10 * MOST_NAMES:
             self._waiting.clear()
         names, free = list(self.names), self._free()
         for name in left:
             self._waiting[name] = self._waiting.get(name, 0) + 1
-            if self._waiting[name] < PROVEN or not free:
+            if self._waiting[name] < PROVEN_FRAMES or not free:
                 continue
             column = free.pop()
             self._forgotten.pop(names[column], None)
@@ -157,7 +162,7 @@ class Memory:
 
     def _free(self) -> list[int]:
         """Columns that others may take, the one seen least last."""
-        gone = np.flatnonzero(self.count - self._last[: len(self.names)] > GONE)
+        gone = np.flatnonzero(self.count - self._last[: len(self.names)] > GONE_FRAMES)
         return gone[np.argsort(-self._seen[gone], kind="stable")].tolist()
 
     def add(self, values: Array, number: int | None = None) -> None:
@@ -169,13 +174,13 @@ class Memory:
         if self.count % self.stride == 0:
             self._frames.append((self.count, values))
             self._numbers.append(self.count if number is None else number)
-            if len(self._frames) > CAPACITY:
+            if len(self._frames) > MOST_FRAMES:
                 self.stride *= 2
                 self._frames, self._numbers = self._frames[::2], self._numbers[::2]
         self.count += 1
 
     def forget(self, name: str) -> None:
-        """What was seen of this name no longer holds: it sits elsewhere now."""
+        """Forget what was seen of this name: it sits elsewhere now."""
         self._forgotten[name] = self.count
 
     @property
@@ -185,10 +190,10 @@ class Memory:
 
     def worth(self) -> NDArray[np.int64]:
         """Columns of the names that came more than now and then."""
-        return np.flatnonzero(self._seen[: len(self.names)] > NOW_AND_THEN * self.count)
+        return np.flatnonzero(self._seen[: len(self.names)] > NOISE_SHARE * self.count)
 
     def frames(self) -> Array:
-        """(n_frames, n_names, columns) all that is kept; NaN where not seen or forgotten."""
+        """Return (n_frames, n_names, columns) all that is kept; NaN where not seen or forgotten."""
         columns = self._frames[0][1].shape[1]
         kept = np.full((len(self._frames), len(self.names), columns), np.nan)
         for row, (number, values) in enumerate(self._frames):

@@ -10,8 +10,8 @@ from .data import (
 )
 from .page import write_report as write_report
 from .rows import (
-    PLACE as PLACE,
-    TURN as TURN,
+    PLACE_STEP as PLACE_STEP,
+    TURN_STEP as TURN_STEP,
     body_rows as body_rows,
     distances as distances,
     event_spans as event_spans,

@@ -9,8 +9,8 @@ from .messages import (
     Problem as Problem,
 )
 from .replies import (
-    changed as changed,
-    opened as opened,
+    say_changed as say_changed,
+    say_opened as say_opened,
 )
 from .revisions import Revisions as Revisions
 from .rig_messages import rig_row as rig_row

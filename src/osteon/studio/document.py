@@ -19,11 +19,11 @@ from osteon.edits import (
     RecordingId,
     Settings,
     by_stage,
+    describe_motion,
     digest,
     edits_path,
     options_of,
-    told_motion,
-    turned_upright,
+    turn_upright,
 )
 from osteon.errors import BadValue, NotEnoughData, OsteonError, UnknownName
 from osteon.formats import file_name, read
@@ -62,7 +62,7 @@ class Shown:
         return self.solved.motion.n_frames
 
     def residuals(self) -> Array:
-        return in_order(self.names, self.solved)
+        return order_residuals(self.names, self.solved)
 
     def motion_draft(self) -> MotionDraft:
         return self._motion
@@ -76,7 +76,7 @@ class OpenTake:
         self.take = read(path)
         self.recording, self.motion = _subject(self.take, subject)
         self.subject = subject or _name_of(self.recording, self.motion)
-        self._take_up(self._said())
+        self._take_up(self._read_edits())
         self.solved: Solved | None = None
         self.posed: tuple[object, Solved] | None = None
         """The last solve before kinds, limits and axes, and what it was made from."""
@@ -90,13 +90,13 @@ class OpenTake:
         self._draft: Draft | None = None
         self._motion: MotionDraft | None = None
         if self.recording is not None:
-            self.recording = turned_upright(self.recording, options_of(self.settings))
-            self._draw(self.recording)
+            self.recording = turn_upright(self.recording, options_of(self.settings))
+            self._begin_draft(self.recording)
         elif self.motion is not None:
             self.seen = np.zeros((self.motion.n_frames, 0), dtype=bool)
-            self.install(told_motion(self.motion, self.edits, self.settings), self.key())
+            self.install(describe_motion(self.motion, self.edits, self.settings), self.key())
 
-    def _said(self) -> Edits:
+    def _read_edits(self) -> Edits:
         self.edits_file = EditsFile(edits_path(self.path), self.path)
         said = self.edits_file.read()
         if said is not None and said.recording.subject not in ("", self.subject):
@@ -111,16 +111,16 @@ class OpenTake:
         self.edits, self.undone = list(said.edits), list(said.undone)
         self.settings, self.id = said.settings, said.recording
 
-    def _draw(self, recording: Recording) -> None:
+    def _begin_draft(self, recording: Recording) -> None:
         self._draft = Draft(recording, by_stage(self.edits).recording)
         self.seen = np.isfinite(self._draft.positions[..., 0])
 
     def read_again(self) -> None:
         """Take up the edits that another studio has written, and lay them on what is solved."""
-        self._take_up(self._said())
+        self._take_up(self._read_edits())
         self.revisions.forget()
         if self.recording is not None:
-            self._draw(self.recording)
+            self._begin_draft(self.recording)
         if self.solved is not None:
             try:
                 self.install(self.solved, self._solved_from)
@@ -150,7 +150,7 @@ class OpenTake:
     def residuals(self) -> Array:
         if self.solved is None:
             raise NotEnoughData("the take is not solved yet")
-        return in_order(self.names, self.solved)
+        return order_residuals(self.names, self.solved)
 
     def motion_draft(self) -> MotionDraft:
         if self._motion is None:
@@ -158,7 +158,7 @@ class OpenTake:
         return self._motion
 
     def edited_recording(self) -> Recording:
-        """The recording as it is to be solved."""
+        """Return the recording as it is to be solved."""
         if self._draft is None:
             raise NotEnoughData("the file holds a motion and no markers: there is nothing to solve")
         return self._draft.recording()
@@ -167,7 +167,7 @@ class OpenTake:
         return Edits(self.id, tuple(self.edits), tuple(self.undone), self.settings)
 
     def key(self) -> object:
-        """What a solve depends on; poses and plants come after it."""
+        """Return what a solve depends on; poses and plants come after it."""
         kept = tuple(edit for edit in self.edits if edit.stage != "motion")
         return kept, self.settings, self.character
 
@@ -177,7 +177,7 @@ class OpenTake:
         return self.solved is not None and self._solved_from != self.key()
 
     def install(self, solved: Solved, key: object) -> None:
-        """A solve is done: plants and poses made by hand go on top of it."""
+        """Take a solve up: plants and poses made by hand go on top of it."""
         draft = _draft_of(solved)
         if self.character is None:
             for edit in by_stage(self.edits).motion:
@@ -192,7 +192,7 @@ class OpenTake:
         self.revisions.check(seen, edit)
         if edit.stage == "motion" and self.solved is not None:
             edit = structs.replace(edit, found=self.solved.by_hand is not None)
-        return self._made(edit, [])
+        return self._make(edit, [])
 
     def undo(self, seen: int) -> Change:
         """Take back the last edit."""
@@ -210,9 +210,9 @@ class OpenTake:
         if not self.undone:
             raise NotEnoughData("there is nothing to make again")
         *undone, edit = self.undone
-        return self._made(edit, undone)
+        return self._make(edit, undone)
 
-    def _made(self, edit: Edit, undone: list[Edit]) -> Change:
+    def _make(self, edit: Edit, undone: list[Edit]) -> Change:
         change = self._apply(edit)
         try:
             self._write([*self.edits, edit], undone)
@@ -232,7 +232,7 @@ class OpenTake:
         self._write(self.edits, self.undone)
 
     def _write(self, edits: list[Edit], undone: list[Edit]) -> None:
-        """What is written down counts."""
+        """Write edits down; only what is written counts."""
         self.edits_file.write(Edits(self.id, tuple(edits), tuple(undone), self.settings))
         self.edits, self.undone = edits, undone
 
@@ -241,7 +241,7 @@ class OpenTake:
             if self._draft is None:
                 raise NotEnoughData("the file holds a motion and no markers to edit")
             patch = self._draft.apply(edit)
-            self._look_again(patch.first, patch.last, patch.markers)
+            self._update_seen(patch.first, patch.last, patch.markers)
             return Change(edit, patch.markers, patch.first, patch.last)
         if isinstance(edit, MotionEdit):
             if self.character is not None:
@@ -254,14 +254,14 @@ class OpenTake:
     def _revert(self, edit: Edit) -> Change:
         if edit.stage == "recording" and self._draft is not None:
             patch = self._draft.undo()
-            self._look_again(patch.first, patch.last, patch.markers)
+            self._update_seen(patch.first, patch.last, patch.markers)
             return Change(edit, patch.markers, patch.first, patch.last)
         if edit.stage == "motion" and self._motion is not None and self._motion.patches:
             patch = self._motion.undo()
             return Change(edit, (), patch.first, patch.last, moved=True)
         return Change(edit)
 
-    def _look_again(self, first: int, last: int, markers: tuple[int, ...]) -> None:
+    def _update_seen(self, first: int, last: int, markers: tuple[int, ...]) -> None:
         assert self._draft is not None
         frames = slice(first, last + 1)
         for column in markers:
@@ -299,8 +299,8 @@ def _draft_of(solved: Solved) -> MotionDraft:
     return MotionDraft(solved.motion, solved.contacts, solved.by_hand)
 
 
-def in_order(names: Sequence[str], solved: Solved) -> Array:
-    """(n_frames, n_markers) distances in the order of ``names``; NaN where there is none."""
+def order_residuals(names: Sequence[str], solved: Solved) -> Array:
+    """Return (n_frames, n_markers) distances in the order of ``names``; NaN where there is none."""
     columns = {name: column for column, name in enumerate(solved.recording.names)}
     errors = np.full((len(solved.marker_error), len(names)), np.nan)
     for place, name in enumerate(names):

@@ -18,15 +18,17 @@ except ImportError:  # Windows: the look before writing is all there is
     fcntl = None
 
 MOST_FILES = 2000
-"""Files that are looked at for the lists."""
+"""Files that are looked at for the lists. Chosen: an archive opened by mistake keeps nobody
+waiting."""
 TAKES = frozenset({"markers", "motion", "compact"})
 CHARACTERS = frozenset({"skeleton", "motion"})
-DEEPEST = 3
-"""Folders below the opened one that are looked into."""
+DEEPEST_FOLDER = 3
+"""Folders below the opened one that are looked into. Chosen as above."""
 LONGEST_NAME = 200
 """Bytes of a dropped file's name: disks hold 255, and names of edits and exports are longer."""
-PATIENCE = 5.0
-"""Seconds to wait for another studio that is just writing."""
+LOCK_SECONDS = 5.0
+"""Seconds to wait for another studio that is just writing. Chosen: the lock is held for one small
+file only."""
 
 
 class OutOfBounds(OsteonError):
@@ -40,7 +42,7 @@ class Folder:
         self.path = path.resolve()
 
     def inside(self, name: str) -> Path:
-        """The file of that name; refuses what leads out of the folder, links too."""
+        """Return the file of that name; refuse what leads out of the folder, links too."""
         if not name or "\0" in name:
             raise BadValue("a file name is needed")
         try:
@@ -53,7 +55,7 @@ class Folder:
         return path
 
     def existing(self, name: str) -> Path:
-        """As :meth:`inside`, of a file that is there."""
+        """Return the file of that name, which must be there, as :meth:`inside`."""
         path = self.inside(name)
         if not path.exists():
             raise BadValue(f"there is no file {name!r} in the folder")
@@ -63,7 +65,7 @@ class Folder:
         return path.resolve().relative_to(self.path).as_posix()
 
     def files(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Names of takes that can be opened, and of characters that can be moved."""
+        """Return names of takes that can be opened, and of characters that can be moved."""
         held = {name: self._held(name) for name in islice(self._names(), MOST_FILES)}
         takes = tuple(name for name, kinds in held.items() if kinds & TAKES)
         return takes, tuple(name for name, kinds in held.items() if kinds & CHARACTERS)
@@ -75,17 +77,19 @@ class Folder:
             return frozenset()
 
     def _names(self) -> Iterator[str]:
-        """Files whose ending a reader knows, the folder's own first."""
+        """Yield files whose ending a reader knows, the folder's own first."""
         endings = {suffix for form in FORMATS if form.read is not None for suffix in form.suffixes}
         for here, folders, files in os.walk(self.path):
             depth = len(Path(here).relative_to(self.path).parts)
-            folders[:] = sorted(f for f in folders if depth < DEEPEST and not f.startswith("."))
+            folders[:] = sorted(
+                f for f in folders if depth < DEEPEST_FOLDER and not f.startswith(".")
+            )
             for file in sorted(files):
                 if Path(file).suffix.lower() in endings and not file.endswith(SUFFIX):
                     yield (Path(here) / file).relative_to(self.path).as_posix()
 
     def place_for(self, name: str) -> Path:
-        """Where a dropped file goes: under its own name, numbered where that is taken."""
+        """Return where a dropped file goes: under its own name, numbered where that is taken."""
         plain = Path(name.replace("\\", "/")).name
         if not plain or plain.startswith(".") or "\0" in plain:
             raise BadValue(f"{name[:60]!r} is no name for a file")
@@ -117,7 +121,7 @@ class EditsFile:
         self._seen: bytes | None = None
 
     def read(self) -> Edits | None:
-        """What it says; None where there is no file."""
+        """Read the edits; None where there is no file."""
         seen = self._bytes()
         said = None if seen is None else decode_edits(seen, self.path, self.recording)
         self._seen = seen
@@ -135,7 +139,8 @@ class EditsFile:
             self._seen = self._bytes()
 
     def changed(self) -> bool:
-        """Whether somebody else has written it; a file that is gone holds nothing to lose."""
+        """Return whether somebody else has written it; a file that is gone holds nothing to
+        lose."""
         return (now := self._bytes()) is not None and now != self._seen
 
     def _bytes(self) -> bytes | None:
@@ -151,7 +156,7 @@ class EditsFile:
 def _alone(path: Path) -> Iterator[None]:
     """No other studio writes to a file meanwhile."""
     lock = path.with_name(f".{path.name}.lock")
-    file = _locked(lock, path)
+    file = _take_lock(lock, path)
     try:
         yield
     finally:
@@ -160,8 +165,8 @@ def _alone(path: Path) -> Iterator[None]:
         file.close()
 
 
-def _locked(lock: Path, path: Path) -> IO[bytes]:
-    give_up = time.monotonic() + PATIENCE
+def _take_lock(lock: Path, path: Path) -> IO[bytes]:
+    give_up = time.monotonic() + LOCK_SECONDS
     while True:
         try:
             file = lock.open("wb")
@@ -189,7 +194,7 @@ def _lock(file: IO[bytes]) -> bool:
 
 
 def _is_there(file: IO[bytes], lock: Path) -> bool:
-    """Whether the file is still the lock: who held it before has removed it when done."""
+    """Return whether the file is still the lock: who held it before has removed it when done."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), lock.stat())
     except OSError:

@@ -43,8 +43,8 @@ NAMED_FILES = {
     "passport": "passport.json",
 }
 """Files of an export that are asked for by a name of their own; others by their ending."""
-MOST_WAITING = 8
-"""Jobs that may wait for their turn."""
+MOST_JOBS = 8
+"""Jobs that may wait for their turn. Chosen: nobody means to start more."""
 
 log = logging.getLogger("osteon.studio")
 
@@ -65,7 +65,7 @@ class StudioJob:
         self._stop.set()
 
     def say(self, saying: str) -> None:
-        """Told at every step, in the thread that works; ends it where somebody asked to stop."""
+        """Tell a step, in the thread that works; end it where somebody asked to stop."""
         if self._stop.is_set():
             raise Stopped(self.stage)
         share = SHARES.get(saying.partition(" ")[0])
@@ -110,20 +110,20 @@ class Jobs:
     def compare(self, message: Compare) -> None:
         self._start("compare", lambda job: self._compare(job, message))
 
-    async def exported(self, formats: tuple[str, ...]) -> Path:
-        """Export now, and the folder that the files are in."""
+    async def export_now(self, formats: tuple[str, ...]) -> Path:
+        """Export now, and return the folder that the files are in."""
         job = self.export(Export(formats))
         assert job.done is not None
         await job.done
         return self.output_folder()
 
     def is_current(self, file: Path) -> bool:
-        """Whether a file of the last export tells the take as it stands."""
+        """Return whether a file of the last export tells the take as it stands."""
         take = self.session.take
         return take is not None and self._exported == _export_key(take) and file.exists()
 
     def output_folder(self) -> Path:
-        """Where exports go: as the user said, else beside the take."""
+        """Return where exports go: as the user said, else beside the take."""
         if self.session.output is not None:
             return self.session.output
         take = self.session.take
@@ -135,7 +135,7 @@ class Jobs:
 
     def _start(self, stage: str, work: Callable[[StudioJob], Awaitable[None]]) -> StudioJob:
         self.session.need_take()
-        if len(self._jobs) >= MOST_WAITING:
+        if len(self._jobs) >= MOST_JOBS:
             raise BadValue("too much is waiting already; cancel it first")
         job = StudioJob(stage, self.session.hub)
         before = [other.done for other in self._jobs if other.done is not None]
@@ -176,7 +176,7 @@ class Jobs:
         async with self.session.turn:
             take.character = self._character(message)
             asked = _settings(message, take.settings)
-            await self.session.writing(take, lambda: take.set_settings(asked))
+            await self.session.write(take, lambda: take.set_settings(asked))
         await self._solve(job, take, message.stage)
 
     def _character(self, message: Run) -> Path | None:
@@ -191,14 +191,14 @@ class Jobs:
                 return
             take.posed = posed
             await asyncio.to_thread(take.install, found, shot.key)
-            self.session.hub.tell(replies.solved(take, stage))
+            self.session.hub.tell(replies.say_done(take, stage))
 
     async def _look(self, job: StudioJob, take: OpenTake) -> None:
-        """Suspicions for the timeline; nothing is changed."""
+        """Look for suspicions for the timeline; nothing is changed."""
         async with self.session.turn:
             recording = await asyncio.to_thread(take.edited_recording)
-        found = await asyncio.to_thread(tasks.suspicions, recording, job.say)
-        self.session.hub.tell(replies.solved(take, "swaps", found))
+        found = await asyncio.to_thread(tasks.find_suspicions, recording, job.say)
+        self.session.hub.tell(replies.say_done(take, "swaps", found))
 
     async def _export(self, job: StudioJob, formats: tuple[str, ...]) -> None:
         take = self.session.need_take()
@@ -210,7 +210,7 @@ class Jobs:
             key = _export_key(take)
         folder = self.output_folder()
         job.say("writing")
-        done = await asyncio.to_thread(tasks.finished, found, shot)
+        done = await asyncio.to_thread(tasks.add_motion_edits, found, shot)
         await asyncio.to_thread(deliver, done, folder, formats=formats)
         if shot.recording is not None and shot.character is None:
             await asyncio.to_thread(write_passports, [replace(done, path=take.path)], folder)
@@ -233,8 +233,8 @@ class Jobs:
         kept = edits.edits if message.edits else ()
         edits = Edits(edits.recording, kept, (), settings or edits.settings)
         label = message.path or ("other settings" if settings else "without edits")
-        self.compared = await asyncio.to_thread(tasks.compared, path, label, edits, job.say)
-        self.session.hub.tell(await asyncio.to_thread(replies.compared, self.compared))
+        self.compared = await asyncio.to_thread(tasks.solve_compared, path, label, edits, job.say)
+        self.session.hub.tell(await asyncio.to_thread(replies.say_compared, self.compared))
 
 
 def _export_key(take: OpenTake) -> object:
@@ -242,7 +242,7 @@ def _export_key(take: OpenTake) -> object:
 
 
 def _settings(message: Run, now: Settings) -> Settings:
-    """What is asked for: a stage of its own stays asked for in later solves."""
+    """Return what is asked for: a stage of its own stays asked for in later solves."""
     settings = message.settings or now
     if message.stage == "limits":
         return msgspec.structs.replace(settings, limits=True)

@@ -24,7 +24,7 @@ def state_of(take: OpenTake) -> TakeState:
     )
 
 
-def opened(take: OpenTake) -> Opened:
+def say_opened(take: OpenTake) -> Opened:
     source = _source(take)
     return Opened(
         path=take.name,
@@ -43,7 +43,7 @@ def opened(take: OpenTake) -> Opened:
     )
 
 
-def changed(take: OpenTake, change: Change, *, undone: bool) -> Changed:
+def say_changed(take: OpenTake, change: Change, *, undone: bool) -> Changed:
     what = change.edit.sentence
     return Changed(
         state_of(take),
@@ -56,8 +56,8 @@ def changed(take: OpenTake, change: Change, *, undone: bool) -> Changed:
     )
 
 
-def solved(take: OpenTake, stage: str, found: Sequence[Span] = ()) -> StageDone:
-    """What there is after a stage; ``found`` goes on the timeline as well."""
+def say_done(take: OpenTake, stage: str, found: Sequence[Span] = ()) -> StageDone:
+    """Return what there is after a stage; ``found`` goes on the timeline as well."""
     done = take.solved
     return StageDone(
         stage,
@@ -71,7 +71,7 @@ def solved(take: OpenTake, stage: str, found: Sequence[Span] = ()) -> StageDone:
     )
 
 
-def compared(shown: Shown) -> Compared:
+def say_compared(shown: Shown) -> Compared:
     motion, seen = shown.solved.motion, shown.recording.seen
     return Compared(
         shown.label,
@@ -93,7 +93,7 @@ def markers_of(take: OpenTake, columns: Sequence[int] | None = None) -> list[Mar
 
 
 def spans_of(take: OpenTake) -> list[Span]:
-    """The timeline: gaps and contacts as edited, and what the last solve found."""
+    """Return the timeline: gaps and contacts as edited, and what the last solve found."""
     spans = gap_spans(take.names, take.seen, MOST_GAPS) if take.names else []
     if take.solved is None:
         marks = take.recording.marks if take.recording is not None else ()

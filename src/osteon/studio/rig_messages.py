@@ -10,8 +10,8 @@ from osteon.report import Span, body_rows
 from osteon.studio.messages import RigRow, SliderRow
 from osteon.values import Motion, Skeleton
 
-BEYOND = 0.35
-"""Radians that a slider goes beyond what the take shows."""
+SLIDER_MARGIN = 0.35
+"""Radians that a slider goes beyond what the take shows. Chosen: 20 degrees."""
 
 
 def rig_row(motion: Motion) -> RigRow:
@@ -26,11 +26,13 @@ def slider_rows(motion: Motion) -> tuple[SliderRow, ...]:
     compact = compact_of(motion)
     lows, highs = np.nanmin(compact.angles, axis=0), np.nanmax(compact.angles, axis=0)
     rows = zip(compact.names, lows.tolist(), highs.tolist(), strict=True)
-    return tuple(SliderRow(name, low - BEYOND, high + BEYOND) for name, low, high in rows)
+    return tuple(
+        SliderRow(name, low - SLIDER_MARGIN, high + SLIDER_MARGIN) for name, low, high in rows
+    )
 
 
 def knows_axes(skeleton: Skeleton) -> bool:
-    """Whether every limb's movement axes have been found."""
+    """Return whether every limb's movement axes have been found."""
     return len(skeleton.bodies) > 1 and all(b.movement is not None for b in skeleton.bodies[1:])
 
 

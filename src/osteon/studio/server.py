@@ -36,8 +36,8 @@ from osteon.studio.jobs import NAMED_FILES
 from osteon.studio.session import Session
 from osteon.values import Body, Joint, Recording, Skeleton
 
-LARGEST = 2 * 1024**3
-"""Bytes of a dropped file."""
+LARGEST_UPLOAD = 2 * 1024**3
+"""Bytes of a dropped file. Chosen: larger than takes are, smaller than a disk."""
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -162,7 +162,7 @@ class Studio:
         return PlainTextResponse(self.session.folder.name_of(place))
 
     async def _open_or_remove(self, place: Path) -> None:
-        """A dropped file that nobody can read does not stay."""
+        """Open a dropped file; one that nobody can read does not stay."""
         try:
             await self.session.open(self.session.folder.name_of(place))
         except OsteonError:
@@ -181,7 +181,7 @@ class Studio:
             check_endings([wanted], besides=NAMED_FILES)
             file = self.session.jobs.output_folder() / NAMED_FILES.get(wanted, f"motion.{wanted}")
             if not self.session.jobs.is_current(file):
-                await self.session.jobs.exported(() if wanted in NAMED_FILES else (wanted,))
+                await self.session.jobs.export_now(() if wanted in NAMED_FILES else (wanted,))
             if not file.exists():
                 raise BadValue(f"{file.name} could not be written; look at the page for the reason")
         except OsteonError as error:
@@ -212,7 +212,7 @@ class Studio:
 
 
 async def _send(websocket: WebSocket, page: Page) -> None:
-    """All that waits for a page, one after the other."""
+    """Send all that waits for a page, one after the other."""
     try:
         while (text := await page.waiting.get()) is not None:
             await websocket.send_text(text)
@@ -222,14 +222,14 @@ async def _send(websocket: WebSocket, page: Page) -> None:
 
 
 async def _store(request: Request, place: Path) -> None:
-    """A dropped file, piece by piece; it appears whole or not at all."""
+    """Store a dropped file, piece by piece; it appears whole or not at all."""
     size = 0
     with whole_file(place) as partial:
         with partial.open("wb") as file:
             async for piece in request.stream():
                 size += len(piece)
-                if size > LARGEST:
-                    raise BadValue(f"the file is larger than {LARGEST // 1024**3} GB")
+                if size > LARGEST_UPLOAD:
+                    raise BadValue(f"the file is larger than {LARGEST_UPLOAD // 1024**3} GB")
                 file.write(piece)
         if not size:
             raise BadValue("the dropped file is empty")
@@ -262,7 +262,7 @@ def serve(studio: Studio, bound: socket.socket) -> None:
 
 
 def bind(port: int) -> socket.socket:
-    """A socket of this machine alone; port 0 takes any that is free."""
+    """Bind a socket of this machine alone; port 0 takes any that is free."""
     bound = socket.socket()
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -275,7 +275,7 @@ def bind(port: int) -> socket.socket:
 
 
 def address(studio: Studio, bound: socket.socket) -> str:
-    """What to open in a browser."""
+    """Return what to open in a browser."""
     return f"http://127.0.0.1:{bound.getsockname()[1]}/?token={studio.token}"
 
 
@@ -314,5 +314,5 @@ def warm() -> None:
 
 
 def warm_beside() -> None:
-    """The same in a thread; the first page is not kept waiting."""
+    """Do the same in a thread; the first page is not kept waiting."""
     threading.Thread(target=warm, daemon=True).start()
