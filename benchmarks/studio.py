@@ -15,7 +15,7 @@ import numpy as np
 from osteon import synth
 from osteon.edits import Cut, Edit, Fill, Filter, SwapLabels
 from osteon.formats import write
-from osteon.studio import Asked, OpenTake, Revisions, answer, changed, opened, warm
+from osteon.studio import Asked, OpenTake, Revisions, answer, say_changed, say_opened, warm
 from osteon.values import Recording
 
 FRAMES = 144_000
@@ -50,7 +50,7 @@ def edited(take: OpenTake, *edits: Edit) -> float:
     for _ in range(REPEATS):
         for edit in edits:
             start = time.process_time()
-            changed(take, take.make(edit, take.revisions.current), undone=False)
+            say_changed(take, take.make(edit, take.revisions.current), undone=False)
             spent = time.process_time() - start
         for _ in edits:
             take.undo(take.revisions.current)
@@ -64,7 +64,7 @@ def main() -> None:
         path = long_take(Path(folder))
         print(f"open: {least(lambda: OpenTake(path, path.name, '', Revisions())):.0f} ms")
         take = OpenTake(path, path.name, "", Revisions())
-        print(f"tell: {least(lambda: opened(take)):.0f} ms")
+        print(f"tell: {least(lambda: say_opened(take)):.0f} ms")
         overview = Asked("markers", stride=72)
         print(f"thinned picture: {least(lambda: answer(overview, take)):.0f} ms")
         curve = Asked("channel", marker="LTHI", width=1200)

@@ -44,7 +44,8 @@ def typescript_of(module: ModuleType) -> str:
     parts: list[str] = []
     docs = _docs(module)
     own = [value for value in vars(module).values() if _is_struct(value)]
-    foreign = [each for each in _spoken_of(own) if each.__module__ != module.__name__]
+    written = [name for name in PAIRS if name != module.__name__]
+    foreign = [each for each in _spoken_of(own, written) if each.__module__ != module.__name__]
     parts += [
         _interface(each, _docs(import_module(each.__module__)))
         for each in foreign
@@ -78,15 +79,19 @@ def _is_struct(value: Any) -> bool:
     return inspect.isclass(value) and issubclass(value, msgspec.Struct) and value != msgspec.Struct
 
 
-def _spoken_of(structs: list[type[msgspec.Struct]]) -> list[type[msgspec.Struct]]:
-    """These structs and all that their fields hold, each once."""
+def _spoken_of(
+    structs: list[type[msgspec.Struct]], written: list[str]
+) -> list[type[msgspec.Struct]]:
+    """These structs and all that their fields hold, each once; those of ``written`` modules, which
+    have a file of their own, without what they hold themselves."""
     found: dict[type[msgspec.Struct], None] = {}
     waiting: list[Any] = [types.type_info(each) for each in structs]
     while waiting:
         info = waiting.pop(0)
         if isinstance(info, types.StructType) and info.cls not in found:
             found[info.cls] = None
-            waiting += [field.type for field in info.fields]
+            if info.cls.__module__ not in written:
+                waiting += [field.type for field in info.fields]
         waiting += [*getattr(info, "types", ()), *getattr(info, "item_types", ())]
         held = (getattr(info, name, None) for name in ("item_type", "key_type", "value_type"))
         waiting += [each for each in held if each is not None]

@@ -157,6 +157,13 @@ def test_no_module_name_stands_twice() -> None:
     assert not [name for name, n in names.items() if n > 1]
 
 
+def test_no_public_class_name_stands_twice() -> None:
+    trees = [tree_of(path).body for path in MODULES]
+    classes = [node.name for body in trees for node in body if isinstance(node, ast.ClassDef)]
+    names = Counter(name for name in classes if not name.startswith("_"))
+    assert not [name for name, n in names.items() if n > 1]
+
+
 def test_no_module_is_a_drawer() -> None:
     drawers = {"utils", "helpers", "common", "misc"}
     assert not [p for p in MODULES if p.stem in drawers]

@@ -1,6 +1,6 @@
 // Made from osteon.studio.messages by write_types.py; change that and run it again.
 
-import type { Span } from "./report_data";
+import type { BodyRow, MarkerRow, Span } from "./report_data";
 
 /** How the take is solved: names and defaults of ``solve``. */
 export interface Settings {
@@ -167,10 +167,10 @@ export interface Redo {
   id: string;
 }
 
-/** Run a stage; ``Progress`` … then ``Solved``, ``Cancelled`` or ``Problem`` follow. */
+/** Run a stage; ``Progress`` … then ``StageDone``, ``Cancelled`` or ``Problem`` follow. */
 export interface Run {
   type: "run";
-  stage: "axes" | "contacts" | "limits" | "map" | "solve" | "swaps";
+  stage: "axes" | "limits" | "map" | "solve" | "swaps";
   /** None: as last time. Kept in the file of edits. */
   settings: Settings | null;
   /** For ``map``: file of the skeleton to move, relative to the folder. */
@@ -223,61 +223,8 @@ export interface Compare {
 
 export type FromPage = Open | MakeEdit | Undo | Redo | Run | Cancel | Drag | Slide | Export | Compare;
 
-/** A marker of the recording. */
-export interface TakeMarker {
-  name: string;
-  /** Share of frames without it, after the edits. */
-  missing: number;
-  /** The body that carries it in the solved rig; empty: none, or not solved. */
-  body: string;
-  /** From the model, metres. */
-  rms: number | null;
-}
-
-/** A marker's place on the rig. */
-export interface FigureMarker {
-  name: string;
-  /** From the body's joint, in the body's frame. */
-  position: [number, number, number];
-}
-
-/** Swing and twist of a joint, as ``values.Cone``. */
-export interface FigureCone {
-  centre: [number, number, number, number];
-  axis: [number, number, number];
-  across: [[number, number, number], [number, number, number]];
-  radii: [number, number];
-  polygon: [number, number][];
-  twist: [number, number];
-}
-
-/** A body of the rig. */
-export interface FigureBody {
-  name: string;
-  /** −1 for the root. */
-  parent: number;
-  kind: string;
-  /** The joint from the parent's joint, in the parent's frame. */
-  offset: [number, number, number];
-  /** The joint in the body's frame: ``Place.position`` = ``FigureMarker.position`` + this. */
-  in_body: [number, number, number];
-  /** The free end from the joint, in the body's frame. */
-  tip: [number, number, number] | null;
-  length: number | null;
-  rms: number | null;
-  /** Of the joint centre along its least certain direction, metres. */
-  sigma: number | null;
-  /** In the parent's frame. */
-  axes: [number, number, number][];
-  rest: [number, number, number, number];
-  /** Limits about the axis, radians. */
-  hinge: [number, number] | null;
-  cone: FigureCone | null;
-  markers: FigureMarker[];
-}
-
 /** An angle about a movement axis, for a slider. */
-export interface FigureParameter {
+export interface SliderRow {
   /** ``left_thigh.bend`` */
   name: string;
   /** Range to offer, radians: a little more than the take shows. */
@@ -286,10 +233,10 @@ export interface FigureParameter {
 }
 
 /** The rig: what joints, rotations and parameters are about. */
-export interface Figure {
-  bodies: FigureBody[];
+export interface RigRow {
+  bodies: BodyRow[];
   /** Empty where the movement axes have not been found. */
-  parameters: FigureParameter[];
+  parameters: SliderRow[];
   subject: string;
 }
 
@@ -339,11 +286,11 @@ export interface Opened {
   facts: [string, string][];
   /** What was odd about the file, one sentence each. */
   problems: string[];
-  markers: TakeMarker[];
+  markers: MarkerRow[];
   /** Timeline: gaps, and what a solve found. */
   spans: Span[];
   /** Where there is a motion. */
-  figure: Figure | null;
+  rig: RigRow | null;
   state: TakeState;
   /** As ``summary.json``, where solved. */
   summary: Record<string, unknown> | null;
@@ -356,7 +303,7 @@ export interface Changed {
   /** What was done, for the history: ``cut LTHI 120–140``. */
   saying: string;
   /** Those whose samples changed. */
-  markers: TakeMarker[];
+  markers: MarkerRow[];
   /** Frames in which they changed. */
   first: number;
   last: number;
@@ -378,12 +325,12 @@ export interface Progress {
 }
 
 /** A stage is done: fetch joints, rotations, residuals, parameters anew. */
-export interface Solved {
+export interface StageDone {
   type: "solved";
   stage: string;
-  figure: Figure;
+  rig: RigRow;
   summary: Record<string, unknown>;
-  markers: TakeMarker[];
+  markers: MarkerRow[];
   spans: Span[];
   state: TakeState;
   frames: number;
@@ -404,7 +351,7 @@ export interface Pose {
   joints: [number, number, number][];
   /** To the world from the body. */
   turned: [number, number, number, number][];
-  /** Movement angles where known, in the figure's order. */
+  /** Movement angles where known, in the rig's order. */
   parameters: number[];
   /** Largest distance left to a target, metres. */
   error: number | null;
@@ -414,10 +361,10 @@ export interface Pose {
   points: ([number, number, number] | null)[];
 }
 
-/** A stream begins: ``Pose`` messages with ``live`` follow, of this figure. */
+/** A stream begins: ``Pose`` messages with ``live`` follow, of this rig. */
 export interface Live {
   type: "live";
-  figure: Figure;
+  rig: RigRow;
   rate: number;
   markers: string[];
 }
@@ -442,8 +389,8 @@ export interface Compared {
   label: string;
   frames: number;
   rate: number;
-  figure: Figure;
-  markers: TakeMarker[];
+  rig: RigRow;
+  markers: MarkerRow[];
   summary: Record<string, unknown>;
   spans: Span[];
 }
@@ -459,7 +406,7 @@ export interface PlacedMarker {
 
 /** A skeleton to be moved, in its rest pose: the answer to ``/api/character``. */
 export interface Character {
-  figure: Figure;
+  rig: RigRow;
   joints: [number, number, number][];
   turned: [number, number, number, number][];
   /** Markers that are on it so far, by hand or as guessed. */
@@ -479,4 +426,4 @@ export interface Problem {
   id: string;
 }
 
-export type ToPage = Welcome | Opened | Changed | Progress | Solved | Cancelled | Pose | Live | Exported | Compared | Problem;
+export type ToPage = Welcome | Opened | Changed | Progress | StageDone | Cancelled | Pose | Live | Exported | Compared | Problem;

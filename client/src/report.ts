@@ -85,8 +85,8 @@ async function fill(
     const { bodies, spans, ground, stride } = data;
     const skeleton = new SkeletonLayer(bodies, poses);
     add("skeleton", "skeleton", skeleton);
-    if (data.figure) {
-      const figure = await FigureLayer.from(data.figure, poses);
+    if (data.skin) {
+      const figure = await FigureLayer.from(data.skin, poses);
       const see = () => figure.setOpacity(skeleton.object.visible ? SEE_THROUGH : 1);
       figure.object.onBeforeRender = see;
       add("figure", "skinned figure", figure);

@@ -28,6 +28,8 @@ export interface ConeRow {
   axis: [number, number, number];
   /** With ``axis`` a right-handed frame; swings are rotation vectors along these two. */
   across: [[number, number, number], [number, number, number]];
+  /** Half axes of the ellipse of swings. */
+  radii: [number, number];
   /** Swings at the corners of the limit. */
   rim: [number, number][];
   twist: [number, number];
@@ -48,6 +50,8 @@ export interface BodyRow {
   kind: string;
   /** Its joint from the parent's joint, in the parent's frame, metres. */
   offset: [number, number, number];
+  /** Its joint in the body's own frame, metres. */
+  in_body: [number, number, number];
   /** End of a bone that has no child, from the joint, in the body's frame. */
   tip: [number, number, number] | null;
   length_mm: number | null;
@@ -90,7 +94,7 @@ export interface Poses {
 }
 
 /** A skin that the bodies carry, in its rest pose. */
-export interface Figure {
+export interface SkinRow {
   /** (n_vertices, 3) metres. */
   vertices: Packed;
   /** (n_triangles, 3) */
@@ -148,7 +152,7 @@ export interface ReportData {
   points: Packed | null;
   /** What the points are: ``markers``, ``joints`` or ``sensors``. */
   cloud: string;
-  figure: Figure | null;
+  skin: SkinRow | null;
   ground: Ground;
   residuals: Residuals[];
   spans: Span[];

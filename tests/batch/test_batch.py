@@ -18,11 +18,15 @@ from deadly import work_or_die
 from osteon import synth
 from osteon.articulation.summed import Sums, joints_of_sums
 from osteon.batch import BatchOptions, batch, sensor_takes as sensors, watch
-from osteon.batch.find import find_files, subject_of, subjects_of
-from osteon.batch.meter import Meter, duration
-from osteon.batch.places import whole_folder
-from osteon.batch.sample import PER_SUBJECT, PER_TAKE, joined, sample_frames, share_of
-from osteon.batch.workers import Lost, pool
+from osteon.batch.marker_takes import (
+    FRAMES_PER_SUBJECT,
+    FRAMES_PER_TAKE,
+    join_samples,
+    sample_frames,
+    share_of,
+)
+from osteon.batch.places import find_files, subject_of, subjects_of, whole_folder
+from osteon.batch.workers import Lost, Meter, duration, pool
 from osteon.errors import BadValue, OsteonError
 from osteon.formats.shared.whole_files import NAME_BYTES, file_name
 from osteon.values import Recording
@@ -297,9 +301,9 @@ def test_deadly_job_is_told_from_its_neighbours() -> None:
 def test_sample_of_a_subject_is_bounded(n_takes: int) -> None:
     stride, frames = share_of(n_takes)
     looked_at = -(-n_takes // stride)
-    assert 1 <= frames <= PER_TAKE
-    assert looked_at * frames <= PER_SUBJECT
-    assert looked_at * frames >= min(PER_SUBJECT // 2, n_takes * PER_TAKE)
+    assert 1 <= frames <= FRAMES_PER_TAKE
+    assert looked_at * frames <= FRAMES_PER_SUBJECT
+    assert looked_at * frames >= min(FRAMES_PER_SUBJECT // 2, n_takes * FRAMES_PER_TAKE)
 
 
 def test_sample_holds_the_rare_pose(rng: np.random.Generator) -> None:
@@ -318,7 +322,7 @@ def test_sample_holds_the_rare_pose(rng: np.random.Generator) -> None:
 def test_samples_join_with_markers_of_all_takes() -> None:
     first = Recording(np.zeros((2, 2, 3)), ("a", "b"), 120.0, "S")
     second = Recording(np.ones((3, 2, 3)), ("b", "c"), 120.0, "S")
-    both = joined([first, second])
+    both = join_samples([first, second])
     assert both.names == ("a", "b", "c") and both.n_frames == 5
     assert both.seen.tolist() == [[True, True, False]] * 2 + [[False, True, True]] * 3
 

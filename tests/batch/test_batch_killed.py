@@ -181,7 +181,7 @@ def test_no_scheduler_is_one_clear_line(
     archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("osteon.batch.workers.ANSWER_WITHIN", 0.3)
+    monkeypatch.setattr("osteon.batch.workers.ANSWER_SECONDS", 0.3)
     with pytest.raises(OsteonError, match=r"no dask scheduler answers at .* start one with"):
         batch(archive, tmp_path, scheduler=f"tcp://127.0.0.1:{free_port()}")
 

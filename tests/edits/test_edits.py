@@ -11,31 +11,24 @@ from osteon import synth
 from osteon.cleaning.cuts import blank
 from osteon.cleaning.filters import smooth
 from osteon.cleaning.gaps import fill
-from osteon.edits.edits_json import digest, edits_path, read_edits, write_edits
-from osteon.edits.model import (
-    Assign,
-    Cut,
+from osteon.edits.edits_json import (
     Edit,
     Edits,
-    Fill,
-    Filter,
-    Place,
     RecordingId,
-    SetKind,
-    SetLimits,
-    SetParent,
-    SetPlant,
-    SetPose,
-    SetRoot,
     Settings,
-    SwapLabels,
-    told,
+    by_stage,
+    digest,
+    edits_path,
+    placed_on,
+    read_edits,
+    write_edits,
 )
-from osteon.edits.motion_edits import changed_motion, with_plant
-from osteon.edits.pose_by_hand import bend, compact_of, pose_at
-from osteon.edits.recording_draft import Draft, apply_edits
-from osteon.edits.replay import told_motion, with_axes, with_limit_edit, with_motion_edits
-from osteon.edits.rig_edits import edited_rig, origins_of
+from osteon.edits.limit_edits import SetKind, SetLimits
+from osteon.edits.motion_draft import MotionDraft
+from osteon.edits.motion_edits import SetPlant, SetPose, compact_of, pose_at
+from osteon.edits.recording_edits import Cut, Draft, Fill, Filter, SwapLabels, apply_edits
+from osteon.edits.replay import add_axes, describe_motion, edit_motion
+from osteon.edits.rig_edits import Assign, Place, SetParent, SetRoot, edit_rig, origins_of
 from osteon.errors import BadValue, FormatError, NotEnoughData, OsteonError, UnknownName
 from osteon.formats import write
 from osteon.maths import quat
@@ -140,7 +133,7 @@ def test_an_edit_tells_what_it_did_and_leaves_the_original_alone(recording):
     before = recording.positions.copy()
     edited = apply_edits(recording, CHANGES)
     assert np.array_equal(recording.positions, before, equal_nan=True)
-    assert edited.history[-len(CHANGES) :] == tuple(f"by hand: {told(e)}" for e in CHANGES)
+    assert edited.history[-len(CHANGES) :] == tuple(f"by hand: {e.sentence}" for e in CHANGES)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +174,40 @@ def test_edits_that_change_nothing_are_refused(recording):
 def test_every_edit_survives_json_and_has_words(edit):
     again = msgspec.json.decode(msgspec.json.encode(edit), type=Edit)
     assert again == edit
-    assert told(edit)
+    assert edit.sentence and edit.touches.meets(edit.touches)
+
+
+def test_every_edit_is_of_one_stage():
+    glued = Place("LTHI", "hip", (0.0, 0.0, 0.1), "troll.bvh")
+    sorted_ = by_stage([*ALL, glued])
+    assert sorted_.recording == tuple(CHANGES)
+    assert [type(edit) for edit in sorted_.rig] == [Assign, Place, SetParent, SetRoot]
+    assert [type(edit) for edit in sorted_.limits] == [SetKind, SetLimits]
+    assert [type(edit) for edit in sorted_.motion] == [SetPlant, SetPose]
+    assert sorted_.character == (glued,)
+    assert placed_on([*ALL, glued], "troll.bvh") == {"LTHI": glued}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "meets"),
+    [
+        (Cut(("A", "B"), 0, 9), Filter(("B",), 9, 20), True),
+        (Cut(("A", "B"), 0, 9), Filter(("B",), 10, 20), False),
+        (Cut(("A", "B"), 0, 9), SwapLabels("C", "D", 0, 9), False),
+        (Cut((), 0, 9), Cut(("A",), 0, 9), False),
+        (Assign("A", "head"), Place("A", "chest", (0.0, 0.0, 0.0)), True),
+        (SetPose(5, {"head": (0, 0, 0)}), SetPose(5, {"left_hand": (0, 0, 0)}), True),
+        (SetPose(5, {"head": (0, 0, 0)}), SetPose(6, {"head": (0, 0, 0)}), False),
+        (SetPlant("foot", 0, 9, on=True), SetPlant("foot", 5, 6, on=False), True),
+        (SetPlant("foot", 0, 9, on=True), SetPlant("hand", 5, 6, on=False), False),
+        (SetParent("head", "chest"), SetParent("head", "spine"), True),
+        (SetParent("head", "chest"), SetKind("head", "ball"), False),
+        (SetRoot("head"), SetRoot("chest"), False),
+    ],
+)
+def test_two_edits_meet_where_they_are_about_the_same(one, other, meets):
+    assert one.touches.meets(other.touches) is meets
+    assert other.touches.meets(one.touches) is meets
 
 
 def test_a_file_of_edits_reads_back_the_same(tmp_path, recording):
@@ -247,7 +273,7 @@ def world_on(skeleton, motion):
 
 @pytest.mark.parametrize("root", ["pelvis", "chest", "head", "left_foot"])
 def test_another_root_moves_no_body(recording, motion, root):
-    skeleton = edited_rig(recording, motion, [SetRoot(root)])
+    skeleton = edit_rig(recording, motion, [SetRoot(root)])
     assert skeleton.names[0] == root and skeleton.bodies[0].parent is None
     assert sorted(skeleton.names) == sorted(motion.skeleton.names)
     wanted, found = world_on(skeleton, motion)
@@ -256,10 +282,10 @@ def test_another_root_moves_no_body(recording, motion, root):
 
 
 def test_going_back_to_the_old_root_gives_the_old_joints(recording, motion):
-    there = edited_rig(recording, motion, [SetRoot("left_shin")])
-    back = edited_rig(recording, replace(motion, skeleton=motion.skeleton), [SetRoot("left_shin")])
+    there = edit_rig(recording, motion, [SetRoot("left_shin")])
+    back = edit_rig(recording, replace(motion, skeleton=motion.skeleton), [SetRoot("left_shin")])
     assert there.names == back.names
-    again = edited_rig(recording, motion, [SetRoot("left_shin"), SetRoot("pelvis")])
+    again = edit_rig(recording, motion, [SetRoot("left_shin"), SetRoot("pelvis")])
     for body in motion.skeleton.bodies:
         other = again.body(body.name)
         assert other.parent == body.parent
@@ -271,9 +297,9 @@ def test_going_back_to_the_old_root_gives_the_old_joints(recording, motion):
 
 def test_a_body_hung_elsewhere_is_joined_where_it_really_turns(recording, motion):
     """The thigh hung on the pelvis anew: the motion's own hip is found again."""
-    loose = edited_rig(recording, motion, [SetParent("left_thigh", "chest")])
+    loose = edit_rig(recording, motion, [SetParent("left_thigh", "chest")])
     assert loose.body("left_thigh").parent == "chest"
-    again = edited_rig(recording, motion, [SetParent("left_thigh", "pelvis")]).body("left_thigh")
+    again = edit_rig(recording, motion, [SetParent("left_thigh", "pelvis")]).body("left_thigh")
     true = motion.skeleton.body("left_thigh")
     # no noise in the truth's poses: what is left is arithmetic, and the prior along silent axes
     assert_close(again.joint.in_parent, true.joint.in_parent, 1e-3)
@@ -281,7 +307,7 @@ def test_a_body_hung_elsewhere_is_joined_where_it_really_turns(recording, motion
 
 
 def test_a_marker_goes_where_it_is_said_to(recording, motion):
-    skeleton = edited_rig(recording, motion, [Assign("LTHI", "left_thigh")])
+    skeleton = edit_rig(recording, motion, [Assign("LTHI", "left_thigh")])
     found = next(m for m in skeleton.body("left_thigh").markers if m.name == "LTHI")
     # 1 mm of noise over some 350 frames: the median is good to 0.1 mm; skin does not slide here
     column, index = recording.index("LTHI"), motion.skeleton.index("left_thigh")
@@ -289,9 +315,9 @@ def test_a_marker_goes_where_it_is_said_to(recording, motion):
     paths = origins[:, index] + quat.rotate(turned[:, index], found.position)
     apart = np.linalg.norm(paths - recording.positions[:, column], axis=-1)
     assert np.nanmedian(apart) < 0.003
-    placed = edited_rig(recording, motion, [Place("LTHI", "head", (0.0, 0.1, 0.2))])
+    placed = edit_rig(recording, motion, [Place("LTHI", "head", (0.0, 0.1, 0.2))])
     assert [b.name for b in placed.bodies if any(m.name == "LTHI" for m in b.markers)] == ["head"]
-    none = edited_rig(recording, motion, [Assign("LTHI", "head"), Assign("LTHI", "")])
+    none = edit_rig(recording, motion, [Assign("LTHI", "head"), Assign("LTHI", "")])
     assert not [b.name for b in none.bodies if any(m.name == "LTHI" for m in b.markers)]
 
 
@@ -309,7 +335,7 @@ def test_a_marker_goes_where_it_is_said_to(recording, motion):
 )
 def test_a_rig_refuses_what_cannot_be(recording, motion, edit, match):
     with pytest.raises(OsteonError, match=match):
-        edited_rig(recording, motion, [edit])
+        edit_rig(recording, motion, [edit])
 
 
 # kinds and limits
@@ -317,7 +343,7 @@ def test_a_rig_refuses_what_cannot_be(recording, motion, edit, match):
 
 def test_limits_said_by_hand_hold_in_a_motion_from_a_file(motion):
     said = [SetKind("left_shin", "hinge"), SetLimits("left_shin", hinge=(-5.0, 20.0))]
-    told_one = told_motion(motion, said, Settings()).motion
+    told_one = describe_motion(motion, said, Settings()).motion
     joint = told_one.skeleton.body("left_shin").joint
     assert joint.kind == "hinge"
     assert_close(joint.limits.hinge, np.radians([-5.0, 20.0]))
@@ -340,21 +366,21 @@ def test_limits_said_by_hand_hold_in_a_motion_from_a_file(motion):
 )
 def test_limits_found_later_change_no_edit_of_the_motion(motion, edit):
     asked = Settings(limits=True)
-    before = with_motion_edits(told_motion(motion, [edit], Settings()), [edit]).motion
-    after = with_motion_edits(told_motion(motion, [edit], asked), [edit]).motion
+    before = edit_motion(describe_motion(motion, [edit], Settings()), [edit]).motion
+    after = edit_motion(describe_motion(motion, [edit], asked), [edit]).motion
     assert np.array_equal(after.rotations, before.rotations)
     assert np.array_equal(after.root, before.root)
     assert after.skeleton.body("left_shin").joint.limits is not None
     # one that was made within the limits keeps to them
     known = msgspec.structs.replace(edit, found=True)
-    within = with_motion_edits(told_motion(motion, [known], asked), [known]).motion
+    within = edit_motion(describe_motion(motion, [known], asked), [known]).motion
     assert not np.array_equal(within.rotations, before.rotations)
 
 
 def test_limits_said_by_hand_hold_for_poses_made_before(motion):
     pose = SetPose(60, {"left_foot": (0.3, 0.4, 1.0)}, found=False)
     said = [pose, SetKind("left_shin", "hinge"), SetLimits("left_shin", hinge=(-5.0, 20.0))]
-    done = with_motion_edits(told_motion(motion, said, Settings()), said).motion
+    done = edit_motion(describe_motion(motion, said, Settings()), said).motion
     joint = done.skeleton.body("left_shin").joint
     turned = done.rotations[60, done.skeleton.index("left_shin")]
     turn = quat.log(quat.multiply(turned, quat.inverse(joint.rest))) @ joint.axes[0]
@@ -362,25 +388,32 @@ def test_limits_said_by_hand_hold_for_poses_made_before(motion):
 
 
 def test_axes_said_by_hand_are_taken(motion):
-    found = told_motion(motion, [], Settings(limits=True)).skeleton
-    said = with_limit_edit(found, SetKind("left_shin", "hinge", ((0.0, 2.0, 0.0),)))
+    found = describe_motion(motion, [], Settings(limits=True)).skeleton
+    said = SetKind("left_shin", "hinge", ((0.0, 2.0, 0.0),)).change(found)
     assert_close(said.body("left_shin").joint.axes, [[0.0, 1.0, 0.0]])
     with pytest.raises(BadValue, match="hinge joint has 1 axes, got 2"):
-        with_limit_edit(found, SetKind("left_shin", "hinge", ((0, 1, 0), (1, 0, 0))))
+        SetKind("left_shin", "hinge", ((0, 1, 0), (1, 0, 0))).change(found)
     with pytest.raises(BadValue, match="must have a length"):
-        with_limit_edit(found, SetKind("left_shin", "hinge", ((0.0, 0.0, 0.0),)))
+        SetKind("left_shin", "hinge", ((0.0, 0.0, 0.0),)).change(found)
     with pytest.raises(UnknownName, match="no body named 'tail'"):
-        with_limit_edit(found, SetLimits("tail", hinge=(0.0, 1.0)))
+        SetLimits("tail", hinge=(0.0, 1.0)).change(found)
 
 
 # poses and plants
+
+
+def changed_motion(motion, edit):
+    """The motion and its contacts after one edit."""
+    draft = MotionDraft(motion)
+    draft.apply(edit)
+    return draft.motion(), draft.contacts
 
 
 def test_a_pulled_hand_arrives_and_only_its_time_changes(motion):
     hand = motion.skeleton.index("left_hand")
     target = motion.world()[1][150, hand] + [0.03, 0.0, 0.05]
     edit = SetPose(150, {"left_hand": tuple(target.tolist())}, spread=0.2)
-    changed, _ = changed_motion(motion, (), edit)
+    changed, _ = changed_motion(motion, edit)
     # reach stops at a thousandth of a radian a step: a tenth of a millimetre at the hand
     assert np.linalg.norm(changed.world()[1][150, hand] - target) < 1e-4
     moved = np.flatnonzero(np.abs(changed.rotations - motion.rotations).max(axis=(1, 2)) > 0)
@@ -393,7 +426,7 @@ def test_a_pose_of_one_frame_is_the_drag_itself(motion):
     target = motion.world()[1][150, motion.skeleton.index("left_hand")] + [0.0, 0.05, 0.0]
     edit = SetPose(150, {"left_hand": tuple(target.tolist())}, spread=0.0)
     alone, error = pose_at(motion.frames(150, 150), edit)
-    changed, _ = changed_motion(motion, (), edit)
+    changed, _ = changed_motion(motion, edit)
     assert error is not None and error < 1e-4
     assert_rotations_close(changed.rotations[150], alone.rotations[0])
     assert np.array_equal(changed.rotations[149], motion.rotations[149])
@@ -401,12 +434,12 @@ def test_a_pose_of_one_frame_is_the_drag_itself(motion):
 
 def test_pulling_at_the_root_takes_the_figure_along(motion):
     place = motion.world()[1][100, 0] + [0.1, 0.0, 0.0]
-    changed, _ = changed_motion(motion, (), SetPose(100, {"pelvis": tuple(place.tolist())}))
+    changed, _ = changed_motion(motion, SetPose(100, {"pelvis": tuple(place.tolist())}))
     assert_close(changed.root[100], place, 1e-3)
 
 
 def test_a_slider_sets_its_angle_and_turns_nothing_else(motion):
-    known = with_axes(motion)
+    known = add_axes(motion)
     compact = compact_of(known.frames(100, 100))
     edit = SetPose(100, parameters={"left_thigh.bend": 0.4}, spread=0.0)
     then, error = pose_at(known.frames(100, 100), edit)
@@ -432,7 +465,7 @@ def test_a_slider_sets_its_angle_and_turns_nothing_else(motion):
 )
 def test_a_motion_refuses_what_cannot_be(motion, edit, match):
     with pytest.raises(OsteonError, match=match):
-        changed_motion(motion, (), edit)
+        changed_motion(motion, edit)
 
 
 def test_a_bone_that_stretches_is_not_pulled_at(motion):
@@ -441,13 +474,13 @@ def test_a_bone_that_stretches_is_not_pulled_at(motion):
     )
     loose = replace(motion, offsets=offsets)
     with pytest.raises(NotEnoughData, match="bones stretch"):
-        bend(loose, 5, SetPose(5, {"head": (0.0, 0.0, 1.0)}))
+        SetPose(5, {"head": (0.0, 0.0, 1.0)}).change(loose, 0, None)
 
 
 def test_a_planted_foot_stands_still(motion):
     foot = motion.skeleton.index("left_foot")
     edit = SetPlant("left_foot", 140, 160, on=True)
-    changed, contacts = changed_motion(motion, (), edit)
+    changed, contacts = changed_motion(motion, edit)
     place = changed.world()[1][140:161, foot]
     # reach's tolerance, a tenth of a millimetre
     assert np.abs(place - place.mean(axis=0)).max() < 2e-4
@@ -458,9 +491,9 @@ def test_a_planted_foot_stands_still(motion):
 
 def test_plants_are_joined_and_cut(motion):
     contacts = (Contact("left_foot", (10, 20)), Contact("right_foot", (15, 30)))
-    joined = with_plant(contacts, SetPlant("left_foot", 18, 40, on=True), motion)
+    joined = SetPlant("left_foot", 18, 40, on=True).change_contacts(contacts, motion.n_frames)
     assert joined == (Contact("left_foot", (10, 40)), Contact("right_foot", (15, 30)))
-    cut = with_plant(joined, SetPlant("left_foot", 20, 25, on=False), motion)
+    cut = SetPlant("left_foot", 20, 25, on=False).change_contacts(joined, motion.n_frames)
     assert cut == (
         Contact("left_foot", (10, 19)),
         Contact("right_foot", (15, 30)),

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from osteon.edits.edits_json import digest, read_edits
-from osteon.edits.model import Edit, Edits, RecordingId, SetRoot
-from osteon.studio.edits_file import ChangedElsewhere, EditsFile
+from osteon.edits.edits_json import Edit, Edits, RecordingId, digest, read_edits
+from osteon.edits.rig_edits import SetRoot
+from osteon.studio.folder import ChangedElsewhere, EditsFile
 
 
 @pytest.fixture
@@ -71,9 +71,9 @@ def test_edits_of_many_writers_at_once_are_all_there(recording):
 def test_a_studio_killed_while_it_writes_blocks_nobody(recording):
     file = edits_file(recording)
     script = (
-        "import sys, time; from pathlib import Path; from osteon.studio import edits_file;"
+        "import sys, time; from pathlib import Path; from osteon.studio import folder;"
         "path = Path(sys.argv[1])\n"
-        "with edits_file._alone(path): print('in', flush=True); time.sleep(60)"
+        "with folder._alone(path): print('in', flush=True); time.sleep(60)"
     )
     with subprocess.Popen(
         [sys.executable, "-c", script, file.path], stdout=subprocess.PIPE
@@ -87,9 +87,9 @@ def test_a_studio_killed_while_it_writes_blocks_nobody(recording):
 
 def test_a_studio_that_is_writing_is_waited_for_and_not_for_ever(recording, monkeypatch):
     from osteon.errors import FormatError
-    from osteon.studio import edits_file as module
+    from osteon.studio import folder as module
 
-    monkeypatch.setattr(module, "PATIENCE", 0.1)
+    monkeypatch.setattr(module, "LOCK_SECONDS", 0.1)
     file = edits_file(recording)
     with module._alone(file.path), pytest.raises(FormatError, match="being written by another"):
         add(file, SetRoot("chest"))

@@ -24,13 +24,11 @@ from osteon.errors import BadValue, NotEnoughData, OsteonError
 from osteon.formats import write
 from osteon.live import calibrator, osc, run_stream as run, udp, vmc
 from osteon.live.calibrator import Calibrated, CalibrationRefused, Calibrator, calibrated
-from osteon.live.file_source import Replay
-from osteon.live.frame_source import Arrivals, StreamFrame
-from osteon.live.memory import CAPACITY, MOST_NAMES, Memory
 from osteon.live.performance import LivePose, LiveSession
 from osteon.live.qtm import QtmStream
 from osteon.live.run_stream import run_live
-from osteon.live.sources import open_stream
+from osteon.live.sources import Replay, open_stream
+from osteon.live.stream_frames import MOST_FRAMES, MOST_NAMES, Arrivals, Memory, StreamFrame
 from osteon.maths import quat
 from osteon.pipeline import solve
 from osteon.values import Bodies, Recording, Take
@@ -321,11 +319,11 @@ class TestArrivals:
 class TestMemory:
     def test_it_stays_bounded_and_even(self):
         memory = Memory()
-        for number in range(10 * CAPACITY):
+        for number in range(10 * MOST_FRAMES):
             memory.roster(("a",))
             memory.add(np.full((1, 3), float(number)))
         kept = memory.frames()[:, 0, 0]
-        assert CAPACITY / 2 <= len(kept) <= CAPACITY
+        assert MOST_FRAMES / 2 <= len(kept) <= MOST_FRAMES
         assert set(np.diff(kept)) == {float(memory.stride)}
 
     def test_names_may_join_and_places_be_forgotten(self):
@@ -684,7 +682,7 @@ def test_the_studio_shows_the_stage(exercise, offline):
         while "problem" not in heard:
             message = json.loads(page.recv(timeout=10))
             heard[message["type"]] = message
-    assert [body["name"] for body in heard["live"]["figure"]["bodies"]] == [*offline.skeleton.names]
+    assert [body["name"] for body in heard["live"]["rig"]["bodies"]] == [*offline.skeleton.names]
     np.testing.assert_allclose(heard["pose"]["joints"], poses[0].joints, atol=1e-5)
     assert heard["problem"]["saying"] == "labels a and b are exchanged"
 

@@ -26,9 +26,8 @@ from osteon.formats import write
 from osteon.maths import quat
 from osteon.pipeline.solve_take import Solved
 from osteon.report.data import Packed, ReportData
-from osteon.report.packing import pack, pack_whole
 from osteon.report.page import write_report
-from osteon.report.rows import MOST_NUMBERS, distances, gap_spans, stride_for
+from osteon.report.rows import MOST_NUMBERS, distances, gap_spans, pack, pack_whole, stride_for
 from osteon.values import Bodies, Body, Motion, Recording, Skeleton, Take
 
 
@@ -194,9 +193,9 @@ def test_a_motion_is_packed_so_that_its_joints_come_back(motion):
 
 def test_a_motion_shows_skin_ranges_frames_and_contacts(motion):
     page = page_of(Take(motions=(motion,)))
-    assert page.figure is not None
-    assert len(page.figure.joints) == len(page.bodies)
-    assert unpacked(page.figure.bodies).max() < len(page.bodies)
+    assert page.skin is not None
+    assert len(page.skin.joints) == len(page.bodies)
+    assert unpacked(page.skin.bodies).max() < len(page.bodies)
     assert any(row.cone or row.hinge for row in page.bodies)
     assert all(row.frame for row in page.bodies)
     assert {span.kind for span in page.spans} >= {"contact"}
@@ -237,7 +236,7 @@ def test_joints_show_margins_advice_and_both_ideas(tmp_path):
 
 def test_a_skeleton_that_does_not_move():
     page = page_of(Take(skeletons=(Skeleton((Body("only", None),)),)))
-    assert page.frames == 1 and page.figure is None
+    assert page.frames == 1 and page.skin is None
 
 
 def test_the_floor_lies_under_a_rig_that_hangs_by_its_root():

@@ -24,7 +24,7 @@ pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from osteon.studio import server, session as desk
+from osteon.studio import server, session
 from osteon.studio.messages import FromPage, Live, Pose, ToPage
 from osteon.studio.server import Studio
 
@@ -121,7 +121,7 @@ def test_the_whole_loop(folder):
 
         solved = page.run("axes")
         assert solved["summary"]["marker_rms_mm"] < 3.0
-        names = [body["name"] for body in solved["figure"]["bodies"]]
+        names = [body["name"] for body in solved["rig"]["bodies"]]
         hand = names.index("left_hand")
         joints = array(client, studio, "joints")
         assert joints.shape == (240, len(names), 3)
@@ -134,7 +134,7 @@ def test_the_whole_loop(folder):
         assert np.array_equal(array(client, studio, "joints"), joints)
         page.send(type="slide", frame=60, parameter="left_thigh.bend", value=0.3)
         slid = page.hear("pose")
-        place = [each["name"] for each in solved["figure"]["parameters"]].index("left_thigh.bend")
+        place = [each["name"] for each in solved["rig"]["parameters"]].index("left_thigh.bend")
         assert abs(slid["parameters"][place] - 0.3) < 1e-6
 
         said = page.edit(edit="pose", frame=60, targets={"left_hand": target})
@@ -253,7 +253,7 @@ def test_an_edit_sent_twice_is_made_once(talk, folder):
 @pytest.fixture
 def two_studios(folder, request, monkeypatch):
     """A page of each of two studios that have the same take open; they look only where asked to."""
-    monkeypatch.setattr(desk, "LOOK_AGAIN", getattr(request, "param", 3600.0))
+    monkeypatch.setattr(session, "LOOK_SECONDS", getattr(request, "param", 3600.0))
     studios = [Studio(folder), Studio(folder)]
     for studio in studios:
         studio.open("walk.c3d")
@@ -333,7 +333,7 @@ def test_bad_messages_get_a_sentence_and_change_nothing(talk, open_studio, text,
     said = talk.hear("problem")["saying"]
     assert any(part in said for part in match.split("|")), said
     assert "\n" not in said
-    assert open_studio.desk.take is not None and not open_studio.desk.take.edits
+    assert open_studio.session.take is not None and not open_studio.session.take.edits
     assert talk.edit(edit="cut", markers=["LTHI"], first=1, last=5)["type"] == "changed"
 
 
@@ -454,7 +454,7 @@ def test_bad_questions_for_arrays_get_a_sentence(open_studio, query, match):
 
 
 def test_arrays_are_thinned_and_packed(open_studio):
-    client, take = client_of(open_studio), open_studio.desk.take
+    client, take = client_of(open_studio), open_studio.session.take
     assert take is not None and take.after is not None
     thin = array(client, open_studio, "markers", first=10, last=200, stride=7)
     np.testing.assert_array_equal(thin, take.after[10:201:7].astype("f4"))
@@ -468,7 +468,7 @@ def test_arrays_are_thinned_and_packed(open_studio):
 
 @pytest.mark.parametrize("width", [1, 7, 100, 240, 1000])
 def test_curves_keep_their_peaks_however_narrow_the_panel(open_studio, width):
-    client, take = client_of(open_studio), open_studio.desk.take
+    client, take = client_of(open_studio), open_studio.session.take
     assert take is not None and take.after is not None
     curve = array(client, open_studio, "channel", marker="LTHI", width=width)
     path = take.after[:, take.names.index("LTHI")].astype("f4")
@@ -481,7 +481,7 @@ def test_a_dropped_file_is_stored_and_opened(open_studio, folder, walk):
     client, params = client_of(open_studio), {"token": open_studio.token, "name": "walk.c3d"}
     stored = client.post("/api/upload", params=params, content=walk.read_bytes())
     assert (stored.status_code, stored.text) == (200, "walk-2.c3d")
-    assert open_studio.desk.take is not None and open_studio.desk.take.name == "walk-2.c3d"
+    assert open_studio.session.take is not None and open_studio.session.take.name == "walk-2.c3d"
     params["name"] = "../../bad.c3d"
     bad = client.post("/api/upload", params=params, content=b"no take at all")
     assert bad.status_code == 400 and "not a format" in bad.text
@@ -489,7 +489,7 @@ def test_a_dropped_file_is_stored_and_opened(open_studio, folder, walk):
 
 
 def test_a_dropped_file_may_not_be_too_large(open_studio, folder, monkeypatch):
-    monkeypatch.setattr(server, "LARGEST", 1000)
+    monkeypatch.setattr(server, "LARGEST_UPLOAD", 1000)
     params = {"token": open_studio.token, "name": "big.c3d"}
     said = client_of(open_studio).post("/api/upload", params=params, content=b"x" * 2000)
     assert said.status_code == 400 and "larger than" in said.text
@@ -516,7 +516,7 @@ def test_only_what_can_be_opened_is_listed(open_studio, folder, tmp_path_factory
     write(motion, elsewhere)
     (folder / "far.bvh").symlink_to(elsewhere)
     (folder / "round.bvh").symlink_to(folder / "round.bvh")
-    welcome = open_studio.desk.welcome()
+    welcome = open_studio.session.welcome()
     assert welcome.files == ("moving.bvh", "moving.glb", "moving.osteon", "walk.c3d")
     for name in welcome.files:
         open_studio.open(name)
@@ -554,7 +554,7 @@ def test_a_stage_is_cancelled_and_the_session_goes_on(talk, open_studio, monkeyp
     talk.send(type="cancel")
     assert talk.hear("cancelled")["stage"] == "limits"
     assert talk.hear("cancelled")["stage"] == "export"
-    assert open_studio.desk.take is not None and open_studio.desk.take.solved is None
+    assert open_studio.session.take is not None and open_studio.session.take.solved is None
 
 
 def test_a_stage_that_breaks_is_told_in_a_sentence(talk, monkeypatch, caplog):
@@ -579,7 +579,7 @@ def test_a_motion_is_posed_and_exported_without_markers(tmp_path):
         assert opened["kinds"] == ["motion"] and opened["state"]["solved"]
         said = page.edit(edit="cut", markers=["LTHI"], first=1, last=5)
         assert "no markers to edit" in said["saying"]
-        names = [body["name"] for body in opened["figure"]["bodies"]]
+        names = [body["name"] for body in opened["rig"]["bodies"]]
         target = array(client_of(studio), studio, "joints")[30, names.index("left_hand")] + 0.02
         page.edit(edit="pose", frame=30, targets={"left_hand": target.tolist()})
         page.send(type="export")
@@ -598,7 +598,7 @@ def test_finding_limits_changes_no_pose_that_was_made_before(tmp_path):
     client = client_of(studio)
     with connect(client, studio) as socket:
         page = Talk(socket)
-        names = [body["name"] for body in page.hear("opened")["figure"]["bodies"]]
+        names = [body["name"] for body in page.hear("opened")["rig"]["bodies"]]
         target = array(client, studio, "joints")[30, names.index("left_hand")] + [0.1, 0.1, 0.3]
         pose = {"edit": "pose", "frame": 30, "targets": {"left_hand": target.tolist()}}
         page.edit(**pose)
@@ -617,12 +617,12 @@ def test_finding_limits_changes_no_pose_that_was_made_before(tmp_path):
 
 
 def test_a_live_stream_is_shown_to_all_pages(open_studio):
-    hub = open_studio.desk.hub
-    figure = msgspec.convert({"bodies": []}, type=Live.__annotations__["figure"])
+    hub = open_studio.session.hub
+    rig = msgspec.convert({"bodies": []}, type=Live.__annotations__["rig"])
     with connect(client_of(open_studio), open_studio) as socket:
         page = Talk(socket)
         page.hear("opened")
-        hub.tell(Live(figure, 120.0))
+        hub.tell(Live(rig, 120.0))
         hub.tell(Pose(3, ((0.0, 0.0, 1.0),), ((1.0, 0.0, 0.0, 0.0),), live=True))
         assert page.hear("live")["rate"] == 120.0
         assert page.hear("pose")["live"]
@@ -662,8 +662,8 @@ def test_edits_need_one_file(folder):
     (folder / "other.c3d").write_bytes((folder / "walk.c3d").read_bytes())
     studio = Studio(folder)
     studio.open("walk.c3d")
-    assert studio.desk.take is not None
-    studio.desk.take.save()
+    assert studio.session.take is not None
+    studio.session.take.save()
     edits = ["--edits", str(folder / "walk.edits.json"), "-o", str(folder / "out")]
     both = [str(folder / "walk.c3d"), str(folder / "other.c3d")]
     told = CliRunner().invoke(osteon, ["solve", *both, *edits])
@@ -672,7 +672,8 @@ def test_edits_need_one_file(folder):
 
 @pytest.mark.slow
 def test_hierarchy_and_markers_by_hand_go_into_the_solve(walk):
-    from osteon.edits.model import Assign, Edits, RecordingId, SetParent, SetRoot
+    from osteon.edits.edits_json import Edits, RecordingId
+    from osteon.edits.rig_edits import Assign, SetParent, SetRoot
 
     said = (SetRoot("chest"), Assign("LTHI", ""), SetParent("head", "pelvis"))
     solved = solve_edited(walk, Edits(RecordingId("walk.c3d", ""), said))
@@ -698,7 +699,7 @@ def test_markers_glued_onto_a_character_are_mapped_alike_by_the_command_line(fol
         assert said["state"]["stale"]
         thigh = next(
             body
-            for body in page.run("map", character="hero.bvh")["figure"]["bodies"]
+            for body in page.run("map", character="hero.bvh")["rig"]["bodies"]
             if body["name"] == "left_thigh"
         )
         places = {marker["name"]: marker["position"] for marker in thigh["markers"]}

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from osteon import synth
-from osteon.edits.model import Place
+from osteon.edits.rig_edits import Place
 from osteon.errors import OsteonError
 from osteon.formats import write
 from osteon.maths import quat
 from osteon.pipeline import solve
-from osteon.studio.characters import character_at, character_skin, skin_of
 from osteon.studio.document import OpenTake
+from osteon.studio.fetched import character_at, character_skin, skin_of
 from osteon.studio.revisions import Revisions
 from osteon.values import Take
 
@@ -69,7 +69,7 @@ def test_what_was_glued_by_hand_comes_first(folder):
 def test_a_character_stands_in_its_rest_pose(folder):
     hero = character_at(folder / "hero.bvh", opened(folder, solved=False))
     joints, turned = np.array(hero.joints), np.array(hero.turned)
-    for index, body in enumerate(hero.figure.bodies):
+    for index, body in enumerate(hero.rig.bodies):
         if body.parent >= 0:
             arm = quat.rotate(turned[body.parent], np.array(body.offset))
             # places travel as doubles; only rounding is between the two

@@ -360,7 +360,7 @@ def test_a_pose_is_made_by_the_slider_of_a_movement_axis(window):
 def test_the_door_of_the_studio_leads_to_its_page(visit, address, monkeypatch):
     from threading import Event
 
-    from osteon.studio.door import open_in_browser
+    from osteon.studio.server import open_in_browser
 
     started: list[str] = []
     monkeypatch.setattr("webbrowser.open", started.append)

@@ -2,7 +2,7 @@
 
 import * as THREE from "three";
 import { unpack } from "../packed";
-import type { Figure } from "../report_data";
+import type { SkinRow } from "../report_data";
 import { colour } from "../theme";
 import { type Poses, quaternion } from "./sources";
 import type { Layer } from "./stage";
@@ -30,9 +30,9 @@ export class FigureLayer implements Layer {
     this.object.frustumCulled = false;
   }
 
-  static async from(figure: Figure, poses: Poses): Promise<FigureLayer> {
+  static async from(skin: SkinRow, poses: Poses): Promise<FigureLayer> {
     const [vertices, triangles, bodies, weights] = await Promise.all(
-      [figure.vertices, figure.triangles, figure.bodies, figure.weights].map(unpack),
+      [skin.vertices, skin.triangles, skin.bodies, skin.weights].map(unpack),
     );
     const geometry = new THREE.BufferGeometry();
     geometry.setAttribute("position", new THREE.BufferAttribute(vertices.floats(), 3));
@@ -41,8 +41,8 @@ export class FigureLayer implements Layer {
     geometry.setIndex(new THREE.BufferAttribute(triangles.integers(), 1));
     geometry.computeVertexNormals();
     const one = new THREE.Vector3(1, 1, 1);
-    const rest = figure.joints.map((joint, i) =>
-      new THREE.Matrix4().compose(new THREE.Vector3(...joint), quaternion(figure.turns[i]), one),
+    const rest = skin.joints.map((joint, i) =>
+      new THREE.Matrix4().compose(new THREE.Vector3(...joint), quaternion(skin.turns[i]), one),
     );
     return new FigureLayer(geometry, rest, poses);
   }

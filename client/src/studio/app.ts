@@ -200,7 +200,7 @@ export class App {
   }
 
   private refreshLists(): void {
-    this.tree.setBodies(this.session.side?.figure?.bodies ?? []);
+    this.tree.setBodies(this.session.side?.rig?.bodies ?? []);
     this.refreshTimes();
     this.choose(this.chosen);
   }
@@ -208,8 +208,8 @@ export class App {
   /** What any edit may change: shares of the markers, and the time line. */
   private refreshTimes(): void {
     const { session } = this;
-    const bodies = session.side?.figure?.bodies ?? [];
-    this.markers.setMarkers(session.side?.markers ?? []);
+    const bodies = session.side?.rig?.bodies ?? [];
+    this.markers.setMarkers(session.side?.markers ?? [], bodies);
     this.timeline.setSpans(
       session.spans,
       bodies.map((body) => body.name),
@@ -253,12 +253,12 @@ export class App {
   }
 
   private setAssigning(on: boolean): void {
-    this.assigning = on && (this.session.side?.figure ?? null) !== null;
+    this.assigning = on && (this.session.side?.rig ?? null) !== null;
     this.area.setMode(this.assigning ? ASSIGNING : "");
   }
 
   private assign(body: number): void {
-    const name = this.session.side?.figure?.bodies[body]?.name;
+    const name = this.session.side?.rig?.bodies[body]?.name;
     for (const index of this.chosen.markers) {
       const marker = this.session.side?.markers[index]?.name;
       if (marker && name) this.session.edit({ edit: "assign", marker, body: name });

@@ -1,6 +1,6 @@
 // The hierarchy as a tree: a body dragged onto another hangs on it, dragged to the top it is root.
 
-import { type FigureBody } from "../messages";
+import { type BodyRow } from "../report_data";
 import { follow, make, reveal } from "./elements";
 
 const START = 5;
@@ -17,7 +17,7 @@ export class BodyTree {
   private readonly list = make("ul", { role: "tree", "aria-label": "Bodies" });
   private readonly empty = make("p", { class: "hint" }, "Solve the take to see its bodies.");
   private rows: HTMLElement[] = [];
-  private bodies: FigureBody[] = [];
+  private bodies: BodyRow[] = [];
   private chosen = -1;
 
   constructor(private readonly actions: TreeActions) {
@@ -25,7 +25,7 @@ export class BodyTree {
     this.list.addEventListener("keydown", (event) => this.key(event));
   }
 
-  setBodies(bodies: FigureBody[]): void {
+  setBodies(bodies: BodyRow[]): void {
     this.bodies = bodies;
     this.rows = bodies.map((body, index) => this.row(body, index));
     this.list.replaceChildren(...this.branch(-1, 1));
@@ -58,7 +58,7 @@ export class BodyTree {
     });
   }
 
-  private row(body: FigureBody, index: number): HTMLElement {
+  private row(body: BodyRow, index: number): HTMLElement {
     const made = make(
       "div",
       { class: "row", "data-body": body.name },

@@ -136,7 +136,6 @@ export function settingsForm(
 /** Stages beside the solve itself, and what they are called. */
 const STAGES: [Run["stage"], string][] = [
   ["swaps", "Look for swapped labels"],
-  ["contacts", "Find foot plants"],
   ["limits", "Find joint limits"],
   ["axes", "Find movement axes"],
 ];

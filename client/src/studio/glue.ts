@@ -2,7 +2,7 @@
 
 import * as THREE from "three";
 import { type Character } from "../messages";
-import { type Figure as Skin } from "../report_data";
+import { type SkinRow } from "../report_data";
 import { FigureLayer } from "../scene/figure";
 import { MarkerLayer } from "../scene/markers";
 import { SkeletonLayer } from "../scene/skeleton";
@@ -13,7 +13,7 @@ import { button } from "../dom";
 import { follow, make } from "./elements";
 import { address } from "./link";
 import { type Session } from "./session";
-import { OnePose, rowOf } from "./sources";
+import { OnePose } from "./sources";
 
 type Triple = [number, number, number];
 
@@ -61,11 +61,11 @@ export class Glue {
     await this.fetch();
     const { character } = this;
     if (character === null) return;
-    const rows = character.figure.bodies.map(rowOf);
+    const rows = character.rig.bodies;
     const skeleton = new SkeletonLayer(rows, this.poses);
     this.stage.add("skeleton", skeleton);
     const answer = await fetch(address("/api/skin", { of: "character", path }));
-    const skin = answer.ok ? ((await answer.json()) as Skin | null) : null;
+    const skin = answer.ok ? ((await answer.json()) as SkinRow | null) : null;
     this.skin = skin && (await FigureLayer.from(skin, this.poses));
     if (this.skin) {
       this.skin.setOpacity(0.85);
@@ -124,9 +124,9 @@ export class Glue {
   }
 
   private toWorld(name: string, position: Triple): THREE.Vector3 | null {
-    const index = this.character?.figure.bodies.findIndex((body) => body.name === name) ?? -1;
+    const index = this.character?.rig.bodies.findIndex((body) => body.name === name) ?? -1;
     if (index < 0 || !this.character) return null;
-    const inBody = new THREE.Vector3(...this.character.figure.bodies[index].in_body);
+    const inBody = new THREE.Vector3(...this.character.rig.bodies[index].in_body);
     const turn = new THREE.Quaternion();
     const joint = new THREE.Vector3();
     this.poses.turn(0, index, turn);
@@ -172,7 +172,7 @@ export class Glue {
     const name = this.session.side?.markers[marker]?.name;
     if (!keep || name === undefined) return;
     const index = this.skin ? this.skin.bodyAt(hit.place) : hit.index;
-    const body = this.character.figure.bodies[index];
+    const body = this.character.rig.bodies[index];
     const position = this.inBody(index, hit.place);
     this.session.edit({
       edit: "place",
@@ -189,7 +189,7 @@ export class Glue {
     this.poses.turn(0, index, turn);
     this.poses.place(0, index, joint);
     const inBody = new THREE.Vector3(
-      ...(this.character?.figure.bodies[index].in_body ?? [0, 0, 0]),
+      ...(this.character?.rig.bodies[index].in_body ?? [0, 0, 0]),
     );
     return place.clone().sub(joint).applyQuaternion(turn.invert()).add(inBody).toArray();
   }

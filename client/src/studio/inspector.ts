@@ -1,7 +1,7 @@
 // What is chosen and what can be done with it: marker, body, pose; and what was done so far.
 
 import { button, element, facts, listing, section } from "../dom";
-import { type FigureBody } from "../messages";
+import { type BodyRow } from "../report_data";
 import { choice, make, number } from "./elements";
 import { type Range, rangeOf, sendRange } from "./limit_handles";
 import { type PoseSettings } from "./pose_handles";
@@ -55,9 +55,9 @@ export class Inspector {
 
   show(chosen: Chosen): void {
     const side = this.session.side;
-    const body = side?.figure?.bodies[chosen.body];
+    const body = side?.rig?.bodies[chosen.body];
     const markers = chosen.markers.map((index) => side?.markers[index]);
-    const shown = JSON.stringify([chosen, markers, side?.figure ?? null]);
+    const shown = JSON.stringify([chosen, markers, side?.rig ?? null]);
     if (shown === this.shown) {
       this.sliders?.refresh(); // nothing is taken from under the fingers of who works here
       return;
@@ -83,7 +83,7 @@ export class Inspector {
     const side = this.session.side;
     const names = markers.map((index) => side?.markers[index]?.name ?? "");
     const made = section(names.length === 1 ? names[0] : `${names.length} markers`);
-    const bodies = side?.figure?.bodies ?? [];
+    const bodies = side?.rig?.bodies ?? [];
     if (bodies.length > 0) {
       const options: [string, string][] = [
         ["", "no body"],
@@ -92,7 +92,7 @@ export class Inspector {
       const carrier = choice("belongs to", options, (body) => {
         for (const marker of names) this.session.edit({ edit: "assign", marker, body });
       });
-      carrier.select.value = side?.markers[markers.at(-1) ?? -1]?.body ?? "";
+      carrier.select.value = bodies[side?.markers[markers.at(-1) ?? -1]?.body ?? -1]?.name ?? "";
       const byClick = button(
         "Assign by clicking",
         this.onAssignByClick,
@@ -102,7 +102,7 @@ export class Inspector {
     }
     const last = side?.markers[markers.at(-1) ?? -1];
     if (last) {
-      const rms = last.rms === null ? "–" : `${(1000 * last.rms).toFixed(1)} mm`;
+      const rms = last.rms_mm === null ? "–" : `${last.rms_mm.toFixed(1)} mm`;
       made.append(
         facts([
           ["missing", `${(100 * last.missing).toFixed(1)} %`],
@@ -113,9 +113,9 @@ export class Inspector {
     return made;
   }
 
-  private jointPart(body: FigureBody): HTMLElement {
+  private jointPart(body: BodyRow): HTMLElement {
     const made = section(plain(body.name));
-    const bodies = this.session.side?.figure?.bodies ?? [];
+    const bodies = this.session.side?.rig?.bodies ?? [];
     const isRoot = body.parent < 0;
     const others = bodies.filter((each) => each.name !== body.name).map((each) => each.name);
     const parent = choice(
@@ -138,14 +138,14 @@ export class Inspector {
       kind.select.value = body.kind;
       made.append(parent.field, root, kind.field, ...this.rangeFields(body));
     }
-    if (body.length !== null) {
-      made.append(facts([["length", `${(1000 * body.length).toFixed(1)} mm`]]));
+    if (body.length_mm !== null) {
+      made.append(facts([["length", `${body.length_mm.toFixed(1)} mm`]]));
     }
     return made;
   }
 
   /** The same limits that the handles in the view change, as numbers. */
-  private rangeFields(body: FigureBody): Node[] {
+  private rangeFields(body: BodyRow): Node[] {
     const range = rangeOf(body);
     const pair = (label: string, key: keyof Range): Node[] => {
       const ends = range[key];
@@ -182,7 +182,7 @@ export class Inspector {
     ];
   }
 
-  private posePart(body: FigureBody): HTMLElement {
+  private posePart(body: BodyRow): HTMLElement {
     const made = section("Pose");
     this.sliders = sliders(this.session, body.name, this.frame, this.pose);
     made.append(

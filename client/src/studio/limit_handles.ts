@@ -1,12 +1,11 @@
 // Handles on a joint's range: the half axes of its cone, its twist, or the two ends of a hinge.
 
 import * as THREE from "three";
-import { type FigureBody, type FigureCone } from "../messages";
+import { type BodyRow, type ConeRow, type HingeRow } from "../report_data";
 import { boneOf } from "../scene/limits";
 import { quaternion, turnOfVector } from "../scene/sources";
 import { type Handle } from "./handles";
 import { type Session } from "./session";
-import { rowOf } from "./sources";
 import { type View } from "./view";
 
 const SHARE = 0.5;
@@ -25,28 +24,29 @@ export interface Range {
 
 const UNTOUCHED: Range = { hinge: null, swing: null, twist: null };
 
-export function rangeOf(body: FigureBody): Range {
+export function rangeOf(body: BodyRow): Range {
   const { cone, hinge } = body;
   return {
-    hinge: hinge && [...hinge],
+    hinge: hinge && [hinge.low, hinge.high],
     swing: cone && [...cone.radii],
     twist: cone && [...cone.twist],
   };
 }
 
 /** The body with another range, to be drawn before the server has said so. */
-export function withRange(body: FigureBody, range: Range): FigureBody {
-  const { cone } = body;
+export function withRange(body: BodyRow, range: Range): BodyRow {
+  const { cone, hinge } = body;
   const [a, b] = range.swing ?? [0, 0];
   const ellipse = Array.from({ length: CORNERS }, (_, k): [number, number] => {
     const angle = (2 * Math.PI * k) / CORNERS;
     return [a * Math.cos(angle), b * Math.sin(angle)];
   });
-  return { ...body, hinge: range.hinge, cone: cone && { ...cone, polygon: ellipse } };
+  const [low, high] = range.hinge ?? [0, 0];
+  return { ...body, hinge: hinge && { ...hinge, low, high }, cone: cone && { ...cone, rim: ellipse } };
 }
 
 /** Tells the server of a range; radians here, degrees there. */
-export function sendRange(session: Session, body: FigureBody, range: Range): void {
+export function sendRange(session: Session, body: BodyRow, range: Range): void {
   const inDegrees = (ends: [number, number] | null): [number, number] | null =>
     ends && [degrees(ends[0]), degrees(ends[1])];
   session.edit({
@@ -110,20 +110,20 @@ export function limitHandles(
   index: number,
   onChange: (range: Range) => void,
 ): Handle[] {
-  const bodies = session.side?.figure?.bodies ?? [];
+  const bodies = session.side?.rig?.bodies ?? [];
   const body = bodies[index];
   if (!body || body.parent < 0 || view.poses === null) return [];
-  const bone = boneOf(bodies.map(rowOf), index);
+  const bone = boneOf(bodies, index);
   const joint = new Joint(view, index, body.parent, bone);
   const range = rangeOf(body);
   const finish = {
     change: () => onChange(range),
     send: (key: keyof Range) => sendRange(session, body, { ...UNTOUCHED, [key]: range[key] }),
   };
-  if (body.kind === "hinge" && range.hinge && body.axes.length > 0) {
-    return [0, 1].map((end) => hingeHandle(joint, body, bone, range, end, finish));
+  const { cone, hinge } = body;
+  if (body.kind === "hinge" && hinge) {
+    return [0, 1].map((end) => hingeHandle(joint, body.name, hinge, bone, range, end, finish));
   }
-  const { cone } = body;
   if (cone === null || range.swing === null) return [];
   const swings = [0, 1].flatMap((axis) =>
     [1, -1].map((sign) => swingHandle(joint, cone, range, axis, sign, finish)),
@@ -139,20 +139,21 @@ interface Finish {
 
 function hingeHandle(
   joint: Joint,
-  body: FigureBody,
+  name: string,
+  hinge: HingeRow,
   bone: THREE.Vector3,
   range: Range,
   end: number,
   finish: Finish,
 ): Handle {
-  const axis = new THREE.Vector3(...body.axes[0]).normalize();
-  const straight = bone.clone().normalize().applyQuaternion(quaternion(body.rest));
+  const axis = new THREE.Vector3(...hinge.axis).normalize();
+  const straight = bone.clone().normalize().applyQuaternion(quaternion(hinge.rest));
   const flat = straight.clone().projectOnPlane(axis).normalize();
   const side = axis.clone().cross(flat);
   const ends = range.hinge ?? [0, 0];
   const start = [...ends];
   return {
-    label: `${end === 0 ? "least" : "largest"} angle of ${body.name.replaceAll("_", " ")}`,
+    label: `${end === 0 ? "least" : "largest"} angle of ${name.replaceAll("_", " ")}`,
     tint: "limit",
     place: (frame, out) =>
       joint.toWorld(straight.clone().applyAxisAngle(axis, ends[end]), frame, out),
@@ -175,7 +176,7 @@ function hingeHandle(
 
 function swingHandle(
   joint: Joint,
-  cone: FigureCone,
+  cone: ConeRow,
   range: Range,
   axis: number,
   sign: number,
@@ -214,7 +215,7 @@ function swingHandle(
 /** On a ring about the bone, in the middle of the cone. */
 function twistHandle(
   joint: Joint,
-  cone: FigureCone,
+  cone: ConeRow,
   range: Range,
   end: number,
   finish: Finish,

@@ -1,7 +1,7 @@
 // The markers of the take: how much of each is there, who carries it, and which is chosen.
 
 import { make, reveal } from "./elements";
-import { type TakeMarker } from "../messages";
+import { type BodyRow, type MarkerRow } from "../report_data";
 
 export class MarkerList {
   readonly element = make("div", { class: "marker-list" });
@@ -26,7 +26,7 @@ export class MarkerList {
   }
 
   /** Shows these markers; items that say the same already are left alone. */
-  setMarkers(markers: TakeMarker[]): void {
+  setMarkers(markers: MarkerRow[], bodies: BodyRow[]): void {
     const same =
       markers.length === this.items.length &&
       markers.every((marker, index) => this.items[index].dataset.name === marker.name);
@@ -36,7 +36,7 @@ export class MarkerList {
       this.sieve();
       this.paint();
     }
-    markers.forEach((marker, index) => this.tell(this.items[index], marker));
+    markers.forEach((marker, index) => this.tell(this.items[index], marker, bodies[marker.body]?.name ?? ""));
   }
 
   /** Shows what is chosen without telling anybody. */
@@ -46,7 +46,7 @@ export class MarkerList {
     reveal(this.items[markers.at(-1) ?? -1], this.list);
   }
 
-  private item(marker: TakeMarker, index: number): HTMLLIElement {
+  private item(marker: MarkerRow, index: number): HTMLLIElement {
     const made = make(
       "li",
       { role: "option", id: `marker-${index}`, "data-name": marker.name },
@@ -59,11 +59,11 @@ export class MarkerList {
   }
 
   /** Who carries the marker, and how much of it is there. */
-  private tell(item: HTMLLIElement, marker: TakeMarker): void {
+  private tell(item: HTMLLIElement, marker: MarkerRow, carriedBy: string): void {
     const [, carrier, share] = item.children as unknown as HTMLElement[];
     const percent = Math.round(1000 * (1 - marker.missing)) / 10;
     const said = `${percent < 100 ? percent.toFixed(1) : 100} %`;
-    const body = marker.body.replaceAll("_", " ");
+    const body = carriedBy.replaceAll("_", " ");
     if (carrier.textContent !== body) carrier.textContent = body;
     if (share.textContent === said) return;
     share.textContent = said;

@@ -18,8 +18,8 @@ export function poseHandles(
   body: number,
   settings: PoseSettings,
 ): Handle[] {
-  const figure = session.side?.figure;
-  const chosen = figure?.bodies[body];
+  const rig = session.side?.rig;
+  const chosen = rig?.bodies[body];
   if (!chosen || view.poses === null) return [];
   const name = chosen.name.replaceAll("_", " ");
   const made = [pull(view, session, body, chosen.name, `pull the ${name}'s joint`, null, settings)];

@@ -12,7 +12,7 @@ import {
   type Progress,
   type Run,
   type Settings,
-  type Solved,
+  type StageDone,
   type TakeState,
   type ToPage,
   type Welcome,
@@ -27,7 +27,7 @@ interface Happenings {
   opened: Opened;
   /** Edits, undo, redo: state and time line are new. */
   changed: Changed;
-  solved: Solved;
+  solved: StageDone;
   progress: Progress | null;
   pose: Pose;
   live: Live;
@@ -171,7 +171,7 @@ export class Session {
     this.summary = message.summary;
     this.warnings = message.problems;
     this.side = new Side("take", message.frames, message.rate, message.markers, this.arrived);
-    this.side.setFigure(message.figure);
+    this.side.setRig(message.rig);
     this.tell("opened", message);
   }
 
@@ -194,7 +194,7 @@ export class Session {
     void Promise.resolve(fetched).finally(() => this.tell("changed", message));
   }
 
-  private solve(message: Solved): void {
+  private solve(message: StageDone): void {
     const side = this.side;
     if (side === null) return;
     this.posed = null;
@@ -203,16 +203,16 @@ export class Session {
     this.summary = message.summary;
     this.warnings = message.warnings;
     side.markers = message.markers;
-    side.setFigure(message.figure);
+    side.setRig(message.rig);
     this.tell("progress", null);
     this.tell("solved", message);
   }
 
   private compare(message: Compared): void {
     this.compared?.stop();
-    const { frames, rate, markers, figure, label } = message;
+    const { frames, rate, markers, rig, label } = message;
     this.compared = new Side("compared", frames, rate, markers, this.arrived);
-    this.compared.setFigure(figure);
+    this.compared.setRig(rig);
     this.comparedLabel = label;
     this.tell("progress", null);
     this.tell("compared", this.compared);

@@ -1,6 +1,7 @@
 // One performance with its arrays: the take itself, or the one it is compared with.
 
-import { type Figure, type TakeMarker } from "../messages";
+import { type RigRow } from "../messages";
+import { type MarkerRow } from "../report_data";
 import { Blocks, type Fetcher } from "./blocks";
 import { address } from "./link";
 
@@ -27,24 +28,24 @@ export class Side {
   points: Blocks | null = null;
   joints: Blocks | null = null;
   turned: Blocks | null = null;
-  figure: Figure | null = null;
+  rig: RigRow | null = null;
 
   constructor(
     readonly origin: Origin,
     readonly frames: number,
     readonly rate: number,
-    public markers: TakeMarker[],
+    public markers: MarkerRow[],
     private readonly onArrival: (first: number, last: number) => void,
   ) {
     if (markers.length > 0) this.points = this.blocks("markers", markers.length, 3);
   }
 
   /** Takes a rig, and fetches its motion from the beginning. */
-  setFigure(figure: Figure | null): void {
+  setRig(rig: RigRow | null): void {
     this.joints?.stop();
     this.turned?.stop();
-    this.figure = figure;
-    const n = figure?.bodies.length ?? 0;
+    this.rig = rig;
+    const n = rig?.bodies.length ?? 0;
     this.joints = n ? this.blocks("joints", n, 3) : null;
     this.turned = n ? this.blocks("turned", n, 4) : null;
   }

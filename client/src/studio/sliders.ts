@@ -1,7 +1,7 @@
 // Movement axes of a body as sliders; the server poses the figure while one is moved.
 
 import { button, element } from "../dom";
-import { type FigureParameter } from "../messages";
+import { type SliderRow } from "../messages";
 import { make } from "./elements";
 import { type PoseSettings } from "./pose_handles";
 import { type Session } from "./session";
@@ -22,7 +22,7 @@ export function sliders(
   settings: PoseSettings,
 ): Sliders {
   const made = element("div", "", "sliders");
-  const all = session.side?.figure?.parameters ?? [];
+  const all = session.side?.rig?.parameters ?? [];
   const own = all.flatMap((parameter, index) =>
     parameter.name.startsWith(`${body}.`) ? [{ parameter, index }] : [],
   );
@@ -52,7 +52,7 @@ export function sliders(
 
 function slider(
   session: Session,
-  parameter: FigureParameter,
+  parameter: SliderRow,
   frame: () => number,
   settings: PoseSettings,
 ): { field: HTMLElement; set: (value: number) => void; inUse: () => boolean } {

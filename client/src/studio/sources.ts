@@ -1,8 +1,7 @@
 // A side's arrays as the 3D view reads them.
 
 import type * as THREE from "three";
-import { type FigureBody, type Pose } from "../messages";
-import { type BodyRow } from "../report_data";
+import { type Pose } from "../messages";
 import { type Cloud, type Poses } from "../scene/sources";
 import { type Blocks } from "./blocks";
 
@@ -82,28 +81,4 @@ export class LiveCloud implements Cloud {
     if (point) out.set(...point);
     return Boolean(point);
   }
-}
-
-/** A body of the studio as the layers that the report draws want it. */
-export function rowOf(body: FigureBody): BodyRow {
-  const { hinge, cone, axes, rest } = body;
-  return {
-    name: body.name,
-    parent: body.parent,
-    kind: body.kind,
-    offset: body.offset,
-    tip: body.tip,
-    length_mm: null,
-    measured_mm: null,
-    sigma_mm: null,
-    rms_mm: null,
-    ellipsoid: null,
-    margin: null,
-    rival: null,
-    ambiguous: false,
-    cone: cone && { ...cone, rim: cone.polygon },
-    hinge: hinge && axes.length > 0 ? { axis: axes[0], rest, low: hinge[0], high: hinge[1] } : null,
-    frame: null,
-    movement: [],
-  };
 }

@@ -1,7 +1,7 @@
 // One performance in three dimensions: what is drawn, what is clicked, what is dragged.
 
 import * as THREE from "three";
-import { type Figure as Skin } from "../report_data";
+import { type SkinRow } from "../report_data";
 import { FigureLayer } from "../scene/figure";
 import { FloorLayer } from "../scene/floor";
 import { LimitLayer } from "../scene/limits";
@@ -15,7 +15,7 @@ import { type Handle, HandleLayer } from "./handles";
 import { type Range, withRange } from "./limit_handles";
 import { address } from "./link";
 import { type Side } from "./side";
-import { BlockCloud, BlockPoses, LiveCloud, OnePose, rowOf } from "./sources";
+import { BlockCloud, BlockPoses, LiveCloud, OnePose } from "./sources";
 import { TrailLayer } from "./trail";
 
 const CLICK = 4;
@@ -75,8 +75,8 @@ export class View {
       this.stage.add("markers", this.markers);
       this.stage.add("trail", this.trail);
     }
-    if (side?.figure && side.joints && side.turned) {
-      const rows = side.figure.bodies.map(rowOf);
+    if (side?.rig && side.joints && side.turned) {
+      const rows = side.rig.bodies;
       this.poses = new BlockPoses(side.joints, side.turned, posed);
       this.stage.add("skeleton", new SkeletonLayer(rows, this.poses));
       this.stage.add("limits", new LimitLayer(rows, this.poses), false);
@@ -87,7 +87,7 @@ export class View {
   /** Shows a performer who is live. */
   setLive(live: Live, pose: () => Pose | null): void {
     this.setSide(null, () => null);
-    const rows = live.figure.bodies.map(rowOf);
+    const rows = live.rig.bodies;
     this.poses = new OnePose(rows.length, pose);
     this.markers = new MarkerLayer(new LiveCloud(live.markers.length, pose));
     this.stage.add("markers", this.markers);
@@ -108,7 +108,7 @@ export class View {
 
   private async dress(side: Side, poses: Poses): Promise<void> {
     const answer = await fetch(address("/api/skin", { of: side.origin }));
-    const skin = answer.ok ? ((await answer.json()) as Skin | null) : null;
+    const skin = answer.ok ? ((await answer.json()) as SkinRow | null) : null;
     if (skin === null || this.poses !== poses) return;
     const layer = await FigureLayer.from(skin, poses);
     layer.setOpacity(SKIN_OPACITY);
@@ -173,9 +173,9 @@ export class View {
 
   /** Draws a joint's range as it would be. */
   previewLimits(index: number, range: Range): void {
-    const bodies = this.side?.figure?.bodies ?? [];
+    const bodies = this.side?.rig?.bodies ?? [];
     const changed = bodies.map((body, i) => (i === index ? withRange(body, range) : body));
-    if (this.poses) this.stage.add("limits", new LimitLayer(changed.map(rowOf), this.poses));
+    if (this.poses) this.stage.add("limits", new LimitLayer(changed, this.poses));
   }
 
   chooseMarkers(markers: number[]): void {
@@ -297,6 +297,6 @@ export class View {
 
   private nameOf(layer: string, index: number): string {
     if (layer === "markers") return this.side?.markers[index]?.name ?? "";
-    return this.side?.figure?.bodies[index]?.name.replaceAll("_", " ") ?? "";
+    return this.side?.rig?.bodies[index]?.name.replaceAll("_", " ") ?? "";
   }
 }

@@ -17,9 +17,18 @@ import msgspec
 import osteon
 from osteon.batch import marker_takes, sensor_takes
 from osteon.batch.batch_options import BatchOptions, file_hash
-from osteon.batch.find import subjects_of
-from osteon.batch.places import BatchFolders, read_record, sizes_in, whole_folder, write_record
-from osteon.batch.records import Quality, SubjectRecord, Survey, TakeRecord
+from osteon.batch.places import (
+    BatchFolders,
+    Quality,
+    SubjectRecord,
+    Survey,
+    TakeRecord,
+    read_record,
+    sizes_in,
+    subjects_of,
+    whole_folder,
+    write_record,
+)
 from osteon.errors import FormatError, NotEnoughData, OsteonError, UnknownFormat, WrongContent
 from osteon.formats import FOLDER_INDEX, file_name, read, write_passport
 from osteon.pipeline import make_passport
@@ -87,7 +96,7 @@ def survey(job: SurveyJob) -> Survey:
 
 
 def survey_record(job: SurveyJob, problem: str = "") -> Survey:
-    """A survey's record before anything is known of the file."""
+    """Return a survey's record before anything is known of the file."""
     size, modified = stamp(job.places.recording(job.take))
     return Survey(
         take=job.take,
@@ -99,7 +108,7 @@ def survey_record(job: SurveyJob, problem: str = "") -> Survey:
 
 
 def _facts(job: SurveyJob, path: Path, folder: Path) -> dict:
-    """The survey's remaining fields; what calibration will need is left in ``folder``."""
+    """Return the survey's remaining fields; what calibration will need is left in ``folder``."""
     take = read(path)
     people: Sequence[Recording] | Sequence[Bodies] = take.recordings or take.bodies
     if not people:
@@ -134,7 +143,7 @@ def calibrate(job: SubjectJob) -> SubjectRecord:
 
 
 def subject_record(job: SubjectJob, problem: str = "") -> SubjectRecord:
-    """A subject's record before anything is known of it."""
+    """Return a subject's record before anything is known of it."""
     return SubjectRecord(
         subject=job.subject,
         options=job.options.calibrating(),
@@ -166,7 +175,7 @@ def _calibrated(job: SubjectJob, folder: Path) -> dict:
 def solve_take(job: TakeJob) -> TakeRecord:
     """Solve every subject of a take and write its folder."""
     target = job.places.take(job.record.take)
-    done = finished(job)
+    done = find_finished(job)
     if done is not None:
         return done
     with whole_folder(target, job.places.unfinished) as folder:
@@ -179,8 +188,9 @@ def solve_take(job: TakeJob) -> TakeRecord:
     return record
 
 
-def finished(job: TakeJob) -> TakeRecord | None:
-    """What is there of a take that need not be solved again: the same work, every file whole."""
+def find_finished(job: TakeJob) -> TakeRecord | None:
+    """Return what is there of a take that need not be solved again: the same work, every file
+    whole."""
     target = job.places.take(job.record.take)
     done = read_record(target, TakeRecord)
     if done is None or done.key != job.record.key or (done.problem and job.options.retry):
@@ -242,7 +252,7 @@ def content_hash(path: Path) -> str:
 
 
 def _attempt(folder: Path, work: Callable[[], T]) -> tuple[T | None, Exception | None]:
-    """The result, or what went wrong; then nothing half done stays in ``folder``."""
+    """Return the result, or what went wrong; then nothing half done stays in ``folder``."""
     try:
         return work(), None
     except Exception as error:  # one bad file never stops the rest
@@ -265,7 +275,7 @@ def _sentence(problem: Exception) -> str:
 
 
 def _no_take(problem: Exception, path: Path) -> bool:
-    """Whether a file is simply something else."""
+    """Return whether a file is simply something else."""
     if isinstance(problem, WrongContent):
         return True
     return isinstance(problem, UnknownFormat) and path.suffix.lower() not in TELLING

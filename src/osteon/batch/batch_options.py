@@ -48,7 +48,7 @@ class BatchOptions:
             )
 
     def solving(self) -> SolveOptions:
-        """What the jobs ask of ``solve``."""
+        """Return what the jobs ask of ``solve``."""
         return SolveOptions(
             template=self.template,
             own_set=self.own_set,
@@ -73,7 +73,7 @@ class BatchOptions:
 
 
 def fingerprint(*parts: object) -> str:
-    """The same for the same values, in any process and on any machine."""
+    """Return the same for the same values, in any process and on any machine."""
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
 

@@ -16,12 +16,20 @@ import osteon
 from osteon.batch import batch_jobs
 from osteon.batch.batch_jobs import Job, PassportJob, SubjectJob, SurveyJob, TakeJob
 from osteon.batch.batch_options import BatchOptions, file_hash
-from osteon.batch.find import find_files
 from osteon.batch.index import Row, rows_of, write_index
-from osteon.batch.meter import Meter, Say
-from osteon.batch.places import BatchFolders, only_one, read_record, whole_folder, write_record
-from osteon.batch.records import Quality, SubjectRecord, Survey, TakeRecord
-from osteon.batch.workers import Lost, Timed, Workers, cluster, pool
+from osteon.batch.places import (
+    BatchFolders,
+    Quality,
+    SubjectRecord,
+    Survey,
+    TakeRecord,
+    find_files,
+    only_one,
+    read_record,
+    whole_folder,
+    write_record,
+)
+from osteon.batch.workers import Lost, Meter, Say, Timed, Workers, cluster, pool
 from osteon.errors import OsteonError
 from osteon.formats import read_passport
 from osteon.pipeline import MOST_FRAMES
@@ -31,8 +39,9 @@ from osteon.values import Origin
 J = TypeVar("J", bound=Job)
 T = TypeVar("T")
 
-SETTLED = 2.0
-"""Seconds a file must have been left alone before a watching batch takes it up."""
+SETTLED_SECONDS = 2.0
+"""Seconds a file must have been left alone before a watching batch takes it up. Chosen: one that is
+still being written is not to be read."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +93,7 @@ def watch(
     progress: Say = lambda saying: None,
     every: float = 5.0,
 ) -> Iterator[Done]:
-    """As ``batch``, again and again: a result each time that new or changed files were solved.
+    """Run ``batch`` again and again: a result each time that new or changed files were solved.
 
     Parameters
     ----------
@@ -148,11 +157,11 @@ class _Run:
         return Done(rows, skipped, solved)
 
     def has_news(self) -> bool:
-        """Whether a file came or changed, and is no longer being written."""
+        """Return whether a file came or changed, and is no longer being written."""
         now = time.time_ns()
         for take in find_files(self._places.source, self._places.output):
             _, modified = stamp = batch_jobs.stamp(self._places.recording(take))
-            if now - modified > 1e9 * SETTLED and stamp != self._stamp(take):
+            if now - modified > 1e9 * SETTLED_SECONDS and stamp != self._stamp(take):
                 return True
         return False
 
@@ -177,7 +186,7 @@ class _Run:
         return [survey for survey in found.values() if survey is not None]
 
     def _known_survey(self, take: str) -> Survey | None:
-        """What an earlier look found, if file and options are still the same."""
+        """Return what an earlier look found, if file and options are still the same."""
         known = read_record(self._places.survey(take), Survey)
         if known is None or known.looking != self._options.looking():
             return None
@@ -186,7 +195,7 @@ class _Run:
         return None if known.problem and self._options.retry else known
 
     def _subjects(self, takes: Sequence[Survey]) -> dict[str, SubjectRecord]:
-        """All subjects calibrated; those that are known stay as they are."""
+        """Calibrate all subjects; those that are known stay as they are."""
         takes_of: dict[str, list[str]] = {}
         for survey in takes:
             for subject in survey.subjects:
@@ -228,7 +237,7 @@ class _Run:
         for survey in takes:
             plan = self._plan(survey, subjects)
             job = TakeJob(self._places, self._options, plan)
-            known = plan if plan.problem else batch_jobs.finished(job)
+            known = plan if plan.problem else batch_jobs.find_finished(job)
             if known is None:
                 wanted.append(job)
             else:
@@ -278,7 +287,7 @@ class _Run:
         )
 
     def _plan(self, survey: Survey, subjects: dict[str, SubjectRecord]) -> TakeRecord:
-        """A take's record before it is solved."""
+        """Return a take's record before it is solved."""
         own = [subjects[name] for name in survey.subjects]
         problems = [f"{one.subject} could not be calibrated: {one.problem}" for one in own]
         return TakeRecord(
@@ -292,13 +301,13 @@ class _Run:
         )
 
     def _give_up(self, job: TakeJob, lost: Lost) -> TakeRecord:
-        """A take that kills its workers is done, as one that failed."""
+        """Call a take that kills its workers done, as one that failed."""
         record = msgspec.structs.replace(job.record, problem=lost.reason)
         self._keep(self._places.take(record.take), record)
         return record
 
     def _keep(self, target: Path, record: msgspec.Struct) -> None:
-        """A folder that holds nothing but what is known of a job that came to nothing."""
+        """Leave a folder that holds nothing but what is known of a job that came to nothing."""
         with suppress(OSError), whole_folder(target, self._places.unfinished) as folder:
             write_record(folder, record)  # where even that is impossible it is tried again
 
@@ -332,7 +341,7 @@ class _Run:
 
 
 def _holds(file: Path, sha256: str) -> bool:
-    """Whether a file is still as it was written: neither cut, nor changed, nor gone."""
+    """Return whether a file is still as it was written: neither cut, nor changed, nor gone."""
     return file.is_file() and file_hash(file) == sha256
 
 

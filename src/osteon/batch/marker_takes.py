@@ -4,15 +4,27 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from osteon.batch.batch_options import BatchOptions
-from osteon.batch.records import Quality
-from osteon.batch.sample import joined, sample_frames, share_of
+from osteon.batch.places import Quality
+from osteon.calibration import farthest_frames, spread_frames
 from osteon.delivery import deliver, summary_of
 from osteon.formats import read, write
 from osteon.pipeline import Solved, calibrate_subject, prepared, set_of, solve
+from osteon.typing import Array
 from osteon.values import Passport, Recording, Skeleton, Take
 
 SAMPLE = "sample.osteon"
+FRAMES_PER_TAKE = 128
+"""Frames that stand for one take. Chosen: more than the 80 of all takes that the calibration itself
+looks at."""
+FRAMES_PER_SUBJECT = 4096
+"""Frames that stand for a subject, however many takes there are. Chosen by memory: 4 MB of 41
+markers."""
+MOST_LANDMARKS = 40
+"""Markers whose mutual distances tell poses apart. Chosen: about a whole set of markers, 780
+distances."""
 
 
 def survey(recordings: Sequence[Recording], folder: Path, options: BatchOptions) -> None:
@@ -39,7 +51,7 @@ def calibrate(
         sample_frames(read(survey / SAMPLE).recordings[person], n)
         for survey, person in surveys[::stride]
     ]
-    everything = joined(samples)
+    everything = join_samples(samples)
     found = calibrate_subject([everything], set_of([everything], asked), asked, subject)
     write(found.skeleton, folder / "skeleton.json")
     return {
@@ -95,3 +107,51 @@ def _quality(solved: Solved, subject: str) -> Quality:
         changed=changed,
         report="report.html",
     )
+
+
+def sample_frames(recording: Recording, n: int = FRAMES_PER_TAKE) -> Recording:
+    """Choose up to ``n`` frames: half spread evenly, half where markers stand most differently."""
+    candidates = spread_frames(recording.measured, 4 * n)
+    chosen = candidates[farthest_frames(_shape(recording.positions[candidates]), n)]
+    return replace(
+        recording,
+        positions=recording.positions[chosen],
+        residuals=None if recording.residuals is None else recording.residuals[chosen],
+        marks=(),
+        analog=None,
+        history=(*recording.history, f"{len(chosen)} of {recording.n_frames} frames chosen"),
+    )
+
+
+def share_of(n_takes: int) -> tuple[int, int]:
+    """Return every how many-th take of a subject is looked at, and how many frames of it."""
+    stride = -(-n_takes // FRAMES_PER_SUBJECT)
+    return stride, max(1, min(FRAMES_PER_TAKE, FRAMES_PER_SUBJECT * stride // max(n_takes, 1)))
+
+
+def join_samples(samples: Sequence[Recording]) -> Recording:
+    """Join the samples of a subject to one recording of all its markers."""
+    names = tuple(dict.fromkeys(name for sample in samples for name in sample.names))
+    n_frames = sum(sample.n_frames for sample in samples)
+    positions = np.full((n_frames, len(names), 3), np.nan)
+    start = 0
+    for sample in samples:
+        columns = [names.index(name) for name in sample.names]
+        evidence = np.where(sample.measured[..., None], sample.positions, np.nan)
+        positions[start : start + sample.n_frames, columns] = evidence
+        start += sample.n_frames
+    first = samples[0]
+    return Recording(positions, names, first.rate, first.subject, source=first.source)
+
+
+def _shape(positions: Array) -> Array:
+    """Return (n_frames, n_pairs) distances between markers, which no walking about changes.
+
+    A missing one takes its mean: what is not seen does not make a frame special.
+    """
+    markers = np.unique(np.linspace(0, positions.shape[1] - 1, MOST_LANDMARKS).astype(int))
+    first, second = np.triu_indices(len(markers), 1)
+    gaps = np.linalg.norm(positions[:, markers[first]] - positions[:, markers[second]], axis=-1)
+    seen = np.isfinite(gaps)
+    mean = np.where(seen, gaps, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+    return np.where(seen, gaps, mean)

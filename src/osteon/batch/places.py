@@ -1,4 +1,4 @@
-"""Where a batch keeps things, and how a folder appears whole or not at all.
+"""Where a batch finds takes and keeps results, and what each finished job leaves in record.json.
 
 DIR/index.html, index.csv, index.parquet   all takes, worst first
 DIR/takes/<path of the recording>/         what solve writes, and record.json
@@ -6,9 +6,10 @@ DIR/subjects/<subject>/                    skeleton.json, passport.json, record.
 DIR/.batch/                                samples of frames, the journal, unfinished folders
 """
 
+import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +17,12 @@ from typing import TypeVar
 
 import msgspec
 
-from osteon.errors import OsteonError
+from osteon.errors import BadValue, OsteonError
 from osteon.formats import file_name, write_readable
 
 RECORD = "record.json"
 R = TypeVar("R", bound=msgspec.Struct)
+NUMBERED = re.compile(r"^(?P<subject>.*?)[ _.-]*\d+$")
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class BatchFolders:
 
 @contextmanager
 def whole_folder(target: Path, unfinished: Path) -> Iterator[Path]:
-    """A folder to write to, renamed to ``target`` when all went well.
+    """Give a folder to write to, and rename it to ``target`` when all went well.
 
     An older ``target`` is moved away first. Where another worker has put the same there in the
     meantime that one stays, for both hold the same bytes.
@@ -83,7 +85,7 @@ def whole_folder(target: Path, unfinished: Path) -> Iterator[Path]:
 
 
 def read_record(folder: Path, kind: type[R]) -> R | None:
-    """What a finished folder says of itself; None where there is none, or an unreadable one."""
+    """Read what a finished folder says of itself; None where there is nothing readable."""
     try:
         return msgspec.json.decode((folder / RECORD).read_bytes(), type=kind)
     except (OSError, ValueError, msgspec.MsgspecError):  # ValueError: bytes that are no text
@@ -110,12 +112,12 @@ def only_one(places: BatchFolders) -> Iterator[None]:
     """Refuse a second batch on the same output; the lock goes with the process, however it ends."""
     places.hidden.mkdir(parents=True, exist_ok=True)
     with (places.hidden / "lock").open("w") as file:
-        if not _locked(file.fileno()):
+        if not _try_lock(file.fileno()):
             raise OsteonError(f"another batch is at work in {places.output}; wait for its end")
         yield
 
 
-def _locked(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
         import fcntl
     except ImportError:  # Windows: two batches waste time there, but spoil nothing
@@ -125,3 +127,149 @@ def _locked(descriptor: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def find_files(folder: Path, output: Path) -> Iterator[str]:
+    """Find paths below ``folder``, sorted, but hidden ones and all that the batch wrote."""
+    if not folder.is_dir():
+        raise BadValue(f"{folder} is no folder; give the one that holds the takes")
+    if folder.resolve() == output.resolve():
+        raise BadValue(
+            f"the results cannot go to {output}: it holds the takes; give another folder"
+        )
+    for path in _walk(folder, {output.resolve()}):
+        yield path.relative_to(folder).as_posix()
+
+
+def _walk(folder: Path, done: set[Path]) -> Iterator[Path]:
+    """Yield files below a folder; one in ``done`` is not entered, so links cannot lead in
+    circles."""
+    done.add(folder.resolve())
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
+            continue
+        if path.is_dir() and path.suffix != ".osteon":  # such a folder is one take
+            if path.resolve() not in done:
+                yield from _walk(path, done)
+        elif path.exists():
+            yield path
+
+
+def subject_of(take: str, in_file: str, pattern: str | None) -> str:
+    """Return whose take it is.
+
+    By the pattern where one is given and fits; else by what the file says; else by the folder;
+    else by the name up to the take's number: ``02_01.c3d`` is of ``02``.
+    """
+    if pattern is not None and (match := re.search(pattern, take)) and match[1]:
+        # several people in one file stay apart whatever the path says
+        return match[1]
+    if in_file:
+        return in_file
+    path = Path(take)
+    if len(path.parts) > 1:
+        return "/".join(path.parts[:-1])
+    match = NUMBERED.match(path.stem)
+    return match["subject"] if match and match["subject"] else path.stem
+
+
+def subjects_of(take: str, in_file: Iterable[str], pattern: str | None) -> tuple[str, ...]:
+    """Return a name for each person of a file; several people keep their own names behind the
+    path's."""
+    people = list(in_file)
+    names = [subject_of(take, person, pattern) for person in people]
+    if len(set(names)) < len(names):
+        names = [
+            f"{name} {person or i}"
+            for i, (name, person) in enumerate(zip(names, people, strict=True), 1)
+        ]
+    return tuple(names)
+
+
+class Survey(msgspec.Struct, frozen=True, kw_only=True):
+    """One look at a file: whose it is, and whether it is a take at all."""
+
+    take: str
+    """Path below the batch's folder, with slashes."""
+    size: int
+    modified_ns: int
+    """With the size: whether the file is still the one that was looked at."""
+    looking: str = ""
+    """Fingerprint of the options it was looked at with."""
+    sha256: str = ""
+    kind: str = ""
+    """``markers`` or ``bodies``; empty where there is nothing to solve."""
+    subjects: tuple[str, ...] = ()
+    """As the batch names them, in the order of the file."""
+    frames: int = 0
+    rate: float = 0.0
+    software: str = ""
+    skipped: str = ""
+    """Why it is no take, in one sentence."""
+    problem: str = ""
+    """Why it cannot be read, in one sentence."""
+
+
+class SubjectRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A calibrated subject."""
+
+    subject: str
+    options: str
+    """Fingerprint."""
+    version: str
+    takes: tuple[str, ...]
+    """Those that it was calibrated on."""
+    frames: int = 0
+    """How many frames the fit looked at."""
+    candidates: int = 0
+    """How many it chose them from."""
+    rms_mm: float = 0.0
+    doubts: tuple[str, ...] = ()
+    skeleton: str = ""
+    """SHA-256 of skeleton.json: the takes solved with it name it."""
+    problem: str = ""
+
+
+class TakeRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A solved take: what from, what with, how good."""
+
+    take: str
+    sha256: str
+    options: str
+    version: str
+    subjects: tuple[str, ...]
+    skeletons: tuple[str, ...]
+    """SHA-256 of each subject's skeleton.json."""
+    people: tuple["Quality", ...] = ()
+    """One entry per subject."""
+    files: tuple[tuple[str, int], ...] = ()
+    """Every file written, by its path in the take's folder, and its bytes."""
+    problem: str = ""
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Work with the same key need not be done again."""
+        return self.sha256, self.options, self.version, self.subjects, self.skeletons
+
+
+class Quality(msgspec.Struct, frozen=True, kw_only=True):
+    """How well one subject of a take is explained."""
+
+    subject: str
+    folder: str = ""
+    """Below the take's folder; empty where the take has one subject."""
+    frames: int = 0
+    rate: float = 0.0
+    markers: int = 0
+    """Or bodies."""
+    missing: float = 0.0
+    """Share of all samples."""
+    rms_mm: float = 0.0
+    max_mm: float = 0.0
+    worst: str = ""
+    held: int = 0
+    report: str = ""
+    """Its page, below its folder."""
+    warnings: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    """What differs from the subject's passport, one sentence each."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from osteon.articulation import Sums, joints_of_sums, joints_of_take, limb_table
-from osteon.batch.records import Quality
+from osteon.batch.places import Quality
 from osteon.delivery import joints_summary, show_joints, write_joints
 from osteon.errors import NotEnoughData
 from osteon.formats import write

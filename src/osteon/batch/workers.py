@@ -1,4 +1,4 @@
-"""Who does the jobs: processes of this machine, or the workers of a dask scheduler."""
+"""Who does the jobs, and how far they are: processes of this machine, or of a dask scheduler."""
 
 import os
 import signal
@@ -21,19 +21,21 @@ from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process
 from typing import Any, Generic, TypeVar
 
-from osteon.batch.meter import Say
 from osteon.errors import BadValue, MissingExtra, OsteonError
 from osteon.threads import one_thread
 
 J = TypeVar("J", bound=Hashable)
 T = TypeVar("T")
-
-DEATHS = 2
-"""Times a worker may die on a job, the last of them with no other job at work."""
-ANSWER_WITHIN = 10.0
-"""Seconds that a scheduler may take to answer."""
-LOOK_EVERY = 5.0
-"""Seconds after which it is looked again how many jobs there is room for."""
+MOST_DEATHS = 2
+"""Times a worker may die on a job, the last of them with no other job at work. Chosen: the first
+may be another job's fault."""
+ANSWER_SECONDS = 10.0
+"""Seconds that a scheduler may take to answer. Chosen: a user waits this long before being told
+that the address is wrong."""
+LOOK_SECONDS = 5.0
+"""Seconds after which it is looked again how many jobs there is room for. Chosen: soon enough for
+workers that join."""
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Workers:
     def each(
         self, work: Callable[[J], T], jobs: Iterable[J]
     ) -> Iterator[tuple[J, Timed[T] | Lost]]:
-        """Every job with its result, in the order they are done.
+        """Yield every job with its result, in the order they are done.
 
         When a process dies the whole pool is lost, and with it every job at work. These are tried
         again one by one, so that a deadly job is told from its neighbours.
@@ -91,13 +93,13 @@ class Workers:
                     broken = True
                 if queue is suspects:
                     break
-            for future in wait(flying, LOOK_EVERY, return_when=FIRST_COMPLETED).done:
+            for future in wait(flying, LOOK_SECONDS, return_when=FIRST_COMPLETED).done:
                 job = flying.pop(future)
                 outcome = _outcome(future)
                 if outcome is None:
                     broken = True
                     deaths[job] += 1
-                    if deaths[job] < DEATHS:
+                    if deaths[job] < MOST_DEATHS:
                         suspects.append(job)
                         continue
                     outcome = Lost("the worker died on it twice: killed, or out of memory")
@@ -155,7 +157,7 @@ def prepare_worker() -> None:
 
 @contextmanager
 def cluster(address: str, say: Say) -> Iterator[Workers]:
-    """The workers of a dask scheduler; they must see the same folders under the same paths.
+    """Give the workers of a dask scheduler; they must see the same folders under the same paths.
 
     While there is none ``say`` is told so.
     """
@@ -164,7 +166,7 @@ def cluster(address: str, say: Say) -> Iterator[Workers]:
     except ImportError:
         raise MissingExtra("distributed", "--scheduler", "cluster") from None
     try:
-        client = Client(address, timeout=ANSWER_WITHIN)
+        client = Client(address, timeout=ANSWER_SECONDS)
     except (OSError, ValueError) as error:
         raise OsteonError(
             f"no dask scheduler answers at {address} ({error}); start one with: dask scheduler"
@@ -185,3 +187,32 @@ def cluster(address: str, say: Say) -> Iterator[Workers]:
 
     with client:
         yield Workers(client.get_executor, room)
+
+
+class Meter:
+    """Counts jobs of one kind and tells the time that is left."""
+
+    def __init__(
+        self, verb: str, total: int, say: Say, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._verb, self._total, self._say, self._clock = verb, total, say, clock
+        self._done, self._start = 0, clock()
+        if total:
+            say(f"{verb} {total}")
+
+    def step(self) -> None:
+        """Count one more as done."""
+        self._done += 1
+        passed = self._clock() - self._start
+        left = passed * (self._total - self._done) / self._done
+        told = f"{self._verb} {self._done} of {self._total}"
+        self._say(f"{told}, about {duration(left)} left" if self._done < self._total else told)
+
+
+def duration(seconds: float) -> str:
+    """Return a time as a person says it."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 90 * 60:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h"

@@ -141,9 +141,9 @@ def _edited(file: Path, path: Path, character: str, asked, solving):
     """The take as edited, with the markers that were glued onto the character by hand."""
     from dataclasses import replace
 
-    from osteon.edits import edited_take, glued, options_of, read_edits
+    from osteon.edits import edit_take, glue_markers, options_of, read_edits
 
     edits = read_edits(path, file)
     solving = replace(options_of(edits.settings), own_set=solving.own_set)
-    corrections = glued(edits.edits, character, asked.corrections)
-    return edited_take(file, edits, solving), replace(asked, corrections=corrections), solving
+    corrections = glue_markers(edits.edits, character, asked.corrections)
+    return edit_take(file, edits, solving), replace(asked, corrections=corrections), solving

@@ -25,8 +25,8 @@ from osteon.formats import FOLDER_INDEX, file_name, read
 from osteon.maths import quat
 from osteon.posing import contacts_of
 from osteon.report import (
-    PLACE,
-    TURN,
+    PLACE_STEP,
+    TURN_STEP,
     BodyRow,
     MarkerRow,
     Poses,
@@ -113,7 +113,7 @@ def show_joints(
         page,
         bodies=rows,
         markers=[MarkerRow(name, motion.skeleton.index(name)) for name in bodies.names],
-        points=pack(bodies.positions[:: page.stride], PLACE),
+        points=pack(bodies.positions[:: page.stride], PLACE_STEP),
         cloud="sensors",
         residuals=[
             distances("both bodies' ideas of a joint", joints, found.residuals, page.stride)
@@ -228,8 +228,8 @@ def _with_markers(page: ReportData, recording: Recording, motion: Motion | None)
     marks = mark_spans(recording.marks, recording.rate, recording.n_frames)
     return structs.replace(
         page,
-        markers=marker_rows(recording, motion.skeleton if motion else None),
-        points=pack(recording.positions[:: page.stride], PLACE),
+        markers=marker_rows(recording.names, recording.seen, motion.skeleton if motion else None),
+        points=pack(recording.positions[:: page.stride], PLACE_STEP),
         spans=[*page.spans, *marks, *gap_spans(recording.names, recording.seen)],
         facts=[
             *page.facts,
@@ -246,7 +246,7 @@ def _with_motion(page: ReportData, motion: Motion) -> ReportData:
         page,
         bodies=body_rows(motion.skeleton, seen=seen_in(motion)),
         poses=poses_of(motion, page.stride),
-        figure=skin_of(motion),
+        skin=skin_of(motion),
         ground=ground_of(motion, contacts),
         spans=[*page.spans, *motion_spans(motion, contacts)],
         facts=[*page.facts, ("bodies", f"{len(motion.skeleton.bodies)}, {bones}")],
@@ -266,7 +266,11 @@ def _page_of_bodies(name: str, bodies: Bodies) -> ReportData:
         frames=bodies.n_frames,
         stride=stride,
         bodies=[BodyRow(name=n, parent=-1, kind="free", offset=(0, 0, 0)) for n in bodies.names],
-        poses=Poses(pack(quat.log(turns), TURN), pack(places[:, 0], PLACE), pack(places, PLACE)),
+        poses=Poses(
+            pack(quat.log(turns), TURN_STEP),
+            pack(places[:, 0], PLACE_STEP),
+            pack(places, PLACE_STEP),
+        ),
         spans=mark_spans(bodies.marks, bodies.rate, bodies.n_frames),
         facts=[
             *_time_facts(bodies),

@@ -14,22 +14,22 @@ from osteon.maths import fit_bodies, quat
 from osteon.pipeline import Solved
 from osteon.posing import Contact, find_soles, find_standing
 from osteon.report import (
-    PLACE,
-    Figure,
+    PLACE_STEP,
     Ground,
     ReportData,
     Residuals,
+    SkinRow,
     Span,
     body_rows,
     distances,
     event_spans,
-    figure_row,
     gap_spans,
     held_spans,
     mark_spans,
     marker_rows,
     pack,
     poses_of,
+    skin_row,
     stride_for,
 )
 from osteon.typing import Array
@@ -78,11 +78,11 @@ def report_of(
         frames=recording.n_frames,
         stride=stride,
         bodies=body_rows(motion.skeleton, seen=seen_in(motion), measured=measured, apart=apart),
-        markers=marker_rows(recording, motion.skeleton),
+        markers=marker_rows(recording.names, recording.seen, motion.skeleton),
         poses=poses_of(motion, stride),
-        points=pack(recording.positions[::stride], PLACE),
+        points=pack(recording.positions[::stride], PLACE_STEP),
         cloud=solved.points,
-        figure=skin_of(motion),
+        skin=skin_of(motion),
         ground=ground_of(motion, solved.contacts),
         residuals=[fitted, apart] if apart else [fitted],
         spans=[*motion_spans(motion, solved.contacts), *gap_spans(recording.names, recording.seen)],
@@ -135,10 +135,10 @@ def _fewer(motion: Motion) -> Motion:
     return motion.frames(0, motion.n_frames - 1, every)
 
 
-def skin_of(motion: Motion) -> Figure | None:
+def skin_of(motion: Motion) -> SkinRow | None:
     """A skin, where one can be put round the skeleton."""
     with suppress(OsteonError):
-        return figure_row(motion)
+        return skin_row(motion)
     return None
 
 

@@ -1,52 +1,53 @@
 from .edits_json import (
     SUFFIX as SUFFIX,
+    Edit as Edit,
+    Edits as Edits,
+    RecordingId as RecordingId,
+    Settings as Settings,
+    by_stage as by_stage,
     decode_edits as decode_edits,
     digest as digest,
     edits_path as edits_path,
+    placed_on as placed_on,
     read_edits as read_edits,
     write_edits as write_edits,
 )
-from .model import (
-    Assign as Assign,
-    Cut as Cut,
-    Edit as Edit,
-    Edits as Edits,
-    Fill as Fill,
-    Filter as Filter,
-    Place as Place,
-    Place3 as Place3,
-    RecordingEdit as RecordingEdit,
-    RecordingId as RecordingId,
+from .limit_edits import (
     SetKind as SetKind,
     SetLimits as SetLimits,
-    SetParent as SetParent,
+)
+from .model import Place3 as Place3
+from .motion_draft import MotionDraft as MotionDraft
+from .motion_edits import (
+    MotionEdit as MotionEdit,
     SetPlant as SetPlant,
     SetPose as SetPose,
-    SetRoot as SetRoot,
-    Settings as Settings,
-    SwapLabels as SwapLabels,
-    told as told,
-)
-from .motion_draft import MotionDraft as MotionDraft
-from .motion_edits import MotionEdit as MotionEdit
-from .pose_by_hand import (
     compact_of as compact_of,
     pose_at as pose_at,
 )
-from .recording_draft import Draft as Draft
+from .recording_edits import (
+    Cut as Cut,
+    Draft as Draft,
+    Fill as Fill,
+    Filter as Filter,
+    RecordingEdit as RecordingEdit,
+    SwapLabels as SwapLabels,
+)
 from .replay import (
     as_solved as as_solved,
-    edited_take as edited_take,
-    glued as glued,
+    describe_motion as describe_motion,
+    describe_rig as describe_rig,
+    edit_motion as edit_motion,
+    edit_take as edit_take,
+    glue_markers as glue_markers,
     options_of as options_of,
-    posed_rig as posed_rig,
+    pose_rig as pose_rig,
     solve_edited as solve_edited,
-    told_motion as told_motion,
-    told_rig as told_rig,
-    turned_upright as turned_upright,
-    with_motion_edits as with_motion_edits,
+    turn_upright as turn_upright,
 )
 from .rig_edits import (
-    RigEdit as RigEdit,
-    check_parent as check_parent,
+    Assign as Assign,
+    Place as Place,
+    SetParent as SetParent,
+    SetRoot as SetRoot,
 )

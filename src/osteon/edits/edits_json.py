@@ -1,4 +1,4 @@
-"""``take.edits.json``: what a person changed, on top of the untouched recording.
+"""All that a person changed about a take, and the file ``take.edits.json`` that keeps it.
 
 { "format": "osteon.edits", "version": 1,
   "recording": { "file": "take.c3d", "sha256": "…", "subject": "" },
@@ -8,16 +8,94 @@
 """
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
-from osteon.edits.model import Edit, Edits, RecordingId, Settings
+from osteon.edits.limit_edits import LimitEdit, SetKind, SetLimits
+from osteon.edits.model import EditStage
+from osteon.edits.motion_edits import MotionEdit, SetPlant, SetPose
+from osteon.edits.recording_edits import Cut, Fill, Filter, RecordingEdit, SwapLabels
+from osteon.edits.rig_edits import Assign, Place, RigEdit, SetParent, SetRoot
 from osteon.errors import FormatError
 from osteon.formats import write_readable
 
 SUFFIX = ".edits.json"
+
+Edit = (
+    Cut
+    | Fill
+    | Filter
+    | SwapLabels
+    | Assign
+    | Place
+    | SetParent
+    | SetRoot
+    | SetKind
+    | SetLimits
+    | SetPlant
+    | SetPose
+)
+"""One change."""
+
+
+class EditsByStage(NamedTuple):
+    """Edits in their order, sorted by what they change."""
+
+    recording: tuple[RecordingEdit, ...]
+    rig: tuple[RigEdit, ...]
+    character: tuple[Place, ...]
+    limits: tuple[LimitEdit, ...]
+    motion: tuple[MotionEdit, ...]
+
+
+def by_stage(edits: Iterable[Edit]) -> EditsByStage:
+    """Sort edits by the stage that they change."""
+    found: dict[EditStage, list[Any]] = {stage: [] for stage in get_args(EditStage)}
+    for edit in edits:
+        found[edit.stage].append(edit)
+    return EditsByStage(**{stage: tuple(chosen) for stage, chosen in found.items()})
+
+
+def placed_on(edits: Iterable[Edit], character: str) -> dict[str, Place]:
+    """Return by marker what was glued by hand onto a character, given by its file's name."""
+    return {edit.marker: edit for edit in by_stage(edits).character if edit.character == character}
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the take is solved: names and defaults of ``solve``."""
+
+    template: str = "auto"
+    """Marker set: ``auto``, ``none`` (by motion alone), or a name."""
+    hips: Literal["harrington", "davis", "seidel"] = "harrington"
+    clean: bool = True
+    """Repair exchanged labels and take out spikes."""
+    smooth: bool = False
+    """One fit over the whole take."""
+    limits: bool = False
+    """Also find joint kinds and limits."""
+    axes: bool = False
+    """Also find limb frames and movement axes."""
+
+
+class RecordingId(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which recording edits were made on."""
+
+    file: str
+    sha256: str
+    subject: str = ""
+
+
+class Edits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All that a person changed about one take."""
+
+    recording: RecordingId
+    edits: tuple[Edit, ...] = ()
+    undone: tuple[Edit, ...] = ()
+    """What redo would bring back, next one last."""
+    settings: Settings = Settings()
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
@@ -30,12 +108,12 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def edits_path(recording: Path) -> Path:
-    """Where the edits of a recording are kept: beside it."""
+    """Return where the edits of a recording are kept: beside it."""
     return recording.with_name(recording.stem + SUFFIX)
 
 
 def read_edits(path: str | Path, recording: str | Path | None = None) -> Edits:
-    """Read edits; refuses those of another recording than the one given."""
+    """Read edits; refuse those of another recording than the one given."""
     path = Path(path)
     try:
         data = path.read_bytes()
@@ -45,7 +123,7 @@ def read_edits(path: str | Path, recording: str | Path | None = None) -> Edits:
 
 
 def decode_edits(data: bytes, path: Path, recording: str | Path | None = None) -> Edits:
-    """As :func:`read_edits`, of what was read from the file before."""
+    """Read edits, as :func:`read_edits`, from what was in the file."""
     try:
         said = msgspec.json.decode(data, type=_File)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -69,7 +147,7 @@ def write_edits(edits: Edits, path: str | Path) -> None:
 
 
 def digest(recording: str | Path) -> str:
-    """SHA-256 of a file's bytes; of all files where a folder stands for one."""
+    """Return the SHA-256 of a file's bytes; of all files where a folder stands for one."""
     path, total = Path(recording), hashlib.sha256()
     try:
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:

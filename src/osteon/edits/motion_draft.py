@@ -1,15 +1,14 @@
 """A solved motion changed by hand, one edit after the other, with the way back."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from osteon.edits.model import SetPlant
-from osteon.edits.motion_edits import MotionEdit, changed_frames, changed_window, with_plant
-from osteon.pipeline import Solved
+from osteon.edits.motion_edits import MotionEdit
 from osteon.posing import Contact
 from osteon.typing import Array
-from osteon.values import Motion
+from osteon.values import Motion, Skeleton
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,11 +25,13 @@ class MotionPatch:
 class MotionDraft:
     """Poses as edited so far. Every edit touches its own frames only."""
 
-    def __init__(self, done: Solved) -> None:
-        self.solved, self._by_hand = done.motion, done.by_hand
-        motion = done.motion
-        self.rotations, self.root = np.array(motion.rotations), np.array(motion.root)
-        self.contacts = done.contacts
+    def __init__(
+        self, solved: Motion, contacts: Sequence[Contact] = (), by_hand: Skeleton | None = None
+    ) -> None:
+        """Begin with a solved motion; ``by_hand`` as in :class:`Solved`."""
+        self.solved, self._by_hand = solved, by_hand
+        self.rotations, self.root = np.array(solved.rotations), np.array(solved.root)
+        self.contacts = tuple(contacts)
         self.patches: list[MotionPatch] = []
 
     @property
@@ -38,14 +39,14 @@ class MotionDraft:
         return len(self.root)
 
     def apply(self, edit: MotionEdit) -> MotionPatch:
-        """Make an edit; what it cannot do is refused and nothing changes."""
-        first, last = changed_frames(edit, self.solved.rate, self.n_frames)
+        """Make an edit; refuse what cannot be done, and change nothing then."""
+        first, last = edit.frames(self.solved.rate, self.n_frames)
         now = self.window(first, last)
-        then = changed_window(now, first, edit, self._by_hand)
+        then = edit.change(now, first, self._by_hand)
         patch = MotionPatch(first, last, now.rotations, now.root, self.contacts)
-        self._put(first, last, then)
-        if isinstance(edit, SetPlant):
-            self.contacts = with_plant(self.contacts, edit, self.solved)
+        frames = slice(first, last + 1)
+        self.rotations[frames], self.root[frames] = then.rotations, then.root
+        self.contacts = edit.change_contacts(self.contacts, self.n_frames)
         self.patches.append(patch)
         return patch
 
@@ -57,8 +58,12 @@ class MotionDraft:
         self.contacts = patch.contacts
         return patch
 
+    def motion(self) -> Motion:
+        """Return the whole motion as it is now."""
+        return replace(self.solved, rotations=self.rotations, root=self.root)
+
     def window(self, first: int, last: int, stride: int = 1) -> Motion:
-        """The motion of some frames, as it is now."""
+        """Return the motion of some frames as it is now, without marks and held frames."""
         frames, motion = slice(first, last + 1, stride), self.solved
         return replace(
             motion,
@@ -70,8 +75,5 @@ class MotionDraft:
         )
 
     def world(self, first: int, last: int, stride: int = 1) -> tuple[Array, Array]:
-        """Rotations and joints of some frames in the world."""
+        """Return rotations and joints of some frames in the world."""
         return self.window(first, last, stride).world()
-
-    def _put(self, first: int, last: int, then: Motion) -> None:
-        self.rotations[first : last + 1], self.root[first : last + 1] = then.rotations, then.root

@@ -9,30 +9,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from osteon.anatomy import axes
 from osteon.cleaning import upright
-from osteon.edits.model import (
-    Assign,
-    Edit,
-    Edits,
-    Place,
-    RecordingEdit,
-    SetKind,
-    SetLimits,
-    SetPlant,
-    SetPose,
-    Settings,
-    told,
-)
-from osteon.edits.motion_edits import changed_motion
-from osteon.edits.recording_draft import apply_edits
-from osteon.edits.rig_edits import RigEdit, edited_rig
-from osteon.errors import BadValue
+from osteon.edits.edits_json import Edit, Edits, Settings, by_stage, placed_on
+from osteon.edits.limit_edits import LimitEdit
+from osteon.edits.motion_draft import MotionDraft
+from osteon.edits.recording_edits import apply_edits
+from osteon.edits.rig_edits import edit_rig
 from osteon.formats import read
-from osteon.joint_limits import limits, limits_toml as limit_edits
+from osteon.joint_limits import limits
 from osteon.pipeline import Progress, Solved, SolveOptions, marker_errors, prepared, set_of, solve
 from osteon.posing import contacts_of, hold_within
 from osteon.retargeting import Corrections
@@ -48,7 +35,7 @@ def solve_edited(
     options: SolveOptions | None = None,
     progress: Progress = lambda saying: None,
 ) -> Solved:
-    """One subject of one take, solved with all its edits.
+    """Solve one subject of one take with all its edits.
 
     Parameters
     ----------
@@ -56,40 +43,39 @@ def solve_edited(
         Instead of the settings that the edits carry.
     """
     asked = options or options_of(edits.settings)
-    recording = edited_take(source, edits, asked).recordings[0]
-    rig = posed_rig(recording, edits.edits, asked, progress)
-    rig = told_rig(rig, edits.edits, edits.settings, asked, progress)
+    recording = edit_take(source, edits, asked).recordings[0]
+    rig = pose_rig(recording, edits.edits, asked, progress)
+    rig = describe_rig(rig, edits.edits, edits.settings, asked, progress)
     path = None if isinstance(source, Take) else Path(source)
-    return replace(with_motion_edits(rig, edits.edits), path=path)
+    return replace(edit_motion(rig, edits.edits), path=path)
 
 
-def edited_take(source: str | Path | Take, edits: Edits, options: SolveOptions) -> Take:
-    """The recording that edits were made on, with those that change its samples."""
+def edit_take(source: str | Path | Take, edits: Edits, options: SolveOptions) -> Take:
+    """Return the recording that edits were made on, with those that change its samples."""
     take = source if isinstance(source, Take) else read(source)
     recording = take.recording(edits.recording.subject or None).markers()
-    changes = [edit for edit in edits.edits if isinstance(edit, RecordingEdit)]
-    return Take(recordings=(apply_edits(turned_upright(recording, options), changes),))
+    changes = by_stage(edits.edits).recording
+    return Take(recordings=(apply_edits(turn_upright(recording, options), changes),))
 
 
-def glued(edits: Sequence[Edit], character: str, said: Corrections | None = None) -> Corrections:
-    """Markers that were placed by hand on a character, beside other corrections."""
+def glue_markers(
+    edits: Sequence[Edit], character: str, said: Corrections | None = None
+) -> Corrections:
+    """Add markers that were placed by hand on a character to other corrections."""
     said = said or Corrections()
-    placed = {
-        edit.marker: (edit.body, edit.position)
-        for edit in edits
-        if isinstance(edit, Place) and edit.character == character
-    }
+    by_hand = placed_on(edits, character)
+    placed = {marker: (edit.body, edit.position) for marker, edit in by_hand.items()}
     return replace(said, markers={**said.markers, **placed})
 
 
-def turned_upright(recording: Recording, options: SolveOptions) -> Recording:
-    """z up, as the stages see it, before anything is edited."""
+def turn_upright(recording: Recording, options: SolveOptions) -> Recording:
+    """Turn z up, as the stages see it, before anything is edited."""
     chosen = set_of([recording], options)
     return upright(recording, chosen[1] if chosen else {})
 
 
 def options_of(settings: Settings) -> SolveOptions:
-    """What ``solve`` is asked for by a session's settings."""
+    """Return what ``solve`` is asked for by a session's settings."""
     return SolveOptions(
         template=settings.template,
         hips=settings.hips,
@@ -98,25 +84,25 @@ def options_of(settings: Settings) -> SolveOptions:
     )
 
 
-def told_rig(
+def describe_rig(
     solved: Solved,
     edits: Sequence[Edit],
     settings: Settings,
     options: SolveOptions,
     progress: Progress = lambda saying: None,
 ) -> Solved:
-    """With joint kinds, limits and movement axes, where settings or edits ask for them."""
-    if settings.limits or any(isinstance(edit, SetKind | SetLimits) for edit in edits):
-        solved = _with_limits(solved, edits, options, progress)
-    turns_limbs = any(isinstance(edit, SetPose) and edit.parameters for edit in edits)
-    if settings.axes or turns_limbs:
+    """Add joint kinds, limits and movement axes, where settings or edits ask for them."""
+    chosen = by_stage(edits)
+    if settings.limits or chosen.limits:
+        solved = _add_limits(solved, chosen.limits, options, progress)
+    if settings.axes or any(edit.turns_limbs for edit in chosen.motion):
         progress("finding movement axes")
-        solved = replace(solved, motion=with_axes(solved.motion))
+        solved = replace(solved, motion=add_axes(solved.motion))
     return solved
 
 
 def as_solved(motion: Motion) -> Solved:
-    """A motion from a file in the place of a solved one; its joints stand for markers."""
+    """Put a motion from a file in the place of a solved one; its joints stand for markers."""
     joints = motion.world()[1]
     recording = Recording(
         joints, motion.skeleton.names, motion.rate, motion.skeleton.subject, source=motion.source
@@ -124,55 +110,51 @@ def as_solved(motion: Motion) -> Solved:
     return Solved(recording, motion, np.zeros(joints.shape[:2]), "", contacts=contacts_of(motion))
 
 
-def told_motion(motion: Motion, edits: Sequence[Edit], settings: Settings) -> Solved:
-    """A motion from a file with kinds, limits and axes; poses keep to what is said by hand."""
-    said, by_hand = [edit for edit in edits if isinstance(edit, SetKind | SetLimits)], None
+def describe_motion(motion: Motion, edits: Sequence[Edit], settings: Settings) -> Solved:
+    """Add kinds, limits and axes to a motion from a file; poses keep to what is said by hand."""
+    said, by_hand = by_stage(edits).limits, None
     if settings.limits or said:
         skeleton = limits(motion)
         for edit in said:
-            skeleton = with_limit_edit(skeleton, edit)
-        by_hand = _only(skeleton, motion.skeleton, {edit.body for edit in said})
+            skeleton = edit.change(skeleton)
+        by_hand = _take_bodies(skeleton, motion.skeleton, {edit.body for edit in said})
         rotations = hold_within(by_hand, np.array(motion.rotations), "auto")
         motion = replace(motion, skeleton=skeleton, rotations=rotations)
-    return replace(as_solved(with_axes(motion) if settings.axes else motion), by_hand=by_hand)
+    return replace(as_solved(add_axes(motion) if settings.axes else motion), by_hand=by_hand)
 
 
-def with_axes(motion: Motion) -> Motion:
-    """The motion on a skeleton that knows limb frames and movement axes."""
+def add_axes(motion: Motion) -> Motion:
+    """Return the motion on a skeleton that knows limb frames and movement axes."""
     return replace(motion, skeleton=axes(motion).motion.skeleton)
 
 
-def with_motion_edits(solved: Solved, edits: Sequence[Edit]) -> Solved:
-    """With plants and poses set by hand, in their order."""
-    chosen = [edit for edit in edits if isinstance(edit, SetPlant | SetPose)]
+def edit_motion(solved: Solved, edits: Sequence[Edit]) -> Solved:
+    """Make the edits of poses and plants, in their order."""
+    chosen = by_stage(edits).motion
     if not chosen:
         return solved
-    motion, contacts = solved.motion, solved.contacts
+    draft = MotionDraft(solved.motion, solved.contacts, solved.by_hand)
     for edit in chosen:
-        motion, contacts = changed_motion(motion, contacts, edit, solved.by_hand)
-    history = (*motion.history, *(f"by hand: {told(edit)}" for edit in chosen))
-    motion = replace(motion, history=history)
+        draft.apply(edit)
+    history = (*solved.motion.history, *(f"by hand: {edit.sentence}" for edit in chosen))
+    motion = replace(draft.motion(), history=history)
     errors = marker_errors(solved.recording, motion)
-    return replace(solved, motion=motion, contacts=contacts, marker_error=errors)
+    return replace(solved, motion=motion, contacts=draft.contacts, marker_error=errors)
 
 
-def posed_rig(
+def pose_rig(
     recording: Recording, edits: Sequence[Edit], options: SolveOptions, progress: Progress
 ) -> Solved:
-    """Bodies, joints and poses, with what is said by hand of markers and hierarchy."""
-    chosen = [
-        edit
-        for edit in edits
-        if isinstance(edit, RigEdit) and not (isinstance(edit, Place) and edit.character)
-    ]
+    """Solve bodies, joints and poses, with what is said by hand of markers and hierarchy."""
+    chosen = by_stage(edits).rig
     if not chosen:
         return solve(Take(recordings=(recording,)), options=options, progress=progress)[0]
     whole, swaps = prepared(recording, set_of([recording], options), options)
-    last = {edit.marker: edit.body for edit in chosen if isinstance(edit, Assign | Place)}
+    last = {marker: body for edit in chosen for marker, body in edit.carried.items()}
     # a marker on the wrong body would spoil the calibration before it is moved
-    first = _again(_blanked(whole, tuple(last)), options, progress)
-    whole = _blanked(whole, tuple(marker for marker, body in last.items() if not body))
-    skeleton = edited_rig(whole, first.motion, chosen)
+    first = _again(_blank_markers(whole, tuple(last)), options, progress)
+    whole = _blank_markers(whole, tuple(marker for marker, body in last.items() if not body))
+    skeleton = edit_rig(whole, first.motion, chosen)
     skeleton = replace(skeleton, events=(*skeleton.events, *swaps))
     second = _again(whole, replace(options, skeleton=skeleton), progress)
     seconds = {
@@ -188,8 +170,8 @@ def _again(recording: Recording, options: SolveOptions, progress: Progress) -> S
     return solve(Take(recordings=(recording,)), options=asked, progress=progress)[0]
 
 
-def _blanked(recording: Recording, names: tuple[str, ...]) -> Recording:
-    """As if these markers had not been worn."""
+def _blank_markers(recording: Recording, names: tuple[str, ...]) -> Recording:
+    """Leave markers out, as if they had not been worn."""
     if not names:
         return recording
     positions = np.array(recording.positions)
@@ -197,22 +179,20 @@ def _blanked(recording: Recording, names: tuple[str, ...]) -> Recording:
     return recording.with_positions(positions, did=f"left out by hand: {', '.join(names)}")
 
 
-def _with_limits(
-    solved: Solved, edits: Sequence[Edit], options: SolveOptions, progress: Progress
+def _add_limits(
+    solved: Solved, edits: Sequence[LimitEdit], options: SolveOptions, progress: Progress
 ) -> Solved:
-    """Kinds and limits as found, and as said by hand; poses keep to the latter."""
+    """Find kinds and limits, and set those said by hand; poses keep to the latter."""
     progress("finding joint kinds and limits")
     found = limits(solved.motion)
-    skeleton, said = found, {}
+    skeleton = found
     for edit in edits:
-        if isinstance(edit, SetKind | SetLimits):
-            skeleton = with_limit_edit(skeleton, edit)
-            said[edit.body] = None
-    if not said:
+        skeleton = edit.change(skeleton)
+    if not edits:
         motion = replace(solved.motion, skeleton=found)
         return replace(solved, motion=motion, by_hand=solved.skeleton)
     # joints that nobody spoke of stay free: what was found there came from this very motion
-    by_hand = _only(skeleton, solved.skeleton, set(said))
+    by_hand = _take_bodies(skeleton, solved.skeleton, {edit.body for edit in edits})
     asked = replace(options, skeleton=by_hand, limits=True)
     again = _again(solved.recording, asked, progress)
     carried = {body.name: body.markers for body in again.skeleton.bodies}
@@ -222,32 +202,7 @@ def _with_limits(
     return replace(again, motion=motion, by_hand=by_hand, **told)
 
 
-def _only(skeleton: Skeleton, other: Skeleton, names: set[str]) -> Skeleton:
-    """These bodies of a skeleton, the rest from another one."""
+def _take_bodies(skeleton: Skeleton, other: Skeleton, names: set[str]) -> Skeleton:
+    """Take these bodies of a skeleton, and the rest from another one."""
     bodies = [skeleton.body(body.name) if body.name in names else body for body in other.bodies]
     return replace(skeleton, bodies=tuple(bodies))
-
-
-def with_limit_edit(skeleton: Skeleton, edit: SetKind | SetLimits) -> Skeleton:
-    """A joint's kind or limits as said by hand."""
-    if isinstance(edit, SetKind):
-        n_axes = {"hinge": 1, "universal": 2}.get(edit.kind, 0)
-        if edit.axes and len(edit.axes) != n_axes:
-            raise BadValue(f"a {edit.kind} joint has {n_axes} axes, got {len(edit.axes)}")
-        changed = limit_edits.apply_edits(skeleton, {edit.body: limit_edits.Edit(type=edit.kind)})
-        return _with_joint_axes(changed, edit) if edit.axes else changed
-    has_cone = (known := skeleton.body(edit.body).joint.limits) and known.cone is not None
-    if (edit.swing or edit.twist) and not has_cone:
-        raise BadValue(f"joint {edit.body!r} has no cone, so it has no swing or twist to set")
-    table = msgspec.structs.asdict(edit)
-    del table["body"]
-    return limit_edits.apply_edits(skeleton, {edit.body: limit_edits.Edit(**table)})
-
-
-def _with_joint_axes(skeleton: Skeleton, edit: SetKind) -> Skeleton:
-    long = np.array(edit.axes)
-    length = np.linalg.norm(long, axis=-1, keepdims=True)
-    if not (np.isfinite(length).all() and (length > 0.0).all()):
-        raise BadValue(f"axes of {edit.body!r} must have a length, got {edit.axes}")
-    joint = replace(skeleton.body(edit.body).joint, axes=long / length)
-    return skeleton.replacing(edit.body, joint=joint)

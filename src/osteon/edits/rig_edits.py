@@ -10,62 +10,189 @@ from itertools import pairwise
 import numpy as np
 
 from osteon.articulation import JointStatistics, fit_pairs
-from osteon.edits.model import Assign, Edit, Place, SetParent, SetRoot, told
+from osteon.edits.model import BaseEdit, EditStage, Place3, Touched
 from osteon.errors import BadValue, NotEnoughData, UnknownName
 from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Bodies, Body, Joint, Marker, Motion, Recording, Skeleton
 
-RigEdit = Assign | Place | SetParent | SetRoot
+
+class RigEdit(BaseEdit, frozen=True):
+    """A change of bodies, or of the markers on them."""
+
+    @property
+    def stage(self) -> EditStage:
+        return "rig"
+
+    def change(self, skeleton: Skeleton, recording: Recording, motion: Motion) -> Skeleton:
+        """Return the skeleton as it becomes; ``motion`` is as first solved."""
+        raise NotImplementedError
 
 
-def edited_rig(recording: Recording, motion: Motion, edits: Sequence[Edit]) -> Skeleton:
-    """The motion's skeleton after all edits of the rig, in their order."""
+class Assign(RigEdit, frozen=True, tag="assign"):
+    """A marker belongs to a body, wherever on it the recording says; to none where empty."""
+
+    marker: str
+    body: str
+
+    @property
+    def touches(self) -> Touched:
+        return Touched("marker", (self.marker,))
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.marker} belongs to {self.body or 'no body'}"
+
+    @property
+    def carried(self) -> dict[str, str]:
+        return {self.marker: self.body}
+
+    def bodies_on(self, character: str) -> tuple[str, ...]:
+        return (self.body,) if self.body else ()
+
+    def change(self, skeleton: Skeleton, recording: Recording, motion: Motion) -> Skeleton:
+        """Put the marker where it was on the body on average."""
+        column = recording.index(self.marker)
+        if not self.body:
+            return _drop_marker(skeleton, self.marker)
+        skeleton.index(self.body)  # refuses a body that is not there
+        turned, origins = origins_of(motion)
+        index = motion.skeleton.index(self.body)
+        seen = np.flatnonzero(recording.measured[:, column])
+        if not len(seen):
+            raise NotEnoughData(
+                f"marker {self.marker!r} is never seen, so it has no place on a body"
+            )
+        arm = recording.positions[seen, column] - origins[seen, index]
+        place = np.median(quat.rotate(quat.inverse(turned[seen, index]), arm), axis=0)
+        return _carry_marker(skeleton, self.body, Marker(self.marker, place))
+
+
+class Place(RigEdit, frozen=True, tag="place"):
+    """A marker sits at this very place of a body: gluing a marker set onto a figure."""
+
+    marker: str
+    body: str
+    position: Place3
+    """In the body's frame, metres."""
+    character: str = ""
+    """File name of the character that the marker is glued on; empty: on the solved rig."""
+
+    @property
+    def stage(self) -> EditStage:
+        return "character" if self.character else "rig"
+
+    @property
+    def touches(self) -> Touched:
+        return Touched("marker", (self.marker,))
+
+    @property
+    def sentence(self) -> str:
+        placed = f"{self.marker} placed on {self.body}"
+        return f"{placed} of {self.character}" if self.character else placed
+
+    @property
+    def carried(self) -> dict[str, str]:
+        return {self.marker: self.body}
+
+    def bodies_on(self, character: str) -> tuple[str, ...]:
+        return (self.body,) if self.character == character else ()
+
+    def change(self, skeleton: Skeleton, recording: Recording, motion: Motion) -> Skeleton:
+        recording.index(self.marker)
+        skeleton.index(self.body)
+        return _carry_marker(skeleton, self.body, Marker(self.marker, np.array(self.position)))
+
+
+class SetParent(RigEdit, frozen=True, tag="parent"):
+    """A body hangs on another one."""
+
+    body: str
+    parent: str
+
+    @property
+    def touches(self) -> Touched:
+        return Touched("parent", (self.body,))
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.body} hangs on {self.parent}"
+
+    def bodies_on(self, character: str) -> tuple[str, ...]:
+        return self.body, self.parent
+
+    def check(self, skeleton: Skeleton) -> None:
+        if skeleton.body(self.body).parent is None:
+            raise BadValue(f"{self.body!r} is the root; make another body the root first")
+        above: str | None = self.parent
+        while above is not None:
+            if above == self.body:
+                raise BadValue(
+                    f"{self.parent!r} hangs on {self.body!r} itself; choose another parent"
+                )
+            above = skeleton.body(above).parent
+
+    def change(self, skeleton: Skeleton, recording: Recording, motion: Motion) -> Skeleton:
+        """Hang the body on the other one at the point that both keep best over the take."""
+        self.check(skeleton)
+        in_body, in_parent, rms = _fit_joint(motion, self.body, self.parent)
+        joint = Joint("ball", in_parent=in_parent, in_body=in_body, rms=rms)
+        changed = [
+            replace(each, parent=self.parent, joint=joint) if each.name == self.body else each
+            for each in skeleton.bodies
+        ]
+        return replace(skeleton, bodies=sort_by_tree(changed))
+
+
+class SetRoot(RigEdit, frozen=True, tag="root"):
+    """A body becomes the root; the joints stay where they are."""
+
+    body: str
+
+    @property
+    def touches(self) -> Touched:
+        return Touched("root", (self.body,))
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.body} is the root"
+
+    def bodies_on(self, character: str) -> tuple[str, ...]:
+        return (self.body,)
+
+    def change(self, skeleton: Skeleton, recording: Recording, motion: Motion) -> Skeleton:
+        """Hang the same joints up at another body: the chain up to the old root turns round."""
+        if self.body not in skeleton.names:
+            raise UnknownName("body", self.body, skeleton.names)
+        chain = [skeleton.body(self.body)]
+        while (above := chain[-1].parent) is not None:
+            chain.append(skeleton.body(above))
+        turned = {self.body: replace(chain[0], parent=None, joint=Joint("free"), length=None)}
+        for child, parent in pairwise(chain):
+            joint = _turn_round(child.joint)
+            # the bone now goes from the joint below to the one above, which the old root lacks
+            length = float(np.linalg.norm(joint.in_body - parent.joint.in_body))
+            known = None if parent.parent is None else length
+            turned[parent.name] = replace(parent, parent=child.name, joint=joint, length=known)
+        bodies = [turned.get(body.name, body) for body in skeleton.bodies]
+        return replace(skeleton, bodies=sort_by_tree(bodies))
+
+
+def edit_rig(recording: Recording, motion: Motion, edits: Sequence[RigEdit]) -> Skeleton:
+    """Return the motion's skeleton after all edits of the rig, in their order."""
     skeleton = motion.skeleton
     for edit in edits:
-        match edit:
-            case Assign():
-                changed = _assigned(skeleton, edit, recording, motion)
-            case Place(character=""):
-                changed = _placed(skeleton, edit, recording)
-            case SetParent():
-                changed = _reparented(skeleton, edit, motion)
-            case SetRoot():
-                changed = _rerooted(skeleton, edit.body)
-            case _:
-                continue
-        skeleton = changed.with_bodies(changed.bodies, f"by hand: {told(edit)}")
+        changed = edit.change(skeleton, recording, motion)
+        skeleton = changed.with_bodies(changed.bodies, f"by hand: {edit.sentence}")
     return skeleton
 
 
-def _assigned(skeleton: Skeleton, edit: Assign, recording: Recording, motion: Motion) -> Skeleton:
-    """The marker on a body, where it was on average."""
-    column = recording.index(edit.marker)
-    if not edit.body:
-        return _without(skeleton, edit.marker)
-    skeleton.index(edit.body)  # refuses a body that is not there
-    turned, origins = origins_of(motion)
-    index = motion.skeleton.index(edit.body)
-    seen = np.flatnonzero(recording.measured[:, column])
-    if not len(seen):
-        raise NotEnoughData(f"marker {edit.marker!r} is never seen, so it has no place on a body")
-    arm = recording.positions[seen, column] - origins[seen, index]
-    place = np.median(quat.rotate(quat.inverse(turned[seen, index]), arm), axis=0)
-    return _carrying(skeleton, edit.body, Marker(edit.marker, place))
-
-
-def _placed(skeleton: Skeleton, edit: Place, recording: Recording) -> Skeleton:
-    recording.index(edit.marker)
-    skeleton.index(edit.body)
-    return _carrying(skeleton, edit.body, Marker(edit.marker, np.array(edit.position)))
-
-
-def _carrying(skeleton: Skeleton, name: str, marker: Marker) -> Skeleton:
-    skeleton = _without(skeleton, marker.name)
+def _carry_marker(skeleton: Skeleton, name: str, marker: Marker) -> Skeleton:
+    skeleton = _drop_marker(skeleton, marker.name)
     return skeleton.replacing(name, markers=(*skeleton.body(name).markers, marker))
 
 
-def _without(skeleton: Skeleton, marker: str) -> Skeleton:
+def _drop_marker(skeleton: Skeleton, marker: str) -> Skeleton:
     bodies = [
         replace(body, markers=tuple(each for each in body.markers if each.name != marker))
         for body in skeleton.bodies
@@ -73,31 +200,8 @@ def _without(skeleton: Skeleton, marker: str) -> Skeleton:
     return replace(skeleton, bodies=tuple(bodies))
 
 
-def _reparented(skeleton: Skeleton, edit: SetParent, motion: Motion) -> Skeleton:
-    """The body hangs on another one at the point that both keep best over the take."""
-    check_parent(skeleton, edit)
-    in_body, in_parent, rms = _joint_between(motion, edit.body, edit.parent)
-    joint = Joint("ball", in_parent=in_parent, in_body=in_body, rms=rms)
-    changed = [
-        replace(each, parent=edit.parent, joint=joint) if each.name == edit.body else each
-        for each in skeleton.bodies
-    ]
-    return replace(skeleton, bodies=in_tree_order(changed))
-
-
-def check_parent(skeleton: Skeleton, edit: SetParent) -> None:
-    """Refuse a parent that would leave no tree."""
-    if skeleton.body(edit.body).parent is None:
-        raise BadValue(f"{edit.body!r} is the root; make another body the root first")
-    above: str | None = edit.parent
-    while above is not None:
-        if above == edit.body:
-            raise BadValue(f"{edit.parent!r} hangs on {edit.body!r} itself; choose another parent")
-        above = skeleton.body(above).parent
-
-
-def _joint_between(motion: Motion, first: str, second: str) -> tuple[Array, Array, float]:
-    """A joint in the frames of two bodies, and how far their ideas of it lie apart."""
+def _fit_joint(motion: Motion, first: str, second: str) -> tuple[Array, Array, float]:
+    """Return a joint in the frames of two bodies, and how far their ideas of it lie apart."""
     turned, origins = origins_of(motion)
     skeleton = motion.skeleton
     pair = [skeleton.index(first), skeleton.index(second)]
@@ -106,26 +210,8 @@ def _joint_between(motion: Motion, first: str, second: str) -> tuple[Array, Arra
     return fit.centres[0, :3], fit.centres[0, 3:], float(np.sqrt(max(fit.mean_square[0], 0.0)))
 
 
-def _rerooted(skeleton: Skeleton, name: str) -> Skeleton:
-    """The same joints, hung up at another body: the chain up to the old root turns round."""
-    if name not in skeleton.names:
-        raise UnknownName("body", name, skeleton.names)
-    chain = [skeleton.body(name)]
-    while (above := chain[-1].parent) is not None:
-        chain.append(skeleton.body(above))
-    turned = {name: replace(chain[0], parent=None, joint=Joint("free"), length=None)}
-    for child, parent in pairwise(chain):
-        joint = _turned_round(child.joint)
-        # the bone now goes from the joint below to the one above, which the old root lacks
-        length = float(np.linalg.norm(joint.in_body - parent.joint.in_body))
-        known = None if parent.parent is None else length
-        turned[parent.name] = replace(parent, parent=child.name, joint=joint, length=known)
-    bodies = [turned.get(body.name, body) for body in skeleton.bodies]
-    return replace(skeleton, bodies=in_tree_order(bodies))
-
-
-def _turned_round(joint: Joint) -> Joint:
-    """The joint as its parent sees it when the child has become the parent.
+def _turn_round(joint: Joint) -> Joint:
+    """Return the joint as its parent sees it when the child has become the parent.
 
     (R(a)·R(b)·rest)⁻¹ = R(−rest⁻¹b)·R(−rest⁻¹a)·rest⁻¹: the angles stay what they were.
     """
@@ -134,8 +220,8 @@ def _turned_round(joint: Joint) -> Joint:
     return Joint(joint.kind, joint.in_body, joint.in_parent, axes=axes, rms=joint.rms, rest=back)
 
 
-def in_tree_order(bodies: Sequence[Body]) -> tuple[Body, ...]:
-    """Every parent before its children, otherwise as they were."""
+def sort_by_tree(bodies: Sequence[Body]) -> tuple[Body, ...]:
+    """Sort every parent before its children, otherwise as they were."""
     ordered: list[Body] = []
     waiting = list(bodies)
     placed: set[str | None] = {None}

@@ -1,6 +1,5 @@
-from .file_source import Replay as Replay
 from .run_stream import run_live as run_live
-from .sources import open_stream as open_stream
+from .sources import Replay as Replay, open_stream as open_stream
 from .stage import Stage as Stage
 from .udp import (
     UdpStream as UdpStream,

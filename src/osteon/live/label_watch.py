@@ -7,16 +7,16 @@ import numpy as np
 from osteon.maths import kernel
 from osteon.typing import Array
 
-JUMP = 0.03
+JUMP_DISTANCE = 0.03
 """Metres off its course: no marker does this between two frames by itself."""
-CLOSER = 0.3
+CLOSER_SHARE = 0.3
 """Two markers were exchanged when each is this much nearer to the other's course."""
-LONGEST = 0.05
+LONGEST_GAP = 0.05
 """Seconds without a marker after which its course says nothing any more."""
 
-BLOCK = 0.5
+BLOCK_SECONDS = 0.5
 """Seconds over which a distance is averaged: skin swings, slips stay."""
-BEFORE, AFTER = 8, 3
+BLOCKS_BEFORE, BLOCKS_AFTER = 8, 3
 """Blocks that tell where a marker sat, and blocks it must sit elsewhere."""
 FARTHEST_SKIN = 0.012
 """Metres: skin parts two markers of a body this far for seconds, while a posture is held."""
@@ -26,13 +26,14 @@ class Courses:
     """Where each marker was and how it moved: exchanged labels break two courses at once."""
 
     def __init__(self, rate: float) -> None:
-        self._longest = LONGEST * rate
+        self._longest = LONGEST_GAP * rate
         self._courses = _nowhere(0)
         self.exchanged: set[tuple[int, int]] = set()
         """Pairs of columns whose labels are exchanged at present."""
 
-    def sorted_out(self, number: int, positions: Array) -> tuple[Array, list[tuple[int, int]]]:
-        """The markers (n, 3) under their right labels, and the pairs that changed just now."""
+    def sort_out(self, number: int, positions: Array) -> tuple[Array, list[tuple[int, int]]]:
+        """Return the markers (n, 3) under their right labels, and the pairs that changed just
+        now."""
         if len(positions) > len(self._courses):
             joined = _nowhere(len(positions) - len(self._courses))
             self._courses = np.concatenate([self._courses, joined])
@@ -40,7 +41,7 @@ class Courses:
         for a, b in self.exchanged:
             positions[[a, b]] = positions[[b, a]]
         expected, off = _off_course(self._courses, number, self._longest, positions)
-        changed = _crossed(positions, expected, off) if off.max(initial=0.0) > JUMP else []
+        changed = _crossed(positions, expected, off) if off.max(initial=0.0) > JUMP_DISTANCE else []
         for a, b in changed:
             positions[[a, b]] = positions[[b, a]]
             self.exchanged ^= {(a, b)}
@@ -57,7 +58,8 @@ def _nowhere(n: int) -> Array:
 
 @kernel
 def _off_course(courses, number, longest, positions):
-    """Where markers should be (n, 3), and how far they are from there; 0 where nobody can tell."""
+    """Return where markers should be (n, 3), and how far they are from there; 0 where nobody can
+    tell."""
     expected, off = np.zeros_like(positions), np.zeros(len(positions))
     for i in range(len(positions)):
         steps = number - courses[i, 6]
@@ -83,10 +85,10 @@ def _go_on(courses, number, longest, positions):
 def _crossed(positions: Array, expected: Array, off: Array) -> list[tuple[int, int]]:
     """Pairs that jumped, each onto the other's course."""
     pairs: list[tuple[int, int]] = []
-    for a, b in combinations(np.flatnonzero(off > JUMP).tolist(), 2):
+    for a, b in combinations(np.flatnonzero(off > JUMP_DISTANCE).tolist(), 2):
         across = np.linalg.norm(positions[[a, b]] - expected[[b, a]], axis=1)
         taken = any(a in pair or b in pair for pair in pairs)
-        if not taken and (across < CLOSER * off[[a, b]]).all():
+        if not taken and (across < CLOSER_SHARE * off[[a, b]]).all():
             pairs.append((a, b))
     return pairs
 
@@ -103,7 +105,7 @@ class Seats:
             [(a, b) for a in range(n) for b in range(a + 1, n) if bodies[a] == bodies[b]],
             dtype=np.int64,
         ).reshape(-1, 2)
-        self._frames = max(2, round(BLOCK * rate))
+        self._frames = max(2, round(BLOCK_SECONDS * rate))
         self._sum, self._seen = np.zeros(len(self.pairs)), np.zeros(len(self.pairs))
         self._n = 0
         self._blocks: list[Array] = []
@@ -118,19 +120,19 @@ class Seats:
         """
         _add_distances(positions, self.pairs, self._sum, self._seen)
         if self._n == 0:
-            self._starts = [*self._starts[-(BEFORE + AFTER - 1) :], number]
+            self._starts = [*self._starts[-(BLOCKS_BEFORE + BLOCKS_AFTER - 1) :], number]
         self._n += 1
         if self._n < self._frames:
             return []
         with np.errstate(invalid="ignore", divide="ignore"):
             block = np.where(self._seen > 0.5 * self._n, self._sum / self._seen, np.nan)
-        self._blocks = [*self._blocks[-(BEFORE + AFTER - 1) :], block]
+        self._blocks = [*self._blocks[-(BLOCKS_BEFORE + BLOCKS_AFTER - 1) :], block]
         self._sum, self._seen, self._n = np.zeros_like(self._sum), np.zeros_like(self._seen), 0
-        return self._judged() if len(self._blocks) == BEFORE + AFTER else []
+        return self._judged() if len(self._blocks) == BLOCKS_BEFORE + BLOCKS_AFTER else []
 
     def _judged(self) -> list[tuple[int, int, float]]:
         blocks = np.array(self._blocks)
-        before, after = blocks[:BEFORE], blocks[BEFORE:]
+        before, after = blocks[:BLOCKS_BEFORE], blocks[BLOCKS_BEFORE:]
         seat = np.median(before, axis=0)
         usual = np.abs(before - seat).max(axis=0)
         nearest = np.abs(after - seat).min(axis=0)
@@ -142,7 +144,7 @@ class Seats:
             others = np.isin(self.pairs, self.pairs[own]).all(axis=1) & ~own
             if (changed & own).sum() > 1 and not (changed & others).any():
                 # in the course of the last block that still counts as before
-                since = (self._starts[BEFORE - 1] + self._starts[BEFORE]) // 2
+                since = (self._starts[BLOCKS_BEFORE - 1] + self._starts[BLOCKS_BEFORE]) // 2
                 found.append((marker, since, float(nearest[changed & own].max())))
         if found:  # they sit there now: from here on this is where they belong
             self._blocks, self._starts = [], []
@@ -160,5 +162,5 @@ def _add_distances(positions, pairs, total, seen):
 
 def warm_up() -> None:
     """Have the kernels ready: the first frame of a stream must not wait for a compiler."""
-    Courses(1.0).sorted_out(0, np.zeros((2, 3)))
+    Courses(1.0).sort_out(0, np.zeros((2, 3)))
     Seats(1.0, np.zeros(2, dtype=np.int64)).slipped(0, np.zeros((2, 3)))

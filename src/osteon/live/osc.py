@@ -26,19 +26,19 @@ class BadPacket(OsteonError):
 
 
 def message(address: str, *values: Value) -> bytes:
-    """One message; whole numbers go as int32, others as float32."""
+    """Encode one message; whole numbers go as int32, others as float32."""
     tags = "," + "".join(_tag(value) for value in values)
     return _text(address) + _text(tags) + b"".join(_encoded(value) for value in values)
 
 
 def bundle(messages: Sequence[bytes]) -> bytes:
-    """Messages that belong together in one datagram."""
+    """Encode messages that belong together in one datagram."""
     parts = (struct.pack(">i", len(each)) + each for each in messages)
     return BUNDLE + NOW + b"".join(parts)
 
 
 def messages_of(packet: bytes, depth: int = 0) -> Iterator[tuple[str, list[Value]]]:
-    """Every message of a datagram, bundles opened. Raises BadPacket."""
+    """Yield every message of a datagram, bundles opened. Raise BadPacket for any other."""
     if not packet.startswith(BUNDLE):
         yield _message(packet)
         return
@@ -67,7 +67,7 @@ class Form:
         self._changing = np.flatnonzero(self._blank != np.frombuffer(filled(1), dtype=">u4"))
 
     def numbers(self, packet: bytes) -> Array | None:
-        """The four bytes of every number as ``>u4``; None where other words are said."""
+        """Return the four bytes of every number as ``>u4``; None where other words are said."""
         if len(packet) != len(self._said):
             return None
         words = np.frombuffer(packet, dtype=">u4")
@@ -76,7 +76,7 @@ class Form:
         return words[self._changing] if blank.tobytes() == self._said else None
 
     def packet(self, numbers: Array) -> bytes:
-        """With these numbers, all as float32."""
+        """Return the datagram with these numbers, all as float32."""
         words = self._blank.copy()
         words.view(">f4")[self._changing] = numbers
         return words.tobytes()

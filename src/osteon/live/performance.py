@@ -1,34 +1,36 @@
 """A performer on stage: frames in, poses out, and what is to be said about them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 
 from osteon.live import label_watch
 from osteon.live.calibrator import Calibrated, CalibrationRefused, Calibrator
-from osteon.live.follow_bodies import BodyFollower
-from osteon.live.frame_source import Arrivals, Dropped, StreamFrame
-from osteon.live.memory import MOST_NAMES, Memory
-from osteon.live.noticed import in_stream, same_event
-from osteon.maths import forward_pose
-from osteon.posing import Follower, warm_up
+from osteon.live.stream_frames import MOST_NAMES, Arrivals, Dropped, Memory, StreamFrame
+from osteon.maths import forward_pose, quat
+from osteon.posing import Follower, FramePose, warm_up
 from osteon.typing import Array
-from osteon.values import Bodies, Event, Recording, Skeleton, event_sentence
+from osteon.values import Attachment, Bodies, Event, Recording, Skeleton, Slip, event_sentence
 
-FIRST = 2.0
-"""Seconds of motion before the first calibration."""
-OFTEN, SELDOM = 1.0, 30.0
-"""Seconds between calibrations: a tenth of what has been seen, within these."""
-SAME = 2.0
-"""Seconds within which the same thing, found by another calibration, is no news."""
-FARTHEST = 100.0
+FIRST_SECONDS = 2.0
+"""Seconds of motion before the first calibration. Chosen: a pose soon; later calibrations improve
+it."""
+SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
+"""Seconds between calibrations: a tenth of what has been seen, within these. Chosen: early ones
+differ much, late ones little."""
+SAME_SECONDS = 2.0
+"""Seconds within which the same thing, found by another calibration, is no news. Chosen:
+calibrations place the start of one event a little differently."""
+FARTHEST_PLACE = 100.0
 """Metres from the origin that no marker is: no stage is so large."""
-ANOTHER = 1.0
-"""Seconds of nothing but the other kind, bodies or markers, after which the stream is one of it."""
-UNTRUE = 0.03
-"""Metres: a pose whose median marker is further off than this is not shown."""
-
+OTHER_KIND_SECONDS = 1.0
+"""Seconds of nothing but the other kind, bodies or markers, after which the stream is one of it.
+Chosen: a stray packet turns nothing over."""
+UNTRUE_DISTANCE = 0.03
+"""Metres: a pose whose median marker is further off than this is not shown. Chosen: about ten times
+what a usual take leaves."""
 Say = Callable[[str], object]
 
 
@@ -88,14 +90,14 @@ class LiveSession:
         self._following: Follower | BodyFollower | None = None
         self._seats: label_watch.Seats | None = None
         self._carriers = np.zeros(0, dtype=np.int64)
-        self._next_look = FIRST * self.rate
+        self._next_look = FIRST_SECONDS * self.rate
         self._heard: Calibrated | CalibrationRefused | None = None
         self._asked: tuple[int, ...] = ()
         self._noticed: list[Event] = []
         self._others = 0
 
     def feed(self, frame: StreamFrame) -> LivePose | None:
-        """The pose of a frame; None where it is late, overtaken, too empty or fits nothing."""
+        """Pose a frame; None where it is late, overtaken, too empty or fits nothing."""
         if not self._is_of_this_stream(frame):
             return None
         values = self._values(frame)
@@ -108,10 +110,10 @@ class LiveSession:
         if frame.overtaken:
             self.arrivals.overtaken += 1
             return None
-        return self._posed(frame, values)
+        return self._pose(frame, values)
 
     def between_frames(self) -> None:
-        """What takes milliseconds and is not urgent: do it when a pose is out."""
+        """Do what takes milliseconds and is not urgent: when a pose is out."""
         self._hear_calibrator()
         self._ask_calibrator()
 
@@ -119,13 +121,13 @@ class LiveSession:
         self.calibrator.close()
 
     def _is_of_this_stream(self, frame: StreamFrame) -> bool:
-        """Whether it holds markers as the stream does, or bodies; the first frame decides.
+        """Return whether it holds markers as the stream does, or bodies; the first frame decides.
 
         One that strayed in must not spoil the stream, nor be the only one that counts.
         """
         bodies = frame.rotations is not None
         self._others = 0 if bodies == self._of_bodies else self._others + 1
-        if self._of_bodies is None or self._others > ANOTHER * self.rate:
+        if self._of_bodies is None or self._others > OTHER_KIND_SECONDS * self.rate:
             self._begin()
             self._of_bodies = bodies
         if bodies == self._of_bodies:
@@ -136,7 +138,7 @@ class LiveSession:
         return False
 
     def _values(self, frame: StreamFrame) -> Array:
-        """(n_names, 3 or 7) the frame in the order of the session's names."""
+        """Return (n_names, 3 or 7) the frame in the order of the session's names."""
         given = self._within_reach(frame)
         if frame.rotations is not None:
             given = np.concatenate([given, frame.rotations], axis=1)
@@ -154,14 +156,14 @@ class LiveSession:
         return values
 
     def _within_reach(self, frame: StreamFrame) -> Array:
-        """The places of a frame; NaN where nothing can be."""
-        far = np.abs(frame.positions).max(axis=1, initial=0.0) > FARTHEST
+        """Return the places of a frame; NaN where nothing can be."""
+        far = np.abs(frame.positions).max(axis=1, initial=0.0) > FARTHEST_PLACE
         if not far.any():
             return frame.positions
         name = frame.names[int(np.argmax(far))]
         told = (
-            f"frame {frame.number}: {name} is farther than {FARTHEST:.0f} m from the origin, and "
-            "taken as not seen; a stream is in metres"
+            f"frame {frame.number}: {name} is farther than {FARTHEST_PLACE:.0f} m from the origin, "
+            "and taken as not seen; a stream is in metres"
         )
         self.dropped.add("places out of reach", told, int(far.sum()))
         return np.where(far[:, None], np.nan, frame.positions)
@@ -173,7 +175,7 @@ class LiveSession:
             self._adopt(Calibrated(self._following.skeleton, self.advice))
 
     def _with_right_labels(self, number: int, values: Array) -> Array:
-        values, changed = self._courses.sorted_out(number, values)
+        values, changed = self._courses.sort_out(number, values)
         for pair in changed:
             a, b = (self.memory.names[column] for column in pair)
             now = "exchanged; put right" if pair in self._courses.exchanged else "right again"
@@ -184,7 +186,7 @@ class LiveSession:
         seen = self.memory.count
         if not self.calibrator.idle or seen < self._next_look or self.skeleton is not None:
             return
-        wait = np.clip(seen / self.rate / 10.0, OFTEN, SELDOM)
+        wait = np.clip(seen / self.rate / 10.0, SHORTEST_PAUSE, LONGEST_PAUSE)
         self._next_look = seen + wait * self.rate
         worth = self.memory.worth()
         kept, names = self.memory.frames()[:, worth], self.memory.names
@@ -219,7 +221,7 @@ class LiveSession:
         for sentence in (*found.advice[:1], *found.doubts):
             self._say_once(sentence)
         for event in found.events:
-            self._notice(in_stream(event, self._asked))
+            self._notice(number_event(event, self._asked))
         self._parents = np.array(found.skeleton.parents, dtype=np.int64)
         self._offsets = np.array(found.skeleton.offsets)
         here, before = set(self.memory.names), self._following
@@ -240,8 +242,8 @@ class LiveSession:
 
     def _notice(self, event: Event) -> None:
         """Tell what happened, once: every calibration finds it anew, a little elsewhere."""
-        near = SAME * self.rate
-        if not any(same_event(event, known, near) for known in self._noticed):
+        near = SAME_SECONDS * self.rate
+        if not any(is_same_event(event, known, near) for known in self._noticed):
             self._noticed.append(event)
             self.say(event_sentence(event))
 
@@ -250,10 +252,10 @@ class LiveSession:
             self._said.add(sentence)
             self.say(sentence)
 
-    def _posed(self, frame: StreamFrame, values: Array) -> LivePose | None:
+    def _pose(self, frame: StreamFrame, values: Array) -> LivePose | None:
         following = self._following
         found = None if following is None else following.follow(values)
-        if following is None or found is None or not found.typical < UNTRUE:
+        if following is None or found is None or not found.typical < UNTRUE_DISTANCE:
             return None
         world, joints = forward_pose(found.rotations, found.root, self._offsets, self._parents)
         if isinstance(following, Follower):
@@ -268,3 +270,59 @@ class LiveSession:
             self.say(f"frame {since}: marker {name} slipped, {1e3 * size:.0f} mm or more")
             self.memory.forget(name)
             self._next_look = self.memory.count + self.rate
+
+
+def number_event(event: Event, numbers: Sequence[int]) -> Event:
+    """Tell an event of calibrated frames by these frames' ``numbers`` in the stream."""
+    if isinstance(event, Slip):
+        return msgspec.structs.replace(event, frame=numbers[event.frame])
+    first, last = event.frames
+    return msgspec.structs.replace(event, frames=(numbers[first], numbers[last]))
+
+
+def is_same_event(one: Event, other: Event, near: float) -> bool:
+    """Return whether two calibrations mean the same; what still lasts has a later end each time."""
+    return _what(one) == _what(other) and abs(_start(one) - _start(other)) <= near
+
+
+def _what(event: Event) -> tuple[str, ...]:
+    if isinstance(event, Slip):
+        return ("slip", event.body)
+    if isinstance(event, Attachment):
+        return ("attachment", *sorted(event.bodies))
+    return ("swap", *sorted(event.markers))
+
+
+def _start(event: Event) -> int:
+    return event.frame if isinstance(event, Slip) else event.frames[0]
+
+
+class BodyFollower:
+    """A skeleton that follows a stream of bodies, joints together [000].
+
+    Rotations are the sensors' own; a body that is not seen keeps its last turn against its parent.
+    The whole figure stands where it agrees best with all sensors.
+    """
+
+    def __init__(self, skeleton: Skeleton, names: tuple[str, ...]) -> None:
+        self.skeleton, self.names = skeleton, names
+        self._columns = [names.index(body.name) for body in skeleton.bodies]
+        self._parents = np.array(skeleton.parents, dtype=np.int64)
+        self._offsets = np.array(skeleton.offsets)  # kernels know one kind of array, writable
+        self._local = quat.identity((len(skeleton.bodies),))
+
+    def follow(self, values: Array) -> FramePose | None:
+        """Pose bodies (n_names, 7): place, then rotation; None where none is seen."""
+        places, turns = values[self._columns, :3], values[self._columns, 3:]
+        seen = np.isfinite(places[:, 0])
+        if not seen.any():
+            return None
+        for body, parent in enumerate(self._parents):
+            if seen[body] and (parent < 0 or seen[parent]):
+                above = quat.identity() if parent < 0 else turns[parent]
+                self._local[body] = quat.between(above, turns[body])
+        world, joints = forward_pose(self._local, np.zeros(3), self._offsets, self._parents)
+        origins = joints - quat.rotate(world, self.skeleton.joints_in_bodies)
+        root = (places - origins)[seen].mean(axis=0)
+        errors = np.linalg.norm(places - origins - root, axis=1)[seen]
+        return FramePose(self._local.copy(), root, np.sort(errors))

@@ -13,16 +13,17 @@ import numpy as np
 
 from osteon.errors import MissingExtra, OsteonError
 from osteon.formats import to_z_up, turn_points
-from osteon.live.frame_source import StreamFrame
+from osteon.live.stream_frames import StreamFrame
 
-PORT = 22223
-MILLIMETRE = 1e-3
+QTM_PORT = 22223
+"""Where QTM's real-time server listens, by its maker's protocol."""
+METRES_PER_MILLIMETRE = 1e-3
 
 
 class QtmStream:
     """Labelled markers as QTM sends them; ends when QTM hangs up or falls silent."""
 
-    def __init__(self, host: str, port: int = PORT, *, silence: float = 10.0) -> None:
+    def __init__(self, host: str, port: int = QTM_PORT, *, silence: float = 10.0) -> None:
         self._library = _client_library()
         self._frames: queue.SimpleQueue[StreamFrame | None] = queue.SimpleQueue()
         self._silence = silence
@@ -83,7 +84,9 @@ class QtmStream:
         found = packet.get_3d_markers()
         if found is None or len(found[1]) != len(self._names):
             return
-        places = MILLIMETRE * np.array([(m.x, m.y, m.z) for m in found[1]]).reshape(-1, 3)
+        places = METRES_PER_MILLIMETRE * np.array([(m.x, m.y, m.z) for m in found[1]]).reshape(
+            -1, 3
+        )
         frame = StreamFrame(packet.framenumber, self._names, turn_points(places, self._turn))
         self._frames.put(frame)
 

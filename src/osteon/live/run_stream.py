@@ -12,22 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from osteon.live.frame_source import Stream, StreamFrame
 from osteon.live.performance import LivePose, LiveSession
+from osteon.live.stream_frames import Stream, StreamFrame
 from osteon.live.udp import UdpStream
 from osteon.threads import one_thread
 from osteon.values import Skeleton
 
 Listener = Callable[[StreamFrame, LivePose], None]
 
-SWEEP = 120
-"""Frames between two sweeps for garbage."""
-YOUNG = 1
+SWEEP_FRAMES = 120
+"""Frames between two sweeps for garbage. Chosen: a second at 120 per second."""
+YOUNG_GENERATION = 1
 """What is swept: all that came since the last sweeps. Whatever is older would take milliseconds."""
 WAKING = Path("/dev/cpu_dma_latency")
 """Where Linux is told how many microseconds a core may take to wake; as long as it is held open."""
-KEPT = 100_000
-"""Latencies that are kept for the summary; older ones are thinned to every second."""
+KEPT_LATENCIES = 100_000
+"""Latencies that are kept for the summary; older ones are thinned to every second. Chosen by
+memory: 0.8 MB."""
 
 
 @dataclass(slots=True)
@@ -42,7 +43,7 @@ class Latencies:
         if self._count % self._stride == 0:
             self._kept.append(seconds)
         self._count += 1
-        if len(self._kept) > KEPT:
+        if len(self._kept) > KEPT_LATENCIES:
             self._kept, self._stride = self._kept[::2], 2 * self._stride
 
     def milliseconds(self) -> dict[str, float]:
@@ -80,8 +81,8 @@ def run_live(
                     poses, known = poses + 1, pose.skeleton
                     unsettled += not pose.settled
                 session.between_frames()
-                if session.arrivals.received % SWEEP == 0:
-                    gc.collect(YOUNG)
+                if session.arrivals.received % SWEEP_FRAMES == 0:
+                    gc.collect(YOUNG_GENERATION)
     except KeyboardInterrupt:  # the usual end of a live session
         say("stopped")
     finally:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from osteon.live.frame_source import StreamFrame
 from osteon.live.performance import LivePose
+from osteon.live.stream_frames import StreamFrame
 from osteon.studio import (
     Live,
     Pose,
@@ -15,14 +15,14 @@ from osteon.studio import (
     Studio,
     address,
     bind,
-    figure_of,
     open_in_browser,
+    rig_row,
     serve,
 )
 from osteon.values import Motion, Skeleton
 
-FASTEST = 60.0
-"""Poses a second that a page is sent: no screen shows more."""
+FASTEST_RATE = 60.0
+"""Poses a second that a page is sent. Chosen: usual screens show no more."""
 
 
 class Stage:
@@ -32,7 +32,7 @@ class Stage:
         self._studio, self._rate = Studio(Path.cwd()), rate
         bound = bind(port)
         self.address = address(self._studio, bound)
-        self._every = max(1, round(rate / FASTEST))
+        self._every = max(1, round(rate / FASTEST_RATE))
         self._skeleton: Skeleton | None = None
         self._names: tuple[str, ...] = ()
         threading.Thread(target=serve, args=(self._studio, bound), daemon=True).start()
@@ -41,14 +41,14 @@ class Stage:
         open_in_browser(self.address, self._studio.entered)
 
     def say(self, sentence: str) -> None:
-        self._studio.desk.hub.tell(Problem(sentence, about="live"))
+        self._studio.session.hub.tell(Problem(sentence, about="live"))
 
     def show(self, frame: StreamFrame, pose: LivePose) -> None:
-        hub = self._studio.desk.hub
+        hub = self._studio.session.hub
         if pose.skeleton is not self._skeleton or frame.names != self._names:
             self._skeleton, self._names = pose.skeleton, frame.names
             still = Motion(pose.skeleton, pose.rotations[None], pose.joints[None, 0], self._rate)
-            hub.tell(Live(figure_of(still), self._rate, frame.names))
+            hub.tell(Live(rig_row(still), self._rate, frame.names))
         if frame.number % self._every == 0:
             hub.tell(_told(frame, pose))
 

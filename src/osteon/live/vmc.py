@@ -10,15 +10,13 @@ import socket
 import numpy as np
 
 from osteon.errors import OsteonError
-from osteon.live.frame_source import Dropped
 from osteon.live.osc import Form, bundle, message
 from osteon.live.performance import LivePose
+from osteon.live.stream_frames import Dropped
 from osteon.maths import _quat_kernel as one, kernel, quat
 from osteon.typing import Array
 from osteon.values import Skeleton
 
-PORT = 39539
-"""Where receivers listen unless told otherwise."""
 BONE = "/VMC/Ext/Bone/Pos"
 
 _TRUNK = {"pelvis": "Hips", "spine": "Spine", "chest": "Chest", "neck": "Neck", "head": "Head"}
@@ -38,7 +36,7 @@ _UP = ("spine", "chest", "neck", "head")
 
 
 def bone_name(body: str) -> str:
-    """The humanoid bone of a body of ours; other bodies keep their name."""
+    """Return the humanoid bone of a body of ours; other bodies keep their name."""
     side, _, limb = body.partition("_")
     if side in ("left", "right") and limb in _LIMBS:
         return side.capitalize() + _LIMBS[limb]
@@ -46,7 +44,7 @@ def bone_name(body: str) -> str:
 
 
 def t_pose(skeleton: Skeleton) -> Array:
-    """(n_bodies, 4) to the world from each body's frame, arms to the sides and legs down.
+    """Return (n_bodies, 4) to the world from each body's frame, arms to the sides and legs down.
 
     A body whose bone has no place in a T-pose stands to its parent as at rest.
     """
@@ -72,7 +70,7 @@ def _stood(parents, arms, ways):
 
 
 def _way(name: str) -> tuple[float, float, float]:
-    """Where the bone of a body points; NaN where a T-pose does not say."""
+    """Return where the bone of a body points; NaN where a T-pose does not say."""
     side, _, limb = name.partition("_")
     if limb in _ARM:
         return (0.0, 1.0, 0.0) if side == "left" else (0.0, -1.0, 0.0)
@@ -82,7 +80,8 @@ def _way(name: str) -> tuple[float, float, float]:
 
 
 def _bones(skeleton: Skeleton) -> Array:
-    """(n_bodies, 3) from each joint to the end of its bone, in the body's frame; 0 if unknown."""
+    """Return (n_bodies, 3) from each joint to the end of its bone, in the body's frame; 0 if
+    unknown."""
     parents, offsets = skeleton.parents, skeleton.offsets
     ends = np.zeros((len(parents), 3))
     for index, (body, parent) in enumerate(zip(skeleton.bodies, parents, strict=True)):
@@ -93,8 +92,8 @@ def _bones(skeleton: Skeleton) -> Array:
     return ends
 
 
-def _resolved(host: str, port: int) -> tuple[str, int]:
-    """The address in numbers: asked for once, not with every pose."""
+def _resolve(host: str, port: int) -> tuple[str, int]:
+    """Resolve the address to numbers: once, not with every pose."""
     try:
         return socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_DGRAM)[0][4][:2]  # type: ignore[return-value]
     except (OSError, UnicodeError) as error:
@@ -108,7 +107,7 @@ class VmcSender:
     """Sends every pose as one datagram."""
 
     def __init__(self, host: str, port: int, *, rate: float) -> None:
-        self._address, self._rate = _resolved(host, port), rate
+        self._address, self._rate = _resolve(host, port), rate
         self.dropped = Dropped()
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._of: Skeleton | None = None
@@ -139,14 +138,14 @@ class VmcSender:
     def _learn(self, skeleton: Skeleton) -> None:
         if self._of is None or self._of.names != skeleton.names:
             names = [bone_name(name) for name in skeleton.names]
-            self._form = Form(lambda value: _filled(names, float(value)))
+            self._form = Form(lambda value: _fill(names, float(value)))
         self._of, self._standing = skeleton, t_pose(skeleton)
         self._parents = np.array(skeleton.parents, dtype=np.int64)
         self._places = quat.rotate(self._standing[np.maximum(self._parents, 0)], skeleton.offsets)
 
 
-def _filled(names: list[str], value: float) -> bytes:
-    """A pose of these bones with this for every number that changes."""
+def _fill(names: list[str], value: float) -> bytes:
+    """Return a pose of these bones with this for every number that changes."""
     root = message("/VMC/Ext/Root/Pos", "root", 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
     bones = [message(BONE, name, *[value] * 7) for name in names]
     return bundle([message("/VMC/Ext/OK", 1), message("/VMC/Ext/T", value), root, *bones])

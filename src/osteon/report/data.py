@@ -1,4 +1,8 @@
-"""What the report page is given; ``client/src/report_data.ts`` is made from it."""
+"""What pages are told of a rig, and all that the report page is given.
+
+The studio's messages speak of bodies and markers by the same rows; ``client/src/report_data.ts`` is
+made from this module.
+"""
 
 import msgspec
 
@@ -41,6 +45,8 @@ class ConeRow(msgspec.Struct, frozen=True):
     """Along the bone, in the body's frame."""
     across: tuple[Point, Point]
     """With ``axis`` a right-handed frame; swings are rotation vectors along these two."""
+    radii: tuple[float, float]
+    """Half axes of the ellipse of swings."""
     rim: list[tuple[float, float]]
     """Swings at the corners of the limit."""
     twist: tuple[float, float]
@@ -63,6 +69,8 @@ class BodyRow(msgspec.Struct, frozen=True, kw_only=True):
     """Of the joint."""
     offset: Point
     """Its joint from the parent's joint, in the parent's frame, metres."""
+    in_body: Point = (0.0, 0.0, 0.0)
+    """Its joint in the body's own frame, metres."""
     tip: Point | None = None
     """End of a bone that has no child, from the joint, in the body's frame."""
     length_mm: float | None = None
@@ -105,7 +113,7 @@ class Poses(msgspec.Struct, frozen=True):
     """(n_shown, n_bodies, 3) places of the joints, where bones do not keep their length."""
 
 
-class Figure(msgspec.Struct, frozen=True):
+class SkinRow(msgspec.Struct, frozen=True):
     """A skin that the bodies carry, in its rest pose."""
 
     vertices: Packed
@@ -169,7 +177,7 @@ class ReportData(msgspec.Struct, frozen=True, kw_only=True):
     """(n_shown, n_markers, 3)"""
     cloud: str = "markers"
     """What the points are: ``markers``, ``joints`` or ``sensors``."""
-    figure: Figure | None = None
+    skin: SkinRow | None = None
     ground: Ground = Ground()
     residuals: list[Residuals] = []
     spans: list[Span] = []

@@ -1,24 +1,27 @@
-"""Values of the stages → rows and arrays of the page."""
+"""Values of the stages → rows of the page, and arrays short enough to live inside it."""
 
+import base64
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from msgspec import structs
+from numpy.typing import ArrayLike
 
 from osteon.maths import quat, runs
 from osteon.report.data import (
     BodyRow,
     ConeRow,
-    Figure,
     FrameRow,
     HingeRow,
     MarkerRow,
+    Packed,
     Poses,
     Residuals,
+    SkinRow,
     Span,
 )
-from osteon.report.packing import pack, pack_whole
 from osteon.typing import Array
 from osteon.values import (
     Attachment,
@@ -28,19 +31,24 @@ from osteon.values import (
     Joint,
     Mark,
     Motion,
-    Recording,
     Skeleton,
     Slip,
 )
 
 MOST_NUMBERS = 36_000_000
 """Numbers a page may carry: 20 minutes of 41 markers. Longer takes are thinned, and say so."""
-PLACE, TURN, DISTANCE = 1e-4, 1e-4, 0.01
-"""Steps in which the page tells metres, radians and millimetres of distance."""
-RIM = 48
-"""Corners of an elliptic limit as drawn."""
-NAMED = 4
-"""Markers of a gap that are named; more are counted."""
+PLACE_STEP, TURN_STEP, DISTANCE_STEP = 1e-4, 1e-4, 0.01
+"""Steps in which the page tells metres, radians and millimetres of distance. Chosen: a tenth of a
+millimetre, the turn that moves a point at one metre by as much, and a hundredth for distances,
+which are shown to a tenth."""
+RIM_CORNERS = 48
+"""Corners of an elliptic limit as drawn. Chosen: every 7.5 degrees looks round."""
+MOST_NAMED = 4
+"""Markers of a gap that are named; more are counted. Chosen: one line of text."""
+DEFLATE_LEVEL = 6
+"""Of deflate: higher ones take twice the time for one per cent."""
+LARGEST_INTEGER = 2**31 - 2
+"""Largest integer that is no sign of something missing."""
 
 
 def stride_for(n_frames: int, numbers_per_frame: int) -> int:
@@ -56,7 +64,7 @@ def body_rows(
     connections: Sequence[Connection] = (),
     apart: Residuals | None = None,
 ) -> list[BodyRow]:
-    """Every body with what is known of its joint.
+    """Return every body with what is known of its joint.
 
     Parameters
     ----------
@@ -105,6 +113,7 @@ def _body_row(
         parent=parent,
         kind=joint.kind,
         offset=_floats(offset),
+        in_body=_floats(joint.in_body),
         tip=None if (tip := body.tip_from_joint) is None else _floats(tip),
         length_mm=_mm(body.length),
         measured_mm=_mm(measured),
@@ -122,7 +131,7 @@ def _body_row(
 
 
 def _half_axes(joint: Joint) -> Any:
-    """(3, 3) rows: principal directions times their standard deviations."""
+    """Return (3, 3) rows: principal directions times their standard deviations."""
     if joint.ellipsoid is None:
         return None
     deviations, directions = joint.ellipsoid
@@ -133,11 +142,16 @@ def _cone(body: Body) -> ConeRow | None:
     cone = None if body.joint.limits is None else body.joint.limits.cone
     if cone is None:
         return None
-    around = np.linspace(0.0, 2.0 * np.pi, RIM, endpoint=False)
+    around = np.linspace(0.0, 2.0 * np.pi, RIM_CORNERS, endpoint=False)
     ellipse = cone.radii * np.stack([np.cos(around), np.sin(around)], axis=-1)
     rim = cone.polygon if len(cone.polygon) >= 3 else ellipse
     return ConeRow(
-        _floats(cone.centre), _floats(cone.axis), _floats(cone.across), _floats(rim), cone.twist
+        centre=_floats(cone.centre),
+        axis=_floats(cone.axis),
+        across=_floats(cone.across),
+        radii=_floats(cone.radii),
+        rim=_floats(rim),
+        twist=cone.twist,
     )
 
 
@@ -164,38 +178,43 @@ def _mm(metres: float | None) -> float | None:
     return None if metres is None or not np.isfinite(metres) else 1e3 * metres
 
 
-def marker_rows(recording: Recording, skeleton: Skeleton | None) -> list[MarkerRow]:
-    """The recording's markers in its own order, with the body that carries each."""
+def marker_rows(
+    names: Sequence[str], seen: np.ndarray, skeleton: Skeleton | None
+) -> list[MarkerRow]:
+    """Return markers in their order, each with the body that carries it.
+
+    ``seen`` is (n_frames, n_markers).
+    """
     carriers = {
         marker.name: (index, marker.rms)
         for index, body in enumerate(skeleton.bodies if skeleton else ())
         for marker in body.markers
     }
-    missing = (~recording.seen).sum(axis=0) / max(recording.n_frames, 1)
+    missing = (~seen).sum(axis=0) / max(len(seen), 1)
     rows = []
-    for name, gone in zip(recording.names, missing.tolist(), strict=True):
+    for name, gone in zip(names, missing.tolist(), strict=True):
         body, rms = carriers.get(name, (-1, None))
         rows.append(MarkerRow(name, body, _mm(rms), gone))
     return rows
 
 
 def poses_of(motion: Motion, stride: int) -> Poses:
-    """Every ``stride``-th pose."""
+    """Pack every ``stride``-th pose."""
     turns, places = motion.world()
     turns, places = turns[::stride], places[::stride]
-    stretched = None if motion.offsets is None else pack(places, PLACE)
-    return Poses(pack(quat.log(turns), TURN), pack(places[:, 0], PLACE), stretched)
+    stretched = None if motion.offsets is None else pack(places, PLACE_STEP)
+    return Poses(pack(quat.log(turns), TURN_STEP), pack(places[:, 0], PLACE_STEP), stretched)
 
 
-def figure_row(motion: Motion) -> Figure | None:
-    """A skin for the motion's skeleton; None where it has no bones to put it on."""
+def skin_row(motion: Motion) -> SkinRow | None:
+    """Return a skin for the motion's skeleton; None where it has no bones to put it on."""
     from osteon.skinning import make_skin_for
 
     if len(motion.skeleton.bodies) < 2:
         return None
     skin = make_skin_for(motion)
-    return Figure(
-        vertices=pack(skin.vertices, 0.2 * PLACE),
+    return SkinRow(
+        vertices=pack(skin.vertices, 0.2 * PLACE_STEP),
         triangles=pack_whole(skin.triangles),
         bodies=pack_whole(skin.bodies),
         weights=pack(skin.weights, 1e-4),
@@ -205,11 +224,11 @@ def figure_row(motion: Motion) -> Figure | None:
 
 
 def distances(what: str, names: Sequence[str], values: Array, stride: int) -> Residuals:
-    """Distances (n_frames, n_names) in metres, NaN where unknown."""
+    """Return distances (n_frames, n_names) in metres, NaN where unknown."""
     known = np.asarray(np.isfinite(values).any(axis=0))
     squares = np.nanmean(np.where(known, values, 0.0) ** 2, axis=0)
     rms = [_mm(float(r)) if k else None for r, k in zip(np.sqrt(squares), known, strict=True)]
-    return Residuals(what, list(names), pack(1e3 * values[::stride], DISTANCE), rms)
+    return Residuals(what, list(names), pack(1e3 * values[::stride], DISTANCE_STEP), rms)
 
 
 def event_spans(events: Sequence[Event], bodies: Sequence[str] = ()) -> list[Span]:
@@ -229,7 +248,7 @@ def _event_span(event: Event, place: Mapping[str, int]) -> Span:
 
 
 def gap_spans(names: Sequence[str], seen: np.ndarray, most: int | None = None) -> list[Span]:
-    """Runs of frames in which markers are missing, with their names.
+    """Return runs of frames in which markers are missing, with their names.
 
     Parameters
     ----------
@@ -240,17 +259,17 @@ def gap_spans(names: Sequence[str], seen: np.ndarray, most: int | None = None) -
     gone = ~seen
     found = runs(np.asarray(gone.any(axis=1)))
     if most is not None and len(found) > most:
-        found = _merged(found, len(seen) // most)
+        found = _merge_runs(found, len(seen) // most)
     spans = []
     for first, last in found:
         columns = np.flatnonzero(gone[first : last + 1].any(axis=0)).tolist()
-        named = ", ".join(names[column] for column in columns[:NAMED])
-        more = f" and {len(columns) - NAMED} more" if len(columns) > NAMED else ""
+        named = ", ".join(names[column] for column in columns[:MOST_NAMED])
+        more = f" and {len(columns) - MOST_NAMED} more" if len(columns) > MOST_NAMED else ""
         spans.append(Span("gap", f"{named}{more} not seen", first, last))
     return spans
 
 
-def _merged(found: Sequence[tuple[int, int]], apart: int) -> list[tuple[int, int]]:
+def _merge_runs(found: Sequence[tuple[int, int]], apart: int) -> list[tuple[int, int]]:
     """Runs, with those that are no more than ``apart`` frames apart made one."""
     merged = [found[0]]
     for first, last in found[1:]:
@@ -262,7 +281,7 @@ def _merged(found: Sequence[tuple[int, int]], apart: int) -> list[tuple[int, int
 
 
 def mark_spans(marks: Sequence[Mark], rate: float, n_frames: int) -> list[Span]:
-    """Instants that somebody marked in the file."""
+    """Return instants that somebody marked in the file."""
     spans = []
     for mark in marks:
         frame = round(mark.time * rate)
@@ -277,3 +296,37 @@ def held_spans(motion: Motion) -> list[Span]:
     held = np.zeros(motion.n_frames, dtype=bool)
     held[list(motion.held)] = True
     return [Span("held", "no evidence: the pose is held", *run) for run in runs(held)]
+
+
+def pack(values: ArrayLike, step: float) -> Packed:
+    """Pack numbers rounded to multiples of ``step``, or to coarser ones where 32 bits do not do;
+    NaN
+    stays.
+
+    Motion is smooth: the differences from frame to frame are small, and few bits tell them.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    seen = np.isfinite(values)
+    low, high = (values[seen].min(), values[seen].max()) if seen.any() else (0.0, 0.0)
+    origin = 0.5 * float(low) + 0.5 * float(high)
+    step = max(step, (float(high) - origin) / LARGEST_INTEGER)
+    whole = np.rint((np.where(seen, values, origin) - origin) / step)
+    kind = np.int16 if np.abs(whole).max(initial=0.0) < 2**15 else np.int32
+    missing = int(np.iinfo(kind).min)
+    return _pack_integers(np.where(seen, whole, missing).astype(np.int32), origin, step, missing)
+
+
+def pack_whole(values: ArrayLike) -> Packed:
+    """Pack whole numbers, exactly."""
+    return _pack_integers(
+        np.asarray(values).astype(np.int32), 0.0, 1.0, int(np.iinfo(np.int32).min)
+    )
+
+
+def _pack_integers(whole: np.ndarray, origin: float, step: float, missing: int) -> Packed:
+    change = np.diff(whole, axis=0, prepend=np.zeros_like(whole[:1]))
+    folded = (change << 1) ^ (change >> 31)  # small ones of either sign stay small
+    planes = np.ascontiguousarray(folded, dtype="<i4").view(np.uint8).reshape(-1, 4).T
+    used = 4 - next((n for n, plane in enumerate(planes[::-1]) if plane.any()), 3)
+    squeezed = zlib.compress(np.ascontiguousarray(planes[:used]).tobytes(), DEFLATE_LEVEL)
+    return Packed(base64.b64encode(squeezed).decode("ascii"), whole.shape, origin, step, missing)

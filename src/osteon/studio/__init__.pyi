@@ -1,24 +1,24 @@
-from .arrays import (
+from .document import OpenTake as OpenTake
+from .fetched import (
     Asked as Asked,
     answer as answer,
 )
-from .document import OpenTake as OpenTake
-from .door import open_in_browser as open_in_browser
 from .messages import (
     Live as Live,
     Pose as Pose,
     Problem as Problem,
 )
 from .replies import (
-    changed as changed,
-    opened as opened,
+    say_changed as say_changed,
+    say_opened as say_opened,
 )
 from .revisions import Revisions as Revisions
-from .rig_messages import figure_of as figure_of
+from .rig_messages import rig_row as rig_row
 from .server import (
     Studio as Studio,
     address as address,
     bind as bind,
+    open_in_browser as open_in_browser,
     serve as serve,
+    warm as warm,
 )
-from .warming import warm as warm

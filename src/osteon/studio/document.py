@@ -10,35 +10,29 @@ from msgspec import structs
 
 from osteon.delivery import motion_spans, summary_of
 from osteon.edits import (
-    Assign,
     Draft,
     Edit,
     Edits,
     MotionDraft,
     MotionEdit,
-    Place,
     RecordingEdit,
     RecordingId,
-    SetKind,
-    SetLimits,
-    SetParent,
-    SetRoot,
     Settings,
-    check_parent,
+    by_stage,
+    describe_motion,
     digest,
     edits_path,
     options_of,
-    told_motion,
-    turned_upright,
+    turn_upright,
 )
 from osteon.errors import BadValue, NotEnoughData, OsteonError, UnknownName
 from osteon.formats import file_name, read
 from osteon.pipeline import Solved
 from osteon.report import Span
-from osteon.studio.edits_file import EditsFile
-from osteon.studio.messages import Figure
+from osteon.studio.folder import EditsFile
+from osteon.studio.messages import RigRow
 from osteon.studio.revisions import Revisions
-from osteon.studio.rig_messages import figure_of
+from osteon.studio.rig_messages import rig_row
 from osteon.typing import Array
 from osteon.values import Motion, Recording, Take
 
@@ -61,14 +55,14 @@ class Shown:
         self.label, self.recording, self.solved = label, recording, solved
         self.names = recording.names
         self.before = self.after = recording.positions
-        self._motion = MotionDraft(solved)
+        self._motion = _draft_of(solved)
 
     @property
     def n_frames(self) -> int:
         return self.solved.motion.n_frames
 
     def residuals(self) -> Array:
-        return in_order(self.names, self.solved)
+        return order_residuals(self.names, self.solved)
 
     def motion_draft(self) -> MotionDraft:
         return self._motion
@@ -82,7 +76,7 @@ class OpenTake:
         self.take = read(path)
         self.recording, self.motion = _subject(self.take, subject)
         self.subject = subject or _name_of(self.recording, self.motion)
-        self._take_up(self._said())
+        self._take_up(self._read_edits())
         self.solved: Solved | None = None
         self.posed: tuple[object, Solved] | None = None
         """The last solve before kinds, limits and axes, and what it was made from."""
@@ -90,19 +84,19 @@ class OpenTake:
         """File of the character that is moved instead of the performer's own rig."""
         self.found: list[Span] = []
         """What the last solve found for the timeline."""
-        self.figure: Figure | None = None
+        self.rig: RigRow | None = None
         self.summary: dict[str, Any] | None = None
         self._solved_from: object = None
         self._draft: Draft | None = None
         self._motion: MotionDraft | None = None
         if self.recording is not None:
-            self.recording = turned_upright(self.recording, options_of(self.settings))
-            self._draw(self.recording)
+            self.recording = turn_upright(self.recording, options_of(self.settings))
+            self._begin_draft(self.recording)
         elif self.motion is not None:
             self.seen = np.zeros((self.motion.n_frames, 0), dtype=bool)
-            self.install(told_motion(self.motion, self.edits, self.settings), self.key())
+            self.install(describe_motion(self.motion, self.edits, self.settings), self.key())
 
-    def _said(self) -> Edits:
+    def _read_edits(self) -> Edits:
         self.edits_file = EditsFile(edits_path(self.path), self.path)
         said = self.edits_file.read()
         if said is not None and said.recording.subject not in ("", self.subject):
@@ -117,21 +111,21 @@ class OpenTake:
         self.edits, self.undone = list(said.edits), list(said.undone)
         self.settings, self.id = said.settings, said.recording
 
-    def _draw(self, recording: Recording) -> None:
-        self._draft = Draft(recording, self.recording_edits())
+    def _begin_draft(self, recording: Recording) -> None:
+        self._draft = Draft(recording, by_stage(self.edits).recording)
         self.seen = np.isfinite(self._draft.positions[..., 0])
 
     def read_again(self) -> None:
         """Take up the edits that another studio has written, and lay them on what is solved."""
-        self._take_up(self._said())
+        self._take_up(self._read_edits())
         self.revisions.forget()
         if self.recording is not None:
-            self._draw(self.recording)
+            self._begin_draft(self.recording)
         if self.solved is not None:
             try:
                 self.install(self.solved, self._solved_from)
             except OsteonError:  # a pose of bodies that only their rig has
-                self.solved = self._motion = self.figure = self.summary = None
+                self.solved = self._motion = self.rig = self.summary = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -156,18 +150,15 @@ class OpenTake:
     def residuals(self) -> Array:
         if self.solved is None:
             raise NotEnoughData("the take is not solved yet")
-        return in_order(self.names, self.solved)
+        return order_residuals(self.names, self.solved)
 
     def motion_draft(self) -> MotionDraft:
         if self._motion is None:
             raise NotEnoughData("there is no motion yet; run the stage solve first")
         return self._motion
 
-    def recording_edits(self) -> list[RecordingEdit]:
-        return [edit for edit in self.edits if isinstance(edit, RecordingEdit)]
-
     def edited_recording(self) -> Recording:
-        """The recording as it is to be solved."""
+        """Return the recording as it is to be solved."""
         if self._draft is None:
             raise NotEnoughData("the file holds a motion and no markers: there is nothing to solve")
         return self._draft.recording()
@@ -176,8 +167,8 @@ class OpenTake:
         return Edits(self.id, tuple(self.edits), tuple(self.undone), self.settings)
 
     def key(self) -> object:
-        """What a solve depends on; poses and plants come after it."""
-        kept = tuple(edit for edit in self.edits if not isinstance(edit, MotionEdit))
+        """Return what a solve depends on; poses and plants come after it."""
+        kept = tuple(edit for edit in self.edits if edit.stage != "motion")
         return kept, self.settings, self.character
 
     @property
@@ -186,23 +177,22 @@ class OpenTake:
         return self.solved is not None and self._solved_from != self.key()
 
     def install(self, solved: Solved, key: object) -> None:
-        """A solve is done: plants and poses made by hand go on top of it."""
-        draft = MotionDraft(solved)
+        """Take a solve up: plants and poses made by hand go on top of it."""
+        draft = _draft_of(solved)
         if self.character is None:
-            for edit in self.edits:
-                if isinstance(edit, MotionEdit):
-                    draft.apply(edit)
+            for edit in by_stage(self.edits).motion:
+                draft.apply(edit)
         self.solved, self._motion, self._solved_from = solved, draft, key
         # slow for long takes, so once for all pages; no edit by hand changes what was found
         self.found = motion_spans(solved.motion, ())
-        self.figure, self.summary = figure_of(solved.motion), summary_of(solved)
+        self.rig, self.summary = rig_row(solved.motion), summary_of(solved)
 
     def make(self, edit: Edit, seen: int) -> Change:
         """Make an edit that a page asks for, having seen revision ``seen``."""
         self.revisions.check(seen, edit)
-        if isinstance(edit, MotionEdit) and self.solved is not None:
+        if edit.stage == "motion" and self.solved is not None:
             edit = structs.replace(edit, found=self.solved.by_hand is not None)
-        return self._made(edit, [])
+        return self._make(edit, [])
 
     def undo(self, seen: int) -> Change:
         """Take back the last edit."""
@@ -220,9 +210,9 @@ class OpenTake:
         if not self.undone:
             raise NotEnoughData("there is nothing to make again")
         *undone, edit = self.undone
-        return self._made(edit, undone)
+        return self._make(edit, undone)
 
-    def _made(self, edit: Edit, undone: list[Edit]) -> Change:
+    def _make(self, edit: Edit, undone: list[Edit]) -> Change:
         change = self._apply(edit)
         try:
             self._write([*self.edits, edit], undone)
@@ -242,7 +232,7 @@ class OpenTake:
         self._write(self.edits, self.undone)
 
     def _write(self, edits: list[Edit], undone: list[Edit]) -> None:
-        """What is written down counts."""
+        """Write edits down; only what is written counts."""
         self.edits_file.write(Edits(self.id, tuple(edits), tuple(undone), self.settings))
         self.edits, self.undone = edits, undone
 
@@ -251,7 +241,7 @@ class OpenTake:
             if self._draft is None:
                 raise NotEnoughData("the file holds a motion and no markers to edit")
             patch = self._draft.apply(edit)
-            self._look_again(patch.first, patch.last, patch.markers)
+            self._update_seen(patch.first, patch.last, patch.markers)
             return Change(edit, patch.markers, patch.first, patch.last)
         if isinstance(edit, MotionEdit):
             if self.character is not None:
@@ -262,16 +252,16 @@ class OpenTake:
         return Change(edit)
 
     def _revert(self, edit: Edit) -> Change:
-        if isinstance(edit, RecordingEdit) and self._draft is not None:
+        if edit.stage == "recording" and self._draft is not None:
             patch = self._draft.undo()
-            self._look_again(patch.first, patch.last, patch.markers)
+            self._update_seen(patch.first, patch.last, patch.markers)
             return Change(edit, patch.markers, patch.first, patch.last)
-        if isinstance(edit, MotionEdit) and self._motion is not None and self._motion.patches:
+        if edit.stage == "motion" and self._motion is not None and self._motion.patches:
             patch = self._motion.undo()
             return Change(edit, (), patch.first, patch.last, moved=True)
         return Change(edit)
 
-    def _look_again(self, first: int, last: int, markers: tuple[int, ...]) -> None:
+    def _update_seen(self, first: int, last: int, markers: tuple[int, ...]) -> None:
         assert self._draft is not None
         frames = slice(first, last + 1)
         for column in markers:
@@ -279,19 +269,17 @@ class OpenTake:
 
     def _check_names(self, edit: Edit) -> None:
         """Refuse markers and bodies that are not there, as far as is known before a solve."""
-        if isinstance(edit, Assign | Place) and edit.marker not in self.names:
-            raise UnknownName("marker", edit.marker, self.names)
-        moved = "" if self.character is None else self.character.name
-        if self.solved is None or (isinstance(edit, Place) and edit.character != moved):
+        for name in edit.carried:
+            if name not in self.names:
+                raise UnknownName("marker", name, self.names)
+        if self.solved is None:
             return
-        if isinstance(edit, Assign | Place | SetParent | SetRoot | SetKind | SetLimits):
-            known = self.solved.skeleton.names
-            asked = [edit.body, edit.parent] if isinstance(edit, SetParent) else [edit.body]
-            for name in asked:
-                if name not in known and not (isinstance(edit, Assign) and name == ""):
-                    raise UnknownName("body", name, known)
-            if isinstance(edit, SetParent) and not self.stale:
-                check_parent(self.solved.skeleton, edit)
+        skeleton = self.solved.skeleton
+        for name in edit.bodies_on("" if self.character is None else self.character.name):
+            if name not in skeleton.names:
+                raise UnknownName("body", name, skeleton.names)
+        if not self.stale:
+            edit.check(skeleton)
 
     def _timed(self) -> Recording | Motion:
         timed = self.recording if self.recording is not None else self.motion
@@ -307,8 +295,12 @@ def subjects_of(take: Take) -> tuple[str, ...]:
     return tuple(motion.skeleton.subject for motion in motions)
 
 
-def in_order(names: Sequence[str], solved: Solved) -> Array:
-    """(n_frames, n_markers) distances in the order of ``names``; NaN where there is none."""
+def _draft_of(solved: Solved) -> MotionDraft:
+    return MotionDraft(solved.motion, solved.contacts, solved.by_hand)
+
+
+def order_residuals(names: Sequence[str], solved: Solved) -> Array:
+    """Return (n_frames, n_markers) distances in the order of ``names``; NaN where there is none."""
     columns = {name: column for column, name in enumerate(solved.recording.names)}
     errors = np.full((len(solved.marker_error), len(names)), np.nan)
     for place, name in enumerate(names):

@@ -7,15 +7,15 @@ import msgspec
 
 from osteon.studio.messages import Live, ToPage
 
-MOST_WAITING = 2000
-"""Messages that may wait for a page that does not listen."""
+MOST_MESSAGES = 2000
+"""Messages that may wait for a page that does not listen. Chosen: one that is only slow stays."""
 
 
 class Page:
     """One socket; messages wait in a queue, so that a slow page holds up nobody."""
 
     def __init__(self) -> None:
-        self.waiting: asyncio.Queue[str | None] = asyncio.Queue(MOST_WAITING)
+        self.waiting: asyncio.Queue[str | None] = asyncio.Queue(MOST_MESSAGES)
         self.pulled: Any = None
         """The newest drag or slide that is not answered yet."""
         self.pulling: asyncio.Task[None] | None = None
@@ -24,11 +24,11 @@ class Page:
         self.put(msgspec.json.encode(message).decode())
 
     def close(self) -> None:
-        """Ends the page's sending once all before is sent."""
+        """End the page's sending once all before is sent."""
         self.put(None)
 
     def put(self, text: str | None) -> None:
-        """A message already as text, or None for the end."""
+        """Send a message that is text already, or None for the end."""
         if self.waiting.full():  # nobody listens: start afresh and end
             while not self.waiting.empty():
                 self.waiting.get_nowait()

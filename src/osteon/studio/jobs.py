@@ -31,7 +31,7 @@ from osteon.studio.messages import (
 )
 
 if TYPE_CHECKING:
-    from osteon.studio.session import Desk
+    from osteon.studio.session import Session
 
 SHARES = {"reading": 0.0, "looking": 0.05, "calibrating": 0.15, "solving": 0.6, "finding": 0.85}
 """How much of a run lies behind when a step begins that starts with this word."""
@@ -43,8 +43,8 @@ NAMED_FILES = {
     "passport": "passport.json",
 }
 """Files of an export that are asked for by a name of their own; others by their ending."""
-MOST_WAITING = 8
-"""Jobs that may wait for their turn."""
+MOST_JOBS = 8
+"""Jobs that may wait for their turn. Chosen: nobody means to start more."""
 
 log = logging.getLogger("osteon.studio")
 
@@ -65,18 +65,18 @@ class StudioJob:
         self._stop.set()
 
     def say(self, saying: str) -> None:
-        """Told at every step, in the thread that works; ends it where somebody asked to stop."""
+        """Tell a step, in the thread that works; end it where somebody asked to stop."""
         if self._stop.is_set():
             raise Stopped(self.stage)
         share = SHARES.get(saying.partition(" ")[0])
         self._hub.tell(Progress(self.stage, saying, share))
 
 
-class Background:
-    """Runs what takes longer than an answer may."""
+class Jobs:
+    """What takes longer than an answer may, run one after the other."""
 
-    def __init__(self, desk: "Desk") -> None:
-        self.desk = desk
+    def __init__(self, session: "Session") -> None:
+        self.session = session
         self.compared: Shown | None = None
         self._jobs: list[StudioJob] = []
         """At work first, then those that wait."""
@@ -97,7 +97,7 @@ class Background:
         self.compared = None
 
     def run(self, message: Run) -> None:
-        """A stage; an older one that is still at work would be out of date and gives way."""
+        """Run a stage; an older one still at work would be out of date and gives way."""
         for job in self._jobs:
             if job.stage in get_args(Stage):
                 job.stop()
@@ -110,32 +110,34 @@ class Background:
     def compare(self, message: Compare) -> None:
         self._start("compare", lambda job: self._compare(job, message))
 
-    async def exported(self, formats: tuple[str, ...]) -> Path:
-        """Export now, and the folder that the files are in."""
+    async def export_now(self, formats: tuple[str, ...]) -> Path:
+        """Export now, and return the folder that the files are in."""
         job = self.export(Export(formats))
         assert job.done is not None
         await job.done
         return self.output_folder()
 
     def is_current(self, file: Path) -> bool:
-        """Whether a file of the last export tells the take as it stands."""
-        take = self.desk.take
+        """Return whether a file of the last export tells the take as it stands."""
+        take = self.session.take
         return take is not None and self._exported == _export_key(take) and file.exists()
 
     def output_folder(self) -> Path:
-        """Where exports go: as the user said, else beside the take."""
-        if self.desk.output is not None:
-            return self.desk.output
-        take = self.desk.take
+        """Return where exports go: as the user said, else beside the take."""
+        if self.session.output is not None:
+            return self.session.output
+        take = self.session.take
         return (
-            self.desk.folder.path if take is None else take.path.with_name(f"{take.path.stem}-rig")
+            self.session.folder.path
+            if take is None
+            else take.path.with_name(f"{take.path.stem}-rig")
         )
 
     def _start(self, stage: str, work: Callable[[StudioJob], Awaitable[None]]) -> StudioJob:
-        self.desk.need_take()
-        if len(self._jobs) >= MOST_WAITING:
+        self.session.need_take()
+        if len(self._jobs) >= MOST_JOBS:
             raise BadValue("too much is waiting already; cancel it first")
-        job = StudioJob(stage, self.desk.hub)
+        job = StudioJob(stage, self.session.hub)
         before = [other.done for other in self._jobs if other.done is not None]
         self._jobs.append(job)
         job.done = asyncio.create_task(self._in_turn(job, before, work))
@@ -149,7 +151,7 @@ class Background:
     ) -> None:
         for other in before:
             await other
-        hub = self.desk.hub
+        hub = self.session.hub
         try:
             job.say("starting")
             await work(job)
@@ -167,48 +169,48 @@ class Background:
             self._jobs.remove(job)
 
     async def _run(self, job: StudioJob, message: Run) -> None:
-        take = self.desk.need_take()
+        take = self.session.need_take()
         if message.stage == "swaps":
             await self._look(job, take)
             return
-        async with self.desk.turn:
+        async with self.session.turn:
             take.character = self._character(message)
             asked = _settings(message, take.settings)
-            await self.desk.writing(take, lambda: take.set_settings(asked))
+            await self.session.write(take, lambda: take.set_settings(asked))
         await self._solve(job, take, message.stage)
 
     def _character(self, message: Run) -> Path | None:
-        return self.desk.folder.existing(message.character) if message.stage == "map" else None
+        return self.session.folder.existing(message.character) if message.stage == "map" else None
 
     async def _solve(self, job: StudioJob, take: OpenTake, stage: str) -> None:
-        async with self.desk.turn:
+        async with self.session.turn:
             shot = await asyncio.to_thread(tasks.snapshot, take)
         found, posed = await asyncio.to_thread(tasks.solve_snapshot, shot, job.say)
-        async with self.desk.turn:
-            if self.desk.take is not take:
+        async with self.session.turn:
+            if self.session.take is not take:
                 return
             take.posed = posed
             await asyncio.to_thread(take.install, found, shot.key)
-            self.desk.hub.tell(replies.solved(take, stage))
+            self.session.hub.tell(replies.say_done(take, stage))
 
     async def _look(self, job: StudioJob, take: OpenTake) -> None:
-        """Suspicions for the timeline; nothing is changed."""
-        async with self.desk.turn:
+        """Look for suspicions for the timeline; nothing is changed."""
+        async with self.session.turn:
             recording = await asyncio.to_thread(take.edited_recording)
-        found = await asyncio.to_thread(tasks.suspicions, recording, job.say)
-        self.desk.hub.tell(replies.solved(take, "swaps", found))
+        found = await asyncio.to_thread(tasks.find_suspicions, recording, job.say)
+        self.session.hub.tell(replies.say_done(take, "swaps", found))
 
     async def _export(self, job: StudioJob, formats: tuple[str, ...]) -> None:
-        take = self.desk.need_take()
+        take = self.session.need_take()
         if take.solved is None or take.stale:
             await self._solve(job, take, "solve")
-        async with self.desk.turn:
+        async with self.session.turn:
             assert take.solved is not None
             found, shot = take.solved, await asyncio.to_thread(tasks.snapshot, take)
             key = _export_key(take)
         folder = self.output_folder()
         job.say("writing")
-        done = await asyncio.to_thread(tasks.finished, found, shot)
+        done = await asyncio.to_thread(tasks.add_motion_edits, found, shot)
         await asyncio.to_thread(deliver, done, folder, formats=formats)
         if shot.recording is not None and shot.character is None:
             await asyncio.to_thread(write_passports, [replace(done, path=take.path)], folder)
@@ -218,21 +220,21 @@ class Background:
             for file in sorted(folder.iterdir())
             if file.is_file()
         )
-        self.desk.hub.tell(Exported(str(folder), files))
+        self.session.hub.tell(Exported(str(folder), files))
 
     async def _compare(self, job: StudioJob, message: Compare) -> None:
-        take = self.desk.need_take()
+        take = self.session.need_take()
         settings = message.settings
         if message.path:
-            path = self.desk.folder.existing(message.path)
+            path = self.session.folder.existing(message.path)
             edits = tasks.edits_beside(path)
         else:
             path, edits = take.path, take.as_edits()
         kept = edits.edits if message.edits else ()
         edits = Edits(edits.recording, kept, (), settings or edits.settings)
         label = message.path or ("other settings" if settings else "without edits")
-        self.compared = await asyncio.to_thread(tasks.compared, path, label, edits, job.say)
-        self.desk.hub.tell(await asyncio.to_thread(replies.compared, self.compared))
+        self.compared = await asyncio.to_thread(tasks.solve_compared, path, label, edits, job.say)
+        self.session.hub.tell(await asyncio.to_thread(replies.say_compared, self.compared))
 
 
 def _export_key(take: OpenTake) -> object:
@@ -240,7 +242,7 @@ def _export_key(take: OpenTake) -> object:
 
 
 def _settings(message: Run, now: Settings) -> Settings:
-    """What is asked for: a stage of its own stays asked for in later solves."""
+    """Return what is asked for: a stage of its own stays asked for in later solves."""
     settings = message.settings or now
     if message.stage == "limits":
         return msgspec.structs.replace(settings, limits=True)

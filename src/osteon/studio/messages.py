@@ -19,10 +19,10 @@ first + i · stride. Query: ``first``, ``last`` (default: all frames), ``stride`
     joints      (n, n_bodies, 3)   joints in the world
     rotations   (n, n_bodies, 4)   to the parent from the body; root: to the world
     turned      (n, n_bodies, 4)   to the world from the body
-    parameters  (n, n_parameters)  movement angles, in the order of ``Figure.parameters``
+    parameters  (n, n_parameters)  movement angles, in the order of ``RigRow.parameters``
     residuals   (n, n_markers)     distance from model to marker
 
-``GET /api/skin?token=…&of=…`` is the rig's skin as the report carries it (``report.data.Figure``),
+``GET /api/skin?token=…&of=…`` is the rig's skin as the report carries it (``report.data.SkinRow``),
 or null; ``of`` as above, or ``character`` with its ``path``. ``GET /api/character?token=…&path=…``
 is a ``Character``.
 
@@ -37,9 +37,9 @@ from typing import Any, Literal
 import msgspec
 
 from osteon.edits import Edit, Place3, Settings
-from osteon.report import Span
+from osteon.report import BodyRow, MarkerRow, Span
 
-Stage = Literal["solve", "limits", "axes", "contacts", "swaps", "map"]
+Stage = Literal["solve", "limits", "axes", "swaps", "map"]
 """``swaps`` only looks for exchanged labels and spikes; ``map`` moves a given character."""
 Quaternion = tuple[float, float, float, float]
 
@@ -87,7 +87,7 @@ class Redo(_Message, frozen=True, tag="redo"):
 
 
 class Run(_Message, frozen=True, tag="run"):
-    """Run a stage; ``Progress`` … then ``Solved``, ``Cancelled`` or ``Problem`` follow."""
+    """Run a stage; ``Progress`` … then ``StageDone``, ``Cancelled`` or ``Problem`` follow."""
 
     stage: Stage = "solve"
     settings: Settings | None = None
@@ -149,64 +149,7 @@ FromPage = Open | MakeEdit | Undo | Redo | Run | Cancel | Drag | Slide | Export 
 # to the page
 
 
-class TakeMarker(msgspec.Struct, frozen=True):
-    """A marker of the recording."""
-
-    name: str
-    missing: float
-    """Share of frames without it, after the edits."""
-    body: str = ""
-    """The body that carries it in the solved rig; empty: none, or not solved."""
-    rms: float | None = None
-    """From the model, metres."""
-
-
-class FigureMarker(msgspec.Struct, frozen=True):
-    """A marker's place on the rig."""
-
-    name: str
-    position: Place3
-    """From the body's joint, in the body's frame."""
-
-
-class FigureCone(msgspec.Struct, frozen=True):
-    """Swing and twist of a joint, as ``values.Cone``."""
-
-    centre: Quaternion
-    axis: Place3
-    across: tuple[Place3, Place3]
-    radii: tuple[float, float]
-    polygon: tuple[tuple[float, float], ...]
-    twist: tuple[float, float]
-
-
-class FigureBody(msgspec.Struct, frozen=True):
-    """A body of the rig."""
-
-    name: str
-    parent: int
-    """−1 for the root."""
-    kind: str
-    offset: Place3
-    """The joint from the parent's joint, in the parent's frame."""
-    in_body: Place3
-    """The joint in the body's frame: ``Place.position`` = ``FigureMarker.position`` + this."""
-    tip: Place3 | None = None
-    """The free end from the joint, in the body's frame."""
-    length: float | None = None
-    rms: float | None = None
-    sigma: float | None = None
-    """Of the joint centre along its least certain direction, metres."""
-    axes: tuple[Place3, ...] = ()
-    """In the parent's frame."""
-    rest: Quaternion = (1.0, 0.0, 0.0, 0.0)
-    hinge: tuple[float, float] | None = None
-    """Limits about the axis, radians."""
-    cone: FigureCone | None = None
-    markers: tuple[FigureMarker, ...] = ()
-
-
-class FigureParameter(msgspec.Struct, frozen=True):
+class SliderRow(msgspec.Struct, frozen=True):
     """An angle about a movement axis, for a slider."""
 
     name: str
@@ -216,11 +159,11 @@ class FigureParameter(msgspec.Struct, frozen=True):
     high: float
 
 
-class Figure(msgspec.Struct, frozen=True):
+class RigRow(msgspec.Struct, frozen=True):
     """The rig: what joints, rotations and parameters are about."""
 
-    bodies: tuple[FigureBody, ...] = ()
-    parameters: tuple[FigureParameter, ...] = ()
+    bodies: list[BodyRow] = []
+    parameters: tuple[SliderRow, ...] = ()
     """Empty where the movement axes have not been found."""
     subject: str = ""
 
@@ -272,10 +215,10 @@ class Opened(_Message, frozen=True, tag="opened"):
     """Rows to show: what, value."""
     problems: tuple[str, ...]
     """What was odd about the file, one sentence each."""
-    markers: tuple[TakeMarker, ...]
+    markers: list[MarkerRow]
     spans: tuple[Span, ...]
     """Timeline: gaps, and what a solve found."""
-    figure: Figure | None
+    rig: RigRow | None
     """Where there is a motion."""
     state: TakeState
     summary: dict[str, Any] | None = None
@@ -288,7 +231,7 @@ class Changed(_Message, frozen=True, tag="changed"):
     state: TakeState
     saying: str
     """What was done, for the history: ``cut LTHI 120–140``."""
-    markers: tuple[TakeMarker, ...] = ()
+    markers: list[MarkerRow] = []
     """Those whose samples changed."""
     first: int = 0
     """Frames in which they changed."""
@@ -310,13 +253,13 @@ class Progress(_Message, frozen=True, tag="progress"):
     """Of the whole, where it can be told."""
 
 
-class Solved(_Message, frozen=True, tag="solved"):
+class StageDone(_Message, frozen=True, tag="solved"):
     """A stage is done: fetch joints, rotations, residuals, parameters anew."""
 
     stage: str
-    figure: Figure
+    rig: RigRow
     summary: dict[str, Any]
-    markers: tuple[TakeMarker, ...]
+    markers: list[MarkerRow]
     spans: tuple[Span, ...]
     state: TakeState
     frames: int = 0
@@ -338,7 +281,7 @@ class Pose(_Message, frozen=True, tag="pose"):
     turned: tuple[Quaternion, ...]
     """To the world from the body."""
     parameters: tuple[float, ...] = ()
-    """Movement angles where known, in the figure's order."""
+    """Movement angles where known, in the rig's order."""
     error: float | None = None
     """Largest distance left to a target, metres."""
     serial: int = 0
@@ -348,9 +291,9 @@ class Pose(_Message, frozen=True, tag="pose"):
 
 
 class Live(_Message, frozen=True, tag="live"):
-    """A stream begins: ``Pose`` messages with ``live`` follow, of this figure."""
+    """A stream begins: ``Pose`` messages with ``live`` follow, of this rig."""
 
-    figure: Figure
+    rig: RigRow
     rate: float
     markers: tuple[str, ...] = ()
 
@@ -375,8 +318,8 @@ class Compared(_Message, frozen=True, tag="compared"):
     label: str
     frames: int
     rate: float
-    figure: Figure
-    markers: tuple[TakeMarker, ...]
+    rig: RigRow
+    markers: list[MarkerRow]
     summary: dict[str, Any]
     spans: tuple[Span, ...]
 
@@ -394,7 +337,7 @@ class PlacedMarker(msgspec.Struct, frozen=True):
 class Character(msgspec.Struct, frozen=True):
     """A skeleton to be moved, in its rest pose: the answer to ``/api/character``."""
 
-    figure: Figure
+    rig: RigRow
     joints: tuple[Place3, ...]
     turned: tuple[Quaternion, ...]
     placed: tuple[PlacedMarker, ...] = ()
@@ -419,7 +362,7 @@ ToPage = (
     | Opened
     | Changed
     | Progress
-    | Solved
+    | StageDone
     | Cancelled
     | Pose
     | Live

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 from osteon.delivery import motion_spans, summary_of
-from osteon.edits import told
-from osteon.report import Span, gap_spans, mark_spans
+from osteon.report import MarkerRow, Span, gap_spans, mark_spans, marker_rows
 from osteon.studio.document import Change, OpenTake, Shown, subjects_of
-from osteon.studio.messages import Changed, Compared, Figure, Opened, Solved, TakeState
-from osteon.studio.rig_messages import contact_spans, figure_of, take_markers
+from osteon.studio.messages import Changed, Compared, Opened, RigRow, StageDone, TakeState
+from osteon.studio.rig_messages import contact_spans, rig_row
 from osteon.values import Source
 
 MOST_GAPS = 1000
@@ -25,8 +24,8 @@ def state_of(take: OpenTake) -> TakeState:
     )
 
 
-def opened(take: OpenTake) -> Opened:
-    solved, source = take.solved, _source(take)
+def say_opened(take: OpenTake) -> Opened:
+    source = _source(take)
     return Opened(
         path=take.name,
         subject=take.subject,
@@ -36,20 +35,20 @@ def opened(take: OpenTake) -> Opened:
         kinds=("markers",) if take.recording is not None else ("motion",),
         facts=_facts(take, source),
         problems=source.problems,
-        markers=take_markers(take.names, take.seen, solved, range(len(take.names))),
+        markers=markers_of(take),
         spans=tuple(spans_of(take)),
-        figure=take.figure,
+        rig=take.rig,
         state=state_of(take),
         summary=take.summary,
     )
 
 
-def changed(take: OpenTake, change: Change, *, undone: bool) -> Changed:
-    what = told(change.edit)
+def say_changed(take: OpenTake, change: Change, *, undone: bool) -> Changed:
+    what = change.edit.sentence
     return Changed(
         state_of(take),
         f"taken back: {what}" if undone else what,
-        take_markers(take.names, take.seen, take.solved, change.markers),
+        markers_of(take, change.markers),
         change.first,
         change.last,
         tuple(spans_of(take)),
@@ -57,14 +56,14 @@ def changed(take: OpenTake, change: Change, *, undone: bool) -> Changed:
     )
 
 
-def solved(take: OpenTake, stage: str, found: Sequence[Span] = ()) -> Solved:
-    """What there is after a stage; ``found`` goes on the timeline as well."""
+def say_done(take: OpenTake, stage: str, found: Sequence[Span] = ()) -> StageDone:
+    """Return what there is after a stage; ``found`` goes on the timeline as well."""
     done = take.solved
-    return Solved(
+    return StageDone(
         stage,
-        take.figure or Figure(),
+        take.rig or RigRow(),
         take.summary or {},
-        take_markers(take.names, take.seen, done, range(len(take.names))),
+        markers_of(take),
         (*spans_of(take), *found),
         state_of(take),
         take.n_frames,
@@ -72,21 +71,29 @@ def solved(take: OpenTake, stage: str, found: Sequence[Span] = ()) -> Solved:
     )
 
 
-def compared(shown: Shown) -> Compared:
+def say_compared(shown: Shown) -> Compared:
     motion, seen = shown.solved.motion, shown.recording.seen
     return Compared(
         shown.label,
         shown.n_frames,
         motion.rate,
-        figure_of(motion),
-        take_markers(shown.names, seen, shown.solved, range(len(shown.names))),
+        rig_row(motion),
+        marker_rows(shown.names, seen, motion.skeleton),
         summary_of(shown.solved),
         (*gap_spans(shown.names, seen, MOST_GAPS), *motion_spans(motion, shown.solved.contacts)),
     )
 
 
+def markers_of(take: OpenTake, columns: Sequence[int] | None = None) -> list[MarkerRow]:
+    """Return the take's markers as edited, or some of them by column."""
+    chosen = list(range(len(take.names)) if columns is None else columns)
+    names = [take.names[column] for column in chosen]
+    skeleton = None if take.solved is None else take.solved.skeleton
+    return marker_rows(names, take.seen[:, chosen], skeleton)
+
+
 def spans_of(take: OpenTake) -> list[Span]:
-    """The timeline: gaps and contacts as edited, and what the last solve found."""
+    """Return the timeline: gaps and contacts as edited, and what the last solve found."""
     spans = gap_spans(take.names, take.seen, MOST_GAPS) if take.names else []
     if take.solved is None:
         marks = take.recording.marks if take.recording is not None else ()

@@ -1,6 +1,6 @@
 """Changes that several pages make to one session: which may go on top of which."""
 
-from osteon.edits import Assign, Edit, Place, RecordingEdit, SetPlant, SetPose, SwapLabels, told
+from osteon.edits import Edit
 from osteon.errors import OsteonError
 
 
@@ -29,9 +29,9 @@ class Revisions:
     def check(self, seen: int, edit: Edit) -> None:
         """Refuse an edit of something that has changed since revision ``seen``."""
         for other in self._since(seen):
-            if _clash(edit, other):
+            if edit.touches.meets(other.touches):
                 raise OutOfDate(
-                    f"another page has changed the same meanwhile ({told(other)}); "
+                    f"another page has changed the same meanwhile ({other.sentence}); "
                     "look again and repeat the edit if it still makes sense"
                 )
 
@@ -40,7 +40,7 @@ class Revisions:
         changes = self._since(seen)
         if changes:
             raise OutOfDate(
-                f"another page has made a change meanwhile ({told(changes[-1])}); "
+                f"another page has made a change meanwhile ({changes[-1].sentence}); "
                 "look again before taking anything back"
             )
 
@@ -48,28 +48,3 @@ class Revisions:
         if not self._oldest <= seen <= self.current:
             raise OutOfDate("the page shows another take than the one that is open; load it again")
         return self._changes[seen - self._oldest :]
-
-
-def _clash(one: Edit, other: Edit) -> bool:
-    """Whether two edits are about the same thing."""
-    if isinstance(one, RecordingEdit) and isinstance(other, RecordingEdit):
-        return bool(_markers(one) & _markers(other)) and _overlap(_frames(one), _frames(other))
-    if isinstance(one, Assign | Place) and isinstance(other, Assign | Place):
-        return one.marker == other.marker
-    if isinstance(one, SetPose) and isinstance(other, SetPose):
-        return one.frame == other.frame
-    if isinstance(one, SetPlant) and isinstance(other, SetPlant):
-        return one.body == other.body and _overlap(_frames(one), _frames(other))
-    return type(one) is type(other) and getattr(one, "body", 0) == getattr(other, "body", 1)
-
-
-def _markers(edit: RecordingEdit) -> set[str]:
-    return {edit.a, edit.b} if isinstance(edit, SwapLabels) else set(edit.markers)
-
-
-def _frames(edit: RecordingEdit | SetPlant) -> tuple[int, int]:
-    return edit.first, edit.last
-
-
-def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    return one[0] <= other[1] and other[0] <= one[1]

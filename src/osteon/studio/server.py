@@ -1,15 +1,21 @@
 """The studio's local server: one page, arrays as bytes, files in and out, and a socket."""
 
 import asyncio
+import atexit
 import contextlib
+import html
+import os
 import secrets
 import socket
+import tempfile
 import threading
+import webbrowser
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
@@ -17,20 +23,21 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from osteon.edits import Cut, Draft, Fill, Filter
 from osteon.errors import BadValue, OsteonError
 from osteon.formats import check_endings, whole_file
-from osteon.studio.arrays import Asked, answer
-from osteon.studio.characters import character_at, character_skin, skin_of
+from osteon.posing import reach
 from osteon.studio.document import OpenTake, Shown
+from osteon.studio.fetched import Asked, answer, character_at, character_skin, skin_of
 from osteon.studio.folder import Folder
 from osteon.studio.guard import Guard
 from osteon.studio.hub import Page
 from osteon.studio.jobs import NAMED_FILES
-from osteon.studio.session import Desk
-from osteon.studio.warming import warm_beside
+from osteon.studio.session import Session
+from osteon.values import Body, Joint, Recording, Skeleton
 
-LARGEST = 2 * 1024**3
-"""Bytes of a dropped file."""
+LARGEST_UPLOAD = 2 * 1024**3
+"""Bytes of a dropped file. Chosen: larger than takes are, smaller than a disk."""
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -46,6 +53,14 @@ PAGE = """<!doctype html>
 </body>
 </html>
 """
+LEADING_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Osteon studio</title>
+<meta http-equiv="refresh" content="0; url={address}">
+<p><a href="{address}">To the studio</a></p>
+</html>
+"""
 
 
 class Studio:
@@ -57,7 +72,7 @@ class Studio:
         self.token = token or secrets.token_urlsafe(24)
         self.entered = threading.Event()
         """Set once somebody has the page."""
-        self.desk = Desk(Folder(folder), output)
+        self.session = Session(Folder(folder), output)
         routes = [
             Route("/", self._page),
             Route("/{name}", self._script),
@@ -73,7 +88,7 @@ class Studio:
 
     def open(self, name: str) -> None:
         """Open a file before anybody looks; what is wrong with it is raised here."""
-        asyncio.run(self.desk.open(name))
+        asyncio.run(self.session.open(name))
 
     async def _page(self, request: Request) -> Response:
         self.entered.set()
@@ -102,7 +117,7 @@ class Studio:
     async def _skin(self, request: Request) -> Response:
         try:
             if request.query_params.get("of") == "character":
-                path = self.desk.folder.existing(request.query_params.get("path", ""))
+                path = self.session.folder.existing(request.query_params.get("path", ""))
                 skin = await asyncio.to_thread(character_skin, path)
             else:
                 skin = await asyncio.to_thread(skin_of, self._shown(request))
@@ -112,15 +127,15 @@ class Studio:
 
     async def _character(self, request: Request) -> Response:
         try:
-            path = self.desk.folder.existing(request.query_params.get("path", ""))
-            found = await asyncio.to_thread(character_at, path, self.desk.need_take())
+            path = self.session.folder.existing(request.query_params.get("path", ""))
+            found = await asyncio.to_thread(character_at, path, self.session.need_take())
         except OsteonError as error:
             return PlainTextResponse(str(error), status_code=400)
         return Response(msgspec.json.encode(found), media_type="application/json")
 
     def _shown(self, request: Request) -> OpenTake | Shown:
         compared = request.query_params.get("of") == "compared"
-        shown = self.desk.background.compared if compared else self.desk.take
+        shown = self.session.jobs.compared if compared else self.session.take
         if shown is None:
             raise BadValue("nothing is open, or nothing is compared")
         return shown
@@ -128,28 +143,28 @@ class Studio:
     async def _open(self, request: Request) -> Response:
         query = request.query_params
         try:
-            await self.desk.open(query.get("path", ""), query.get("subject", ""))
+            await self.session.open(query.get("path", ""), query.get("subject", ""))
         except OsteonError as error:
             return PlainTextResponse(str(error), status_code=400)
         return PlainTextResponse("opened")
 
     async def _upload(self, request: Request) -> Response:
         try:
-            self.desk.background.check_idle()
-            place = self.desk.folder.place_for(request.query_params.get("name", ""))
+            self.session.jobs.check_idle()
+            place = self.session.folder.place_for(request.query_params.get("name", ""))
             await _store(request, place)
             await self._open_or_remove(place)
-            self.desk.hub.tell(self.desk.welcome())
+            self.session.hub.tell(self.session.welcome())
         except OsteonError as error:
             return PlainTextResponse(str(error), status_code=400)
         except ClientDisconnect:
             return PlainTextResponse("the file did not arrive whole", status_code=400)
-        return PlainTextResponse(self.desk.folder.name_of(place))
+        return PlainTextResponse(self.session.folder.name_of(place))
 
     async def _open_or_remove(self, place: Path) -> None:
-        """A dropped file that nobody can read does not stay."""
+        """Open a dropped file; one that nobody can read does not stay."""
         try:
-            await self.desk.open(self.desk.folder.name_of(place))
+            await self.session.open(self.session.folder.name_of(place))
         except OsteonError:
             place.unlink(missing_ok=True)
             raise
@@ -157,18 +172,16 @@ class Studio:
     async def _export(self, request: Request) -> Response:
         wanted = request.path_params["format"]
         try:
-            take = self.desk.need_take()
+            take = self.session.need_take()
             if wanted == "edits":
                 file = take.edits_file.path
                 if not file.exists():
                     take.save()
                 return FileResponse(file, filename=file.name)
             check_endings([wanted], besides=NAMED_FILES)
-            file = self.desk.background.output_folder() / NAMED_FILES.get(
-                wanted, f"motion.{wanted}"
-            )
-            if not self.desk.background.is_current(file):
-                await self.desk.background.exported(() if wanted in NAMED_FILES else (wanted,))
+            file = self.session.jobs.output_folder() / NAMED_FILES.get(wanted, f"motion.{wanted}")
+            if not self.session.jobs.is_current(file):
+                await self.session.jobs.export_now(() if wanted in NAMED_FILES else (wanted,))
             if not file.exists():
                 raise BadValue(f"{file.name} could not be written; look at the page for the reason")
         except OsteonError as error:
@@ -178,8 +191,8 @@ class Studio:
     async def _socket(self, websocket: WebSocket) -> None:
         await websocket.accept()
         page = Page()
-        self.desk.join(page)
-        beside = (_send(websocket, page), self.desk.watch(page))
+        self.session.join(page)
+        beside = (_send(websocket, page), self.session.watch(page))
         tasks = [asyncio.create_task(work) for work in beside]
         try:
             while True:
@@ -187,11 +200,11 @@ class Studio:
                 if message["type"] == "websocket.disconnect":
                     break
                 text = message.get("text")
-                await self.desk.receive(page, text if text is not None else "")
+                await self.session.receive(page, text if text is not None else "")
         except (WebSocketDisconnect, RuntimeError):
             pass  # gone
         finally:
-            self.desk.hub.leave(page)
+            self.session.hub.leave(page)
             for task in tasks:
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
@@ -199,7 +212,7 @@ class Studio:
 
 
 async def _send(websocket: WebSocket, page: Page) -> None:
-    """All that waits for a page, one after the other."""
+    """Send all that waits for a page, one after the other."""
     try:
         while (text := await page.waiting.get()) is not None:
             await websocket.send_text(text)
@@ -209,14 +222,14 @@ async def _send(websocket: WebSocket, page: Page) -> None:
 
 
 async def _store(request: Request, place: Path) -> None:
-    """A dropped file, piece by piece; it appears whole or not at all."""
+    """Store a dropped file, piece by piece; it appears whole or not at all."""
     size = 0
     with whole_file(place) as partial:
         with partial.open("wb") as file:
             async for piece in request.stream():
                 size += len(piece)
-                if size > LARGEST:
-                    raise BadValue(f"the file is larger than {LARGEST // 1024**3} GB")
+                if size > LARGEST_UPLOAD:
+                    raise BadValue(f"the file is larger than {LARGEST_UPLOAD // 1024**3} GB")
                 file.write(piece)
         if not size:
             raise BadValue("the dropped file is empty")
@@ -249,7 +262,7 @@ def serve(studio: Studio, bound: socket.socket) -> None:
 
 
 def bind(port: int) -> socket.socket:
-    """A socket of this machine alone; port 0 takes any that is free."""
+    """Bind a socket of this machine alone; port 0 takes any that is free."""
     bound = socket.socket()
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -262,5 +275,44 @@ def bind(port: int) -> socket.socket:
 
 
 def address(studio: Studio, bound: socket.socket) -> str:
-    """What to open in a browser."""
+    """Return what to open in a browser."""
     return f"http://127.0.0.1:{bound.getsockname()[1]}/?token={studio.token}"
+
+
+def open_in_browser(address: str, entered: threading.Event) -> None:
+    """Show the page of an address; ``entered`` is set when it has been served.
+
+    What a browser is started with is there for every user of the machine to read (``ps``). So it is
+    sent to a file that nobody else may read, which leads on to the page and is gone once that is
+    there: the token stands in no command line.
+    """
+    handle, name = tempfile.mkstemp(prefix="osteon-studio-", suffix=".html")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(LEADING_PAGE.format(address=html.escape(address)))
+    page = Path(name)
+    atexit.register(page.unlink, missing_ok=True)
+    threading.Thread(target=_remove, args=(page, entered), daemon=True).start()
+    webbrowser.open(page.as_uri())
+
+
+def _remove(page: Path, entered: threading.Event) -> None:
+    entered.wait()
+    page.unlink(missing_ok=True)
+
+
+def warm() -> None:
+    """Load the libraries and compiled kernels that edits and drags need, so that none waits."""
+    place = np.random.default_rng(1).normal(size=(6, 3))
+    path = np.sin(np.linspace(0.0, 3.0, 240))[:, None, None] + place
+    draft = Draft(Recording(path, tuple("abcdef"), 120.0))
+    for method in ("lowrank", "spline"):
+        draft.apply(Cut(("a",), 100, 130))
+        draft.apply(Fill(("a",), 100, 130, method))
+    draft.apply(Filter(("a",), 0, 239))
+    bone = Body("bone", "root", Joint("ball", in_parent=np.array([0.0, 0.0, 1.0])))
+    reach(Skeleton((Body("root", None, Joint("free")), bone)), {"bone": (0.0, 0.0, 1.0)})
+
+
+def warm_beside() -> None:
+    """Do the same in a thread; the first page is not kept waiting."""
+    threading.Thread(target=warm, daemon=True).start()

@@ -14,10 +14,9 @@ from osteon.errors import BadValue, NotEnoughData, OsteonError
 from osteon.formats import motion_endings
 from osteon.human import known_sets
 from osteon.studio.document import OpenTake
-from osteon.studio.edits_file import ChangedElsewhere
-from osteon.studio.folder import Folder
+from osteon.studio.folder import ChangedElsewhere, Folder
 from osteon.studio.hub import Hub, Page
-from osteon.studio.jobs import Background
+from osteon.studio.jobs import Jobs
 from osteon.studio.messages import (
     Cancel,
     Changed,
@@ -36,23 +35,24 @@ from osteon.studio.messages import (
     Undo,
     Welcome,
 )
-from osteon.studio.replies import changed, opened
+from osteon.studio.replies import say_changed, say_opened
 from osteon.studio.revisions import Revisions
 from osteon.studio.rig_messages import knows_axes
 
-LONGEST = 256 * 1024
-"""Characters of a message."""
-LOOK_AGAIN = 2.0
-"""Seconds between two looks at the file of edits."""
-REMEMBERED = 2000
-"""Answers kept for pages that ask again after a break."""
+LONGEST_MESSAGE = 256 * 1024
+"""Characters of a message. Chosen: an edit is short, and what is longer is none."""
+LOOK_SECONDS = 2.0
+"""Seconds between two looks at the file of edits. Chosen: soon enough to see others work."""
+MOST_ANSWERS = 2000
+"""Answers kept for pages that ask again after a break. Chosen: a page repeats only its last
+messages."""
 
 log = logging.getLogger("osteon.studio")
 T = TypeVar("T")
 _decoder = msgspec.json.Decoder(FromPage)
 
 
-class Desk:
+class Session:
     """One session: a folder, the take that is open, and the pages that look at it."""
 
     def __init__(self, folder: Folder, output: Path | None = None) -> None:
@@ -61,23 +61,25 @@ class Desk:
         self.take: OpenTake | None = None
         self.turn = asyncio.Lock()
         """Who holds it may change the take."""
-        self.background = Background(self)
+        self.jobs = Jobs(self)
         self._answers: dict[str, ToPage] = {}
 
     def join(self, page: Page) -> None:
-        """A page has come: it is told where things stand."""
+        """Let a page in and tell it where things stand."""
         page.tell(self.welcome())
         self.hub.join(page)
         if self.take is not None:
-            page.tell(opened(self.take))
+            page.tell(say_opened(self.take))
 
     async def receive(self, page: Page, text: str) -> None:
         """Do what a page asks; whatever is wrong with it becomes a sentence."""
         message: Any = None
         try:
-            if len(text) > LONGEST:
-                raise BadValue(f"a message of {len(text)} characters; {LONGEST} are allowed")
-            message = _decoded(text)
+            if len(text) > LONGEST_MESSAGE:
+                raise BadValue(
+                    f"a message of {len(text)} characters; {LONGEST_MESSAGE} are allowed"
+                )
+            message = _decode(text)
             await self._answer(page, message)
         except OsteonError as error:
             self.refuse(page, message, str(error))
@@ -103,24 +105,24 @@ class Desk:
             case Drag() | Slide():
                 self._pull(page, message)
             case Cancel():
-                self.background.cancel()
+                self.jobs.cancel()
             case Run():
-                self.background.run(message)
+                self.jobs.run(message)
             case Export():
-                self.background.export(message)
+                self.jobs.export(message)
             case Compare():
-                self.background.compare(message)
+                self.jobs.compare(message)
 
     async def open(self, name: str, subject: str = "") -> None:
         """Open a file of the folder for all pages."""
         path = self.folder.existing(name)
-        self.background.check_idle()
+        self.jobs.check_idle()
         async with self.turn:
             shown = self.folder.name_of(path)
             self.take = await asyncio.to_thread(OpenTake, path, shown, subject, self.revisions)
             self.revisions.forget()
-            self.background.forget()
-            self.hub.tell(opened(self.take))
+            self.jobs.forget()
+            self.hub.tell(say_opened(self.take))
 
     async def _change(self, page: Page, message: MakeEdit | Undo | Redo) -> None:
         if message.id and message.id in self._answers:
@@ -128,15 +130,15 @@ class Desk:
             return
         async with self.turn:
             take = self.need_take()
-            told = await self.writing(take, lambda: _changing(take, message))
+            told = await self.write(take, lambda: _change_take(take, message))
             answer = msgspec.structs.replace(told, id=message.id)
             self._remember(message.id, answer)
             page.tell(answer)
             for other in self.hub.pages - {page}:
                 other.tell(told)
 
-    async def writing(self, take: OpenTake, work: Callable[[], T]) -> T:
-        """Work that writes edits down; what another studio has written meanwhile is shown first."""
+    async def write(self, take: OpenTake, work: Callable[[], T]) -> T:
+        """Do work that writes edits; what another studio has written meanwhile is shown first."""
         try:
             return await asyncio.to_thread(work)
         except ChangedElsewhere:
@@ -144,10 +146,10 @@ class Desk:
             raise
 
     async def watch(self, page: Page) -> None:
-        """As long as a page looks on, it sees what another studio writes."""
+        """Show a page, as long as it looks on, what another studio writes."""
         try:
             while True:
-                await asyncio.sleep(LOOK_AGAIN)
+                await asyncio.sleep(LOOK_SECONDS)
                 async with self.turn:
                     take = self.take
                     if take is not None and await asyncio.to_thread(take.edits_file.changed):
@@ -159,18 +161,18 @@ class Desk:
 
     async def _read_again(self, take: OpenTake) -> None:
         await asyncio.to_thread(take.read_again)
-        told = opened(take)
+        told = say_opened(take)
         for page in self.hub.pages:  # at once: a refusal that follows is about what is shown now
             page.tell(told)
 
     def _remember(self, id_: str, answer: ToPage) -> None:
         if id_:
             self._answers[id_] = answer
-            if len(self._answers) > REMEMBERED:
+            if len(self._answers) > MOST_ANSWERS:
                 del self._answers[next(iter(self._answers))]
 
     def _pull(self, page: Page, message: Drag | Slide) -> None:
-        """Of drags that pile up only the newest is answered."""
+        """Answer the newest of drags that pile up."""
         page.pulled = message
         if page.pulling is None or page.pulling.done():
             page.pulling = asyncio.create_task(self._pulling(page))
@@ -178,16 +180,16 @@ class Desk:
     async def _pulling(self, page: Page) -> None:
         while (message := page.pulled) is not None:
             page.pulled = None
-            await self.guarded(page, message, lambda: self._pose(page, message))
+            await self.guard(page, message, lambda: self._pose(page, message))
 
     async def _pose(self, page: Page, message: Drag | Slide) -> None:
         take = self.need_take()
-        page.tell(await asyncio.to_thread(_posed, take, message))
+        page.tell(await asyncio.to_thread(_pose_frame, take, message))
 
-    async def guarded(
+    async def guard(
         self, page: Page, message: FromPage, work: Callable[[], Awaitable[None]]
     ) -> None:
-        """Work in the background of a page, with a sentence where it fails."""
+        """Do work in the background of a page, with a sentence where it fails."""
         try:
             await work()
         except OsteonError as error:
@@ -212,18 +214,18 @@ class Desk:
             osteon.__version__,
             motion_endings(usual=True),
             tuple(each.name for each in known_sets()),
-            str(self.background.output_folder()),
+            str(self.jobs.output_folder()),
         )
 
 
-def _decoded(text: str) -> FromPage:
+def _decode(text: str) -> FromPage:
     try:
         return _decoder.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise BadValue(f"this message is not understood: {error}") from None
 
 
-def _changing(take: OpenTake, message: MakeEdit | Undo | Redo) -> Changed:
+def _change_take(take: OpenTake, message: MakeEdit | Undo | Redo) -> Changed:
     match message:
         case MakeEdit():
             change = take.make(message.edit, message.revision)
@@ -231,11 +233,11 @@ def _changing(take: OpenTake, message: MakeEdit | Undo | Redo) -> Changed:
             change = take.undo(message.revision)
         case Redo():
             change = take.redo(message.revision)
-    return changed(take, change, undone=isinstance(message, Undo))
+    return say_changed(take, change, undone=isinstance(message, Undo))
 
 
-def _posed(take: OpenTake, message: Drag | Slide) -> Pose:
-    """One frame as the page pulls at it; the same as the edit that it may become."""
+def _pose_frame(take: OpenTake, message: Drag | Slide) -> Pose:
+    """Pose one frame as the page pulls at it; the same as the edit that it may become."""
     draft = take.motion_draft()
     if not 0 <= message.frame < draft.n_frames:
         raise BadValue(f"frame must lie in 0…{draft.n_frames - 1}, got {message.frame}")

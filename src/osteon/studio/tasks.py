@@ -9,21 +9,20 @@ from osteon.cleaning import find_spikes, find_swaps
 from osteon.edits import (
     Edit,
     Edits,
-    RecordingEdit,
     RecordingId,
-    RigEdit,
     Settings,
     as_solved,
+    by_stage,
+    describe_motion,
+    describe_rig,
+    edit_motion,
     edits_path,
-    glued,
+    glue_markers,
     options_of,
-    posed_rig,
+    pose_rig,
     read_edits,
     solve_edited,
-    told_motion,
-    told_rig,
-    turned_upright,
-    with_motion_edits,
+    turn_upright,
 )
 from osteon.formats import read
 from osteon.pipeline import MapOptions, Progress, Solved, map_to
@@ -62,45 +61,45 @@ def snapshot(take: OpenTake) -> Snapshot:
 def solve_snapshot(
     shot: Snapshot, progress: Progress
 ) -> tuple[Solved, tuple[object, Solved] | None]:
-    """The rig as it stands before plants and poses, and what to keep for the next time."""
+    """Solve the rig up to plants and poses; also return what to keep for the next time."""
     if shot.recording is None:
         assert shot.motion is not None
         progress("looking at the motion")
-        return told_motion(shot.motion, shot.edits, shot.settings), None
+        return describe_motion(shot.motion, shot.edits, shot.settings), None
     if shot.character is not None:
-        return _mapped(shot, progress), shot.posed
+        return _map_character(shot, progress), shot.posed
     options = options_of(shot.settings)
-    kept = tuple(edit for edit in shot.edits if isinstance(edit, RecordingEdit | RigEdit))
-    key = kept, options
+    chosen = by_stage(shot.edits)
+    key = chosen.recording, chosen.rig, options
     if shot.posed is not None and shot.posed[0] == key:
         posed = shot.posed[1]
     else:
-        posed = posed_rig(shot.recording, shot.edits, options, progress)
-    return told_rig(posed, shot.edits, shot.settings, options, progress), (key, posed)
+        posed = pose_rig(shot.recording, shot.edits, options, progress)
+    return describe_rig(posed, shot.edits, shot.settings, options, progress), (key, posed)
 
 
-def _mapped(shot: Snapshot, progress: Progress) -> Solved:
-    """A character moved by the recording, with the markers that were glued on by hand."""
+def _map_character(shot: Snapshot, progress: Progress) -> Solved:
+    """Move a character by the recording, with the markers that were glued on by hand."""
     assert shot.character is not None and shot.recording is not None
     return map_to(
         Take(recordings=(shot.recording,)),
         shot.character,
-        options=MapOptions(corrections=glued(shot.edits, shot.character.name)),
+        options=MapOptions(corrections=glue_markers(shot.edits, shot.character.name)),
         solving=options_of(shot.settings),
         progress=progress,
     )
 
 
-def finished(solved: Solved, shot: Snapshot) -> Solved:
-    """With plants and poses: what is written."""
+def add_motion_edits(solved: Solved, shot: Snapshot) -> Solved:
+    """Add plants and poses: what is written."""
     if shot.character is not None:
         return solved
-    done = with_motion_edits(solved, shot.edits)
+    done = edit_motion(solved, shot.edits)
     return done if shot.recording is not None else as_solved(done.motion)
 
 
-def suspicions(recording: Recording, progress: Progress) -> list[Span]:
-    """Labels that seem exchanged and samples that fly off; nothing is changed."""
+def find_suspicions(recording: Recording, progress: Progress) -> list[Span]:
+    """Find labels that seem exchanged and samples that fly off; nothing is changed."""
     progress("looking for swapped labels and spikes")
     swaps = [
         Span("swap", " and ".join(swap.markers), *swap.frames) for swap in find_swaps(recording)
@@ -112,18 +111,18 @@ def suspicions(recording: Recording, progress: Progress) -> list[Span]:
     return swaps
 
 
-def compared(path: Path, label: str, edits: Edits, progress: Progress) -> Shown:
-    """A take solved to stand beside the open one."""
+def solve_compared(path: Path, label: str, edits: Edits, progress: Progress) -> Shown:
+    """Solve a take to stand beside the open one."""
     take = read(path)
     if not take.recordings:
         solved = as_solved(take.motion())
         return Shown(label, solved.recording, solved)
     solved = solve_edited(take, edits, progress=progress)
     recording = take.recording(edits.recording.subject or None).markers()
-    return Shown(label, turned_upright(recording, options_of(edits.settings)), solved)
+    return Shown(label, turn_upright(recording, options_of(edits.settings)), solved)
 
 
 def edits_beside(path: Path) -> Edits:
-    """What was edited of a take before; nothing where there is no file of edits."""
+    """Read what was edited of a take before; nothing where there is no file of edits."""
     beside = edits_path(path)
     return read_edits(beside, path) if beside.exists() else Edits(RecordingId(path.name, ""))

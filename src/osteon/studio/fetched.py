@@ -1,23 +1,33 @@
-"""Numbers of the open take for the page: some frames, thinned, as bytes."""
+"""What the page fetches: numbers of the take as bytes, skins, and characters to glue markers on."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 import numpy as np
 
-from osteon.edits import compact_of
+from osteon.edits import compact_of, placed_on
 from osteon.errors import BadValue, NotEnoughData, UnknownName
+from osteon.formats import read
+from osteon.human import figure_at_rest
+from osteon.report import SkinRow, skin_row
+from osteon.retargeting import transfer
 from osteon.studio.document import OpenTake, Shown
+from osteon.studio.messages import Character, PlacedMarker
+from osteon.studio.rig_messages import rig_row
 from osteon.typing import Array
+from osteon.values import Motion, Skeleton
 
 KNOWN = ("markers", "channel", "joints", "rotations", "turned", "parameters", "residuals")
-MISSING = -32768
-"""The integer that stands for NaN."""
-MOST = 64_000_000
-"""Numbers in one answer: 256 MB."""
-WIDEST = 20_000
-"""Columns of a curve panel."""
+MISSING_INTEGER = -32768
+"""The integer that stands for NaN: the least of 16 bits."""
+MOST_NUMBERS = 64_000_000
+"""Numbers in one answer. Chosen by memory: 256 MB."""
+MOST_COLUMNS = 20_000
+"""Columns of a curve panel. Chosen: wider than screens are."""
+SKIN_POSES = 200
+"""Poses from which the one to dress in is taken. Chosen: a page does not wait for more."""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -44,7 +54,7 @@ class Answer:
 
 
 def answer(asked: Asked, shown: OpenTake | Shown) -> Answer:
-    """The numbers asked for, little-endian."""
+    """Return the numbers asked for, little-endian."""
     last = shown.n_frames - 1 if asked.last is None else min(asked.last, shown.n_frames - 1)
     if not (0 <= asked.first <= last and asked.stride >= 1):
         raise BadValue(
@@ -55,10 +65,10 @@ def answer(asked: Asked, shown: OpenTake | Shown) -> Answer:
         values = _channel(asked, shown, last)
     else:
         values = _frames(asked, shown, last)
-    if values.size > MOST:
+    if values.size > MOST_NUMBERS:
         raise BadValue(f"{values.size} numbers are too many at once; ask for fewer frames")
     headers = {"X-First": str(asked.first), "X-Stride": str(asked.stride)}
-    body, more = _packed(values, asked.dtype)
+    body, more = _pack_numbers(values, asked.dtype)
     shape = ",".join(str(size) for size in values.shape)
     return Answer(body, {**headers, **more, "X-Shape": shape})
 
@@ -95,17 +105,18 @@ def _positions(asked: Asked, shown: OpenTake | Shown) -> Array:
 
 
 def _channel(asked: Asked, shown: OpenTake | Shown, last: int) -> Array:
-    """(n_columns, 3, 2) least and most of one marker in every column of the panel."""
+    """Return (n_columns, 3, 2) least and most of one marker in every column of the panel."""
     if asked.marker not in shown.names:
         raise UnknownName("marker", asked.marker, shown.names)
-    if not 1 <= asked.width <= WIDEST:
-        raise BadValue(f"width must lie in 1…{WIDEST}, got {asked.width}")
+    if not 1 <= asked.width <= MOST_COLUMNS:
+        raise BadValue(f"width must lie in 1…{MOST_COLUMNS}, got {asked.width}")
     column = shown.names.index(asked.marker)
-    return least_and_most(_positions(asked, shown)[asked.first : last + 1, column], asked.width)
+    return find_extremes(_positions(asked, shown)[asked.first : last + 1, column], asked.width)
 
 
-def least_and_most(path: Array, width: int) -> Array:
-    """(n_columns, 3, 2) extremes of a path (n, 3) in ``width`` columns; NaN where nothing is seen.
+def find_extremes(path: Array, width: int) -> Array:
+    """Return (n_columns, 3, 2) extremes of a path (n, 3) in ``width`` columns; NaN where nothing
+    is seen.
 
     A peak of one frame stays in sight however long the take; one column a frame where there are no
     more frames than columns.
@@ -117,7 +128,7 @@ def least_and_most(path: Array, width: int) -> Array:
     return np.stack([low, high], axis=-1)
 
 
-def _packed(values: Array, dtype: str) -> tuple[bytes, dict[str, str]]:
+def _pack_numbers(values: Array, dtype: str) -> tuple[bytes, dict[str, str]]:
     if dtype == "float32":
         return np.ascontiguousarray(values, dtype="<f4").tobytes(), {}
     seen = np.isfinite(values)
@@ -126,5 +137,65 @@ def _packed(values: Array, dtype: str) -> tuple[bytes, dict[str, str]]:
     low, high = (low, high) if low <= high else (0.0, 0.0)
     origin, step = 0.5 * (low + high), max((high - low) / 65_000.0, 1e-9)
     whole = np.rint((np.where(seen, values, origin) - origin) / step)
-    body = np.where(seen, whole, MISSING).astype("<i2").tobytes()
+    body = np.where(seen, whole, MISSING_INTEGER).astype("<i2").tobytes()
     return body, {"X-Origin": repr(origin), "X-Step": repr(step)}
+
+
+def skin_of(shown: OpenTake | Shown) -> SkinRow | None:
+    """Return a skin for the rig that moves; None where nothing is solved."""
+    if shown.solved is None:
+        return None
+    draft = shown.motion_draft()
+    return skin_row(draft.window(0, draft.n_frames - 1, max(1, draft.n_frames // SKIN_POSES)))
+
+
+def character_skin(path: Path) -> SkinRow | None:
+    return skin_row(_at_rest(read(path).skeleton()))
+
+
+def character_at(path: Path, take: OpenTake) -> Character:
+    """Return a character in its rest pose, and where the take's markers are on it so far."""
+    skeleton = read(path).skeleton()
+    motion = _at_rest(skeleton)
+    turned, joints = motion.world()
+    return Character(
+        rig=rig_row(motion),
+        joints=tuple(map(tuple, joints[0].tolist())),
+        turned=tuple(map(tuple, turned[0].tolist())),
+        placed=_place_markers(skeleton, path.name, take),
+    )
+
+
+def _at_rest(skeleton: Skeleton) -> Motion:
+    return Motion(skeleton, skeleton.rest[None], np.zeros((1, 3)), rate=1.0)
+
+
+def _place_markers(skeleton: Skeleton, file: str, take: OpenTake) -> tuple[PlacedMarker, ...]:
+    """Place markers by hand where that was done, else as the character's own, else as on the
+    rig."""
+    found = {marker.marker: marker for marker in _guess_places(skeleton, take)}
+    for body in skeleton.bodies:
+        for marker in body.markers:
+            found[marker.name] = PlacedMarker(
+                marker.name, body.name, tuple(marker.position.tolist())
+            )
+    for name, edit in placed_on(take.edits, file).items():
+        found[name] = PlacedMarker(name, edit.body, edit.position, by_hand=True)
+    return tuple(found[name] for name in take.names if name in found)
+
+
+def _guess_places(skeleton: Skeleton, take: OpenTake) -> list[PlacedMarker]:
+    """Place markers as ``map`` would begin; none where performer or character are not
+    understood."""
+    if take.solved is None:
+        return []
+    try:
+        performer = figure_at_rest(take.solved.skeleton)
+        carried = transfer(performer, figure_at_rest(skeleton)).on(skeleton)
+    except (NotEnoughData, BadValue):
+        return []
+    return [
+        PlacedMarker(marker.name, body.name, tuple(marker.position.tolist()))
+        for body in carried.bodies
+        for marker in body.markers
+    ]

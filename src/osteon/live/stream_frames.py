@@ -1,22 +1,106 @@
-"""Frames to calibrate with: the whole session thinned evenly, in bounded memory."""
+"""Frames of a stream: what every source gives, which of them are news, which are remembered."""
 
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from osteon.typing import Array
 
-CAPACITY = 600
-"""Frames that are kept; at least half of them once the session is long enough."""
+RESTART_SECONDS = 1.0
+"""Seconds: a number that goes back further than this is a stream that began again. Chosen: smaller
+steps back are frames that come late."""
+MOST_FRAMES = 600
+"""Frames that are kept; at least half of them once the session is long enough. Chosen: several
+times the 80 that a calibration looks at."""
 MOST_NAMES = 400
 """Names that have a place; more are noise, such as unlabelled points numbered anew."""
-GONE = 60
-"""Frames without a name after which its place is free for others."""
-PROVEN = 3
-"""Frames that a name must have come in before it takes the place of another."""
-NOW_AND_THEN = 0.01
-"""Share of the frames up to which a name is noise."""
+GONE_FRAMES = 60
+"""Frames without a name after which its place is free for others. Chosen: half a second at 120 per
+second."""
+PROVEN_FRAMES = 3
+"""Frames that a name must have come in before it takes the place of another. Chosen: one that comes
+once is no marker."""
+NOISE_SHARE = 0.01
+"""Share of the frames up to which a name is noise. Chosen: what comes now and then is not worn by
+the performer."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StreamFrame:
+    """One instant of a stream. Metres, z up; NaN where something was not seen."""
+
+    number: int
+    names: tuple[str, ...]
+    positions: Array
+    """(n, 3) of markers, or of bodies where there are rotations."""
+    rotations: Array | None = None
+    """(n, 4) of bodies, w x y z; None in a stream of markers."""
+    arrived: float = field(default_factory=time.perf_counter)
+    """When it came in or, replayed, when it was due; by ``time.perf_counter``."""
+    overtaken: bool = False
+    """A newer frame is there already: this one is remembered, but nobody waits for its pose."""
+
+
+@dataclass(slots=True)
+class Dropped:
+    """What was left out of a stream, and how often: told in words the first time only."""
+
+    say: Callable[[str], object] = lambda sentence: None
+    counts: Counter[str] = field(default_factory=Counter)
+    """By what it was; few words, so that nobody fills a memory with them."""
+
+    def add(self, what: str, sentence: str, n: int = 1) -> None:
+        """``n`` more of ``what``; the sentence tells the first."""
+        if what not in self.counts:
+            self.say(f"{sentence}; more of these are only counted")
+        self.counts[what] += n
+
+
+class Stream(Protocol):
+    """A source of frames: a file played back, a socket, a capture system.
+
+    ``frames`` ends when the source ends. Frames may be late, missing, doubled or out of order;
+    their numbers tell. Whoever was kept from reading for a while gives what has piled up, all but
+    the newest as overtaken.
+    """
+
+    rate: float
+    """Frames per second."""
+
+    def frames(self) -> Iterator[StreamFrame]: ...
+
+
+@dataclass(slots=True)
+class Arrivals:
+    """Which frames of a stream are news.
+
+    A stage wants the newest pose, so nothing waits for a frame that is late: it counts as missing,
+    and when it comes after all it is too late to be shown.
+    """
+
+    rate: float
+    newest: int | None = None
+    received: int = 0
+    late: int = 0
+    missing: int = 0
+    overtaken: int = 0
+
+    def is_news(self, number: int) -> bool:
+        self.received += 1
+        if self.newest is None or number < self.newest - RESTART_SECONDS * self.rate:
+            self.newest = number
+            return True
+        if number <= self.newest:
+            self.late += 1
+            return False
+        self.missing += number - self.newest - 1
+        self.newest = number
+        return True
 
 
 @dataclass(slots=True)
@@ -59,13 +143,13 @@ class Memory:
         return self._columns
 
     def _with_places(self, place: dict[str, int], left: list[str]) -> dict[str, int]:
-        """Those of the names ``left`` that keep coming in the places of others that are gone."""
+        """Give those of the names ``left`` that keep coming the places of others that are gone."""
         if len(self._waiting) > 10 * MOST_NAMES:
             self._waiting.clear()
         names, free = list(self.names), self._free()
         for name in left:
             self._waiting[name] = self._waiting.get(name, 0) + 1
-            if self._waiting[name] < PROVEN or not free:
+            if self._waiting[name] < PROVEN_FRAMES or not free:
                 continue
             column = free.pop()
             self._forgotten.pop(names[column], None)
@@ -78,7 +162,7 @@ class Memory:
 
     def _free(self) -> list[int]:
         """Columns that others may take, the one seen least last."""
-        gone = np.flatnonzero(self.count - self._last[: len(self.names)] > GONE)
+        gone = np.flatnonzero(self.count - self._last[: len(self.names)] > GONE_FRAMES)
         return gone[np.argsort(-self._seen[gone], kind="stable")].tolist()
 
     def add(self, values: Array, number: int | None = None) -> None:
@@ -90,13 +174,13 @@ class Memory:
         if self.count % self.stride == 0:
             self._frames.append((self.count, values))
             self._numbers.append(self.count if number is None else number)
-            if len(self._frames) > CAPACITY:
+            if len(self._frames) > MOST_FRAMES:
                 self.stride *= 2
                 self._frames, self._numbers = self._frames[::2], self._numbers[::2]
         self.count += 1
 
     def forget(self, name: str) -> None:
-        """What was seen of this name no longer holds: it sits elsewhere now."""
+        """Forget what was seen of this name: it sits elsewhere now."""
         self._forgotten[name] = self.count
 
     @property
@@ -106,10 +190,10 @@ class Memory:
 
     def worth(self) -> NDArray[np.int64]:
         """Columns of the names that came more than now and then."""
-        return np.flatnonzero(self._seen[: len(self.names)] > NOW_AND_THEN * self.count)
+        return np.flatnonzero(self._seen[: len(self.names)] > NOISE_SHARE * self.count)
 
     def frames(self) -> Array:
-        """(n_frames, n_names, columns) all that is kept; NaN where not seen or forgotten."""
+        """Return (n_frames, n_names, columns) all that is kept; NaN where not seen or forgotten."""
         columns = self._frames[0][1].shape[1]
         kept = np.full((len(self._frames), len(self.names), columns), np.nan)
         for row, (number, values) in enumerate(self._frames):
