@@ -23,7 +23,7 @@ from osteon.cli import osteon
 from osteon.errors import BadValue, NotEnoughData, OsteonError
 from osteon.formats import write
 from osteon.live import calibrator, osc, run_stream as run, udp, vmc
-from osteon.live.calibrator import Calibrated, CalibrationRefused, Calibrator, calibrated
+from osteon.live.calibrator import Calibrated, CalibrationRefused, Calibrator, calibrate_frames
 from osteon.live.file_source import Replay
 from osteon.live.frame_source import Arrivals, StreamFrame
 from osteon.live.memory import CAPACITY, MOST_NAMES, Memory
@@ -48,7 +48,7 @@ class InPlace:
 
     def submit(self, frames: Recording | Bodies) -> None:
         try:
-            self._found = calibrated(frames)
+            self._found = calibrate_frames(frames)
         except OsteonError as error:
             self._found = CalibrationRefused(str(error))
 

@@ -156,8 +156,7 @@ def test_small_and_tall_people_pass(performance, size):
     recording = performance.recording
     recording = replace(recording, positions=size * recording.positions)
     options = pipeline.SolveOptions()
-    chosen = pipeline.set_of([recording], options)
-    assert pipeline.prepared(recording, chosen, options)[0].n_frames == recording.n_frames
+    assert pipeline.prepare_take(recording, options)[0].n_frames == recording.n_frames
 
 
 def test_markers_that_no_set_knows_ride_along(performance):

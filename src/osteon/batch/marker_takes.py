@@ -9,7 +9,7 @@ from osteon.batch.records import Quality
 from osteon.batch.sample import joined, sample_frames, share_of
 from osteon.delivery import deliver, summary_of
 from osteon.formats import read, write
-from osteon.pipeline import Solved, calibrate_subject, prepared, set_of, solve
+from osteon.pipeline import Solved, calibrate_subject, prepare_take, set_of, solve
 from osteon.values import Passport, Recording, Skeleton, Take
 
 SAMPLE = "sample.osteon"
@@ -19,7 +19,7 @@ def survey(recordings: Sequence[Recording], folder: Path, options: BatchOptions)
     """Leave a sample of every subject's frames, cleaned, in ``folder``."""
     asked = options.solving()
     markers = [recording.markers() for recording in recordings]
-    samples = [sample_frames(prepared(each, set_of([each], asked), asked)[0]) for each in markers]
+    samples = [sample_frames(prepare_take(each, asked)[0]) for each in markers]
     write(Take(recordings=tuple(samples)), folder / SAMPLE)
 
 

@@ -86,10 +86,13 @@ def _question(recording: Recording, what: str, size: float) -> str:
     unit = recording.source.unit
     steps = {u: abs(np.log(size * METRES[u] / metres_per(unit))) for u in WORDS if u != unit}
     likely = min(steps, key=lambda u: steps[u])
-    name = f"{recording.source.file}: " if recording.source.file else ""
-    how = f"a line '# unit={likely}' above the header says so"
-    if recording.source.format != "CSV" and recording.source.file:
-        file, factor = recording.source.file, METRES[likely] / metres_per(unit)
+    file, factor = recording.source.file, METRES[likely] / metres_per(unit)
+    name = f"{file}: " if file else ""
+    if not file:
+        how = f"then multiply them by {factor:g}"
+    elif recording.source.format == "CSV":
+        how = f"a line '# unit={likely}' above the header says so"
+    else:
         how = f"then: osteon convert {file} mended-{file} --scale {factor:g}"
     return f"{name}{what}, read as {WORDS.get(unit, unit)}; are these {WORDS[likely]}? {how}"
 

@@ -33,7 +33,15 @@ from osteon.edits.rig_edits import RigEdit, edited_rig
 from osteon.errors import BadValue
 from osteon.formats import read
 from osteon.joint_limits import limits, limits_toml as limit_edits
-from osteon.pipeline import Progress, Solved, SolveOptions, marker_errors, prepared, set_of, solve
+from osteon.pipeline import (
+    Progress,
+    Solved,
+    SolveOptions,
+    marker_errors,
+    prepare_take,
+    set_of,
+    solve,
+)
 from osteon.posing import contacts_of, hold_within
 from osteon.retargeting import Corrections
 from osteon.threads import one_thread
@@ -167,7 +175,7 @@ def posed_rig(
     ]
     if not chosen:
         return solve(Take(recordings=(recording,)), options=options, progress=progress)[0]
-    whole, swaps = prepared(recording, set_of([recording], options), options)
+    whole, swaps = prepare_take(recording, options)
     last = {edit.marker: edit.body for edit in chosen if isinstance(edit, Assign | Place)}
     # a marker on the wrong body would spoil the calibration before it is moved
     first = _again(_blanked(whole, tuple(last)), options, progress)

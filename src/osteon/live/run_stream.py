@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from osteon.live.file_source import Replay
 from osteon.live.frame_source import Stream, StreamFrame
 from osteon.live.performance import LivePose, LiveSession
 from osteon.live.udp import UdpStream
@@ -67,6 +68,8 @@ def run_live(
     session, latencies = LiveSession(stream.rate, skeleton, say), Latencies()
     if isinstance(stream, UdpStream):  # what cannot be made frames of is told with the rest
         stream.dropped = session.dropped
+    for problem in stream.problems if isinstance(stream, Replay) else ():
+        say(problem)
     poses = unsettled = 0
     known = skeleton
     try:

@@ -16,7 +16,7 @@ from .solve_take import (
     Solved as Solved,
     SolveOptions as SolveOptions,
     calibrate_subject as calibrate_subject,
-    prepared as prepared,
+    prepare_take as prepare_take,
     set_of as set_of,
     solve as solve,
 )

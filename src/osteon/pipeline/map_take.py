@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from osteon.cleaning import put_right, upright
 from osteon.errors import BadValue, NotEnoughData, counted
 from osteon.formats import read
-from osteon.human import StandingFigure, body_masses, figure_at_rest, name_parts, recognise
+from osteon.human import StandingFigure, body_masses, figure_at_rest, name_parts
 from osteon.maths import quat
 from osteon.pipeline.map_notes import (
     far_off,
@@ -24,8 +23,8 @@ from osteon.pipeline.solve_take import (
     Solved,
     SolveOptions,
     Stopwatch,
+    prepare_take,
     solve,
-    told_oddities,
 )
 from osteon.posing import (
     FEET,
@@ -149,11 +148,9 @@ def map_to(
             job = _lead(_motion_of(take, subject), character, options)
         return _mapped(job, options, watch)
     recording = take.recording(subject).markers()
-    known = recognise(recording.names)
-    odd = told_oddities(upright(recording, known[1]), known[1]) if known else ()
     if character is not None and _carries(character, recording):
         with watch.stage("clean", "looking for swapped labels and spikes"):
-            recording, _ = put_right(recording)
+            recording, _ = prepare_take(recording, solving or SolveOptions())
         mapped = _mapped(_own_markers(recording, character, options), options, watch)
         notes = off_by_itself(mapped)
     else:
@@ -165,7 +162,7 @@ def map_to(
             job = _attach(performer, character, options)
         mapped = _mapped(job, options, watch)
         notes = far_off(mapped, performer, options.corrections.bodies)
-    return replace(mapped, warnings=(*odd, *notes, *mapped.warnings))
+    return replace(mapped, warnings=(*mapped.recording.source.problems, *notes, *mapped.warnings))
 
 
 def fix_feet(

@@ -1,6 +1,5 @@
 """One or several takes of a subject → rig and motion."""
 
-import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from osteon.calibration import (
     unheard,
     with_passengers,
 )
-from osteon.cleaning import check_size, oddities, put_right, upright
+from osteon.cleaning import prepare
 from osteon.errors import NotEnoughData, UnknownName, counted
 from osteon.human import (
     Landmark,
@@ -208,7 +207,7 @@ def _solve_subject(
     _check_solvable(everything)
     chosen = set_of(everything, options)
     with watch.stage("clean", "looking for swapped labels and spikes" if options.clean else ""):
-        everything, swaps = zip(*(prepared(t, chosen, options) for t in everything), strict=True)
+        everything, swaps = zip(*(_prepare(t, chosen, options) for t in everything), strict=True)
     saying = _calibrating(name or "the subject", chosen, options)
     with watch.stage("calibrate", saying):
         plans = _plans(name, everything, n_takes, chosen, options, watch.tenths(saying))
@@ -289,32 +288,15 @@ def _labels_of(takes: Sequence[Recording]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(label for take in takes for label in take.names))
 
 
-def prepared(
+def prepare_take(recording: Recording, options: SolveOptions) -> tuple[Recording, tuple[Swap, ...]]:
+    """Prepare a take on its own, as ``solve`` does; with it come the swaps that were repaired."""
+    return _prepare(recording, set_of([recording], options), options)
+
+
+def _prepare(
     recording: Recording, chosen: Chosen, options: SolveOptions
 ) -> tuple[Recording, tuple[Swap, ...]]:
-    """A take as it is calibrated and solved: z up, cleaned where asked; and the swaps repaired."""
-    found = chosen[1] if chosen else {}
-    check_size(recording, found)
-    turned = upright(recording, found)
-    turned = _noted(turned, told_oddities(turned, found))
-    return put_right(turned) if options.clean else (turned, ())
-
-
-def told_oddities(recording: Recording, found: dict[str, Landmark]) -> tuple[str, ...]:
-    """What no person is like, each with the command that mends it."""
-    file = recording.source.file or "FILE"
-    mended = f"osteon convert {shlex.quote(file)} {shlex.quote(f'mended-{file}')}"
-    return tuple(
-        f"{odd.what}; mend it with: {mended} {', or '.join(odd.mends)}"
-        for odd in oddities(recording, found)
-    )
-
-
-def _noted(recording: Recording, told: Sequence[str]) -> Recording:
-    """With more to say about it, first of all."""
-    before = recording.source.problems
-    new = tuple(sentence for sentence in told if sentence not in before)
-    return replace(recording, source=replace(recording.source, problems=(*new, *before)))
+    return prepare(recording, chosen[1] if chosen else {}, repair=options.clean)
 
 
 def calibrate_subject(
