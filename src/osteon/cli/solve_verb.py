@@ -96,6 +96,8 @@ def solve(
             )
         else:
             solved = (_edited(files, edits, asked, saying),)
+        saying("analysing the motion")
+        analyses = [pipeline.analyse(one.motion) for one in solved]
     if lengths is not None:
         solved = tuple(_against_measured(one, lengths) for one in solved)
     folders = [Path() if len(solved) == 1 else name for name in _folders(solved)]
@@ -103,11 +105,10 @@ def solve(
         options.spare((*files, *static, known), options.motion_files(output / name, endings))
     inputs = (*files, *static, own_set, known, passport, measured, edits)
     with options.whole_results(output, inputs) as scratch:
-        for one, name in zip(solved, folders, strict=True):
-            delivery.deliver(
-                one, scratch / name, formats=endings, unit=unit, up=up, measured=lengths
-            )
-        pipeline.write_passports(solved, scratch)
+        for one, shown, name in zip(solved, analyses, folders, strict=True):
+            written = {"formats": endings, "unit": unit, "up": up, "measured": lengths}
+            delivery.deliver(one, scratch / name, analyses=shown, **written)
+        pipeline.write_passports(solved, scratch, analyses)
     for one, name in zip(solved, folders, strict=True):
         _say(one, output / name, as_json=as_json)
 

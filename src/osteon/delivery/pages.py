@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import structs
 
+from osteon.anatomy import AnomalyFindings
 from osteon.articulation import play_back
 from osteon.delivery.report_of_solve import (
     OF_BODIES,
@@ -15,14 +15,13 @@ from osteon.delivery.report_of_solve import (
     history_of,
     improbable_spans,
     motion_spans,
-    seen_in,
-    skin_of,
     thinned,
     title_of,
 )
 from osteon.errors import NotEnoughData
 from osteon.formats import FOLDER_INDEX, file_name, read
 from osteon.maths import quat
+from osteon.pipeline import Analyses, analyse
 from osteon.posing import contacts_of
 from osteon.report import (
     PLACE,
@@ -33,6 +32,7 @@ from osteon.report import (
     ReportData,
     body_rows,
     distances,
+    figure_row,
     gap_spans,
     mark_spans,
     marker_rows,
@@ -42,9 +42,6 @@ from osteon.report import (
     write_report,
 )
 from osteon.values import Bodies, Joints, Motion, Recording, Skeleton, Take
-
-if TYPE_CHECKING:
-    from osteon.anatomy import AnomalyFindings
 
 REPORTS = ("report.html", "index.html")
 DEEPEST = 3
@@ -83,12 +80,12 @@ def view(source: str | Path | Take, folder: Path) -> tuple[Path, ...]:
     return tuple(written)
 
 
-def show(motion: Motion, folder: Path, findings: "AnomalyFindings | None" = None) -> None:
+def show(motion: Motion, folder: Path, findings: AnomalyFindings | None = None) -> None:
     """Write report.html of a motion beside a verb's other files.
 
     ``findings`` are improbable poses by what other takes have taught.
     """
-    page = _page(motion.source.file, None, motion)
+    page = _page(motion.source.file, None, motion, analyse(motion, advise=False))
     if findings is not None:
         spans = [span for span in page.spans if span.kind != "improbable"]
         spans += improbable_spans(findings, motion.skeleton.names)
@@ -104,10 +101,11 @@ def show_joints(
     The bodies' origins, where sensors sit, stand for markers.
     """
     motion = play_back(bodies, found)
-    page = _page(bodies.source.file, None, motion)
+    analyses = analyse(motion, advise=False)
+    page = _page(bodies.source.file, None, motion, analyses)
     joints = [connection.child for connection in found.connections]
     rows = body_rows(
-        motion.skeleton, seen=seen_in(motion), measured=measured, connections=found.connections
+        motion.skeleton, seen=analyses.seen, measured=measured, connections=found.connections
     )
     page = structs.replace(
         page,
@@ -183,9 +181,9 @@ def pages_of(take: Take, name: str = "") -> Iterator[ReportData]:
     for recording in (recording.markers() for recording in take.recordings):
         own = next((motion for motion in motions if _together(recording, motion)), None)
         motions = [motion for motion in motions if motion is not own]
-        yield _page(name, recording, own)
+        yield _page(name, recording, own, own and analyse(own, advise=False))
     for motion in motions:
-        yield _page(name, None, motion)
+        yield _page(name, None, motion, analyse(motion, advise=False))
     if not take.recordings:
         for bodies in take.bodies:
             yield _page_of_bodies(name, bodies)
@@ -203,7 +201,12 @@ def _standing(skeleton: Skeleton) -> Motion:
     return Motion(skeleton, rest, np.zeros((1, 3)), 1.0)
 
 
-def _page(name: str, recording: Recording | None, motion: Motion | None) -> ReportData:
+def _page(
+    name: str,
+    recording: Recording | None,
+    motion: Motion | None = None,
+    analyses: Analyses | None = None,
+) -> ReportData:
     shown = recording or motion
     assert shown is not None
     n_markers = recording.n_markers if recording else 0
@@ -221,7 +224,7 @@ def _page(name: str, recording: Recording | None, motion: Motion | None) -> Repo
     )
     if recording:
         page = _with_markers(page, recording, motion)
-    return _with_motion(page, motion) if motion else page
+    return _with_motion(page, motion, analyses) if motion and analyses else page
 
 
 def _with_markers(page: ReportData, recording: Recording, motion: Motion | None) -> ReportData:
@@ -240,18 +243,21 @@ def _with_markers(page: ReportData, recording: Recording, motion: Motion | None)
     )
 
 
-def _with_motion(page: ReportData, motion: Motion) -> ReportData:
+def _with_motion(page: ReportData, motion: Motion, analyses: Analyses) -> ReportData:
     contacts = contacts_of(motion)
+    # a skeleton that only stands there has no limits to show, as everybody knows
+    problems = analyses.problems if motion.n_frames > 1 else ()
     bones = "lengths change" if motion.offsets is not None else "lengths fixed"
     return structs.replace(
         page,
-        bodies=body_rows(motion.skeleton, seen=seen_in(motion)),
+        bodies=body_rows(motion.skeleton, seen=analyses.seen),
         poses=poses_of(motion, page.stride),
-        figure=skin_of(motion),
+        figure=figure_row(motion, analyses.skin) if analyses.skin else None,
         ground=ground_of(motion, contacts),
-        spans=[*page.spans, *motion_spans(motion, contacts)],
+        spans=[*page.spans, *motion_spans(motion, contacts, analyses.improbable)],
         facts=[*page.facts, ("bodies", f"{len(motion.skeleton.bodies)}, {bones}")],
         history=history_of(page.history, motion.history),
+        warnings=[*page.warnings, *problems],
     )
 
 

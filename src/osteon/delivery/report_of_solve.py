@@ -3,19 +3,18 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from osteon.articulation import advise_motion
+from osteon.anatomy import AnomalyFindings
 from osteon.errors import OsteonError, counted
 from osteon.human import figure_at_rest
 from osteon.maths import fit_bodies, quat
-from osteon.pipeline import Solved
+from osteon.pipeline import Analyses, Solved
 from osteon.posing import Contact, find_soles, find_standing
 from osteon.report import (
     PLACE,
-    Figure,
     Ground,
     ReportData,
     Residuals,
@@ -35,17 +34,12 @@ from osteon.report import (
 from osteon.typing import Array
 from osteon.values import Motion, Recording, Skeleton
 
-if TYPE_CHECKING:
-    from osteon.anatomy import AnomalyFindings
-
 OF_BODIES = 3
 """Numbers per frame that a body's turn takes."""
 OF_MARKERS = 4
 """Numbers per frame that a marker's place and residual take."""
-WATCHED = 20_000
-"""Frames up to which every pose is held against the others; more would take minutes."""
-ENOUGH = 6_000
-"""Frames that tell of a long take what ranges it goes through; the rest only costs time."""
+FLOOR_FRAMES = (600, 3_000)
+"""Frames before and after the first contact that tell where the floor is; chosen: some seconds."""
 EVEN = 0.03
 """Slope below which the floor is drawn level: a long way makes much of little."""
 CLUSTER = 3
@@ -54,13 +48,16 @@ CLUSTER = 3
 
 def report_of(
     solved: Solved,
+    analyses: Analyses,
     summary: Mapping[str, Any],
     measured: Mapping[str, float] | None = None,
 ) -> ReportData:
-    """The page of a solved take.
+    """Gather the page of a solved take.
 
     Parameters
     ----------
+    analyses
+        Of its motion.
     summary
         What summary.json holds; the page shows the same numbers.
     measured
@@ -77,19 +74,22 @@ def report_of(
         rate=recording.rate,
         frames=recording.n_frames,
         stride=stride,
-        bodies=body_rows(motion.skeleton, seen=seen_in(motion), measured=measured, apart=apart),
+        bodies=body_rows(motion.skeleton, seen=analyses.seen, measured=measured, apart=apart),
         markers=marker_rows(recording, motion.skeleton),
         poses=poses_of(motion, stride),
         points=pack(recording.positions[::stride], PLACE),
         cloud=solved.points,
-        figure=skin_of(motion),
+        figure=figure_row(motion, analyses.skin) if analyses.skin else None,
         ground=ground_of(motion, solved.contacts),
         residuals=[fitted, apart] if apart else [fitted],
-        spans=[*motion_spans(motion, solved.contacts), *gap_spans(recording.names, recording.seen)],
+        spans=[
+            *motion_spans(motion, solved.contacts, analyses.improbable),
+            *gap_spans(recording.names, recording.seen),
+        ],
         facts=_facts(summary, solved.points),
-        advice=[each.text for each in advise_motion(_fewer(motion))],
+        advice=list(analyses.advice),
         history=history_of(recording.history, motion.history),
-        warnings=[*solved.warnings, *thinned(stride)],
+        warnings=[*solved.warnings, *analyses.problems, *thinned(stride)],
     )
 
 
@@ -110,45 +110,6 @@ def history_of(before: Sequence[str], after: Sequence[str]) -> list[str]:
     return list(after) if known else [*before, *after]
 
 
-def seen_in(motion: Motion) -> Skeleton:
-    """The skeleton with the ranges and limb frames that this motion shows, where it shows any."""
-    from osteon.anatomy import normalise
-    from osteon.joint_limits import LimitOptions, limits
-
-    motion = _fewer(motion)
-    skeleton = motion.skeleton
-    with suppress(OsteonError):
-        options = LimitOptions(samples=motion.n_frames) if motion.n_frames > ENOUGH / 2 else None
-        skeleton = limits([motion], options=options)
-    with suppress(OsteonError):
-        frames = {body.name: body.frame for body in normalise(motion).skeleton.bodies}
-        bodies = [replace(body, frame=frames.get(body.name)) for body in skeleton.bodies]
-        skeleton = replace(skeleton, bodies=tuple(bodies))
-    return skeleton
-
-
-def _fewer(motion: Motion) -> Motion:
-    """Every so many-th frame of a long motion."""
-    every = -(-motion.n_frames // ENOUGH)
-    if every <= 1:
-        return motion
-    return replace(
-        motion,
-        rotations=motion.rotations[::every],
-        root=motion.root[::every],
-        offsets=None if motion.offsets is None else motion.offsets[::every],
-        rate=motion.rate / every,
-        held=(),
-    )
-
-
-def skin_of(motion: Motion) -> Figure | None:
-    """A skin, where one can be put round the skeleton."""
-    with suppress(OsteonError):
-        return figure_row(motion)
-    return None
-
-
 def ground_of(motion: Motion, contacts: Sequence[Contact]) -> Ground:
     """The plane that the feet stand on from the first contact on.
 
@@ -157,7 +118,7 @@ def ground_of(motion: Motion, contacts: Sequence[Contact]) -> Ground:
     """
     if contacts:
         first = contacts[0].frames[0]
-        part = _part(motion, max(0, first - ENOUGH // 10), first + ENOUGH // 2)
+        part = _part(motion, max(0, first - FLOOR_FRAMES[0]), first + FLOOR_FRAMES[1])
         with suppress(OsteonError):
             ground = find_standing(part, find_soles(figure_at_rest(motion.skeleton))).ground
             if np.linalg.norm(ground.slope) < EVEN:
@@ -185,9 +146,11 @@ def _part(motion: Motion, first: int, end: int) -> Motion:
     return replace(motion, rotations=turned, root=root, offsets=offsets, held=())
 
 
-def motion_spans(motion: Motion, contacts: Sequence[Contact]) -> list[Span]:
-    """What happened to the motion, whatever it was made from."""
-    names, findings = motion.skeleton.names, _watched(motion)
+def motion_spans(
+    motion: Motion, contacts: Sequence[Contact], improbable: AnomalyFindings | None
+) -> list[Span]:
+    """List what happened to the motion, whatever it was made from."""
+    names = motion.skeleton.names
     stands = [
         Span("contact", f"{contact.body} on the ground", *contact.frames, names.index(contact.body))
         for contact in contacts
@@ -195,27 +158,19 @@ def motion_spans(motion: Motion, contacts: Sequence[Contact]) -> list[Span]:
     return [
         *held_spans(motion),
         *event_spans(motion.skeleton.events, names),
-        *(improbable_spans(findings, names) if findings else ()),
+        *improbable_spans(improbable, names),
         *mark_spans(motion.marks, motion.rate, motion.n_frames),
         *stands,
     ]
 
 
-def improbable_spans(findings: "AnomalyFindings", bodies: Sequence[str]) -> list[Span]:
+def improbable_spans(findings: AnomalyFindings | None, bodies: Sequence[str]) -> list[Span]:
+    if findings is None:
+        return []
     return [
         Span("improbable", f"{limb} takes an improbable pose", first, last, bodies.index(limb))
         for limb, first, last in findings.runs()
     ]
-
-
-def _watched(motion: Motion) -> "AnomalyFindings | None":
-    """Poses that stand alone in their own take, and limbs that jump away and back."""
-    from osteon.anatomy import learn
-
-    if 2 < motion.n_frames <= WATCHED:
-        with suppress(OsteonError):
-            return learn([motion], vouched=False).check(motion)
-    return None
 
 
 def _facts(summary: Mapping[str, Any], points: str) -> list[tuple[str, str]]:

@@ -15,9 +15,8 @@ import numpy as np
 from osteon.delivery.report_of_solve import report_of
 from osteon.errors import OsteonError
 from osteon.formats import bvh_conventions, check_endings, write, write_readable, write_skinned
-from osteon.pipeline import Solved
+from osteon.pipeline import Analyses, Solved, analyse
 from osteon.report import write_report
-from osteon.skinning import figure_for
 from osteon.threads import one_thread
 from osteon.values import Motion
 
@@ -41,6 +40,7 @@ def deliver(
     up: str | None = None,
     measured: dict[str, float] | None = None,
     facts: dict[str, Any] | None = None,
+    analyses: Analyses | None = None,
 ) -> None:
     """Write skeleton.json, the motion, summary.json and report.html.
 
@@ -54,8 +54,11 @@ def deliver(
         Lengths of bodies measured by hand, metres, to stand beside the found ones.
     facts
         Further entries of summary.json.
+    analyses
+        Of the motion, where they were made before.
     """
     check_endings(formats)
+    analyses = analyse(solved.motion) if analyses is None else analyses
     folder.mkdir(parents=True, exist_ok=True)
     write(solved.skeleton, folder / "skeleton.json")
     motions: list[Path] = []
@@ -64,15 +67,15 @@ def deliver(
         file = folder / f"motion.{ending}"
         if ending == "bvh":
             motions += write(solved.motion, file, **bvh)
-        elif ending == "glb":
-            write_skinned(file, solved.motion, figure_for(solved.motion))
+        elif ending == "glb" and analyses.skin is not None:
+            write_skinned(file, solved.motion, analyses.skin)
             motions.append(file)
         else:
             motions += write(solved.motion, file)
     files = [*ALWAYS, *(file.name for file in motions)]
     summary = summary_of(solved) | {"files": files, "bvh": bvh} | (facts or {})
     write_readable(summary, folder / "summary.json")
-    write_report(folder / "report.html", report_of(solved, summary, measured))
+    write_report(folder / "report.html", report_of(solved, analyses, summary, measured))
 
 
 class _Earlier(msgspec.Struct):

@@ -1,3 +1,8 @@
+from .analyses import (
+    Analyses as Analyses,
+    analyse as analyse,
+    watch_poses as watch_poses,
+)
 from .map_take import (
     FIGURE as FIGURE,
     MapOptions as MapOptions,

@@ -30,6 +30,7 @@ from osteon.values import (
     Motion,
     Recording,
     Skeleton,
+    SkinnedMesh,
     Slip,
 )
 
@@ -187,13 +188,13 @@ def poses_of(motion: Motion, stride: int) -> Poses:
     return Poses(pack(quat.log(turns), TURN), pack(places[:, 0], PLACE), stretched)
 
 
-def figure_row(motion: Motion) -> Figure | None:
-    """A skin for the motion's skeleton; None where it has no bones to put it on."""
+def figure_row(motion: Motion, skin: SkinnedMesh | None = None) -> Figure | None:
+    """A skin for the motion's skeleton, or the one given; None without bones to put it on."""
     from osteon.skinning import figure_for
 
     if len(motion.skeleton.bodies) < 2:
         return None
-    skin = figure_for(motion)
+    skin = figure_for(motion) if skin is None else skin
     return Figure(
         vertices=pack(skin.vertices, 0.2 * PLACE),
         triangles=pack_whole(skin.triangles),

@@ -14,7 +14,7 @@ from osteon.delivery import deliver
 from osteon.edits import Edits, Settings
 from osteon.errors import BadValue, OsteonError
 from osteon.formats import check_endings
-from osteon.pipeline import write_passports
+from osteon.pipeline import analyse, write_passports
 from osteon.studio import replies, tasks
 from osteon.studio.document import OpenTake, Shown
 from osteon.studio.hub import Hub
@@ -209,9 +209,11 @@ class Background:
         folder = self.output_folder()
         job.say("writing")
         done = await asyncio.to_thread(tasks.finished, found, shot)
-        await asyncio.to_thread(deliver, done, folder, formats=formats)
+        shown = await asyncio.to_thread(analyse, done.motion)
+        await asyncio.to_thread(deliver, done, folder, formats=formats, analyses=shown)
         if shot.recording is not None and shot.character is None:
-            await asyncio.to_thread(write_passports, [replace(done, path=take.path)], folder)
+            whose = [replace(done, path=take.path)]
+            await asyncio.to_thread(write_passports, whose, folder, [shown])
         self._exported = key
         files = tuple(
             ExportedFile(file.name, f"/api/export/{_url_name(file)}", file.stat().st_size)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from osteon.delivery import motion_spans, summary_of
 from osteon.edits import told
+from osteon.pipeline import watch_poses
 from osteon.report import Span, gap_spans, mark_spans
 from osteon.studio.document import Change, OpenTake, Shown, subjects_of
 from osteon.studio.messages import Changed, Compared, Figure, Opened, Solved, TakeState
@@ -81,7 +82,10 @@ def compared(shown: Shown) -> Compared:
         figure_of(motion),
         take_markers(shown.names, seen, shown.solved, range(len(shown.names))),
         summary_of(shown.solved),
-        (*gap_spans(shown.names, seen, MOST_GAPS), *motion_spans(motion, shown.solved.contacts)),
+        (
+            *gap_spans(shown.names, seen, MOST_GAPS),
+            *motion_spans(motion, shown.solved.contacts, watch_poses(motion, [])),
+        ),
     )
 
 
