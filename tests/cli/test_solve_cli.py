@@ -106,7 +106,8 @@ def test_progress_tells_what_is_done_and_nothing_else(take: Path, tmp_path: Path
     little = solve(
         take, "-o", tmp_path / "out", "--no-clean", "--skeleton", tmp_path / "skeleton.json"
     )
-    assert {line.split()[0] for line in little.stderr.splitlines()} == {"reading", "solving"}
+    told = [line.split()[0] for line in little.stderr.splitlines() if not line.endswith(" %")]
+    assert told == ["reading", "solving", "analysing"]
     passport = solve(take, "-o", tmp_path / "own", "--passport", tmp_path / "passport.json")
     assert "calibrating" not in passport.stderr and "against the passport" in passport.stderr
     mapped = CliRunner().invoke(

@@ -13,6 +13,7 @@ from osteon.cli import osteon
 from osteon.errors import BadValue, NotEnoughData, UnknownName
 from osteon.formats import read, write
 from osteon.maths import quat
+from osteon.typing import Step
 from osteon.values import Recording, Source, Take
 
 
@@ -389,10 +390,10 @@ def test_a_static_take_shapes_the_skeleton_or_is_named(performance, solved):
 def test_going_by_motion_alone_is_announced(performance):
     recording = performance.recording
     strange = replace(recording, names=tuple(f"M{i}" for i in range(recording.n_markers)))
-    said: list[str] = []
+    said: list[Step] = []
     [blind] = pipeline.solve(Take(recordings=(strange,)), progress=said.append)
     assert blind.warnings[0].startswith("no known marker set has these labels (M0, M1,")
-    assert "calibrating Synth by motion alone" in said
+    assert Step("calibrate", "calibrating Synth by motion alone") in said
     asked = pipeline.SolveOptions(template="none")
     [blind] = pipeline.solve(Take(recordings=(strange,)), options=asked)
     assert not any("marker set" in warning for warning in blind.warnings)

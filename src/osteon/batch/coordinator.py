@@ -18,7 +18,7 @@ from osteon.batch.batch_jobs import Job, PassportJob, SubjectJob, SurveyJob, Tak
 from osteon.batch.batch_options import BatchOptions, file_hash
 from osteon.batch.find import find_files
 from osteon.batch.index import Row, rows_of, write_index
-from osteon.batch.meter import Meter, Say
+from osteon.batch.meter import Meter
 from osteon.batch.places import BatchFolders, only_one, read_record, whole_folder, write_record
 from osteon.batch.records import Quality, SubjectRecord, Survey, TakeRecord
 from osteon.batch.workers import Lost, Timed, Workers, cluster, pool
@@ -26,6 +26,7 @@ from osteon.errors import OsteonError
 from osteon.formats import read_passport
 from osteon.pipeline import MOST_FRAMES
 from osteon.threads import one_thread
+from osteon.typing import Say, unheard
 from osteon.values import Origin
 
 J = TypeVar("J", bound=Job)
@@ -59,7 +60,7 @@ def batch(
     options: BatchOptions | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
-    progress: Say = lambda saying: None,
+    progress: Say = unheard,
 ) -> Done:
     """Solve every take below ``folder``; go on where an earlier batch stopped.
 
@@ -81,7 +82,7 @@ def watch(
     options: BatchOptions | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
-    progress: Say = lambda saying: None,
+    progress: Say = unheard,
     every: float = 5.0,
 ) -> Iterator[Done]:
     """As ``batch``, again and again: a result each time that new or changed files were solved.

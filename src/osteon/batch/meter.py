@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-Say = Callable[[str], None]
+from osteon.typing import Say
 
 
 class Meter:

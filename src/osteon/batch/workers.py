@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process
 from typing import Any, Generic, TypeVar
 
-from osteon.batch.meter import Say
 from osteon.errors import BadValue, MissingExtra, OsteonError
 from osteon.threads import one_thread
+from osteon.typing import Say
 
 J = TypeVar("J", bound=Hashable)
 T = TypeVar("T")

@@ -160,18 +160,18 @@ def json_line(value: Any) -> str:
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[str], None]]:
-    """Says on stderr what is being done: a live line on a terminal, plain lines elsewhere."""
+def progress() -> Iterator[Callable[[object], None]]:
+    """Say on stderr what is being done: a live line on a terminal, plain lines elsewhere."""
     from rich.console import Console
 
     if (told := _compiling()) is not None:
         click.echo(told, err=True)
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda saying: click.echo(saying, err=True)
+        yield lambda told: click.echo(told, err=True)
         return
     with console.status("starting") as status:
-        yield lambda saying: status.update(saying)
+        yield lambda told: status.update(str(told))
 
 
 def _compiling() -> str | None:

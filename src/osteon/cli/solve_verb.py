@@ -71,6 +71,7 @@ def solve(
     """
     from osteon import delivery, pipeline
     from osteon.formats import read_measured, read_passport
+    from osteon.typing import Step
 
     if limits is not None and skeleton is not None:
         raise click.UsageError("--limits brings its own skeleton: leave out --skeleton")
@@ -96,7 +97,7 @@ def solve(
             )
         else:
             solved = (_edited(files, edits, asked, saying),)
-        saying("analysing the motion")
+        saying(Step("analyse", "analysing the motion"))
         analyses = [pipeline.analyse(one.motion) for one in solved]
     if lengths is not None:
         solved = tuple(_against_measured(one, lengths) for one in solved)

@@ -34,7 +34,6 @@ from osteon.errors import BadValue
 from osteon.formats import read
 from osteon.joint_limits import limits, limits_toml as limit_edits
 from osteon.pipeline import (
-    Progress,
     Solved,
     SolveOptions,
     marker_errors,
@@ -45,6 +44,7 @@ from osteon.pipeline import (
 from osteon.posing import contacts_of, hold_within
 from osteon.retargeting import Corrections
 from osteon.threads import one_thread
+from osteon.typing import Progress, Step, unheard
 from osteon.values import Motion, Recording, Skeleton, Take
 
 
@@ -54,7 +54,7 @@ def solve_edited(
     edits: Edits,
     *,
     options: SolveOptions | None = None,
-    progress: Progress = lambda saying: None,
+    progress: Progress = unheard,
 ) -> Solved:
     """One subject of one take, solved with all its edits.
 
@@ -111,14 +111,14 @@ def told_rig(
     edits: Sequence[Edit],
     settings: Settings,
     options: SolveOptions,
-    progress: Progress = lambda saying: None,
+    progress: Progress = unheard,
 ) -> Solved:
     """With joint kinds, limits and movement axes, where settings or edits ask for them."""
     if settings.limits or any(isinstance(edit, SetKind | SetLimits) for edit in edits):
         solved = _with_limits(solved, edits, options, progress)
     turns_limbs = any(isinstance(edit, SetPose) and edit.parameters for edit in edits)
     if settings.axes or turns_limbs:
-        progress("finding movement axes")
+        progress(Step("axes", "finding movement axes"))
         solved = replace(solved, motion=with_axes(solved.motion))
     return solved
 
@@ -209,7 +209,7 @@ def _with_limits(
     solved: Solved, edits: Sequence[Edit], options: SolveOptions, progress: Progress
 ) -> Solved:
     """Kinds and limits as found, and as said by hand; poses keep to the latter."""
-    progress("finding joint kinds and limits")
+    progress(Step("limits", "finding joint kinds and limits"))
     found = limits(solved.motion)
     skeleton, said = found, {}
     for edit in edits:

@@ -1,6 +1,5 @@
 """A performer on stage: frames in, poses out, and what is to be said about them."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,7 +12,7 @@ from osteon.live.memory import MOST_NAMES, Memory
 from osteon.live.noticed import in_stream, same_event
 from osteon.maths import forward_pose
 from osteon.posing import Follower, warm_up
-from osteon.typing import Array
+from osteon.typing import Array, Say, unheard
 from osteon.values import Bodies, Event, Recording, Skeleton, event_sentence
 
 FIRST = 2.0
@@ -28,8 +27,6 @@ ANOTHER = 1.0
 """Seconds of nothing but the other kind, bodies or markers, after which the stream is one of it."""
 UNTRUE = 0.03
 """Metres: a pose whose median marker is further off than this is not shown."""
-
-Say = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +63,7 @@ class LiveSession:
 
     rate: float
     skeleton: Skeleton | None = None
-    say: Say = lambda sentence: None
+    say: Say = unheard
     calibrator: Calibrator = field(default_factory=Calibrator)
 
     def __post_init__(self) -> None:

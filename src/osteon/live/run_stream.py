@@ -17,6 +17,7 @@ from osteon.live.frame_source import Stream, StreamFrame
 from osteon.live.performance import LivePose, LiveSession
 from osteon.live.udp import UdpStream
 from osteon.threads import one_thread
+from osteon.typing import Say, unheard
 from osteon.values import Skeleton
 
 Listener = Callable[[StreamFrame, LivePose], None]
@@ -59,7 +60,7 @@ def run_live(
     listeners: Sequence[Listener] = (),
     *,
     skeleton: Skeleton | None = None,
-    say: Callable[[str], object] = lambda sentence: None,
+    say: Say = unheard,
 ) -> tuple[Skeleton | None, dict[str, Any]]:
     """Pose a stream until it ends.
 

@@ -17,7 +17,6 @@ from .passports import (
     write_passports as write_passports,
 )
 from .solve_take import (
-    Progress as Progress,
     Solved as Solved,
     SolveOptions as SolveOptions,
     calibrate_subject as calibrate_subject,

@@ -19,7 +19,6 @@ from osteon.pipeline.map_notes import (
     slid_notes,
 )
 from osteon.pipeline.solve_take import (
-    Progress,
     Solved,
     SolveOptions,
     Stopwatch,
@@ -70,7 +69,7 @@ from osteon.retargeting import (
     with_pins,
 )
 from osteon.threads import one_thread
-from osteon.typing import Array
+from osteon.typing import Array, Progress, unheard
 from osteon.values import Marker, Motion, Recording, Skeleton, Take
 
 FOLLOW = ("auto", "markers", "poses")
@@ -122,7 +121,7 @@ def map_to(
     subject: str | None = None,
     options: MapOptions | None = None,
     solving: SolveOptions | None = None,
-    progress: Progress = lambda saying: None,
+    progress: Progress = unheard,
 ) -> Solved:
     """Move a given skeleton by a recording's markers, or by the poses of another's motion.
 
@@ -169,7 +168,7 @@ def fix_feet(
     source: str | Path | Take,
     *,
     options: MapOptions | None = None,
-    progress: Progress = lambda saying: None,
+    progress: Progress = unheard,
 ) -> Solved:
     """Clean a motion's feet: they stay where they stand and above the ground, all else follows.
 

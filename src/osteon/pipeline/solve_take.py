@@ -1,7 +1,7 @@
 """One or several takes of a subject → rig and motion."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,10 +10,8 @@ import numpy as np
 
 from osteon.calibration import (
     Calibration,
-    Share,
     calibrate,
     calibrate_blind,
-    unheard,
     with_passengers,
 )
 from osteon.cleaning import prepare
@@ -42,10 +40,9 @@ from osteon.posing import (
     sudden_turns,
 )
 from osteon.threads import one_thread
-from osteon.typing import Array
+from osteon.typing import Array, Progress, Share, Step, unheard
 from osteon.values import Event, Motion, Passport, Recording, Skeleton, Swap, Take
 
-Progress = Callable[[str], None]
 Chosen = tuple[MarkerSet, dict[str, Landmark]] | None
 """The marker set to use and the labels found of it; None: by motion alone."""
 SOMEBODY_ELSE = 0.02
@@ -139,31 +136,32 @@ class Solved:
 
 
 class Stopwatch:
-    """Seconds by stage, and a word to whoever watches."""
+    """Seconds by step, and a word to whoever watches."""
 
     def __init__(self, progress: Progress) -> None:
         self.seconds: dict[str, float] = {}
         self._progress = progress
 
-    def tenths(self, saying: str) -> Callable[[float], None]:
-        """Says how far a step is, at every tenth of those that take their time."""
+    def _tenths(self, name: str, saying: str) -> Share:
+        """Say how far a step is, at every tenth of those that take their time."""
         told, start = 0, time.perf_counter()
 
         def tell(share: float) -> None:
             nonlocal told
             if told < int(10.0 * share) < 10 and time.perf_counter() - start > AT_ONCE:
                 told = int(10.0 * share)
-                self._progress(f"{saying}, {told}0 %")
+                self._progress(Step(name, saying, told / 10))
 
         return tell
 
     @contextmanager
-    def stage(self, name: str, saying: str = "") -> Iterator[None]:
+    def stage(self, name: str, saying: str = "") -> Iterator[Share]:
+        """Time a step; who does it may say how far it is."""
         if saying:
-            self._progress(saying)
+            self._progress(Step(name, saying))
         start = time.perf_counter()
         try:
-            yield
+            yield self._tenths(name, saying)
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
@@ -174,7 +172,7 @@ def solve(
     static: Sequence[str | Path | Take] = (),
     subject: str | None = None,
     options: SolveOptions | None = None,
-    progress: Progress = lambda saying: None,
+    progress: Progress = unheard,
 ) -> tuple[Solved, ...]:
     """The whole job: recordings in, a rig with motion out for every subject and take.
 
@@ -209,8 +207,8 @@ def _solve_subject(
     with watch.stage("clean", "looking for swapped labels and spikes" if options.clean else ""):
         everything, swaps = zip(*(_prepare(t, chosen, options) for t in everything), strict=True)
     saying = _calibrating(name or "the subject", chosen, options)
-    with watch.stage("calibrate", saying):
-        plans = _plans(name, everything, n_takes, chosen, options, watch.tenths(saying))
+    with watch.stage("calibrate", saying) as share:
+        plans = _plans(name, everything, n_takes, chosen, options, share)
     set_name = chosen[0].name if chosen else ""
     solved = []
     for take, plan, found in zip(everything[:n_takes], plans, swaps, strict=False):
@@ -334,15 +332,14 @@ def _solve_take(
     options: SolveOptions,
 ) -> Solved:
     skeleton = replace(plan.skeleton, events=(*plan.skeleton.events, *swaps))
-    saying = f"solving {counted(recording.n_frames, 'frame')}"
-    with watch.stage("solve", saying):
+    with watch.stage("solve", f"solving {counted(recording.n_frames, 'frame')}") as share:
         result = solve_pose(
             recording,
             skeleton,
             options=PoseOptions(loss="geman-mcclure"),
             smooth=options.smooth,
             limits="auto" if options.limits else "none",
-            progress=watch.tenths(saying),
+            progress=share,
         )
     errors = np.full((recording.n_frames, recording.n_markers), np.nan)
     errors[:, [recording.index(name) for name in result.marker_names]] = result.marker_error

@@ -2,7 +2,7 @@
 
 import enum
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -15,7 +15,7 @@ from osteon.posing._kernels import levenberg_marquardt, normal_equations
 from osteon.posing.first_pose import has_evidence, on_joints, start_frames
 from osteon.posing.limit_arrays import Bounds
 from osteon.posing.rig import Rig
-from osteon.typing import Array, Indices
+from osteon.typing import Array, Indices, Share, unheard
 
 LOSSES = {
     "squared": normal_equations.SQUARED,
@@ -26,7 +26,6 @@ LOSSES = {
 BLOCK = 64 * normal_equations.LANES
 """Frames that one call of the kernel takes: enough to track along, few enough to share out."""
 
-Progress = Callable[[float], None]
 """Told now and then the share that is done; ends the work by raising."""
 
 _WIDER = ((64.0, 1e-3, 1e-3), (8.0, 1e-5, 1e-3))
@@ -118,7 +117,7 @@ def solve_frames(
     rest_weights: ArrayLike | None = None,
     bounds: Bounds | None = None,
     options: PoseOptions | None = None,
-    progress: Progress = lambda share: None,
+    progress: Share = unheard,
 ) -> PoseResult:
     """Fit the rig to every frame.
 
@@ -200,7 +199,7 @@ def _track(
     model: normal_equations.PoseModel,
     task: levenberg_marquardt.Task,
     options: PoseOptions,
-    progress: Progress,
+    progress: Share,
 ) -> None:
     """Start the frames that have no start, go along the take, and try again where it went wrong."""
     _start_heads(rig, task)
@@ -298,7 +297,7 @@ def run(
     model: normal_equations.PoseModel,
     task: levenberg_marquardt.Task,
     options: PoseOptions,
-    progress: Progress = lambda share: None,
+    progress: Share = unheard,
 ) -> None:
     rules = levenberg_marquardt.Rules(
         options.max_iterations, options.tolerance, LOSSES[options.loss], options.loss_scale

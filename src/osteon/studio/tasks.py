@@ -26,9 +26,10 @@ from osteon.edits import (
     with_motion_edits,
 )
 from osteon.formats import read
-from osteon.pipeline import MapOptions, Progress, Solved, map_to
+from osteon.pipeline import MapOptions, Solved, map_to
 from osteon.report import Span
 from osteon.studio.document import OpenTake, Shown
+from osteon.typing import Progress, Step
 from osteon.values import Motion, Recording, Take
 
 
@@ -65,7 +66,7 @@ def solve_snapshot(
     """The rig as it stands before plants and poses, and what to keep for the next time."""
     if shot.recording is None:
         assert shot.motion is not None
-        progress("looking at the motion")
+        progress(Step("clean", "looking at the motion"))
         return told_motion(shot.motion, shot.edits, shot.settings), None
     if shot.character is not None:
         return _mapped(shot, progress), shot.posed
@@ -101,7 +102,7 @@ def finished(solved: Solved, shot: Snapshot) -> Solved:
 
 def suspicions(recording: Recording, progress: Progress) -> list[Span]:
     """Labels that seem exchanged and samples that fly off; nothing is changed."""
-    progress("looking for swapped labels and spikes")
+    progress(Step("clean", "looking for swapped labels and spikes"))
     swaps = [
         Span("swap", " and ".join(swap.markers), *swap.frames) for swap in find_swaps(recording)
     ]
