@@ -17,7 +17,7 @@ SAMPLE = "sample.osteon"
 
 def survey(recordings: Sequence[Recording], folder: Path, options: BatchOptions) -> None:
     """Leave a sample of every subject's frames, cleaned, in ``folder``."""
-    asked = options.solving()
+    asked = options.solving
     markers = [recording.markers() for recording in recordings]
     samples = [sample_frames(prepare_take(each, asked)[0]) for each in markers]
     write(Take(recordings=tuple(samples)), folder / SAMPLE)
@@ -33,7 +33,7 @@ def calibrate(
     surveys
         Folder of each take's survey, and which of its samples is the subject's.
     """
-    asked = options.solving()
+    asked = options.solving
     stride, n = share_of(len(surveys))
     samples = [
         sample_frames(read(survey / SAMPLE).recordings[person], n)
@@ -62,7 +62,7 @@ def solve_person(
 
     ``doubts`` about the subject are told with every take.
     """
-    asked = replace(options.solving(), passport=Passport(skeleton, (), 0.0))
+    asked = replace(options.solving, passport=Passport(skeleton, (), 0.0))
     solved = solve(Take(recordings=(recording,)), options=asked)[0]
     warnings = tuple(dict.fromkeys((*solved.warnings, *doubts)))
     # how long it took is no part of the result: it stands in the journal

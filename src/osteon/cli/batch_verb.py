@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -26,11 +27,7 @@ QUIET = 5.0
 )
 @click.option("--recalibrate", is_flag=True, help="Calibrate subjects anew that have new takes.")
 @click.option("--retry", is_flag=True, help="Try takes again that failed before.")
-@options.marker_set
-@options.own_set
-@options.hips
-@click.option("--smooth", is_flag=True, help="Use time as well: one fit over the whole take.")
-@click.option("--no-clean", is_flag=True, help="Leave swapped labels and spikes as they are.")
+@options.solving
 @options.more_formats
 @options.bvh_unit
 @options.bvh_up
@@ -41,9 +38,6 @@ def batch(
     workers: int | None,
     scheduler: str | None,
     subjects: str | None,
-    template: str,
-    own_set: Path | None,
-    hips: str,
     formats: str,
     unit: str | None,
     up: str | None,
@@ -51,9 +45,8 @@ def batch(
     watch: bool,
     recalibrate: bool,
     retry: bool,
-    smooth: bool,
-    no_clean: bool,
     as_json: bool,
+    **solving: Any,
 ) -> None:
     """Solve every take below FOLDER, each subject calibrated on all its takes.
 
@@ -63,13 +56,11 @@ def batch(
     Example: osteon batch archive -o solved --workers 8
     """
     from osteon import batch as stage
+    from osteon.pipeline import SolveOptions
 
+    own_set = solving["own_set"]  # workers elsewhere have another working folder
     asked = stage.BatchOptions(
-        template=template,
-        own_set=None if own_set is None else own_set.resolve(),
-        hips=hips,
-        clean=not no_clean,
-        smooth=smooth,
+        solving=SolveOptions(**solving | {"own_set": own_set and own_set.resolve()}),
         formats=tuple(options.endings(formats)),
         unit=unit,
         up=up,

@@ -38,7 +38,7 @@ from osteon.errors import counted
 @options.subject("markers or motion")
 @click.option("--mapping", type=options.FILE, help="Bodies and markers named by hand: a TOML file.")
 @click.option("--edits", type=options.FILE, help="What was edited in the studio: .edits.json.")
-@click.option("--own-set", type=options.FILE, help="Your own marker set, a TOML file.")
+@options.own_set
 @options.more_formats
 @options.bvh_unit
 @options.bvh_up

@@ -35,28 +35,46 @@ bvh_unit = click.option(
     "--unit", type=click.Choice(["m", "cm", "mm", "in"]), help="Unit of motion.bvh. [cm]"
 )
 bvh_up = click.option("--up", type=click.Choice(["y", "z"]), help="Upward axis of motion.bvh. [y]")
-hips = click.option(
-    "--hips",
-    type=click.Choice(["harrington", "davis", "seidel"]),
-    default="harrington",
-    show_default=True,
-    help="Regression for the hip centres.",
-)
-marker_set = click.option(
-    "--template",
-    default="auto",
-    show_default=True,
-    metavar="SET",
-    help="Marker set: auto, none (by motion alone), or one that osteon info lists.",
-)
 own_set = click.option(
     "--own-set",
     type=FILE,
     help='Your own marker set: a TOML file, a table [markers] of lines LASI = "left_asis".',
 )
+_SOLVING = (
+    click.option(
+        "--template",
+        default="auto",
+        show_default=True,
+        metavar="SET",
+        help="Marker set: auto, none (by motion alone), or one that osteon info lists.",
+    ),
+    own_set,
+    click.option(
+        "--hips",
+        type=click.Choice(["harrington", "davis", "seidel"]),
+        default="harrington",
+        show_default=True,
+        help="Regression for the hip centres.",
+    ),
+    click.option("--smooth", is_flag=True, help="Use time as well: one fit over the whole take."),
+    click.option(
+        "--no-clean",
+        "clean",
+        is_flag=True,
+        callback=lambda ctx, param, asked: not asked,
+        help="Leave swapped labels and spikes as they are.",
+    ),
+)
 more_formats = click.option(
     "--formats", default="", metavar="LIST", help="More motion files, such as amc,osteon."
 )
+
+
+def solving(command: Any) -> Any:
+    """Add the options of a solve; they reach the verb by the names that ``SolveOptions`` has."""
+    for option in reversed(_SOLVING):
+        command = option(command)
+    return command
 
 
 def output(holds: str = "the results") -> Callable[[Any], Any]:

@@ -31,6 +31,7 @@ from .report_of_solve import motion_spans as motion_spans
 from .solve_files import (
     MOTION_FILES as MOTION_FILES,
     deliver as deliver,
+    solve_text as solve_text,
     summary_of as summary_of,
     whole_results as whole_results,
 )

@@ -12,18 +12,21 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from osteon.cleaning import swaps_text
 from osteon.delivery.report_of_solve import report_of
-from osteon.errors import OsteonError
+from osteon.errors import OsteonError, counted
 from osteon.formats import bvh_conventions, check_endings, write, write_readable, write_skinned
 from osteon.pipeline import Analyses, Solved, analyse
 from osteon.report import write_report
 from osteon.threads import one_thread
-from osteon.values import Motion
+from osteon.values import Motion, Swap
 
 ALWAYS = ("skeleton.json", "summary.json", "report.html")
 """Files besides the motion."""
 MOTION_FILES = ("bvh", "glb")
 """Formats of the motion that are always written."""
+NAMED_SWAPS = 10
+"""Exchanged labels that the terminal lists; all are in skeleton.json."""
 _UNFINISHED = ".unfinished-"
 """How the names of folders begin whose files have not moved to their place yet."""
 _FORSAKEN = 86400.0
@@ -163,6 +166,32 @@ def summary_of(solved: Solved) -> dict:
         **({} if solved.findings is None else {"passport": solved.findings.facts()}),
         "seconds": solved.seconds,
     }
+
+
+def solve_text(solved: Solved) -> str:
+    """Tell in a few lines what came of a take."""
+    worst = list(solved.rms_per_marker().items())[:3]
+    lines = [
+        f"{solved.recording.subject or solved.recording.source.file}: "
+        f"{counted(len(solved.skeleton.bodies), 'body')}, "
+        f"{counted(solved.recording.n_frames, 'frame')}, "
+        f"markers {1e3 * solved.rms:.2f} mm rms from the model",
+        "worst: " + ", ".join(f"{name} {1e3 * rms:.1f} mm" for name, rms in worst),
+    ]
+    missing = f"{100.0 - 100.0 * solved.recording.seen.mean():.1f} %"
+    lines += [f"{missing} of samples missing"] if missing != "0.0 %" else []
+    lines += [f"{counted(len(solved.events), 'event')} in skeleton.json"] if solved.events else []
+    swaps = [event for event in solved.events if isinstance(event, Swap)]
+    if swaps:
+        more = f" and {len(swaps) - NAMED_SWAPS} more" if len(swaps) > NAMED_SWAPS else ""
+        lines.append(f"exchanged labels put back: {swaps_text(swaps[:NAMED_SWAPS])}{more}")
+    known = [(body.joint.deviation or 0.0, body.name) for body in solved.skeleton.bodies]
+    sigma, joint = max(known)
+    if sigma:
+        lines.append(f"least certain joint: {joint}, ± {1e3 * sigma:.0f} mm")
+    if solved.motion.held:
+        lines.append(f"{counted(len(solved.motion.held), 'frame')} held for want of markers")
+    return "\n".join([*lines, *(f"note: {warning}" for warning in solved.warnings)])
 
 
 def bone_length_spread(motion: Motion) -> float:

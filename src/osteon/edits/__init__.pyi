@@ -35,6 +35,7 @@ from .pose_by_hand import (
 )
 from .recording_draft import Draft as Draft
 from .replay import (
+    SOLVE_SETTINGS as SOLVE_SETTINGS,
     as_solved as as_solved,
     edited_take as edited_take,
     glued as glued,

@@ -47,6 +47,9 @@ from osteon.threads import one_thread
 from osteon.typing import Progress, Step, unheard
 from osteon.values import Motion, Recording, Skeleton, Take
 
+SOLVE_SETTINGS = ("template", "hips", "clean", "smooth")
+"""Those of a session's settings that are options of ``solve``."""
+
 
 @one_thread()
 def solve_edited(
@@ -97,13 +100,8 @@ def turned_upright(recording: Recording, options: SolveOptions) -> Recording:
 
 
 def options_of(settings: Settings) -> SolveOptions:
-    """What ``solve`` is asked for by a session's settings."""
-    return SolveOptions(
-        template=settings.template,
-        hips=settings.hips,
-        clean=settings.clean,
-        smooth=settings.smooth,
-    )
+    """Return what ``solve`` is asked for by a session's settings."""
+    return SolveOptions(**{name: getattr(settings, name) for name in SOLVE_SETTINGS})
 
 
 def told_rig(

@@ -17,10 +17,12 @@ from .passports import (
     write_passports as write_passports,
 )
 from .solve_take import (
-    Solved as Solved,
-    SolveOptions as SolveOptions,
     calibrate_subject as calibrate_subject,
     prepare_take as prepare_take,
     set_of as set_of,
     solve as solve,
+)
+from .solved import (
+    Solved as Solved,
+    SolveOptions as SolveOptions,
 )

@@ -6,7 +6,7 @@ import numpy as np
 
 from osteon.articulation import white_noise
 from osteon.human import StandingFigure, figure_at_rest
-from osteon.pipeline.solve_take import Solved
+from osteon.pipeline.solved import Solved
 from osteon.posing import FEET, Standing, feet_without_length, find_stances, slides_of, standing_of
 from osteon.retargeting import proportions, slide_and_depth, without_partner
 from osteon.values import Motion, Skeleton

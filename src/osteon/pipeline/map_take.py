@@ -18,13 +18,8 @@ from osteon.pipeline.map_notes import (
     settled_notes,
     slid_notes,
 )
-from osteon.pipeline.solve_take import (
-    Solved,
-    SolveOptions,
-    Stopwatch,
-    prepare_take,
-    solve,
-)
+from osteon.pipeline.solve_take import prepare_take, solve
+from osteon.pipeline.solved import Solved, SolveOptions, Stopwatch
 from osteon.posing import (
     FEET,
     GroundPlane,

@@ -14,7 +14,7 @@ from osteon.errors import NotEnoughData
 from osteon.formats import file_name, write_passport
 from osteon.joint_limits import limits
 from osteon.pipeline.analyses import Analyses
-from osteon.pipeline.solve_take import Solved
+from osteon.pipeline.solved import Solved
 from osteon.values import Joint, Motion, Origin, Passport, Recording, Skeleton
 
 MOST_FRAMES = 20_000
