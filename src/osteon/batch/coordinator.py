@@ -1,6 +1,5 @@
 """The order of a batch: look at every file, calibrate every subject, solve every take."""
 
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -23,7 +22,7 @@ from osteon.batch.places import BatchFolders, only_one, read_record, whole_folde
 from osteon.batch.records import Quality, SubjectRecord, Survey, TakeRecord
 from osteon.batch.workers import Lost, Timed, Workers, cluster, pool
 from osteon.errors import OsteonError
-from osteon.formats import read_passport
+from osteon.formats import read_passport, remove_unfinished
 from osteon.pipeline import MOST_FRAMES
 from osteon.threads import one_thread
 from osteon.typing import Say, unheard
@@ -116,15 +115,14 @@ def _batch(
         cluster(scheduler, progress) if scheduler else pool(workers)
     )
     with only_one(places), team as hands:
-        shutil.rmtree(places.unfinished, ignore_errors=True)
+        remove_unfinished(places.unfinished, age=0.0)
         try:
             yield _Run(places, options or BatchOptions(), hands, progress)
         except OSError as error:
             raise OsteonError(
                 f"cannot go on in {places.output}: {error}; what is done is kept"
             ) from error
-        for left in places.unfinished.glob("*"):  # by workers that were killed
-            shutil.rmtree(left, ignore_errors=True)
+        remove_unfinished(places.unfinished, age=0.0)  # by workers that were killed
 
 
 class _Run:

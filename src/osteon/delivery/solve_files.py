@@ -1,9 +1,6 @@
 """What ``solve`` leaves in its folder."""
 
 import re
-import shutil
-import tempfile
-import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +12,15 @@ import numpy as np
 from osteon.cleaning import swaps_text
 from osteon.delivery.report_of_solve import report_of
 from osteon.errors import OsteonError, counted
-from osteon.formats import bvh_conventions, check_endings, write, write_readable, write_skinned
+from osteon.formats import (
+    bvh_conventions,
+    check_endings,
+    remove_unfinished,
+    unfinished_folder,
+    write,
+    write_readable,
+    write_skinned,
+)
 from osteon.pipeline import Analyses, Solved, analyse
 from osteon.report import write_report
 from osteon.threads import one_thread
@@ -27,10 +32,6 @@ MOTION_FILES = ("bvh", "glb")
 """Formats of the motion that are always written."""
 NAMED_SWAPS = 10
 """Exchanged labels that the terminal lists; all are in skeleton.json."""
-_UNFINISHED = ".unfinished-"
-"""How the names of folders begin whose files have not moved to their place yet."""
-_FORSAKEN = 86400.0
-"""Seconds after which such a folder is taken for one of a run that was killed."""
 
 
 @one_thread()
@@ -95,26 +96,15 @@ def whole_results(output: Path, keep: Collection[Path] = ()) -> Iterator[tuple[P
     folder a list is given, of the files that gave way and were not written anew. Nothing else is
     touched: neither files that the earlier run did not list, nor those of ``keep``.
     """
-    output.mkdir(parents=True, exist_ok=True)
-    _sweep(output)
+    remove_unfinished(output)
     gone: list[Path] = []
     try:
-        scratch = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=output))
-        try:
+        with unfinished_folder(output) as scratch:
             yield scratch, gone
             gone += _move(scratch, output, {path.resolve() for path in keep})
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
     except OSError as error:
         why = f"{error.strerror or error}; what was there before is untouched"
         raise OsteonError(f"cannot write to {output}: {why}") from error
-
-
-def _sweep(output: Path) -> None:
-    """Remove what killed runs have left."""
-    for left in output.glob(f"{_UNFINISHED}*"):
-        if time.time() - left.stat().st_mtime > _FORSAKEN:
-            shutil.rmtree(left, ignore_errors=True)
 
 
 def _move(scratch: Path, output: Path, keep: set[Path]) -> list[Path]:

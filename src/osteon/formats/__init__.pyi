@@ -37,6 +37,8 @@ from .registry import (
     format_for_writing as format_for_writing,
     keep_only as keep_only,
     left_out as left_out,
+    remove_unfinished as remove_unfinished,
+    unfinished_folder as unfinished_folder,
     whole_file as whole_file,
 )
 from .shared.file_names import file_name as file_name
