@@ -384,7 +384,7 @@ def test_a_static_take_shapes_the_skeleton_or_is_named(performance, solved):
     assert not any("still.c3d" in warning for warning in helped.warnings)
     known = pipeline.SolveOptions(skeleton=solved.skeleton)
     [given] = pipeline.solve(first, static=[still], options=known)
-    assert "still.c3d was not used: with --skeleton none calibrates" in given.warnings
+    assert "still.c3d was not used: with `skeleton` none calibrates" in given.warnings
 
 
 def test_going_by_motion_alone_is_announced(performance):

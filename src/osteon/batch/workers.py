@@ -162,7 +162,7 @@ def cluster(address: str, say: Say) -> Iterator[Workers]:
     try:
         from distributed import Client
     except ImportError:
-        raise MissingExtra("distributed", "--scheduler", "cluster") from None
+        raise MissingExtra("distributed", "`scheduler`", "cluster") from None
     try:
         client = Client(address, timeout=ANSWER_WITHIN)
     except (OSError, ValueError) as error:

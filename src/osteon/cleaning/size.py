@@ -31,7 +31,7 @@ def check_size(recording: Recording, found: dict[str, Landmark]) -> None:
     if ratio is not None:
         if not HUMAN[0] < ratio < HUMAN[1]:
             tall = f"the figure would be {length_text(ratio * human().height)} tall"
-            really = "; for a figure that really is: --template none"
+            really = "; for a figure that really is: `template=none`"
             raise BadValue(_question(recording, tall, ratio) + really)
         return
     stance = stance_of(recording.positions)

@@ -74,7 +74,10 @@ def batch(
             for done in run(
                 folder, output, options=asked, workers=workers, scheduler=scheduler, progress=saying
             ):
-                click.echo(_json(done) if as_json else _told(done))
+                if as_json:
+                    click.echo(_batch_json(done))
+                else:
+                    options.tell(_batch_text(done))
                 click.echo(output / "index.html", err=as_json)
     except KeyboardInterrupt:
         click.echo("stopped; what is done is kept: run it again to go on", err=True)
@@ -102,8 +105,8 @@ def now_and_then() -> Iterator[Callable[[str], None]]:
         yield say
 
 
-def _told(done) -> str:
-    """A few lines a person understands."""
+def _batch_text(done) -> str:
+    """Tell in a few lines what came of a batch."""
     takes = len({row.take for row in done.rows})
     lines = [f"{counted(takes, 'take')}, {done.solved} done now, {len(done.failed)} failed"]
     if not takes:
@@ -119,7 +122,7 @@ def _told(done) -> str:
     return "\n".join(lines)
 
 
-def _json(done) -> str:
+def _batch_json(done) -> str:
     told = {
         "solved": done.solved,
         "failed": len(done.failed),

@@ -6,7 +6,6 @@ from pathlib import Path
 import click
 
 from osteon.cli import options
-from osteon.errors import counted
 
 
 @click.command()
@@ -89,7 +88,7 @@ def map(
     if edits is not None:
         if not isinstance(onto, Path):
             raise click.UsageError("--edits needs a character: --skeleton FILE")
-        source, asked, solving = _edited(file, edits, onto.name, asked, solving)
+        source, asked, solving = _apply_edits(file, edits, onto.name, asked, solving)
 
     progress = partial(click.echo, err=True)
     if onto is None:
@@ -105,28 +104,19 @@ def map(
     if as_json:
         click.echo(options.json_line(delivery.summary_of(mapped)))
     else:
-        click.echo(_told(mapped, file, skeleton))
+        whom = "" if skeleton is None else mapped.skeleton.subject or skeleton.stem
+        options.tell(delivery.map_text(mapped, file.stem, whom))
         click.echo(output)
 
 
-def _told(mapped, file: Path, skeleton: Path | None) -> str:
-    """A few lines a person understands."""
-    name = mapped.recording.subject or mapped.recording.source.file or file.stem
-    whom = f" onto {mapped.skeleton.subject or skeleton.stem}" if skeleton else ""
-    frames = counted(mapped.motion.n_frames, "frame")
-    off = f"{mapped.points} {1e3 * mapped.rms:.2f} mm rms off"
-    notes = [f"note: {note}" for note in mapped.warnings]
-    return "\n".join([f"{name}{whom}: {frames}, {off}", *notes])
-
-
 def _as_given(source, unit: str | None, up: str | None) -> tuple[str | None, str | None]:
-    """Unit and axis of a mended file: as the file has them, unless asked otherwise."""
+    """Return unit and axis of a mended file: as the file has them, unless asked otherwise."""
     kept = source.format == "BVH"
     return unit or (source.unit if kept else None), up or (source.up if kept else None)
 
 
 def _onto(skeleton: Path | None, height: float | None):
-    """The character, or the word for the average figure; refuses what is not there."""
+    """Return the character, or the word for the average figure; refuse what is not there."""
     from osteon.pipeline import FIGURE
 
     onto = FIGURE if skeleton == Path(FIGURE) else skeleton
@@ -137,8 +127,8 @@ def _onto(skeleton: Path | None, height: float | None):
     return onto
 
 
-def _edited(file: Path, path: Path, character: str, asked, solving):
-    """The take as edited, with the markers that were glued onto the character by hand."""
+def _apply_edits(file: Path, path: Path, character: str, asked, solving):
+    """Return the take as edited, with the markers that were glued onto the character by hand."""
     from dataclasses import replace
 
     from osteon.edits import edited_take, glued, options_of, read_edits

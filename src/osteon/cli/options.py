@@ -1,6 +1,7 @@
 """Options that several verbs share, so that they read and behave alike."""
 
 import os
+import re
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -168,6 +169,24 @@ def motion_of(file: Path, subject: str | None):
             "(BVH, AMC, GLB), or make one with: osteon solve",
         )
     return take.motion(subject)
+
+
+def in_flags(text: str, verb: click.Command) -> str:
+    """Turn parameters that the library speaks of into a verb's flags: `template=none`."""
+    flags = {param.name: param.opts[0] for param in verb.params if param.opts[0].startswith("-")}
+
+    def flag(found: re.Match[str]) -> str:
+        name, value = found[1], found[2]
+        if name not in flags:
+            return found[0]
+        return flags[name] if value is None else f"{flags[name]} {value}"
+
+    return re.sub(r"`(\w+)(?:=([^`]*))?`", flag, text)
+
+
+def tell(text: str) -> None:
+    """Print what the library says, its parameters as flags of the verb at work."""
+    click.echo(in_flags(text, click.get_current_context().command))
 
 
 def json_line(value: Any) -> str:

@@ -118,7 +118,7 @@ def _say(solved, folder: Path, *, as_json: bool) -> None:
     if as_json:
         click.echo(options.json_line(delivery.summary_of(solved)))
     else:
-        click.echo(delivery.solve_text(solved))
+        options.tell(delivery.solve_text(solved))
         click.echo(folder)
 
 

@@ -5,6 +5,7 @@ from .axes_files import (
 )
 from .fit_files import (
     deliver_fit as deliver_fit,
+    fit_text as fit_text,
     summary_of_fit as summary_of_fit,
 )
 from .frames_files import (
@@ -31,6 +32,7 @@ from .report_of_solve import motion_spans as motion_spans
 from .solve_files import (
     MOTION_FILES as MOTION_FILES,
     deliver as deliver,
+    map_text as map_text,
     solve_text as solve_text,
     summary_of as summary_of,
     whole_results as whole_results,

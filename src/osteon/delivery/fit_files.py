@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from osteon.delivery.solve_files import deliver, summary_of
+from osteon.errors import counted
 from osteon.fixed_lengths import FitResult
 from osteon.pipeline import Solved
 
@@ -19,6 +20,19 @@ def deliver_fit(result: FitResult, folder: Path, seconds: dict[str, float], **op
 def summary_of_fit(result: FitResult, seconds: dict[str, float]) -> dict[str, Any]:
     """The contract's summary.json, and what is known about the lengths."""
     return summary_of(_as_solved(result, seconds)) | facts_of_fit(result)
+
+
+def fit_text(result: FitResult) -> str:
+    """Tell in a few lines what came of a fit."""
+    worst = list(result.rms_per_joint().items())[:3]
+    lines = [
+        f"{counted(len(result.lengths), 'bone')}, {counted(result.motion.n_frames, 'frame')}, "
+        f"{1e3 * result.rms:.2f} mm rms from the joints given; {result.status.value}",
+        "worst: " + ", ".join(f"{name} {1e3 * rms:.1f} mm" for name, rms in worst),
+    ]
+    if result.motion.held:
+        lines.append(f"{counted(len(result.motion.held), 'frame')} held for want of joints")
+    return "\n".join([*lines, *(f"note: {warning}" for warning in result.warnings)])
 
 
 def facts_of_fit(result: FitResult) -> dict[str, Any]:

@@ -184,6 +184,19 @@ def solve_text(solved: Solved) -> str:
     return "\n".join([*lines, *(f"note: {warning}" for warning in solved.warnings)])
 
 
+def map_text(mapped: Solved, file: str, onto: str) -> str:
+    """Tell in a few lines how a character was moved.
+
+    ``file`` names a performer without a name; ``onto`` is empty where a motion was mended.
+    """
+    name = mapped.recording.subject or mapped.recording.source.file or file
+    whom = f" onto {onto}" if onto else ""
+    frames = counted(mapped.motion.n_frames, "frame")
+    off = f"{mapped.points} {1e3 * mapped.rms:.2f} mm rms off"
+    notes = [f"note: {note}" for note in mapped.warnings]
+    return "\n".join([f"{name}{whom}: {frames}, {off}", *notes])
+
+
 def bone_length_spread(motion: Motion) -> float:
     """Largest standard deviation over time of any joint-to-joint distance, metres."""
     _, joints = motion.world()

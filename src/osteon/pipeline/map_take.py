@@ -247,7 +247,7 @@ def _attach(performer: Solved, character: Skeleton, options: MapOptions) -> _Job
         raise NotEnoughData(
             f"the recording's labels ({', '.join(performer.recording.names[:6])}, …) are no "
             "marker set that osteon knows, and the skeleton carries none of them; give a "
-            "skeleton.json of this performer, or the set with --own-set"
+            "skeleton.json of this performer, or the set with `own_set`"
         )
     given = options.corrections.bodies
     one, other = figure_at_rest(performer.skeleton), figure_at_rest(character, given)

@@ -108,7 +108,7 @@ def _solve_subject(
 def _no_help(stills: Sequence[Recording], plan: "_Plan", options: SolveOptions) -> list[str]:
     """A word about each standing trial that had no say in the skeleton."""
     if options.skeleton is not None or options.passport is not None:
-        given = "--skeleton" if options.skeleton is not None else "--passport"
+        given = "`skeleton`" if options.skeleton is not None else "`passport`"
         return [f"{file_of(still)} was not used: with {given} none calibrates" for still in stills]
     worn = [[name in plan.skeleton.marker_names for name in still.names] for still in stills]
     return [
@@ -272,7 +272,7 @@ def _strange(errors: Array) -> tuple[str, ...]:
         return ()
     return (
         f"markers are {1e3 * rms:.0f} mm rms from the skeleton that was given: of another person, "
-        "or with markers elsewhere? without --skeleton the take calibrates its own",
+        "or with markers elsewhere? without `skeleton` the take calibrates its own",
     )
 
 
