@@ -217,7 +217,7 @@ def test_a_set_that_does_not_fit_is_told_with_the_one_that_does(performance):
         pipeline.solve(take, options=pipeline.SolveOptions(template="Plug-in Gait", clean=False))
     assert "LASI" in str(told.value)
     assert "32 of the 40 markers of 'Plug-in Gait'" in str(told.value)
-    assert "--template 'CMU 41'" in str(told.value)
+    assert "`template='CMU 41'`" in str(told.value)
 
 
 def test_a_wrong_set_that_calibrates_is_told_all_the_same(performance):
@@ -226,7 +226,7 @@ def test_a_wrong_set_that_calibrates_is_told_all_the_same(performance):
     for template, wrong in (("Character Studio 28", True), ("CMU 41", False), ("auto", False)):
         options = pipeline.SolveOptions(template=template, clean=False)
         (solved,) = pipeline.solve(take, options=options)
-        told = [note for note in solved.warnings if "--template 'CMU 41'" in note]
+        told = [note for note in solved.warnings if "`template='CMU 41'`" in note]
         assert bool(told) == wrong, solved.warnings
 
 

@@ -17,5 +17,5 @@ from .frame_choice import (
 )
 from .pose_start import start_poses as start_poses
 from .priors import Beliefs as Beliefs
-from .riders import with_passengers as with_passengers
+from .riders import add_riders as add_riders
 from .subject_model import SubjectModel as SubjectModel

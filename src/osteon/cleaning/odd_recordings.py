@@ -135,7 +135,7 @@ def _swapped(recording: Recording, which: str) -> Recording:
 
 
 def other_side(label: str, labels: tuple[str, ...]) -> str | None:
-    """The label that differs from this one in its side alone: RASI for LASI."""
+    """Find the label that differs from this one in its side alone: RASI for LASI."""
     known = {each.upper(): each for each in labels}
     for match in _SIDE.finditer(label.upper()):
         other = _OTHER[match[0].lower()].upper()

@@ -74,7 +74,7 @@ def osteon() -> None:
 
 
 def main() -> None:
-    """Entry point: an error the user can mend is one line and exit code 1."""
+    """Run the command line; an error the user can mend is one line and exit code 1."""
     from osteon.threads import one_thread_for_this_process
 
     one_thread_for_this_process()

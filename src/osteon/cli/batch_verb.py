@@ -12,7 +12,7 @@ import click
 from osteon.cli import options
 from osteon.errors import counted
 
-QUIET = 5.0
+QUIET_SECONDS = 5.0
 """Seconds between two lines of progress where no terminal shows one live line."""
 
 
@@ -92,12 +92,12 @@ def _once(folder: Path, output: Path, **asked) -> Iterator:
 
 @contextmanager
 def now_and_then() -> Iterator[Callable[[str], None]]:
-    """Progress as ``options.progress`` shows it, but no line per take in a log."""
+    """Show progress as ``options.progress`` shows it, but no line per take in a log."""
     last = 0.0
 
     def say(saying: str) -> None:
         nonlocal last
-        if time.monotonic() - last >= QUIET:
+        if time.monotonic() - last >= QUIET_SECONDS:
             last = time.monotonic()
             plain(saying)
 

@@ -69,22 +69,14 @@ def map(
     Example: osteon map walk.c3d --skeleton hero.bvh -o hero
     """
     from osteon import delivery, pipeline
-    from osteon.pipeline import MapOptions, fix_feet
-    from osteon.retargeting import Corrections, read_corrections
 
     if (skeleton is None) != feet_only:
         raise click.UsageError("give --skeleton, or --feet-only for a motion on its own")
     onto, endings = _onto(skeleton, height), options.endings(formats)
     options.spare((file, skeleton), options.motion_files(output, endings))
-    asked = MapOptions(
-        mode=mode,
-        follow=follow,
-        contacts=not no_contacts,
-        height=height,
-        corrections=Corrections() if mapping is None else read_corrections(mapping),
-    )
-    solving = pipeline.SolveOptions(own_set=own_set)
-    source = file
+    given = {"mode": mode, "follow": follow, "contacts": not no_contacts, "height": height}
+    asked = pipeline.MapOptions(**given, corrections=_read_mapping(mapping))
+    solving, source = pipeline.SolveOptions(own_set=own_set), file
     if edits is not None:
         if not isinstance(onto, Path):
             raise click.UsageError("--edits needs a character: --skeleton FILE")
@@ -92,7 +84,7 @@ def map(
 
     progress = partial(click.echo, err=True)
     if onto is None:
-        mapped = fix_feet(file, options=asked, progress=progress)
+        mapped = pipeline.fix_feet(file, options=asked, progress=progress)
         unit, up = _as_given(mapped.motion.source, unit, up)
     else:
         mapped = pipeline.map_to(
@@ -104,9 +96,22 @@ def map(
     if as_json:
         click.echo(options.json_line(delivery.summary_of(mapped)))
     else:
-        whom = "" if skeleton is None else mapped.skeleton.subject or skeleton.stem
-        options.tell(delivery.map_text(mapped, file.stem, whom))
+        _say(mapped, file, skeleton)
         click.echo(output)
+
+
+def _say(mapped, file: Path, skeleton: Path | None) -> None:
+    """Print what came of a map."""
+    from osteon.delivery import map_text
+
+    whom = "" if skeleton is None else mapped.skeleton.subject or skeleton.stem
+    options.tell(map_text(mapped, file.stem, whom))
+
+
+def _read_mapping(path: Path | None):
+    from osteon.retargeting import Corrections, read_corrections
+
+    return Corrections() if path is None else read_corrections(path)
 
 
 def _as_given(source, unit: str | None, up: str | None) -> tuple[str | None, str | None]:

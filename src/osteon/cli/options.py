@@ -100,7 +100,7 @@ def spare(inputs: Iterable[Path | None], outputs: Iterable[Path]) -> None:
 
 
 def motion_files(folder: Path, formats: Iterable[str]) -> list[Path]:
-    """Files of motion that ``solve``, ``map`` and ``fit`` write; ``formats`` are asked for."""
+    """List files of motion that ``solve``, ``map`` and ``fit`` write in these ``formats``."""
     from osteon.delivery import MOTION_FILES
     from osteon.formats import written_with
 
@@ -110,7 +110,7 @@ def motion_files(folder: Path, formats: Iterable[str]) -> list[Path]:
 
 @contextmanager
 def whole_results(output: Path, inputs: Iterable[Path | None]) -> Iterator[Path]:
-    """A folder to write to instead of ``output``, where the files appear when all are whole.
+    """Give a folder to write to instead of ``output``, where the files appear when all are whole.
 
     What an earlier run has written there gives way then; ``inputs`` of this one stay.
     """
@@ -132,7 +132,7 @@ def subject(whose: str = "motion") -> Callable[[Any], Any]:
 
 @contextmanager
 def needing(extra: str, purpose: str) -> Iterator[None]:
-    """A package that is missing inside is told with the extra that brings it."""
+    """Tell a package that is missing inside with the extra that brings it."""
     from osteon.errors import MissingExtra
 
     try:
@@ -144,7 +144,7 @@ def needing(extra: str, purpose: str) -> Iterator[None]:
 
 
 def endings(formats: str, besides: Collection[str] = ()) -> list[str]:
-    """The words of a ``--formats`` list; refuses those that no motion is written with."""
+    """Split the words of a ``--formats`` list; refuse those that no motion is written with."""
     from osteon.errors import BadValue
     from osteon.formats import check_endings
 
@@ -157,7 +157,7 @@ def endings(formats: str, besides: Collection[str] = ()) -> list[str]:
 
 
 def motion_of(file: Path, subject: str | None):
-    """The moving skeleton in a file; where there is none, how to come by one."""
+    """Read the moving skeleton in a file; where there is none, how to come by one."""
     from osteon.errors import WrongContent
     from osteon.formats import read
 
@@ -190,7 +190,7 @@ def tell(text: str) -> None:
 
 
 def json_line(value: Any) -> str:
-    """What ``--json`` prints: one line, so that several are told apart."""
+    """Write what ``--json`` prints: one line, so that several are told apart."""
     import msgspec
 
     return msgspec.json.encode(value).decode()

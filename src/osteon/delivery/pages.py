@@ -9,8 +9,8 @@ from msgspec import structs
 from osteon.anatomy import AnomalyFindings
 from osteon.articulation import play_back
 from osteon.delivery.report_of_solve import (
-    OF_BODIES,
-    OF_MARKERS,
+    BODY_NUMBERS,
+    MARKER_NUMBERS,
     ground_of,
     history_of,
     improbable_spans,
@@ -43,10 +43,10 @@ from osteon.report import (
 )
 from osteon.values import Bodies, Joints, Motion, Recording, Skeleton, Take
 
-REPORTS = ("report.html", "index.html")
-DEEPEST = 3
+REPORT_FILES = ("report.html", "index.html")
+DEEPEST_FOLDER = 3
 """Folders below one that are looked into for reports."""
-MOTIONS = ("motion.glb", "motion.bvh", "motion.osteon", "skeleton.json")
+SHOWN_FILES = ("motion.glb", "motion.bvh", "motion.osteon", "skeleton.json")
 """What shows an output folder that has no report, best first."""
 
 
@@ -143,21 +143,24 @@ def _loops(found: Joints) -> list[str]:
 
 def _reports_in(folder: Path) -> tuple[Path, ...]:
     """The report of a folder, the index of a batch, or else the reports of each take or subject."""
-    for name in REPORTS:
+    for name in REPORT_FILES:
         if (folder / name).exists():
             return (folder / name,)
-    if any((folder / name).exists() for name in MOTIONS):
+    if any((folder / name).exists() for name in SHOWN_FILES):
         return ()
-    depths = (sorted(folder.glob(f"{'*/' * depth}{REPORTS[0]}")) for depth in range(1, DEEPEST + 1))
+    depths = (
+        sorted(folder.glob(f"{'*/' * depth}{REPORT_FILES[0]}"))
+        for depth in range(1, DEEPEST_FOLDER + 1)
+    )
     return tuple(next(filter(None, depths), ()))
 
 
 def _best_of(folder: Path) -> Path:
-    for name in MOTIONS:
+    for name in SHOWN_FILES:
         if (folder / name).exists():
             return folder / name
     raise NotEnoughData(
-        f"{folder} holds no report and none of {', '.join(MOTIONS)}; give a file or a folder "
+        f"{folder} holds no report and none of {', '.join(SHOWN_FILES)}; give a file or a folder "
         "that osteon has written"
     )
 
@@ -174,7 +177,7 @@ def _page_names(subjects: Sequence[str]) -> list[str]:
 
 
 def pages_of(take: Take, name: str = "") -> Iterator[ReportData]:
-    """A page for everything in a take: markers and motion of one subject share theirs."""
+    """Make a page for everything in a take: markers and motion of one subject share theirs."""
     motions = [*take.motions, *(compact.motion() for compact in take.compacts)]
     if not motions:
         motions = [_standing(skeleton) for skeleton in take.skeletons]
@@ -211,7 +214,7 @@ def _page(
     assert shown is not None
     n_markers = recording.n_markers if recording else 0
     n_bodies = len(motion.skeleton.bodies) if motion else 0
-    stride = stride_for(shown.n_frames, OF_MARKERS * n_markers + OF_BODIES * n_bodies)
+    stride = stride_for(shown.n_frames, MARKER_NUMBERS * n_markers + BODY_NUMBERS * n_bodies)
     subject = recording.subject if recording else motion.skeleton.subject if motion else ""
     page = ReportData(
         title=title_of(" · ".join(filter(None, (name, subject))), shown.n_frames),
@@ -263,7 +266,7 @@ def _with_motion(page: ReportData, motion: Motion, analyses: Analyses) -> Report
 
 def _page_of_bodies(name: str, bodies: Bodies) -> ReportData:
     """Rigid bodies on their own: nothing joins them yet."""
-    stride = stride_for(bodies.n_frames, 2 * OF_BODIES * bodies.n_bodies)
+    stride = stride_for(bodies.n_frames, 2 * BODY_NUMBERS * bodies.n_bodies)
     turns, places = bodies.rotations[::stride], bodies.positions[::stride]
     missing = 1.0 - bodies.seen.mean() if bodies.seen.size else 0.0
     return ReportData(

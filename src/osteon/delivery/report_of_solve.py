@@ -34,15 +34,15 @@ from osteon.report import (
 from osteon.typing import Array
 from osteon.values import Motion, Recording, Skeleton
 
-OF_BODIES = 3
+BODY_NUMBERS = 3
 """Numbers per frame that a body's turn takes."""
-OF_MARKERS = 4
+MARKER_NUMBERS = 4
 """Numbers per frame that a marker's place and residual take."""
 FLOOR_FRAMES = (600, 3_000)
 """Frames before and after the first contact that tell where the floor is; chosen: some seconds."""
-EVEN = 0.03
+EVEN_SLOPE = 0.03
 """Slope below which the floor is drawn level: a long way makes much of little."""
-CLUSTER = 3
+CLUSTER_MARKERS = 3
 """Markers that show how a body is turned."""
 
 
@@ -64,7 +64,7 @@ def report_of(
         Lengths of bodies by hand, metres.
     """
     recording, motion = solved.recording, solved.motion
-    n_numbers = OF_MARKERS * recording.n_markers + OF_BODIES * len(motion.skeleton.bodies)
+    n_numbers = MARKER_NUMBERS * recording.n_markers + BODY_NUMBERS * len(motion.skeleton.bodies)
     stride = stride_for(recording.n_frames, n_numbers)
     fitted = distances(f"{solved.points} and model", recording.names, solved.fit_error, stride)
     apart = _joint_distances(recording, motion.skeleton, stride)
@@ -98,20 +98,20 @@ def title_of(name: str, n_frames: int) -> str:
 
 
 def thinned(stride: int) -> list[str]:
-    """Says so where the page leaves frames out."""
+    """Say so where the page leaves frames out."""
     if stride == 1:
         return []
     return [f"the page shows one frame of every {stride}; the files hold all of them"]
 
 
 def history_of(before: Sequence[str], after: Sequence[str]) -> list[str]:
-    """What was done, once: a later value often tells what its maker told already."""
+    """List what was done, once: a later value often tells what its maker told already."""
     known = list(after[: len(before)]) == list(before)
     return list(after) if known else [*before, *after]
 
 
 def ground_of(motion: Motion, contacts: Sequence[Contact]) -> Ground:
-    """The plane that the feet stand on from the first contact on.
+    """Find the plane that the feet stand on from the first contact on.
 
     Where none do z = 0, or lower, under whatever goes below that: a rig at rest hangs there by its
     root.
@@ -121,7 +121,7 @@ def ground_of(motion: Motion, contacts: Sequence[Contact]) -> Ground:
         part = _part(motion, max(0, first - FLOOR_FRAMES[0]), first + FLOOR_FRAMES[1])
         with suppress(OsteonError):
             ground = find_standing(part, find_soles(figure_at_rest(motion.skeleton))).ground
-            if np.linalg.norm(ground.slope) < EVEN:
+            if np.linalg.norm(ground.slope) < EVEN_SLOPE:
                 return Ground(float(ground.height(np.nanmean(part.root, axis=0))))
             return Ground(float(ground.offset), (float(ground.slope[0]), float(ground.slope[1])))
     return Ground(min(0.0, _lowest(motion)))
@@ -194,7 +194,7 @@ def _joint_distances(recording: Recording, skeleton: Skeleton, stride: int) -> R
         [recording.names.index(m.name) for m in body.markers if m.name in recording.names]
         for body in skeleton.bodies
     ]
-    held = [index for index, own in enumerate(columns) if len(own) >= CLUSTER]
+    held = [index for index, own in enumerate(columns) if len(own) >= CLUSTER_MARKERS]
     pairs = [(p, c) for c, p in enumerate(skeleton.parents) if p in held and c in held]
     if not pairs:
         return None

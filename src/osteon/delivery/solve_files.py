@@ -1,4 +1,4 @@
-"""What ``solve`` leaves in its folder."""
+"""What ``solve`` and ``map`` leave in their folder and print; ``fit`` with joints for markers."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -12,6 +12,7 @@ import numpy as np
 from osteon.cleaning import swaps_text
 from osteon.delivery.report_of_solve import report_of
 from osteon.errors import OsteonError, counted
+from osteon.fixed_lengths import FitResult
 from osteon.formats import (
     bvh_conventions,
     check_endings,
@@ -26,7 +27,7 @@ from osteon.report import write_report
 from osteon.threads import one_thread
 from osteon.values import Motion, Swap
 
-ALWAYS = ("skeleton.json", "summary.json", "report.html")
+ALWAYS_FILES = ("skeleton.json", "summary.json", "report.html")
 """Files besides the motion."""
 MOTION_FILES = ("bvh", "glb")
 """Formats of the motion that are always written."""
@@ -76,7 +77,7 @@ def deliver(
             motions.append(file)
         else:
             motions += write(solved.motion, file)
-    files = [*ALWAYS, *(file.name for file in motions)]
+    files = [*ALWAYS_FILES, *(file.name for file in motions)]
     summary = summary_of(solved) | {"files": files, "bvh": bvh} | (facts or {})
     write_readable(summary, folder / "summary.json")
     write_report(folder / "report.html", report_of(solved, analyses, summary, measured))
@@ -90,7 +91,7 @@ class _Earlier(msgspec.Struct):
 
 @contextmanager
 def whole_results(output: Path, keep: Collection[Path] = ()) -> Iterator[tuple[Path, list[Path]]]:
-    """A folder to write to, whose files move to ``output`` when all of them are whole.
+    """Give a folder to write to, whose files move to ``output`` when all of them are whole.
 
     Only then goes what an earlier run had written there: a full disk costs no result. Besides the
     folder a list is given, of the files that gave way and were not written anew. Nothing else is
@@ -130,12 +131,12 @@ def _listed(folder: Path) -> list[str]:
         listed = msgspec.json.decode((folder / "summary.json").read_bytes(), type=_Earlier).files
     except (OSError, ValueError, msgspec.MsgspecError):
         return []
-    ours = [name for name in listed if name in ALWAYS or re.fullmatch(r"motion\.\w+", name)]
+    ours = [name for name in listed if name in ALWAYS_FILES or re.fullmatch(r"motion\.\w+", name)]
     return [name for name in ours if (folder / name).is_file()]
 
 
 def summary_of(solved: Solved) -> dict:
-    """The contract's summary.json."""
+    """Return the contract's summary.json."""
     recording = solved.recording
     return {
         "frames": recording.n_frames,
@@ -198,7 +199,7 @@ def map_text(mapped: Solved, file: str, onto: str) -> str:
 
 
 def bone_length_spread(motion: Motion) -> float:
-    """Largest standard deviation over time of any joint-to-joint distance, metres."""
+    """Return the largest standard deviation over time of any joint-to-joint distance, metres."""
     _, joints = motion.world()
     parents = motion.skeleton.parents
     spreads = [
@@ -207,3 +208,58 @@ def bone_length_spread(motion: Motion) -> float:
         if parent >= 0
     ]
     return max(spreads, default=0.0)
+
+
+def deliver_fit(result: FitResult, folder: Path, seconds: dict[str, float], **options: Any) -> None:
+    """Write skeleton.json, the motion, summary.json and report.html.
+
+    ``options`` as in :func:`osteon.delivery.solve_files.deliver`.
+    """
+    deliver(_as_solved(result, seconds), folder, facts=facts_of_fit(result), **options)
+
+
+def summary_of_fit(result: FitResult, seconds: dict[str, float]) -> dict[str, Any]:
+    """Return the contract's summary.json, and what is known about the lengths."""
+    return summary_of(_as_solved(result, seconds)) | facts_of_fit(result)
+
+
+def fit_text(result: FitResult) -> str:
+    """Tell in a few lines what came of a fit."""
+    worst = list(result.rms_per_joint().items())[:3]
+    lines = [
+        f"{counted(len(result.lengths), 'bone')}, {counted(result.motion.n_frames, 'frame')}, "
+        f"{1e3 * result.rms:.2f} mm rms from the joints given; {result.status.value}",
+        "worst: " + ", ".join(f"{name} {1e3 * rms:.1f} mm" for name, rms in worst),
+    ]
+    if result.motion.held:
+        lines.append(f"{counted(len(result.motion.held), 'frame')} held for want of joints")
+    return "\n".join([*lines, *(f"note: {warning}" for warning in result.warnings)])
+
+
+def facts_of_fit(result: FitResult) -> dict[str, Any]:
+    """Return lengths and how they were found, millimetres."""
+    errors = result.standard_errors
+    return {
+        "status": result.status.value,
+        "iterations": result.fit.iterations,
+        "joint_rms_mm": 1e3 * result.rms,
+        "fixed_length_rms_mm": 1e3 * result.fit.rms,
+        "lengths_mm": {
+            name: {
+                "length": 1e3 * length,
+                "error": 1e3 * errors[name] if errors[name] == errors[name] else None,
+            }
+            for name, length in result.lengths.items()
+        },
+    }
+
+
+def _as_solved(result: FitResult, seconds: dict[str, float]) -> Solved:
+    return Solved(
+        result.joints,
+        result.motion,
+        result.joint_error,
+        marker_set="joint positions",
+        warnings=result.warnings,
+        seconds=seconds,
+    )

@@ -460,8 +460,8 @@ def _check_posed(poses: PoseResult, recording: Recording) -> None:
 
 
 def marker_errors(recording: Recording, motion: Motion) -> Array:
-    """(n_frames, n_markers) distance from the skeleton's markers to the recording's; NaN where not
-    seen or not carried."""
+    """Return distances (n_frames, n_markers) of the skeleton's markers to the recording's; NaN
+    where not seen or not carried."""
     rotations, joints = motion.world()
     errors = np.full((recording.n_frames, recording.n_markers), np.nan)
     for index, body in enumerate(motion.skeleton.bodies):

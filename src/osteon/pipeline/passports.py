@@ -84,7 +84,7 @@ def make_passport(
 
 
 def with_limits(skeleton: Skeleton, motions: Sequence[Motion]) -> Skeleton:
-    """The skeleton with the types and limits that its motions show.
+    """Return the skeleton with the types and limits that its motions show.
 
     What they do not show, as one frame or one body, leaves it as it is.
     """
@@ -112,7 +112,7 @@ def _judged(own: Joint, judged: Joint | None) -> Joint:
 
 
 def origin_of(recording: Recording, path: Path | None = None, sha256: str = "") -> Origin:
-    """Where a take came from; times are the file's, so that the same files tell the same."""
+    """Say where a take came from; times are the file's, so that the same files tell the same."""
     modified = ""
     if path is not None:
         sha256 = sha256 or hashlib.sha256(path.read_bytes()).hexdigest()

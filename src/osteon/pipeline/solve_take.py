@@ -8,9 +8,9 @@ import numpy as np
 
 from osteon.calibration import (
     Calibration,
+    add_riders,
     calibrate,
     calibrate_blind,
-    with_passengers,
 )
 from osteon.cleaning import prepare
 from osteon.errors import NotEnoughData, UnknownName, counted
@@ -43,13 +43,13 @@ from osteon.values import Motion, Passport, Recording, Skeleton, Swap, Take
 
 Chosen = tuple[MarkerSet, dict[str, Landmark]] | None
 """The marker set to use and the labels found of it; None: by motion alone."""
-SOMEBODY_ELSE = 0.02
+OTHER_PERSON_RMS = 0.02
 """Metres: twice what skin moves markers, and more than a marker set put on anew adds."""
-FAR = 0.025
+FAR_MARKER_RMS = 0.025
 """Metres RMS from its place above which a marker was elsewhere at times: skin stays below."""
-SUNKEN = 0.015
+SUNKEN_SOLE_HEIGHT = 0.015
 """Metres off the ground at which a user is told of a sole."""
-SOME = 5
+NAMED_FEW = 5
 """Names that a sentence lists before it counts the others."""
 
 
@@ -61,7 +61,7 @@ def solve(
     options: SolveOptions | None = None,
     progress: Progress = unheard,
 ) -> tuple[Solved, ...]:
-    """The whole job: recordings in, a rig with motion out for every subject and take.
+    """Do the whole job: recordings in, a rig with motion out for every subject and take.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def _by_passport(
 
 
 def set_of(takes: Sequence[Recording], options: SolveOptions) -> Chosen:
-    """The marker set that a subject wears, by the labels of all its takes."""
+    """Choose the marker set that a subject wears, by the labels of all its takes."""
     return _marker_set(_labels_of(takes), options)
 
 
@@ -191,7 +191,7 @@ def calibrate_subject(
     subject: str = "",
     progress: Share = unheard,
 ) -> Calibration:
-    """The subject of prepared takes; by motion alone where no set is known."""
+    """Calibrate the subject of prepared takes; by motion alone where no set is known."""
     labels = _labels_of(takes)
     if chosen is None:
         blind = calibrate_blind(takes, subject=subject, progress=progress)
@@ -231,7 +231,7 @@ def _solve_take(
     errors = np.full((recording.n_frames, recording.n_markers), np.nan)
     errors[:, [recording.index(name) for name in result.marker_names]] = result.marker_error
     strange = _far(recording.names, errors) if options.skeleton is None else _strange(errors)
-    motion, errors = with_passengers(recording, result.motion, errors)
+    motion, errors = add_riders(recording, result.motion, errors)
     motion = _with_marker_rms(motion, recording.names, errors)
     standing = standing_of(motion)
     return Solved(
@@ -255,7 +255,9 @@ def _solve_take(
 
 def _sunken(standing: Standing) -> tuple[str, ...]:
     """A word about soles that are not on the ground where they stand."""
-    off = {body: high for body, high in soles_off(standing).items() if abs(high) > SUNKEN}
+    off = {
+        body: high for body, high in soles_off(standing).items() if abs(high) > SUNKEN_SOLE_HEIGHT
+    }
     if not off:
         return ()
     told = [f"{b} {1e3 * abs(h):.0f} mm {'above' if h > 0 else 'below'}" for b, h in off.items()]
@@ -268,7 +270,7 @@ def _sunken(standing: Standing) -> tuple[str, ...]:
 def _strange(errors: Array) -> tuple[str, ...]:
     """A word where a skeleton that was given is hardly that of who was recorded."""
     rms = rms_of_seen(errors)
-    if rms is None or rms < SOMEBODY_ELSE:
+    if rms is None or rms < OTHER_PERSON_RMS:
         return ()
     return (
         f"markers are {1e3 * rms:.0f} mm rms from the skeleton that was given: of another person, "
@@ -279,11 +281,11 @@ def _strange(errors: Array) -> tuple[str, ...]:
 def _far(names: Sequence[str], errors: Array) -> tuple[str, ...]:
     """A word about markers that are not always where the rig has them, worst first."""
     off = rms_per_marker(names, errors)
-    far = [name for name, rms in off.items() if rms > FAR]
+    far = [name for name, rms in off.items() if rms > FAR_MARKER_RMS]
     if not far:
         return ()
-    told = [f"{name} {1e3 * off[name]:.0f} mm" for name in far[:SOME]]
-    others = f" and {len(far) - SOME} others" if len(far) > SOME else ""
+    told = [f"{name} {1e3 * off[name]:.0f} mm" for name in far[:NAMED_FEW]]
+    others = f" and {len(far) - NAMED_FEW} others" if len(far) > NAMED_FEW else ""
     return (
         f"far from their place on the rig, rms: {', '.join(told)}{others}; labels exchanged for a "
         "while, markers that slipped, or a joint that the rig lacks?",
@@ -297,9 +299,9 @@ def _sudden(motion: Motion) -> tuple[str, ...]:
         return ()
     told = [
         f"{body} turns {np.degrees(angle):.0f}° in one frame at frame {frame}"
-        for body, frame, angle in turns[:SOME]
+        for body, frame, angle in turns[:NAMED_FEW]
     ]
-    others = f" and {len(turns) - SOME} other joints" if len(turns) > SOME else ""
+    others = f" and {len(turns) - NAMED_FEW} other joints" if len(turns) > NAMED_FEW else ""
     return (
         f"{', '.join(told)}{others}: its markers ask for it; exchanged, slipped, or seen again "
         "after a long gap?",

@@ -27,7 +27,7 @@ class Subject:
 def subjects_of(
     sources: Sequence[Source], static: Sequence[Source], only: str | None = None
 ) -> dict[str, Subject]:
-    """Everybody recorded, or one of them, by name; files of one person need no name."""
+    """Sort out everybody recorded, or one of them, by name; files of one person need no name."""
     takes = [_take(source) for source in sources]
     files = _named([_markers(take) for take in takes])
     if not any(files):
@@ -123,5 +123,5 @@ def _called(name: str) -> str:
 
 
 def file_of(recording: Recording) -> str:
-    """The name of the file it was read from."""
+    """Return the name of the file it was read from."""
     return recording.source.file or "a take"
