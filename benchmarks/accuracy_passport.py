@@ -22,7 +22,7 @@ from accuracy_page import put_section, table
 from osteon import synth
 from osteon.formats import read
 from osteon.identity import MarkerFindings, compare, find_moved_markers
-from osteon.pipeline import SolveOptions, calibrate_subject, prepared, set_of
+from osteon.pipeline import SolveOptions, calibrate_subject, prepare_take, set_of
 from osteon.values import Recording, Skeleton
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
@@ -213,7 +213,7 @@ def summed(found: Sequence[tuple[str, str, MarkerFindings]]) -> list[str]:
 
 def cuts(path: Path, parts: int) -> list[tuple[str, Recording]]:
     raw = read(path).recording().markers()
-    whole = prepared(raw, set_of([raw], OPTIONS), OPTIONS)[0]
+    whole = prepare_take(raw, OPTIONS)[0]
     if parts == 1:
         return [(path.stem, whole)]
     return [(f"part {i + 1}", part(whole, i / parts, (i + 1) / parts)) for i in range(parts)]

@@ -10,7 +10,8 @@ OsteonError
 ├── NotEnoughData        the recording does not carry the answer
 └── MissingExtra         an optional package is not installed   (also ImportError)
 
-Messages are one line: lower case, no full stop, numbers with units, and what to do next.
+Messages are one line: lower case, no full stop, numbers with units, and what to do next. Parameters
+stand in backquotes, as `template=none`; the command line turns them into its flags.
 """
 
 import difflib

@@ -395,7 +395,7 @@ def test_the_same_sensor_twice_is_noticed(linkage):
     worn = [0, 1, 1, 0, 1]
     twice = Bodies(bodies.positions[:, worn], bodies.rotations[:, worn], tuple("abcde"), 60)
     with pytest.raises(
-        NotEnoughData, match=r"'b' and 'c'.* --exclude 'd' --exclude 'c' --exclude 'e'$"
+        NotEnoughData, match=r"'b' and 'c'.* `exclude='d'` `exclude='c'` `exclude='e'`$"
     ):
         joints(twice)
 

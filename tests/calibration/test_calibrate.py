@@ -19,7 +19,7 @@ from osteon.calibration.fit_subject import bone_child, calibrate
 from osteon.calibration.frame_choice import count_different, spread_frames, varied_frames
 from osteon.calibration.pose_start import shown_turns, start_poses
 from osteon.calibration.priors import BeliefRows, Near
-from osteon.calibration.riders import with_passengers
+from osteon.calibration.riders import add_riders
 from osteon.calibration.subject_model import SubjectModel, mirror_pairs
 from osteon.cleaning.up_axis import upright
 from osteon.errors import NotEnoughData
@@ -421,7 +421,7 @@ def test_passengers_ride_where_they_keep_still(exercised):
         recording.rate,
     )
     errors = np.zeros(more.positions.shape[:2])
-    carried, filled = with_passengers(more, motion, errors)
+    carried, filled = add_riders(more, motion, errors)
     riders = {marker.name: marker for marker in carried.skeleton.bodies[head].markers}
     assert_close(riders["Hat"].position, [0.0, 0.02, 0.3], 1e-9)
     assert filled[:, more.index("Hat")].max() < 1e-9

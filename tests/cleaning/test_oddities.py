@@ -9,14 +9,13 @@ from click.testing import CliRunner
 
 from conftest import real
 from osteon import delivery, pipeline, synth
-from osteon.cleaning.mend import mended, other_side
-from osteon.cleaning.odd_recordings import oddities
+from osteon.cleaning.odd_recordings import mend, oddities, other_side
 from osteon.cleaning.up_axis import stands_along, upright
 from osteon.cli import osteon
 from osteon.errors import BadValue, NotEnoughData
 from osteon.formats import read, write
 from osteon.human.marker_sets import recognise
-from osteon.live.calibrator import calibrated
+from osteon.live.calibrator import calibrate_frames
 from osteon.maths import quat
 from osteon.synth.joint_coordinates import to_rotations
 from osteon.values import Motion, Take
@@ -69,7 +68,7 @@ def mirrored(recording):
 
 
 def exchanged(recording, which="all"):
-    return mended(Take(recordings=(recording,)), swap_sides=which).recordings[0]
+    return mend(Take(recordings=(recording,)), swap_sides=which).recordings[0]
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +127,7 @@ def test_people_that_nobody_is_like_are_asked_about(walk, size, tall):
     (odd,) = oddities(replace(walk, positions=size * walk.positions), found_in(walk))
     assert tall in odd.what
     factor = float(odd.mends[0].split()[1])
-    again = mended(Take(recordings=(replace(walk, positions=size * walk.positions),)), scale=factor)
+    again = mend(Take(recordings=(replace(walk, positions=size * walk.positions),)), scale=factor)
     assert whats(again.recordings[0]) == []
 
 
@@ -153,7 +152,7 @@ def test_a_file_that_says_the_wrong_axis_is_told(walk, way):
     assert upright(turned, found_in(walk)) is turned
     (odd,) = oddities(turned, found_in(walk))
     assert f"{way} points up" in odd.what and odd.mends == ("--upright",)
-    stood = mended(Take(recordings=(turned,)), upright=True).recordings[0]
+    stood = mend(Take(recordings=(turned,)), upright=True).recordings[0]
     np.testing.assert_allclose(stood.positions, walk.positions, atol=1e-12)
 
 
@@ -210,7 +209,7 @@ def test_one_command_mends_what_solve_tells(walk, tmp_path, monkeypatch):
 
 def test_live_and_map_tell_it_as_well(walk):
     wrong = mirrored(walk)
-    assert "mirror image" in calibrated(wrong).doubts[0]
+    assert "mirror image" in calibrate_frames(wrong).doubts[0]
     mapped = pipeline.map_to(Take(recordings=(wrong,)), "figure")
     assert "mirror image" in mapped.warnings[0]
 
@@ -234,6 +233,6 @@ def test_the_other_side_is_the_label_that_differs_in_its_side(label, other):
 def test_what_cannot_be_mended_is_said(walk):
     unnamed = replace(walk, names=tuple(f"M{i}" for i in range(walk.n_markers)))
     with pytest.raises(BadValue, match="no two labels differ"):
-        mended(Take(recordings=(unnamed,)), swap_sides="all")
+        mend(Take(recordings=(unnamed,)), swap_sides="all")
     with pytest.raises(NotEnoughData, match="only markers can be mended"):
-        mended(Take(), mirror=True)
+        mend(Take(), mirror=True)

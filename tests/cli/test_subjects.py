@@ -68,7 +68,7 @@ def test_takes_of_other_names_are_other_people_and_it_is_said():
     found = subjects_of([file("walk", "Ann"), file("run", "Bob"), file("sit", "")], [])
     assert list(found) == ["Ann", "Bob", ""]
     [note] = found["Ann"].notes
-    assert "apart from run ('Bob'), sit (somebody without a name)" in note and "--static" in note
+    assert "apart from run ('Bob'), sit (somebody without a name)" in note and "`static`" in note
 
 
 def test_people_of_one_file_are_not_taken_for_one():

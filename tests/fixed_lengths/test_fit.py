@@ -249,7 +249,7 @@ def test_fit_needs_a_tree_that_fits(rng):
         fit(points, {"a": "b", "b": "a"})
     with pytest.raises(BadValue, match="'d' as a parent"):
         fit(points, {"a": None, "b": "d"})
-    with pytest.raises(NotEnoughData, match=r"joints .* the file has 1: .* --tree"):
+    with pytest.raises(NotEnoughData, match=r"joints .* the file has 1: .* `tree`"):
         fit(points, {"x": None, "a": "x"})
     with pytest.raises(UnknownName, match="no joint named 'B'"):
         fit(points, {"a": None, "b": "a"}, lengths={"B": 1.0})

@@ -11,7 +11,12 @@ import pytest
 
 from osteon.batch.places import whole_folder
 from osteon.formats import write
-from osteon.formats.shared.whole_files import STALE_SECONDS, remove_stale, whole_file
+from osteon.formats.shared.whole_files import (
+    STALE_SECONDS,
+    _remove_stale_once,
+    remove_unfinished,
+    whole_file,
+)
 from rigs import hinge_chain
 
 KILLED = """
@@ -44,19 +49,32 @@ def test_new_files_and_folders_have_the_rights_that_the_umask_leaves(mask, tmp_p
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="nothing kills so here")
 def test_what_a_kill_leaves_is_removed_later(tmp_path):
-    (tmp_path / ".notes.osteon").write_text("the user's own")
+    (tmp_path / ".notes.unfinished").write_text("the user's own")
     subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "rig.json")], check=False)
-    [left] = tmp_path.glob(".rig.json.*.osteon")
+    [left] = tmp_path.glob(".rig.json.*.unfinished")
     assert left.read_bytes() == b"half"
-    remove_stale.cache_clear()
+    _remove_stale_once.cache_clear()
     write(hinge_chain(), tmp_path / "other.json")
     assert left.exists()  # another program may still be at work on it
     long_ago = time.time() - STALE_SECONDS - 1.0
     os.utime(left, (long_ago, long_ago))
-    os.utime(tmp_path / ".notes.osteon", (long_ago, long_ago))
-    remove_stale.cache_clear()
+    os.utime(tmp_path / ".notes.unfinished", (long_ago, long_ago))
+    _remove_stale_once.cache_clear()
     write(hinge_chain(), tmp_path / "other.json")
-    assert {path.name for path in tmp_path.iterdir()} == {".notes.osteon", "other.json"}
+    assert {path.name for path in tmp_path.iterdir()} == {".notes.unfinished", "other.json"}
+
+
+def test_a_folder_that_was_left_goes_when_nothing_in_it_is_new(tmp_path):
+    left = tmp_path / ".results.0123456789ab.unfinished"
+    (left / "take").mkdir(parents=True)
+    (left / "take" / "motion.bvh").write_text("half")
+    for path in (left, left / "take"):
+        os.utime(path, (0.0, 0.0))
+    remove_unfinished(tmp_path)
+    assert left.exists()  # a file in it was written just now
+    os.utime(left / "take" / "motion.bvh", (0.0, 0.0))
+    remove_unfinished(tmp_path)
+    assert not left.exists()
 
 
 @pytest.mark.parametrize("letter", ["x", "각"])

@@ -223,6 +223,6 @@ def test_labels_of_no_set_are_told_with_the_nearest():
         and labels[8] in told
         and labels[0] in told
     )
-    assert "body_01" in told and "--own-set" in told
+    assert "body_01" in told and "`own_set`" in told
     told = explain_unrecognised([f"*{i}" for i in range(75)])
     assert "(*0, *1, *2, *3, *4, *5, …)" in told and "nearest" not in told

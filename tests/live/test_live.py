@@ -23,7 +23,7 @@ from osteon.cli import osteon
 from osteon.errors import BadValue, NotEnoughData, OsteonError
 from osteon.formats import write
 from osteon.live import calibrator, osc, run_stream as run, udp, vmc
-from osteon.live.calibrator import Calibrated, CalibrationRefused, Calibrator, calibrated
+from osteon.live.calibrator import Calibrated, CalibrationRefused, Calibrator, calibrate_frames
 from osteon.live.performance import LivePose, LiveSession
 from osteon.live.qtm import QtmStream
 from osteon.live.run_stream import run_live
@@ -46,7 +46,7 @@ class InPlace:
 
     def submit(self, frames: Recording | Bodies) -> None:
         try:
-            self._found = calibrated(frames)
+            self._found = calibrate_frames(frames)
         except OsteonError as error:
             self._found = CalibrationRefused(str(error))
 

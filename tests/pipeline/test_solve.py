@@ -13,6 +13,7 @@ from osteon.cli import osteon
 from osteon.errors import BadValue, NotEnoughData, UnknownName
 from osteon.formats import read, write
 from osteon.maths import quat
+from osteon.typing import Step
 from osteon.values import Recording, Source, Take
 
 
@@ -156,8 +157,7 @@ def test_small_and_tall_people_pass(performance, size):
     recording = performance.recording
     recording = replace(recording, positions=size * recording.positions)
     options = pipeline.SolveOptions()
-    chosen = pipeline.set_of([recording], options)
-    assert pipeline.prepared(recording, chosen, options)[0].n_frames == recording.n_frames
+    assert pipeline.prepare_take(recording, options)[0].n_frames == recording.n_frames
 
 
 def test_markers_that_no_set_knows_ride_along(performance):
@@ -217,7 +217,7 @@ def test_a_set_that_does_not_fit_is_told_with_the_one_that_does(performance):
         pipeline.solve(take, options=pipeline.SolveOptions(template="Plug-in Gait", clean=False))
     assert "LASI" in str(told.value)
     assert "32 of the 40 markers of 'Plug-in Gait'" in str(told.value)
-    assert "--template 'CMU 41'" in str(told.value)
+    assert "`template='CMU 41'`" in str(told.value)
 
 
 def test_a_wrong_set_that_calibrates_is_told_all_the_same(performance):
@@ -226,7 +226,7 @@ def test_a_wrong_set_that_calibrates_is_told_all_the_same(performance):
     for template, wrong in (("Character Studio 28", True), ("CMU 41", False), ("auto", False)):
         options = pipeline.SolveOptions(template=template, clean=False)
         (solved,) = pipeline.solve(take, options=options)
-        told = [note for note in solved.warnings if "--template 'CMU 41'" in note]
+        told = [note for note in solved.warnings if "`template='CMU 41'`" in note]
         assert bool(told) == wrong, solved.warnings
 
 
@@ -384,16 +384,16 @@ def test_a_static_take_shapes_the_skeleton_or_is_named(performance, solved):
     assert not any("still.c3d" in warning for warning in helped.warnings)
     known = pipeline.SolveOptions(skeleton=solved.skeleton)
     [given] = pipeline.solve(first, static=[still], options=known)
-    assert "still.c3d was not used: with --skeleton none calibrates" in given.warnings
+    assert "still.c3d was not used: with `skeleton` none calibrates" in given.warnings
 
 
 def test_going_by_motion_alone_is_announced(performance):
     recording = performance.recording
     strange = replace(recording, names=tuple(f"M{i}" for i in range(recording.n_markers)))
-    said: list[str] = []
+    said: list[Step] = []
     [blind] = pipeline.solve(Take(recordings=(strange,)), progress=said.append)
     assert blind.warnings[0].startswith("no known marker set has these labels (M0, M1,")
-    assert "calibrating Synth by motion alone" in said
+    assert Step("calibrate", "calibrating Synth by motion alone") in said
     asked = pipeline.SolveOptions(template="none")
     [blind] = pipeline.solve(Take(recordings=(strange,)), options=asked)
     assert not any("marker set" in warning for warning in blind.warnings)

@@ -27,6 +27,7 @@ from starlette.websockets import WebSocketDisconnect
 from osteon.studio import server, session
 from osteon.studio.messages import FromPage, Live, Pose, ToPage
 from osteon.studio.server import Studio
+from osteon.typing import Step
 
 HOST = "127.0.0.1:8765"
 PATIENCE = 200
@@ -536,7 +537,7 @@ def test_a_stage_is_cancelled_and_the_session_goes_on(talk, open_studio, monkeyp
 
     def endless(shot, progress):
         while True:
-            progress("calibrating")
+            progress(Step("calibrate", "calibrating"))
             time.sleep(0.01)
 
     monkeypatch.setattr(stages, "solve_snapshot", endless)

@@ -113,7 +113,7 @@ REFUSED = [
     (
         lambda: Take((recording(subject="Ann"), recording(subject="Bo"))).recording(),
         NotEnoughData,
-        "the file holds markers of 2 subjects: Ann, Bo; choose one by its name (--subject)",
+        "the file holds markers of 2 subjects: Ann, Bo; choose one by its name (`subject`)",
     ),
 ]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from osteon.articulation.pose_noise import PoseNoise, estimate_noise
 from osteon.articulation.segmentation import TrackedBodies, segment, track
-from osteon.cleaning import put_right
+from osteon.cleaning import prepare
 from osteon.errors import BadValue, NotEnoughData
 from osteon.values import Bodies, Joints, Marker, Motion, Swap, Take
 
@@ -86,11 +86,11 @@ class Moving:
 
 
 def bodies_of(take: Take, subject: str | None = None) -> Moving:
-    """Sensors as they are; markers, put right, in the groups that move together; or a skeleton."""
+    """Take sensors as they are, prepared markers in groups that move together, or a skeleton."""
     if take.bodies:
         return Moving(take.body_poses(subject))
     if take.recordings:
-        recording, swaps = put_right(take.recording(subject).markers())
+        recording, swaps = prepare(take.recording(subject).markers())
         tracked = track(recording, segment(recording))
         return Moving(
             tracked.bodies, cluster_noise(tracked), _worn(tracked), swaps, _left_out(tracked)

@@ -69,7 +69,7 @@ def _check_twins(bodies: Bodies) -> None:
             twins.setdefault(bodies.names[i + 1 + j], name)
     if twins:
         pairs = ", ".join(f"{name!r} and {other!r}" for other, name in twins.items())
-        leave_out = " ".join(f"--exclude {other!r}" for other in twins)
+        leave_out = " ".join(f"`exclude={other!r}`" for other in twins)
         raise NotEnoughData(
             f"the same sensor twice: {pairs}, whose positions never differ; leave one of each out: "
             f"{leave_out}"
@@ -86,7 +86,7 @@ def _check_together(bodies: Bodies) -> None:
         alone = [name for name, there in zip(bodies.names, reached, strict=True) if not there]
         raise NotEnoughData(
             f"{', '.join(alone[:8])} and {bodies.names[0]} are never seen in the same frames, "
-            f"so no joint between them can be found; leave them out: --exclude {alone[0]!r}"
+            f"so no joint between them can be found; leave them out: `exclude={alone[0]!r}`"
         )
 
 

@@ -163,7 +163,7 @@ def _calibrated(job: SubjectJob, folder: Path) -> dict:
     if len(kinds) > 1:
         raise NotEnoughData(
             "some takes hold markers and some bodies; put them in folders of their own, or name "
-            "the subjects apart with --subjects"
+            "the subjects apart with `subjects`"
         )
     if kinds == {"markers"}:
         facts = marker_takes.calibrate(job.subject, surveys, folder, job.options)

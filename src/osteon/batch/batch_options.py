@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -17,15 +17,12 @@ from osteon.pipeline import SolveOptions
 class BatchOptions:
     """How takes are grouped, calibrated, solved and written."""
 
-    template: str = "auto"
-    own_set: str | Path | None = None
-    hips: str = "harrington"
-    clean: bool = True
-    smooth: bool = False
+    solving: SolveOptions = field(default_factory=SolveOptions)
+    """How takes are solved; subjects are calibrated here, so none is given."""
     formats: tuple[str, ...] = ()
     unit: str | None = None
     up: str | None = None
-    """These eight as in ``solve``."""
+    """These three as in ``deliver``."""
     subjects: str | None = None
     """Regular expression on the path below the folder whose first group is the subject; by default
     the file says, else its folder, else its name up to the number of the take."""
@@ -35,6 +32,8 @@ class BatchOptions:
     """Try takes again that failed before."""
 
     def __post_init__(self) -> None:
+        if self.solving.skeleton is not None or self.solving.passport is not None:
+            raise BadValue("a batch calibrates its subjects: solving takes no skeleton or passport")
         if self.subjects is None:
             return
         try:
@@ -47,29 +46,20 @@ class BatchOptions:
                 "the subject in parentheses, as in '([0-9]+)_'"
             )
 
-    def solving(self) -> SolveOptions:
-        """Return what the jobs ask of ``solve``."""
-        return SolveOptions(
-            template=self.template,
-            own_set=self.own_set,
-            hips=self.hips,
-            clean=self.clean,
-            smooth=self.smooth,
-        )
-
     def looking(self) -> str:
         """Fingerprint of all that the look at a file depends on."""
         return fingerprint(self.calibrating(), self.subjects or "")
 
     def calibrating(self) -> str:
         """Fingerprint of all that a subject's calibration depends on beside its takes."""
-        own = "" if self.own_set is None else file_hash(Path(self.own_set))
-        return fingerprint(osteon.__version__, self.template, own, self.hips, self.clean)
+        asked = self.solving
+        own = "" if asked.own_set is None else file_hash(Path(asked.own_set))
+        return fingerprint(osteon.__version__, asked.template, own, asked.hips, asked.clean)
 
     def writing(self) -> str:
         """Fingerprint of all that a take's folder depends on beside recording and subject."""
         bvh = bvh_conventions(self.unit, self.up)
-        return fingerprint(self.calibrating(), self.smooth, list(self.formats), bvh)
+        return fingerprint(self.calibrating(), self.solving.smooth, list(self.formats), bvh)
 
 
 def fingerprint(*parts: object) -> str:

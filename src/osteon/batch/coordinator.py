@@ -1,6 +1,5 @@
 """The order of a batch: look at every file, calibrate every subject, solve every take."""
 
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -29,11 +28,12 @@ from osteon.batch.places import (
     whole_folder,
     write_record,
 )
-from osteon.batch.workers import Lost, Meter, Say, Timed, Workers, cluster, pool
+from osteon.batch.workers import Lost, Meter, Timed, Workers, cluster, pool
 from osteon.errors import OsteonError
-from osteon.formats import read_passport
+from osteon.formats import read_passport, remove_unfinished
 from osteon.pipeline import MOST_FRAMES
 from osteon.threads import one_thread
+from osteon.typing import Say, unheard
 from osteon.values import Origin
 
 J = TypeVar("J", bound=Job)
@@ -68,7 +68,7 @@ def batch(
     options: BatchOptions | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
-    progress: Say = lambda saying: None,
+    progress: Say = unheard,
 ) -> Done:
     """Solve every take below ``folder``; go on where an earlier batch stopped.
 
@@ -90,7 +90,7 @@ def watch(
     options: BatchOptions | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
-    progress: Say = lambda saying: None,
+    progress: Say = unheard,
     every: float = 5.0,
 ) -> Iterator[Done]:
     """Run ``batch`` again and again: a result each time that new or changed files were solved.
@@ -124,15 +124,14 @@ def _batch(
         cluster(scheduler, progress) if scheduler else pool(workers)
     )
     with only_one(places), team as hands:
-        shutil.rmtree(places.unfinished, ignore_errors=True)
+        remove_unfinished(places.unfinished, age=0.0)
         try:
             yield _Run(places, options or BatchOptions(), hands, progress)
         except OSError as error:
             raise OsteonError(
                 f"cannot go on in {places.output}: {error}; what is done is kept"
             ) from error
-        for left in places.unfinished.glob("*"):  # by workers that were killed
-            shutil.rmtree(left, ignore_errors=True)
+        remove_unfinished(places.unfinished, age=0.0)  # by workers that were killed
 
 
 class _Run:

@@ -11,7 +11,7 @@ from osteon.batch.places import Quality
 from osteon.calibration import farthest_frames, spread_frames
 from osteon.delivery import deliver, summary_of
 from osteon.formats import read, write
-from osteon.pipeline import Solved, calibrate_subject, prepared, set_of, solve
+from osteon.pipeline import Solved, calibrate_subject, prepare_take, set_of, solve
 from osteon.typing import Array
 from osteon.values import Passport, Recording, Skeleton, Take
 
@@ -29,9 +29,9 @@ distances."""
 
 def survey(recordings: Sequence[Recording], folder: Path, options: BatchOptions) -> None:
     """Leave a sample of every subject's frames, cleaned, in ``folder``."""
-    asked = options.solving()
+    asked = options.solving
     markers = [recording.markers() for recording in recordings]
-    samples = [sample_frames(prepared(each, set_of([each], asked), asked)[0]) for each in markers]
+    samples = [sample_frames(prepare_take(each, asked)[0]) for each in markers]
     write(Take(recordings=tuple(samples)), folder / SAMPLE)
 
 
@@ -45,7 +45,7 @@ def calibrate(
     surveys
         Folder of each take's survey, and which of its samples is the subject's.
     """
-    asked = options.solving()
+    asked = options.solving
     stride, n = share_of(len(surveys))
     samples = [
         sample_frames(read(survey / SAMPLE).recordings[person], n)
@@ -74,7 +74,7 @@ def solve_person(
 
     ``doubts`` about the subject are told with every take.
     """
-    asked = replace(options.solving(), passport=Passport(skeleton, (), 0.0))
+    asked = replace(options.solving, passport=Passport(skeleton, (), 0.0))
     solved = solve(Take(recordings=(recording,)), options=asked)[0]
     warnings = tuple(dict.fromkeys((*solved.warnings, *doubts)))
     # how long it took is no part of the result: it stands in the journal

@@ -7,8 +7,6 @@ DIR/.batch/                                samples of frames, the journal, unfin
 """
 
 import re
-import secrets
-import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ from typing import TypeVar
 import msgspec
 
 from osteon.errors import BadValue, OsteonError
-from osteon.formats import file_name, write_readable
+from osteon.formats import file_name, unfinished_folder, write_readable
 
 RECORD = "record.json"
 R = TypeVar("R", bound=msgspec.Struct)
@@ -65,23 +63,17 @@ def whole_folder(target: Path, unfinished: Path) -> Iterator[Path]:
     An older ``target`` is moved away first. Where another worker has put the same there in the
     meantime that one stays, for both hold the same bytes.
     """
-    unfinished.mkdir(parents=True, exist_ok=True)
-    partial = unfinished / secrets.token_hex(8)
-    partial.mkdir()
-    try:
+    with unfinished_folder(unfinished) as partial:
         yield partial
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists():
-            old = unfinished / secrets.token_hex(8)
-            target.replace(old)
-            shutil.rmtree(old, ignore_errors=True)
+            with unfinished_folder(unfinished) as old:
+                target.replace(old / target.name)
         try:
             partial.rename(target)
         except OSError:
             if not (target / RECORD).exists():
                 raise
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 def read_record(folder: Path, kind: type[R]) -> R | None:

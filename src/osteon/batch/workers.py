@@ -23,6 +23,7 @@ from typing import Any, Generic, TypeVar
 
 from osteon.errors import BadValue, MissingExtra, OsteonError
 from osteon.threads import one_thread
+from osteon.typing import Say
 
 J = TypeVar("J", bound=Hashable)
 T = TypeVar("T")
@@ -35,7 +36,6 @@ that the address is wrong."""
 LOOK_SECONDS = 5.0
 """Seconds after which it is looked again how many jobs there is room for. Chosen: soon enough for
 workers that join."""
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def cluster(address: str, say: Say) -> Iterator[Workers]:
     try:
         from distributed import Client
     except ImportError:
-        raise MissingExtra("distributed", "--scheduler", "cluster") from None
+        raise MissingExtra("distributed", "`scheduler`", "cluster") from None
     try:
         client = Client(address, timeout=ANSWER_SECONDS)
     except (OSError, ValueError) as error:

@@ -15,11 +15,7 @@ from .frame_choice import (
     spread_frames as spread_frames,
     varied_frames as varied_frames,
 )
-from .listening import (
-    Share as Share,
-    unheard as unheard,
-)
 from .pose_start import start_poses as start_poses
 from .priors import Beliefs as Beliefs
-from .riders import with_passengers as with_passengers
+from .riders import add_riders as add_riders
 from .subject_model import SubjectModel as SubjectModel

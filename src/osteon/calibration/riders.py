@@ -14,7 +14,7 @@ FEWEST = 30
 """Frames a marker must be seen in."""
 
 
-def with_passengers(recording: Recording, motion: Motion, errors: Array) -> tuple[Motion, Array]:
+def add_riders(recording: Recording, motion: Motion, errors: Array) -> tuple[Motion, Array]:
     """Give the remaining markers to the bodies they keep still on; they did not shape the pose.
 
     Returns the motion on the extended skeleton, and ``errors`` (n_frames, n_markers) with the new

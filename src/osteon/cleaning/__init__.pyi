@@ -9,11 +9,13 @@ from .gaps import (
     fill as fill,
     find_gaps as find_gaps,
 )
-from .mend import mended as mended
-from .odd_recordings import oddities as oddities
-from .sequence import (
+from .odd_recordings import (
+    mend as mend,
+    oddities as oddities,
+)
+from .preparation import (
     clean as clean,
-    put_right as put_right,
+    prepare as prepare,
 )
 from .size import check_size as check_size
 from .spikes import (

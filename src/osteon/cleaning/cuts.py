@@ -9,7 +9,7 @@ from osteon.values import Analog, Recording
 
 
 def cut(recording: Recording, first: int, last: int) -> Recording:
-    """Only the frames from ``first`` to ``last``, both kept; marks and analog channels follow."""
+    """Keep only the frames from ``first`` to ``last``, with marks and analog channels."""
     check_range(recording.n_frames, first, last)
     start, end = first / recording.rate, (last + 1) / recording.rate
     marks = [
@@ -30,7 +30,7 @@ def cut(recording: Recording, first: int, last: int) -> Recording:
 
 
 def blank(recording: Recording, marker: str, first: int, last: int) -> Recording:
-    """A marker counts as not seen from ``first`` to ``last``."""
+    """Count a marker as not seen from ``first`` to ``last``."""
     check_range(recording.n_frames, first, last)
     positions = recording.positions.copy()
     positions[first : last + 1, recording.index(marker)] = np.nan

@@ -8,7 +8,7 @@ from osteon.typing import Array
 from osteon.values import Recording
 
 METHODS = ("butterworth", "spline")
-LOWEST = 0.01
+LOWEST_CUTOFF = 0.01
 """Hz: a cut-off that leaves hardly more than a straight line of a take."""
 
 
@@ -25,9 +25,9 @@ def smooth(recording: Recording, cutoff: float = 6.0, method: str = "butterworth
     """
     if method not in METHODS:
         raise BadValue(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if not LOWEST <= cutoff < 0.5 * recording.rate:
+    if not LOWEST_CUTOFF <= cutoff < 0.5 * recording.rate:
         raise BadValue(
-            f"cutoff must lie between {LOWEST} Hz and half the frame rate "
+            f"cutoff must lie between {LOWEST_CUTOFF} Hz and half the frame rate "
             f"({0.5 * recording.rate:g} Hz), got {cutoff:g} Hz"
         )
     apply = _butterworth if method == "butterworth" else _spline

@@ -15,23 +15,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from osteon.cleaning.bridge import bridge
-from osteon.cleaning.companions import View
-from osteon.cleaning.neighbours import companions
-from osteon.cleaning.seen_runs import SeenRun, runs
+from osteon.cleaning.neighbours import View, companions
+from osteon.cleaning.seen_runs import SeenRun, bridge, runs
 from osteon.errors import BadValue
 from osteon.typing import Array
 from osteon.values import Recording
 
 METHODS = ("auto", "spline", "rigid", "lowrank")
 
-INSTANT = 0.05
+SPLINE_SECONDS = 0.05
 """Seconds for which nothing beats a spline."""
 SPLINE_LIMIT = 0.25
 """Seconds beyond which a spline is fiction."""
-RIGID = 0.01
+RIGID_RMS = 0.01
 """Metres of unsteadiness up to which companions count as one body with a marker."""
-GUESS = 0.04
+GUESS_RMS = 0.04
 """Metres of unsteadiness beyond which companions say nothing."""
 
 
@@ -45,7 +43,7 @@ class Gap(NamedTuple):
 
 
 def find_gaps(recording: Recording) -> tuple[Gap, ...]:
-    """Every run of missing samples, marker by marker; markers never seen are left out."""
+    """List every run of missing samples, marker by marker; markers never seen are left out."""
     return tuple(
         Gap(recording.names[run.marker], run.first, run.last) for run in _fillable(recording)
     )
@@ -122,7 +120,9 @@ class _Filler:
         """Name of the method used, and the path (n, 3) or None where the gap stays open."""
         inside = gap.first > 0 and gap.last < len(self.positions) - 1
         seconds = gap.length / self.rate
-        if self.method == "spline" or (self.method == "auto" and inside and seconds <= INSTANT):
+        if self.method == "spline" or (
+            self.method == "auto" and inside and seconds <= SPLINE_SECONDS
+        ):
             return self._spline(gap) if inside else ("left open", None)
         view = self._view(gap)
         if view is not None:
@@ -136,9 +136,9 @@ class _Filler:
     def _choose(self, view: View) -> str | None:
         if self.method != "auto":
             return self.method
-        if view.rigid_rms <= RIGID and view.rigid_rms <= 1.25 * view.lowrank_rms:
+        if view.rigid_rms <= RIGID_RMS and view.rigid_rms <= 1.25 * view.lowrank_rms:
             return "rigid"
-        return "lowrank" if view.lowrank_rms <= GUESS else None
+        return "lowrank" if view.lowrank_rms <= GUESS_RMS else None
 
     def _view(self, gap: SeenRun) -> View | None:
         """The marker as its companions see it, from those that are there all through the gap."""

@@ -1,22 +1,23 @@
-"""Which markers move with a marker."""
+"""Which markers move with a marker, and the marker as seen from them."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from osteon.maths import generalised_procrustes, quat
 from osteon.typing import Array
 
-FRAMES = 300
+SPARSE_FRAMES = 300
 """Frames that are enough to tell who moves with whom."""
 
 
 def sparse(positions: Array) -> Array:
-    """Evenly chosen frames, at most ``FRAMES``."""
-    return positions[:: max(len(positions) // FRAMES, 1)]
+    """Choose frames evenly, at most ``SPARSE_FRAMES``."""
+    return positions[:: max(len(positions) // SPARSE_FRAMES, 1)]
 
 
 def distance_spread(positions: Array, markers: Sequence[int] | None = None) -> tuple[Array, Array]:
-    """Median distance of pairs and its robust spread, (n_markers, all markers) each, metres.
+    """Return median distances of pairs and their spread, (n_markers, all markers) each, metres.
 
     Infinite where a pair is seen together in fewer than a tenth of the frames. The spread is the
     range of the middle 80 %, so that a swapped tenth does not spoil it.
@@ -43,7 +44,7 @@ def distance_spread(positions: Array, markers: Sequence[int] | None = None) -> t
 
 
 def companions(positions: Array, n: int, markers: Sequence[int] | None = None) -> list[list[int]]:
-    """For every marker the ``n`` others that keep their distance to it best, best first.
+    """Find for every marker the ``n`` others that keep their distance to it best, best first.
 
     Far markers must be more rigid to count: a tenth of the distance is added to the spread, since
     a long lever turns small errors into large ones.
@@ -57,3 +58,75 @@ def companions(positions: Array, n: int, markers: Sequence[int] | None = None) -
     cost = spread + 0.1 * middle
     order = np.argsort(cost, axis=1)[:, :n]
     return [[int(b) for b in row if np.isfinite(cost[a, b])] for a, row in enumerate(order)]
+
+
+_EDGE_SAMPLES = 5
+"""Samples at each end of a gap that a prediction is made to meet."""
+_KEPT_SHARE = 0.995
+"""Share of the companions' bending that the principal components must cover."""
+
+
+class View:
+    """The marker's place in the frame of its companions, constant or following their bending."""
+
+    def __init__(self, positions: Array, marker: int, near: Sequence[int]) -> None:
+        # companions that bend have no one shape to converge to; any steady frame will do
+        shape = generalised_procrustes(positions[:, list(near)], max_iterations=3)
+        self.q, self.p = shape.fit.rotations, shape.fit.positions
+        self.marker = self._local(positions[:, [marker]])[:, 0]
+        bending = (self._local(positions[:, list(near)]) - shape.template).reshape(len(self.q), -1)
+        known = np.isfinite(bending).all(axis=1) & np.isfinite(self.marker[:, 0])
+        self.trained = known.sum() >= 10
+        if not self.trained:
+            self.rigid_rms = self.lowrank_rms = np.inf
+            return
+        self.mean = np.median(self.marker[known], axis=0)
+        self.rigid_rms = _rms(self.marker[known] - self.mean)
+        self._learn_bending(bending, known)
+
+    def sees(self, first: int, last: int) -> bool:
+        """Whether the companions fix a frame all through these frames."""
+        return self.trained and bool(np.isfinite(self.q[first : last + 1]).all())
+
+    def predict(self, first: int, last: int, *, bending: bool) -> Array:
+        """World path (n, 3) for these frames, bent to meet the samples at both ends."""
+        guess = self.follow if bending else np.broadcast_to(self.mean, self.marker.shape)
+        before = self._miss(guess, np.arange(max(first - _EDGE_SAMPLES, 0), first))
+        after = self._miss(guess, np.arange(last + 1, min(last + 1 + _EDGE_SAMPLES, len(guess))))
+        # at the start or the end of the take one side must do for both
+        before = before if before is not None else after
+        after = after if after is not None else before
+        frames = np.arange(first, last + 1)
+        local = guess[frames].copy()
+        if before is not None and after is not None:
+            share = ((frames - first + 1) / (last - first + 2))[:, None]
+            local += (1.0 - share) * before + share * after
+        return quat.rotate(self.q[frames], local) + self.p[frames]
+
+    def _miss(self, guess: Array, frames: np.ndarray) -> Array | None:
+        """How far the marker is from the guess on average in the frames that show it."""
+        miss = (self.marker - guess)[frames]
+        miss = miss[np.isfinite(miss).all(axis=1)]
+        return miss.mean(axis=0) if len(miss) else None
+
+    def _local(self, positions: Array) -> Array:
+        return quat.rotate(quat.inverse(self.q)[:, None], positions - self.p[:, None])
+
+    def _learn_bending(self, bending: Array, known: np.ndarray) -> None:
+        """Regress the marker's place on the principal components of the companions' bending."""
+        centre = bending[known].mean(axis=0)
+        power, directions = np.linalg.eigh(np.cov(bending[known], rowvar=False))
+        power, directions = power[::-1], directions.T[::-1]
+        covered = np.cumsum(power) / max(np.sum(power), 1e-30)
+        n_kept = min(int(np.searchsorted(covered, _KEPT_SHARE)) + 1, max(known.sum() // 20, 1))
+        scores = (bending - centre) @ directions[:n_kept].T
+        # the ridge, 1 mm of bending, keeps noise of the companions out of the answer
+        square = scores[known].T @ scores[known] + known.sum() * 1e-6 * np.eye(n_kept)
+        mean = self.marker[known].mean(axis=0)
+        slopes = np.linalg.solve(square, scores[known].T @ (self.marker[known] - mean))
+        self.follow = mean + scores @ slopes
+        self.lowrank_rms = _rms((self.marker - self.follow)[known])
+
+
+def _rms(difference: Array) -> float:
+    return float(np.sqrt(np.mean(np.sum(difference**2, axis=-1))))

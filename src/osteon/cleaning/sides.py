@@ -14,25 +14,29 @@ from osteon.maths import RigidFit, fit_rigid, quat
 from osteon.typing import Array
 from osteon.values import Recording
 
-TRUNK = frozenset(("pelvis", "spine", "chest", "neck", "head", "left_clavicle", "right_clavicle"))
+TRUNK_BODIES = frozenset(
+    ("pelvis", "spine", "chest", "neck", "head", "left_clavicle", "right_clavicle")
+)
 """Bodies that look like the template in any pose."""
 LEGS = ("thigh", "shin", "foot")
-LOWER = frozenset(("pelvis", *(f"{side}_{leg}" for side in ("left", "right") for leg in LEGS)))
-LIMBS = {"legs": "thigh", "arms": "upper_arm"}
+LOWER_BODIES = frozenset(
+    ("pelvis", *(f"{side}_{leg}" for side in ("left", "right") for leg in LEGS))
+)
+LIMB_BODIES = {"legs": "thigh", "arms": "upper_arm"}
 """By limb the body at the trunk: it cannot change sides."""
-FEWEST = 4
+FEWEST_MARKERS = 4
 """Markers that a mirror image can differ in."""
-BEST = 0.1
+BEST_SHARE = 0.1
 """Share of the frames, those most like the template, that tell how well it fits."""
-CLEAR = 1.35
+CLEAR_RATIO = 1.35
 """How many times better the other hypothesis must fit."""
-ACROSS = -0.3
+ACROSS_SHARE = -0.3
 """How far over a limb must be, 1.0 being where it belongs: crossed legs leave thighs above 0."""
 MIRROR = np.array([1.0, -1.0, 1.0])
 
 
 def exchanged_sides(recording: Recording, found: dict[str, Landmark]) -> str:
-    """What is on the wrong side: ``all``, ``legs`` or ``arms``; empty where left is left.
+    """Tell what is on the wrong side: ``all``, ``legs`` or ``arms``; empty where left is left.
 
     Parameters
     ----------
@@ -42,13 +46,13 @@ def exchanged_sides(recording: Recording, found: dict[str, Landmark]) -> str:
     observed = sampled(recording, found)
     placed = {label: found[label] for label in observed}
     size = scale_of(placed, observed)
-    trunk, lower = (_Fit(observed, placed, bodies, size) for bodies in (TRUNK, LOWER))
-    told = trunk if abs(np.log(trunk.better)) > np.log(CLEAR) else lower
-    if told.better < 1.0 / CLEAR:
+    trunk, lower = (_Fit(observed, placed, bodies, size) for bodies in (TRUNK_BODIES, LOWER_BODIES))
+    told = trunk if abs(np.log(trunk.better)) > np.log(CLEAR_RATIO) else lower
+    if told.better < 1.0 / CLEAR_RATIO:
         return "all"
-    if trunk.better > CLEAR:
-        for limb, body in LIMBS.items():
-            if _side(observed, placed, body, trunk.left) < ACROSS * size:
+    if trunk.better > CLEAR_RATIO:
+        for limb, body in LIMB_BODIES.items():
+            if _side(observed, placed, body, trunk.left) < ACROSS_SHARE * size:
                 return limb
     return ""
 
@@ -66,11 +70,11 @@ class _Fit:
         own = [label for label in observed if placed[label].body in bodies]
         self.better, self.left = 1.0, np.zeros(3)
         """How many times better it fits as it is; the body's left (n_frames, 3) in the world."""
-        if len(own) < FEWEST:
+        if len(own) < FEWEST_MARKERS:
             return
         template = size * np.stack([np.asarray(placed[label].at) for label in own])
         points = np.stack([observed[label] for label in own], axis=1)
-        told = np.isfinite(points[..., 0]).sum(axis=1) >= max(FEWEST, len(own) // 2)
+        told = np.isfinite(points[..., 0]).sum(axis=1) >= max(FEWEST_MARKERS, len(own) // 2)
         if told.any():
             as_is = fit_rigid(template, points)
             mirrored = fit_rigid(template * MIRROR, points)
@@ -81,7 +85,7 @@ class _Fit:
 def _misfit(fit: RigidFit, told: np.ndarray) -> float:
     """Metres rms, of the best frames; a tenth of a millimetre where it is perfect."""
     rms = fit.rms[told & np.isfinite(fit.rms)]
-    return max(float(np.quantile(rms, BEST)), 1e-4) if len(rms) else 1.0
+    return max(float(np.quantile(rms, BEST_SHARE)), 1e-4) if len(rms) else 1.0
 
 
 def _side(observed: dict[str, Array], placed: dict[str, Landmark], body: str, left: Array) -> float:

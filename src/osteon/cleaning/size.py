@@ -8,15 +8,15 @@ from osteon.human import Landmark, human, scale_of
 from osteon.typing import Array
 from osteon.values import Recording
 
-HUMAN = (0.15, 2.0)
+HUMAN_SIZES = (0.15, 2.0)
 """Size of a person, in average adults: a newborn that curls up, a giant that reaches up. Every
 pair of metres, centimetres and millimetres that is mixed up lies outside."""
-CREATURE = (0.02, 30.0)
+CREATURE_SPANS = (0.02, 30.0)
 """Metres that markers span: nothing longer lives, and smaller than this every marker is as near to
 its neighbour as skin moves it."""
-LIKELY = (0.28, 1.5)
+LIKELY_SIZES = (0.28, 1.5)
 """The same for whom there is no doubt: from a newborn to the tallest there ever was."""
-WORDS = {"m": "metres", "cm": "centimetres", "mm": "millimetres", "in": "inches"}
+UNIT_WORDS = {"m": "metres", "cm": "centimetres", "mm": "millimetres", "in": "inches"}
 
 
 def check_size(recording: Recording, found: dict[str, Landmark]) -> None:
@@ -29,14 +29,14 @@ def check_size(recording: Recording, found: dict[str, Landmark]) -> None:
     """
     ratio = _of_average(recording, found)
     if ratio is not None:
-        if not HUMAN[0] < ratio < HUMAN[1]:
+        if not HUMAN_SIZES[0] < ratio < HUMAN_SIZES[1]:
             tall = f"the figure would be {length_text(ratio * human().height)} tall"
-            really = "; for a figure that really is: --template none"
+            really = "; for a figure that really is: `template=none`"
             raise BadValue(_question(recording, tall, ratio) + really)
         return
     stance = stance_of(recording.positions)
     span = 0.0 if stance is None else float(stance.height.max())
-    if span and not CREATURE[0] < span < CREATURE[1]:
+    if span and not CREATURE_SPANS[0] < span < CREATURE_SPANS[1]:
         raise BadValue(_question(recording, f"the markers would span {length_text(span)}", span))
 
 
@@ -55,14 +55,14 @@ def _of_average(recording: Recording, found: dict[str, Landmark]) -> float | Non
 
 
 def sampled(recording: Recording, found: dict[str, Landmark]) -> dict[str, Array]:
-    """By label (n, 3), of the labels whose place on the template is known, frames evenly spread."""
+    """Return places (n, 3) by label, of those known on the template, frames evenly spread."""
     labels = [label for label in recording.names if label in found and found[label].at is not None]
     points = recording.select(labels).positions[:: max(1, recording.n_frames // LOOKS)]
     return dict(zip(labels, np.moveaxis(points, 1, 0), strict=True))
 
 
 def odd_size(recording: Recording, found: dict[str, Landmark]) -> float | None:
-    """How large the person is, 1.0 for the average, where nobody is so small or so large.
+    """Tell how large the person is, 1.0 for the average, where nobody is so small or so large.
 
     Two measures must agree: poses change how far markers lie apart, and the distances that no pose
     changes may be few and short.
@@ -72,7 +72,7 @@ def odd_size(recording: Recording, found: dict[str, Landmark]) -> float | None:
         return None
     steady = scale_of({label: found[label] for label in observed}, observed)
     sizes = sorted((apart, steady), key=lambda size: abs(np.log(size)))
-    return None if LIKELY[0] < sizes[0] < LIKELY[1] else sizes[0]
+    return None if LIKELY_SIZES[0] < sizes[0] < LIKELY_SIZES[1] else sizes[0]
 
 
 def _spread(points: Array) -> Array:
@@ -84,18 +84,23 @@ def _spread(points: Array) -> Array:
 def _question(recording: Recording, what: str, size: float) -> str:
     """``size`` is near 1 where the unit is right."""
     unit = recording.source.unit
-    steps = {u: abs(np.log(size * METRES[u] / metres_per(unit))) for u in WORDS if u != unit}
+    steps = {u: abs(np.log(size * METRES[u] / metres_per(unit))) for u in UNIT_WORDS if u != unit}
     likely = min(steps, key=lambda u: steps[u])
-    name = f"{recording.source.file}: " if recording.source.file else ""
-    how = f"a line '# unit={likely}' above the header says so"
-    if recording.source.format != "CSV" and recording.source.file:
-        file, factor = recording.source.file, METRES[likely] / metres_per(unit)
+    file, factor = recording.source.file, METRES[likely] / metres_per(unit)
+    name = f"{file}: " if file else ""
+    if not file:
+        how = f"then multiply them by {factor:g}"
+    elif recording.source.format == "CSV":
+        how = f"a line '# unit={likely}' above the header says so"
+    else:
         how = f"then: osteon convert {file} mended-{file} --scale {factor:g}"
-    return f"{name}{what}, read as {WORDS.get(unit, unit)}; are these {WORDS[likely]}? {how}"
+    return (
+        f"{name}{what}, read as {UNIT_WORDS.get(unit, unit)}; are these {UNIT_WORDS[likely]}? {how}"
+    )
 
 
 def length_text(metres: float) -> str:
-    """A length as people say it: 1.7 km, 17 m, 17 cm, 1.7 mm."""
+    """Say a length as people do: 1.7 km, 17 m, 17 cm, 1.7 mm."""
     for unit, name in ((1e3, "km"), (1.0, "m"), (1e-2, "cm")):
         if metres >= unit:
             return (

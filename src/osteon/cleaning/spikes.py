@@ -3,18 +3,17 @@
 import numpy as np
 from scipy.ndimage import median_filter
 
-from osteon.cleaning.bridge import bridge
 from osteon.cleaning.neighbours import companions
-from osteon.cleaning.seen_runs import SeenRun, runs
+from osteon.cleaning.seen_runs import SeenRun, bridge, runs
 from osteon.typing import Array
 from osteon.values import Recording
 
-_WINDOW = 7
+_WINDOW_FRAMES = 7
 """Frames of the running median: excursions of up to three frames stand out."""
 
 
 def find_spikes(recording: Recording, threshold: float = 0.02) -> np.ndarray:
-    """(n_frames, n_markers) samples that lie off their own path, and off that of companions.
+    """Find samples (n_frames, n_markers) that lie off their own path, and off that of companions.
 
     Seen against the running median in the world a fast turn looks like a spike; seen from the
     markers that move along, and against a smooth path over the moment, it does not. A sample must
@@ -29,7 +28,7 @@ def find_spikes(recording: Recording, threshold: float = 0.02) -> np.ndarray:
     positions = recording.positions
     kept = [i for i, name in enumerate(recording.names) if name not in recording.outputs]
     spikes = np.zeros(positions.shape[:2], dtype=bool)
-    if recording.n_frames < _WINDOW:
+    if recording.n_frames < _WINDOW_FRAMES:
         return spikes
     for marker, near in zip(kept, companions(positions[:, kept], 2), strict=True):
         path = positions[:, marker]
@@ -48,7 +47,7 @@ def find_spikes(recording: Recording, threshold: float = 0.02) -> np.ndarray:
 
 
 def remove_spikes(recording: Recording, threshold: float = 0.02) -> Recording:
-    """Spikes become missing samples. See :func:`find_spikes`."""
+    """Make spikes missing samples. See :func:`find_spikes`."""
     spikes = find_spikes(recording, threshold)
     if not spikes.any():
         return recording
@@ -64,12 +63,12 @@ def remove_spikes(recording: Recording, threshold: float = 0.02) -> Recording:
 def _flies_off(path: Array, run: SeenRun, limit: float) -> bool:
     """Whether a short run also lies off the smooth path that its neighbours in time suggest."""
     around = [run.first - 1, run.last + 1]
-    if run.length > _WINDOW // 2 or around[0] < 0 or around[1] >= len(path):
+    if run.length > _WINDOW_FRAMES // 2 or around[0] < 0 or around[1] >= len(path):
         return False
     if not np.isfinite(path[around]).all():
         return False
     off = path[run.first : run.last + 1] - bridge(path, run.first, run.last)
-    nearby = path[max(run.first - _WINDOW, 0) : run.last + 1 + _WINDOW]
+    nearby = path[max(run.first - _WINDOW_FRAMES, 0) : run.last + 1 + _WINDOW_FRAMES]
     step = np.median(np.linalg.norm(np.diff(nearby[np.isfinite(nearby[:, 0])], axis=0), axis=-1))
     # a fast marker seen at a low rate turns sharply between frames: half a step is no spike
     return bool((np.linalg.norm(off, axis=-1) > 0.5 * max(limit, step)).all())
@@ -79,7 +78,7 @@ def _off_median(path: Array) -> Array:
     """(n_frames,) distance from the running median of the samples seen; NaN where not seen."""
     off = np.full(len(path), np.nan)
     seen = np.isfinite(path[:, 0])
-    if seen.sum() >= _WINDOW:
-        middle = median_filter(path[seen], size=(_WINDOW, 1), mode="nearest")
+    if seen.sum() >= _WINDOW_FRAMES:
+        middle = median_filter(path[seen], size=(_WINDOW_FRAMES, 1), mode="nearest")
         off[seen] = np.linalg.norm(path[seen] - middle, axis=-1)
     return off

@@ -17,22 +17,22 @@ from osteon.maths import robust
 from osteon.typing import Array
 from osteon.values import Recording, Swap
 
-_AROUND = 3
+_AROUND_FRAMES = 3
 """Steps before and after a frame that tell how fast a marker goes."""
-_SURE = 0.2
+_SURE_SHARE = 0.2
 """An exchange must explain the jump with less than this share of the squared surprise."""
 _LONGEST_GAP = 0.1
 """Seconds unseen after which a marker's arrival says nothing about an exchange."""
-_CONTRADICTED = 1.1
+_CONTRADICTED_RATIO = 1.1
 """Distances to others may grow by this factor before they speak against an exchange."""
-_CONVINCED = 1.0 / 1.5
+_CONVINCED_RATIO = 1.0 / 1.5
 """Where only one end is seen to jump, exchanging must bring them down to this share."""
-_UNKNOWN = 3.0
+_UNKNOWN_ODDNESS = 3.0
 """Oddness of a marker where none is seen that could tell: less than astray, more than at home."""
 
 
 def find_swaps(recording: Recording) -> tuple[Swap, ...]:
-    """Exchanged labels, in order of time; ``repaired`` is False."""
+    """Find exchanged labels, in order of time; ``repaired`` is False."""
     kept = [i for i, name in enumerate(recording.names) if name not in recording.outputs]
     positions = np.array(recording.positions[:, kept])
     found: list[Swap] = []
@@ -50,7 +50,7 @@ def find_swaps(recording: Recording) -> tuple[Swap, ...]:
 
 
 def repair_swaps(recording: Recording, swaps: Sequence[Swap] | None = None) -> Recording:
-    """Labels put right; ``swaps`` as :func:`find_swaps` gives them, or found now."""
+    """Put labels right; ``swaps`` as :func:`find_swaps` gives them, or found now."""
     swaps = find_swaps(recording) if swaps is None else swaps
     if not swaps:
         return recording
@@ -65,7 +65,7 @@ def repair_swaps(recording: Recording, swaps: Sequence[Swap] | None = None) -> R
 
 
 def swaps_text(swaps: Sequence[Swap]) -> str:
-    """Who with whom in which frames: ``a/b 7–10, c/d 19``."""
+    """Tell who with whom in which frames: ``a/b 7–10, c/d 19``."""
     return ", ".join(f"{'/'.join(swap.markers)} {frames_text(*swap.frames)}" for swap in swaps)
 
 
@@ -141,7 +141,7 @@ class _Jumps:
             return frames
         as_labelled = self._squares(frames, a, a) + self._squares(frames, b, b)
         exchanged = self._squares(frames, a, b) + self._squares(frames, b, a)
-        return frames[exchanged < _SURE * as_labelled]
+        return frames[exchanged < _SURE_SHARE * as_labelled]
 
     def _jump(self, frames: np.ndarray, before: int, after: int) -> Array:
         """Squared way from the one's last place to the other's place: a quick first test."""
@@ -154,7 +154,7 @@ class _Jumps:
     def _surprise(self, frames: np.ndarray, before: int, after: int) -> Array:
         """Jump (n, 3) from ``before``'s last place to ``after``'s place, less the usual step."""
         last = self.before[frames, before]
-        offsets = np.arange(1, _AROUND + 1)[:, None]
+        offsets = np.arange(1, _AROUND_FRAMES + 1)[:, None]
         steps = np.concatenate(
             [
                 self.steps[np.maximum(last + 1 - offsets, 0), before],
@@ -196,7 +196,7 @@ def _exchanged(
         before, after = right[start:stop].sum(), wrong[start:stop].sum()
         witnessed = start in switches and stop in switches
         # a switch seen at one end only needs the distances as a second witness, and a reason
-        limit = _CONTRADICTED if witnessed else _CONVINCED
+        limit = _CONTRADICTED_RATIO if witnessed else _CONVINCED_RATIO
         hidden = all(f in switches or _unseen(positions, a, b, f) for f in (start, stop))
         if hidden and (after < limit * before or (witnessed and before == after)):
             found.append((start, stop - 1, before - after))
@@ -250,4 +250,4 @@ def _oddness(difference: Array) -> Array:
     # bounded: one companion that is itself astray must not outvote the others
     bounded = np.where(known, np.minimum(np.abs(difference), 10.0), 0.0)
     count = known.sum(axis=1)
-    return np.where(count > 0, bounded.sum(axis=1) / np.maximum(count, 1), _UNKNOWN)
+    return np.where(count > 0, bounded.sum(axis=1) / np.maximum(count, 1), _UNKNOWN_ODDNESS)

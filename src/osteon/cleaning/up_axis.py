@@ -11,17 +11,17 @@ from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Recording
 
-SURE = 0.8
+SURE_SHARE = 0.8
 """Share of the mean feet-to-head direction that must lie along one axis."""
-STEADY = 0.5
+STEADY_SHARE = 0.5
 """Share of the feet-to-head distance that must be left of it on average: who tumbles has no up."""
-FLAT = 0.5
+FLAT_RATIO = 0.5
 """Height by length of somebody who lies, at most."""
-TRAVELS = 0.5
+TRAVEL_DISTANCE = 0.5
 """Metres: who gets as far as this does not lie."""
-HANDS_UP = 0.1
+HANDS_HEIGHT = 0.1
 """Metres that hands are above the head of somebody whose feet are: hung up, or upside down."""
-BELOW = -0.5
+FLOOR_DEPTH = -0.5
 """Metres: where the lowest markers are so far below the floor, and the feet are the highest, z
 points down."""
 _TURNS = {
@@ -35,7 +35,7 @@ _TURNS = {
 
 
 def upright(recording: Recording, found: dict[str, Landmark]) -> Recording:
-    """The recording turned to z up, where the file does not say what is and the performer does."""
+    """Turn the recording to z up, where the file does not say what is and the performer does."""
     way = "z" if recording.source.up_known else stands_along(recording, found)
     if way == "z":
         return recording
@@ -47,13 +47,13 @@ def upright(recording: Recording, found: dict[str, Landmark]) -> Recording:
 
 
 def stood_up(recording: Recording, way: str) -> Recording:
-    """Turned to z up, where ``way`` is up as it is."""
+    """Turn it to z up, where ``way`` is up as it is."""
     turned = turn_points(recording.positions, _TURNS[way])
     return recording.with_positions(turned, did=f"turned from {way} up to z up")
 
 
 def stands_along(recording: Recording, found: dict[str, Landmark]) -> str:
-    """The axis that points up, as far as the performer shows: ``z`` where nothing else is sure.
+    """Judge which axis points up, by the performer: ``z`` where nothing else is sure.
 
     People stand more than they lie: the direction from the lower to the upper landmarks, averaged
     over the take, points up. Where no set is known, what is tall and keeps to a floor stands.
@@ -64,8 +64,8 @@ def stands_along(recording: Recording, found: dict[str, Landmark]) -> str:
         return (stance.up() if stance else None) or "z"
     mean = heads.mean(axis=0)
     axis, length = int(np.argmax(np.abs(mean))), float(np.linalg.norm(mean))
-    steady = length > STEADY * float(np.mean(np.linalg.norm(heads, axis=1)))
-    if not steady or abs(mean[axis]) < SURE * length:
+    steady = length > STEADY_SHARE * float(np.mean(np.linalg.norm(heads, axis=1)))
+    if not steady or abs(mean[axis]) < SURE_SHARE * length:
         return "z"
     if axis == 2:
         return "-z" if mean[2] < 0.0 and _head_down(recording, found) else "z"
@@ -91,12 +91,12 @@ def _flat(recording: Recording, axis: int) -> bool:
     if stance is None:
         return False
     on_floor = -0.1 < stance.floor[2] < 0.3 and stance.unrest[2] < 0.1
-    return bool(on_floor and stance.height[2] < FLAT * stance.height[axis])
+    return bool(on_floor and stance.height[2] < FLAT_RATIO * stance.height[axis])
 
 
 def _travels(recording: Recording, axis: int) -> bool:
     level = np.delete(_centroid(recording.positions[recording.seen.any(axis=1)]), axis, axis=1)
-    return bool(np.linalg.norm(np.ptp(level, axis=0)) > TRAVELS)
+    return bool(np.linalg.norm(np.ptp(level, axis=0)) > TRAVEL_DISTANCE)
 
 
 def _head_down(recording: Recording, found: dict[str, Landmark]) -> bool:
@@ -108,9 +108,9 @@ def _head_down(recording: Recording, found: dict[str, Landmark]) -> bool:
     )
     above = hands[:, 2] - head[:, 2]
     if np.isfinite(above).any():
-        return float(np.nanmedian(above)) > HANDS_UP
+        return float(np.nanmedian(above)) > HANDS_HEIGHT
     stance = stance_of(recording.positions)
-    return stance is not None and stance.floor[2] < BELOW
+    return stance is not None and stance.floor[2] < FLOOR_DEPTH
 
 
 def _feet_to_head(recording: Recording, found: dict[str, Landmark]) -> Array | None:

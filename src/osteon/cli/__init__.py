@@ -6,6 +6,8 @@ from importlib import import_module
 
 import click
 
+from osteon.errors import OsteonError
+
 VERBS = {
     "axes": "Find along which axes limbs move; tell the motion by angles about them.",
     "batch": "Solve all takes of an archive, on one machine or many.",
@@ -44,6 +46,19 @@ class Verbs(click.Group):
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a verb; what the library says of its parameters is said of the verb's flags."""
+        try:
+            return super().invoke(ctx)
+        except OsteonError as error:
+            from osteon.cli.options import in_flags
+
+            verb = self.get_command(ctx, ctx.invoked_subcommand or "")
+            told = str(error) if verb is None else in_flags(str(error), verb)
+            if told == str(error):
+                raise
+            raise OsteonError(told) from error
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(VERBS.items()))
@@ -59,8 +74,7 @@ def osteon() -> None:
 
 
 def main() -> None:
-    """Entry point: an error the user can mend is one line and exit code 1."""
-    from osteon.errors import OsteonError
+    """Run the command line; an error the user can mend is one line and exit code 1."""
     from osteon.threads import one_thread_for_this_process
 
     one_thread_for_this_process()

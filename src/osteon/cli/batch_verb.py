@@ -5,13 +5,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
 from osteon.cli import options
 from osteon.errors import counted
 
-QUIET = 5.0
+QUIET_SECONDS = 5.0
 """Seconds between two lines of progress where no terminal shows one live line."""
 
 
@@ -26,11 +27,7 @@ QUIET = 5.0
 )
 @click.option("--recalibrate", is_flag=True, help="Calibrate subjects anew that have new takes.")
 @click.option("--retry", is_flag=True, help="Try takes again that failed before.")
-@options.marker_set
-@options.own_set
-@options.hips
-@click.option("--smooth", is_flag=True, help="Use time as well: one fit over the whole take.")
-@click.option("--no-clean", is_flag=True, help="Leave swapped labels and spikes as they are.")
+@options.solving
 @options.more_formats
 @options.bvh_unit
 @options.bvh_up
@@ -41,9 +38,6 @@ def batch(
     workers: int | None,
     scheduler: str | None,
     subjects: str | None,
-    template: str,
-    own_set: Path | None,
-    hips: str,
     formats: str,
     unit: str | None,
     up: str | None,
@@ -51,9 +45,8 @@ def batch(
     watch: bool,
     recalibrate: bool,
     retry: bool,
-    smooth: bool,
-    no_clean: bool,
     as_json: bool,
+    **solving: Any,
 ) -> None:
     """Solve every take below FOLDER, each subject calibrated on all its takes.
 
@@ -63,13 +56,11 @@ def batch(
     Example: osteon batch archive -o solved --workers 8
     """
     from osteon import batch as stage
+    from osteon.pipeline import SolveOptions
 
+    own_set = solving["own_set"]  # workers elsewhere have another working folder
     asked = stage.BatchOptions(
-        template=template,
-        own_set=None if own_set is None else own_set.resolve(),
-        hips=hips,
-        clean=not no_clean,
-        smooth=smooth,
+        solving=SolveOptions(**solving | {"own_set": own_set and own_set.resolve()}),
         formats=tuple(options.endings(formats)),
         unit=unit,
         up=up,
@@ -83,7 +74,10 @@ def batch(
             for done in run(
                 folder, output, options=asked, workers=workers, scheduler=scheduler, progress=saying
             ):
-                click.echo(_json(done) if as_json else _told(done))
+                if as_json:
+                    click.echo(_batch_json(done))
+                else:
+                    options.tell(_batch_text(done))
                 click.echo(output / "index.html", err=as_json)
     except KeyboardInterrupt:
         click.echo("stopped; what is done is kept: run it again to go on", err=True)
@@ -98,12 +92,12 @@ def _once(folder: Path, output: Path, **asked) -> Iterator:
 
 @contextmanager
 def now_and_then() -> Iterator[Callable[[str], None]]:
-    """Progress as ``options.progress`` shows it, but no line per take in a log."""
+    """Show progress as ``options.progress`` shows it, but no line per take in a log."""
     last = 0.0
 
     def say(saying: str) -> None:
         nonlocal last
-        if time.monotonic() - last >= QUIET:
+        if time.monotonic() - last >= QUIET_SECONDS:
             last = time.monotonic()
             plain(saying)
 
@@ -111,8 +105,8 @@ def now_and_then() -> Iterator[Callable[[str], None]]:
         yield say
 
 
-def _told(done) -> str:
-    """A few lines a person understands."""
+def _batch_text(done) -> str:
+    """Tell in a few lines what came of a batch."""
     takes = len({row.take for row in done.rows})
     lines = [f"{counted(takes, 'take')}, {done.solved} done now, {len(done.failed)} failed"]
     if not takes:
@@ -128,7 +122,7 @@ def _told(done) -> str:
     return "\n".join(lines)
 
 
-def _json(done) -> str:
+def _batch_json(done) -> str:
     told = {
         "solved": done.solved,
         "failed": len(done.failed),

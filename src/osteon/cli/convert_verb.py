@@ -72,9 +72,9 @@ def convert(
     if only is not None:
         take = keep_only(take, only)
     if mirror or swap_sides or upright or scale:
-        from osteon.cleaning import mended
+        from osteon.cleaning import mend
 
-        take = mended(
+        take = mend(
             take,
             mirror=mirror,
             swap_sides=swap_sides or "",

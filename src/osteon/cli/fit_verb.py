@@ -6,7 +6,6 @@ from pathlib import Path
 import click
 
 from osteon.cli import options
-from osteon.errors import counted
 
 
 @click.command()
@@ -58,7 +57,7 @@ def fit(
 
     Example: osteon fit joints.trc --tree rig.bvh -o fitted
     """
-    from osteon.delivery import deliver_fit, summary_of_fit
+    from osteon.delivery import deliver_fit, fit_text, summary_of_fit
     from osteon.fixed_lengths import fit as fit_joints, read_tree
     from osteon.formats import read
 
@@ -67,7 +66,7 @@ def fit(
     take = read(file)
     source = take.recording(subject) if take.recordings else take.motion(subject)
     given = None if tree is None else read_tree(tree)
-    known = None if lengths is None else _lengths(read(lengths).skeleton())
+    known = None if lengths is None else _measure(read(lengths).skeleton())
     began = time.perf_counter()
     result = fit_joints(
         source,
@@ -83,27 +82,14 @@ def fit(
     if as_json:
         click.echo(options.json_line(summary_of_fit(result, seconds)))
     else:
-        click.echo(_told(result))
+        options.tell(fit_text(result))
         click.echo(output)
 
 
-def _lengths(skeleton) -> dict[str, float]:
-    """By the joint at the bone's far end, metres."""
+def _measure(skeleton) -> dict[str, float]:
+    """Return lengths by the joint at the bone's far end, metres."""
     import numpy as np
 
     sizes = np.linalg.norm(skeleton.offsets, axis=-1).tolist()
     named = zip(skeleton.names, skeleton.parents, sizes, strict=True)
     return {name: size for name, parent, size in named if parent >= 0}
-
-
-def _told(result) -> str:
-    """A few lines a person understands."""
-    worst = list(result.rms_per_joint().items())[:3]
-    lines = [
-        f"{counted(len(result.lengths), 'bone')}, {counted(result.motion.n_frames, 'frame')}, "
-        f"{1e3 * result.rms:.2f} mm rms from the joints given; {result.status.value}",
-        "worst: " + ", ".join(f"{name} {1e3 * rms:.1f} mm" for name, rms in worst),
-    ]
-    if result.motion.held:
-        lines.append(f"{counted(len(result.motion.held), 'frame')} held for want of joints")
-    return "\n".join([*lines, *(f"note: {warning}" for warning in result.warnings)])

@@ -74,7 +74,10 @@ def joints(
     with options.whole_results(output, (file, like, measured)) as scratch:
         write_joints(bodies, found, summary, scratch)
         show_joints(bodies, found, scratch, lengths)
-    click.echo(options.json_line(summary) if as_json else joints_text(found, limbs))
+    if as_json:
+        click.echo(options.json_line(summary))
+    else:
+        options.tell(joints_text(found, limbs))
     click.echo(output, err=True)
 
 

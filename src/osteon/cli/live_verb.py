@@ -98,7 +98,7 @@ def live(
         if found is not None:
             write(found, output / "skeleton.json")
         write_readable(summary, output / "summary.json")
-    click.echo(options.json_line(summary) if as_json else _told(summary))
+    click.echo(options.json_line(summary) if as_json else _summary_text(summary))
 
 
 def _stage(rate: float, *, open_browser: bool):
@@ -120,8 +120,8 @@ def _why_nothing(summary: dict) -> str:
     )
 
 
-def _told(summary: dict) -> str:
-    """A line a person understands."""
+def _summary_text(summary: dict) -> str:
+    """Tell in a line what came of a stream."""
     nearly_all = summary["latency_ms"].get("99.9 %")
     line = (
         f"{summary['poses']} poses from {summary['frames']} frames, {summary['late']} late, "

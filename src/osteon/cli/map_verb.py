@@ -6,7 +6,6 @@ from pathlib import Path
 import click
 
 from osteon.cli import options
-from osteon.errors import counted
 
 
 @click.command()
@@ -38,7 +37,7 @@ from osteon.errors import counted
 @options.subject("markers or motion")
 @click.option("--mapping", type=options.FILE, help="Bodies and markers named by hand: a TOML file.")
 @click.option("--edits", type=options.FILE, help="What was edited in the studio: .edits.json.")
-@click.option("--own-set", type=options.FILE, help="Your own marker set, a TOML file.")
+@options.own_set
 @options.more_formats
 @options.bvh_unit
 @options.bvh_up
@@ -70,30 +69,22 @@ def map(
     Example: osteon map walk.c3d --skeleton hero.bvh -o hero
     """
     from osteon import delivery, pipeline
-    from osteon.pipeline import MapOptions, fix_feet
-    from osteon.retargeting import Corrections, read_corrections
 
     if (skeleton is None) != feet_only:
         raise click.UsageError("give --skeleton, or --feet-only for a motion on its own")
     onto, endings = _onto(skeleton, height), options.endings(formats)
     options.spare((file, skeleton), options.motion_files(output, endings))
-    asked = MapOptions(
-        mode=mode,
-        follow=follow,
-        contacts=not no_contacts,
-        height=height,
-        corrections=Corrections() if mapping is None else read_corrections(mapping),
-    )
-    solving = pipeline.SolveOptions(own_set=own_set)
-    source = file
+    given = {"mode": mode, "follow": follow, "contacts": not no_contacts, "height": height}
+    asked = pipeline.MapOptions(**given, corrections=_read_mapping(mapping))
+    solving, source = pipeline.SolveOptions(own_set=own_set), file
     if edits is not None:
         if not isinstance(onto, Path):
             raise click.UsageError("--edits needs a character: --skeleton FILE")
-        source, asked, solving = _edited(file, edits, onto.name, asked, solving)
+        source, asked, solving = _apply_edits(file, edits, onto.name, asked, solving)
 
     progress = partial(click.echo, err=True)
     if onto is None:
-        mapped = fix_feet(file, options=asked, progress=progress)
+        mapped = pipeline.fix_feet(file, options=asked, progress=progress)
         unit, up = _as_given(mapped.motion.source, unit, up)
     else:
         mapped = pipeline.map_to(
@@ -105,28 +96,32 @@ def map(
     if as_json:
         click.echo(options.json_line(delivery.summary_of(mapped)))
     else:
-        click.echo(_told(mapped, file, skeleton))
+        _say(mapped, file, skeleton)
         click.echo(output)
 
 
-def _told(mapped, file: Path, skeleton: Path | None) -> str:
-    """A few lines a person understands."""
-    name = mapped.recording.subject or mapped.recording.source.file or file.stem
-    whom = f" onto {mapped.skeleton.subject or skeleton.stem}" if skeleton else ""
-    frames = counted(mapped.motion.n_frames, "frame")
-    off = f"{mapped.points} {1e3 * mapped.rms:.2f} mm rms off"
-    notes = [f"note: {note}" for note in mapped.warnings]
-    return "\n".join([f"{name}{whom}: {frames}, {off}", *notes])
+def _say(mapped, file: Path, skeleton: Path | None) -> None:
+    """Print what came of a map."""
+    from osteon.delivery import map_text
+
+    whom = "" if skeleton is None else mapped.skeleton.subject or skeleton.stem
+    options.tell(map_text(mapped, file.stem, whom))
+
+
+def _read_mapping(path: Path | None):
+    from osteon.retargeting import Corrections, read_corrections
+
+    return Corrections() if path is None else read_corrections(path)
 
 
 def _as_given(source, unit: str | None, up: str | None) -> tuple[str | None, str | None]:
-    """Unit and axis of a mended file: as the file has them, unless asked otherwise."""
+    """Return unit and axis of a mended file: as the file has them, unless asked otherwise."""
     kept = source.format == "BVH"
     return unit or (source.unit if kept else None), up or (source.up if kept else None)
 
 
 def _onto(skeleton: Path | None, height: float | None):
-    """The character, or the word for the average figure; refuses what is not there."""
+    """Return the character, or the word for the average figure; refuse what is not there."""
     from osteon.pipeline import FIGURE
 
     onto = FIGURE if skeleton == Path(FIGURE) else skeleton
@@ -137,8 +132,8 @@ def _onto(skeleton: Path | None, height: float | None):
     return onto
 
 
-def _edited(file: Path, path: Path, character: str, asked, solving):
-    """The take as edited, with the markers that were glued onto the character by hand."""
+def _apply_edits(file: Path, path: Path, character: str, asked, solving):
+    """Return the take as edited, with the markers that were glued onto the character by hand."""
     from dataclasses import replace
 
     from osteon.edits import edit_take, glue_markers, options_of, read_edits

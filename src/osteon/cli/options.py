@@ -1,6 +1,7 @@
 """Options that several verbs share, so that they read and behave alike."""
 
 import os
+import re
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -35,28 +36,46 @@ bvh_unit = click.option(
     "--unit", type=click.Choice(["m", "cm", "mm", "in"]), help="Unit of motion.bvh. [cm]"
 )
 bvh_up = click.option("--up", type=click.Choice(["y", "z"]), help="Upward axis of motion.bvh. [y]")
-hips = click.option(
-    "--hips",
-    type=click.Choice(["harrington", "davis", "seidel"]),
-    default="harrington",
-    show_default=True,
-    help="Regression for the hip centres.",
-)
-marker_set = click.option(
-    "--template",
-    default="auto",
-    show_default=True,
-    metavar="SET",
-    help="Marker set: auto, none (by motion alone), or one that osteon info lists.",
-)
 own_set = click.option(
     "--own-set",
     type=FILE,
     help='Your own marker set: a TOML file, a table [markers] of lines LASI = "left_asis".',
 )
+_SOLVING = (
+    click.option(
+        "--template",
+        default="auto",
+        show_default=True,
+        metavar="SET",
+        help="Marker set: auto, none (by motion alone), or one that osteon info lists.",
+    ),
+    own_set,
+    click.option(
+        "--hips",
+        type=click.Choice(["harrington", "davis", "seidel"]),
+        default="harrington",
+        show_default=True,
+        help="Regression for the hip centres.",
+    ),
+    click.option("--smooth", is_flag=True, help="Use time as well: one fit over the whole take."),
+    click.option(
+        "--no-clean",
+        "clean",
+        is_flag=True,
+        callback=lambda ctx, param, asked: not asked,
+        help="Leave swapped labels and spikes as they are.",
+    ),
+)
 more_formats = click.option(
     "--formats", default="", metavar="LIST", help="More motion files, such as amc,osteon."
 )
+
+
+def solving(command: Any) -> Any:
+    """Add the options of a solve; they reach the verb by the names that ``SolveOptions`` has."""
+    for option in reversed(_SOLVING):
+        command = option(command)
+    return command
 
 
 def output(holds: str = "the results") -> Callable[[Any], Any]:
@@ -81,7 +100,7 @@ def spare(inputs: Iterable[Path | None], outputs: Iterable[Path]) -> None:
 
 
 def motion_files(folder: Path, formats: Iterable[str]) -> list[Path]:
-    """Files of motion that ``solve``, ``map`` and ``fit`` write; ``formats`` are asked for."""
+    """List files of motion that ``solve``, ``map`` and ``fit`` write in these ``formats``."""
     from osteon.delivery import MOTION_FILES
     from osteon.formats import written_with
 
@@ -91,7 +110,7 @@ def motion_files(folder: Path, formats: Iterable[str]) -> list[Path]:
 
 @contextmanager
 def whole_results(output: Path, inputs: Iterable[Path | None]) -> Iterator[Path]:
-    """A folder to write to instead of ``output``, where the files appear when all are whole.
+    """Give a folder to write to instead of ``output``, where the files appear when all are whole.
 
     What an earlier run has written there gives way then; ``inputs`` of this one stay.
     """
@@ -113,7 +132,7 @@ def subject(whose: str = "motion") -> Callable[[Any], Any]:
 
 @contextmanager
 def needing(extra: str, purpose: str) -> Iterator[None]:
-    """A package that is missing inside is told with the extra that brings it."""
+    """Tell a package that is missing inside with the extra that brings it."""
     from osteon.errors import MissingExtra
 
     try:
@@ -125,7 +144,7 @@ def needing(extra: str, purpose: str) -> Iterator[None]:
 
 
 def endings(formats: str, besides: Collection[str] = ()) -> list[str]:
-    """The words of a ``--formats`` list; refuses those that no motion is written with."""
+    """Split the words of a ``--formats`` list; refuse those that no motion is written with."""
     from osteon.errors import BadValue
     from osteon.formats import check_endings
 
@@ -138,7 +157,7 @@ def endings(formats: str, besides: Collection[str] = ()) -> list[str]:
 
 
 def motion_of(file: Path, subject: str | None):
-    """The moving skeleton in a file; where there is none, how to come by one."""
+    """Read the moving skeleton in a file; where there is none, how to come by one."""
     from osteon.errors import WrongContent
     from osteon.formats import read
 
@@ -152,26 +171,44 @@ def motion_of(file: Path, subject: str | None):
     return take.motion(subject)
 
 
+def in_flags(text: str, verb: click.Command) -> str:
+    """Turn parameters that the library speaks of into a verb's flags: `template=none`."""
+    flags = {param.name: param.opts[0] for param in verb.params if param.opts[0].startswith("-")}
+
+    def flag(found: re.Match[str]) -> str:
+        name, value = found[1], found[2]
+        if name not in flags:
+            return found[0]
+        return flags[name] if value is None else f"{flags[name]} {value}"
+
+    return re.sub(r"`(\w+)(?:=([^`]*))?`", flag, text)
+
+
+def tell(text: str) -> None:
+    """Print what the library says, its parameters as flags of the verb at work."""
+    click.echo(in_flags(text, click.get_current_context().command))
+
+
 def json_line(value: Any) -> str:
-    """What ``--json`` prints: one line, so that several are told apart."""
+    """Write what ``--json`` prints: one line, so that several are told apart."""
     import msgspec
 
     return msgspec.json.encode(value).decode()
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[str], None]]:
-    """Says on stderr what is being done: a live line on a terminal, plain lines elsewhere."""
+def progress() -> Iterator[Callable[[object], None]]:
+    """Say on stderr what is being done: a live line on a terminal, plain lines elsewhere."""
     from rich.console import Console
 
     if (told := _compiling()) is not None:
         click.echo(told, err=True)
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda saying: click.echo(saying, err=True)
+        yield lambda told: click.echo(told, err=True)
         return
     with console.status("starting") as status:
-        yield lambda saying: status.update(saying)
+        yield lambda told: status.update(str(told))
 
 
 def _compiling() -> str | None:

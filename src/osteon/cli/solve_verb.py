@@ -2,22 +2,17 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
 from osteon.cli import options
-from osteon.errors import counted
-
-_NAMED = 10
-"""Exchanged labels that the terminal lists; all are in skeleton.json."""
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=options.FILE)
 @options.output()
-@options.marker_set
-@options.own_set
-@options.hips
+@options.solving
 @click.option("--skeleton", type=options.FILE, help="A subject calibrated before: skeleton.json.")
 @click.option(
     "--limits",
@@ -34,8 +29,6 @@ _NAMED = 10
 @click.option("--subject", metavar="NAME", help="Solve only this one, where a file holds several.")
 @click.option("--measured", type=options.FILE, help="Lengths measured by hand: a CSV of limb,cm.")
 @click.option("--edits", type=options.FILE, help="What was edited in the studio: .edits.json.")
-@click.option("--smooth", is_flag=True, help="Use time as well: one fit over the whole take.")
-@click.option("--no-clean", is_flag=True, help="Leave swapped labels and spikes as they are.")
 @options.more_formats
 @options.bvh_unit
 @options.bvh_up
@@ -43,9 +36,6 @@ _NAMED = 10
 def solve(
     files: tuple[Path, ...],
     output: Path,
-    template: str,
-    own_set: Path | None,
-    hips: str,
     skeleton: Path | None,
     limits: Path | None,
     passport: Path | None,
@@ -57,9 +47,8 @@ def solve(
     unit: str | None,
     up: str | None,
     *,
-    smooth: bool,
-    no_clean: bool,
     as_json: bool,
+    **solving: Any,
 ) -> None:
     """Turn the recordings in FILES into a rig with clean motion.
 
@@ -69,61 +58,72 @@ def solve(
 
     Example: osteon solve walk.c3d -o walk
     """
-    from osteon import delivery, pipeline
-    from osteon.formats import read_measured, read_passport
+    from osteon import pipeline
+    from osteon.formats import read_measured
+    from osteon.typing import Step
 
     if limits is not None and skeleton is not None:
         raise click.UsageError("--limits brings its own skeleton: leave out --skeleton")
-    known, endings = limits or skeleton, options.endings(formats)
-    options.spare((*files, *static, known), options.motion_files(output, endings))
-    asked = pipeline.SolveOptions(
-        template=template,
-        own_set=own_set,
-        hips=hips,
-        skeleton=None if known is None else _calibrated(known, limited=limits is not None),
-        limits=limits is not None,
-        passport=None if passport is None else read_passport(passport),
-        clean=not no_clean,
-        smooth=smooth,
-    )
-    lengths = None if measured is None else read_measured(measured)
     if edits is not None and (static or subject):
         raise click.UsageError("--edits knows no --static, and its own --subject: leave them out")
+    known, endings = limits or skeleton, options.endings(formats)
+    options.spare((*files, *static, known), options.motion_files(output, endings))
+    asked = _ask(solving, known, passport, limited=limits is not None)
+    lengths = None if measured is None else read_measured(measured)
     with options.progress() as saying:
         if edits is None:
-            solved = pipeline.solve(
-                *files, static=static, subject=subject, options=asked, progress=saying
-            )
+            whom = {"static": static, "subject": subject}
+            solved = pipeline.solve(*files, **whom, options=asked, progress=saying)
         else:
-            solved = (_edited(files, edits, asked, saying),)
-    if lengths is not None:
-        solved = tuple(_against_measured(one, lengths) for one in solved)
+            solved = (_solve_edited(files, edits, asked, saying),)
+        saying(Step("analyse", "analysing the motion"))
+        analyses = [pipeline.analyse(one.motion) for one in solved]
+    solved = tuple(_hold_against(one, lengths or {}) for one in solved)
     folders = [Path() if len(solved) == 1 else name for name in _folders(solved)]
     for name in folders:
         options.spare((*files, *static, known), options.motion_files(output / name, endings))
-    inputs = (*files, *static, own_set, known, passport, measured, edits)
+    inputs = (*files, *static, solving["own_set"], known, passport, measured, edits)
+    written = {"formats": endings, "unit": unit, "up": up, "measured": lengths}
     with options.whole_results(output, inputs) as scratch:
-        for one, name in zip(solved, folders, strict=True):
-            delivery.deliver(
-                one, scratch / name, formats=endings, unit=unit, up=up, measured=lengths
-            )
-        pipeline.write_passports(solved, scratch)
+        _write(solved, analyses, [scratch / name for name in folders], written)
+        pipeline.write_passports(solved, scratch, analyses)
     for one, name in zip(solved, folders, strict=True):
         _say(one, output / name, as_json=as_json)
 
 
+def _ask(solving: dict[str, Any], known: Path | None, passport: Path | None, *, limited: bool):
+    """Put together what is asked of the solve, with the files that were named."""
+    from osteon.formats import read_passport
+    from osteon.pipeline import SolveOptions
+
+    return SolveOptions(
+        **solving,
+        skeleton=None if known is None else _read_subject(known, limited=limited),
+        limits=limited,
+        passport=None if passport is None else read_passport(passport),
+    )
+
+
+def _write(solved, analyses, folders: list[Path], written: dict[str, Any]) -> None:
+    from osteon.delivery import deliver
+
+    for one, shown, folder in zip(solved, analyses, folders, strict=True):
+        deliver(one, folder, analyses=shown, **written)
+
+
 def _say(solved, folder: Path, *, as_json: bool) -> None:
-    if not as_json:
-        click.echo(_told(solved))
-        click.echo(folder)
-        return
+    """Print what came of a take, and where it is."""
     from osteon import delivery
 
-    click.echo(options.json_line(delivery.summary_of(solved)))
+    if as_json:
+        click.echo(options.json_line(delivery.summary_of(solved)))
+    else:
+        options.tell(delivery.solve_text(solved))
+        click.echo(folder)
 
 
-def _calibrated(path: Path, *, limited: bool):
-    """A subject's skeleton; refuses one that could do nothing of what was asked."""
+def _read_subject(path: Path, *, limited: bool):
+    """Read a subject's skeleton; refuse one that could do nothing of what was asked."""
     from dataclasses import replace
 
     from osteon.errors import WrongContent
@@ -145,8 +145,8 @@ def _calibrated(path: Path, *, limited: bool):
     return replace(skeleton, events=())  # what happened in the take that it was made from
 
 
-def _against_measured(solved, lengths: dict[str, float]):
-    """With a note about what was measured of bones that the rig does not have."""
+def _hold_against(solved, lengths: dict[str, float]):
+    """Note what was measured of bones that the rig does not have."""
     from dataclasses import replace
 
     from osteon.errors import UnknownName
@@ -156,21 +156,17 @@ def _against_measured(solved, lengths: dict[str, float]):
     return replace(solved, warnings=(*solved.warnings, *notes))
 
 
-def _edited(files: tuple[Path, ...], path: Path, asked, saying):
-    """The take as edited; what was not asked for here is as it was set in the studio."""
+def _solve_edited(files: tuple[Path, ...], path: Path, asked, saying):
+    """Solve the take as edited; what was not asked for here is as it was set in the studio."""
     import dataclasses
 
-    from osteon.edits import options_of, read_edits, solve_edited
+    from osteon.edits import SOLVE_SETTINGS, options_of, read_edits, solve_edited
 
     if len(files) != 1:
         raise click.UsageError(f"--edits belongs to one FILE, got {len(files)}")
     edits, given = read_edits(path, files[0]), click.get_current_context().get_parameter_source
-    default = click.core.ParameterSource.DEFAULT
-    flags = {"template": "template", "hips": "hips", "smooth": "smooth", "no_clean": "clean"}
-    set_there = options_of(edits.settings)
-    kept = {
-        name: getattr(set_there, name) for flag, name in flags.items() if given(flag) == default
-    }
+    set_there, default = options_of(edits.settings), click.core.ParameterSource.DEFAULT
+    kept = {name: getattr(set_there, name) for name in SOLVE_SETTINGS if given(name) == default}
     asked = dataclasses.replace(asked, **kept)
     return solve_edited(files[0], edits, options=asked, progress=saying)
 
@@ -195,32 +191,3 @@ def _spellings(takes: list[tuple[str, Path]]) -> Iterator[list[Path]]:
             yield files
             whose = [f" {file_name(subject)}" if subject else "" for subject, _ in takes]
             yield [Path(f"{file}{own}") for file, own in zip(files, whose, strict=True)]
-
-
-def _told(solved) -> str:
-    """A few lines a person understands."""
-    from osteon.cleaning import swaps_text
-    from osteon.values import Swap
-
-    worst = list(solved.rms_per_marker().items())[:3]
-    lines = [
-        f"{solved.recording.subject or solved.recording.source.file}: "
-        f"{counted(len(solved.skeleton.bodies), 'body')}, "
-        f"{counted(solved.recording.n_frames, 'frame')}, "
-        f"markers {1e3 * solved.rms:.2f} mm rms from the model",
-        "worst: " + ", ".join(f"{name} {1e3 * rms:.1f} mm" for name, rms in worst),
-    ]
-    missing = f"{100.0 - 100.0 * solved.recording.seen.mean():.1f} %"
-    lines += [f"{missing} of samples missing"] if missing != "0.0 %" else []
-    lines += [f"{counted(len(solved.events), 'event')} in skeleton.json"] if solved.events else []
-    swaps = [event for event in solved.events if isinstance(event, Swap)]
-    if swaps:
-        more = f" and {len(swaps) - _NAMED} more" if len(swaps) > _NAMED else ""
-        lines.append(f"exchanged labels put back: {swaps_text(swaps[:_NAMED])}{more}")
-    known = [(body.joint.deviation or 0.0, body.name) for body in solved.skeleton.bodies]
-    sigma, joint = max(known)
-    if sigma:
-        lines.append(f"least certain joint: {joint}, ± {1e3 * sigma:.0f} mm")
-    if solved.motion.held:
-        lines.append(f"{counted(len(solved.motion.held), 'frame')} held for want of markers")
-    return "\n".join([*lines, *(f"note: {warning}" for warning in solved.warnings)])

@@ -2,12 +2,6 @@ from .axes_files import (
     axes_summary as axes_summary,
     axes_text as axes_text,
     deliver_axes as deliver_axes,
-)
-from .fit_files import (
-    deliver_fit as deliver_fit,
-    summary_of_fit as summary_of_fit,
-)
-from .frames_files import (
     deliver_frames as deliver_frames,
     frames_summary as frames_summary,
     frames_text as frames_text,
@@ -31,6 +25,11 @@ from .report_of_solve import motion_spans as motion_spans
 from .solve_files import (
     MOTION_FILES as MOTION_FILES,
     deliver as deliver,
+    deliver_fit as deliver_fit,
+    fit_text as fit_text,
+    map_text as map_text,
+    solve_text as solve_text,
     summary_of as summary_of,
+    summary_of_fit as summary_of_fit,
     whole_results as whole_results,
 )

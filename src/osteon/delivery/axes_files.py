@@ -1,4 +1,4 @@
-"""What ``osteon axes`` writes and prints."""
+"""What ``osteon axes`` and ``osteon normalise`` write and print."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,13 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from osteon.anatomy import AnomalyFindings, MovementAxes
-from osteon.delivery.frames_files import frames_summary, write_motion
-from osteon.formats import write, write_compact_csv, write_compact_parquet, write_readable
+from osteon.anatomy import AnomalyFindings, MovementAxes, Normalised
+from osteon.formats import (
+    bvh_conventions,
+    check_endings,
+    write,
+    write_compact_csv,
+    write_compact_parquet,
+    write_readable,
+    write_skinned,
+)
+from osteon.skinning import make_skin_for
+from osteon.values import Motion
 
 
 def axes_summary(found: MovementAxes, findings: AnomalyFindings | None = None) -> dict[str, Any]:
-    """The facts of a run, as they stand in summary.json."""
+    """Return the facts of a run, as they stand in summary.json."""
     skeleton = found.compact.skeleton
     limbs = {}
     for limb in found.limbs:
@@ -40,7 +49,7 @@ def axes_summary(found: MovementAxes, findings: AnomalyFindings | None = None) -
 
 
 def axes_text(found: MovementAxes, findings: AnomalyFindings | None = None) -> str:
-    """A line per limb, how well the whole is told, and what is improbable."""
+    """Tell a line per limb, how well the whole is told, and what is improbable."""
     facts = axes_summary(found, findings)
     lines = [
         f"{name}: {_axes_text(limb)}; told to {limb['error_mm']:.2f} mm, {limb['turned_deg']:.2f}°"
@@ -72,7 +81,7 @@ def deliver_axes(
     formats: Sequence[str],
     findings: AnomalyFindings | None = None,
 ) -> None:
-    """skeleton.json with frames and movement, the compact motion, summary.json."""
+    """Write skeleton.json with frames and movement, the compact motion, summary.json."""
     write(found.compact.skeleton, folder / "skeleton.json")
     told: dict[str, Any] = {}
     for ending in dict.fromkeys(formats):
@@ -88,6 +97,68 @@ def deliver_axes(
 
 
 def mean_of(values: Sequence[float]) -> float:
-    """Mean of the known values, NaN where there are none."""
+    """Return the mean of the known values, NaN where there are none."""
     known = [value for value in values if np.isfinite(value)]
     return float(np.mean(known)) if known else float("nan")
+
+
+def frames_summary(found: Normalised) -> dict[str, Any]:
+    """Return the facts of a run, as they stand in summary.json."""
+    motion, costs = found.given, found.costs
+    best = costs.best
+    return {
+        "frames": motion.n_frames,
+        "rate": motion.rate,
+        "subject": motion.skeleton.subject,
+        "bodies": len(motion.skeleton.bodies),
+        "default_pose": {
+            "frame": found.default_frame,
+            "cost": float(costs.total[best]),
+            "flatness": float(costs.flatness[best]),
+            "width": float(costs.width[best]),
+            "spread": float(costs.spread[best]),
+            "lean_deg": float(np.degrees(costs.lean[best])),
+        },
+        "front": {"confidence": found.front.confidence, **found.front.votes},
+        "voters": found.voters,
+        "disagreement_deg": float(np.degrees(found.disagreement)),
+        "warnings": [*motion.source.problems, *found.warnings],
+    }
+
+
+def frames_text(found: Normalised) -> str:
+    """Tell it in a few lines."""
+    facts = frames_summary(found)
+    pose, front = facts["default_pose"], facts["front"]
+    votes = ", ".join(f"{kind} {vote:+.2f}" for kind, vote in found.front.votes.items())
+    lines = [
+        f"default pose: frame {pose['frame']}, cost {pose['cost']:.3f} (flatness "
+        f"{pose['flatness']:.3f} + width {pose['width']:.3f} + spread {pose['spread']:.3f}, "
+        "by body size)",
+        f"front: confidence {front['confidence']:.2f} ({votes or 'no evidence'})",
+        f"frames of {facts['bodies']} limbs from {found.voters} poses, whose frontal planes differ "
+        f"by {facts['disagreement_deg']:.1f}° on average",
+    ]
+    return "\n".join([*lines, *(f"warning: {warning}" for warning in facts["warnings"])])
+
+
+def deliver_frames(found: Normalised, folder: Path, formats: Sequence[str]) -> None:
+    """Write skeleton.json with limb frames, the rig told in these frames, and summary.json."""
+    write(found.skeleton, folder / "skeleton.json")
+    told = write_motion(found.rig(), folder, "normalised", formats)
+    write_readable(frames_summary(found) | told, folder / "summary.json")
+
+
+def write_motion(
+    motion: Motion, folder: Path, name: str, formats: Sequence[str]
+) -> dict[str, dict[str, str]]:
+    """Write the motion in each format; return what summary.json has to say of the files."""
+    check_endings(formats)
+    bvh = bvh_conventions()
+    for ending in dict.fromkeys(formats):
+        path = folder / f"{name}.{ending}"
+        if ending == "glb":
+            write_skinned(path, motion, make_skin_for(motion))
+        else:
+            write(motion, path, **(bvh if ending == "bvh" else {}))
+    return {"bvh": bvh} if "bvh" in formats else {}

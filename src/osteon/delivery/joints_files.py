@@ -1,22 +1,26 @@
-"""What ``osteon joints`` writes and prints."""
+"""What ``osteon joints`` writes and prints; residuals as pictures.
+
+Over time and as a distribution, Figs 4 and 6–8 of [000], in SVG.
+"""
 
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from osteon.articulation import Limb, play_back, table_text
-from osteon.delivery.residual_plots import residual_page
 from osteon.formats import bvh_conventions, whole_file, write, write_readable
+from osteon.typing import Array
 from osteon.values import Bodies, Connection, Joints, event_sentence
 
-TOLD = 6
+TOLD_SENTENCES = 6
 """Advice and warnings that are printed."""
 
 
 def joints_summary(bodies: Bodies, found: Joints, limbs: tuple[Limb, ...]) -> dict[str, Any]:
-    """The facts of a run, as they stand in summary.json. Lengths in millimetres."""
+    """Return the facts of a run, as they stand in summary.json. Lengths in millimetres."""
     return {
         "frames": bodies.n_frames,
         "rate": bodies.rate,
@@ -59,7 +63,7 @@ def _limb_facts(limb: Limb) -> dict[str, Any]:
 
 
 def joints_text(found: Joints, limbs: tuple[Limb, ...]) -> str:
-    """A line per joint, and what to know about the take."""
+    """Tell a line per joint, and what to know about the take."""
     lines = [f"{found.root} (root)"]
     for link in found.connections:
         worst = 1000 * link.ellipsoid[0][0]
@@ -84,16 +88,92 @@ def joints_text(found: Joints, limbs: tuple[Limb, ...]) -> str:
 
 def _first(kind: str, sentences: Sequence[str]) -> list[str]:
     """As many as a person reads; worst first, so the rest can wait in a file."""
-    lines = [f"{kind}: {sentence}" for sentence in sentences[:TOLD]]
-    more = len(sentences) - TOLD
+    lines = [f"{kind}: {sentence}" for sentence in sentences[:TOLD_SENTENCES]]
+    more = len(sentences) - TOLD_SENTENCES
     return [*lines, f"{kind}: {more} more in summary.json"] if more > 0 else lines
 
 
 def write_joints(bodies: Bodies, found: Joints, summary: dict[str, Any], folder: Path) -> None:
-    """skeleton.json, summary.json, the residual plots and the motion in ``folder``."""
+    """Write skeleton.json, summary.json, the residual plots and the motion in ``folder``."""
     write(found.skeleton(), folder / "skeleton.json")
     bvh = bvh_conventions()
     write(play_back(bodies, found), folder / "motion.bvh", **bvh)
     write_readable(summary | {"bvh": bvh}, folder / "summary.json")
     with whole_file(folder / "residuals.svg") as partial:
         partial.write_text(residual_page(found), encoding="utf-8")
+
+
+WIDTH, HEIGHT = 640, 96
+"""Pixels of a joint's row, and below its margins; chosen: ten rows on a screen."""
+LEFT, RIGHT, TOP, BOTTOM = 60, 190, 16, 18
+MOST_POINTS = 300
+"""Points of a curve: each is the largest of the frames it stands for, so no peak is lost."""
+HISTOGRAM_BINS = 30
+
+
+def residual_page(joints: Joints) -> str:
+    """Draw all joints below one another, as one SVG document."""
+    rows = [
+        _row(f"{link.child} on {link.parent}", joints.residuals[:, column], joints.rate)
+        for column, link in enumerate(joints.connections)
+    ]
+    return _document(rows)
+
+
+def _document(rows: list[str]) -> str:
+    height = HEIGHT * len(rows)
+    placed = "".join(
+        f'<g transform="translate(0 {HEIGHT * index})">{row}</g>' for index, row in enumerate(rows)
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
+        f'height="{height}" font-family="sans-serif" font-size="10">'
+        f'<rect width="100%" height="100%" fill="#fff"/>{placed}</svg>\n'
+    )
+
+
+def _row(title: str, distances: Array, rate: float) -> str:
+    """Curve on the left, distribution on the right, one scale in millimetres for both."""
+    known = distances[np.isfinite(distances)] * 1000.0
+    top = float(known.max()) if len(known) else 0.0
+    top = top if top > 0.0 else 1.0
+    rms = float(np.sqrt(np.mean(known**2))) if len(known) else float("nan")
+    right, base = WIDTH - RIGHT, HEIGHT - BOTTOM
+    seconds = len(distances) / rate
+    return (
+        f'<text x="{LEFT}" y="11">{escape(title)}: {rms:.2f} mm rms</text>'
+        f'<text x="{LEFT - 4}" y="{TOP + 8}" text-anchor="end">{top:.3g} mm</text>'
+        f'<text x="{right}" y="{HEIGHT - 5}" text-anchor="end">{seconds:.0f} s</text>'
+        f'<path d="M{LEFT} {TOP}V{base}H{right}M{right + 20} {TOP}V{base}H{WIDTH - 10}" '
+        'stroke="#999" fill="none"/>'
+        f'<path d="{_curve(distances * 1000.0, top)}" stroke="#1f6fb4" fill="none"/>'
+        f'<path d="{_bars(known, top)}" fill="#1f6fb4"/>'
+    )
+
+
+def _curve(values: Array, top: float) -> str:
+    groups = np.array_split(values, min(MOST_POINTS, len(values)))
+    across = (WIDTH - RIGHT - LEFT) / max(len(groups) - 1, 1)
+    down = (HEIGHT - BOTTOM - TOP) / top
+    path, pen_down = [], False
+    for index, group in enumerate(groups):
+        seen = group[np.isfinite(group)]
+        if len(seen):
+            x, y = LEFT + index * across, HEIGHT - BOTTOM - seen.max() * down
+            path.append(f"{'L' if pen_down else 'M'}{x:.1f} {y:.1f}")
+        pen_down = bool(len(seen))
+    return "".join(path)
+
+
+def _bars(known: Array, top: float) -> str:
+    """How often each size occurs: sizes upwards on the curve's scale, counts to the right."""
+    counts, edges = np.histogram(known, HISTOGRAM_BINS, (0.0, top))
+    start, down = WIDTH - RIGHT + 20, (HEIGHT - BOTTOM - TOP) / top
+    wide = (RIGHT - 30) / max(int(counts.max()), 1)
+    bars = [
+        f"M{start} {HEIGHT - BOTTOM - low * down:.1f}h{count * wide:.1f}V"
+        f"{HEIGHT - BOTTOM - high * down:.1f}H{start}z"
+        for count, low, high in zip(counts, edges[:-1], edges[1:], strict=True)
+        if count
+    ]
+    return "".join(bars)

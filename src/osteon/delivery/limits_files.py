@@ -15,7 +15,7 @@ HINGE_LIKE = 0.25
 
 
 def limits_summary(motions: Sequence[Motion], skeleton: Skeleton) -> dict[str, Any]:
-    """The facts of a run, as they stand in summary.json. Angles in degrees."""
+    """Return the facts of a run, as they stand in summary.json. Angles in degrees."""
     joints = {body.name: _facts(body) for body in skeleton.bodies if body.parent is not None}
     return {
         "frames": sum(motion.n_frames for motion in motions),
@@ -75,7 +75,7 @@ def _bind_warnings(joints: dict[str, dict[str, Any]]) -> list[str]:
 
 
 def limits_text(summary: dict[str, Any]) -> str:
-    """A line per joint, and what to know about the motion."""
+    """Tell a line per joint, and what to know about the motion."""
     width = max(len(name) for name in summary["joints"])
     lines = [f"{name:{width}}  {_joint_text(facts)}" for name, facts in summary["joints"].items()]
     return "\n".join([*lines, *(f"warning: {text}" for text in summary["warnings"])])
@@ -95,7 +95,7 @@ def _joint_text(facts: dict[str, Any]) -> str:
 
 
 def write_limits(skeleton: Skeleton, summary: dict[str, Any], folder: Path) -> None:
-    """skeleton.json, limits.toml and summary.json in ``folder``."""
+    """Write skeleton.json, limits.toml and summary.json in ``folder``."""
     write(skeleton, folder / "skeleton.json")
     write_edits(skeleton, folder / "limits.toml")
     write_readable(summary, folder / "summary.json")

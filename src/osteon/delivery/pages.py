@@ -2,27 +2,26 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import structs
 
+from osteon.anatomy import AnomalyFindings
 from osteon.articulation import play_back
 from osteon.delivery.report_of_solve import (
-    OF_BODIES,
-    OF_MARKERS,
+    BODY_NUMBERS,
+    MARKER_NUMBERS,
     ground_of,
     history_of,
     improbable_spans,
     motion_spans,
-    seen_in,
-    skin_of,
     thinned,
     title_of,
 )
 from osteon.errors import NotEnoughData
 from osteon.formats import FOLDER_INDEX, file_name, read
 from osteon.maths import quat
+from osteon.pipeline import Analyses, analyse
 from osteon.posing import contacts_of
 from osteon.report import (
     PLACE_STEP,
@@ -38,18 +37,16 @@ from osteon.report import (
     marker_rows,
     pack,
     poses_of,
+    skin_row,
     stride_for,
     write_report,
 )
 from osteon.values import Bodies, Joints, Motion, Recording, Skeleton, Take
 
-if TYPE_CHECKING:
-    from osteon.anatomy import AnomalyFindings
-
-REPORTS = ("report.html", "index.html")
-DEEPEST = 3
+REPORT_FILES = ("report.html", "index.html")
+DEEPEST_FOLDER = 3
 """Folders below one that are looked into for reports."""
-MOTIONS = ("motion.glb", "motion.bvh", "motion.osteon", "skeleton.json")
+SHOWN_FILES = ("motion.glb", "motion.bvh", "motion.osteon", "skeleton.json")
 """What shows an output folder that has no report, best first."""
 
 
@@ -83,12 +80,12 @@ def view(source: str | Path | Take, folder: Path) -> tuple[Path, ...]:
     return tuple(written)
 
 
-def show(motion: Motion, folder: Path, findings: "AnomalyFindings | None" = None) -> None:
+def show(motion: Motion, folder: Path, findings: AnomalyFindings | None = None) -> None:
     """Write report.html of a motion beside a verb's other files.
 
     ``findings`` are improbable poses by what other takes have taught.
     """
-    page = _page(motion.source.file, None, motion)
+    page = _page(motion.source.file, None, motion, analyse(motion, advise=False))
     if findings is not None:
         spans = [span for span in page.spans if span.kind != "improbable"]
         spans += improbable_spans(findings, motion.skeleton.names)
@@ -104,10 +101,11 @@ def show_joints(
     The bodies' origins, where sensors sit, stand for markers.
     """
     motion = play_back(bodies, found)
-    page = _page(bodies.source.file, None, motion)
+    analyses = analyse(motion, advise=False)
+    page = _page(bodies.source.file, None, motion, analyses)
     joints = [connection.child for connection in found.connections]
     rows = body_rows(
-        motion.skeleton, seen=seen_in(motion), measured=measured, connections=found.connections
+        motion.skeleton, seen=analyses.seen, measured=measured, connections=found.connections
     )
     page = structs.replace(
         page,
@@ -145,21 +143,24 @@ def _loops(found: Joints) -> list[str]:
 
 def _reports_in(folder: Path) -> tuple[Path, ...]:
     """The report of a folder, the index of a batch, or else the reports of each take or subject."""
-    for name in REPORTS:
+    for name in REPORT_FILES:
         if (folder / name).exists():
             return (folder / name,)
-    if any((folder / name).exists() for name in MOTIONS):
+    if any((folder / name).exists() for name in SHOWN_FILES):
         return ()
-    depths = (sorted(folder.glob(f"{'*/' * depth}{REPORTS[0]}")) for depth in range(1, DEEPEST + 1))
+    depths = (
+        sorted(folder.glob(f"{'*/' * depth}{REPORT_FILES[0]}"))
+        for depth in range(1, DEEPEST_FOLDER + 1)
+    )
     return tuple(next(filter(None, depths), ()))
 
 
 def _best_of(folder: Path) -> Path:
-    for name in MOTIONS:
+    for name in SHOWN_FILES:
         if (folder / name).exists():
             return folder / name
     raise NotEnoughData(
-        f"{folder} holds no report and none of {', '.join(MOTIONS)}; give a file or a folder "
+        f"{folder} holds no report and none of {', '.join(SHOWN_FILES)}; give a file or a folder "
         "that osteon has written"
     )
 
@@ -176,16 +177,16 @@ def _page_names(subjects: Sequence[str]) -> list[str]:
 
 
 def pages_of(take: Take, name: str = "") -> Iterator[ReportData]:
-    """A page for everything in a take: markers and motion of one subject share theirs."""
+    """Make a page for everything in a take: markers and motion of one subject share theirs."""
     motions = [*take.motions, *(compact.motion() for compact in take.compacts)]
     if not motions:
         motions = [_standing(skeleton) for skeleton in take.skeletons]
     for recording in (recording.markers() for recording in take.recordings):
         own = next((motion for motion in motions if _together(recording, motion)), None)
         motions = [motion for motion in motions if motion is not own]
-        yield _page(name, recording, own)
+        yield _page(name, recording, own, own and analyse(own, advise=False))
     for motion in motions:
-        yield _page(name, None, motion)
+        yield _page(name, None, motion, analyse(motion, advise=False))
     if not take.recordings:
         for bodies in take.bodies:
             yield _page_of_bodies(name, bodies)
@@ -202,12 +203,17 @@ def _standing(skeleton: Skeleton) -> Motion:
     return Motion(skeleton, skeleton.rest[None], np.zeros((1, 3)), 1.0)
 
 
-def _page(name: str, recording: Recording | None, motion: Motion | None) -> ReportData:
+def _page(
+    name: str,
+    recording: Recording | None,
+    motion: Motion | None = None,
+    analyses: Analyses | None = None,
+) -> ReportData:
     shown = recording or motion
     assert shown is not None
     n_markers = recording.n_markers if recording else 0
     n_bodies = len(motion.skeleton.bodies) if motion else 0
-    stride = stride_for(shown.n_frames, OF_MARKERS * n_markers + OF_BODIES * n_bodies)
+    stride = stride_for(shown.n_frames, MARKER_NUMBERS * n_markers + BODY_NUMBERS * n_bodies)
     subject = recording.subject if recording else motion.skeleton.subject if motion else ""
     page = ReportData(
         title=title_of(" · ".join(filter(None, (name, subject))), shown.n_frames),
@@ -220,7 +226,7 @@ def _page(name: str, recording: Recording | None, motion: Motion | None) -> Repo
     )
     if recording:
         page = _with_markers(page, recording, motion)
-    return _with_motion(page, motion) if motion else page
+    return _with_motion(page, motion, analyses) if motion and analyses else page
 
 
 def _with_markers(page: ReportData, recording: Recording, motion: Motion | None) -> ReportData:
@@ -239,24 +245,27 @@ def _with_markers(page: ReportData, recording: Recording, motion: Motion | None)
     )
 
 
-def _with_motion(page: ReportData, motion: Motion) -> ReportData:
+def _with_motion(page: ReportData, motion: Motion, analyses: Analyses) -> ReportData:
     contacts = contacts_of(motion)
+    # a skeleton that only stands there has no limits to show, as everybody knows
+    problems = analyses.problems if motion.n_frames > 1 else ()
     bones = "lengths change" if motion.offsets is not None else "lengths fixed"
     return structs.replace(
         page,
-        bodies=body_rows(motion.skeleton, seen=seen_in(motion)),
+        bodies=body_rows(motion.skeleton, seen=analyses.seen),
         poses=poses_of(motion, page.stride),
-        skin=skin_of(motion),
+        skin=skin_row(motion, analyses.skin) if analyses.skin else None,
         ground=ground_of(motion, contacts),
-        spans=[*page.spans, *motion_spans(motion, contacts)],
+        spans=[*page.spans, *motion_spans(motion, contacts, analyses.improbable)],
         facts=[*page.facts, ("bodies", f"{len(motion.skeleton.bodies)}, {bones}")],
         history=history_of(page.history, motion.history),
+        warnings=[*page.warnings, *problems],
     )
 
 
 def _page_of_bodies(name: str, bodies: Bodies) -> ReportData:
     """Rigid bodies on their own: nothing joins them yet."""
-    stride = stride_for(bodies.n_frames, 2 * OF_BODIES * bodies.n_bodies)
+    stride = stride_for(bodies.n_frames, 2 * BODY_NUMBERS * bodies.n_bodies)
     turns, places = bodies.rotations[::stride], bodies.positions[::stride]
     missing = 1.0 - bodies.seen.mean() if bodies.seen.size else 0.0
     return ReportData(

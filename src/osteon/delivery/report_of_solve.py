@@ -2,23 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from osteon.articulation import advise_motion
+from osteon.anatomy import AnomalyFindings
 from osteon.errors import OsteonError, counted
 from osteon.human import figure_at_rest
 from osteon.maths import fit_bodies, quat
-from osteon.pipeline import Solved
+from osteon.pipeline import Analyses, Solved
 from osteon.posing import Contact, find_soles, find_standing
 from osteon.report import (
     PLACE_STEP,
     Ground,
     ReportData,
     Residuals,
-    SkinRow,
     Span,
     body_rows,
     distances,
@@ -35,39 +33,37 @@ from osteon.report import (
 from osteon.typing import Array
 from osteon.values import Motion, Recording, Skeleton
 
-if TYPE_CHECKING:
-    from osteon.anatomy import AnomalyFindings
-
-OF_BODIES = 3
+BODY_NUMBERS = 3
 """Numbers per frame that a body's turn takes."""
-OF_MARKERS = 4
+MARKER_NUMBERS = 4
 """Numbers per frame that a marker's place and residual take."""
-WATCHED = 20_000
-"""Frames up to which every pose is held against the others; more would take minutes."""
-ENOUGH = 6_000
-"""Frames that tell of a long take what ranges it goes through; the rest only costs time."""
-EVEN = 0.03
+FLOOR_FRAMES = (600, 3_000)
+"""Frames before and after the first contact that tell where the floor is; chosen: some seconds."""
+EVEN_SLOPE = 0.03
 """Slope below which the floor is drawn level: a long way makes much of little."""
-CLUSTER = 3
+CLUSTER_MARKERS = 3
 """Markers that show how a body is turned."""
 
 
 def report_of(
     solved: Solved,
+    analyses: Analyses,
     summary: Mapping[str, Any],
     measured: Mapping[str, float] | None = None,
 ) -> ReportData:
-    """The page of a solved take.
+    """Gather the page of a solved take.
 
     Parameters
     ----------
+    analyses
+        Of its motion.
     summary
         What summary.json holds; the page shows the same numbers.
     measured
         Lengths of bodies by hand, metres.
     """
     recording, motion = solved.recording, solved.motion
-    n_numbers = OF_MARKERS * recording.n_markers + OF_BODIES * len(motion.skeleton.bodies)
+    n_numbers = MARKER_NUMBERS * recording.n_markers + BODY_NUMBERS * len(motion.skeleton.bodies)
     stride = stride_for(recording.n_frames, n_numbers)
     fitted = distances(f"{solved.points} and model", recording.names, solved.fit_error, stride)
     apart = _joint_distances(recording, motion.skeleton, stride)
@@ -77,19 +73,22 @@ def report_of(
         rate=recording.rate,
         frames=recording.n_frames,
         stride=stride,
-        bodies=body_rows(motion.skeleton, seen=seen_in(motion), measured=measured, apart=apart),
+        bodies=body_rows(motion.skeleton, seen=analyses.seen, measured=measured, apart=apart),
         markers=marker_rows(recording.names, recording.seen, motion.skeleton),
         poses=poses_of(motion, stride),
         points=pack(recording.positions[::stride], PLACE_STEP),
         cloud=solved.points,
-        skin=skin_of(motion),
+        skin=skin_row(motion, analyses.skin) if analyses.skin else None,
         ground=ground_of(motion, solved.contacts),
         residuals=[fitted, apart] if apart else [fitted],
-        spans=[*motion_spans(motion, solved.contacts), *gap_spans(recording.names, recording.seen)],
+        spans=[
+            *motion_spans(motion, solved.contacts, analyses.improbable),
+            *gap_spans(recording.names, recording.seen),
+        ],
         facts=_facts(summary, solved.points),
-        advice=[each.text for each in advise_motion(_fewer(motion))],
+        advice=list(analyses.advice),
         history=history_of(recording.history, motion.history),
-        warnings=[*solved.warnings, *thinned(stride)],
+        warnings=[*solved.warnings, *analyses.problems, *thinned(stride)],
     )
 
 
@@ -98,62 +97,30 @@ def title_of(name: str, n_frames: int) -> str:
 
 
 def thinned(stride: int) -> list[str]:
-    """Says so where the page leaves frames out."""
+    """Say so where the page leaves frames out."""
     if stride == 1:
         return []
     return [f"the page shows one frame of every {stride}; the files hold all of them"]
 
 
 def history_of(before: Sequence[str], after: Sequence[str]) -> list[str]:
-    """What was done, once: a later value often tells what its maker told already."""
+    """List what was done, once: a later value often tells what its maker told already."""
     known = list(after[: len(before)]) == list(before)
     return list(after) if known else [*before, *after]
 
 
-def seen_in(motion: Motion) -> Skeleton:
-    """The skeleton with the ranges and limb frames that this motion shows, where it shows any."""
-    from osteon.anatomy import normalise
-    from osteon.joint_limits import LimitOptions, limits
-
-    motion = _fewer(motion)
-    skeleton = motion.skeleton
-    with suppress(OsteonError):
-        options = LimitOptions(samples=motion.n_frames) if motion.n_frames > ENOUGH / 2 else None
-        skeleton = limits([motion], options=options)
-    with suppress(OsteonError):
-        frames = {body.name: body.frame for body in normalise(motion).skeleton.bodies}
-        bodies = [replace(body, frame=frames.get(body.name)) for body in skeleton.bodies]
-        skeleton = replace(skeleton, bodies=tuple(bodies))
-    return skeleton
-
-
-def _fewer(motion: Motion) -> Motion:
-    """Every so many-th frame of a long motion."""
-    every = -(-motion.n_frames // ENOUGH)
-    if every <= 1:
-        return motion
-    return motion.frames(0, motion.n_frames - 1, every)
-
-
-def skin_of(motion: Motion) -> SkinRow | None:
-    """A skin, where one can be put round the skeleton."""
-    with suppress(OsteonError):
-        return skin_row(motion)
-    return None
-
-
 def ground_of(motion: Motion, contacts: Sequence[Contact]) -> Ground:
-    """The plane that the feet stand on from the first contact on.
+    """Find the plane that the feet stand on from the first contact on.
 
     Where none do z = 0, or lower, under whatever goes below that: a rig at rest hangs there by its
     root.
     """
     if contacts:
         first = contacts[0].frames[0]
-        part = motion.frames(max(0, first - ENOUGH // 10), first + ENOUGH // 2 - 1)
+        part = motion.frames(max(0, first - FLOOR_FRAMES[0]), first + FLOOR_FRAMES[1] - 1)
         with suppress(OsteonError):
             ground = find_standing(part, find_soles(figure_at_rest(motion.skeleton))).ground
-            if np.linalg.norm(ground.slope) < EVEN:
+            if np.linalg.norm(ground.slope) < EVEN_SLOPE:
                 return Ground(float(ground.height(np.nanmean(part.root, axis=0))))
             return Ground(float(ground.offset), (float(ground.slope[0]), float(ground.slope[1])))
     return Ground(min(0.0, _lowest(motion)))
@@ -171,9 +138,11 @@ def _lowest(motion: Motion) -> float:
     return float(np.min(heights, initial=0.0, where=np.isfinite(heights)))
 
 
-def motion_spans(motion: Motion, contacts: Sequence[Contact]) -> list[Span]:
-    """What happened to the motion, whatever it was made from."""
-    names, findings = motion.skeleton.names, _watched(motion)
+def motion_spans(
+    motion: Motion, contacts: Sequence[Contact], improbable: AnomalyFindings | None
+) -> list[Span]:
+    """List what happened to the motion, whatever it was made from."""
+    names = motion.skeleton.names
     stands = [
         Span("contact", f"{contact.body} on the ground", *contact.frames, names.index(contact.body))
         for contact in contacts
@@ -181,27 +150,19 @@ def motion_spans(motion: Motion, contacts: Sequence[Contact]) -> list[Span]:
     return [
         *held_spans(motion),
         *event_spans(motion.skeleton.events, names),
-        *(improbable_spans(findings, names) if findings else ()),
+        *improbable_spans(improbable, names),
         *mark_spans(motion.marks, motion.rate, motion.n_frames),
         *stands,
     ]
 
 
-def improbable_spans(findings: "AnomalyFindings", bodies: Sequence[str]) -> list[Span]:
+def improbable_spans(findings: AnomalyFindings | None, bodies: Sequence[str]) -> list[Span]:
+    if findings is None:
+        return []
     return [
         Span("improbable", f"{limb} takes an improbable pose", first, last, bodies.index(limb))
         for limb, first, last in findings.runs()
     ]
-
-
-def _watched(motion: Motion) -> "AnomalyFindings | None":
-    """Poses that stand alone in their own take, and limbs that jump away and back."""
-    from osteon.anatomy import learn
-
-    if 2 < motion.n_frames <= WATCHED:
-        with suppress(OsteonError):
-            return learn([motion], vouched=False).check(motion)
-    return None
 
 
 def _facts(summary: Mapping[str, Any], points: str) -> list[tuple[str, str]]:
@@ -225,7 +186,7 @@ def _joint_distances(recording: Recording, skeleton: Skeleton, stride: int) -> R
         [recording.names.index(m.name) for m in body.markers if m.name in recording.names]
         for body in skeleton.bodies
     ]
-    held = [index for index, own in enumerate(columns) if len(own) >= CLUSTER]
+    held = [index for index, own in enumerate(columns) if len(own) >= CLUSTER_MARKERS]
     pairs = [(p, c) for c, p in enumerate(skeleton.parents) if p in held and c in held]
     if not pairs:
         return None

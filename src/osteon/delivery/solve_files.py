@@ -1,9 +1,6 @@
-"""What ``solve`` leaves in its folder."""
+"""What ``solve`` and ``map`` leave in their folder and print; ``fit`` with joints for markers."""
 
 import re
-import shutil
-import tempfile
-import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,23 +9,30 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from osteon.cleaning import swaps_text
 from osteon.delivery.report_of_solve import report_of
-from osteon.errors import OsteonError
-from osteon.formats import bvh_conventions, check_endings, write, write_readable, write_skinned
-from osteon.pipeline import Solved
+from osteon.errors import OsteonError, counted
+from osteon.fixed_lengths import FitResult
+from osteon.formats import (
+    bvh_conventions,
+    check_endings,
+    remove_unfinished,
+    unfinished_folder,
+    write,
+    write_readable,
+    write_skinned,
+)
+from osteon.pipeline import Analyses, Solved, analyse
 from osteon.report import write_report
-from osteon.skinning import make_skin_for
 from osteon.threads import one_thread
-from osteon.values import Motion
+from osteon.values import Motion, Swap
 
-ALWAYS = ("skeleton.json", "summary.json", "report.html")
+ALWAYS_FILES = ("skeleton.json", "summary.json", "report.html")
 """Files besides the motion."""
 MOTION_FILES = ("bvh", "glb")
 """Formats of the motion that are always written."""
-_UNFINISHED = ".unfinished-"
-"""How the names of folders begin whose files have not moved to their place yet."""
-_FORSAKEN = 86400.0
-"""Seconds after which such a folder is taken for one of a run that was killed."""
+NAMED_SWAPS = 10
+"""Exchanged labels that the terminal lists; all are in skeleton.json."""
 
 
 @one_thread()
@@ -41,6 +45,7 @@ def deliver(
     up: str | None = None,
     measured: dict[str, float] | None = None,
     facts: dict[str, Any] | None = None,
+    analyses: Analyses | None = None,
 ) -> None:
     """Write skeleton.json, the motion, summary.json and report.html.
 
@@ -54,8 +59,11 @@ def deliver(
         Lengths of bodies measured by hand, metres, to stand beside the found ones.
     facts
         Further entries of summary.json.
+    analyses
+        Of the motion, where they were made before.
     """
     check_endings(formats)
+    analyses = analyse(solved.motion) if analyses is None else analyses
     folder.mkdir(parents=True, exist_ok=True)
     write(solved.skeleton, folder / "skeleton.json")
     motions: list[Path] = []
@@ -64,15 +72,15 @@ def deliver(
         file = folder / f"motion.{ending}"
         if ending == "bvh":
             motions += write(solved.motion, file, **bvh)
-        elif ending == "glb":
-            write_skinned(file, solved.motion, make_skin_for(solved.motion))
+        elif ending == "glb" and analyses.skin is not None:
+            write_skinned(file, solved.motion, analyses.skin)
             motions.append(file)
         else:
             motions += write(solved.motion, file)
-    files = [*ALWAYS, *(file.name for file in motions)]
+    files = [*ALWAYS_FILES, *(file.name for file in motions)]
     summary = summary_of(solved) | {"files": files, "bvh": bvh} | (facts or {})
     write_readable(summary, folder / "summary.json")
-    write_report(folder / "report.html", report_of(solved, summary, measured))
+    write_report(folder / "report.html", report_of(solved, analyses, summary, measured))
 
 
 class _Earlier(msgspec.Struct):
@@ -83,32 +91,21 @@ class _Earlier(msgspec.Struct):
 
 @contextmanager
 def whole_results(output: Path, keep: Collection[Path] = ()) -> Iterator[tuple[Path, list[Path]]]:
-    """A folder to write to, whose files move to ``output`` when all of them are whole.
+    """Give a folder to write to, whose files move to ``output`` when all of them are whole.
 
     Only then goes what an earlier run had written there: a full disk costs no result. Besides the
     folder a list is given, of the files that gave way and were not written anew. Nothing else is
     touched: neither files that the earlier run did not list, nor those of ``keep``.
     """
-    output.mkdir(parents=True, exist_ok=True)
-    _sweep(output)
+    remove_unfinished(output)
     gone: list[Path] = []
     try:
-        scratch = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=output))
-        try:
+        with unfinished_folder(output) as scratch:
             yield scratch, gone
             gone += _move(scratch, output, {path.resolve() for path in keep})
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
     except OSError as error:
         why = f"{error.strerror or error}; what was there before is untouched"
         raise OsteonError(f"cannot write to {output}: {why}") from error
-
-
-def _sweep(output: Path) -> None:
-    """Remove what killed runs have left."""
-    for left in output.glob(f"{_UNFINISHED}*"):
-        if time.time() - left.stat().st_mtime > _FORSAKEN:
-            shutil.rmtree(left, ignore_errors=True)
 
 
 def _move(scratch: Path, output: Path, keep: set[Path]) -> list[Path]:
@@ -134,12 +131,12 @@ def _listed(folder: Path) -> list[str]:
         listed = msgspec.json.decode((folder / "summary.json").read_bytes(), type=_Earlier).files
     except (OSError, ValueError, msgspec.MsgspecError):
         return []
-    ours = [name for name in listed if name in ALWAYS or re.fullmatch(r"motion\.\w+", name)]
+    ours = [name for name in listed if name in ALWAYS_FILES or re.fullmatch(r"motion\.\w+", name)]
     return [name for name in ours if (folder / name).is_file()]
 
 
 def summary_of(solved: Solved) -> dict:
-    """The contract's summary.json."""
+    """Return the contract's summary.json."""
     recording = solved.recording
     return {
         "frames": recording.n_frames,
@@ -162,8 +159,47 @@ def summary_of(solved: Solved) -> dict:
     }
 
 
+def solve_text(solved: Solved) -> str:
+    """Tell in a few lines what came of a take."""
+    worst = list(solved.rms_per_marker().items())[:3]
+    lines = [
+        f"{solved.recording.subject or solved.recording.source.file}: "
+        f"{counted(len(solved.skeleton.bodies), 'body')}, "
+        f"{counted(solved.recording.n_frames, 'frame')}, "
+        f"markers {1e3 * solved.rms:.2f} mm rms from the model",
+        "worst: " + ", ".join(f"{name} {1e3 * rms:.1f} mm" for name, rms in worst),
+    ]
+    missing = f"{100.0 - 100.0 * solved.recording.seen.mean():.1f} %"
+    lines += [f"{missing} of samples missing"] if missing != "0.0 %" else []
+    lines += [f"{counted(len(solved.events), 'event')} in skeleton.json"] if solved.events else []
+    swaps = [event for event in solved.events if isinstance(event, Swap)]
+    if swaps:
+        more = f" and {len(swaps) - NAMED_SWAPS} more" if len(swaps) > NAMED_SWAPS else ""
+        lines.append(f"exchanged labels put back: {swaps_text(swaps[:NAMED_SWAPS])}{more}")
+    known = [(body.joint.deviation or 0.0, body.name) for body in solved.skeleton.bodies]
+    sigma, joint = max(known)
+    if sigma:
+        lines.append(f"least certain joint: {joint}, ± {1e3 * sigma:.0f} mm")
+    if solved.motion.held:
+        lines.append(f"{counted(len(solved.motion.held), 'frame')} held for want of markers")
+    return "\n".join([*lines, *(f"note: {warning}" for warning in solved.warnings)])
+
+
+def map_text(mapped: Solved, file: str, onto: str) -> str:
+    """Tell in a few lines how a character was moved.
+
+    ``file`` names a performer without a name; ``onto`` is empty where a motion was mended.
+    """
+    name = mapped.recording.subject or mapped.recording.source.file or file
+    whom = f" onto {onto}" if onto else ""
+    frames = counted(mapped.motion.n_frames, "frame")
+    off = f"{mapped.points} {1e3 * mapped.rms:.2f} mm rms off"
+    notes = [f"note: {note}" for note in mapped.warnings]
+    return "\n".join([f"{name}{whom}: {frames}, {off}", *notes])
+
+
 def bone_length_spread(motion: Motion) -> float:
-    """Largest standard deviation over time of any joint-to-joint distance, metres."""
+    """Return the largest standard deviation over time of any joint-to-joint distance, metres."""
     _, joints = motion.world()
     parents = motion.skeleton.parents
     spreads = [
@@ -172,3 +208,58 @@ def bone_length_spread(motion: Motion) -> float:
         if parent >= 0
     ]
     return max(spreads, default=0.0)
+
+
+def deliver_fit(result: FitResult, folder: Path, seconds: dict[str, float], **options: Any) -> None:
+    """Write skeleton.json, the motion, summary.json and report.html.
+
+    ``options`` as in :func:`osteon.delivery.solve_files.deliver`.
+    """
+    deliver(_as_solved(result, seconds), folder, facts=facts_of_fit(result), **options)
+
+
+def summary_of_fit(result: FitResult, seconds: dict[str, float]) -> dict[str, Any]:
+    """Return the contract's summary.json, and what is known about the lengths."""
+    return summary_of(_as_solved(result, seconds)) | facts_of_fit(result)
+
+
+def fit_text(result: FitResult) -> str:
+    """Tell in a few lines what came of a fit."""
+    worst = list(result.rms_per_joint().items())[:3]
+    lines = [
+        f"{counted(len(result.lengths), 'bone')}, {counted(result.motion.n_frames, 'frame')}, "
+        f"{1e3 * result.rms:.2f} mm rms from the joints given; {result.status.value}",
+        "worst: " + ", ".join(f"{name} {1e3 * rms:.1f} mm" for name, rms in worst),
+    ]
+    if result.motion.held:
+        lines.append(f"{counted(len(result.motion.held), 'frame')} held for want of joints")
+    return "\n".join([*lines, *(f"note: {warning}" for warning in result.warnings)])
+
+
+def facts_of_fit(result: FitResult) -> dict[str, Any]:
+    """Return lengths and how they were found, millimetres."""
+    errors = result.standard_errors
+    return {
+        "status": result.status.value,
+        "iterations": result.fit.iterations,
+        "joint_rms_mm": 1e3 * result.rms,
+        "fixed_length_rms_mm": 1e3 * result.fit.rms,
+        "lengths_mm": {
+            name: {
+                "length": 1e3 * length,
+                "error": 1e3 * errors[name] if errors[name] == errors[name] else None,
+            }
+            for name, length in result.lengths.items()
+        },
+    }
+
+
+def _as_solved(result: FitResult, seconds: dict[str, float]) -> Solved:
+    return Solved(
+        result.joints,
+        result.motion,
+        result.joint_error,
+        marker_set="joint positions",
+        warnings=result.warnings,
+        seconds=seconds,
+    )

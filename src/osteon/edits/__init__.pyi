@@ -34,6 +34,7 @@ from .recording_edits import (
     SwapLabels as SwapLabels,
 )
 from .replay import (
+    SOLVE_SETTINGS as SOLVE_SETTINGS,
     as_solved as as_solved,
     describe_motion as describe_motion,
     describe_rig as describe_rig,

@@ -20,11 +20,15 @@ from osteon.edits.recording_edits import apply_edits
 from osteon.edits.rig_edits import edit_rig
 from osteon.formats import read
 from osteon.joint_limits import limits
-from osteon.pipeline import Progress, Solved, SolveOptions, marker_errors, prepared, set_of, solve
+from osteon.pipeline import Solved, SolveOptions, marker_errors, prepare_take, set_of, solve
 from osteon.posing import contacts_of, hold_within
 from osteon.retargeting import Corrections
 from osteon.threads import one_thread
+from osteon.typing import Progress, Step, unheard
 from osteon.values import Motion, Recording, Skeleton, Take
+
+SOLVE_SETTINGS = ("template", "hips", "clean", "smooth")
+"""Those of a session's settings that are options of ``solve``."""
 
 
 @one_thread()
@@ -33,7 +37,7 @@ def solve_edited(
     edits: Edits,
     *,
     options: SolveOptions | None = None,
-    progress: Progress = lambda saying: None,
+    progress: Progress = unheard,
 ) -> Solved:
     """Solve one subject of one take with all its edits.
 
@@ -76,12 +80,7 @@ def turn_upright(recording: Recording, options: SolveOptions) -> Recording:
 
 def options_of(settings: Settings) -> SolveOptions:
     """Return what ``solve`` is asked for by a session's settings."""
-    return SolveOptions(
-        template=settings.template,
-        hips=settings.hips,
-        clean=settings.clean,
-        smooth=settings.smooth,
-    )
+    return SolveOptions(**{name: getattr(settings, name) for name in SOLVE_SETTINGS})
 
 
 def describe_rig(
@@ -89,14 +88,14 @@ def describe_rig(
     edits: Sequence[Edit],
     settings: Settings,
     options: SolveOptions,
-    progress: Progress = lambda saying: None,
+    progress: Progress = unheard,
 ) -> Solved:
     """Add joint kinds, limits and movement axes, where settings or edits ask for them."""
     chosen = by_stage(edits)
     if settings.limits or chosen.limits:
         solved = _add_limits(solved, chosen.limits, options, progress)
     if settings.axes or any(edit.turns_limbs for edit in chosen.motion):
-        progress("finding movement axes")
+        progress(Step("axes", "finding movement axes"))
         solved = replace(solved, motion=add_axes(solved.motion))
     return solved
 
@@ -149,7 +148,7 @@ def pose_rig(
     chosen = by_stage(edits).rig
     if not chosen:
         return solve(Take(recordings=(recording,)), options=options, progress=progress)[0]
-    whole, swaps = prepared(recording, set_of([recording], options), options)
+    whole, swaps = prepare_take(recording, options)
     last = {marker: body for edit in chosen for marker, body in edit.carried.items()}
     # a marker on the wrong body would spoil the calibration before it is moved
     first = _again(_blank_markers(whole, tuple(last)), options, progress)
@@ -183,7 +182,7 @@ def _add_limits(
     solved: Solved, edits: Sequence[LimitEdit], options: SolveOptions, progress: Progress
 ) -> Solved:
     """Find kinds and limits, and set those said by hand; poses keep to the latter."""
-    progress("finding joint kinds and limits")
+    progress(Step("limits", "finding joint kinds and limits"))
     found = limits(solved.motion)
     skeleton = found
     for edit in edits:

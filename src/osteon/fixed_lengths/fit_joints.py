@@ -150,7 +150,7 @@ def _given(
         if tree is None:
             raise NotEnoughData(
                 f"nothing says which of the {source.n_markers} points hangs on which; if they are "
-                "joint centres give --tree, a skeleton file or a TOML table [parents]; markers on "
+                "joint centres give `tree`, a skeleton file or a TOML table [parents]; markers on "
                 "the skin are for: osteon solve"
             )
     elif isinstance(tree, Skeleton):
@@ -257,5 +257,5 @@ def _warnings(tree: JointTree, found: LengthFit) -> tuple[str, ...]:
         said.append(f"{len(found.unsettled)} frames had not settled when their iterations ran out")
     if found.doubtful:
         names = ", ".join(tree.names[joint] for joint in found.doubtful)
-        said.append(f"shorter than their noise, length as seen: {names}; give --lengths")
+        said.append(f"shorter than their noise, length as seen: {names}; give `lengths`")
     return tuple(said)

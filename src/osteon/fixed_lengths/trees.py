@@ -65,7 +65,7 @@ class JointTree:
         if len(kept) < 2:
             raise NotEnoughData(
                 f"of the tree's {len(self.names)} joints ({', '.join(self.names[:4])} …) the file "
-                f"has {len(kept)}: its points must be joint centres that are named as in --tree"
+                f"has {len(kept)}: its points must be joint centres that are named as in `tree`"
             )
         if parents.count(-1) != 1:
             tops = [self.names[joint] for joint, up in zip(kept, parents, strict=True) if up < 0]

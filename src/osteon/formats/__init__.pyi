@@ -51,6 +51,8 @@ from .shared.units import (
 )
 from .shared.whole_files import (
     file_name as file_name,
+    remove_unfinished as remove_unfinished,
+    unfinished_folder as unfinished_folder,
     whole_file as whole_file,
 )
 from .summary import (

@@ -182,7 +182,7 @@ def write_plain_csv(path: Path, take: Take, options: WriteOptions) -> None:
     unit = options.unit or "m"
     take = without_restated(take)
     if take.recordings and take.bodies:
-        raise BadValue("plain CSV stores markers or bodies, not both; keep one (--only)")
+        raise BadValue("plain CSV stores markers or bodies, not both; keep one (`only`)")
     value = one_recording(take) if take.recordings else one_set_of_bodies(take)
     up = options.up or value.source.up
     turn = quat.inverse(to_z_up(up))

@@ -196,12 +196,12 @@ def explain_misfit(asked: MarkerSet, labels: Iterable[str]) -> str:
     n = len(asked.markers)
     best = recognise(labels)
     if best is None:
-        advice = "no known set fits: describe yours with --own-set, or give --template none"
+        advice = "no known set fits: describe yours with `own_set`, or give `template=none`"
     elif best[0].name == asked.name:
-        advice = "no known set fits better: give --template none"
+        advice = "no known set fits better: give `template=none`"
     else:
         name, fits = best[0].name, f"{len(best[1])} of {len(best[0].markers)}"
-        advice = f"{name!r} fits best ({fits}): give --template {name!r} instead"
+        advice = f"{name!r} fits best ({fits}): give `template={name!r}` instead"
     return (
         f"the file has {n - len(missing)} of the {n} markers of {asked.name!r}, "
         f"not {_some(missing)}; {advice}"
@@ -221,7 +221,7 @@ def explain_unrecognised(labels: Sequence[str]) -> str:
         )
     return (
         f"{said}: bodies were found by motion alone and are called body_01 …; for a human rig "
-        "label the take, or say with --own-set where your markers sit"
+        "label the take, or say with `own_set` where your markers sit"
     )
 
 

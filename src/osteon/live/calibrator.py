@@ -48,7 +48,7 @@ class CalibrationRefused:
 
 
 class Calibrator:
-    """Runs ``calibrated`` in another process, one job at a time."""
+    """Runs ``calibrate_frames`` in another process, one job at a time."""
 
     def __init__(self) -> None:
         self._jobs: queue.SimpleQueue[Recording | Bodies | None] = queue.SimpleQueue()
@@ -131,20 +131,21 @@ def _end(process: subprocess.Popen) -> None:
         process.terminate()
 
 
-def calibrated(frames: Recording | Bodies) -> Calibrated:
-    """The subject behind some frames of a stream."""
+def calibrate_frames(frames: Recording | Bodies) -> Calibrated:
+    """Calibrate the subject behind some frames of a stream."""
     if isinstance(frames, Bodies):
         return _from_bodies(frames)
     from osteon.calibration import calibrate, calibrate_blind
-    from osteon.cleaning import oddities
+    from osteon.cleaning import prepare
     from osteon.human import recognise
 
     known = recognise(frames.names)
-    found = calibrate_blind([frames]) if known is None else calibrate([frames], known[1])
     said = replace(frames, source=replace(frames.source, up_known=True))  # streams are z up
-    odd = oddities(said, {} if known is None else known[1])
-    told = tuple(f"{each.what}; mend it where the stream comes from" for each in odd)
-    return Calibrated(found.skeleton, _advice(frames, found.skeleton), (*told, *found.doubts))
+    # labels were put right as frames came; what they skip between them would look like spikes
+    whole, _ = prepare(said, {} if known is None else known[1], repair=False)
+    found = calibrate_blind([whole]) if known is None else calibrate([whole], known[1])
+    told = (*whole.source.problems, *found.doubts)
+    return Calibrated(found.skeleton, _advice(whole, found.skeleton), told)
 
 
 def _from_bodies(bodies: Bodies) -> Calibrated:
@@ -179,7 +180,7 @@ def serve(jobs: BinaryIO, results: BinaryIO) -> None:
         except EOFError:
             return
         try:
-            answer = calibrated(job)
+            answer = calibrate_frames(job)
         except OsteonError as error:
             answer = CalibrationRefused(str(error))
         except Exception as error:  # whatever a stream brought: the next frames may be better

@@ -1,6 +1,6 @@
 """A performer on stage: frames in, poses out, and what is to be said about them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -11,7 +11,7 @@ from osteon.live.calibrator import Calibrated, CalibrationRefused, Calibrator
 from osteon.live.stream_frames import MOST_NAMES, Arrivals, Dropped, Memory, StreamFrame
 from osteon.maths import forward_pose, quat
 from osteon.posing import Follower, FramePose, warm_up
-from osteon.typing import Array
+from osteon.typing import Array, Say, unheard
 from osteon.values import Attachment, Bodies, Event, Recording, Skeleton, Slip, event_sentence
 
 FIRST_SECONDS = 2.0
@@ -31,7 +31,6 @@ Chosen: a stray packet turns nothing over."""
 UNTRUE_DISTANCE = 0.03
 """Metres: a pose whose median marker is further off than this is not shown. Chosen: about ten times
 what a usual take leaves."""
-Say = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +67,7 @@ class LiveSession:
 
     rate: float
     skeleton: Skeleton | None = None
-    say: Say = lambda sentence: None
+    say: Say = unheard
     calibrator: Calibrator = field(default_factory=Calibrator)
 
     def __post_init__(self) -> None:

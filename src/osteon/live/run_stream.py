@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from osteon.live.performance import LivePose, LiveSession
+from osteon.live.sources import Replay
 from osteon.live.stream_frames import Stream, StreamFrame
 from osteon.live.udp import UdpStream
 from osteon.threads import one_thread
+from osteon.typing import Say, unheard
 from osteon.values import Skeleton
 
 Listener = Callable[[StreamFrame, LivePose], None]
@@ -59,7 +61,7 @@ def run_live(
     listeners: Sequence[Listener] = (),
     *,
     skeleton: Skeleton | None = None,
-    say: Callable[[str], object] = lambda sentence: None,
+    say: Say = unheard,
 ) -> tuple[Skeleton | None, dict[str, Any]]:
     """Pose a stream until it ends.
 
@@ -68,6 +70,8 @@ def run_live(
     session, latencies = LiveSession(stream.rate, skeleton, say), Latencies()
     if isinstance(stream, UdpStream):  # what cannot be made frames of is told with the rest
         stream.dropped = session.dropped
+    for problem in stream.problems if isinstance(stream, Replay) else ():
+        say(problem)
     poses = unsettled = 0
     known = skeleton
     try:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from osteon.cleaning import prepare
 from osteon.errors import BadValue, NotEnoughData
 from osteon.formats import read
 from osteon.live.stream_frames import Stream, StreamFrame
@@ -48,6 +49,8 @@ class Replay:
     ) -> None:
         take = source if isinstance(source, Take) else read(source)
         self._played = _choose_played(take, subject)
+        self.problems = self._played.source.problems
+        """What was odd about the file and how it was read."""
         self._speed = speed
         self.rate = self._played.rate
 
@@ -67,7 +70,7 @@ class Replay:
 
 def _choose_played(take: Take, subject: str | None) -> Recording | Bodies:
     if take.recordings:
-        return take.recording(subject).markers()
+        return prepare(take.recording(subject).markers(), repair=False)[0]
     if take.bodies:
         return take.body_poses(subject)
     held = " and ".join(take.kinds) or "nothing"

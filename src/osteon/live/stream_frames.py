@@ -2,14 +2,14 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.typing import Array
+from osteon.typing import Array, Say, unheard
 
 RESTART_SECONDS = 1.0
 """Seconds: a number that goes back further than this is a stream that began again. Chosen: smaller
@@ -50,7 +50,7 @@ class StreamFrame:
 class Dropped:
     """What was left out of a stream, and how often: told in words the first time only."""
 
-    say: Callable[[str], object] = lambda sentence: None
+    say: Say = unheard
     counts: Counter[str] = field(default_factory=Counter)
     """By what it was; few words, so that nobody fills a memory with them."""
 

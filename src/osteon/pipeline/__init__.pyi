@@ -1,3 +1,8 @@
+from .analyses import (
+    Analyses as Analyses,
+    analyse as analyse,
+    watch_poses as watch_poses,
+)
 from .map_take import (
     FIGURE as FIGURE,
     MapOptions as MapOptions,
@@ -12,11 +17,12 @@ from .passports import (
     write_passports as write_passports,
 )
 from .solve_take import (
-    Progress as Progress,
-    Solved as Solved,
-    SolveOptions as SolveOptions,
     calibrate_subject as calibrate_subject,
-    prepared as prepared,
+    prepare_take as prepare_take,
     set_of as set_of,
     solve as solve,
+)
+from .solved import (
+    Solved as Solved,
+    SolveOptions as SolveOptions,
 )

@@ -6,22 +6,22 @@ import numpy as np
 
 from osteon.human import StandingFigure, figure_at_rest
 from osteon.maths import white_noise
-from osteon.pipeline.solve_take import Solved
+from osteon.pipeline.solved import Solved
 from osteon.posing import FEET, Standing, feet_without_length, find_stances, slides_of, standing_of
 from osteon.retargeting import proportions, slide_and_depth, without_partner
 from osteon.values import Motion, Skeleton
 
-FAR_OFF = 2.0
+FAR_OFF_RATIO = 2.0
 """Times their distance on the performer's own bones at which a user is told of the markers'."""
-SLIDES = 10.0
+SLIDE_MM = 10.0
 """Millimetres a step from which on a sole is seen to slide."""
-ITSELF = 0.015
+OWN_MARKER_ERROR = 0.015
 """Metres that a marker is off on the performer's own skeleton at most: skin moves."""
 
 
 def far_off(mapped: Solved, performer: Solved, parts: Mapping[str, str]) -> tuple[str, ...]:
-    """A note where the markers are much farther off than on the performer's own bones."""
-    if mapped.rms < FAR_OFF * performer.rms:
+    """Note where the markers are much farther off than on the performer's own bones."""
+    if mapped.rms < FAR_OFF_RATIO * performer.rms:
         return ()
     one = figure_at_rest(performer.skeleton)
     other = figure_at_rest(mapped.skeleton, parts)
@@ -35,10 +35,10 @@ def far_off(mapped: Solved, performer: Solved, parts: Mapping[str, str]) -> tupl
 
 
 def off_by_itself(mapped: Solved) -> tuple[str, ...]:
-    """A note where markers are far off a skeleton that carries them, and noise is not why."""
+    """Note where markers are far off a skeleton that carries them, and noise is not why."""
     noise = np.sqrt(3.0) * float(np.median(white_noise(mapped.recording.positions)))
     off = float(np.nanmedian(mapped.marker_error))  # strays that were let go say nothing here
-    if off < max(ITSELF, 3.0 * noise):
+    if off < max(OWN_MARKER_ERROR, 3.0 * noise):
         return ()
     return (
         f"markers are {1e3 * off:.1f} mm off (median) and shake by {1e3 * noise:.1f} mm: the "
@@ -47,7 +47,7 @@ def off_by_itself(mapped: Solved) -> tuple[str, ...]:
 
 
 def left_out(performer: StandingFigure, character: StandingFigure) -> tuple[str, ...]:
-    """Notes on bodies that have no partner."""
+    """Note bodies that have no partner."""
     (still, left), notes = without_partner(performer, character), []
     if still:
         notes.append(f"as at rest, for the motion has no partner for them: {_some(still)}")
@@ -57,7 +57,7 @@ def left_out(performer: StandingFigure, character: StandingFigure) -> tuple[str,
 
 
 def feet_notes(figure: StandingFigure | None) -> tuple[str, ...]:
-    """What is not known of the feet that are to be kept where they stand."""
+    """Tell what is not known of the feet that are to be kept where they stand."""
     if figure is None or not set(FEET) & set(figure.parts):
         return ("no foot is known by its name, so none is kept where it stands; name them in a "
                 'mapping file: [bodies] left_foot = "…"',)  # fmt: skip
@@ -68,7 +68,7 @@ def feet_notes(figure: StandingFigure | None) -> tuple[str, ...]:
 
 
 def slid_notes(given: Motion, mended: Motion) -> tuple[str, ...]:
-    """How far soles slid before and slide now, and whether that is mended."""
+    """Tell how far soles slid before and slide now, and whether that is mended."""
     standing = standing_of(given)
     steps = find_stances(given, standing)
     if not steps:
@@ -78,16 +78,16 @@ def slid_notes(given: Motion, mended: Motion) -> tuple[str, ...]:
         f"soles slid up to {before.max():.0f} mm a step, {np.median(before):.0f} mm usually; now "
         f"up to {after.max():.0f} mm, {np.median(after):.0f} mm usually"
     ]
-    if left := int((after > SLIDES).sum()):
+    if left := int((after > SLIDE_MM).sum()):
         said.append(
-            f"{left} of {len(steps)} steps still slide by more than {SLIDES:.0f} mm: too fast or "
+            f"{left} of {len(steps)} steps still slide by more than {SLIDE_MM:.0f} mm: too fast or "
             "too far to tell where they stand; is the path scaled against the legs?"
         )
     return tuple(said)
 
 
 def settled_notes(motion: Motion, standing: Standing, released: int) -> tuple[str, ...]:
-    """Springs that let go, feet on the ground and limits that are not kept."""
+    """Tell of springs that let go, feet on the ground and limits that are not kept."""
     said = []
     if released:
         said.append(f"{released} marker samples were too far off and have let go")

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from osteon.cleaning import put_right, upright
 from osteon.errors import BadValue, NotEnoughData, counted
 from osteon.formats import read
-from osteon.human import StandingFigure, body_masses, figure_at_rest, name_parts, recognise
+from osteon.human import StandingFigure, body_masses, figure_at_rest, name_parts
 from osteon.maths import quat
 from osteon.pipeline.map_notes import (
     far_off,
@@ -19,14 +18,8 @@ from osteon.pipeline.map_notes import (
     settled_notes,
     slid_notes,
 )
-from osteon.pipeline.solve_take import (
-    Progress,
-    Solved,
-    SolveOptions,
-    Stopwatch,
-    solve,
-    told_oddities,
-)
+from osteon.pipeline.solve_take import prepare_take, solve
+from osteon.pipeline.solved import Solved, SolveOptions, Stopwatch
 from osteon.posing import (
     FEET,
     GroundPlane,
@@ -71,7 +64,7 @@ from osteon.retargeting import (
     with_pins,
 )
 from osteon.threads import one_thread
-from osteon.typing import Array
+from osteon.typing import Array, Progress, unheard
 from osteon.values import Marker, Motion, Recording, Skeleton, Take
 
 FOLLOW = ("auto", "markers", "poses")
@@ -123,7 +116,7 @@ def map_to(
     subject: str | None = None,
     options: MapOptions | None = None,
     solving: SolveOptions | None = None,
-    progress: Progress = lambda saying: None,
+    progress: Progress = unheard,
 ) -> Solved:
     """Move a given skeleton by a recording's markers, or by the poses of another's motion.
 
@@ -149,11 +142,9 @@ def map_to(
             job = _lead(_motion_of(take, subject), character, options)
         return _mapped(job, options, watch)
     recording = take.recording(subject).markers()
-    known = recognise(recording.names)
-    odd = told_oddities(upright(recording, known[1]), known[1]) if known else ()
     if character is not None and _carries(character, recording):
         with watch.stage("clean", "looking for swapped labels and spikes"):
-            recording, _ = put_right(recording)
+            recording, _ = prepare_take(recording, solving or SolveOptions())
         mapped = _mapped(_own_markers(recording, character, options), options, watch)
         notes = off_by_itself(mapped)
     else:
@@ -165,14 +156,14 @@ def map_to(
             job = _attach(performer, character, options)
         mapped = _mapped(job, options, watch)
         notes = far_off(mapped, performer, options.corrections.bodies)
-    return replace(mapped, warnings=(*odd, *notes, *mapped.warnings))
+    return replace(mapped, warnings=(*mapped.recording.source.problems, *notes, *mapped.warnings))
 
 
 def fix_feet(
     source: str | Path | Take,
     *,
     options: MapOptions | None = None,
-    progress: Progress = lambda saying: None,
+    progress: Progress = unheard,
 ) -> Solved:
     """Clean a motion's feet: they stay where they stand and above the ground, all else follows.
 
@@ -256,7 +247,7 @@ def _attach(performer: Solved, character: Skeleton, options: MapOptions) -> _Job
         raise NotEnoughData(
             f"the recording's labels ({', '.join(performer.recording.names[:6])}, …) are no "
             "marker set that osteon knows, and the skeleton carries none of them; give a "
-            "skeleton.json of this performer, or the set with --own-set"
+            "skeleton.json of this performer, or the set with `own_set`"
         )
     given = options.corrections.bodies
     one, other = figure_at_rest(performer.skeleton), figure_at_rest(character, given)
@@ -471,8 +462,8 @@ def _check_posed(poses: PoseResult, recording: Recording) -> None:
 
 
 def marker_errors(recording: Recording, motion: Motion) -> Array:
-    """(n_frames, n_markers) distance from the skeleton's markers to the recording's; NaN where not
-    seen or not carried."""
+    """Return distances (n_frames, n_markers) of the skeleton's markers to the recording's; NaN
+    where not seen or not carried."""
     rotations, joints = motion.world()
     errors = np.full((recording.n_frames, recording.n_markers), np.nan)
     for index, body in enumerate(motion.skeleton.bodies):

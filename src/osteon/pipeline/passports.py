@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -12,44 +13,57 @@ import osteon
 from osteon.errors import NotEnoughData
 from osteon.formats import file_name, write_passport
 from osteon.joint_limits import limits
-from osteon.pipeline.solve_take import Solved
+from osteon.pipeline.analyses import Analyses
+from osteon.pipeline.solved import Solved
 from osteon.values import Joint, Motion, Origin, Passport, Recording, Skeleton
 
 MOST_FRAMES = 20_000
 """Frames of motion that limits are judged from; of longer sessions the last takes are left out."""
 
 
-def passports_of(solved: Sequence[Solved]) -> dict[str, Passport]:
-    """By subject, for those who were calibrated on these takes."""
-    subjects: dict[str, list[Solved]] = {}
-    for one in solved:
-        subjects.setdefault(one.recording.subject, []).append(one)
+def passports_of(
+    solved: Sequence[Solved], analyses: Sequence[Analyses] = ()
+) -> dict[str, Passport]:
+    """Make a passport, by subject, of those who were calibrated on these takes.
+
+    ``analyses`` of the same takes spare looking for the limits of a single one again.
+    """
+    subjects: dict[str, list[tuple[Solved, Skeleton | None]]] = {}
+    for one, each in zip_longest(solved, analyses):
+        takes = subjects.setdefault(one.recording.subject, [])
+        takes.append((one, None if each is None else each.judged))
     return {
-        name: _of_takes(takes)
+        name: _of_takes([one for one, _ in takes], takes[0][1] if len(takes) == 1 else None)
         for name, takes in subjects.items()
-        if all(one.findings is None or one.findings.anew for one in takes)
+        if all(one.findings is None or one.findings.anew for one, _ in takes)
     }
 
 
-def write_passports(solved: Sequence[Solved], folder: Path) -> None:
-    """A passport.json for every subject of ``passports_of``; of several each in its own folder."""
-    passports = passports_of(solved)
+def write_passports(
+    solved: Sequence[Solved], folder: Path, analyses: Sequence[Analyses] = ()
+) -> None:
+    """Write a passport.json for each of ``passports_of``; of several in folders of their own."""
+    passports = passports_of(solved, analyses)
     for subject, each in passports.items():
         place = folder / file_name(subject) if len(passports) > 1 and subject else folder
         write_passport(place / "passport.json", each)
 
 
-def _of_takes(takes: Sequence[Solved]) -> Passport:
+def _of_takes(takes: Sequence[Solved], judged: Skeleton | None) -> Passport:
     origins = [origin_of(one.recording, one.path) for one in takes]
     squares = np.concatenate([one.fit_error.ravel() ** 2 for one in takes])
     noise = float(np.sqrt(np.nanmean(squares)))
-    return make_passport(takes[0].skeleton, [one.motion for one in takes], origins, noise)
+    return make_passport(takes[0].skeleton, [one.motion for one in takes], origins, noise, judged)
 
 
 def make_passport(
-    skeleton: Skeleton, motions: Sequence[Motion], takes: Sequence[Origin], noise: float
+    skeleton: Skeleton,
+    motions: Sequence[Motion],
+    takes: Sequence[Origin],
+    noise: float,
+    judged: Skeleton | None = None,
 ) -> Passport:
-    """A passport of a calibrated subject.
+    """Make the passport of a calibrated subject.
 
     Parameters
     ----------
@@ -57,10 +71,12 @@ def make_passport(
         Solved takes of the subject, from which types and limits of the joints are judged.
     noise
         Distance between markers and model over the takes, rms, metres.
+    judged
+        The skeleton with what ``limits`` finds in the motions, where it is known already.
     """
-    judged = with_limits(skeleton, motions)
+    known = with_limits(skeleton, motions) if judged is None else _with_joints(skeleton, judged)
     return Passport(
-        replace(judged, events=(), loops=()),
+        replace(known, events=(), loops=()),
         tuple(takes),
         noise,
         f"osteon {osteon.__version__}",
@@ -68,7 +84,7 @@ def make_passport(
 
 
 def with_limits(skeleton: Skeleton, motions: Sequence[Motion]) -> Skeleton:
-    """The skeleton with the types and limits that its motions show.
+    """Return the skeleton with the types and limits that its motions show.
 
     What they do not show, as one frame or one body, leaves it as it is.
     """
@@ -78,6 +94,10 @@ def with_limits(skeleton: Skeleton, motions: Sequence[Motion]) -> Skeleton:
         judged = limits(shown or motions[:1])
     except NotEnoughData:
         return skeleton
+    return _with_joints(skeleton, judged)
+
+
+def _with_joints(skeleton: Skeleton, judged: Skeleton) -> Skeleton:
     joints = {body.name: body.joint for body in judged.bodies}
     bodies = [
         replace(body, joint=_judged(body.joint, joints.get(body.name))) for body in skeleton.bodies
@@ -92,7 +112,7 @@ def _judged(own: Joint, judged: Joint | None) -> Joint:
 
 
 def origin_of(recording: Recording, path: Path | None = None, sha256: str = "") -> Origin:
-    """Where a take came from; times are the file's, so that the same files tell the same."""
+    """Say where a take came from; times are the file's, so that the same files tell the same."""
     modified = ""
     if path is not None:
         sha256 = sha256 or hashlib.sha256(path.read_bytes()).hexdigest()

@@ -27,7 +27,7 @@ class Subject:
 def subjects_of(
     sources: Sequence[Source], static: Sequence[Source], only: str | None = None
 ) -> dict[str, Subject]:
-    """Everybody recorded, or one of them, by name; files of one person need no name."""
+    """Sort out everybody recorded, or one of them, by name; files of one person need no name."""
     takes = [_take(source) for source in sources]
     files = _named([_markers(take) for take in takes])
     if not any(files):
@@ -79,7 +79,7 @@ def _note_apart(subjects: dict[str, Subject], alone: Sequence[Recording]) -> Non
             told = ", ".join(f"{file_of(each)} ({_called(each.subject)})" for each in others)
             subject.notes.append(
                 f"{_called(name)}, calibrated apart from {told}, for the names differ; if they are "
-                "one person, give the others as --static"
+                "one person, give the others as `static`"
             )
 
 
@@ -109,11 +109,11 @@ def _share_out(still: list[Recording], chosen: dict[str, Subject], known: set[st
 
 def _why_not(still: Sequence[Recording], solved: Sequence[str]) -> str:
     if not still:
-        return "a --static take was not used: it holds no markers"
+        return "a `static` take was not used: it holds no markers"
     held = " and ".join(_called(each.subject) for each in still)
     here = " and ".join(map(_called, solved))
     return (
-        f"{file_of(still[0])} was not used: it shows {held}, solved is {here}; say with --subject "
+        f"{file_of(still[0])} was not used: it shows {held}, solved is {here}; say with `subject` "
         "whom to solve with it, or give a file of that person alone"
     )
 
@@ -123,5 +123,5 @@ def _called(name: str) -> str:
 
 
 def file_of(recording: Recording) -> str:
-    """The name of the file it was read from."""
+    """Return the name of the file it was read from."""
     return recording.source.file or "a take"

@@ -2,7 +2,7 @@
 
 import enum
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -14,7 +14,7 @@ from osteon.posing._kernels import levenberg_marquardt, normal_equations
 from osteon.posing.first_pose import has_evidence, on_joints, start_frames
 from osteon.posing.problem import PoseProblem
 from osteon.posing.rig import Rig
-from osteon.typing import Array, Indices
+from osteon.typing import Array, Indices, Share, unheard
 
 LOSSES = {
     "squared": normal_equations.SQUARED,
@@ -25,7 +25,6 @@ LOSSES = {
 BLOCK_FRAMES = 64 * normal_equations.LANES
 """That one call of the kernel takes. Chosen: enough to track along, few enough to share out."""
 
-Progress = Callable[[float], None]
 """Told now and then the share that is done; ends the work by raising."""
 
 _WIDER = ((64.0, 1e-3, 1e-3), (8.0, 1e-5, 1e-3))
@@ -108,7 +107,7 @@ def solve_frames(
     *,
     start: tuple[Array, Array] | None = None,
     options: PoseOptions | None = None,
-    progress: Progress = lambda share: None,
+    progress: Share = unheard,
 ) -> PoseResult:
     """Fit the rig to every frame.
 
@@ -150,7 +149,7 @@ def _track(
     model: normal_equations.PoseModel,
     task: levenberg_marquardt.Task,
     options: PoseOptions,
-    progress: Progress,
+    progress: Share,
 ) -> None:
     """Start the frames that have no start, go along the take, and try again where it went wrong."""
     _start_heads(rig, task)
@@ -244,7 +243,7 @@ def run(
     model: normal_equations.PoseModel,
     task: levenberg_marquardt.Task,
     options: PoseOptions,
-    progress: Progress = lambda share: None,
+    progress: Share = unheard,
 ) -> None:
     rules = levenberg_marquardt.Rules(
         options.max_iterations, options.tolerance, LOSSES[options.loss], options.loss_scale

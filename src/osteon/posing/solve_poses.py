@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 
 from osteon.errors import NotEnoughData
 from osteon.posing.limit_arrays import hold_within, make_bounds
-from osteon.posing.per_frame import PoseOptions, Progress, Status, solve_frames
+from osteon.posing.per_frame import PoseOptions, Status, solve_frames
 from osteon.posing.problem import PoseProblem
 from osteon.posing.rig import compile_rig
 from osteon.posing.steady_limbs import steady
 from osteon.posing.whole_take import smooth_frames
-from osteon.typing import Array, Indices
+from osteon.typing import Array, Indices, Share, unheard
 from osteon.values import Motion, Recording, Skeleton
 
 LIMIT_WEIGHT = 10.0
@@ -73,7 +73,7 @@ def solve(
     smooth: bool = False,
     limits: str = "none",
     options: PoseOptions | None = None,
-    progress: Progress = lambda share: None,
+    progress: Share = unheard,
 ) -> SolveResult:
     """Fit a skeleton whose lengths and marker places are known to every frame of a recording.
 

@@ -32,6 +32,7 @@ from osteon.values import (
     Mark,
     Motion,
     Skeleton,
+    SkinnedMesh,
     Slip,
 )
 
@@ -206,13 +207,14 @@ def poses_of(motion: Motion, stride: int) -> Poses:
     return Poses(pack(quat.log(turns), TURN_STEP), pack(places[:, 0], PLACE_STEP), stretched)
 
 
-def skin_row(motion: Motion) -> SkinRow | None:
-    """Return a skin for the motion's skeleton; None where it has no bones to put it on."""
+def skin_row(motion: Motion, skin: SkinnedMesh | None = None) -> SkinRow | None:
+    """Return a skin for the motion's skeleton, or the one given; None without bones to put it
+    on."""
     from osteon.skinning import make_skin_for
 
     if len(motion.skeleton.bodies) < 2:
         return None
-    skin = make_skin_for(motion)
+    skin = make_skin_for(motion) if skin is None else skin
     return SkinRow(
         vertices=pack(skin.vertices, 0.2 * PLACE_STEP),
         triangles=pack_whole(skin.triangles),

@@ -8,10 +8,6 @@ from .attach import (
     size_ratio as size_ratio,
     transfer as transfer,
 )
-from .bends import (
-    Bends as Bends,
-    bent_posture as bent_posture,
-)
 from .carry import (
     alike as alike,
     carry_poses as carry_poses,
@@ -38,6 +34,8 @@ from .pins import (
     with_pins as with_pins,
 )
 from .springs import (
+    Bends as Bends,
+    bent_posture as bent_posture,
     equilibrium as equilibrium,
     firm_bounds as firm_bounds,
     let_go_and_settle as let_go_and_settle,

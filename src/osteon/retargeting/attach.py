@@ -15,27 +15,26 @@ from osteon.errors import BadValue, NotEnoughData
 from osteon.human import NEXT, StandingFigure, chain_between
 from osteon.maths import chain, quat
 from osteon.posing import PoseOptions, PoseProblem, Rig, rig_on, solve_frames
-from osteon.retargeting.bends import Bends, bent_posture
-from osteon.retargeting.springs import firm_bounds, posture_weights
+from osteon.retargeting.springs import Bends, bent_posture, firm_bounds, posture_weights
 from osteon.typing import Array, Indices
 from osteon.values import Marker, Skeleton
 
 TRUNK = ("pelvis", "spine", "chest")
 LEVEL_PARTS = ("neck", "head")
 """Level at rest on anybody, wherever joints and ends of their bones were put."""
-STRETCH = (0.4, 2.5)
+STRETCH_RATIOS = (0.4, 2.5)
 """Least and most that a part is stretched along its bone."""
-SIZES = (0.05, 20.0)
+SIZE_RATIOS = (0.05, 20.0)
 """Least and most size of a character against the performer; beyond it a unit must be wrong."""
 OWN_SIZES = (0.3, 3.0)
 """The same for a skeleton that carries the recording's own markers; postures differ by less."""
-BESIDE = 0.12
+BESIDE_SHARE = 0.12
 """Share of a bone's length within which a marker at its far end pulls the next bone too."""
 PLACE_SIGMA, FIT_SIGMA = 0.03, 0.005
 """Metres. How far a marker's place may be from the guess, and how well poses tell it."""
 BENDING = {"shin": "thigh", "forearm": "upper_arm"}
 """Parts below a knee or an elbow, and those above."""
-SAMPLE = 200
+SAMPLE_FRAMES = 200
 """Frames that places are found from, evenly spread."""
 
 
@@ -70,7 +69,7 @@ class Attachments:
 
 
 def own_attachments(skeleton: Skeleton, names: Sequence[str]) -> Attachments:
-    """The markers that a skeleton carries itself, of those recorded."""
+    """Return the markers that a skeleton carries itself, of those recorded."""
     held = skeleton.marker_places(names)
     if len(held.names) < 3:
         raise NotEnoughData(
@@ -105,9 +104,9 @@ def check_size(skeleton: Skeleton, points: Attachments, observed: Array) -> None
 
 
 def size_ratio(performer: StandingFigure, character: StandingFigure) -> float:
-    """How many times the performer's the character's legs are; refuses what cannot be."""
+    """Return how many times the performer's the character's legs are; refuse what cannot be."""
     ratio = character.size() / performer.size()
-    if not SIZES[0] < ratio < SIZES[1]:
+    if not SIZE_RATIOS[0] < ratio < SIZE_RATIOS[1]:
         raise BadValue(
             f"the character's legs are {ratio:.3g} times the performer's; check the scale of "
             f"skeleton {character.skeleton.subject!r}"
@@ -116,7 +115,7 @@ def size_ratio(performer: StandingFigure, character: StandingFigure) -> float:
 
 
 def transfer(performer: StandingFigure, character: StandingFigure) -> Attachments:
-    """The performer's markers at the corresponding places of the character."""
+    """Put the performer's markers at the corresponding places of the character."""
     ratio = size_ratio(performer, character)
     names, bodies, places, weights = [], [], [], []
     for index, body in enumerate(performer.skeleton.bodies):
@@ -187,7 +186,7 @@ def lay_part(
     if part not in TRUNK:
         turn = quat.multiply(quat.shortest(bone, target), turn)
     axis = quat.rotate(turn, end - start) / lengths[0]
-    along = float(np.clip(lengths[1] / lengths[0], *STRETCH))
+    along = float(np.clip(lengths[1] / lengths[0], *STRETCH_RATIOS))
     return Laying(start, aim, turn, axis, along, size, lengths[1])
 
 
@@ -222,13 +221,13 @@ def _carriers(character: StandingFigure, part: str, along: float) -> list[int]:
         for index in indices[1:]:
             if (character.joints[index] - start) @ axis <= along * reach:
                 carrier = index
-    if limb in ("thigh", "upper_arm") and abs(along - 1.0) < BESIDE:
+    if limb in ("thigh", "upper_arm") and abs(along - 1.0) < BESIDE_SHARE:
         return [carrier, skeleton.index(parts[f"{side}_{NEXT[limb]}"])]
     return [carrier]
 
 
 def neck_and_head(character: StandingFigure) -> list[int]:
-    """The bodies above the chest that a head is carried by, and the head."""
+    """Return the bodies above the chest that a head is carried by, and the head."""
     parts, skeleton = character.parts, character.skeleton
     if "head" not in parts or "chest" not in parts:
         return []
@@ -237,8 +236,8 @@ def neck_and_head(character: StandingFigure) -> list[int]:
 
 
 def find_bends(character: StandingFigure, start: Array) -> Bends:
-    """The character's knees and elbows; ``start`` (n_frames, n_bodies, 4) has the performer's poses
-    on it, local rotations."""
+    """Find the character's knees and elbows; ``start`` (n_frames, n_bodies, 4) has the
+    performer's poses on it, local rotations."""
     parts, found = character.parts, []
     for limb, above in BENDING.items():
         for side in ("left", "right"):
@@ -267,7 +266,7 @@ def refine(
     led: Sequence[int] = (),
     rounds: int = 4,
 ) -> Attachments:
-    """Marker places that suit the recording, near the guess; the skeleton stays as it is.
+    """Find marker places that suit the recording, near the guess; the skeleton stays as it is.
 
     A neck that is longer or shorter than the performer's would bend for the markers on the head:
     those sit wherever they are while neck and head are turned as the performer's.
@@ -285,7 +284,7 @@ def refine(
     led
         Bodies of neck and head.
     """
-    stride = max(1, len(observed) // SAMPLE)
+    stride = max(1, len(observed) // SAMPLE_FRAMES)
     observed, start = observed[::stride], (start[0][::stride], start[1][::stride])
     bends = replace(bends, performers=bends.performers[::stride])
     options = PoseOptions(loss="huber", loss_scale=0.05, tolerance=1e-4)

@@ -18,7 +18,7 @@ from osteon.retargeting.pairing import pair_bodies, trunk_gaps
 from osteon.typing import Array
 from osteon.values import Motion, Skeleton
 
-ALIKE = 1.25
+ALIKE_RATIO = 1.25
 """Bones whose lengths differ by more than this, or figures by half as much, are led by poses:
 markers would bend the limbs of a character that has none of the performer's proportions."""
 ACROSS = {
@@ -27,7 +27,7 @@ ACROSS = {
     "the trunk's length": ("left_thigh", "left_upper_arm"),
 }
 """Distances between joints that are no bones."""
-ARM = 0.1
+ARM_LENGTH = 0.1
 """Metres from a body's joint to the points that say how it is turned."""
 
 
@@ -35,19 +35,19 @@ def alike(performer: StandingFigure, character: StandingFigure) -> bool:
     """Whether the performer's markers can pull the character as they are."""
     size = character.size() / performer.size()
     bones = [size, *bone_ratios(performer, character).values()]
-    return abs(np.log(size)) < 0.5 * np.log(ALIKE) and max(
+    return abs(np.log(size)) < 0.5 * np.log(ALIKE_RATIO) and max(
         abs(np.log(np.maximum(bones, 1e-9)))
-    ) < np.log(ALIKE)
+    ) < np.log(ALIKE_RATIO)
 
 
 def bone_ratios(performer: StandingFigure, character: StandingFigure) -> dict[str, float]:
-    """How many times as long as the performer's the character's limb bones are."""
+    """Return how many times as long as the performer's the character's limb bones are."""
     own, other = _bones(performer), _bones(character)
     return {name: other[name] / max(own[name], 1e-9) for name in own if name in other}
 
 
 def proportions(performer: StandingFigure, character: StandingFigure) -> dict[str, float]:
-    """The same, and how wide hips and shoulders are and how long the trunk is."""
+    """Return the same, and how wide hips and shoulders are and how long the trunk is."""
     ratios = bone_ratios(performer, character)
     for name, ends in ACROSS.items():
         if all(end in figure.parts for end in ends for figure in (performer, character)):
@@ -72,9 +72,9 @@ def _bones(figure: StandingFigure) -> dict[str, float]:
 
 
 def pose_points(skeleton: Skeleton) -> Attachments:
-    """Three points on every body: pulled together they pull it to a pose."""
+    """Put three points on every body: pulled together they pull it to a pose."""
     n_bodies = len(skeleton.bodies)
-    places = ARM * np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    places = ARM_LENGTH * np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     return Attachments(
         ("",) * (3 * n_bodies),
         np.repeat(np.arange(n_bodies), 3),
@@ -84,7 +84,7 @@ def pose_points(skeleton: Skeleton) -> Attachments:
 
 
 def points_of(motion: Motion, points: Attachments) -> Array:
-    """(n_frames, n_points, 3) where a motion has these points in the world."""
+    """Return (n_frames, n_points, 3) where a motion has these points in the world."""
     return motion.points(points.bodies, points.places)
 
 
@@ -95,7 +95,7 @@ def carry_poses(
     rig: Rig | None = None,
     scale: float = 1.0,
 ) -> tuple[Array, Array]:
-    """Local rotations (n_frames, n_bodies, 4) and root places (n_frames, 3) of the character.
+    """Return the character's local rotations (n_frames, n_bodies, 4) and root (n_frames, 3).
 
     Parameters
     ----------

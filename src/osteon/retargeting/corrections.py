@@ -29,7 +29,7 @@ class Corrections:
 
 
 def read_corrections(path: str | Path) -> Corrections:
-    """A TOML file with ``[bodies]``, as ``left_thigh = "LeftUpLeg"``, and ``[markers]``, as
+    """Read a TOML file with ``[bodies]``, as ``left_thigh = "LeftUpLeg"``, and ``[markers]``, as
     ``LKNE = { body = "LeftUpLeg", at = [0.05, 0.0, -0.4] }``, metres in the body's frame. Each
     ``[[holds]]`` pins a point: ``body``, ``at`` in its frame, ``to`` in the world, ``frames``. Each
     ``[[keeps]]`` names a ``part`` that stays where the performer has it, and ``frames``.

@@ -19,7 +19,7 @@ performer's rest pose to the character's."""
 
 
 def pair_bodies(performer: StandingFigure, character: StandingFigure) -> Pairs:
-    """All bodies of the character that correspond to one of the performer's."""
+    """Find all bodies of the character that correspond to one of the performer's."""
     size = character.size() / performer.size()
     pairs: Pairs = {}
     for part, name in performer.parts.items():
@@ -36,9 +36,9 @@ def pair_bodies(performer: StandingFigure, character: StandingFigure) -> Pairs:
 def trunk_gaps(
     character: StandingFigure, known: Container[int]
 ) -> list[tuple[int, list[int], int]]:
-    """Where the character has bodies between two of its trunk that are known: the upper end of the
-    tree, those between, and the body below. Limbs have none: what hangs between a trunk and a limb,
-    such as a collar bone, moves by itself or not at all."""
+    """Find where the character has bodies between two of its trunk that are known: the upper
+    end of the tree, those between, and the body below. Limbs have none: what hangs between a trunk
+    and a limb, such as a collar bone, moves by itself or not at all."""
     parents, gaps = character.skeleton.parents, []
     for body in sorted(_trunk(character)):
         between, above = [], parents[body]
@@ -53,8 +53,8 @@ def trunk_gaps(
 def without_partner(
     performer: StandingFigure, character: StandingFigure
 ) -> tuple[list[str], list[str]]:
-    """Bodies of the character that could move and stay at rest, and bodies of the performer that
-    move nothing."""
+    """List bodies of the character that could move and stay at rest, and bodies of the
+    performer that move nothing."""
     pairs = pair_bodies(performer, character)
     led = {*pairs, *(body for _, between, _ in trunk_gaps(character, pairs) for body in between)}
     still = [

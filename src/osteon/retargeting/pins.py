@@ -16,20 +16,20 @@ from osteon.retargeting.springs import equilibrium
 from osteon.typing import Array
 from osteon.values import Motion, Skeleton
 
-HOLD = 300.0
+PIN_STIFFNESS = 300.0
 """Stiffness of a pin against a marker's spring."""
-PUSH = 50.0
+GROUND_STIFFNESS = 50.0
 """Stiffness of the ground under a point that does not stand."""
-LOOSE = 0.03
+LOOSE_DISTANCE = 0.03
 """Metres between a pin and the point it holds at which it begins to let go: markers know better."""
-DEEP = 0.025
+DEEP_DISTANCE = 0.025
 """Metres. The ground pushes less what is deeper, and not at all what is twice as deep: markers that
 say so know of a hole, or of no ground."""
-ROUNDS = 6
+PUSH_ROUNDS = 6
 """How often the ground pushes, each time harder where it did not push enough."""
 AT_GROUND = 0.0002
 """Metres below it that count as on it."""
-EASE = 0.1
+EASE_SECONDS = 0.1
 """Seconds before and after a stay in which its pin takes hold and lets go."""
 
 
@@ -72,7 +72,7 @@ class Keep:
 
 
 def pin_soles(standing: Standing, motion: Motion) -> Pins:
-    """Pins for all plants, at the height of the ground; every point of every sole has a column.
+    """Make pins for all plants, as high as the ground; every point of a sole has a column.
 
     Before and after a stay the pin leads the point from and to where the markers have it, so that
     the foot neither jumps nor lags.
@@ -98,7 +98,7 @@ def pin_soles(standing: Standing, motion: Motion) -> Pins:
         share = _share(plant.frames, n_frames, rate)
         stronger = share > shares[:, column]
         shares[stronger, column] = share[stronger]
-        loose = np.clip(2.0 - np.linalg.norm(apart, axis=-1) / LOOSE, 0.0, 1.0)
+        loose = np.clip(2.0 - np.linalg.norm(apart, axis=-1) / LOOSE_DISTANCE, 0.0, 1.0)
         targets[stronger, column] = (path + share[:, None] * apart)[stronger]
         weights[stronger, column] = (_firm(share) * loose)[stronger]
     if standing.ground.solid:
@@ -109,7 +109,7 @@ def pin_soles(standing: Standing, motion: Motion) -> Pins:
 def stand(
     pulls: PoseProblem, standing: Standing, motion: Motion, others: Sequence[Pins]
 ) -> PoseProblem:
-    """The same model with soles pinned where they stand, pushed by the ground, and pulled by
+    """Return the same model with soles pinned where they stand, pushed by the ground, and pulled by
     ``others``.
 
     Pushes are springs and leave a point a little below the ground; so does a pin where another
@@ -121,8 +121,11 @@ def stand(
         return on_ground
     motion = _settled(on_ground, motion)
     below = _below(standing, motion)
-    push, lift = PUSH * np.clip(2.0 - below / DEEP, 0.0, 1.0), np.zeros(below.shape)
-    for _ in range(ROUNDS):
+    push, lift = (
+        GROUND_STIFFNESS * np.clip(2.0 - below / DEEP_DISTANCE, 0.0, 1.0),
+        np.zeros(below.shape),
+    )
+    for _ in range(PUSH_ROUNDS):
         deep = below.max(axis=1) > AT_GROUND  # other frames stay as they are
         if not deep.any():
             break
@@ -174,7 +177,7 @@ def _lifted(pins: Pins, push: Array, lift: Array, standing: Standing, motion: Mo
 
 
 def pin_holds(holds: Sequence[Hold], skeleton: Skeleton, n_frames: int, rate: float) -> Pins:
-    """Pins for handholds and other points that a user names."""
+    """Make pins for handholds and other points that a user names."""
     bodies = np.array([skeleton.index(hold.body) for hold in holds], dtype=int)
     places = np.array([hold.at for hold in holds], dtype=float).reshape(-1, 3)
     places -= skeleton.joints_in_bodies[bodies]
@@ -195,7 +198,7 @@ def pin_keeps(
     motion: Motion,
     scale: float = 1.0,
 ) -> Pins:
-    """Pins that lead parts of the character along the performer's joints, scaled.
+    """Make pins that lead parts of the character along the performer's joints, scaled.
 
     Parameters
     ----------
@@ -220,7 +223,7 @@ def pin_keeps(
 
 
 def with_pins(pulls: PoseProblem, *pins: Pins) -> PoseProblem:
-    """The same model pulled by pins as well."""
+    """Return the same model pulled by pins as well."""
     rig, tree = pulls.rig, pulls.rig.tree
     bodies = np.concatenate([tree.marker_bodies, *(each.bodies for each in pins)])
     places = np.concatenate([rig.places, *(each.places for each in pins)])
@@ -234,8 +237,8 @@ def with_pins(pulls: PoseProblem, *pins: Pins) -> PoseProblem:
 
 
 def slide_and_depth(motion: Motion, standing: Standing) -> tuple[float, float]:
-    """How far planted points stray from their place along the ground, RMS, and how deep any point
-    of a sole goes below it at most, metres; 0 where there is no ground."""
+    """Measure how far planted points stray from their place along the ground, RMS, and how deep
+    any point of a sole goes below it at most, metres; 0 where there is no ground."""
     strays, depth = [0.0], 0.0
     for sole in standing.soles:
         paths, name = sole_paths(motion, sole), motion.skeleton.names[sole.body]
@@ -261,10 +264,10 @@ def _within(frames: tuple[int, int], n_frames: int, whose: str) -> tuple[int, in
 def _share(frames: tuple[int, int], n_frames: int, rate: float) -> Array:
     """(n_frames,) 1 within a stay, falling smoothly to 0 on both sides of it."""
     outside = np.abs(np.arange(n_frames) - np.clip(np.arange(n_frames), *frames))
-    left = np.clip(1.0 - outside / (EASE * rate), 0.0, 1.0)
+    left = np.clip(1.0 - outside / (EASE_SECONDS * rate), 0.0, 1.0)
     return left * left * (3.0 - 2.0 * left)
 
 
 def _firm(share: Array) -> Array:
     """(n_frames,) stiffness of a pin that takes hold and lets go a thousandfold."""
-    return np.where(share > 0.0, HOLD * 1e-3 ** (1.0 - share), 0.0)
+    return np.where(share > 0.0, PIN_STIFFNESS * 1e-3 ** (1.0 - share), 0.0)

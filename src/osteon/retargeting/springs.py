@@ -6,11 +6,12 @@ are points like markers, only stiffer. ``dynamics`` finds the same rest by simul
 docs/methods.md §11.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.ndimage import median_filter
 
+from osteon.maths import quat
 from osteon.posing import (
     Bounds,
     PoseOptions,
@@ -20,34 +21,34 @@ from osteon.posing import (
     make_bounds,
     solve_frames,
 )
-from osteon.typing import Array
+from osteon.typing import Array, Indices
 from osteon.values import Skeleton
 
-LET_GO = 6.0
+LET_GO_RATIO = 6.0
 """A spring stretched by this many times what is usual for it lets go."""
-NEAR = (-2, -1, 0, 1, 2)
+NEAR_FRAMES = (-2, -1, 0, 1, 2)
 """Frames among which a sample may jump."""
-ABOUT = 0.2
+USUAL_SECONDS = 0.2
 """Seconds over which it is told what is usual at a time."""
-FAR = 0.1
+FAR_STRETCH = 0.1
 """Metres. A spring stretched farther lets go however long it lasts, unless that is usual for it."""
-JUDGEMENTS = 2
+JUDGEMENT_ROUNDS = 2
 """How often springs are judged again by what the others say."""
-IDLE = 10.0
+IDLE_RATIO = 10.0
 """Joints of bodies that nothing pulls are this many times stiffer: chains bend evenly."""
-LIMIT = 30.0
+LIMIT_STIFFNESS = 30.0
 """Stiffness of a joint's limits, square metres per square radian."""
 
 
 def firm_bounds(skeleton: Skeleton) -> Bounds:
-    """The limits that a skeleton's joints have."""
-    return make_bounds(skeleton)._replace(weight=np.full(1, LIMIT))
+    """Return the limits that a skeleton's joints have."""
+    return make_bounds(skeleton)._replace(weight=np.full(1, LIMIT_STIFFNESS))
 
 
 def posture_weights(rig: Rig, posture: float) -> Array:
-    """(n_bodies,) stiffness of the posture springs: little where markers say how bodies turn."""
+    """Return the posture springs' stiffness (n_bodies,): little where markers tell turns."""
     pulled = np.isin(np.arange(rig.tree.n_bodies), rig.tree.marker_bodies)
-    return np.where(pulled, posture, IDLE * posture)
+    return np.where(pulled, posture, IDLE_RATIO * posture)
 
 
 def equilibrium(pulls: PoseProblem, start: tuple[Array, Array] | None = None) -> PoseResult:
@@ -62,7 +63,7 @@ def equilibrium(pulls: PoseProblem, start: tuple[Array, Array] | None = None) ->
 def let_go_and_settle(
     pulls: PoseProblem, least: float, rate: float, start: tuple[Array, Array] | None = None
 ) -> tuple[PoseResult, np.ndarray]:
-    """Poses under the springs that hold, and which those are, (n_frames, n_points).
+    """Find poses under the springs that hold, and which those are, (n_frames, n_points).
 
     At first all pull that do not jump, far ones no harder than near ones. Then springs are judged
     by their stretch, and again where only those that held pull: one that was pulled away by
@@ -79,7 +80,7 @@ def let_go_and_settle(
     options = PoseOptions(loss="huber", loss_scale=least)
     poses = solve_frames(steady, start=start, options=options)
     holds = springs_that_hold(_stretch(pulls, poses), least, rate)
-    for _ in range(JUDGEMENTS):
+    for _ in range(JUDGEMENT_ROUNDS):
         held = replace(pulls, weights=pulls.weights * holds)
         poses = equilibrium(held, (poses.rotations, poses.root))
         holds = springs_that_hold(_stretch(pulls, poses), least, rate)
@@ -91,7 +92,10 @@ def _jumps(targets: Array, least: float) -> np.ndarray:
     """(n_frames, n_points) which samples lie apart from those about them in time. Where a third of
     a frame does, the body itself is quick, and nothing is said."""
     around = np.stack(
-        [np.take(targets, np.arange(len(targets)) + step, axis=0, mode="clip") for step in NEAR]
+        [
+            np.take(targets, np.arange(len(targets)) + step, axis=0, mode="clip")
+            for step in NEAR_FRAMES
+        ]
     )
     seen = np.isfinite(targets[..., 0])
     middle = np.array(targets)
@@ -107,7 +111,7 @@ def _stretch(pulls: PoseProblem, poses: PoseResult) -> Array:
 
 
 def springs_that_hold(errors: Array, least: float, rate: float) -> np.ndarray:
-    """(n_frames, n_points) which springs hold, by their stretch.
+    """Judge (n_frames, n_points) which springs hold, by their stretch.
 
     A figure of other build stretches its springs for as long as a posture lasts; a stray marker
     jumps. So a spring lets go that is stretched far more than about that time, or very far.
@@ -126,7 +130,72 @@ def springs_that_hold(errors: Array, least: float, rate: float) -> np.ndarray:
     known = seen.any(axis=0)
     usual[known] = np.nanmedian(errors[:, known], axis=0)
     filled = np.where(seen, errors, usual)
-    window = min(2 * round(0.5 * ABOUT * rate) + 1, len(errors))
+    window = min(2 * round(0.5 * USUAL_SECONDS * rate) + 1, len(errors))
     lately = median_filter(filled, size=(window, 1), mode="nearest")
-    allowed = np.clip(LET_GO * np.maximum(usual, lately), least, np.maximum(LET_GO * usual, FAR))
+    allowed = np.clip(
+        LET_GO_RATIO * np.maximum(usual, lately),
+        least,
+        np.maximum(LET_GO_RATIO * usual, FAR_STRETCH),
+    )
     return ~(errors > allowed)
+
+
+BEND_STIFFNESS = 0.3
+"""Stiffness of these springs against a marker's, square metres per square radian."""
+PLANE_WEIGHT = 0.1
+"""What the performer's plane of bending counts against the character's own, of which a straight
+limb has none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bends:
+    """Knees and elbows of a character, which bend as much as the performer's do.
+
+    A limb that is nearly straight grows hardly shorter when it bends: markers on bones that are
+    some millimetres longer than the performer's would bend it by ten degrees. So a spring says how
+    much a knee or an elbow bends. In which plane, and how it turns about itself, markers tell.
+    """
+
+    bodies: Indices
+    """(n_bends,) the bodies below these joints."""
+    upper: Array
+    """(n_bends, 3) along the bone above the joint, in the parent's frame, unit length."""
+    lower: Array
+    """(n_bends, 3) along the bone below it, in the body's frame."""
+    performers: Array
+    """(n_frames, n_bends, 3) the lower bone's direction in the performer's pose, in the parent's
+    frame."""
+
+
+def bent_posture(
+    bends: Bends, rotations: Array, rest: Array, weights: Array
+) -> tuple[Array, Array]:
+    """Return a rest pose in which these joints bend as the performer's, else as in ``rotations``.
+
+    Parameters
+    ----------
+    rotations : (n_frames, n_bodies, 4)
+        Local; where markers alone have the character.
+    rest : (n_bodies, 4) or (n_frames, n_bodies, 4)
+        The rest pose of all other joints.
+    weights : (n_bodies,)
+        Stiffness of the pull to it.
+
+    Returns
+    -------
+    (n_frames, n_bodies, 4) and (n_bodies,)
+    """
+    own = rotations[:, bends.bodies]
+    lower = quat.rotate(own, bends.lower)
+    more = _angle(bends.upper, bends.performers) - _angle(bends.upper, lower)
+    across = np.cross(bends.upper, lower + PLANE_WEIGHT * bends.performers)
+    length = np.maximum(np.linalg.norm(across, axis=-1, keepdims=True), 1e-12)
+    posture = np.array(np.broadcast_to(rest, rotations.shape))
+    posture[:, bends.bodies] = quat.multiply(quat.from_axis_angle(across / length, more), own)
+    firmer = np.array(weights)
+    firmer[bends.bodies] = BEND_STIFFNESS
+    return posture, firmer
+
+
+def _angle(one: Array, other: Array) -> Array:
+    return np.arccos(np.clip(np.sum(one * other, axis=-1), -1.0, 1.0))

@@ -32,27 +32,26 @@ PARENTS = {
         )
     },
 }
-HEIGHTS = (0.3, 4.0)
+FIGURE_HEIGHTS = (0.3, 4.0)
 """Metres. Least and most that a figure is tall."""
 
 
 def average_figure(height: float) -> Skeleton:
-    """The figure, ``height`` metres tall, x forward, y left, z up; without markers."""
+    """Make the figure, ``height`` metres tall, x forward, y left, z up; without markers."""
     scale = checked_height(height) / human().height
     bodies = [_body(name, parent, scale) for name, parent in PARENTS.items()]
     return Skeleton(tuple(bodies), "average figure", history=(f"scaled to {height:.3f} m",))
 
 
 def checked_height(height: float) -> float:
-    if not HEIGHTS[0] <= height <= HEIGHTS[1]:
-        raise BadValue(
-            f"height must be between {HEIGHTS[0]:g} and {HEIGHTS[1]:g} metres, got {height:g}"
-        )
+    least, most = FIGURE_HEIGHTS
+    if not least <= height <= most:
+        raise BadValue(f"height must be between {least:g} and {most:g} metres, got {height:g}")
     return height
 
 
 def estimated_height(performer: Skeleton) -> float:
-    """How tall a calibrated performer is by its bones, metres."""
+    """Estimate how tall a calibrated performer is by its bones, metres."""
     own, usual = 0.0, 0.0
     for body, offset in zip(performer.bodies, performer.offsets, strict=True):
         if body.parent in human().bodies and body.name in human().bodies:
@@ -64,7 +63,7 @@ def estimated_height(performer: Skeleton) -> float:
 
 
 def height_by_legs(performer: StandingFigure) -> float:
-    """How tall the figure is whose legs are as long as this one's, metres."""
+    """Return how tall the figure is whose legs are as long as this one's, metres."""
     usual = human().height
     return usual * performer.size() / figure_at_rest(average_figure(usual)).size()
 

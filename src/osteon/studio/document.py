@@ -27,7 +27,7 @@ from osteon.edits import (
 )
 from osteon.errors import BadValue, NotEnoughData, OsteonError, UnknownName
 from osteon.formats import file_name, read
-from osteon.pipeline import Solved
+from osteon.pipeline import Solved, watch_poses
 from osteon.report import Span
 from osteon.studio.folder import EditsFile
 from osteon.studio.messages import RigRow
@@ -184,7 +184,7 @@ class OpenTake:
                 draft.apply(edit)
         self.solved, self._motion, self._solved_from = solved, draft, key
         # slow for long takes, so once for all pages; no edit by hand changes what was found
-        self.found = motion_spans(solved.motion, ())
+        self.found = motion_spans(solved.motion, (), watch_poses(solved.motion, []))
         self.rig, self.summary = rig_row(solved.motion), summary_of(solved)
 
     def make(self, edit: Edit, seen: int) -> Change:

@@ -14,7 +14,7 @@ from osteon.delivery import deliver
 from osteon.edits import Edits, Settings
 from osteon.errors import BadValue, OsteonError
 from osteon.formats import check_endings
-from osteon.pipeline import write_passports
+from osteon.pipeline import analyse, write_passports
 from osteon.studio import replies, tasks
 from osteon.studio.document import OpenTake, Shown
 from osteon.studio.hub import Hub
@@ -29,12 +29,21 @@ from osteon.studio.messages import (
     Run,
     Stage,
 )
+from osteon.typing import Step
 
 if TYPE_CHECKING:
     from osteon.studio.session import Session
 
-SHARES = {"reading": 0.0, "looking": 0.05, "calibrating": 0.15, "solving": 0.6, "finding": 0.85}
-"""How much of a run lies behind when a step begins that starts with this word."""
+SHARES = {
+    "read": 0.0,
+    "clean": 0.05,
+    "calibrate": 0.15,
+    "solve": 0.6,
+    "contacts": 0.8,
+    "limits": 0.85,
+    "axes": 0.85,
+}
+"""How much of a run lies behind when a step begins, by its id; chosen: about what solves take."""
 
 NAMED_FILES = {
     "skeleton": "skeleton.json",
@@ -64,12 +73,11 @@ class StudioJob:
     def stop(self) -> None:
         self._stop.set()
 
-    def say(self, saying: str) -> None:
+    def say(self, step: Step) -> None:
         """Tell a step, in the thread that works; end it where somebody asked to stop."""
         if self._stop.is_set():
             raise Stopped(self.stage)
-        share = SHARES.get(saying.partition(" ")[0])
-        self._hub.tell(Progress(self.stage, saying, share))
+        self._hub.tell(Progress(self.stage, str(step), SHARES.get(step.id)))
 
 
 class Jobs:
@@ -153,7 +161,7 @@ class Jobs:
             await other
         hub = self.session.hub
         try:
-            job.say("starting")
+            job.say(Step("start", "starting"))
             await work(job)
         except Stopped:
             hub.tell(Cancelled(job.stage))
@@ -209,11 +217,13 @@ class Jobs:
             found, shot = take.solved, await asyncio.to_thread(tasks.snapshot, take)
             key = _export_key(take)
         folder = self.output_folder()
-        job.say("writing")
+        job.say(Step("write", "writing"))
         done = await asyncio.to_thread(tasks.add_motion_edits, found, shot)
-        await asyncio.to_thread(deliver, done, folder, formats=formats)
+        shown = await asyncio.to_thread(analyse, done.motion)
+        await asyncio.to_thread(deliver, done, folder, formats=formats, analyses=shown)
         if shot.recording is not None and shot.character is None:
-            await asyncio.to_thread(write_passports, [replace(done, path=take.path)], folder)
+            whose = [replace(done, path=take.path)]
+            await asyncio.to_thread(write_passports, whose, folder, [shown])
         self._exported = key
         files = tuple(
             ExportedFile(file.name, f"/api/export/{_url_name(file)}", file.stat().st_size)

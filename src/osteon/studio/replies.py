@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from osteon.delivery import motion_spans, summary_of
+from osteon.pipeline import watch_poses
 from osteon.report import MarkerRow, Span, gap_spans, mark_spans, marker_rows
 from osteon.studio.document import Change, OpenTake, Shown, subjects_of
 from osteon.studio.messages import Changed, Compared, Opened, RigRow, StageDone, TakeState
@@ -80,7 +81,10 @@ def say_compared(shown: Shown) -> Compared:
         rig_row(motion),
         marker_rows(shown.names, seen, motion.skeleton),
         summary_of(shown.solved),
-        (*gap_spans(shown.names, seen, MOST_GAPS), *motion_spans(motion, shown.solved.contacts)),
+        (
+            *gap_spans(shown.names, seen, MOST_GAPS),
+            *motion_spans(motion, shown.solved.contacts, watch_poses(motion, [])),
+        ),
     )
 
 

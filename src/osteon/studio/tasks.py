@@ -25,9 +25,10 @@ from osteon.edits import (
     turn_upright,
 )
 from osteon.formats import read
-from osteon.pipeline import MapOptions, Progress, Solved, map_to
+from osteon.pipeline import MapOptions, Solved, map_to
 from osteon.report import Span
 from osteon.studio.document import OpenTake, Shown
+from osteon.typing import Progress, Step
 from osteon.values import Motion, Recording, Take
 
 
@@ -64,7 +65,7 @@ def solve_snapshot(
     """Solve the rig up to plants and poses; also return what to keep for the next time."""
     if shot.recording is None:
         assert shot.motion is not None
-        progress("looking at the motion")
+        progress(Step("clean", "looking at the motion"))
         return describe_motion(shot.motion, shot.edits, shot.settings), None
     if shot.character is not None:
         return _map_character(shot, progress), shot.posed
@@ -100,7 +101,7 @@ def add_motion_edits(solved: Solved, shot: Snapshot) -> Solved:
 
 def find_suspicions(recording: Recording, progress: Progress) -> list[Span]:
     """Find labels that seem exchanged and samples that fly off; nothing is changed."""
-    progress("looking for swapped labels and spikes")
+    progress(Step("clean", "looking for swapped labels and spikes"))
     swaps = [
         Span("swap", " and ".join(swap.markers), *swap.frames) for swap in find_swaps(recording)
     ]

@@ -83,6 +83,6 @@ def _choose(
     if len(values) > 1:
         raise NotEnoughData(
             f"the file holds {kind} of {len(values)} subjects: {', '.join(subjects)}; "
-            "choose one by its name (--subject)"
+            "choose one by its name (`subject`)"
         )
     return values[0]

@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 import secrets
+import shutil
 import time
 import unicodedata
 from collections.abc import Iterator
@@ -17,14 +18,14 @@ PLAIN = " ()+,=@[]"
 NAME_BYTES = 160
 """Bytes of a name; chosen: file systems take 255, and others may put something before and
 behind."""
-UNFINISHED = re.compile(r"\..*\.[0-9a-f]{12}\.osteon", re.DOTALL)
-"""Names of files that are being written."""
+UNFINISHED = re.compile(r"\..*\.[0-9a-f]{12}\.unfinished", re.DOTALL)
+"""Names of files and folders that are being written."""
 PARTIAL_BYTES = 200
 """Bytes of a file's name in the name of its unfinished neighbour; chosen: file systems take 255 in
 all."""
-STALE_SECONDS = 600.0
-"""Seconds after which a file that nobody writes to was left by a program that was killed; chosen:
-no file takes minutes between two writes."""
+STALE_SECONDS = 3600.0
+"""Seconds after which what nobody writes to was left by a program that was killed; chosen: a living
+one writes the files of a result one after the other, each in minutes at most."""
 
 
 def file_name(text: str) -> str:
@@ -53,9 +54,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     So a file appears whole or not at all, also when the program is killed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    remove_stale(path.parent)
-    start = os.fsencode(path.name)[:PARTIAL_BYTES].decode(errors="ignore")
-    partial = path.with_name(f".{start}.{secrets.token_hex(6)}.osteon")
+    _remove_stale_once(path.parent)
+    partial = _unfinished(path)
     # made here, so that it has the rights that the user's umask leaves a new file
     os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
@@ -65,16 +65,48 @@ def whole_file(path: Path) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-@cache  # once a run
-def remove_stale(folder: Path) -> None:
-    """Remove what a program that was killed has left half written in a folder."""
+@contextmanager
+def unfinished_folder(within: Path) -> Iterator[Path]:
+    """Give a folder to write to, below another one; whatever is in it at the end goes with it."""
+    within.mkdir(parents=True, exist_ok=True)
+    partial = _unfinished(within / "results")
+    partial.mkdir()
+    try:
+        yield partial
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _unfinished(path: Path) -> Path:
+    """Name a hidden neighbour that is no file's or folder's name but ours."""
+    start = os.fsencode(path.name)[:PARTIAL_BYTES].decode(errors="ignore")
+    return path.with_name(f".{start}.{secrets.token_hex(6)}.unfinished")
+
+
+def remove_unfinished(folder: Path, age: float = STALE_SECONDS) -> None:
+    """Remove what programs that were killed have left half written in a folder.
+
+    Parameters
+    ----------
+    age
+        Seconds since it was last written to; 0 where nobody else can be at work there.
+    """
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if UNFINISHED.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                _remove_if_stale(entry)
+            if UNFINISHED.fullmatch(entry.name) and not entry.is_symlink():
+                _remove_older(Path(entry.path), age)
 
 
-def _remove_if_stale(entry: os.DirEntry[str]) -> None:
+def _remove_older(left: Path, age: float) -> None:
     with suppress(OSError):  # another run may be just as tidy
-        if time.time() - entry.stat(follow_symlinks=False).st_mtime > STALE_SECONDS:
-            Path(entry.path).unlink()
+        last = max(each.lstat().st_mtime for each in (left, *left.rglob("*")))
+        if time.time() - last < age:
+            return
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink()
+
+
+_remove_stale_once = cache(remove_unfinished)
+"""Of a folder that many files go to: once a run."""

@@ -25,7 +25,7 @@ from osteon.retargeting.physics.stops import (
     find_stops,
     hang_stops,
 )
-from osteon.retargeting.springs import LIMIT
+from osteon.retargeting.springs import LIMIT_STIFFNESS
 from osteon.typing import Array
 from osteon.values import Joint, Skeleton
 
@@ -73,7 +73,7 @@ def load_mujoco() -> ModuleType:
 def build_model(
     skeleton: Skeleton, rig: Rig, masses: Array, *, posture: Array, rest: Array
 ) -> Model:
-    """A model of the skeleton whose points of ``rig`` can be pulled.
+    """Build a model of the skeleton whose points of ``rig`` can be pulled.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def _put_joints(model: Model, coordinates: Array, rotations: Array) -> None:
 
 
 def get_pose(model: Model) -> tuple[Array, Array]:
-    """Local rotations (n_bodies, 4) and the root's place of the state."""
+    """Return local rotations (n_bodies, 4) and the root's place of the state."""
     turned = np.array(model.data.xquat[model.bodies])
     parents = model.tree.parents
     local = np.where(
@@ -242,7 +242,7 @@ def _compiled(mujoco: ModuleType, model: Any, rig: Rig, rest: Array, stops: Stop
     meets[stops.ropes] = model.body_invweight0[bodies[stops.bodies], 0, None]
     stiff = np.full(model.ntendon, STIFF)
     _make_springs(model.tendon_solref_lim, model.tendon_solimp_lim, stiff, meets)
-    limits = np.full(model.njnt, LIMIT)
+    limits = np.full(model.njnt, LIMIT_STIFFNESS)
     moving = np.maximum(model.dof_invweight0[model.jnt_dofadr], 1e-9)
     _make_springs(model.jnt_solref, model.jnt_solimp, limits, moving)
     put_pose(built, rest, np.zeros(3))

@@ -13,13 +13,13 @@ import numpy as np
 
 from osteon.maths import quat
 from osteon.posing import HINGE, Bounds
-from osteon.retargeting.springs import LIMIT
+from osteon.retargeting.springs import LIMIT_STIFFNESS
 from osteon.typing import Array
 from osteon.values import Skeleton
 
 ARM = 0.1
 """Metres from the joint to the point that its rope pulls."""
-STIFF = LIMIT / ARM**2
+STIFF = LIMIT_STIFFNESS / ARM**2
 """Of each rope, against a marker's spring."""
 ROPES = 2
 """Of each joint: twist and swing."""
@@ -48,7 +48,7 @@ class Stops:
 
 
 def cones_of(bounds: Bounds) -> Bounds:
-    """Without the hinges, whose ranges MuJoCo keeps itself."""
+    """Leave out the hinges, whose ranges MuJoCo keeps itself."""
     rows = bounds.shape != HINGE
     return bounds._replace(
         **{name: getattr(bounds, name)[rows] for name in bounds._fields if name != "weight"}
@@ -69,7 +69,7 @@ def add_stops(spec: Any, added: list[Any], skeleton: Skeleton, b: Bounds) -> Non
 
 
 def find_stops(model: Any, skeleton: Skeleton, b: Bounds) -> Stops:
-    """Where the ropes are in a compiled model."""
+    """Find where the ropes are in a compiled model."""
     bodies = b.body.astype(int)
     parents = np.array(skeleton.parents, dtype=int)[bodies]
     names = [f"{body}_{which}" for body in bodies for which in range(ROPES)]
