@@ -16,8 +16,8 @@ from osteon.values import Skeleton, Take
 
 SEEDS = range(1, 17)
 TROUBLES = {
-    "1 mm noise, 10 mm soft tissue": {"noise": 0.001, "soft_tissue": 0.010},
-    "and 5 % gaps": {"noise": 0.001, "soft_tissue": 0.010, "gaps": 0.05},
+    "1 mm noise, skin of real size": {"noise": 0.001, "skin": 1.0},
+    "and 5 % gaps": {"noise": 0.001, "skin": 1.0, "gaps": 0.05},
     "1 mm noise alone": {"noise": 0.001},
 }
 LIMBS = ("upper_arm", "forearm", "hand", "thigh", "shin", "foot")
@@ -90,7 +90,7 @@ table gives medians and 95th percentiles over people and joints.
 
 {table(head, rows)}
 
-Joint by joint, with noise and soft tissue:
+Joint by joint, with noise and skin:
 
 {joints}
 
