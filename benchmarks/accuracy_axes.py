@@ -51,21 +51,21 @@ CASES = {
 TROUBLES = {
     "none": {},
     "1 mm, 0.5° noise": {"noise": 0.001, "orientation_noise": np.radians(0.5)},
-    "the same and 2 mm of skin": {
+    "the same and a tenth of real skin": {
         "noise": 0.001,
         "orientation_noise": np.radians(0.5),
-        "soft_tissue": 0.002,
+        "skin": 0.1,
     },
-    "the same and 5 mm of skin": {
+    "the same and real skin": {
         "noise": 0.001,
         "orientation_noise": np.radians(0.5),
-        "soft_tissue": 0.005,
+        "skin": 1.0,
     },
 }
 PERSON = synth.human(variation=0.04, seed=3)
 HUMAN = synth.human()
-SKINS = (0.0, 0.001, 0.002, 0.003, 0.005, 0.010)
-"""Most that skin slides, metres; ``osteon demo`` has the last."""
+SKINS = (0.0, 0.1, 0.2, 0.3, 0.5, 1.0)
+"""Sizes of skin; ``osteon demo`` has the last, the median person's."""
 N_TAKES = 8
 """Skin is drawn anew for each: medians of few takes differ by a degree."""
 ALONE = 0.2
@@ -193,22 +193,19 @@ def human_axes() -> str:
                 HUMAN,
                 synth.exercise(60),
                 seed=seed,
-                soft_tissue=soft,
+                skin=soft,
                 orientation_noise=np.radians(0.5),
             )
             turned = worn.truth.placement.rotations
             world = quat.multiply(worn.bodies.rotations, quat.inverse(turned))
             sensed.append((local(world), worn.truth))
-            take = synth.perform(
-                HUMAN, synth.exercise(60), seed=seed, noise=0.001, soft_tissue=soft
-            )
+            take = synth.perform(HUMAN, synth.exercise(60), seed=seed, noise=0.001, skin=soft)
             solved_too.append((solve(take.recording, loose_joints()).motion.rotations, take.truth))
-        millimetres = f"{1000 * soft:g} mm"
-        rows.append((f"a sensor on each body, {millimetres}", *human_cells(sensed)))
-        rows.append((f"markers, solved, {millimetres}", *human_cells(solved_too)))
-        sizes.append((millimetres, *skin_sizes(sensed, solved_too)))
+        rows.append((f"a sensor on each body, {soft:g}", *human_cells(sensed)))
+        rows.append((f"markers, solved, {soft:g}", *human_cells(solved_too)))
+        sizes.append((f"{soft:g}", *skin_sizes(sensed, solved_too)))
     rows.sort(key=lambda row: row[0].startswith("markers"))
-    head = ["most that skin slides", "markers, rms", "while bent", "sensors, rms", "while bent"]
+    head = ["skin", "markers, rms", "while bent", "sensors, rms", "while bent"]
     return (
         "All limbs of a synthetic human, `exercise(60)`, each axis by itself, "
         f"{N_TAKES} takes, median "
@@ -218,22 +215,22 @@ def human_axes() -> str:
         "anyhow.\n\n"
         + table(["skin", *METHODS, "told"], rows)
         + f"\n\n`joining` stays within 2° (median) up to "
-        f"{reached(rows[: len(SKINS)]):.1f} mm of skin under sensors and "
-        f"{reached(rows[len(SKINS) :]):.1f} mm under markers. Beyond, the skin "
+        f"{reached(rows[: len(SKINS)]):.2f} of real skin under sensors and "
+        f"{reached(rows[len(SKINS) :]):.2f} of it under markers. Beyond, the skin "
         "itself tilts the axes: one who is told every angle hardly does better. `em` takes "
         "every path for a great circle: in the median that costs nothing here and makes it blind "
         "to twisting skin, but limbs that are not across their axes it misses by 25°, as the "
         "means show."
-        "\n\nWhat those millimetres mean: they are the most that any marker may slide on its "
-        "bone, and sensors turn by a radian per 0.1 m. *While bent*: frames in which the body's "
+        "\n\nWhat those sizes mean: 1 is the skin of the median person, and sensors turn by a "
+        "radian per 0.1 m. *While bent*: frames in which the body's "
         f"own joint is bent by more than {np.degrees(BENT):.0f}°.\n\n" + table(head, sizes)
     )
 
 
 def reached(rows: list[tuple[str, ...]]) -> float:
-    """Millimetres of skin at which ``joining`` misses by 2° in the median."""
+    """Size of skin at which ``joining`` misses by 2° in the median."""
     missed = [float(row[1].split()[0]) for row in rows]
-    return float(np.interp(2.0, missed, 1e3 * np.array(SKINS)))
+    return float(np.interp(2.0, missed, np.array(SKINS)))
 
 
 def loose_joints() -> Skeleton:
@@ -410,7 +407,7 @@ def flipped(motion: Motion, rng: np.random.Generator, n: int = 12) -> tuple[Moti
 def solved(seed: int, swaps: int):
     person = synth.human()
     take = synth.perform(
-        person, synth.walk(10), seed=seed, noise=0.001, soft_tissue=0.003, swaps=swaps
+        person, synth.walk(10), seed=seed, noise=0.001, skin=1.0, suit=1, swaps=swaps
     )
     return solve(take.recording, person).motion, take.truth.swaps, take.recording
 

@@ -330,9 +330,9 @@ def honesty_text(rows: list[Row], seeds: int) -> str:
 units of the stated deviation (six coordinates, so 1 is honest and less is cautious), {seeds} takes
 each, hierarchy given, on seeds that nothing was set on. The first three columns compare with the
 place in the sensor as it was strapped on, the others with its mean over the take: skin also moves
-a sensor for good. Skin of *x* mm follows the angles of the joints beside it and turns the sensor
-by up to *x* / 100 rad; *squares* follow their squares, *jelly* swings after accelerations, *straps*
-wander at random. Before skin had a model of its own, z was 10 in the walk with 10 mm.
+a sensor for good. Skin of size 1 is the median person's (thigh 9 mm rms, and a radian per 0.1 m):
+it follows the angles of the joints beside it; *squares* follow their squares, *jelly* swings after
+accelerations, *straps* wander at random.
 
 {page.table(head, rows)}"""
 

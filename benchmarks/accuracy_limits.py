@@ -309,7 +309,7 @@ def solved_kinds(data: Path) -> list[str]:
         "why its knees show 0.3 is not known: knees of synthetic performers show 0.11 at most. In",
         "the squats of nimble-c3d the forearms' turning over is just beyond the line, and so, as",
         "they should, are the hips of 01_01. The 0.14 was first chosen with these takes in view;",
-        "48 synthetic takes of other seeds (walk and exercise, 5, 10 and 15 mm of skin) put the",
+        "48 synthetic takes of other seeds (walk and exercise, 0.15 to 0.5 of real skin) put the",
         "best line at 0.15 (98.7 % of 192 true hinges and 144 true balls right on average) and",
         "find nothing to choose between 0.12 and 0.17 (97.7 % and more), so 0.14 stays. The",
         "performers below are fresh ones.",
@@ -322,22 +322,22 @@ def solved_synthetic() -> list[str]:
     """Knees and elbows made true hinges, skin that slides, solved from markers, judged."""
     rows = []
     for script_name, script in (("walk", synth.walk(seconds=4)), ("exercise", synth.exercise(8))):
-        for skin in (10, 15):
+        for skin in (0.3, 1.0):
             found: dict[str, list[Joint]] = {part: [] for part in SOLVED_PARTS}
             for seed in range(20, 28):
                 worn = synth.perform(
-                    synth.human(), hinged(script), seed=seed, noise=5e-4, soft_tissue=1e-3 * skin
+                    synth.human(), hinged(script), seed=seed, noise=5e-4, skin=skin
                 )
                 skeleton = limits(solve(Take(recordings=(worn.recording,)))[0].motion)
                 for part, _, joint in joints_of(skeleton, SOLVED_PARTS):
                     found[part].append(joint)
             cells = [of_kind(joints, WANTED[part]) for part, joints in found.items()]
-            rows.append(f"| {script_name} | {skin} mm | {' | '.join(cells)} |")
+            rows.append(f"| {script_name} | {skin:g} | {' | '.join(cells)} |")
     return [
         "Synthetic performers whose knees and elbows are true hinges, skin that slides as joints",
-        "bend, 0.5 mm of noise, solved from 41 markers: how many come out so, and from what to",
-        "what their *second* goes. The walk swings its arms about one axis (shoulders spread 14.1°",
-        "0.6° 0.3° in truth), so hinges are what its shoulders show:",
+        "bend (1: the median person's), 0.5 mm of noise, solved from 41 markers: how many come out",
+        "so, and from what to what their *second* goes. The walk swings its arms about one axis",
+        "(shoulders spread 14.1° 0.6° 0.3° in truth), so hinges are what its shoulders show:",
         "",
         "| motion | skin | knees hinge | elbows hinge | hips ball | shoulders ball |",
         "|---|--:|--:|--:|--:|--:|",

@@ -43,7 +43,7 @@ def run(seconds: float = SECONDS) -> list[dict[str, Any]]:
     script = synth.sequence(
         synth.exercise(EXERCISE, rate=RATE), synth.walk(seconds=WALK, rate=RATE)
     )
-    take = synth.perform(synth.human(), script, seed=5, noise=0.001, soft_tissue=0.010, swaps=6)
+    take = synth.perform(synth.human(), script, seed=5, noise=0.001, skin=1.0, swaps=6)
     recording = _repeated(take.recording, int(seconds * RATE))
     (offline,) = pipeline.solve(Take(recordings=(take.recording,)))
     joints = offline.motion.world()[1]

@@ -42,7 +42,7 @@ ARCHIVES = {"CMU": (2_605, 1_920), "AMASS-size": (11_265, 1_610), "studio": (100
 def recorded(frames: int) -> Recording:
     """A walk of 41 markers, repeated to any length."""
     take = synth.perform(
-        synth.human(), synth.walk(seconds=1000 / 120), noise=0.001, soft_tissue=0.004, seed=1
+        synth.human(), synth.walk(seconds=1000 / 120), noise=0.001, skin=1.0, seed=1
     ).recording
     repeats = -(-frames // take.n_frames)
     return replace(take, positions=np.tile(take.positions, (repeats, 1, 1))[:frames])

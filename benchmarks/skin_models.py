@@ -93,13 +93,11 @@ def jelly(frequency: float = 4.0, damping: float = 0.3) -> Moved:
     return moved
 
 
-def markers(script: synth.Script, soft_tissue: float) -> Scene:
+def markers(script: synth.Script, skin: float) -> Scene:
     """A cluster of four markers on every body of a human, 1 mm noise."""
 
     def scene(seed: int) -> tuple[Bodies, PoseNoise, Worn]:
-        seen = synth.perform(
-            _in_clusters(), script, seed=seed, noise=0.001, soft_tissue=soft_tissue
-        )
+        seen = synth.perform(_in_clusters(), script, seed=seed, noise=0.001, skin=skin)
         bodies = seen.truth.skeleton.bodies
         tracked = track(seen.recording, [[mark.name for mark in body.markers] for body in bodies])
         named = replace(tracked.bodies, names=seen.truth.skeleton.names)
@@ -175,18 +173,18 @@ SCENES: dict[str, Scene] = {
     "white noise, joint after joint": sensors(_ONE_BY_ONE, MAGNETIC),
     "white noise, walk": sensors(_WALK, MAGNETIC),
     "white noise, markers, exercise": markers(_TOGETHER, 0.0),
-    "skin 5 mm, exercise": sensors(_TOGETHER, MAGNETIC, soft_tissue=0.005),
-    "skin 10 mm, exercise": sensors(_TOGETHER, MAGNETIC, soft_tissue=0.01),
-    "skin 20 mm, exercise": sensors(_TOGETHER, MAGNETIC, soft_tissue=0.02),
-    "skin 10 mm, joint after joint": sensors(_ONE_BY_ONE, MAGNETIC, soft_tissue=0.01),
-    "skin 10 mm, linkage": sensors(_TOGETHER, MAGNETIC, soft_tissue=0.01, performer=synth.linkage),
-    "skin 10 mm, dog": sensors(_TOGETHER, MAGNETIC, soft_tissue=0.01, performer=synth.quadruped),
-    "skin 5 mm, walk": sensors(_WALK, MAGNETIC, soft_tissue=0.005),
-    "skin 10 mm, walk": sensors(_WALK, MAGNETIC, soft_tissue=0.01),
-    "skin 20 mm, walk": sensors(_WALK, MAGNETIC, soft_tissue=0.02),
-    "skin 10 mm, kicks": sensors(synth.kicks(12, rate=60), MAGNETIC, soft_tissue=0.01),
-    "skin 10 mm, markers, exercise": markers(_TOGETHER, 0.01),
-    "skin 10 mm, markers, walk": markers(_WALK, 0.01),
+    "skin 0.5, exercise": sensors(_TOGETHER, MAGNETIC, skin=0.5),
+    "skin 1, exercise": sensors(_TOGETHER, MAGNETIC, skin=1.0),
+    "skin 2, exercise": sensors(_TOGETHER, MAGNETIC, skin=2.0),
+    "skin 1, joint after joint": sensors(_ONE_BY_ONE, MAGNETIC, skin=1.0),
+    "skin 1, linkage": sensors(_TOGETHER, MAGNETIC, skin=1.0, performer=synth.linkage),
+    "skin 1, dog": sensors(_TOGETHER, MAGNETIC, skin=1.0, performer=synth.quadruped),
+    "skin 0.5, walk": sensors(_WALK, MAGNETIC, skin=0.5),
+    "skin 1, walk": sensors(_WALK, MAGNETIC, skin=1.0),
+    "skin 2, walk": sensors(_WALK, MAGNETIC, skin=2.0),
+    "skin 1, kicks": sensors(synth.kicks(12, rate=60), MAGNETIC, skin=1.0),
+    "skin 1, markers, exercise": markers(_TOGETHER, 1.0),
+    "skin 1, markers, walk": markers(_WALK, 1.0),
     "squares 10 mm, exercise": sensors(_TOGETHER, QUIET, moved=squares(0.01)),
     "squares 10 mm, walk": sensors(_WALK, QUIET, moved=squares(0.01)),
     "jelly, exercise": sensors(_TOGETHER, QUIET, moved=jelly()),

@@ -14,7 +14,7 @@ from osteon.values import Take
 
 def main(files: list[str]) -> None:
     script = synth.sequence(synth.walk(seconds=4), synth.exercise(seconds=12))
-    made = synth.perform(synth.human(), script, noise=0.001, soft_tissue=0.005, gaps=0.02, seed=2)
+    made = synth.perform(synth.human(), script, noise=0.001, skin=1.0, gaps=0.02, seed=2)
     sources = files or [Take(recordings=(made.recording,))]
     for solved in pipeline.solve(*sources, progress=print):
         print(f"{len(solved.skeleton.bodies)} bodies, {1e3 * solved.rms:.2f} mm from the markers")

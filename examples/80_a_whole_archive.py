@@ -20,7 +20,7 @@ from osteon.values import Recording, Take
 def performed(height: float, seconds: float, seed: int) -> Recording:
     figure = synth.human(height, variation=0.03, seed=int(100 * height))
     script = synth.sequence(synth.walk(seconds=seconds), synth.exercise(seconds=2 * seconds))
-    return synth.perform(figure, script, noise=0.001, soft_tissue=0.004, seed=seed).recording
+    return synth.perform(figure, script, noise=0.001, skin=1.0, seed=seed).recording
 
 
 def generated() -> Path:

@@ -10,7 +10,7 @@ from osteon.live import Replay, run_live
 from osteon.values import Take
 
 take = synth.perform(
-    synth.human(), synth.exercise(seconds=60, rate=60), noise=0.001, soft_tissue=0.005, swaps=2
+    synth.human(), synth.exercise(seconds=60, rate=60), noise=0.001, skin=1.0, swaps=2
 )
 stream = Replay(Take(recordings=(take.recording,)), speed=3.0)
 heights = []

@@ -25,7 +25,7 @@ MID_STEP = 130
 
 
 def solved(who: Skeleton, script: Script, template: str = "auto") -> Motion:
-    take = synth.perform(who, script, noise=0.001, soft_tissue=0.004, seed=1).recording
+    take = synth.perform(who, script, noise=0.001, skin=1.0, seed=1).recording
     options = SolveOptions(template=template)
     return pipeline.solve(Take(recordings=(take,)), options=options)[0].motion
 

@@ -34,9 +34,7 @@ FRAME = 395
 def make_report(folder: Path) -> Path:
     """A walk and exercises with gaps and swapped labels, solved."""
     script = synth.sequence(synth.walk(seconds=6), synth.exercise(seconds=20))
-    take = synth.perform(
-        synth.human(), script, noise=0.001, soft_tissue=0.008, gaps=0.02, swaps=3, seed=5
-    )
+    take = synth.perform(synth.human(), script, noise=0.001, skin=1.0, gaps=0.02, swaps=3, seed=5)
     solved = pipeline.solve(Take(recordings=(take.recording,)))[0]
     delivery.deliver(solved, folder)
     return folder / "report.html"

@@ -124,7 +124,7 @@ def test_what_cannot_be_learned_from_is_refused(clean):
 def swapped_take(seed, swaps):
     person = synth.human()
     take = synth.perform(
-        person, synth.walk(5), seed=seed, noise=0.001, soft_tissue=0.003, swaps=swaps
+        person, synth.walk(5), seed=seed, noise=0.001, skin=1.0, suit=1, swaps=swaps
     )
     bad = np.zeros(take.recording.n_frames, dtype=bool)
     for swap in take.truth.swaps:

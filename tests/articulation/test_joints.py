@@ -23,6 +23,9 @@ from osteon.values import Bodies, Slip
 QUIET = {"noise": 0.001, "orientation_noise": 0.005}
 MAGNETIC = {"noise": 0.004, "moving_noise": 0.007, "orientation_noise": np.radians(1.0)}
 MOVING = synth.exercise(15, rate=60, together=True)
+SOME_SKIN = 0.3
+"""Of the size of real skin. Under all of it a collar bone's sensor turns on the flesh by 9° rms,
+little less than on its joint: in 6 of 6 takes an arm hung on the chest, told as ambiguous."""
 
 
 def edges(skeleton) -> set[frozenset[str]]:
@@ -284,17 +287,17 @@ def joined(found) -> set[frozenset[str]]:
     return {frozenset((k.parent, k.child)) for k in found.connections if k.kind != "free"}
 
 
-@pytest.mark.parametrize("soft_tissue", [0.0, 0.01])
-def test_a_racket_in_the_hand_hangs_there(soft_tissue):
-    bodies, pairs = scenes.person(1, soft_tissue=soft_tissue)
+@pytest.mark.parametrize("skin", [0.0, SOME_SKIN])
+def test_a_racket_in_the_hand_hangs_there(skin):
+    bodies, pairs = scenes.person(1, skin=skin)
     found = joints(scenes.with_racket(bodies, 1))
     assert joined(found) == pairs | {frozenset(("right_hand", "racket"))}
     assert found.loops == ()
 
 
-@pytest.mark.parametrize("soft_tissue", [0.0, 0.01])
-def test_a_racket_taken_up_for_a_while_leaves_the_person_as_it_was(soft_tissue):
-    bodies, pairs = scenes.person(1, soft_tissue=soft_tissue)
+@pytest.mark.parametrize("skin", [0.0, SOME_SKIN])
+def test_a_racket_taken_up_for_a_while_leaves_the_person_as_it_was(skin):
+    bodies, pairs = scenes.person(1, skin=skin)
     found = joints(scenes.with_racket(bodies, 1, scenes.HELD))
     assert joined(found) == pairs
     assert found.loops == ()
@@ -304,10 +307,10 @@ def test_a_racket_taken_up_for_a_while_leaves_the_person_as_it_was(soft_tissue):
     assert np.abs(np.subtract(event.frames, scenes.HELD)).max() <= 15
 
 
-@pytest.mark.parametrize("soft_tissue", [0.0, 0.01])
-def test_two_people_have_a_tree_each(soft_tissue):
+@pytest.mark.parametrize("skin", [0.0, SOME_SKIN])
+def test_two_people_have_a_tree_each(skin):
     """What holds the two trees together is called free, and puts no joint in doubt."""
-    bodies, pairs = scenes.two_people(1, soft_tissue)
+    bodies, pairs = scenes.two_people(1, skin)
     found = joints(bodies)
     assert joined(found) == pairs
     assert found.loops == () and found.events == ()

@@ -42,7 +42,7 @@ def turning(n_frames=240, noise=0.0, rng=None):
 
 @pytest.fixture(scope="module", params=[synth.walk, synth.kicks], ids=["walk", "kicks"])
 def performances(request):
-    """8 s with 20 swaps, 1 mm noise, 10 mm soft tissue, 5 % gaps; and the same without swaps."""
+    """8 s with 20 swaps, 1 mm noise, skin of real size, 5 % gaps; and the same without swaps."""
     return [
         [
             synth.perform(
@@ -50,7 +50,7 @@ def performances(request):
                 request.param(8.0),
                 seed=seed,
                 noise=1e-3,
-                soft_tissue=1e-2,
+                skin=1.0,
                 gaps=0.05,
                 swaps=swaps,
             )

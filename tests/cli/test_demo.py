@@ -18,5 +18,6 @@ def test_demo_solves_its_own_performance(tmp_path):
     motion = read(tmp_path / "out" / "motion.bvh").motion()
     assert truth.n_frames == motion.n_frames == markers.n_frames
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
-    # skin slides by up to 10 mm about its mean: a rigid model cannot be nearer than a few
-    assert summary["marker_rms_mm"] < 5.0
+    # skin slides by 2 to 9 mm rms, and half of it is common to a body's markers: a rigid model is
+    # nearer than that, not exact
+    assert 1.0 < summary["marker_rms_mm"] < 5.0

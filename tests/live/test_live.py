@@ -82,7 +82,7 @@ def exercise():
         synth.sequence(synth.exercise(20.0, rate=RATE), synth.walk(seconds=6.0, rate=RATE)),
         seed=4,
         noise=0.001,
-        soft_tissue=0.010,
+        skin=1.0,
         swaps=4,
     )
 
@@ -154,7 +154,7 @@ class TestSlips:
             synth.exercise(24.0, rate=RATE),
             seed=2,
             noise=0.001,
-            soft_tissue=0.005,
+            skin=1.0,
             slips=[synth.Slipped("LFHD", int(14 * RATE), (0.0, 0.025, 0.01))],
         )
         _, _, said = feed(played(take.recording))

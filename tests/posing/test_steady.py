@@ -27,7 +27,7 @@ def fastest(rotations, rate: float = 120.0) -> float:
 def walked():
     """A walk: straight arms, one marker on each collar bone, skin that slides, gaps."""
     return synth.perform(
-        synth.human(), synth.walk(seconds=3), noise=0.001, soft_tissue=0.01, gaps=0.05, seed=1
+        synth.human(), synth.walk(seconds=3), noise=0.001, skin=1.0, gaps=0.05, seed=1
     )
 
 

@@ -334,7 +334,7 @@ def repeated(solved: Solved, n_frames: int, rng: np.random.Generator) -> Solved:
 @pytest.mark.slow
 def test_twenty_minutes_fit_into_sixty_megabytes(rng, tmp_path):
     script = synth.sequence(synth.walk(seconds=6), synth.exercise(seconds=20))
-    take = synth.perform(synth.human(), script, noise=5e-4, soft_tissue=0.005, gaps=0.02, seed=1)
+    take = synth.perform(synth.human(), script, noise=5e-4, skin=1.0, gaps=0.02, seed=1)
     solved = pipeline.solve(Take(recordings=(take.recording,)))[0]
     long = repeated(solved, 144_000, rng)
     assert long.recording.n_markers == 41

@@ -15,10 +15,10 @@ HELD = (300, 700)
 Pairs = set[frozenset[str]]
 
 
-def person(seed: int, seconds: float = 15.0, soft_tissue: float = 0.0) -> tuple[Bodies, Pairs]:
+def person(seed: int, seconds: float = 15.0, skin: float = 0.0) -> tuple[Bodies, Pairs]:
     """Sensors on a human, and the pairs of bodies that are joined."""
     script = synth.exercise(seconds, rate=60, together=True)
-    worn = synth.sense(synth.human(), script, seed=seed, soft_tissue=soft_tissue, **QUIET)
+    worn = synth.sense(synth.human(), script, seed=seed, skin=skin, **QUIET)
     joined = {frozenset((b.name, b.parent)) for b in worn.truth.skeleton.bodies if b.parent}
     return worn.bodies, joined
 
@@ -48,11 +48,11 @@ def with_racket(bodies: Bodies, seed: int, held: tuple[int, int] | None = None) 
     )
 
 
-def two_people(seed: int, soft_tissue: float = 0.0) -> tuple[Bodies, Pairs]:
+def two_people(seed: int, skin: float = 0.0) -> tuple[Bodies, Pairs]:
     """Two humans who move about at 1.5 m from one another, ``a:`` and ``b:``, and their joints."""
     both, joined = [], set()
     for prefix, shift, own in (("a:", 0.0, seed), ("b:", 1.5, seed + 1000)):
-        bodies, pairs = person(own, soft_tissue=soft_tissue)
+        bodies, pairs = person(own, skin=skin)
         names = tuple(prefix + name for name in bodies.names)
         both.append(replace(bodies, names=names, positions=bodies.positions + (shift, 0.0, 0.0)))
         joined |= {frozenset(prefix + name for name in pair) for pair in pairs}

@@ -7,6 +7,7 @@ from conftest import assert_close, assert_rotations_close, real
 from osteon import synth
 from osteon.errors import BadValue, OsteonError, UnknownName
 from osteon.maths import quat
+from osteon.synth import disturb
 from osteon.synth.joint_coordinates import to_rotations
 from osteon.values import Motion
 
@@ -260,7 +261,7 @@ def test_sensors_are_worn_at_different_places_unless_told():
 
 TROUBLES = {
     "noise": 0.001,
-    "soft_tissue": 0.010,
+    "skin": 1.0,
     "gaps": 0.05,
     "swaps": 5,
     "outliers": 0.01,
@@ -286,7 +287,7 @@ def test_same_seed_same_bits_of_sensors():
             seed=seed,
             noise=0.004,
             orientation_noise=0.02,
-            soft_tissue=0.01,
+            skin=1.0,
             wobble={"pelvis": (0.008, 0.05)},
             jumps=2,
             gaps=0.05,
@@ -373,29 +374,81 @@ def test_wrong_scale_multiplies_every_coordinate():
     assert_close(small.recording.positions, 0.94 * clean.recording.positions)
 
 
-def test_soft_tissue_is_bounded_and_recorded():
-    clean, soft = undisturbed(soft_tissue=0.010)
+def test_skin_is_bounded_and_recorded():
+    clean, soft = undisturbed(skin=1.0)
     moved = np.linalg.norm(soft.recording.positions - clean.recording.positions, axis=-1)
     assert_close(moved, np.linalg.norm(soft.truth.displaced, axis=-1))
-    assert 0.005 < moved.max() < 0.010
+    assert 0.009 < moved.max() < disturb.SKIN_LIMIT * 0.009
 
 
-def test_soft_tissue_follows_the_joint_angles():
-    """Where a motion repeats itself, so does the skin: it depends on the pose, not on time."""
+def skin_rms(script, parts, seeds=range(10)):
+    """Rms over each take of how far the markers of some bodies slide, one number a marker."""
+    found = []
+    for seed in seeds:
+        truth = synth.perform(synth.human(), script, skin=1.0, seed=seed).truth
+        worn = [b.name.partition("_")[2] in parts for b in truth.skeleton.bodies for _ in b.markers]
+        slid = truth.displaced[:, worn] - truth.displaced[:, worn].mean(axis=0)
+        found.append(np.sqrt((slid**2).sum(axis=-1).mean(axis=0)))
+    return np.concatenate(found)
+
+
+@pytest.mark.parametrize(
+    ("part", "median", "least", "most"), [("thigh", 9, 4, 26), ("shin", 4, 1, 12)]
+)
+def test_skin_of_a_walk_has_the_size_that_bone_pins_show(part, median, least, most):
+    """[Cereatti 2017], millimetres. Of ten people the rms varies by 4 % from group to group (12
+    groups); 20 % are five deviations."""
+    found = 1e3 * skin_rms(synth.walk(4.0, rate=60.0), [part])
+    assert np.sqrt(np.mean(found**2)) == pytest.approx(median, rel=0.2)
+    assert np.mean((found > least) & (found < most)) > 0.9
+
+
+def test_half_of_the_skin_is_common_to_a_bodys_markers():
+    """Two markers of a thigh, 40 thighs, slow enough that flesh does not swing: the correlation
+    varies by 0.04 from group to group (12 groups)."""
+    correlated = []
+    for seed in range(20):
+        truth = synth.perform(
+            synth.human(), synth.exercise(20.0, rate=30.0, together=True), skin=1.0, seed=seed
+        ).truth
+        names = [mark.name for body in truth.skeleton.bodies for mark in body.markers]
+        for pair in (("LTHI", "LKNE"), ("RTHI", "RKNE")):
+            first, second = (truth.displaced[:, names.index(name)] for name in pair)
+            first, second = first - first.mean(axis=0), second - second.mean(axis=0)
+            correlated.append([np.sum(first * second), np.sum(first**2), np.sum(second**2)])
+    both, one, other = np.sum(correlated, axis=0)
+    assert both / np.sqrt(one * other) == pytest.approx(0.5, abs=0.15)
+
+
+def played(motion):
+    return lambda skeleton, rng: synth.Act(motion)
+
+
+def test_skin_follows_posture_and_acceleration():
+    """Where a motion goes back as it came, so does the skin; who does not move has none."""
     human = synth.human()
     there = synth.act(human, synth.exercise(5.0, rate=60.0, together=True), seed=1).motion
     back = Motion(human, there.rotations[::-1], there.root[::-1], there.rate)
-
-    def script(motion):
-        return lambda skeleton, rng: synth.Act(motion)
-
     forth, home = (
-        synth.perform(human, script(motion), soft_tissue=0.01, seed=1).truth.displaced
+        synth.perform(human, played(motion), skin=1.0, seed=1).truth.displaced
         for motion in (there, back)
     )
     assert_close(forth, home[::-1])
     still = Motion(human, quat.identity((2, 17)), np.zeros((2, 3)), 60.0)
-    assert not synth.perform(human, script(still), soft_tissue=0.01).truth.displaced.any()
+    assert not synth.perform(human, played(still), skin=1.0).truth.displaced.any()
+
+
+def test_flesh_stays_behind_as_a_bone_speeds_up():
+    """Stiff joints, all of the body thrown forwards at 10 m/s²: flesh goes back, more where there
+    is more of it. Gradients of a parabola are exact two frames from the ends."""
+    human, times = synth.human(), np.arange(20) / 60.0
+    root = np.stack([0.0 * times, 5.0 * times**2, 0.0 * times], axis=-1)
+    thrown = Motion(human, quat.identity((20, 17)), root, 60.0)
+    truth = synth.perform(human, played(thrown), skin=1.0).truth
+    back = dict(zip(synth.markers(thrown).names, truth.displaced[10], strict=True))
+    shift = 10.0 / disturb.WOBBLE_ACCELERATION
+    assert_close(back["LTHI"], [0.0, -0.009 * shift, 0.0], 1e-5)
+    assert_close(back["LSHN"], [0.0, -0.004 * shift, 0.0], 1e-5)
 
 
 @pytest.mark.parametrize("script", STEPS)
@@ -449,7 +502,7 @@ def test_wobble_is_smooth_and_only_on_the_loose_sensor():
 
 
 def test_displacement_and_turn_explain_disturbed_sensors():
-    _, soft = sensed(soft_tissue=0.01, wobble={"head": (0.01, 0.1)})
+    _, soft = sensed(skin=1.0, wobble={"head": (0.01, 0.1)})
     truth = soft.truth
     q_world, p_world = truth.motion.world()
     q_sensor = quat.multiply(q_world, quat.multiply(truth.turned, truth.placement.rotations))
@@ -458,9 +511,17 @@ def test_displacement_and_turn_explain_disturbed_sensors():
     assert_close(soft.bodies.positions, place)
 
 
-def test_soft_tissue_turns_sensors_by_a_radian_per_decimetre():
-    _, soft = sensed(soft_tissue=0.01)
-    assert 0.05 < quat.angle(soft.truth.turned).max() < 0.1
+def test_skin_turns_sensors_as_clusters_turn_on_bones():
+    """Clusters on thigh and shank misjudge a knee by 1.9–9.6° rms [Cereatti 2017]; 100 people had
+    2.5–7.8°."""
+    turned = []
+    for seed in range(10):
+        truth = synth.sense(synth.human(), synth.walk(4.0, rate=60.0), skin=1.0, seed=seed).truth
+        legs = [truth.skeleton.index(name) for name in ("left_thigh", "left_shin")]
+        vectors = quat.log(truth.turned[:, legs])
+        vectors = vectors - vectors.mean(axis=0)
+        turned.append(np.degrees(np.sqrt((vectors**2).sum(axis=(1, 2)).mean())))
+    assert min(turned) > 1.9 and max(turned) < 9.6
 
 
 def test_a_slipped_sensor_is_named_by_its_body():

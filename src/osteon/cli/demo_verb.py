@@ -32,7 +32,7 @@ def demo(output: Path, seed: int) -> None:
 
     script = synth.sequence(synth.walk(seconds=8), synth.exercise(seconds=40))
     take = synth.perform(
-        synth.human(), script, noise=0.001, soft_tissue=0.010, gaps=0.03, swaps=5, seed=seed
+        synth.human(), script, noise=0.001, skin=1.0, gaps=0.03, swaps=5, seed=seed
     )
     truth = take.truth
     write(take.recording, output / "take.c3d")

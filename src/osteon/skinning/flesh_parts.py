@@ -1,6 +1,7 @@
 """Flesh of humans and four-legged animals, by the parts that names tell.
 
-Widths are those of a person whose legs, hip to ankle, are 0.85 m long, and go with the leg.
+Widths are those of a person whose legs, hip to ankle, are 0.85 m long, and go with the leg. They
+are chosen: the skin is to be looked at, nothing is measured by it.
 """
 
 from itertools import pairwise
@@ -12,8 +13,7 @@ from osteon.skinning.flesh import SHORTEST_BONE, UP, FleshPose, Piece, tube
 from osteon.typing import Array
 
 LEG_LENGTH = 0.85
-"""Metres from hip to ankle of the person the widths below are of; chosen: a grown-up of 1.75 m, as
-the template's."""
+"""Metres from hip to ankle of the person the widths below are of, 1.73 m tall by [Drillis 1966]."""
 ARM_LIKE = {
     # part: next part, half widths, half depths and shifts to the front at five stations
     "thigh": ("shin", (84, 83, 74, 61, 48), (90, 90, 81, 66, 52), (0, 8, 12, 8, 2)),

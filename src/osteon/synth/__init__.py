@@ -4,7 +4,7 @@
 
     take = synth.perform(
         synth.human(), synth.walk(seconds=10),
-        noise=0.001, soft_tissue=0.010, gaps=0.05, swaps=20, seed=3,
+        noise=0.001, skin=1.0, gaps=0.05, swaps=20, seed=3,
     )
     take.recording       what cameras would have seen
     take.truth.joints    where every joint was

@@ -95,7 +95,8 @@ def perform(
     *,
     seed: int = 0,
     noise: float = 0.0,
-    soft_tissue: float = 0.0,
+    skin: float = 0.0,
+    suit: int | None = None,
     slips: Sequence[Slipped] = (),
     scale: float = 1.0,
     outliers: float = 0.0,
@@ -113,8 +114,11 @@ def perform(
     ----------
     noise : float
         White noise, standard deviation per axis, metres.
-    soft_tissue : float
-        Most that skin slides as joints bend, metres.
+    skin : float
+        How far skin slides on the bones: 1 as the median person's, whose thigh's does by 9 mm rms.
+    suit : int
+        Whose skin, and where on it things are worn: in takes with one number equal postures shift
+        it equally. Another in every take (``seed``) where not given.
     slips
         Markers that move on their body and stay there.
     scale : float
@@ -128,12 +132,12 @@ def perform(
     clasp
         First and last frame of clasped hands.
     """
-    _check_sizes(noise=noise, soft_tissue=soft_tissue, furthest=furthest)
+    _check_sizes(noise=noise, skin=skin, furthest=furthest)
     done = act(performer, script, seed=seed, clasp=clasp)
     motion = done.motion
-    names, wearers, _ = worn_markers(motion)
+    names, wearers, places = worn_markers(motion)
     displaced = disturb.slip(motion.n_frames, names, slips) + disturb.soft_tissue(
-        motion, wearers, soft_tissue, stream(seed, "soft tissue")
+        motion, wearers, places, skin, _flesh(seed, suit)
     )
     recording = markers(motion, displaced)
     shape = recording.positions.shape
@@ -173,7 +177,8 @@ def sense(
     noise: float = 0.0,
     moving_noise: float | None = None,
     orientation_noise: float = 0.0,
-    soft_tissue: float = 0.0,
+    skin: float = 0.0,
+    suit: int | None = None,
     wobble: Mapping[str, tuple[float, float]] | None = None,
     slips: Sequence[Slipped] = (),
     scale: float = 1.0,
@@ -196,7 +201,7 @@ def sense(
         Noise at 0.5 m/s and above, metres; as ``noise`` if not given.
     orientation_noise : float
         Standard deviation per axis, radians.
-    soft_tissue : float
+    skin : float
         Also turns the sensors, by one radian per 0.1 m.
     wobble
         Body → (metres, radians): sensors that hang loose.
@@ -204,12 +209,12 @@ def sense(
         How often a sensor jumps by ``jump_size`` metres and comes back.
     """
     moving = noise if moving_noise is None else moving_noise
-    _check_sizes(soft_tissue=soft_tissue, offset=offset, noise=noise, moving_noise=moving)
+    _check_sizes(skin=skin, offset=offset, noise=noise, moving_noise=moving)
     _check_sizes(orientation_noise=orientation_noise)
     done = act(performer, script, seed=seed, clasp=clasp)
     motion, names = done.motion, performer.names
     worn = placement(len(names), offset, seed) if worn is None else worn
-    displaced, turned = _loosely(motion, soft_tissue, wobble or {}, seed)
+    displaced, turned = _loosely(motion, worn, skin, _flesh(seed, suit), wobble or {}, seed)
     displaced = displaced + disturb.slip(motion.n_frames, names, slips, "body")
     tracked = sensors(motion, worn, displaced, turned)
     shape = tracked.positions.shape
@@ -244,15 +249,26 @@ def sense(
 
 
 def _loosely(
-    motion: Motion, amplitude: float, loose: Mapping[str, tuple[float, float]], seed: int
+    motion: Motion,
+    worn: Placement,
+    skin: float,
+    flesh: np.random.Generator,
+    loose: Mapping[str, tuple[float, float]],
+    seed: int,
 ) -> tuple[Array, Array]:
     """Shift (n_frames, n_bodies, 3) and turn (n_frames, n_bodies, 4) of sensors on flesh."""
-    everyone = range(len(motion.skeleton.bodies))
-    rng = stream(seed, "soft tissue")
-    shift = disturb.soft_tissue(motion, everyone, amplitude, rng)
-    turn = disturb.soft_tissue(motion, everyone, amplitude / disturb.SOFT_LEVER, rng)
+    bodies = motion.skeleton.bodies
+    places = worn.positions - motion.skeleton.joints_in_bodies
+    slid, leant = (
+        disturb.soft_tissue(motion, range(len(bodies)), places, skin, flesh) for _ in range(2)
+    )
     swung, twisted = disturb.wobble(motion, loose, stream(seed, "wobble"))
-    return shift + swung, quat.multiply(quat.exp(twisted), quat.exp(turn))
+    turned = quat.multiply(quat.exp(twisted), quat.exp(leant / disturb.SOFT_LEVER))
+    return slid + swung, turned
+
+
+def _flesh(seed: int, suit: int | None) -> np.random.Generator:
+    return stream(seed if suit is None else suit, "soft tissue")
 
 
 def _near(swaps: Sequence[Swap], names: Sequence[str], shape: tuple[int, int]) -> Mask:

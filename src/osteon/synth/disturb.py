@@ -12,9 +12,33 @@ from osteon.synth.curves import smooth_noise
 from osteon.typing import Array, Indices, Mask
 from osteon.values import Motion, Swap
 
+SKIN_RMS = {
+    "thigh": 0.009,  # 4–26 mm, median 9
+    "shin": 0.004,  # 1–12 mm, median 4
+    "upper_arm": 0.008,  # 6–35 mm, middle 14: arms that go through 120° turn 1.7 times SKIN_TURN
+    "clavicle": 0.008,  # chosen: the scapula's, measured together with the upper arm
+    "chest": 0.005,  # chosen: half of the 9–10 mm between bent and straight backs [Zemp 2014]
+    "pelvis": 0.005,  # chosen: as the trunk above it
+    "foot": 0.002,  # chosen: half of the 4.3 mm between the ends of its range [Tranberg 1998]
+    "head": 0.002,  # chosen: as the foot, thin skin over bone
+    "hand": 0.002,  # chosen: as the foot
+}
+"""Metres that the median person's skin slides on the bone: rms over a take in which the joints
+beside it turn by ``SKIN_TURN``. Ranges are of [Cereatti 2017] where nothing else is said."""
+OTHER_SKIN_RMS = 0.004
+"""Metres, of bodies that are not in the table, forearms among them; chosen: as the shin."""
+SKIN_TURN = 0.3
+"""Radians, rms about its mean, of the joints at both ends of a thigh in gait: sines through the
+40° of a hip and the 60° of a knee have 14° and 21°."""
+SKIN_LIMIT = 6.0
+"""Times its rms that skin slides at most: 54 mm at the thigh, the widest range that was seen
+[Fiorentino 2017]."""
+WOBBLE_ACCELERATION = 35.0
+"""Metres per second² of the bone that shift flesh by its rms: at the thigh, 9 mm · (2π · 10 Hz)².
+Chosen: 10 Hz, the slow end of what a thigh's muscles swing with, and well above what people do."""
 SOFT_LEVER = 0.1
-"""Metres; flesh that moves a sensor by this much turns it by one radian. Chosen: about the
-thickness of a limb."""
+"""Metres; flesh that moves a sensor by this much turns it by one radian. Chosen: thigh and shin
+then turn by 5° and 2° rms, inside the 1.9–9.6° by which clusters misjudge knees [Cereatti 2017]."""
 PATIENCE_COUNT = 500
 """Count of places tried in a row for one more swap before the take counts as full; chosen: a place
 that is free is found long before."""
@@ -43,23 +67,33 @@ class Jump:
 
 
 def soft_tissue(
-    motion: Motion, wearers: Sequence[int] | Indices, amplitude: float, rng: np.random.Generator
+    motion: Motion,
+    wearers: Sequence[int] | Indices,
+    places: Array,
+    skin: float,
+    rng: np.random.Generator,
 ) -> Array:
-    """Skin that slides as the joints beside it bend, (n_frames, n_worn, 3) in the body's frame.
+    """Return how far skin slides on the bone, (n_frames, n_worn, 3) in the body's frame.
 
-    Smooth in the joint angles, zero at rest, never beyond ``amplitude`` (metres) and about two
-    thirds of it at half a radian. What a body's markers have in common is as large as what each
-    has for itself.
+    Linear in the angles of the joints at both ends of the body [Bonci 2014] and in the bone's
+    acceleration, until it is stretched; zero at rest. Half of what posture does is common to all
+    that a body wears.
+
+    Parameters
+    ----------
+    wearers
+        Body of each thing worn.
+    places : (n_worn, 3)
+        From the body's joint, in its frame.
+    skin
+        Multiplies ``SKIN_RMS``.
     """
-    n_bodies = len(motion.skeleton.bodies)
-    bent = quat.log(motion.rotations)
-    bent[:, [parent < 0 for parent in motion.skeleton.parents]] = 0.0
-    common = rng.standard_normal((n_bodies, n_bodies, 3, 3))[list(wearers)]
-    own = rng.standard_normal((len(wearers), n_bodies, 3, 3))
-    pull = (common + own) * _beside(motion)[list(wearers), :, None, None] / np.sqrt(2.0)
-    matrix = pull.transpose(0, 2, 1, 3).reshape(3 * len(wearers), 3 * n_bodies)
-    pulled = (bent.reshape(-1, 3 * n_bodies) @ matrix.T).reshape(len(bent), -1, 3)
-    return amplitude * pulled / np.sqrt(1.0 + np.sum(pulled**2, axis=-1, keepdims=True))
+    worn = list(wearers)
+    parts = [name.removeprefix("left_").removeprefix("right_") for name in motion.skeleton.names]
+    sizes = skin * np.array([SKIN_RMS.get(part, OTHER_SKIN_RMS) for part in parts])[worn, None]
+    pulled = _pulled_by_posture(motion, worn, rng) + _left_behind(motion, worn, places)
+    stretch = np.sum(pulled**2, axis=-1, keepdims=True) / SKIN_LIMIT**2
+    return sizes * pulled / (1.0 + stretch**2) ** 0.25
 
 
 def wobble(
@@ -208,11 +242,28 @@ def jump(n_frames: int, names: Sequence[str], jumps: Sequence[Jump]) -> Array:
     return shift
 
 
-def _beside(motion: Motion) -> Mask:
-    """(n_bodies, n_joints) whether a joint touches a body: its own, and its children's."""
+def _pulled_by_posture(motion: Motion, worn: Sequence[int], rng: np.random.Generator) -> Array:
+    """(n_frames, n_worn, 3) of mean square 1 where the joints beside turn by ``SKIN_TURN``."""
     parents = np.array(motion.skeleton.parents)
-    index = np.arange(len(parents))
-    return (index[:, None] == index) | (index[:, None] == parents)
+    joint = np.arange(len(parents))
+    # a joint is beside the body that it moves and the one that it hangs on; the root has none
+    beside = ((joint[:, None] == joint) | (joint[:, None] == parents)) & (parents >= 0)
+    share = beside / np.sqrt(np.maximum(beside.sum(axis=1, keepdims=True), 1))
+    common = rng.standard_normal((len(parents), len(parents), 3, 3))[worn]
+    own = rng.standard_normal((len(worn), len(parents), 3, 3))
+    pull = (common + own) / np.sqrt(2.0) * share[worn, :, None, None] / np.sqrt(3.0)
+    matrix = pull.transpose(0, 2, 1, 3).reshape(3 * len(worn), 3 * len(parents))
+    turns = quat.log(motion.rotations).reshape(motion.n_frames, -1) / SKIN_TURN
+    return (turns @ matrix.T).reshape(motion.n_frames, -1, 3)
+
+
+def _left_behind(motion: Motion, worn: Sequence[int], places: Array) -> Array:
+    """(n_frames, n_worn, 3) flesh that stays behind as its bone speeds up: at once, for bones move
+    far more slowly than it swings."""
+    rotations, joints = (each[:, worn] for each in motion.world())
+    path, step = joints + quat.rotate(rotations, places), 1.0 / motion.rate
+    speed_up = np.gradient(np.gradient(path, step, axis=0), step, axis=0)
+    return -quat.rotate(quat.inverse(rotations), speed_up) / WOBBLE_ACCELERATION
 
 
 def _neighbours(positions: Array, n: int) -> NDArray[np.intp]:
