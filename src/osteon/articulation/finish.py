@@ -126,6 +126,8 @@ class FinishedJoint:
     """(6, 6) square metres."""
     axes: Array
     """(2, 3) the least turned direction, unit."""
+    one_axis: bool
+    """Whether it is a hinge about which neither body turns by more than its noise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,7 +217,8 @@ def finish_joints(
             centres = fit.centres
             axes = axes if fit.axes is None else fit.axes
             covariance = covariance + drawn(fit, max(turned_by_skin(gain, view), start.unrest))
-        joints.append(FinishedJoint(parent, child, row, kind, centres, covariance, axes))
+        one_axis = fit is not None and fit.axes is not None
+        joints.append(FinishedJoint(parent, child, row, kind, centres, covariance, axes, one_axis))
     return joints
 
 

@@ -15,6 +15,7 @@ from .frame_choice import (
     spread_frames as spread_frames,
     varied_frames as varied_frames,
 )
+from .joint_evidence import with_hinges as with_hinges
 from .listening import (
     Share as Share,
     unheard as unheard,

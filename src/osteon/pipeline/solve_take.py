@@ -15,6 +15,7 @@ from osteon.calibration import (
     calibrate,
     calibrate_blind,
     unheard,
+    with_hinges,
     with_passengers,
 )
 from osteon.cleaning import check_size, oddities, put_right, upright
@@ -328,8 +329,10 @@ def calibrate_subject(
     labels = _labels_of(takes)
     if chosen is None:
         blind = calibrate_blind(takes, subject=subject, progress=progress)
+        longest = max(takes, key=lambda take: take.n_frames)
         why = () if options.template == "none" else (unrecognised(labels),)
-        return replace(blind, doubts=(*why, *blind.doubts))
+        skeleton = with_hinges(blind.skeleton, longest)
+        return replace(blind, skeleton=skeleton, doubts=(*why, *blind.doubts))
     try:
         calibration = calibrate(
             takes, chosen[1], hips=options.hips, subject=subject, progress=progress
