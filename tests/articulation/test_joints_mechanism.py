@@ -14,12 +14,17 @@ from osteon.articulation.segmentation import TrackedBodies, track
 from osteon.maths import quat
 from osteon.values import Connection
 
-SEEDS = 3
-SCATTER = 1.4
-"""Ratio of two rms over three draws. Axes of four rows in 24 draws each: ours 0.73–0.89 of SARA's,
-but of three draws 0.46–1.31."""
+FEW, MANY = 8, 16
+"""Draws of a row."""
+SCATTER = {FEW: 1.25, MANY: 1.1}
+"""Ratio of two rms over so many draws. 36 rows of 16 draws: axes 0.59–1.01 of SARA's, places
+0.49–1.04 of SCoRE's; of three draws one of 1.5 among rows that over 40 are 0.86."""
+NOBODYS = 0.02
+"""Metres: a joint that SCoRE misses by so much is found by nobody. There SCoRE, which noise draws
+to the sensors, scatters less: 100 ball joints of 20° in 2 mm of filtered noise are 28 mm off by
+SCoRE and 31 mm by ours."""
 ROWS = list(product((20, 140), (3, 9), (0.0002, 0.002)))
-ALL_ROWS = list(product((20, 40, 80, 140), (3, 5, 9), (0.0002, 0.0005, 0.001, 0.002)))
+ALL_ROWS = list(product((20, 40, 60, 90, 140), (3, 5, 9), (0.0002, 0.0005, 0.001, 0.002)))
 """Degrees, markers on a body, metres of noise."""
 FILTERED = 0.05
 """Seconds: what a low-pass of 6 Hz leaves of noise."""
@@ -53,12 +58,12 @@ def rms(errors: list[float]) -> float:
     return float(np.sqrt(np.mean(np.square(errors))))
 
 
-def compare(kind: str, smoothed: float, rows) -> list[tuple[float, float]]:
+def compare(kind: str, smoothed: float, rows, draws: int) -> list[tuple[float, float]]:
     """Our error and SCoRE's of every row, metres; a hinge's axis is held against SARA's too."""
     errors = []
     for degrees, n_markers, noise in rows:
         ours, theirs, axis, their_axis = [], [], [], []
-        for seed in range(SEEDS):
+        for seed in range(draws):
             take = mechanism.mechanism(
                 kind, degrees, n_markers, noise, smoothed=smoothed, seed=seed, n_frames=400
             )
@@ -76,30 +81,31 @@ def compare(kind: str, smoothed: float, rows) -> list[tuple[float, float]]:
             elif theirs[-1] < 0.005:
                 assert link.kind == "ball", f"{degrees}°, {n_markers} markers: called {link.kind}"
         if kind == "hinge":
-            assert rms(axis) < SCATTER * rms(their_axis)
+            assert rms(axis) < SCATTER[draws] * rms(their_axis)
         errors.append((rms(ours), rms(theirs)))
     return errors
 
 
-def check(kind: str, smoothed: float, rows) -> None:
+def check(kind: str, smoothed: float, rows, draws: int) -> None:
     """Row by row within the scatter of so few draws, and better over all rows together."""
-    errors = compare(kind, smoothed, rows)
+    errors = compare(kind, smoothed, rows, draws)
     for row, (ours, theirs) in zip(rows, errors, strict=True):
-        assert ours < SCATTER * theirs + 1e-4, f"{row}: {ours:.5f} against {theirs:.5f} m"
-    assert np.mean([np.log(ours / theirs) for ours, theirs in errors]) < np.log(0.95)
+        worst = max(SCATTER[draws], 1.3 if theirs > NOBODYS else 0.0) * theirs
+        assert ours < worst + 1e-5, f"{row}: {ours:.5f} against {theirs:.5f} m"
+    assert np.mean([np.log(ours / theirs) for ours, theirs in errors]) < np.log(0.9)
 
 
 @pytest.mark.parametrize("smoothed", [0.0, FILTERED])
 @pytest.mark.parametrize("kind", ["hinge", "ball"])
 def test_no_worse_than_plain_score_and_sara(kind, smoothed):
-    check(kind, smoothed, ROWS)
+    check(kind, smoothed, ROWS, FEW)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("smoothed", [0.0, FILTERED])
 @pytest.mark.parametrize("kind", ["hinge", "ball"])
 def test_no_worse_than_plain_score_and_sara_in_any_row(kind, smoothed):
-    check(kind, smoothed, ALL_ROWS)
+    check(kind, smoothed, ALL_ROWS, MANY)
 
 
 @pytest.mark.parametrize("smoothed", [0.0, FILTERED])

@@ -6,7 +6,9 @@ from .body_source import (
 from .centre import fit_pairs as fit_pairs
 from .coach import advise_motion as advise_motion
 from .find_joints import (
+    GroupJoint as GroupJoint,
     joints as joints,
+    joints_of_groups as joints_of_groups,
     solve as solve,
 )
 from .finish import finish_joints as finish_joints

@@ -1,4 +1,4 @@
-"""Kernel: residuals of a joint between two noisy bodies, in units of their own noise."""
+"""Kernels: residuals of a joint between two noisy bodies, in units of their own noise."""
 
 import numpy as np
 
@@ -45,16 +45,78 @@ def whitened_residuals(turns, gaps, centres, place, first, second, out):
 
 
 @kernel
+def whitened_hinge_residuals(turns, gaps, centres, axes, across, place, first, second, out):
+    """The same for a hinge, whose axis both bodies carry as well: five rows a frame.
+
+    A turn of a body moves its idea of the joint and of the axis at once, so what the axes show of
+    it is known of the joint, too.
+
+    Parameters
+    ----------
+    axes : (2, 3)
+        The axis in the first frame and in the second, unit.
+    across : (2, 3)
+        Unit directions of the first frame square to the axis and to each other.
+    out : (n_frames, 5)
+        Of the joint, then of the axis along ``across``.
+    """
+    arms = np.zeros((5, 3))
+    arms[:3] = _cross(centres[:3])
+    arms[3:] = across @ _cross(axes[0])
+    near = arms @ first @ arms.T
+    root = np.linalg.cholesky(second)
+    point, line = _cross(centres[3:]) @ root, _cross(axes[1]) @ root
+    rows, cov = np.zeros((5, 3)), np.zeros((5, 5))
+    for k in range(turns.shape[0]):
+        rows[:3] = turns[k]
+        _multiply(across, turns[k], rows[3:])
+        _multiply(rows[:3], point, arms[:3])
+        _multiply(rows[3:], line, arms[3:])
+        for a in range(5):
+            for b in range(a + 1):
+                total = near[a, b]
+                for p in range(3):
+                    total += arms[a, p] * arms[b, p]
+                cov[a, b] = total
+        for a in range(3):
+            cov[a, a] += place
+            out[k, a] = centres[a] + gaps[k, a]
+            for p in range(3):
+                out[k, a] -= rows[a, p] * centres[3 + p]
+        for a in range(2):
+            out[k, 3 + a] = 0.0
+            for p in range(3):
+                out[k, 3 + a] += across[a, p] * axes[0, p] - rows[3 + a, p] * axes[1, p]
+        _solve_lower(cov, out[k])
+
+
+@kernel
+def _multiply(left, right, out):
+    for a in range(left.shape[0]):
+        for b in range(right.shape[1]):
+            total = 0.0
+            for p in range(left.shape[1]):
+                total += left[a, p] * right[p, b]
+            out[a, b] = total
+
+
+@kernel
+def _cross(arm):
+    """The matrix of ``arm ×``."""
+    return np.array([[0.0, -arm[2], arm[1]], [arm[2], 0.0, -arm[0]], [-arm[1], arm[0], 0.0]])
+
+
+@kernel
 def _swept(arm, turning):
     """Covariance of the end of an arm whose body turns: ``[arm]× Σ [arm]×ᵀ``."""
-    cross = np.array([[0.0, -arm[2], arm[1]], [arm[2], 0.0, -arm[0]], [-arm[1], arm[0], 0.0]])
+    cross = _cross(arm)
     return cross @ turning @ cross.T
 
 
 @kernel
 def _solve_lower(cov, vector):
     """Cholesky of the lower half of ``cov`` and forward substitution, both in place."""
-    for a in range(3):
+    for a in range(len(vector)):
         for b in range(a + 1):
             total = cov[a, b]
             for p in range(b):

@@ -1,11 +1,13 @@
 """Joints, hierarchy and trust from moving bodies: the stage as one function."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from osteon.articulation import hierarchy
+from osteon.articulation.body_source import cluster_noise
 from osteon.articulation.centre import PairFits, fit_pairs, products_of_frames, residual_vectors
 from osteon.articulation.coach import advise
 from osteon.articulation.finish import FinishedJoint, finish_joints
@@ -21,18 +23,27 @@ from osteon.articulation.loops import (
 )
 from osteon.articulation.pose_noise import PoseNoise, estimate_noise
 from osteon.articulation.requirements import (
+    MIN_FRAMES,
     check_bodies,
     check_motion,
     impossible_poses,
     without_poses,
 )
-from osteon.articulation.slips import MOST as MOST_SLIPS, Link, Step, as_event, find_slip, undo_slip
+from osteon.articulation.segmentation import TrackedBodies, track
+from osteon.articulation.slips import (
+    MOST as MOST_SLIPS,
+    Link,
+    SlipStep,
+    as_event,
+    find_slip,
+    undo_slip,
+)
 from osteon.articulation.statistics import JointStatistics
 from osteon.errors import BadValue, UnknownName
 from osteon.maths import quat
 from osteon.threads import one_thread
 from osteon.typing import Array
-from osteon.values import Bodies, Connection, Joints
+from osteon.values import Bodies, Connection, Joints, Recording
 
 MOST_FLIPS = 3
 """Rounds of leaving out impossible poses; each lets the next see smaller ones."""
@@ -50,6 +61,18 @@ class Solution:
     order: list[tuple[int, int, int]]
     """(parent, child, row of fits), from the root outwards."""
     root: int
+
+
+class GroupJoint(NamedTuple):
+    """The joint of two groups of markers, in frames of their own."""
+
+    joint: FinishedJoint
+    parent: Array
+    """(n_markers, 3) the parent's markers in its frame, metres."""
+    child: Array
+    """(n_markers, 3) the child's."""
+    noise: tuple[float, float]
+    """Standard deviation per axis of a marker about its body, of parent and child, metres."""
 
 
 @one_thread()
@@ -107,15 +130,47 @@ def joints(
     )
 
 
+def joints_of_groups(
+    recording: Recording, groups: Sequence[Sequence[str]], pairs: Sequence[tuple[int, int]]
+) -> list[GroupJoint | None]:
+    """Find the joints of these pairs (parent, child) of marker groups; None where a group shows no
+    orientation, or both are hardly seen together."""
+    tracked = track(recording, groups)
+    place = {markers: column for column, markers in enumerate(tracked.markers)}
+    columns = [place.get(tuple(group)) for group in groups]
+    seen = tracked.bodies.seen
+    asked, order = [], []
+    for k, (parent, child) in enumerate(pairs):
+        one, other = columns[parent], columns[child]
+        if one is None or other is None or (seen[:, one] & seen[:, other]).sum() < MIN_FRAMES:
+            continue
+        order.append((one, other, len(asked)))
+        asked.append(k)
+    found: list[GroupJoint | None] = [None] * len(pairs)
+    if asked:
+        noise = cluster_noise(tracked)
+        ends = [(child, parent) for parent, child, _ in order]
+        fits = fit_pairs(JointStatistics.of(tracked.bodies), noise, ends)
+        for k, joint in zip(asked, finish_joints(tracked.bodies, noise, fits, order), strict=True):
+            found[k] = _group_joint(tracked, joint)
+    return found
+
+
+def _group_joint(tracked: TrackedBodies, joint: FinishedJoint) -> GroupJoint:
+    parent, child = joint.parent, joint.child
+    noise = float(tracked.marker_noise[parent]), float(tracked.marker_noise[child])
+    return GroupJoint(joint, tracked.templates[parent], tracked.templates[child], noise)
+
+
 def _settled(
     bodies: Bodies,
     *,
     root: str | None,
     parents: Mapping[str, str] | None,
     noise: PoseNoise | None,
-) -> tuple[Solution, list[Step]]:
+) -> tuple[Solution, list[SlipStep]]:
     """Solve, leave out impossible poses, undo slips, until nothing is left to do."""
-    slips: list[Step] = []
+    slips: list[SlipStep] = []
     solution = solve(bodies, root=root, parents=parents, noise=noise)
     for _ in range(MOST_FLIPS):
         links = _links(solution)

@@ -5,9 +5,13 @@ that the joint closes; eliminating the poses leaves ``Σ rᵀ V(c, l)⁻¹ r``, 
 covariance that pose noise gives the residual at the present joint. Only the ratio of turning to
 shifting noise enters, and for a cluster of markers that is its shape: then this is the fit to the
 markers themselves. docs/methods.md §1 and E1.3.
+
+A hinge's axis is fitted with its place: where both axes part, a pose was turned, and by as much its
+idea of the place is wrong.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,10 +23,13 @@ from osteon.values import Bodies
 
 MAX_FRAMES = 20_000
 """A longer take is thinned to this for the last step."""
+FEWEST_FRAMES = 10
 STEP = 1e-6
 MAX_ITERATIONS = 12
 HUBER = 2.5
 """Residuals beyond this many standard deviations count less, where asked."""
+MEDIAN_LENGTHS = {3: 1.538, 5: 2.086}
+"""Median length of a normal vector of so many dimensions, standard deviations."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,15 +48,22 @@ class RefinedJoint:
     weights: Array
     """(n_frames,) by how much each row was scaled."""
     residuals: Array
-    """(n_frames, 3) in units of noise."""
+    """(n_frames, 3) in units of noise; of a hinge (n_frames, 5), its axis in the last two."""
     slopes: Array
-    """(n_frames, 3, n_free) derivative of the residuals along ``free``, per metre."""
+    """(n_frames, 3 or 5, n_free) derivative of the residuals along ``free``, per metre."""
     ridge: float
     """Curvature that the prior adds in every direction, per square metre."""
     unit: float
     """The unit of noise at this joint, metres."""
     feigned: float
     """Curvature that orientation noise alone would show, per square metre."""
+    axes: Array | None = None
+    """(2, 3) a hinge's axis in both frames, unit."""
+
+    @property
+    def misfit(self) -> float:
+        """Mean square of the residuals; 1 when the noise is as stated."""
+        return _variance(self.residuals, self.weights)
 
     @property
     def hessian(self) -> Array:
@@ -58,8 +72,18 @@ class RefinedJoint:
         return own + self.ridge * np.eye(own.shape[0])
 
 
+class _Equations(NamedTuple):
+    """Of all frames, each frame's rows scaled by its weight."""
+
+    residuals: Array
+    slopes: Array
+    weights: Array
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Problem:
+    """The frames that show both bodies; a joint is told by its two places (6,)."""
+
     frames: np.ndarray
     turns: Array
     gaps: Array
@@ -75,15 +99,6 @@ class _Problem:
         whitened_residuals(self.turns, self.gaps, centres, self.place, self.first, self.second, out)
         return out
 
-    def slopes(self, centres: Array, basis: Array) -> Array:
-        """(n_frames, 3, n_free) derivative along the columns of ``basis``."""
-        columns = [
-            (self.residuals(centres + STEP * way) - self.residuals(centres - STEP * way))
-            / (2 * STEP)
-            for way in basis.T
-        ]
-        return np.stack(columns, axis=-1)
-
     def unit(self, centres: Array) -> float:
         """Standard deviation per axis that pose noise gives the residual, metres."""
         swept = sum(
@@ -91,6 +106,34 @@ class _Problem:
             for arm, turning in ((centres[:3], self.first), (centres[3:], self.second))
         )
         return float(np.sqrt(self.place + swept / 3.0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _HingeProblem:
+    """A hinge, told by its two places and by how far its axis tips from ``axes`` (10,)."""
+
+    joint: _Problem
+    axes: Array
+    """(2, 3) unit."""
+    across: Array
+    """(2, 2, 3) two directions square to each axis."""
+
+    def residuals(self, hinge: Array) -> Array:
+        """(n_frames, 5) in units of noise."""
+        from osteon.articulation._refine_kernel import whitened_hinge_residuals
+
+        joint, out = self.joint, np.zeros((len(self.joint.gaps), 5))
+        shape = (joint.place, joint.first, joint.second)
+        axes = self.tipped(hinge[6:])
+        whitened_hinge_residuals(
+            joint.turns, joint.gaps, hinge[:6], axes, self.across[0], *shape, out
+        )
+        return out
+
+    def tipped(self, tips: Array) -> Array:
+        """(2, 3) the axis tipped across itself by (4,) radians, small ones."""
+        axes = self.axes + np.einsum("bi,bij->bj", tips.reshape(2, 2), self.across)
+        return axes / np.linalg.norm(axes, axis=1, keepdims=True)
 
 
 def refine_joint(
@@ -114,38 +157,125 @@ def refine_joint(
         Weigh residuals by Huber's rule, so that outliers count less.
     """
     problem = _problem(bodies, pair, noise)
-    if len(problem.frames) < 10:
+    if len(problem.frames) < FEWEST_FRAMES:
         return None
     basis = np.eye(6) if free is None else free
     centres = np.array(centres, dtype=float)
-    ridge = 0.0
     for _ in range(MAX_ITERATIONS):
-        residuals, slopes, weights = _equations(problem, centres, basis, robust=robust)
-        ridge = _variance(residuals, weights) / prior**2
-        hessian = np.einsum("kia,kib->ab", slopes, slopes) + ridge * np.eye(basis.shape[1])
-        gradient = np.einsum("kia,ki->a", slopes, residuals) + ridge * basis.T @ centres
-        step = basis @ np.linalg.solve(hessian, gradient)
+        step = _newton_step(
+            _equations(problem, centres, basis, robust=robust), basis, centres, prior
+        )
         centres = centres - step
         if np.abs(step).max() < 1e-7 * prior:
             break
-    residuals, slopes, weights = _equations(problem, centres, basis, robust=robust)
+    equations = _equations(problem, centres, basis, robust=robust)
+    return _refined(problem, centres, basis, equations, prior)
+
+
+def refine_hinge(
+    bodies: Bodies,
+    pair: tuple[int, int],
+    centres: Array,
+    axes: Array,
+    noise: PoseNoise,
+    *,
+    prior: float = PRIOR,
+    robust: bool = False,
+) -> RefinedJoint | None:
+    """Improve places ``centres`` (6,) and ``axes`` (2, 3) of a hinge together.
+
+    Along the axis the hinge is where it is nearest to both bodies' origins. None where too few
+    frames show both.
+    """
+    problem = _problem(bodies, pair, noise)
+    if len(problem.frames) < FEWEST_FRAMES:
+        return None
+    centres, axes = _beside_origins(centres, axes), np.array(axes, dtype=float)
+    for _ in range(MAX_ITERATIONS):
+        hinge, basis = _hinge_problem(problem, axes)
+        start = np.concatenate([centres, np.zeros(4)])
+        step = _newton_step(_equations(hinge, start, basis, robust=robust), basis, start, prior)
+        axes = hinge.tipped(-step[6:])
+        centres = _beside_origins(centres - step[:6], axes)
+        if np.abs(step).max() < 1e-7 * prior:
+            break
+    hinge, basis = _hinge_problem(problem, axes)
+    start = np.concatenate([centres, np.zeros(4)])
+    equations = _equations(hinge, start, basis, robust=robust)
+    return _refined(problem, centres, basis[:6, :5], _without_axes(equations), prior, axes)
+
+
+def _hinge_problem(problem: _Problem, axes: Array) -> tuple[_HingeProblem, Array]:
+    """A hinge about these axes, and the directions (10, 9) in which it may change."""
+    across = np.stack([np.linalg.svd(axis[None])[2][1:] for axis in axes])
+    basis = np.zeros((10, 9))
+    basis[:6, :5] = np.linalg.svd(axes.reshape(1, 6))[2][1:].T
+    basis[6:, 5:] = np.eye(4)
+    return _HingeProblem(problem, axes, across), basis
+
+
+def _beside_origins(centres: Array, axes: Array) -> Array:
+    """Slide a hinge's places (6,) along its axis to where both origins are nearest."""
+    axis = axes.reshape(6)
+    return centres - axis * (axis @ centres) / 2.0
+
+
+def _without_axes(equations: _Equations) -> _Equations:
+    """The equations of a hinge's places alone, its axis having followed them."""
+    places, tips = equations.slopes[..., :5], equations.slopes[..., 5:]
+    own, shared = np.einsum("kia,kib->ab", tips, tips), np.einsum("kia,kib->ab", tips, places)
+    return equations._replace(slopes=places - tips @ np.linalg.solve(own, shared))
+
+
+def _newton_step(equations: _Equations, basis: Array, place: Array, prior: float) -> Array:
+    """The step of Gauss and Newton away from the least sum of squares; the prior is of places."""
+    residuals, slopes, weights = equations
+    ridge = _variance(residuals, weights) / prior**2
+    own = basis[:6]
+    hessian = np.einsum("kia,kib->ab", slopes, slopes) + ridge * own.T @ own
+    gradient = np.einsum("kia,ki->a", slopes, residuals) + ridge * own.T @ place[:6]
+    return basis @ np.linalg.solve(hessian, gradient)
+
+
+def _refined(
+    problem: _Problem,
+    centres: Array,
+    free: Array,
+    equations: _Equations,
+    prior: float,
+    axes: Array | None = None,
+) -> RefinedJoint:
+    residuals, slopes, weights = equations
     unit = problem.unit(centres)
     turning = float(np.trace(problem.first + problem.second)) * 2.0 / 3.0
-    feigned = float(np.sum(weights**2)) * turning / unit**2
     return RefinedJoint(
-        centres, basis, problem.frames, weights, residuals, slopes, ridge, unit, feigned
+        centres=centres,
+        free=free,
+        frames=problem.frames,
+        weights=weights,
+        residuals=residuals,
+        slopes=slopes,
+        ridge=_variance(residuals, weights) / prior**2,
+        unit=unit,
+        feigned=float(np.sum(weights**2)) * turning / unit**2,
+        axes=axes,
     )
 
 
 def _equations(
-    problem: _Problem, centres: Array, basis: Array, *, robust: bool
-) -> tuple[Array, Array, Array]:
-    """Residuals and slopes with each frame's row scaled by its weight, and the weights."""
-    residuals, slopes = problem.residuals(centres), problem.slopes(centres, basis)
+    problem: _Problem | _HingeProblem, place: Array, basis: Array, *, robust: bool
+) -> _Equations:
+    """The equations at ``place``; slopes along the columns of ``basis``."""
+    residuals = problem.residuals(place)
+    columns = [
+        (problem.residuals(place + STEP * way) - problem.residuals(place - STEP * way)) / (2 * STEP)
+        for way in basis.T
+    ]
+    slopes = np.stack(columns, axis=-1)
     if not robust:
-        return residuals, slopes, np.ones(len(residuals))
+        return _Equations(residuals, slopes, np.ones(len(residuals)))
     weights = np.sqrt(_huber(residuals))
-    return weights[:, None] * residuals, weights[:, None, None] * slopes, weights
+    return _Equations(weights[:, None] * residuals, weights[:, None, None] * slopes, weights)
 
 
 def _problem(bodies: Bodies, pair: tuple[int, int], noise: PoseNoise) -> _Problem:
@@ -170,12 +300,11 @@ def _problem(bodies: Bodies, pair: tuple[int, int], noise: PoseNoise) -> _Proble
 def _huber(residuals: Array) -> Array:
     """Weight of each frame; the scale is the median's, so that outliers do not set it."""
     size = np.linalg.norm(residuals, axis=-1)
-    # the median length of a 3-D normal vector is 1.538 standard deviations
-    limit = HUBER * np.median(size) / 1.538 + 1e-300
+    limit = HUBER * np.median(size) / MEDIAN_LENGTHS[residuals.shape[1]] + 1e-300
     return np.minimum(1.0, limit / np.maximum(size, limit))
 
 
 def _variance(residuals: Array, weights: Array) -> float:
     """Mean square per coordinate: 1 when the noise is as stated."""
-    freedom = max(3.0 * float(np.sum(weights**2)) - 6.0, 1.0)
+    freedom = max(residuals.shape[1] * float(np.sum(weights**2)) - 6.0, 1.0)
     return float(np.sum(residuals**2) / freedom)

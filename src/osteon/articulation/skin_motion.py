@@ -93,7 +93,7 @@ def view_skin(fit: RefinedJoint, angles: Array) -> SkinView:
     bent = float(np.sum(np.var(angles, axis=0)))
     if len(terms) < FEWEST * terms.shape[1]:
         return SkinView(np.zeros(len(GAINS)), moved / fit.unit, bent)
-    left = np.kron(np.eye(3), terms.T @ terms) - pull.T @ moved
+    left = np.kron(np.eye(fit.residuals.shape[1]), terms.T @ terms) - pull.T @ moved
     sizes, ways = np.linalg.eigh(left)
     shown = sizes > 1e-6 * np.sum(terms**2)
     power = (ways.T @ (fit.residuals.T @ terms).reshape(-1))[shown] ** 2 / sizes[shown]

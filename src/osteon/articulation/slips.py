@@ -39,7 +39,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class SlipStep:
     """A slip as it was found, before it is told."""
 
     body: int
@@ -48,7 +48,7 @@ class Step:
     """(3,) how far the sensor moved, in its own frame, metres."""
 
 
-def find_slip(bodies: Bodies, links: list[Link]) -> Step | None:
+def find_slip(bodies: Bodies, links: list[Link]) -> SlipStep | None:
     """The clearest slip of the take, if there is one."""
     half = max(4, round(WINDOW * bodies.rate))
     if bodies.n_frames < 3 * LASTING * half:
@@ -93,7 +93,9 @@ def _in_frame(bodies: Bodies, link: Link, body: int) -> Array:
     return quat.rotate(quat.inverse(bodies.rotations[:, body]), vectors)
 
 
-def _blame(bodies: Bodies, links: list[Link], frame: int, half: int, size: float) -> Step | None:
+def _blame(
+    bodies: Bodies, links: list[Link], frame: int, half: int, size: float
+) -> SlipStep | None:
     """The body whose shift explains most, if the shift lasts as long as the take does."""
     suspects = {body for link in links for body in (link.first, link.second)}
     explained = {
@@ -106,7 +108,7 @@ def _blame(bodies: Bodies, links: list[Link], frame: int, half: int, size: float
     shift = _explained(bodies, mine, body, frame)[1]
     if not 0.5 * size < np.linalg.norm(shift) < 2.0 * size:
         return None
-    return Step(body, frame, shift)
+    return SlipStep(body, frame, shift)
 
 
 def _explained(bodies: Bodies, links: list[Link], body: int, frame: int) -> tuple[float, Array]:
@@ -165,7 +167,7 @@ def _split(bodies: Bodies, links: list[Link], body: int, frame: int, half: int) 
     return int(window.start + at[np.argmax(between)])
 
 
-def undo_slip(bodies: Bodies, step: Step) -> Bodies:
+def undo_slip(bodies: Bodies, step: SlipStep) -> Bodies:
     """The take as if the sensor had stayed where it was first."""
     positions = bodies.positions.copy()
     turned = quat.rotate(bodies.rotations[step.frame :, step.body], step.shift)
@@ -175,5 +177,5 @@ def undo_slip(bodies: Bodies, step: Step) -> Bodies:
     return replace(bodies, positions=positions, history=(*bodies.history, did))
 
 
-def as_event(bodies: Bodies, step: Step) -> Slip:
+def as_event(bodies: Bodies, step: SlipStep) -> Slip:
     return Slip(bodies.names[step.body], step.frame, float(np.linalg.norm(step.shift)))

@@ -15,6 +15,7 @@ from .frame_choice import (
     spread_frames as spread_frames,
     varied_frames as varied_frames,
 )
+from .joint_evidence import with_hinges as with_hinges
 from .pose_start import start_poses as start_poses
 from .priors import Beliefs as Beliefs
 from .riders import add_riders as add_riders

@@ -13,6 +13,7 @@ import numpy as np
 from osteon.articulation import segment
 from osteon.calibration.frame_choice import STANDING
 from osteon.calibration.guess import Guess
+from osteon.calibration.joint_evidence import with_joint_evidence
 from osteon.calibration.listening import Share, unheard
 from osteon.calibration.priors import BeliefRows
 from osteon.calibration.subject_model import SubjectModel
@@ -59,7 +60,7 @@ def guess_from_motion(recording: Recording, progress: Share = unheard) -> Guess:
     if not any(body.poses is not None for body in bodies):
         raise NotEnoughData("no three markers move as one body, so nothing has a frame of its own")
     bodies, edges, props = _without_props(bodies, progress)
-    guess = _guess(used, observed, bodies, edges)
+    guess = with_joint_evidence(_guess(used, observed, bodies, edges), recording)
     if props:
         told = ", ".join(used[marker] for body in props for marker in body.markers)
         in_pieces += (

@@ -11,6 +11,7 @@ from osteon.calibration import (
     add_riders,
     calibrate,
     calibrate_blind,
+    with_hinges,
 )
 from osteon.cleaning import prepare
 from osteon.errors import NotEnoughData, UnknownName, counted
@@ -195,8 +196,10 @@ def calibrate_subject(
     labels = _labels_of(takes)
     if chosen is None:
         blind = calibrate_blind(takes, subject=subject, progress=progress)
+        longest = max(takes, key=lambda take: take.n_frames)
         why = () if options.template == "none" else (explain_unrecognised(labels),)
-        return replace(blind, doubts=(*why, *blind.doubts))
+        skeleton = with_hinges(blind.skeleton, longest)
+        return replace(blind, skeleton=skeleton, doubts=(*why, *blind.doubts))
     try:
         calibration = calibrate(
             takes, chosen[1], hips=options.hips, subject=subject, progress=progress
