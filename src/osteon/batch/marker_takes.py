@@ -23,8 +23,8 @@ FRAMES_PER_SUBJECT = 4096
 """Frames that stand for a subject, however many takes there are. Chosen by memory: 4 MB of 41
 markers."""
 MOST_LANDMARKS = 40
-"""Markers whose mutual distances tell poses apart. Chosen: about a whole set of markers, 780
-distances."""
+"""Count of markers whose mutual distances tell poses apart. Chosen: about a whole set of markers,
+780 distances."""
 
 
 def survey(recordings: Sequence[Recording], folder: Path, options: BatchOptions) -> None:

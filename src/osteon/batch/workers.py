@@ -28,8 +28,8 @@ from osteon.typing import Say
 J = TypeVar("J", bound=Hashable)
 T = TypeVar("T")
 MOST_DEATHS = 2
-"""Times a worker may die on a job, the last of them with no other job at work. Chosen: the first
-may be another job's fault."""
+"""Count of times a worker may die on a job, the last of them with no other job at work. Chosen: the
+first may be another job's fault."""
 ANSWER_SECONDS = 10.0
 """Seconds that a scheduler may take to answer. Chosen: a user waits this long before being told
 that the address is wrong."""

@@ -19,7 +19,7 @@ import numpy as np
 from osteon.maths import dot, kernel
 
 SUFFICIENT_SHARE = 1e-4
-"""Of the promised decrease that a step must keep: usual for a line search. Chosen."""
+"""Share of the promised decrease that a step must keep: usual for a line search. Chosen."""
 FIRST_STEPS, FAR_PULL = 3, 0.02
 """Steps at most, and metres of pull at least, for which a frame counts as far from its answer.
 Chosen."""

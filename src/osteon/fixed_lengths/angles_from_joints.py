@@ -8,7 +8,8 @@ from osteon.maths import quat
 from osteon.typing import Array
 
 FAINT_WEIGHT = 1e-9
-"""Of a body's expected turn beside its children. Chosen: decides only what they leave open."""
+"""Ratio: weight of a body's expected turn beside its children. Chosen: decides only what they leave
+open."""
 SHAPE_FRAMES, SHAPE_ROUNDS = 2000, 8
 """Frames that the shape of a body is found from, at most, and rounds of finding it. Chosen: bounds
 time."""

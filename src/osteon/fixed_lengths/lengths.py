@@ -20,7 +20,8 @@ from osteon.papers import Links, divide, join
 from osteon.typing import Array
 
 WEAK_WEIGHT = 1e-4
-"""Of a filled-in position. Chosen: enough to decide where nothing is seen, too little to pull."""
+"""Ratio: weight of a filled-in position to one that is seen. Chosen: enough to decide where nothing
+is seen, too little to pull."""
 LAST_STEP = 1e-8
 """Metres: the lengths are found when a Newton step moves none farther. Chosen: what then remains is
 of the order of its square."""

@@ -21,7 +21,7 @@ from osteon.values import Motion, Skeleton
 CLOSE_DISTANCE = 1e-12
 """Metres: near enough to stop. Chosen: a thousandth of ``MISSED_DISTANCE``."""
 MOST_ROUNDS = 200
-"""Of turning. Chosen: bounds time where a target is out of reach."""
+"""Count of rounds of turning. Chosen: bounds time where a target is out of reach."""
 WIDEST_TURN = 0.5
 """Radians that a joint turns in one round at most. Chosen: so far a step is still nearly
 straight."""

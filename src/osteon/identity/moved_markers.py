@@ -47,7 +47,7 @@ TRUNK_SIGMA = 0.004
 TURN_SIGMA = 0.02
 """Radians. All markers of a body about their middle."""
 N_FRAMES = 40
-"""Looked at. Chosen: varied ones; more repeat the same skin."""
+"""Count of frames looked at. Chosen: varied ones; more repeat the same skin."""
 FREE_SIGMA = 0.05
 """Metres: where a marker that was put elsewhere may be. Chosen."""
 LOOSE_SIGMA = 0.02
@@ -57,16 +57,17 @@ JUDGED_SIGMA = 0.006
 """Metres. A shift in a direction known no better is not judged: there skin, which follows the pose
 and is no noise, adds up."""
 SURE_CHANCE = 0.01
-"""Of accusing any marker of an unchanged take, below which a marker was put elsewhere. Chosen: one
-false alarm in a hundred takes."""
+"""Share of unchanged takes in which some marker would be accused, below which a
+marker was put elsewhere. Chosen: one false alarm in a hundred takes."""
 OPEN_CHANCE = 0.1
-"""Below which it may have been. Chosen."""
+"""The same share, below which it may have been. Chosen."""
 SCALE_FREEDOM = 40
 """Independent values that the scale of skin rests on: tails are F's, not those of a normal law."""
 MOST_FREED = 4
-"""Markers set free before it is said that all were put on anew. Chosen."""
+"""Count of markers set free before it is said that all were put on anew. Chosen."""
 MOST_MISFIT = 2.0
-"""Variance of the usual marker, as a multiple of what retakes show, that says the same. Chosen."""
+"""Ratio: variance of the usual marker, as a multiple of what retakes show, that says the same.
+Chosen."""
 LEAST_NOISE = 0.0002
 """Metres. Chosen: no marker is seen better than this."""
 

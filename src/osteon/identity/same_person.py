@@ -24,7 +24,7 @@ SIZE_SPREAD = 0.045
 PROPORTION_SPREAD = 0.035
 """Standard deviation of each bone's share of the size."""
 CLEAR_ODDS = 2.0
-"""Logarithm of the odds that settle it: e² is 7 to 1. Chosen."""
+"""Logarithm of the ratio of odds that settle it: e² is 7 to 1. Chosen."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ CHOICES = ("mid-range", "circular mean", "nearest sample")
 BIND_TOLERANCE = np.radians(0.1)
 """Radians outside its limits that a bind pose may be. Chosen."""
 VANISHING_LENGTH = 0.05
-"""Of the mean vector, below which its direction is chance. Chosen."""
+"""Share of full length of the mean vector, below which its direction is chance. Chosen."""
 GIVEN_UP = "unlimited or not enough motion"
 
 

@@ -40,8 +40,8 @@ SURFACE_FREEDOM = 5
 NOISE_FREEDOM = 1.3
 """Degrees of freedom per sample of the noise found: of three directions of third differences."""
 SURE_CHANCE, SURER_CHANCE = 0.996, 0.9999
-"""How often noise alone passes for noise: out of a fitted surface, and along a direction, where the
-largest of three that were chosen by their spread is judged. Chosen."""
+"""Shares: how often noise alone passes for noise: out of a fitted surface, and along a direction,
+where the largest of three that were chosen by their spread is judged. Chosen."""
 MOST_CROSSTALK = 0.14
 """Most that skin makes of one direction in a second one, as ``second_to_first`` measures it.
 

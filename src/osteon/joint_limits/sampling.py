@@ -29,7 +29,7 @@ JUMP_MEDIANS = 4.5
 """Third difference, in medians, that is no longer noise: three standard deviations."""
 
 FEWEST_FRAMES = 4
-"""Below this there is no motion to speak of: [001] §3, 4 to 6."""
+"""Count of frames below which there is no motion to speak of: [001] §3, 4 to 6."""
 
 MOST_NOISE = np.radians(4.0)
 """Radians. Chosen: whatever shakes more is movement, as samples in no order look like nothing but
@@ -37,12 +37,12 @@ noise."""
 LEAST_NOISE = np.radians(0.05)
 """Radians that are left alone. Chosen."""
 SMOOTHING_ORDER = 4
-"""Of the differences made small. Measured: see above."""
+"""Count: order of the differences made small. Measured: see above."""
 DIFFERENCE_WEIGHTS = (1.0, -4.0, 6.0, -4.0, 1.0)
 """Of five frames in a fourth difference."""
 FIRST_POWER, LAST_POWER, POWER_STEP = -2, 10, 4
-"""Decimal powers of the stiffness tried first; their distance is then halved twice about the best.
-Chosen: from none to stiffer than any motion."""
+"""Decimal exponents of the stiffness tried first; their distance is then halved twice about the
+best. Chosen: from none to stiffer than any motion."""
 ALL_POWERS = np.arange(FIRST_POWER - POWER_STEP + 1, LAST_POWER + POWER_STEP)
 """Every decimal power that halving can come to."""
 DIFFERENCE_EIGENVALUES = (2.0 * np.sin(0.5 * np.pi * (np.arange(500) + 0.5) / 500)) ** (

@@ -10,13 +10,13 @@ from osteon.maths import dot, kernel
 from osteon.typing import Array
 
 N_STARTS = 12
-"""Directions that the first axis is tried from. Chosen."""
+"""Count of directions that the first axis is tried from. Chosen."""
 FIRST_ROUNDS, MOST_ROUNDS = 3, 80
 """Rounds from every start, and from the ``N_FOLLOWED`` best of them until they settle."""
 N_FOLLOWED = 3
-"""Best starts that are followed until they settle. Chosen."""
+"""Count of best starts that are followed until they settle. Chosen."""
 SETTLED_SHARE = 1e-7
-"""Of the variance by which a round must better it to be followed by another. Chosen."""
+"""Share of the variance by which a round must better it to be followed by another. Chosen."""
 MOST_OBLIQUE = 1.0
 """Cotangent of the least angle between the axes: nearer than 45° they count as one that wobbles."""
 PAIRS = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])

@@ -34,7 +34,7 @@ SHORTEST_STAND = 0.10
 BELT_SPEED = 0.25
 """Metres per second above which low points are taken to stand on a moving belt. Chosen."""
 STRAY_SPREADS = 2.5
-"""From its middle place that a standing point may be. Chosen."""
+"""Standard deviations from its middle place that a standing point may be. Chosen."""
 TOUCH_HEIGHT, ROLL_SPEED = 0.004, 0.6
 """Metres above the ground and metres per second below which a foot that has stood, or is about to,
 touches it. Chosen."""
@@ -46,7 +46,8 @@ ELSEWHERE_SHARE = 0.25
 PLACE_RMS = 0.008
 """Metres about its middle that a standing point may wander. Chosen."""
 BURST_FACTOR = 3.0
-"""Times its usual speed that a point reaches where it moves from one place to the next. Chosen."""
+"""Ratio: times its usual speed that a point reaches where it moves from one place to the next.
+Chosen."""
 TIP_AHEAD, TIP_BELOW = 0.22, 0.08
 """Of a leg's length, how far the tip of the toes is ahead of the ankle and below it: ankles are at
 0.039 and feet 0.152 of a body's height, of which thigh and shin are 0.49 [Drillis 1966]."""

@@ -14,10 +14,11 @@ from osteon.posing.rig import IN_BODY, Rig, RigTree
 from osteon.typing import Array
 
 OUTWARD_WEIGHT = 1e-4
-"""Of a marker one joint further out. Chosen: a body's own markers decide where there are any."""
+"""Ratio: weight of a marker one joint further out. Chosen: a body's own markers decide where there
+are any."""
 REST_SHARE = 1e-6
-"""Weight of the rest pose beside all markers of the body together. Chosen: decides only what they
-leave open."""
+"""Ratio: weight of the rest pose beside all markers of the body together. Chosen: decides only what
+they leave open."""
 
 
 def has_evidence(observed: Array, weights: Array) -> NDArray[np.bool_]:

@@ -35,7 +35,8 @@ THIRD_WEIGHTS = np.array([-1.0, 3.0, -3.0, 1.0])
 JERK_ORDER = len(THIRD_WEIGHTS) - 1
 """Of the differences that are kept small."""
 WINDOW_FRAMES, AHEAD_FRAMES = 1024, 128
-"""That a window keeps, and how many more it looks ahead. Chosen: by there its end is forgotten."""
+"""Frames that a window keeps, and how many more it looks ahead. Chosen: by there its end is
+forgotten."""
 ALONE_WEIGHT = 1e-5
 """Pull to the pose of the frame alone, square metres per square radian. Chosen: decides what no
 marker sees; without it the free turn of a hand with one marker is any parabola over time."""

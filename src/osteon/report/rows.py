@@ -45,7 +45,7 @@ which are shown to a tenth."""
 RIM_CORNERS = 48
 """Corners of an elliptic limit as drawn. Chosen: every 7.5 degrees looks round."""
 MOST_NAMED = 4
-"""Markers of a gap that are named; more are counted. Chosen: one line of text."""
+"""Count of markers of a gap that are named; more are counted. Chosen: one line of text."""
 DEFLATE_LEVEL = 6
 """Of deflate: higher ones take twice the time for one per cent."""
 LARGEST_INTEGER = 2**31 - 2

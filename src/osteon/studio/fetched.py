@@ -23,11 +23,11 @@ KNOWN = ("markers", "channel", "joints", "rotations", "turned", "parameters", "r
 MISSING_INTEGER = -32768
 """The integer that stands for NaN: the least of 16 bits."""
 MOST_NUMBERS = 64_000_000
-"""Numbers in one answer. Chosen by memory: 256 MB."""
+"""Count of numbers in one answer. Chosen by memory: 256 MB."""
 MOST_COLUMNS = 20_000
-"""Columns of a curve panel. Chosen: wider than screens are."""
+"""Count of columns of a curve panel. Chosen: wider than screens are."""
 SKIN_POSES = 200
-"""Poses from which the one to dress in is taken. Chosen: a page does not wait for more."""
+"""Count of poses from which the one to dress in is taken. Chosen: a page does not wait for more."""
 
 
 class Asked(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ waiting."""
 TAKES = frozenset({"markers", "motion", "compact"})
 CHARACTERS = frozenset({"skeleton", "motion"})
 DEEPEST_FOLDER = 3
-"""Folders below the opened one that are looked into. Chosen as above."""
+"""Count of folders below the opened one that are looked into. Chosen as above."""
 LONGEST_NAME = 200
 """Bytes of a dropped file's name: disks hold 255, and names of edits and exports are longer."""
 LOCK_SECONDS = 5.0

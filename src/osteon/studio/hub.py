@@ -8,7 +8,8 @@ import msgspec
 from osteon.studio.messages import Live, ToPage
 
 MOST_MESSAGES = 2000
-"""Messages that may wait for a page that does not listen. Chosen: one that is only slow stays."""
+"""Count of messages that may wait for a page that does not listen. Chosen: one that is only slow
+stays."""
 
 
 class Page:

@@ -53,7 +53,7 @@ NAMED_FILES = {
 }
 """Files of an export that are asked for by a name of their own; others by their ending."""
 MOST_JOBS = 8
-"""Jobs that may wait for their turn. Chosen: nobody means to start more."""
+"""Count of jobs that may wait for their turn. Chosen: nobody means to start more."""
 
 log = logging.getLogger("osteon.studio")
 

@@ -44,8 +44,8 @@ LONGEST_MESSAGE = 256 * 1024
 LOOK_SECONDS = 2.0
 """Seconds between two looks at the file of edits. Chosen: soon enough to see others work."""
 MOST_ANSWERS = 2000
-"""Answers kept for pages that ask again after a break. Chosen: a page repeats only its last
-messages."""
+"""Count of answers kept for pages that ask again after a break. Chosen: a page repeats only its
+last messages."""
 
 log = logging.getLogger("osteon.studio")
 T = TypeVar("T")

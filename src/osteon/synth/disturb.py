@@ -28,10 +28,10 @@ beside it turn by ``SKIN_TURN``. Ranges are of [Cereatti 2017] where nothing els
 OTHER_SKIN_RMS = 0.004
 """Metres, of bodies that are not in the table, forearms among them; chosen: as the shin."""
 SKIN_TURN = 0.3
-"""Radians, rms about its mean, of the joints at both ends of a thigh in gait: sines through the
-40° of a hip and the 60° of a knee have 14° and 21°."""
+"""Radians, rms about its mean, of the joints at both ends of a thigh in gait: sines through the 40°
+of a hip and the 60° of a knee have 14° and 21°. Derived."""
 SKIN_LIMIT = 6.0
-"""Times its rms that skin slides at most: 54 mm at the thigh, the widest range that was seen
+"""Ratio: times its rms that skin slides at most: 54 mm at the thigh, the widest range that was seen
 [Fiorentino 2017]."""
 WOBBLE_ACCELERATION = 35.0
 """Metres per second² of the bone that shift flesh by its rms: at the thigh, 9 mm · (2π · 10 Hz)².
