@@ -7,19 +7,14 @@ import pytest
 
 from conftest import assert_close, real
 from osteon import synth
-from osteon.calibration.adjustment import (
-    MARKER_SIGMA,
-    FramePoses,
-    _evaluate,
-    _linearise,
-    adjust,
-    joint_places,
-)
+from osteon.calibration._adjustment_kernel import back_substitute
+from osteon.calibration.adjustment import FramePoses, _evaluate, _Normal, adjust
 from osteon.calibration.fit_subject import bone_child, calibrate
 from osteon.calibration.frame_choice import count_different, spread_frames, varied_frames
 from osteon.calibration.pose_start import shown_turns, start_poses
 from osteon.calibration.priors import BeliefRows, Near
 from osteon.calibration.riders import add_riders
+from osteon.calibration.scatter import Scatter
 from osteon.calibration.subject_model import SubjectModel, mirror_pairs
 from osteon.cleaning.up_axis import upright
 from osteon.errors import NotEnoughData
@@ -44,12 +39,36 @@ def small_rig(rng) -> SubjectModel:
 
 def random_poses(rng, rig: SubjectModel, n_frames: int) -> FramePoses:
     turns = quat.normalise(rng.normal(size=(n_frames, rig.n_bodies, 4)))
-    return FramePoses(quat.to_matrix(turns), rng.normal(size=(n_frames, 3)))
+    return jointed(rig, quat.to_matrix(turns), rng.normal(size=(n_frames, 3)))
+
+
+def jointed(rig: SubjectModel, rotations: np.ndarray, root: np.ndarray) -> FramePoses:
+    """Poses whose joints hold."""
+    joints = np.zeros((len(root), rig.n_bodies, 3))
+    joints[:, 0] = root
+    for body in range(1, rig.n_bodies):
+        parent = rig.parents[body]
+        joints[:, body] = joints[:, parent] + rotations[:, parent] @ rig.offsets[body]
+    return FramePoses(rotations, joints)
 
 
 def markers(rig: SubjectModel, poses: FramePoses) -> np.ndarray:
-    joints = joint_places(rig, poses)[:, rig.marker_bodies]
-    return joints + np.einsum("fmij,mj->fmi", poses.rotations[:, rig.marker_bodies], rig.places)
+    turned = np.einsum("fmij,mj->fmi", poses.rotations[:, rig.marker_bodies], rig.places)
+    return poses.positions[:, rig.marker_bodies] + turned
+
+
+def uneven_scatter(rng, rig: SubjectModel) -> Scatter:
+    """Every kind of term, each with a weight of its own."""
+    bodies = rig.n_bodies
+    roots = rng.normal(size=(bodies, 3, 3))
+    return Scatter(
+        rng.uniform(0.5, 2.0, rig.n_markers),
+        np.full(rig.n_markers, 1e3),
+        roots @ np.swapaxes(roots, -1, -2),
+        rng.uniform(0.1, 1.0, bodies),
+        quat.normalise(rng.normal(size=(bodies, 3))),
+        rng.uniform(0.1, 1.0, bodies),
+    )
 
 
 def loose_beliefs(rig: SubjectModel):
@@ -69,62 +88,90 @@ def exercised():
     return take, calibrate([take.recording], found[1])
 
 
-def test_normal_equations_equal_those_of_finite_differences(rng):
+def test_the_gradient_is_the_slope_of_the_cost(rng):
+    """Of the poses and of the shared unknowns: markers, joints, turns, axes and beliefs."""
+    rig, step = small_rig(rng), 1e-6
+    poses = FramePoses(
+        quat.to_matrix(quat.exp(0.1 * rng.normal(size=(2, 4, 3)))), rng.normal(size=(2, 4, 3))
+    )
+    observed = markers(rig, poses) + 0.1 * rng.normal(size=(2, 12, 3))
+    observed[0, 3] = np.nan
+    beliefs, scatter = loose_beliefs(rig), uneven_scatter(rng, rig)
+
+    def cost(pose_step, shared_step):
+        moved = rig.with_shared(rig.shared + shared_step)
+        return _evaluate(moved, observed, poses.move(pose_step), beliefs, scatter).cost
+
+    still, at_rest = np.zeros((2, 4, 6)), np.zeros(rig.n_shared)
+    nudges = (step * np.eye(48)).reshape(48, 2, 4, 6)
+    pose_slope = [(cost(n, at_rest) - cost(-n, at_rest)) / (2 * step) for n in nudges]
+    nudges = step * np.eye(rig.n_shared)
+    shared_slope = [(cost(still, n) - cost(still, -n)) / (2 * step) for n in nudges]
+    # poses eliminated: the slope of the cost along poses that follow the shared unknowns
+    normal = _Normal(_evaluate(rig, observed, poses, beliefs, scatter), beliefs, scatter, 0.0)
+    follow = np.stack(
+        [_followed(normal, unit) - _followed(normal, at_rest) for unit in np.eye(rig.n_shared)],
+        axis=-1,
+    )
+    expected = np.array(shared_slope) + np.array(pose_slope) @ follow.reshape(48, -1)
+    # turns of 0.1 rad: the pull towards the rest pose is linear in them to a hundredth
+    np.testing.assert_allclose(normal._gradient, expected, atol=0.02 * np.abs(expected).max())
+
+
+def _followed(normal, shared_step):
+    """(n_frames, n_bodies, 6) pose steps that belong to a shared step."""
+    steps = np.zeros_like(normal._right)
+    back_substitute(
+        normal._parents,
+        *normal._columns,
+        normal._factors,
+        normal._couplings,
+        normal._crosses,
+        normal._right,
+        shared_step,
+        steps,
+    )
+    return steps
+
+
+def test_elimination_along_the_tree_equals_that_of_the_whole_frame(rng):
+    """Information by finite differences of all terms, poses eliminated by one dense solve."""
     rig, step = small_rig(rng), 1e-6
     poses = random_poses(rng, rig, 2)
     observed = markers(rig, poses)
     observed[1, 4] = np.nan
-    beliefs = loose_beliefs(rig)
-
-    def system(seen):
-        return _linearise(_evaluate(rig, seen, poses, beliefs), beliefs)
-
-    data, silent = system(observed), system(np.full_like(observed, np.nan))
+    beliefs, scatter = loose_beliefs(rig), uneven_scatter(rng, rig)
+    scatter = replace(scatter, lean_precisions=np.zeros(4), axis_precisions=np.zeros(4))
+    normal = _Normal(_evaluate(rig, observed, poses, beliefs, scatter), beliefs, scatter, 0.0)
     seen = np.isfinite(observed[..., :1])
+    roots = np.linalg.cholesky(scatter.gap_precisions)
 
-    def slope(ahead, behind):
-        return (seen * (ahead - behind) / (2 * step * MARKER_SIGMA)).reshape(2, -1)
+    def rows(model, at):
+        state = _evaluate(model, observed, at, beliefs, scatter)
+        told = np.sqrt(scatter.precisions)[:, None] * np.where(seen, markers(model, at), 0.0)
+        gaps = np.einsum("bji,fbj->fbi", roots, state.local_gaps)
+        return np.concatenate([told.reshape(2, -1), gaps[:, 1:].reshape(2, -1)], axis=1)
 
     def by_pose(nudge):
-        return slope(markers(rig, poses.moved(nudge)), markers(rig, poses.moved(-nudge)))
+        return (rows(rig, poses.move(nudge)) - rows(rig, poses.move(-nudge))) / (2 * step)
 
     def by_shared(nudge):
         ahead, behind = rig.with_shared(rig.shared + nudge), rig.with_shared(rig.shared - nudge)
-        return slope(markers(ahead, poses), markers(behind, poses))
+        return (rows(ahead, poses) - rows(behind, poses)) / (2 * step)
 
-    pose = np.stack([by_pose(np.tile(row, (2, 1))) for row in step * np.eye(15)], axis=-1)
-    shared = np.stack([by_shared(row) for row in step * np.eye(rig.n_shared)], axis=-1)
-    expected = np.einsum("fri,frj->fij", pose, pose)
-    np.testing.assert_allclose(data.pose - silent.pose, expected, atol=1e-2)
-    np.testing.assert_allclose(data.cross, np.einsum("fri,frj->fij", pose, shared), atol=1e-2)
-    expected = np.einsum("fri,frj->ij", shared, shared)
-    np.testing.assert_allclose(data.shared - silent.shared, expected, atol=1e-2)
-
-
-def test_the_gradient_is_the_slope_of_the_cost(rng):
-    """At small residuals, where the robust weight stands still: markers, rest pose and beliefs."""
-    rig = small_rig(rng)
-    turns = quat.exp(0.1 * rng.normal(size=(2, 4, 3)))
-    poses = FramePoses(quat.to_matrix(turns), rng.normal(size=(2, 3)))
-    observed = markers(rig, poses) + 1e-4 * rng.normal(size=(2, 12, 3))
-    observed[0, 3] = np.nan
-    beliefs, step = loose_beliefs(rig), 1e-6
-    system = _linearise(_evaluate(rig, observed, poses, beliefs), beliefs)
-
-    def cost(pose_step, shared_step):
-        moved = rig.with_shared(rig.shared + shared_step)
-        return _evaluate(moved, observed, poses.moved(pose_step), beliefs).cost
-
-    still, at_rest = np.zeros((2, 15)), np.zeros(rig.n_shared)
-    for column in range(15):
-        nudge = np.zeros((2, 15))
-        nudge[0, column] = step
-        slope = (cost(nudge, at_rest) - cost(-nudge, at_rest)) / (2 * step)
-        assert slope == pytest.approx(system.pose_gradient[0, column], abs=5e-3)
-    for column in range(rig.n_shared):
-        nudge = step * np.eye(rig.n_shared)[column]
-        slope = (cost(still, nudge) - cost(still, -nudge)) / (2 * step)
-        assert slope == pytest.approx(system.shared_gradient[column], abs=5e-3)
+    units = (step * np.eye(24)).reshape(24, 1, 4, 6)
+    pose = np.stack([by_pose(np.tile(unit, (2, 1, 1))) for unit in units], axis=-1)
+    shared = np.stack([by_shared(unit) for unit in step * np.eye(rig.n_shared)], axis=-1)
+    expected = beliefs.normal(rig.shared)[0]
+    for frame in range(2):
+        p, q = pose[frame], shared[frame]
+        expected = expected + q.T @ q - q.T @ p @ np.linalg.solve(p.T @ p, p.T @ q)
+    np.testing.assert_allclose(normal.information, expected, atol=1e-4)
+    variances = normal.pose_variances()
+    covariance = np.linalg.inv(pose[0].T @ pose[0])
+    spread = np.einsum("ri,ij,rj->r", pose[0], covariance, pose[0])
+    told = spread[:36].reshape(12, 3).sum(axis=1) / scatter.precisions
+    np.testing.assert_allclose(variances.markers[0], told, rtol=1e-4)
 
 
 def test_clean_data_are_fitted_to_the_end(rng):
@@ -134,8 +181,9 @@ def test_clean_data_are_fitted_to_the_end(rng):
     observed = markers(truth, poses)
     observed[rng.random((25, 12)) < 0.1] = np.nan
     away = truth.with_shared(truth.shared + 0.02 * rng.normal(size=truth.n_shared))
-    start = poses.moved(0.1 * rng.normal(size=(25, 15)))
-    fit = adjust(away, observed, start, loose_beliefs(away), tolerance=1e-6, max_iterations=60)
+    start = poses.move(0.1 * rng.normal(size=(25, 4, 6)))
+    firm = Scatter.of_rigid(away)
+    fit = adjust(away, observed, start, loose_beliefs(away), firm, tolerance=1e-6)
     # ten draws of this set-up: 0.02–0.26 mm, the weak pull of beliefs and rest pose; span ≤ 0.2 mm
     assert np.sqrt(np.mean(fit.residuals**2)) < 1e-3
     spans = [np.linalg.norm(rig.offsets[2]) for rig in (fit.rig, truth)]
@@ -168,11 +216,11 @@ def test_start_poses_recover_clean_poses(rng):
     observed = markers(rig, poses)
     observed[5, :2] = np.nan  # one marker does not fix the root
     found = start_poses(rig, observed)
-    assert np.isnan(found.root[5]).all()
-    assert_close(found.root[:5], poses.root[:5], 1e-9)
+    assert np.isnan(found.positions[5]).all()
+    assert_close(found.positions[:5, 0], poses.positions[:5, 0], 1e-9)
     # the pull towards the parent: 20 mm against markers 100 mm out
     np.testing.assert_allclose(found.rotations[:5, 0], poses.rotations[:5, 0], atol=1e-9)
-    modelled = markers(rig, FramePoses(found.rotations[:5], found.root[:5]))
+    modelled = markers(rig, found[np.arange(5)])
     assert np.median(np.linalg.norm(modelled - observed[:5], axis=-1)) < 0.02
 
 
@@ -180,11 +228,11 @@ def test_bodies_around_turn_a_root_that_two_markers_show(rng):
     """At rest the others say exactly how; else the root's own markers come first."""
     rig = small_rig(rng)
     turn = quat.to_matrix(quat.normalise(rng.normal(size=(6, 1, 4))))
-    poses = FramePoses(np.tile(turn, (1, rig.n_bodies, 1, 1)), rng.normal(size=(6, 3)))
+    poses = jointed(rig, np.tile(turn, (1, rig.n_bodies, 1, 1)), rng.normal(size=(6, 3)))
     observed = markers(rig, poses)
     observed[:, 0] = np.nan
     found = start_poses(rig, observed)
-    assert_close(found.root, poses.root, 1e-9)
+    assert_close(found.positions[:, 0], poses.positions[:, 0], 1e-9)
     assert_close(found.rotations[:, 0], poses.rotations[:, 0], 1e-9)
     bent = markers(rig, random_poses(rng, rig, 6))
     bent[:, 0] = np.nan
@@ -225,7 +273,7 @@ def test_a_gap_is_bent_as_its_neighbours_are(rng):
     """One marker of three leaves a turn open: the frames before and after close it."""
     rig = small_rig(rng)
     lean = np.linspace(0.0, 1.5, 21)[:, None, None] * rng.normal(size=(1, rig.n_bodies, 3))
-    poses = FramePoses(quat.to_matrix(quat.exp(0.5 * lean)), rng.normal(size=(21, 3)))
+    poses = jointed(rig, quat.to_matrix(quat.exp(0.5 * lean)), rng.normal(size=(21, 3)))
     observed = markers(rig, poses)
     whole = start_poses(rig, observed)
     observed[8:12, 3:5] = np.nan

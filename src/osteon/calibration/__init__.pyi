@@ -1,5 +1,4 @@
 from .adjustment import (
-    MARKER_SIGMA as MARKER_SIGMA,
     Adjustment as Adjustment,
     FramePoses as FramePoses,
     adjust as adjust,
@@ -19,4 +18,8 @@ from .joint_evidence import with_hinges as with_hinges
 from .pose_start import start_poses as start_poses
 from .priors import Beliefs as Beliefs
 from .riders import add_riders as add_riders
+from .scatter import (
+    START_MARKER_SIGMA as START_MARKER_SIGMA,
+    Scatter as Scatter,
+)
 from .subject_model import SubjectModel as SubjectModel

@@ -1,127 +1,460 @@
-"""Normal equations of the fit, marker by marker: only a marker's own path through the tree counts.
+"""Normal equations of the fit, frame by frame, eliminated along the tree (docs/methods.md §4).
 
-Rows of the full Jacobian are nine tenths zeros; here they are never made.
+A body's six pose unknowns (place, turn) meet only its own markers and, through its joint, its
+parent. So each frame's matrix is a tree of 6 × 6 blocks: bodies are eliminated from the leaves to
+the root, and what a body tells of the shared unknowns concerns only those of its own subtree.
 """
 
 import numpy as np
 
 from osteon.maths import kernel
 
-DEEPEST = 64
-"""Bodies on the longest path from the root."""
+PIVOT_FLOOR = 1e-12
+"""Share of its largest entry below which a pivot counts as zero: rounding, derived from doubles."""
 
 
 @kernel
-def accumulate(
+def eliminate(
     rotations,
     residuals,
     weights,
+    gaps,
+    leans,
     marker_bodies,
     parents,
     offsets,
     places,
-    pose,
-    cross,
+    gap_precisions,
+    lean_precisions,
+    axes,
+    axis_precisions,
+    columns,
+    n_columns,
+    damping,
     shared,
-    pose_gradient,
-    shared_gradient,
+    gradient,
+    factors,
+    couplings,
+    crosses,
+    right,
 ):
-    """Add every marker's share to the blocks of the normal equations.
+    """Add every frame to the shared normal equations, its pose unknowns eliminated.
 
     Parameters
     ----------
     rotations : (n_frames, n_bodies, 3, 3)
     residuals, weights : (n_frames, n_markers, 3), (n_frames, n_markers)
-    pose, cross, shared : (n_frames, d, d), (n_frames, d, s), (s, s), changed
-    pose_gradient, shared_gradient : (n_frames, d), (s,), changed
+    gaps : (n_frames, n_bodies, 3)
+        Each joint as its body has it, minus as its parent has it; world, metres.
+    leans : (n_frames, n_bodies, 3)
+        Rotation vectors from the parent, world.
+    gap_precisions : (n_bodies, 3, 3)
+        In the parent's frame.
+    columns, n_columns : (n_bodies, n_shared), (n_bodies,)
+        The shared unknowns of each body's subtree.
+    shared, gradient : (n_shared, n_shared), (n_shared,), changed
+    factors, couplings, crosses, right : (n_frames, n_bodies, 6, …), filled
+        What ``back_substitute`` and ``pose_variances`` need.
     """
-    by_pose, by_shared = np.zeros((DEEPEST + 1, 3, 3)), np.zeros((DEEPEST, 3, 3))
-    pose_at, shared_at = np.zeros(DEEPEST + 1, np.int64), np.zeros(DEEPEST, np.int64)
-    for axis in range(3):
-        by_pose[0, axis, axis] = 1.0  # the root's place; its columns come first
-    for frame in range(rotations.shape[0]):
+    n_frames, n_bodies = rotations.shape[0], rotations.shape[1]
+    n_joints = n_bodies - 1
+    for frame in range(n_frames):
+        pose, cross = factors[frame], crosses[frame]
+        coupling, pull = couplings[frame], right[frame]
+        pose[:] = 0.0
+        cross[:] = 0.0
+        coupling[:] = 0.0
+        pull[:] = 0.0
         for marker in range(marker_bodies.shape[0]):
             weight = weights[frame, marker]
-            if weight == 0.0:
-                continue
-            n = _path(
-                marker,
-                rotations[frame],
-                marker_bodies,
-                parents,
-                offsets,
-                places,
-                by_pose,
-                pose_at,
-                by_shared,
-                shared_at,
+            if weight > 0.0:
+                body = marker_bodies[marker]
+                column = 3 * (n_joints + marker)
+                turn = rotations[frame, body]
+                _add_marker(
+                    turn,
+                    places[marker],
+                    residuals[frame, marker],
+                    weight,
+                    column,
+                    pose[body],
+                    cross[body],
+                    pull[body],
+                    shared,
+                    gradient,
+                )
+        for body in range(1, n_bodies):
+            parent = parents[body]
+            _add_joint(
+                rotations[frame, parent],
+                offsets[body],
+                gaps[frame, body],
+                gap_precisions[body],
+                3 * (body - 1),
+                pose,
+                cross,
+                pull,
+                coupling[body],
+                body,
+                parent,
+                shared,
+                gradient,
             )
-            r = residuals[frame, marker]
-            for i in range(n + 1):
-                row = pose_at[i]
-                _add_gradient(pose_gradient[frame], row, by_pose[i], r, weight)
-                for j in range(n + 1):
-                    _add_product(pose[frame], row, pose_at[j], by_pose[i], by_pose[j], weight)
-                for j in range(n):
-                    _add_product(cross[frame], row, shared_at[j], by_pose[i], by_shared[j], weight)
-            for i in range(n):
-                _add_gradient(shared_gradient, shared_at[i], by_shared[i], r, weight)
-                for j in range(n):
-                    _add_product(
-                        shared, shared_at[i], shared_at[j], by_shared[i], by_shared[j], weight
-                    )
+            _add_turns(
+                rotations[frame, body],
+                rotations[frame, parent],
+                leans[frame, body],
+                lean_precisions[body],
+                axes[body],
+                axis_precisions[body],
+                pose[body],
+                pose[parent],
+                coupling[body],
+                pull[body],
+                pull[parent],
+            )
+        for body in range(n_bodies):
+            for i in range(6):
+                pose[body, i, i] *= 1.0 + damping
+        for body in range(n_bodies - 1, -1, -1):
+            n = n_columns[body]
+            used = columns[body]
+            _factor(pose[body])
+            _forward(pose[body], cross[body], used, n)
+            _forward_vector(pose[body], pull[body])
+            if body > 0:
+                parent = parents[body]
+                _forward_all(pose[body], coupling[body])
+                _pass_up(
+                    coupling[body],
+                    cross[body],
+                    pull[body],
+                    used,
+                    n,
+                    pose[parent],
+                    cross[parent],
+                    pull[parent],
+                )
+            _take_away(cross[body], pull[body], used, n, shared, gradient)
+
+
+@kernel(inline="always")
+def _add_marker(turn, place, residual, weight, column, pose, cross, pull, shared, gradient):
+    ax = turn[0, 0] * place[0] + turn[0, 1] * place[1] + turn[0, 2] * place[2]
+    ay = turn[1, 0] * place[0] + turn[1, 1] * place[1] + turn[1, 2] * place[2]
+    az = turn[2, 0] * place[0] + turn[2, 1] * place[1] + turn[2, 2] * place[2]
+    for i in range(3):
+        pose[i, i] += weight
+        pull[i] += weight * residual[i]
+    # the turn's columns are −[arm]ₓ
+    pose[0, 4] += weight * az
+    pose[0, 5] -= weight * ay
+    pose[1, 3] -= weight * az
+    pose[1, 5] += weight * ax
+    pose[2, 3] += weight * ay
+    pose[2, 4] -= weight * ax
+    pose[4, 0] += weight * az
+    pose[5, 0] -= weight * ay
+    pose[3, 1] -= weight * az
+    pose[5, 1] += weight * ax
+    pose[3, 2] += weight * ay
+    pose[4, 2] -= weight * ax
+    squared = ax * ax + ay * ay + az * az
+    arm = (ax, ay, az)
+    for i in range(3):
+        for j in range(3):
+            pose[3 + i, 3 + j] -= weight * arm[i] * arm[j]
+        pose[3 + i, 3 + i] += weight * squared
+    pull[3] += weight * (ay * residual[2] - az * residual[1])
+    pull[4] += weight * (az * residual[0] - ax * residual[2])
+    pull[5] += weight * (ax * residual[1] - ay * residual[0])
+    for j in range(3):
+        for i in range(3):
+            cross[i, column + j] += weight * turn[i, j]
+        cross[3, column + j] += weight * (ay * turn[2, j] - az * turn[1, j])
+        cross[4, column + j] += weight * (az * turn[0, j] - ax * turn[2, j])
+        cross[5, column + j] += weight * (ax * turn[1, j] - ay * turn[0, j])
+        shared[column + j, column + j] += weight
+        gradient[column + j] += weight * (
+            turn[0, j] * residual[0] + turn[1, j] * residual[1] + turn[2, j] * residual[2]
+        )
 
 
 @kernel
-def _path(
-    marker,
+def _add_joint(
+    turn,
+    offset,
+    gap,
+    precision,
+    column,
+    pose,
+    cross,
+    pull,
+    coupling,
+    body,
+    parent,
+    shared,
+    gradient,
+):
+    arm = np.zeros((3, 3))  # [from the parent's joint to this one]ₓ
+    a = turn @ offset + gap
+    arm[0, 1], arm[0, 2] = -a[2], a[1]
+    arm[1, 0], arm[1, 2] = a[2], -a[0]
+    arm[2, 0], arm[2, 1] = -a[1], a[0]
+    by_offset = turn @ precision
+    world = by_offset @ turn.T
+    lever = world @ arm
+    lever_offset = arm @ by_offset
+    turned = arm.T @ lever
+    force = world @ gap
+    moment = arm @ force
+    local = turn.T @ gap
+    for i in range(3):
+        pull[body, i] += force[i]
+        pull[parent, i] -= force[i]
+        pull[parent, 3 + i] -= moment[i]
+        for j in range(3):
+            pose[body, i, j] += world[i, j]
+            pose[parent, i, j] += world[i, j]
+            pose[parent, i, 3 + j] -= lever[i, j]
+            pose[parent, 3 + i, j] -= lever[j, i]
+            pose[parent, 3 + i, 3 + j] += turned[i, j]
+            coupling[i, j] -= world[i, j]
+            coupling[i, 3 + j] += lever[i, j]
+            cross[body, i, column + j] -= by_offset[i, j]
+            cross[parent, i, column + j] += by_offset[i, j]
+            cross[parent, 3 + i, column + j] += lever_offset[i, j]
+            shared[column + i, column + j] += precision[i, j]
+            gradient[column + i] -= precision[i, j] * local[j]
+
+
+@kernel
+def _add_turns(
+    turn,
+    above,
+    lean,
+    lean_precision,
+    axis,
+    axis_precision,
+    pose,
+    parent_pose,
+    coupling,
+    pull,
+    parent_pull,
+):
+    """Add the pull towards the parent's turn, and of an axis that both have in common."""
+    for i in range(3):
+        pose[3 + i, 3 + i] += lean_precision
+        parent_pose[3 + i, 3 + i] += lean_precision
+        coupling[3 + i, 3 + i] -= lean_precision
+        pull[3 + i] += lean_precision * lean[i]
+        parent_pull[3 + i] -= lean_precision * lean[i]
+    if axis_precision == 0.0:
+        return
+    own, other = turn @ axis, above @ axis
+    cosine = own @ other
+    for i in range(3):
+        for j in range(3):
+            same = 1.0 if i == j else 0.0
+            pose[3 + i, 3 + j] += axis_precision * (same - own[i] * own[j])
+            parent_pose[3 + i, 3 + j] += axis_precision * (same - other[i] * other[j])
+            # [own]ₓ [other]ₓ
+            coupling[3 + i, 3 + j] += axis_precision * (other[i] * own[j] - same * cosine)
+    off = np.cross(other, own)  # own × (own − other) = other × own, and so for the parent
+    for i in range(3):
+        pull[3 + i] += axis_precision * off[i]
+        parent_pull[3 + i] -= axis_precision * off[i]
+
+
+@kernel
+def _factor(block):
+    """Replace the lower triangle by its Cholesky factor; what is not determined stays."""
+    largest = 0.0
+    for i in range(6):
+        largest = max(largest, block[i, i])
+    floor = PIVOT_FLOOR * largest + 1e-30
+    for j in range(6):
+        for k in range(j):
+            for i in range(j, 6):
+                block[i, j] -= block[i, k] * block[j, k]
+        pivot = np.sqrt(max(block[j, j], floor))
+        for i in range(j, 6):
+            block[i, j] /= pivot
+        block[j, j] = pivot
+
+
+@kernel
+def _forward(factor, cross, used, n):
+    for c in range(n):
+        column = used[c]
+        for i in range(6):
+            value = cross[i, column]
+            for k in range(i):
+                value -= factor[i, k] * cross[k, column]
+            cross[i, column] = value / factor[i, i]
+
+
+@kernel
+def _forward_all(factor, block):
+    for column in range(6):
+        for i in range(6):
+            value = block[i, column]
+            for k in range(i):
+                value -= factor[i, k] * block[k, column]
+            block[i, column] = value / factor[i, i]
+
+
+@kernel
+def _forward_vector(factor, vector):
+    for i in range(6):
+        value = vector[i]
+        for k in range(i):
+            value -= factor[i, k] * vector[k]
+        vector[i] = value / factor[i, i]
+
+
+@kernel
+def _pass_up(coupling, cross, pull, used, n, parent_pose, parent_cross, parent_pull):
+    for i in range(6):
+        for j in range(6):
+            value = 0.0
+            for k in range(6):
+                value += coupling[k, i] * coupling[k, j]
+            parent_pose[i, j] -= value
+        value = 0.0
+        for k in range(6):
+            value += coupling[k, i] * pull[k]
+        parent_pull[i] -= value
+        for c in range(n):
+            column = used[c]
+            value = 0.0
+            for k in range(6):
+                value += coupling[k, i] * cross[k, column]
+            parent_cross[i, column] -= value
+
+
+@kernel
+def _take_away(cross, pull, used, n, shared, gradient):
+    packed = np.empty((6, n))
+    for k in range(6):
+        for c in range(n):
+            packed[k, c] = cross[k, used[c]]
+    product = packed.T @ packed
+    for a in range(n):
+        row = used[a]
+        for b in range(n):
+            shared[row, used[b]] -= product[a, b]
+        value = 0.0
+        for k in range(6):
+            value += packed[k, a] * pull[k]
+        gradient[row] -= value
+
+
+@kernel
+def back_substitute(
+    parents, columns, n_columns, factors, couplings, crosses, right, shared_step, steps
+):
+    """Fill ``steps`` (n_frames, n_bodies, 6) with the pose steps that belong to a shared step."""
+    n_bodies = factors.shape[1]
+    for frame in range(factors.shape[0]):
+        for body in range(n_bodies):
+            values = right[frame, body].copy()
+            for c in range(n_columns[body]):
+                column = columns[body, c]
+                for i in range(6):
+                    values[i] += crosses[frame, body, i, column] * shared_step[column]
+            if body > 0:
+                above = steps[frame, parents[body]]
+                for i in range(6):
+                    for j in range(6):
+                        values[i] += couplings[frame, body, i, j] * above[j]
+            factor = factors[frame, body]
+            for i in range(5, -1, -1):
+                value = -values[i]
+                for k in range(i + 1, 6):
+                    value -= factor[k, i] * steps[frame, body, k]
+                steps[frame, body, i] = value / factor[i, i]
+
+
+@kernel
+def pose_variances(
     rotations,
     marker_bodies,
     parents,
     offsets,
     places,
-    by_pose,
-    pose_at,
-    by_shared,
-    shared_at,
+    factors,
+    couplings,
+    markers,
+    gaps,
+    leans,
 ):
-    """Derivatives of one marker by the bodies on its path and by what they carry; their number."""
-    n_joints = parents.shape[0] - 1
-    body, arm = marker_bodies[marker], places[marker]
-    column = 3 * (n_joints + marker)
-    n = 0
-    while body >= 0:
-        turn = rotations[body]
-        x = turn[0, 0] * arm[0] + turn[0, 1] * arm[1] + turn[0, 2] * arm[2]
-        y = turn[1, 0] * arm[0] + turn[1, 1] * arm[1] + turn[1, 2] * arm[2]
-        z = turn[2, 0] * arm[0] + turn[2, 1] * arm[1] + turn[2, 2] * arm[2]
-        block = by_pose[n + 1]
-        block[0, 1], block[0, 2] = z, -y
-        block[1, 0], block[1, 2] = -z, x
-        block[2, 0], block[2, 1] = y, -x
-        pose_at[n + 1] = 3 + 3 * body
-        for i in range(3):
-            for j in range(3):
-                by_shared[n, i, j] = turn[i, j]
-        shared_at[n] = column
-        n += 1
-        arm, column = offsets[body], 3 * (body - 1)
-        body = parents[body]
-    return n
+    """Fill in how unsure each frame's pose leaves what it explains, the shared unknowns known.
 
-
-@kernel(inline="always")
-def _add_product(target, row, column, a, b, weight):
-    for i in range(3):
-        for j in range(3):
-            target[row + i, column + j] += weight * (
-                a[0, i] * b[0, j] + a[1, i] * b[1, j] + a[2, i] * b[2, j]
+    Parameters
+    ----------
+    factors, couplings
+        As ``eliminate`` left them, without damping.
+    markers : (n_frames, n_markers), filled
+        Variance of a modelled marker, sum of three coordinates.
+    gaps : (n_frames, n_bodies, 3), filled
+        Of a joint's gap along the axes of the parent's frame.
+    leans : (n_frames, n_bodies), filled
+        Of the turn from the parent, sum of three.
+    """
+    n_bodies = rotations.shape[1]
+    own = np.zeros((n_bodies, 6, 6))
+    lower = np.zeros((6, 6))
+    derivative = np.zeros((3, 12))
+    both = np.zeros((12, 12))
+    for frame in range(rotations.shape[0]):
+        for body in range(n_bodies):
+            factor = factors[frame, body]
+            for i in range(6):
+                for j in range(i + 1):
+                    lower[i, j] = factor[i, j]
+            inverse = np.linalg.inv(lower)
+            own[body] = inverse.T @ inverse
+            if body == 0:
+                continue
+            parent = parents[body]
+            carried = inverse.T @ couplings[frame, body]
+            joint = -carried @ own[parent]
+            own[body] -= joint @ carried.T
+            both[:6, :6] = own[body]
+            both[:6, 6:] = joint
+            both[6:, :6] = joint.T
+            both[6:, 6:] = own[parent]
+            turn = rotations[frame, parent]
+            a = turn @ offsets[body]
+            derivative[:] = 0.0
+            for i in range(3):
+                derivative[i, i] = 1.0
+                derivative[i, 6 + i] = -1.0
+            derivative[0, 10], derivative[0, 11] = -a[2], a[1]
+            derivative[1, 9], derivative[1, 11] = a[2], -a[0]
+            derivative[2, 9], derivative[2, 10] = -a[1], a[0]
+            local = turn.T @ derivative
+            spread = local @ both
+            total = 0.0
+            for i in range(3):
+                gaps[frame, body, i] = np.sum(spread[i] * local[i])
+                total += both[3 + i, 3 + i] + both[9 + i, 9 + i] - 2.0 * both[3 + i, 9 + i]
+            leans[frame, body] = total
+        for marker in range(marker_bodies.shape[0]):
+            body = marker_bodies[marker]
+            a = rotations[frame, body] @ places[marker]
+            block = own[body]
+            total = block[0, 0] + block[1, 1] + block[2, 2]
+            # J = [1, −[arm]ₓ]: trace of J C Jᵀ
+            total += 2.0 * (
+                a[2] * (block[0, 4] - block[1, 3])
+                + a[1] * (block[2, 3] - block[0, 5])
+                + a[0] * (block[1, 5] - block[2, 4])
             )
-
-
-@kernel(inline="always")
-def _add_gradient(target, row, a, residual, weight):
-    for i in range(3):
-        target[row + i] += weight * (
-            a[0, i] * residual[0] + a[1, i] * residual[1] + a[2, i] * residual[2]
-        )
+            squared = a @ a
+            for i in range(3):
+                total += squared * block[3 + i, 3 + i]
+                for j in range(3):
+                    total -= a[i] * a[j] * block[3 + i, 3 + j]
+            markers[frame, marker] = total

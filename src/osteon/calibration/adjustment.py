@@ -1,49 +1,61 @@
 """The fit itself: joints, marker places and poses together, by Gauss–Newton (docs/methods.md §4).
 
-Unknown are the shared numbers of a ``SubjectModel`` and, for every frame, the root's place and the
-orientation of every body. These are absolute (world from body), so a marker's derivative with
-respect to a body on its path is one cross product with the arm that this body carries. Frames
-couple only through the shared numbers: each frame is eliminated on its own and what remains is
-one small dense system (Schur complement). A step costs O(frames).
+Unknown are the shared numbers of a ``SubjectModel`` and, for every frame, where each body is and
+how it is turned. Bodies are free; a joint is a term that pulls the two ends together, as firmly as
+its ``Scatter`` says. So what glides, slides under skin or bends is misfit with a size of its own,
+and neither forced into the markers nor into the joints' places. Frames couple only through the
+shared numbers: each is eliminated on its own along the tree, and what remains is one small dense
+system. A step costs O(frames · bodies).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.calibration._adjustment_kernel import accumulate
+from osteon.calibration._adjustment_kernel import back_substitute, eliminate, pose_variances
 from osteon.calibration.listening import Share, unheard
 from osteon.calibration.priors import Beliefs
+from osteon.calibration.scatter import Scatter
 from osteon.calibration.subject_model import SubjectModel
 from osteon.maths import quat
 from osteon.typing import Array
 
-MARKER_SIGMA = 0.010
-"""Metres. What a marker's skin may do; the noise of a camera is far smaller."""
-REST_SIGMA = 5.0
-"""Radians. How far bodies are from the rest pose relative to their parents: decides only where
-markers are silent. At 1 the hanging arms of a walk pulled shoulders 40 mm inwards on synthetic
-performers, for the rest pose stretches the arms out; from 3 to 10 the pull is lost in the noise."""
-OUTLIER = 4.0
-"""Residuals beyond this many standard deviations lose weight."""
-FIRST_OUTLIER = 20.0
-"""The same while poses are rough: a limb that starts the wrong way round because a gap hid half of
-its markers must still be turned by the other half."""
+LONGEST_TURN = 0.5
+"""Radians that a body turns in one step at most: farther the linear model is not true (derived
+from the sine, 4 % short)."""
 
 
 @dataclass(frozen=True)
 class FramePoses:
-    """World orientation of every body and the root's place, per frame."""
+    """World orientation and place of every body, per frame."""
 
     rotations: Array
     """(n_frames, n_bodies, 3, 3)"""
-    root: Array
-    """(n_frames, 3)"""
+    positions: Array
+    """(n_frames, n_bodies, 3) the bodies' origins, their joints."""
 
-    def moved(self, step: Array) -> "FramePoses":
-        """After a tangent step (n_frames, 3 + 3 n_bodies)."""
-        turn = quat.to_matrix(quat.exp(step[:, 3:].reshape(len(step), -1, 3)))
-        return FramePoses(turn @ self.rotations, self.root + step[:, :3])
+    def move(self, steps: Array) -> "FramePoses":
+        """Return the poses after tangent steps (n_frames, n_bodies, 6), place and turn."""
+        turns = steps[..., 3:]
+        size = np.linalg.norm(turns, axis=-1, keepdims=True)
+        turns = turns * np.minimum(1.0, LONGEST_TURN / np.maximum(size, 1e-12))
+        matrices = quat.to_matrix(quat.exp(turns))
+        return FramePoses(matrices @ self.rotations, self.positions + steps[..., :3])
+
+    def __getitem__(self, frames: np.ndarray) -> "FramePoses":
+        return FramePoses(self.rotations[frames], self.positions[frames])
+
+
+@dataclass(frozen=True)
+class PoseVariances:
+    """How unsure the poses leave what they explain, metres² and radians²."""
+
+    markers: Array
+    """(n_frames, n_markers) of modelled markers, sum of three coordinates."""
+    gaps: Array
+    """(n_frames, n_bodies, 3) of joints' gaps, along the axes of the parent's frame."""
+    leans: Array
+    """(n_frames, n_bodies) of turns from the parent, sum of three."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +66,16 @@ class Adjustment:
     poses: FramePoses
     residuals: Array
     """(n_frames, n_markers, 3) model minus recording; 0 where not seen."""
+    weights: Array
+    """(n_frames, n_markers) robust weights, 0 where not seen."""
+    gaps: Array
+    """(n_frames, n_bodies, 3) joints as their bodies have them minus as parents have them, in the
+    parent's frame."""
+    leans: Array
+    """(n_frames, n_bodies, 3) rotation vectors from the parent, in the parent's frame."""
     information: Array
-    """(n_shared, n_shared) inverse covariance of the shared unknowns at the assumed noise."""
+    """(n_shared, n_shared) inverse covariance of the shared unknowns."""
+    variances: PoseVariances
     iterations: int
     converged: bool
 
@@ -65,8 +85,8 @@ def adjust(
     observed: Array,
     poses: FramePoses,
     beliefs: Beliefs,
+    scatter: Scatter,
     *,
-    outlier: float = OUTLIER,
     max_iterations: int = 60,
     tolerance: float = 1e-4,
     progress: Share = unheard,
@@ -77,27 +97,25 @@ def adjust(
     ----------
     observed : (n_frames, n_markers, 3)
         Metres; NaN where not seen.
-    outlier
-        Standard deviations beyond which residuals lose weight.
+    scatter
+        How far markers and joints are from where a rigid model has them.
     tolerance
         Stop when an accepted step lowers the cost by less than this share.
     """
     damping = 1e-3
-    state = _evaluate(rig, observed, poses, beliefs, outlier)
-    information = np.zeros((rig.n_shared, rig.n_shared))
+    state = _evaluate(rig, observed, poses, beliefs, scatter)
     converged, iterations = False, 0
     while not converged and iterations < max_iterations:
         iterations += 1
         progress(iterations / max_iterations)
-        system = _linearise(state, beliefs)
         while True:
-            shared_step, pose_step, information = _solve(system, damping)
+            shared_step, pose_steps = _Normal(state, beliefs, scatter, damping).solve(damping)
             candidate = _evaluate(
                 state.rig.with_shared(state.rig.shared + shared_step),
                 observed,
-                state.poses.moved(pose_step),
+                state.poses.move(pose_steps),
                 beliefs,
-                outlier,
+                scatter,
             )
             if candidate.cost <= state.cost or damping > 1e6:
                 break
@@ -106,131 +124,158 @@ def adjust(
         converged = gain < tolerance
         if gain >= 0.0:
             state, damping = candidate, max(damping / 8.0, 1e-9)
-    return Adjustment(state.rig, state.poses, state.residuals, information, iterations, converged)
+    last = _Normal(state, beliefs, scatter, 0.0)
+    return Adjustment(
+        state.rig,
+        state.poses,
+        state.residuals,
+        state.weights / scatter.precisions,
+        state.local_gaps,
+        state.leans,
+        last.information,
+        last.pose_variances(),
+        iterations,
+        converged,
+    )
 
 
 @dataclass(frozen=True)
 class _State:
     rig: SubjectModel
     poses: FramePoses
-    seen: np.ndarray
     residuals: Array
     weights: Array
     """(n_frames, n_markers) of the squared residual, robust weight included."""
-    lean: Array
-    """(n_frames, n_bodies − 1, 3) rotation vectors from the parent, in the parent's frame."""
+    gaps: Array
+    """(n_frames, n_bodies, 3) in the world; ``local_gaps`` in the parent's frame."""
+    local_gaps: Array
+    leans: Array
+    """(n_frames, n_bodies, 3) rotation vectors from the parent, in the parent's frame."""
     cost: float
 
 
 def _evaluate(
-    rig: SubjectModel,
-    observed: Array,
-    poses: FramePoses,
-    beliefs: Beliefs,
-    outlier: float = OUTLIER,
+    rig: SubjectModel, observed: Array, poses: FramePoses, beliefs: Beliefs, scatter: Scatter
 ) -> _State:
-    joints = joint_places(rig, poses)
-    carriers = rig.marker_bodies
-    model = joints[:, carriers] + np.einsum(
-        "fmij,mj->fmi", poses.rotations[:, carriers], rig.places
+    carriers, rotations = rig.marker_bodies, poses.rotations
+    model = poses.positions[:, carriers] + np.einsum(
+        "fmij,mj->fmi", rotations[:, carriers], rig.places
     )
     seen = np.isfinite(observed[..., 0])
     residuals = np.where(seen[..., None], model - observed, 0.0)
-    squared = np.einsum("fmi,fmi->fm", residuals, residuals) / MARKER_SIGMA**2
+    squared = np.einsum("fmi,fmi->fm", residuals, residuals)
     # Geman–McClure: quadratic for honest markers, flat for impossible ones
-    soft = 1.0 + squared / outlier**2
-    weights = np.where(seen, 1.0 / (soft**2 * MARKER_SIGMA**2), 0.0)
-    parents = np.array(rig.parents[1:], dtype=int)
-    relative = np.swapaxes(poses.rotations[:, parents], -1, -2) @ poses.rotations[:, 1:]
-    lean = quat.log(quat.from_matrix(relative))
-    cost = 0.5 * float(np.sum(np.where(seen, squared / soft, 0.0)))
-    cost += 0.5 * float(np.sum(lean**2)) / REST_SIGMA**2
-    cost += beliefs.normal(rig.shared)[2]
-    return _State(rig, poses, seen, residuals, weights, lean, cost)
+    soft = 1.0 + squared / scatter.outliers**2
+    weights = np.where(seen, scatter.precisions / soft**2, 0.0)
+    above = np.array([max(parent, 0) for parent in rig.parents])
+    arms = np.einsum("fbij,bj->fbi", rotations[:, above], rig.offsets)
+    gaps = poses.positions - poses.positions[:, above] - arms
+    gaps[:, 0] = 0.0
+    local = np.einsum("fbji,fbj->fbi", rotations[:, above], gaps)
+    leans = quat.log(quat.from_matrix(np.swapaxes(rotations[:, above], -1, -2) @ rotations))
+    leans[:, 0] = 0.0
+    off = np.einsum("fbij,bj->fbi", rotations - rotations[:, above], scatter.axes)
+    cost = float(np.sum(np.where(seen, scatter.precisions * squared / soft, 0.0)))
+    cost += float(np.einsum("fbi,bij,fbj->", local, scatter.gap_precisions, local))
+    cost += float(np.einsum("fbi,fbi,b->", leans, leans, scatter.lean_precisions))
+    cost += float(np.einsum("fbi,fbi,b->", off, off, scatter.axis_precisions))
+    cost = 0.5 * cost + beliefs.normal(rig.shared)[2]
+    return _State(rig, poses, residuals, weights, gaps, local, leans, cost)
 
 
-def joint_places(rig: SubjectModel, poses: FramePoses) -> Array:
-    """(n_frames, n_bodies, 3) joints in the world."""
-    joints = np.zeros((len(poses.root), rig.n_bodies, 3))
-    joints[:, 0] = poses.root
-    for body, parent in enumerate(rig.parents):
-        if parent >= 0:
-            joints[:, body] = joints[:, parent] + poses.rotations[:, parent] @ rig.offsets[body]
-    return joints
+class _Normal:
+    """The normal equations about a state, poses eliminated."""
 
-
-@dataclass(frozen=True)
-class _System:
-    pose: Array
-    """(n_frames, d, d)"""
-    cross: Array
-    """(n_frames, d, n_shared)"""
-    shared: Array
-    pose_gradient: Array
-    shared_gradient: Array
-
-
-def _linearise(state: _State, beliefs: Beliefs) -> _System:
-    rig, n_frames, d = state.rig, len(state.residuals), 3 + 3 * state.rig.n_bodies
-    normal, gradient, _ = beliefs.normal(rig.shared)
-    system = _System(
-        pose=np.zeros((n_frames, d, d)),
-        cross=np.zeros((n_frames, d, rig.n_shared)),
-        shared=normal,
-        pose_gradient=np.zeros((n_frames, d)),
-        shared_gradient=gradient,
-    )
-    accumulate(
-        state.poses.rotations,
-        state.residuals,
-        state.weights,
-        rig.marker_bodies,
-        np.array(rig.parents),
-        rig.offsets,
-        rig.places,
-        system.pose,
-        system.cross,
-        system.shared,
-        system.pose_gradient,
-        system.shared_gradient,
-    )
-    _add_rest(state, system.pose, system.pose_gradient)
-    return system
-
-
-def _add_rest(state: _State, normal: Array, gradient: Array) -> None:
-    """The pull towards the rest pose, as a spring between each body and its parent."""
-    weight = 1.0 / REST_SIGMA**2
-    for body, parent in enumerate(state.rig.parents):
-        if parent < 0:
-            continue
-        pull = weight * np.einsum(
-            "fij,fj->fi", state.poses.rotations[:, parent], state.lean[:, body - 1]
+    def __init__(self, state: _State, beliefs: Beliefs, scatter: Scatter, damping: float) -> None:
+        rig, n_frames = state.rig, len(state.residuals)
+        size = (n_frames, rig.n_bodies, 6)
+        self._state, self._parents = state, np.array(rig.parents)
+        self._columns = _subtree_columns(rig)
+        self.information, self._gradient, _ = beliefs.normal(rig.shared)
+        self._diagonal = np.diag(self.information) + _own_information(state, scatter)
+        self._factors, self._couplings = np.zeros((*size, 6)), np.zeros((*size, 6))
+        self._crosses, self._right = np.zeros((*size, rig.n_shared)), np.zeros(size)
+        above = np.maximum(self._parents, 0)
+        leans = np.einsum("fbij,fbj->fbi", state.poses.rotations[:, above], state.leans)
+        eliminate(
+            state.poses.rotations,
+            state.residuals,
+            state.weights,
+            state.gaps,
+            leans,
+            rig.marker_bodies,
+            self._parents,
+            rig.offsets,
+            rig.places,
+            scatter.gap_precisions,
+            scatter.lean_precisions,
+            scatter.axes,
+            scatter.axis_precisions,
+            *self._columns,
+            damping,
+            self.information,
+            self._gradient,
+            self._factors,
+            self._couplings,
+            self._crosses,
+            self._right,
         )
-        own, other = slice(3 + 3 * body, 6 + 3 * body), slice(3 + 3 * parent, 6 + 3 * parent)
-        gradient[:, own] += pull
-        gradient[:, other] -= pull
-        diagonal = weight * np.eye(3)
-        normal[:, own, own] += diagonal
-        normal[:, other, other] += diagonal
-        normal[:, own, other] -= diagonal
-        normal[:, other, own] -= diagonal
+
+    def solve(self, damping: float) -> tuple[Array, Array]:
+        """Return the shared step (n_shared,) and the pose steps (n_frames, n_bodies, 6)."""
+        lifted = self.information + damping * np.diag(self._diagonal)
+        shared = -np.linalg.solve(lifted, self._gradient)
+        steps = np.zeros_like(self._right)
+        back_substitute(
+            self._parents,
+            *self._columns,
+            self._factors,
+            self._couplings,
+            self._crosses,
+            self._right,
+            shared,
+            steps,
+        )
+        return shared, steps
+
+    def pose_variances(self) -> PoseVariances:
+        rig, n_frames = self._state.rig, len(self._right)
+        found = PoseVariances(
+            np.zeros((n_frames, rig.n_markers)),
+            np.zeros((n_frames, rig.n_bodies, 3)),
+            np.zeros((n_frames, rig.n_bodies)),
+        )
+        pose_variances(
+            self._state.poses.rotations,
+            rig.marker_bodies,
+            self._parents,
+            rig.offsets,
+            rig.places,
+            self._factors,
+            self._couplings,
+            found.markers,
+            found.gaps,
+            found.leans,
+        )
+        return found
 
 
-def _solve(system: _System, damping: float) -> tuple[Array, Array, Array]:
-    """Shared step, pose steps, and the information left for the shared unknowns."""
-    size = system.pose.shape[-1]
-    diagonal = np.einsum("fii->fi", system.pose)
-    floor = 1e-9 * diagonal.max()
-    damped = system.pose + np.eye(size) * (damping * diagonal + floor)[:, None, :]
-    right = np.concatenate([system.cross, system.pose_gradient[..., None]], axis=-1)
-    eliminated = np.linalg.solve(damped, right)
-    by_shared, by_gradient = eliminated[..., :-1], eliminated[..., -1]
-    n_shared = system.shared.shape[0]
-    flat = system.cross.reshape(-1, n_shared)
-    information = system.shared - flat.T @ by_shared.reshape(-1, n_shared)
-    gradient = system.shared_gradient - flat.T @ by_gradient.reshape(-1)
-    lifted = information + damping * np.diag(np.diag(system.shared))
-    shared_step = -np.linalg.solve(lifted, gradient)
-    pose_step = -(by_gradient + by_shared @ shared_step)
-    return shared_step, pose_step, information
+def _own_information(state: _State, scatter: Scatter) -> Array:
+    """(n_shared,) what frames would tell of each shared unknown if all else were known."""
+    joints = len(state.residuals) * np.einsum("bii->bi", scatter.gap_precisions[1:])
+    return np.concatenate([joints.ravel(), np.repeat(state.weights.sum(axis=0), 3)])
+
+
+def _subtree_columns(rig: SubjectModel) -> tuple[np.ndarray, np.ndarray]:
+    """(n_bodies, n_shared) the shared unknowns that each body's subtree knows of, its own joint's
+    and its children's included, and how many they are."""
+    own: list[set[int]] = [set() for _ in rig.names]
+    for marker, body in enumerate(rig.marker_bodies):
+        own[body].update(range(*rig.marker_columns(marker).indices(rig.n_shared)))
+    for body in range(rig.n_bodies - 1, 0, -1):
+        own[body].update(range(*rig.joint_columns(body).indices(rig.n_shared)))
+        own[rig.parents[body]] |= own[body]
+    columns = np.zeros((rig.n_bodies, rig.n_shared), dtype=np.int64)
+    for body, found in enumerate(own):
+        columns[body, : len(found)] = sorted(found)
+    return columns, np.array([len(found) for found in own])

@@ -5,13 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from osteon.calibration.adjustment import (
-    FIRST_OUTLIER,
-    MARKER_SIGMA,
-    Adjustment,
-    FramePoses,
-    adjust,
-)
+from osteon.calibration.adjustment import Adjustment, FramePoses, adjust
 from osteon.calibration.frame_choice import (
     STANDING,
     count_different,
@@ -23,7 +17,13 @@ from osteon.calibration.guess import Guess
 from osteon.calibration.listening import Share, part, unheard
 from osteon.calibration.motion_guess import guess_from_motion
 from osteon.calibration.pose_start import shown_turns, start_poses
-from osteon.calibration.priors import Beliefs
+from osteon.calibration.scatter import (
+    Spread,
+    estimate_spread,
+    first_scatter,
+    first_spread,
+    scatter_of,
+)
 from osteon.calibration.soles import FootSole, find_soles, foot_tip, still_markers
 from osteon.calibration.subject_model import SubjectModel
 from osteon.calibration.template_guess import guess_from_template
@@ -37,8 +37,11 @@ FRAMES = 120
 """Frames that the fit looks at: half evenly over all takes, half where poses differ most. Of 80 it
 mattered which ones they were: two choices from one take put spine or clavicles up to 15 mm apart,
 of 120 up to 9 mm, on five synthetic performers."""
-FEWEST_INDEPENDENT = 10
-"""Even a subject that stands still is worth this many frames against the template."""
+MOST_ROUNDS = 10
+"""Of fitting and judging the fit by turns: most takes settle after six, on twelve takes."""
+SETTLED = 0.03
+"""Share by which deviations still change when they are taken to stand: chosen, far below how well
+a few postures tell them."""
 STRAY = 0.04
 """Metres off its place, in half of the frames, from which a marker rides on no body that its label
 names: skin and loose clothes keep below 0.02."""
@@ -162,7 +165,7 @@ def fit_guess(
     """
     candidates = spread_frames(np.isfinite(observed[..., 0]), 4 * FRAMES)
     poses = start_poses(guess.rig, observed[candidates])
-    fixed = np.isfinite(poses.root[:, 0])
+    fixed = np.isfinite(poses.positions[:, 0, 0])
     if not fixed.any():
         raise NotEnoughData(
             f"no frame shows two markers of {guess.rig.names[0]!r} at once; "
@@ -172,11 +175,10 @@ def fit_guess(
     parents, shown = guess.rig.parents, shown_turns(guess.rig, observed[candidates])
     chosen = chosen[varied_frames(poses.rotations[chosen], parents, FRAMES)]
     frames = observed[candidates[chosen]]
-    start = FramePoses(poses.rotations[chosen], poses.root[chosen])
     different = count_different(poses.rotations[fixed], parents, shown[fixed])
-    turned = furthest_turn(start.rotations, parents, shown[chosen])
-    fit, different = _fit_frames(guess, frames, start, shown[chosen], different, progress)
-    repeats = _repeats(len(frames), different)
+    turned = furthest_turn(poses.rotations[chosen], parents, shown[chosen])
+    fit, _ = _fit_frames(guess, frames, poses[chosen], observed, progress)
+    different = min(different, count_different(fit.poses.rotations, parents, shown[chosen]))
     joint_covariances, place_covariances = _covariances(fit)
     soles = {}
     if still is not None:
@@ -185,9 +187,10 @@ def fit_guess(
     seen = np.isfinite(frames[..., 0])
     squared = np.sum(fit.residuals**2, axis=-1)
     per_marker = np.sqrt(squared.sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
-    sure = (repeats * joint_covariances, repeats * place_covariances)
     tips = _tips(fit.rig, guess, turns, soles)
-    skeleton = _skeleton(fit.rig, tips, turns, per_marker, sure, subject)
+    skeleton = _skeleton(
+        fit.rig, tips, turns, per_marker, (joint_covariances, place_covariances), subject
+    )
     doubts = guess.doubts
     if not fit.converged:
         doubts += ("the calibration had not settled when its iterations ran out",)
@@ -197,45 +200,47 @@ def fit_guess(
 
 
 def _fit_frames(
-    guess: Guess,
-    frames: Array,
-    start: FramePoses,
-    shown: np.ndarray,
-    different: int,
-    progress: Share,
-) -> tuple[Adjustment, int]:
-    """The fit to the chosen frames, and how many different poses they were taken for.
+    guess: Guess, frames: Array, start: FramePoses, observed: Array, progress: Share
+) -> tuple[Adjustment, Spread]:
+    """Fit the chosen frames, and find by turns how far markers and joints are from a rigid model.
 
-    Gaps leave rough poses and false variety: on the template's places a pose changes with the
-    markers that happen to be seen, on fitted places hardly. So the first fit listens to markers
-    however far off they are, and poses that are alike after it are not counted twice.
+    The first fit listens to markers however far off they are, for its poses are rough where gaps
+    hide half a limb. After it, each fit is weighed by what the one before left.
     """
-    rig, beliefs = guess.rig, _against(guess.beliefs, _repeats(len(frames), different))
-    if not shown.all():
-        rough = adjust(
-            rig,
+    usual, n_frames = guess.usual, len(frames)
+    spread = first_spread(guess.rig, usual, observed)
+    fit = adjust(
+        guess.rig,
+        frames,
+        start,
+        guess.beliefs,
+        first_scatter(guess.rig, usual, n_frames),
+        max_iterations=15,
+        tolerance=1e-2,
+        progress=part(progress, 0.0, 0.3),
+    )
+    for turn in range(MOST_ROUNDS):
+        before = spread
+        spread = estimate_spread(fit, usual, spread)
+        last = _settled(before, spread) or turn == MOST_ROUNDS - 1
+        fit = adjust(
+            fit.rig,
             frames,
-            start,
-            beliefs,
-            outlier=FIRST_OUTLIER,
-            max_iterations=10,
-            tolerance=1e-2,
-            progress=part(progress, 0.0, 0.15),
+            fit.poses,
+            guess.beliefs,
+            scatter_of(guess.rig, usual, spread, n_frames),
+            max_iterations=30 if last else 3,
+            progress=part(progress, 0.3 + 0.07 * turn, 0.37 + 0.07 * turn),
         )
-        rig, start = rough.rig, rough.poses
-        different = min(different, count_different(start.rotations, rig.parents, shown))
-        beliefs = _against(guess.beliefs, _repeats(len(frames), different))
-    return adjust(rig, frames, start, beliefs, progress=part(progress, 0.15, 1.0)), different
+        if last:
+            break
+    return fit, spread
 
 
-def _repeats(n_frames: int, different: int) -> float:
-    """How many of the frames show each pose."""
-    return max(1.0, n_frames / max(different, FEWEST_INDEPENDENT))
-
-
-def _against(beliefs: Beliefs, repeats: float) -> Beliefs:
-    """At the assumed noise every frame counts in full: beliefs strengthened to match."""
-    return replace(beliefs, sigma=beliefs.sigma / np.sqrt(repeats))
+def _settled(before: Spread, after: Spread) -> bool:
+    """Whether deviations hardly change any more."""
+    change = np.log(np.concatenate([after.skin / before.skin, after.gaps / before.gaps]))
+    return bool(np.abs(change).max() < SETTLED)
 
 
 def _strays(rig: SubjectModel, errors: Array) -> tuple[str, ...]:
@@ -289,9 +294,7 @@ def _covariances(fit: Adjustment) -> tuple[Array, Array]:
     for marker, body in enumerate(rig.marker_bodies):
         others = np.flatnonzero(rig.marker_bodies == body)
         places[marker] = _held_covariance(fit, others[others != marker], rig.marker_columns(marker))
-    seen = fit.residuals[np.any(fit.residuals, axis=-1)]
-    noise = float(np.mean(seen**2)) / MARKER_SIGMA**2 if len(seen) else 1.0
-    return max(noise, 0.1) * joints, max(noise, 0.1) * places
+    return joints, places
 
 
 def _held_covariance(fit: Adjustment, held: np.ndarray, columns: slice) -> Array:
@@ -333,7 +336,7 @@ def _aligned(fit: Adjustment, guess: Guess, soles: dict[int, FootSole]) -> tuple
     turned = replace(
         fit,
         rig=replace(rig, offsets=offsets, places=places),
-        poses=FramePoses(rotations, fit.poses.root),
+        poses=FramePoses(rotations, fit.poses.positions),
     )
     return turned, turns
 

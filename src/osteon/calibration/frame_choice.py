@@ -9,6 +9,11 @@ from osteon.typing import Array
 DIFFERENT = 0.5
 """Squared distance of rotation matrices over all joints: one joint turned by 29°."""
 
+POSTURE = 0.8
+"""Radians that a joint must turn for its skin to do something new. Skin follows posture almost
+linearly, so a swing there and back is worth two postures or three, however many frames show it;
+chosen on seven takes of four people with bones known (docs/numbers/anatomy.md)."""
+
 STANDING = np.radians(10.0)
 """A joint that goes less far to either side of its middle tells its place no better than a guess
 does. Who stands stays within 5°, on seven standing trials; a hip's exercise begins at 15°."""
@@ -81,6 +86,16 @@ def count_different(
     while left.any():
         distance = _distances(poses, poses[np.argmax(left)])
         left &= (distance > DIFFERENT) & np.isfinite(distance)
+        count += 1
+    return count
+
+
+def count_postures(turns: Array) -> int:
+    """How many of a joint's turns (n_frames, 3, 3) differ by more than ``POSTURE``."""
+    left, count = np.ones(len(turns), dtype=bool), 0
+    nearest = 1.0 + 2.0 * np.cos(POSTURE)
+    while left.any():
+        left &= np.einsum("ij,fij->f", turns[np.argmax(left)], turns) < nearest
         count += 1
     return count
 

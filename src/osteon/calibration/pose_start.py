@@ -48,7 +48,7 @@ def start_poses(rig: SubjectModel, observed: Array) -> FramePoses:
             turned = np.where(told[:, None, None], turned, again)
         rotations[fixed, body] = turned
         joints[fixed, body] = joint
-    return FramePoses(rotations, joints[:, 0])
+    return FramePoses(rotations, joints)
 
 
 def shown_turns(rig: SubjectModel, observed: Array) -> np.ndarray:

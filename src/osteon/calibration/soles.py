@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.calibration.adjustment import FramePoses, joint_places
+from osteon.calibration.adjustment import FramePoses
 from osteon.calibration.guess import FEET, Guess
 from osteon.calibration.subject_model import SubjectModel
 from osteon.maths import quat
@@ -76,7 +76,7 @@ def find_soles(
     if floor is None:
         return {}
     normal = quat.normalise(np.array([*-slope, 1.0]))
-    joints, soles = joint_places(rig, poses), {}
+    joints, soles = poses.positions, {}
     for body, when in stood.items():
         flat = when & _as_usual(rig, frames, body, slope, usual)
         if flat.sum() < FEWEST:

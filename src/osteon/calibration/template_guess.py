@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from osteon.calibration.adjustment import joint_places
 from osteon.calibration.guess import FEET, Guess
 from osteon.calibration.pose_start import start_poses
 from osteon.calibration.priors import BeliefRows, Beliefs, Near
+from osteon.calibration.scatter import Usual
 from osteon.calibration.subject_model import SubjectModel, mirror_pairs
 from osteon.errors import NotEnoughData
-from osteon.human import Human, Landmark, hip_centres, human, scale_of
+from osteon.human import MARKER_STANDOFF, Human, Landmark, hip_centres, human, scale_of
 from osteon.maths import fit_rigid, generalised_procrustes, quat
 from osteon.typing import Array
 
@@ -20,14 +20,15 @@ PLACE_SIGMA = 0.10
 SHAPE_SIGMA = 0.01
 """Metres. The same on a pelvis whose hips are known by regression: its shape was measured, and the
 hips hold only as far as the frame holds to the markers they were computed from."""
-HIP_SIGMA = 0.015
-"""Metres. How far regressed hip centres are off: the regression misses by 5 to 8 mm in each
-direction, and fingers that feel for the spines by as much again."""
+HIP_SIGMA = 0.010
+"""Metres per axis. How far regressed hip centres are off: 13.2 ± 6.5 mm in space on people whose
+bones were seen [Fiorentino 2016]."""
 REACH = 0.06
 """Metres. Markers this near to a joint say where it is: the one on the bone beside it, not those
 half a limb away, whose places are anybody's choice."""
-DRIFT = 0.10
-"""A joint guessed from a marker one metre away is unsure by this many metres more."""
+DRIFT_RATIO, BESIDE = 0.2, 0.06
+"""A joint guessed from markers farther away than beside it, metres, is unsure by this share of the
+rest: lengths of limbs at one stature scatter by a tenth, and forearms turn (chosen: twice that)."""
 TWIN_SIGMA = 0.01
 """Metres. How alike left and right are, and how far joints of the trunk are from the middle: who
 bends forwards only shows nothing of it, and skin then moves the joint sideways at its will."""
@@ -70,7 +71,19 @@ def guess_from_template(
         for name, tip in tips.items()
         if name.endswith(FEET)
     }
-    return Guess(rig, beliefs, rest.offsets, tips, heights, ends)
+    return Guess(rig, beliefs, rest.offsets, tips, heights, ends, _usual(figure, rig.names))
+
+
+def _usual(figure: Human, names: tuple[str, ...]) -> Usual:
+    """What skin and joints of these bodies mostly do."""
+    bodies = [figure.bodies[name] for name in names]
+    return Usual(
+        np.array([body.skin for body in bodies]) / np.sqrt(3.0),
+        np.array([body.glide for body in bodies]),
+        np.array([[float(body.axis == axis) for axis in "xyz"] for body in bodies]),
+        np.array([body.aligned for body in bodies]),
+        np.array([body.girdle for body in bodies]),
+    )
 
 
 def _height(landmark: Landmark, scale: float) -> float:
@@ -85,7 +98,7 @@ def _settled(figure: Human, found: dict[str, Landmark]) -> dict[str, Landmark]:
         count = Counter(landmark.body for landmark in found.values())
         if body.instead is not None and count[name] < body.needs:
             found = {
-                label: Landmark(body.instead, landmark.at) if landmark.body == name else landmark
+                label: replace(landmark, body=body.instead) if landmark.body == name else landmark
                 for label, landmark in found.items()
             }
     return found
@@ -177,7 +190,7 @@ def _with_found_places(
     points = np.stack([observed[label] for label in rig.marker_names], axis=1)
     known = np.where(placed[:, None], points, np.nan)
     poses = start_poses(rig, known)
-    joints, places = joint_places(rig, poses), rig.places.copy()
+    joints, places = poses.positions, rig.places.copy()
     for marker in np.flatnonzero(~placed):
         body = rig.marker_bodies[marker]
         away = points[:, marker] - joints[:, body]
@@ -192,7 +205,9 @@ def _beliefs(
     figure: Human, rest: SubjectModel, rig: SubjectModel, found: dict[str, Landmark], hips: str
 ) -> Beliefs:
     rows = BeliefRows(rig)
-    placed = np.array([found[label].at is not None for label in rig.marker_names], dtype=bool)
+    marks = [found[label] for label in rig.marker_names]
+    placed = np.array([mark.at is not None for mark in marks], dtype=bool)
+    firm = placed & ~np.array([mark.soft for mark in marks], dtype=bool)
     regressed = _hips(rest, rig, found, hips)
     pelvis = rig.parents[min(regressed)] if regressed else -1
     for marker in range(rig.n_markers):
@@ -202,10 +217,10 @@ def _beliefs(
         sigma, parent = figure.bodies[rig.names[body]].sigma, rig.parents[body]
         if body in regressed:
             rows.joint_at(body, regressed[body], HIP_SIGMA)
-        elif near := _near(rest, placed, parent, rest.offsets[body]):
-            rows.joint_beside(body, near, sigma + DRIFT * near.distance)
-        if near := _near(rest, placed, body, np.zeros(3)):
-            rows.origin_beside(near, sigma + DRIFT * near.distance)
+        elif near := _near(rest, firm, parent, rest.offsets[body]):
+            rows.joint_beside(body, near, _beside_sigma(sigma, near))
+        if near := _near(rest, firm, body, np.zeros(3)):
+            rows.origin_beside(near, _beside_sigma(sigma, near))
         rows.joint_at(body, rest.offsets[body], 4 * sigma)
     for left, right in mirror_pairs(rig.names):
         if min(left, right) > 0:
@@ -214,6 +229,11 @@ def _beliefs(
         if not rig.names[body].startswith(("left_", "right_")):
             rows.midway(body, TWIN_SIGMA)
     return rows.beliefs()
+
+
+def _beside_sigma(sigma: float, near: Near) -> float:
+    """Metres that a joint seen from the markers around it is unsure by."""
+    return sigma + DRIFT_RATIO * max(near.distance - BESIDE, 0.0)
 
 
 def _near(rest: SubjectModel, placed: np.ndarray, body: int, joint: Array) -> Near | None:
@@ -249,5 +269,7 @@ def _hips(
     asis = figure.landmarks["left_asis"].at
     assert asis is not None
     leg = scale * float(asis[2] - figure.bodies["left_foot"].at[2])
-    centres = hip_centres(spots["left_asis"], spots["right_asis"], back_middle, leg, method)
+    centres = hip_centres(
+        spots["left_asis"], spots["right_asis"], back_middle, leg, method, MARKER_STANDOFF
+    )
     return dict(zip(legs, centres, strict=True))

@@ -1,4 +1,5 @@
 from .anthropometry import (
+    MARKER_STANDOFF as MARKER_STANDOFF,
     body_masses as body_masses,
     bone_lengths as bone_lengths,
     hip_centres as hip_centres,

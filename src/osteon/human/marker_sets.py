@@ -35,6 +35,12 @@ STEADY_SHARE = 0.06
 """Share of its mean by which the distance of two markers may vary to measure the subject's size;
 chosen: markers of one body keep theirs but for the skin."""
 
+NEAR_JOINT = 0.075
+"""Metres from a joint within which a marker keeps its distance from the next body's markers as the
+joint turns; chosen: half the breadth of a knee, and a marker."""
+LEAST_GLIDE = 0.0003
+"""Metres. Of a joint that is a ball: chosen, less than cameras see."""
+
 
 @dataclass(frozen=True)
 class TemplateBody:
@@ -52,6 +58,16 @@ class TemplateBody:
     """Markers without which the body is left out; its children then hang on its parent."""
     instead: str | None
     """The body that takes the markers of one left out; None: it is never left out."""
+    skin: float = 0.0
+    """What markers do against the bone, metres rms."""
+    glide: float = LEAST_GLIDE
+    """How far the joint is from a point that both bones share, metres rms per axis."""
+    axis: str = ""
+    """The axis, x, y or z in the rest pose, about which the joint mostly turns; empty: any."""
+    aligned: bool = False
+    """Whether both bones keep that axis in common."""
+    girdle: bool = False
+    """Whether it turns but little, and mostly carries one marker."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +76,8 @@ class Landmark:
 
     body: str
     at: np.ndarray | None
+    soft: bool = False
+    """Not on a bone that can be felt: where along the limb it sits is anybody's choice."""
 
 
 @dataclass(frozen=True)
@@ -115,12 +133,17 @@ def human() -> Human:
             entry.get("sigma", 0.0),
             entry.get("needs", 0),
             entry.get("instead"),
+            entry["skin"],
+            entry.get("glide", LEAST_GLIDE),
+            entry.get("axis", ""),
+            entry.get("aligned", False),
+            entry.get("girdle", False),
         )
         for name, entry in _both_sides(table["bodies"]).items()
     }
     tips = {name: np.array(at, dtype=float) for name, at in _both_sides(table["tips"]).items()}
     landmarks = {
-        name: Landmark(entry["body"], np.array(entry["at"], dtype=float))
+        name: Landmark(entry["body"], np.array(entry["at"], dtype=float), entry.get("soft", False))
         for name, entry in _both_sides(table["landmarks"]).items()
     }
     return Human(table["height"], bodies, tips, landmarks)
@@ -286,13 +309,22 @@ def _folder():
 
 
 def scale_of(found: dict[str, Landmark], observed: dict[str, Array]) -> float:
-    """Return the subject's size: distances that hardly vary, against the template's."""
-    labels = [label for label, landmark in found.items() if landmark.at is not None]
+    """Return the subject's size: distances that no pose changes, against the template's."""
+    labels = [label for label, mark in found.items() if mark.at is not None and not mark.soft]
     if len(labels) < 2:
         return 1.0
-    template = np.stack([np.asarray(found[label].at) for label in labels])
+    marks = [found[label] for label in labels]
+    template = np.stack([np.asarray(mark.at) for mark in marks])
     points = np.stack([observed[label] for label in labels], axis=1)
-    first, second = np.triu_indices(len(labels), 1)
+    pairs = [
+        (one, other)
+        for one in range(len(marks))
+        for other in range(one)
+        if _keep_distance(marks[one], marks[other])
+    ]
+    if not pairs:
+        return 1.0
+    first, second = np.array(pairs).T
     wanted = np.linalg.norm(template[first] - template[second], axis=-1)
     gaps = np.linalg.norm(points[:, first] - points[:, second], axis=-1)
     count = np.isfinite(gaps).sum(axis=0)
@@ -304,6 +336,19 @@ def scale_of(found: dict[str, Landmark], observed: dict[str, Array]) -> float:
     if not steady.any():
         return 1.0
     return _weighted_median(mean[steady] / wanted[steady], wanted[steady])
+
+
+def _keep_distance(one: Landmark, other: Landmark) -> bool:
+    """Whether no pose changes it: on one body, or one of them beside the joint between two."""
+    if one.body == other.body:
+        return True
+    bodies = human().bodies
+    for upper, lower in ((one, other), (other, one)):
+        if bodies[lower.body].parent == upper.body:
+            joint = bodies[lower.body].at
+            away = [float(np.linalg.norm(np.asarray(mark.at) - joint)) for mark in (one, other)]
+            return min(away) < NEAR_JOINT
+    return False
 
 
 def _weighted_median(values: Array, weights: Array) -> float:

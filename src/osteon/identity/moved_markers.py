@@ -20,10 +20,11 @@ import numpy as np
 from scipy.special import chdtri, fdtrc
 
 from osteon.calibration import (
-    MARKER_SIGMA,
+    START_MARKER_SIGMA,
     Adjustment,
     Beliefs,
     FramePoses,
+    Scatter,
     SubjectModel,
     adjust,
     count_different,
@@ -217,11 +218,11 @@ def _frames(rig: SubjectModel, recording: Recording) -> tuple[Array, FramePoses]
     observed = np.where(shown[..., None], recording.positions[:, columns], np.nan)
     observed = observed[spread_frames(shown, 4 * N_FRAMES)]
     poses = start_poses(rig, observed)
-    fixed = np.flatnonzero(np.isfinite(poses.root[:, 0]))
+    fixed = np.flatnonzero(np.isfinite(poses.positions[:, 0, 0]))
     if not len(fixed):
         raise NotEnoughData(f"no frame shows two markers of {rig.names[0]!r} at once")
     chosen = fixed[varied_frames(poses.rotations[fixed], rig.parents, N_FRAMES)]
-    return observed[chosen], FramePoses(poses.rotations[chosen], poses.root[chosen])
+    return observed[chosen], poses[chosen]
 
 
 @dataclass(frozen=True)
@@ -248,14 +249,20 @@ def _read_frames(rig: SubjectModel, skeleton: Skeleton, recording: Recording) ->
     noise = max(squares.sum() / max(seen.sum(), 1), np.mean(known_rms(rig, skeleton) ** 2)) / 3.0
     # alike frames repeat their skin; one pose fits any skeleton, so the known noise is the least
     repeats = len(frames) / count_different(fit.poses.rotations, rig.parents)
-    scale = MARKER_SIGMA**2 / (repeats * max(noise, LEAST_NOISE**2))
+    scale = START_MARKER_SIGMA**2 / (repeats * max(noise, LEAST_NOISE**2))
     change = fit.rig.shared - rig.shared
     return _Evidence(scale * (fit.information - precision), scale * (fit.information @ change), rms)
 
 
 def _fit(rig: SubjectModel, frames: Array, poses: FramePoses, precision: Array) -> Adjustment:
     root = np.linalg.cholesky(precision).T
-    return adjust(rig, frames, poses, Beliefs(root, root @ rig.shared, np.ones(rig.n_shared)))
+    return adjust(
+        rig,
+        frames,
+        poses,
+        Beliefs(root, root @ rig.shared, np.ones(rig.n_shared)),
+        Scatter.of_rigid(rig),
+    )
 
 
 @dataclass(frozen=True)

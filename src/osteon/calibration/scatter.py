@@ -1,0 +1,268 @@
+"""How far markers and joints are from where a rigid model has them, found from the fit itself.
+
+Three things keep a model from its recording, and each has a size of its own (docs/methods.md §4):
+white noise of the cameras, per marker, told by the recording alone; skin that follows posture, per
+body; and joints that glide, or seem to because a segment's skin moves as one, per joint. Of the
+last two every new frame of an old posture says the same again: they count by the postures that a
+joint shows, not by frames.
+"""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from osteon.calibration.frame_choice import count_postures
+from osteon.calibration.subject_model import SubjectModel
+from osteon.maths import white_noise
+from osteon.typing import Array
+
+if TYPE_CHECKING:
+    from osteon.calibration.adjustment import Adjustment
+
+START_MARKER_SIGMA, START_GAP_SIGMA = 0.010, 0.005
+"""Metres. Skin and gaps that a fit starts from: the size of real ones [Cereatti 2017]."""
+RIGID_GAP_SIGMA = 0.001
+"""Metres. Of joints that are taken to hold: chosen, a tenth of what markers are taken to do."""
+LEAST_NOISE, MOST_NOISE = 0.0002, 0.005
+"""Metres. White noise of a marker: cameras are not better, and worse is not noise but a swap."""
+LEAST_GAP, LEAST_SKIN = 0.0001, 0.00001
+"""Metres. Chosen: far below any noise, and the equations stay sound."""
+REST_SIGMA = 5.0
+"""Radians. How far bodies are from the rest pose relative to their parents: decides only where
+markers are silent. At 1 the hanging arms of a walk pulled shoulders 40 mm inwards on synthetic
+performers, for the rest pose stretches the arms out; from 3 to 10 the pull is lost in the noise."""
+GIRDLE_SIGMA, LEAST_GIRDLE_SIGMA = 0.10, 0.02
+"""Radians. How far a collar bone mostly turns, before a take tells and at the least: chosen, 15 and
+3 mm at the shoulder. One marker cannot tell its turns from those of the chest."""
+ALIGNED_SIGMA = 0.12
+"""Radians. How far a knee's axis in the thigh is from the one in the shin: chosen, 7°, what knees
+abduct and twist in gait."""
+ALONG_SIGMA = 0.05
+"""Metres. How far motion leaves open where on its axis a joint lies. A forearm turns over about a
+line through the outer end of the elbow, so its motion does not show the middle; 0.05 leaves the
+word to the markers beside the joint (chosen: far beyond what they are wrong by)."""
+OUTLIER_RATIO, LEAST_OUTLIER = 5.0, 0.02
+"""Residuals beyond this many deviations, and this many metres, lose weight: chosen, an honest
+marker is beyond once in a million."""
+FIRST_OUTLIER = 0.2
+"""Metres. The same while poses are rough: a limb that starts the wrong way round because a gap hid
+half of its markers must still be turned by the other half (chosen: half a limb)."""
+MOST_SKIN_RATIO = 3.0
+"""Largest skin by the usual one: thighs of up to 26 mm were seen, of 9 mostly [Cereatti 2017]. What
+is beyond is a marker that lies about, and must not be taken for skin."""
+SHARED_SKIN = 1.0
+"""Variance of the skin that a segment's markers have in common by that of each one alone: half of
+it is shared, on bones [Cereatti 2017]."""
+SKIN_COUNT, GAP_COUNT, GIRDLE_COUNT = 6.0, 4.0, 3.0
+"""Independent numbers that the usual skin, gap and girdle are worth against what the take shows:
+chosen, about those of one posture, so that two postures outweigh it."""
+
+
+@dataclass(frozen=True)
+class Usual:
+    """What is usual for each body of a rig, before a take tells."""
+
+    skin: Array
+    """(n_bodies,) deviation of skin against bone, metres per axis."""
+    glide: Array
+    """(n_bodies,) deviation of the joint's own gliding, metres per axis."""
+    axes: Array
+    """(n_bodies, 3) the axis along which motion does not tell the joint's place; zero: none."""
+    aligned: np.ndarray
+    """(n_bodies,) whether body and parent have that axis in common."""
+    girdles: np.ndarray
+    """(n_bodies,) whether the body turns but little, and its markers are too few to tell."""
+
+    @classmethod
+    def of_any_body(cls, n_bodies: int, skin: float, glide: float) -> "Usual":
+        """Return what is usual where nothing is known of the bodies."""
+        none = np.zeros(n_bodies, dtype=bool)
+        axes = np.zeros((n_bodies, 3))
+        return cls(np.full(n_bodies, skin), np.full(n_bodies, glide), axes, none, none)
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """What the fit weighs by. Precisions are of single frames, 1/metre² and 1/radian²."""
+
+    precisions: Array
+    """(n_markers,) of a marker's coordinates."""
+    outliers: Array
+    """(n_markers,) metres beyond which a marker loses weight."""
+    gap_precisions: Array
+    """(n_bodies, 3, 3) of joints' gaps in the parent's frame."""
+    lean_precisions: Array
+    """(n_bodies,) of turns from the parent."""
+    axes: Array
+    """(n_bodies, 3) axes that body and parent have in common, and how firmly."""
+    axis_precisions: Array
+
+    @classmethod
+    def of_rigid(cls, rig: SubjectModel) -> "Scatter":
+        """Return what holds where joints are firm and markers ride on skin."""
+        bodies, markers = rig.n_bodies, rig.n_markers
+        return cls(
+            np.full(markers, START_MARKER_SIGMA**-2),
+            np.full(markers, 4.0 * START_MARKER_SIGMA),
+            np.tile(np.eye(3) * RIGID_GAP_SIGMA**-2, (bodies, 1, 1)),
+            np.full(bodies, REST_SIGMA**-2),
+            np.zeros((bodies, 3)),
+            np.zeros(bodies),
+        )
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Deviations of noise, skin and joints, as far as they are known."""
+
+    noise: Array
+    """(n_markers,) white, metres per axis."""
+    skin: Array
+    """(n_bodies,) of each marker for itself, metres per axis."""
+    gaps: Array
+    """(n_bodies,) of joints, metres per axis."""
+    girdles: Array
+    """(n_bodies,) of turns, radians per axis."""
+    postures: Array
+    """(n_bodies,) how many different ones each joint shows."""
+
+
+def first_spread(rig: SubjectModel, usual: Usual, observed: Array) -> Spread:
+    """Return what to start from.
+
+    Parameters
+    ----------
+    observed : (n_frames, n_markers, 3)
+        Whole takes; NaN where not seen.
+    """
+    noise = np.clip(white_noise(observed), LEAST_NOISE, MOST_NOISE)
+    ones = np.ones(rig.n_bodies)
+    return Spread(noise, usual.skin, START_GAP_SIGMA * ones, REST_SIGMA * ones, 2.0 * ones)
+
+
+def first_scatter(rig: SubjectModel, usual: Usual, n_frames: int) -> Scatter:
+    """Return the weights of the first fit, whose poses are rough."""
+    spread = Spread(
+        np.full(rig.n_markers, START_MARKER_SIGMA),
+        np.zeros(rig.n_bodies),
+        np.full(rig.n_bodies, START_GAP_SIGMA),
+        np.full(rig.n_bodies, REST_SIGMA),
+        np.full(rig.n_bodies, float(n_frames)),
+    )
+    rough = scatter_of(rig, usual, spread, n_frames)
+    return replace(rough, outliers=np.full(rig.n_markers, FIRST_OUTLIER))
+
+
+def scatter_of(rig: SubjectModel, usual: Usual, spread: Spread, n_frames: int) -> Scatter:
+    """Return the weights of single frames: what repeats with posture is weighed so that all frames
+    together count as often as there are postures."""
+    repeats = _repeats(spread, n_frames)
+    own = rig.marker_bodies
+    skin = (_body_repeats(rig, spread, n_frames) * spread.skin**2)[own]
+    gaps = np.zeros((rig.n_bodies, 3, 3))
+    for body in range(1, rig.n_bodies):
+        axis, across = usual.axes[body], spread.gaps[body]
+        along = max(across, ALONG_SIGMA) if axis.any() else across
+        part = np.outer(axis, axis)
+        gaps[body] = ((np.eye(3) - part) / across**2 + part / along**2) / repeats[body]
+    leans = np.where(usual.girdles, repeats * spread.girdles**2, REST_SIGMA**2)
+    held = np.where(usual.aligned, 1.0 / (repeats * ALIGNED_SIGMA**2), 0.0)
+    alone = np.sqrt(spread.noise**2 + spread.skin[own] ** 2)
+    return Scatter(
+        1.0 / (spread.noise**2 + skin),
+        np.maximum(OUTLIER_RATIO * alone, LEAST_OUTLIER),
+        gaps,
+        1.0 / leans,
+        usual.axes,
+        held,
+    )
+
+
+def _repeats(spread: Spread, n_frames: int) -> Array:
+    """(n_bodies,) how many frames show each posture of a joint."""
+    return np.maximum(n_frames / spread.postures, 1.0)
+
+
+def _body_repeats(rig: SubjectModel, spread: Spread, n_frames: int) -> Array:
+    """(n_bodies,) the same for a body's skin, which follows the joints at both of its ends."""
+    postures = spread.postures.copy()
+    for body in range(rig.n_bodies - 1, 0, -1):
+        parent = rig.parents[body]
+        postures[parent] = max(postures[parent], spread.postures[body])
+    return np.maximum(n_frames / postures, 1.0)
+
+
+def count_all_postures(rig: SubjectModel, rotations: Array) -> Array:
+    """(n_bodies,) how many postures each joint shows; one more, for there is no less than two."""
+    found = np.full(rig.n_bodies, 2.0)
+    for body in range(1, rig.n_bodies):
+        above = np.swapaxes(rotations[:, rig.parents[body]], -1, -2)
+        found[body] = 1.0 + count_postures(above @ rotations[:, body])
+    return found
+
+
+def estimate_spread(fit: "Adjustment", usual: Usual, spread: Spread) -> Spread:
+    """Return the deviations that a fit's residuals, gaps and turns show, each drawn towards what is
+    usual as far as few postures show it."""
+    n_frames = len(fit.residuals)
+    skin = _skin(fit, usual, spread, n_frames)
+    return replace(
+        spread,
+        skin=skin,
+        gaps=_gaps(fit, usual, replace(spread, skin=skin), spread.gaps, n_frames),
+        girdles=_girdles(fit, usual, spread, n_frames),
+        postures=count_all_postures(fit.rig, fit.poses.rotations),
+    )
+
+
+def _skin(fit: "Adjustment", usual: Usual, spread: Spread, n_frames: int) -> Array:
+    """(n_bodies,) what markers of one body do against each other beyond their noise."""
+    rig, own = fit.rig, fit.rig.marker_bodies
+    repeats = _body_repeats(rig, spread, n_frames)
+    variance = spread.noise**2 + (repeats * spread.skin**2)[own]
+    left = np.clip(3.0 - fit.variances.markers / variance, 0.0, 3.0)
+    squares = np.sum(fit.weights * np.sum(fit.residuals**2, axis=-1), axis=0)
+    freedom = np.sum(fit.weights * left, axis=0)
+    excess = np.bincount(own, squares - freedom * spread.noise**2, rig.n_bodies)
+    freedom = np.bincount(own, freedom, rig.n_bodies)
+    # a marker's place takes the mean of its postures
+    freedom *= 1.0 - repeats / n_frames
+    count = freedom / repeats
+    found = np.minimum(excess / np.maximum(freedom, 1e-9), (MOST_SKIN_RATIO * usual.skin) ** 2)
+    scale = float(np.sum(count * found / usual.skin**2)) / max(float(np.sum(count)), 1e-9)
+    common = max(scale, 0.0) * usual.skin**2
+    variance = (count * np.maximum(found, 0.0) + SKIN_COUNT * common) / (count + SKIN_COUNT)
+    return np.maximum(np.sqrt(variance), LEAST_SKIN)
+
+
+def _gaps(fit: "Adjustment", usual: Usual, spread: Spread, before: Array, n_frames: int) -> Array:
+    """(n_bodies,) how far the ends of joints are apart, across their axes."""
+    rig, repeats = fit.rig, _repeats(spread, n_frames)
+    gaps = before.copy()
+    for body in range(1, rig.n_bodies):
+        assumed = repeats[body] * before[body] ** 2
+        across = np.abs(usual.axes[body]) < 0.5
+        # a gap is told as far as the poses do not leave it open; the rest of it is markers' noise
+        told = 1.0 - np.clip(fit.variances.gaps[:, body, across] / assumed, 0.0, 1.0)
+        squares = np.sum(fit.gaps[:, body, across] ** 2 - told * (1.0 - told) * assumed)
+        count = np.sum(told**2) / repeats[body] * (1.0 - repeats[body] / n_frames)
+        skin = SHARED_SKIN * (spread.skin[body] ** 2 + spread.skin[rig.parents[body]] ** 2)
+        expected = skin + usual.glide[body] ** 2
+        shown = max(float(squares), 0.0) / repeats[body]
+        variance = (shown + GAP_COUNT * expected) / (count + GAP_COUNT)
+        gaps[body] = max(np.sqrt(variance), LEAST_GAP)
+    return gaps
+
+
+def _girdles(fit: "Adjustment", usual: Usual, spread: Spread, n_frames: int) -> Array:
+    """(n_bodies,) how far collar bones turn about their mean."""
+    repeats, girdles = _repeats(spread, n_frames), spread.girdles.copy()
+    for body in np.flatnonzero(usual.girdles):
+        leans = fit.leans[:, body] - fit.leans[:, body].mean(axis=0)
+        assumed = repeats[body] * spread.girdles[body] ** 2
+        count = float(np.sum(np.clip(3.0 - fit.variances.leans[:, body] / assumed, 0.0, 3.0)))
+        count /= repeats[body]
+        shown = float(np.sum(leans**2)) / repeats[body] + GIRDLE_COUNT * GIRDLE_SIGMA**2
+        girdles[body] = max(np.sqrt(shown / (count + GIRDLE_COUNT)), LEAST_GIRDLE_SIGMA)
+    return girdles
