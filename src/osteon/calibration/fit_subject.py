@@ -42,9 +42,9 @@ of 120 up to 9 mm, on five synthetic performers."""
 MOST_ROUNDS = 10
 """Of fitting and judging the fit by turns: most takes settle after six, on twelve takes."""
 CLOSED_SIGMA, RIDE_SIGMA = 0.0001, 0.002
-"""Metres. How firmly joints and markers stay where they were found when joints are closed: chosen on
-seven takes of four people with bones known. At 0.004 hips under skin go from 7.1 to 8.2 mm off,
-at 0.0007 markers lie 5 % farther away."""
+"""Metres. How firmly joints and markers stay where they were found when joints are closed: chosen
+on seven takes of four people with bones known. At 0.004 hips under skin go from 7.1 to 8.2 mm
+off, at 0.0007 markers lie 5 % farther away."""
 SETTLED = 0.03
 """Share by which deviations still change when they are taken to stand: chosen, far below how well
 a few postures tell them."""
