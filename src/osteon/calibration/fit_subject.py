@@ -183,9 +183,10 @@ def fit_guess(
     frames = observed[candidates[chosen]]
     different = count_different(poses.rotations[fixed], parents, shown[fixed])
     turned = furthest_turn(poses.rotations[chosen], parents, shown[chosen])
-    fit, _ = _fit_frames(guess, frames, poses[chosen], observed, progress)
+    fit, spread = _fit_frames(guess, frames, poses[chosen], observed, progress)
     different = min(different, count_different(fit.poses.rotations, parents, shown[chosen]))
     joint_covariances, place_covariances = _covariances(fit)
+    _add_girdles(joint_covariances, fit.rig, np.where(guess.usual.girdles, spread.girdles, 0.0))
     soles = {}
     if still is not None:
         soles = find_soles(guess, fit.rig, fit.poses, frames, still[candidates[chosen]])
@@ -315,6 +316,15 @@ def _covariances(fit: Adjustment) -> tuple[Array, Array]:
         others = np.flatnonzero(rig.marker_bodies == body)
         places[marker] = _held_covariance(fit, others[others != marker], rig.marker_columns(marker))
     return joints, places
+
+
+def _add_girdles(covariances: Array, rig: SubjectModel, turns: Array) -> None:
+    """Add to joints on girdles that these, of a marker or two, are turned as well as is known only;
+    ``turns`` (n_bodies,) radians."""
+    for body in range(1, rig.n_bodies):
+        arm = rig.offsets[body]
+        across = (arm @ arm) * np.eye(3) - np.outer(arm, arm)
+        covariances[body] += turns[rig.parents[body]] ** 2 * across
 
 
 def _held_covariance(fit: Adjustment, held: np.ndarray, columns: slice) -> Array:

@@ -1,0 +1,179 @@
+"""How near ``solve`` comes to the joints of people that this project did not make.
+
+    python benchmarks/accuracy_anatomy.py [seconds]
+
+Experts' OpenSim models moved by recorded motions (OSTEON_DATA/anatomical-truth). Their markers are
+solved with 0.5 mm of noise, as they are and with skin of real size; with ``seconds`` only the
+middle of each take. Writes the table of docs/numbers/anatomy.md.
+"""
+
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from accuracy_page import table
+from scipy.stats import chi2
+
+from osteon import formats, pipeline
+from osteon.maths import quat
+from osteon.values import Recording, Take
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+from conftest import DATA
+
+PAGE = Path(__file__).parent.parent / "docs" / "numbers" / "anatomy.md"
+MARK = "<!-- table -->"
+CHOSEN = ("arnold-01", "hamner-01", "hamner-03", "opencap-4")
+"""People who were in view while constants were chosen."""
+JOINTS = {
+    "hip": ("thigh", "femur", "pelvis"),
+    "knee": ("shin", "tibia", "femur"),
+    "ankle": ("foot", "talus", "tibia"),
+    "shoulder": ("upper_arm", "humerus", "torso"),
+    "elbow": ("forearm", "ulna", "humerus"),
+}
+SKIN = {"pelvis": 5, "femur": 9, "tibia": 4, "torso": 5, "humerus": 7, "ulna": 4, "radius": 4}
+"""Millimetres rms [Cereatti 2017]; feet and hands 3."""
+INSIDE = float(chi2.ppf(0.95, 3))
+TO_Z_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+
+
+class Person(NamedTuple):
+    """The bodies of a model over a take, z up."""
+
+    names: list[str]
+    places: np.ndarray
+    turns: np.ndarray
+
+    def between(self, body: str, parent: str) -> np.ndarray:
+        """(n_frames, 3) rotation vectors of a body from its parent, about their middle."""
+        above = np.swapaxes(self.turns[:, self.names.index(parent)], -1, -2)
+        bent = above @ self.turns[:, self.names.index(body)]
+        vectors = quat.log(quat.from_matrix(bent @ bent[len(bent) // 2].T))
+        return vectors - vectors.mean(axis=0)
+
+
+class Error(NamedTuple):
+    """Of one joint of one take, millimetres."""
+
+    whole: float
+    across: float
+    z: float
+
+
+def main() -> None:
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else np.inf
+    rows = []
+    for title, skin in (("0.5 mm noise", False), ("and skin of real size", True)):
+        found: dict[tuple[bool, str], list[Error]] = {}
+        for folder in sorted((DATA / "anatomical-truth").glob("*/")):
+            for joint, error in trial(folder, skin=skin, seconds=seconds):
+                found.setdefault((folder.name.startswith(CHOSEN), joint), []).append(error)
+        for chosen, who in ((True, "in view"), (False, "left out")):
+            rows += [[title, who, joint, *told(found[chosen, joint])] for joint in JOINTS]
+    head = ("markers", "people", "joint", "error, mm", "95 %", "across the axis", "z rms", "inside")
+    text = PAGE.read_text(encoding="utf-8").split(MARK)
+    text[1] = f"\n{table(head, rows)}\n"
+    if np.isfinite(seconds):
+        print(table(head, rows))
+    else:
+        PAGE.write_text(MARK.join(text), encoding="utf-8")
+
+
+def told(errors: list[Error]) -> list[str]:
+    whole, across, z = np.array(errors).T
+    inside = np.mean(3.0 * z**2 < INSIDE)
+    return [
+        f"{np.median(whole):.1f}",
+        f"{np.percentile(whole, 95):.1f}",
+        f"{np.median(across):.1f}",
+        f"{np.sqrt(np.mean(z**2)):.2f}",
+        f"{100 * inside:.0f} %",
+    ]
+
+
+def trial(folder: Path, *, skin: bool, seconds: float) -> list[tuple[str, Error]]:
+    stored = np.load(folder / "truth.npz")
+    places = stored["positions"].astype(float) @ TO_Z_UP.T
+    person = Person(list(stored["body_names"]), places, TO_Z_UP @ stored["rotations"].astype(float))
+    (recording,) = formats.read(folder / "markers.trc").recordings
+    rng = np.random.default_rng(3)
+    positions = recording.positions + 0.0005 * rng.normal(size=recording.positions.shape)
+    if skin:
+        positions = positions + sliding(person, recording, rng)
+    left = int(max(0.0, recording.n_frames - seconds * recording.rate)) // 2
+    middle = slice(left, recording.n_frames - left)
+    person = person._replace(places=person.places[middle], turns=person.turns[middle])
+    worn = Recording(positions[middle], recording.names, recording.rate)
+    (solved,) = pipeline.solve(Take(recordings=(worn,)))
+    rotations, joints = solved.motion.world()
+    found = []
+    for joint, (ours, body, parent) in JOINTS.items():
+        for side in ("left", "right"):
+            above = parent if parent in ("pelvis", "torso") else f"{parent}_{side[0]}"
+            names = solved.skeleton.names
+            if f"{side}_{ours}" in names and f"{body}_{side[0]}" in person.names:
+                index = names.index(f"{side}_{ours}")
+                truth, axis = true_joint(person, f"{body}_{side[0]}", above, glides=joint == "knee")
+                off = joints[: len(truth), index] - truth
+                along = np.sum(off * axis, axis=-1, keepdims=True) * axis
+                turn = rotations[: len(off), solved.skeleton.parents[index]]
+                mean = quat.rotate(quat.inverse(turn), off).mean(axis=0)
+                covariance = solved.skeleton.bodies[index].joint.covariance
+                z = np.sqrt(mean @ np.linalg.solve(covariance, mean) / 3.0)
+                sizes = (1e3 * np.median(np.linalg.norm(d, axis=-1)) for d in (off, off - along))
+                found.append((joint, Error(*sizes, float(z))))
+    return found
+
+
+def true_joint(person: Person, body: str, parent: str, *, glides: bool) -> tuple:
+    """(n_frames, 3) a joint in the world, and the axis about which it mostly turns.
+
+    A knee that glides has no fixed point: meant is the point nearest to one, at the height of the
+    shin's origin along the axis.
+    """
+    low, high = person.names.index(body), person.names.index(parent)
+    axis = np.linalg.svd(person.between(body, parent), full_matrices=False)[2][0]
+    above = person.turns[:, high]
+    away = person.places[:, low] - person.places[:, high]
+    at = np.einsum("fji,fj->fi", above, away).mean(axis=0)
+    if glides:
+        both = np.concatenate([above, -person.turns[:, low]], axis=-1).reshape(-1, 6)
+        fixed = np.linalg.lstsq(both, away.reshape(-1), rcond=0.05)[0][:3]
+        at = fixed + ((at - fixed) @ axis) * axis
+    return person.places[:, high] + above @ at, above @ axis
+
+
+def sliding(person: Person, recording: Recording, rng: np.random.Generator) -> np.ndarray:
+    """(n_frames, n_markers, 3) what skin does: linear in the turns of the joints beside a marker,
+    half of its variance common to a body's markers."""
+    pairs = [
+        (f"{body}_{side}", parent if parent in ("pelvis", "torso") else f"{parent}_{side}")
+        for _, body, parent in JOINTS.values()
+        for side in "lr"
+    ] + [("torso", "pelvis")]
+    angles = {pair: person.between(*pair) for pair in pairs if set(pair) <= set(person.names)}
+    common: dict[int, np.ndarray] = {}
+    moved = np.zeros_like(recording.positions)
+    for marker in range(recording.n_markers):
+        away = recording.positions[:, marker, None] - person.places
+        local = np.einsum("fbji,fbj->fbi", person.turns, away)
+        body = int(np.argmin(local.std(axis=0).sum(axis=-1)))
+        name = person.names[body]
+        beside = [each for pair, each in angles.items() if name in pair] or [*angles.values()][:1]
+        drive = np.concatenate(beside, axis=1)
+
+        def flow(drive: np.ndarray = drive) -> np.ndarray:
+            path = drive @ rng.normal(size=(drive.shape[1], 3))
+            return path / np.sqrt(np.mean(np.sum(path**2, axis=-1)))
+
+        common.setdefault(body, flow())
+        size = 1e-3 * SKIN.get(name.split("_")[0], 3) * rng.uniform(0.6, 1.4)
+        both = (common[body] + flow()) / np.sqrt(2.0)
+        moved[:, marker] = size * np.einsum("fij,fj->fi", person.turns[:, body], both)
+    return moved
+
+
+if __name__ == "__main__":
+    main()
