@@ -20,7 +20,7 @@ from osteon.calibration.pose_start import shown_turns, start_poses
 from osteon.calibration.priors import BeliefRows
 from osteon.calibration.scatter import (
     Scatter,
-    Spread,
+    Deviations,
     estimate_spread,
     first_scatter,
     first_spread,
@@ -40,7 +40,8 @@ FRAMES = 120
 mattered which ones they were: two choices from one take put spine or clavicles up to 15 mm apart,
 of 120 up to 9 mm, on five synthetic performers."""
 MOST_ROUNDS = 10
-"""Of fitting and judging the fit by turns: most takes settle after six, on twelve takes."""
+"""Count of fits, each weighed by what the one before left; chosen: most takes of twelve settle
+after six."""
 CLOSED_SIGMA, RIDE_SIGMA = 0.0001, 0.002
 """Metres. How firmly joints and markers stay where they were found when joints are closed: chosen
 on seven takes of four people with bones known. At 0.004 hips under skin go from 7.1 to 8.2 mm
@@ -208,7 +209,7 @@ def fit_guess(
 
 def _fit_frames(
     guess: Guess, frames: Array, start: FramePoses, observed: Array, progress: Share
-) -> tuple[Adjustment, Spread]:
+) -> tuple[Adjustment, Deviations]:
     """Fit the chosen frames, and find by turns how far markers and joints are from a rigid model.
 
     The first fit listens to markers however far off they are, for its poses are rough where gaps
@@ -258,7 +259,7 @@ def _close_joints(fit: Adjustment, frames: Array) -> Adjustment:
     return replace(fit, rig=closed.rig, poses=closed.poses, residuals=closed.residuals)
 
 
-def _settled(before: Spread, after: Spread) -> bool:
+def _settled(before: Deviations, after: Deviations) -> bool:
     """Whether deviations hardly change any more."""
     change = np.log(np.concatenate([after.skin / before.skin, after.gaps / before.gaps]))
     return bool(np.abs(change).max() < SETTLED)

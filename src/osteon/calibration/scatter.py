@@ -25,7 +25,7 @@ START_MARKER_SIGMA, START_GAP_SIGMA = 0.010, 0.005
 RIGID_GAP_SIGMA = 0.001
 """Metres. Of joints that are taken to hold: chosen, a tenth of what markers are taken to do."""
 LEAST_NOISE, MOST_NOISE = 0.0002, 0.005
-"""Metres. White noise of a marker: cameras are not better, and worse is not noise but a swap."""
+"""Metres. White noise of a marker, chosen: cameras are not better, and worse is a swap."""
 LEAST_GAP, LEAST_SKIN = 0.0001, 0.00001
 """Metres. Chosen: far below any noise, and the equations stay sound."""
 REST_SIGMA = 5.0
@@ -49,14 +49,14 @@ FIRST_OUTLIER = 0.2
 """Metres. The same while poses are rough: a limb that starts the wrong way round because a gap hid
 half of its markers must still be turned by the other half (chosen: half a limb)."""
 MOST_SKIN_RATIO = 3.0
-"""Largest skin by the usual one: thighs of up to 26 mm were seen, of 9 mostly [Cereatti 2017]. What
-is beyond is a marker that lies about, and must not be taken for skin."""
+"""Ratio of the largest skin to the usual: thighs of up to 26 mm were seen, of 9 mostly [Cereatti
+2017]. What is beyond is a marker that lies about, and must not be taken for skin."""
 SHARED_SKIN = 1.0
-"""Variance of the skin that a segment's markers have in common by that of each one alone: half of
-it is shared, on bones [Cereatti 2017]."""
+"""Ratio of the variance of skin that a segment's markers have in common to that of each one alone:
+half of it is shared, on bones [Cereatti 2017]."""
 SKIN_COUNT, GAP_COUNT, GIRDLE_COUNT = 6.0, 4.0, 3.0
-"""Independent numbers that the usual skin, gap and girdle are worth against what the take shows:
-chosen, about those of one posture, so that two postures outweigh it."""
+"""Count of independent numbers that the usual skin, gap and girdle are worth against what the take
+shows: chosen, about those of one posture, so that two postures outweigh it."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Scatter:
 
 
 @dataclass(frozen=True)
-class Spread:
+class Deviations:
     """Deviations of noise, skin and joints, as far as they are known."""
 
     noise: Array
@@ -128,7 +128,7 @@ class Spread:
     """(n_bodies,) how many different ones each joint shows."""
 
 
-def first_spread(rig: SubjectModel, usual: Usual, observed: Array) -> Spread:
+def first_spread(rig: SubjectModel, usual: Usual, observed: Array) -> Deviations:
     """Return what to start from.
 
     Parameters
@@ -138,12 +138,12 @@ def first_spread(rig: SubjectModel, usual: Usual, observed: Array) -> Spread:
     """
     noise = np.clip(white_noise(observed), LEAST_NOISE, MOST_NOISE)
     ones = np.ones(rig.n_bodies)
-    return Spread(noise, usual.skin, START_GAP_SIGMA * ones, REST_SIGMA * ones, 2.0 * ones)
+    return Deviations(noise, usual.skin, START_GAP_SIGMA * ones, REST_SIGMA * ones, 2.0 * ones)
 
 
 def first_scatter(rig: SubjectModel, usual: Usual, n_frames: int) -> Scatter:
     """Return the weights of the first fit, whose poses are rough."""
-    spread = Spread(
+    spread = Deviations(
         np.full(rig.n_markers, START_MARKER_SIGMA),
         np.zeros(rig.n_bodies),
         np.full(rig.n_bodies, START_GAP_SIGMA),
@@ -154,7 +154,7 @@ def first_scatter(rig: SubjectModel, usual: Usual, n_frames: int) -> Scatter:
     return replace(rough, outliers=np.full(rig.n_markers, FIRST_OUTLIER))
 
 
-def scatter_of(rig: SubjectModel, usual: Usual, spread: Spread, n_frames: int) -> Scatter:
+def scatter_of(rig: SubjectModel, usual: Usual, spread: Deviations, n_frames: int) -> Scatter:
     """Return the weights of single frames: what repeats with posture is weighed so that all frames
     together count as often as there are postures."""
     repeats = _repeats(spread, n_frames)
@@ -179,12 +179,12 @@ def scatter_of(rig: SubjectModel, usual: Usual, spread: Spread, n_frames: int) -
     )
 
 
-def _repeats(spread: Spread, n_frames: int) -> Array:
+def _repeats(spread: Deviations, n_frames: int) -> Array:
     """(n_bodies,) how many frames show each posture of a joint."""
     return np.maximum(n_frames / spread.postures, 1.0)
 
 
-def _body_repeats(rig: SubjectModel, spread: Spread, n_frames: int) -> Array:
+def _body_repeats(rig: SubjectModel, spread: Deviations, n_frames: int) -> Array:
     """(n_bodies,) the same for a body's skin, which follows the joints at both of its ends."""
     postures = spread.postures.copy()
     for body in range(rig.n_bodies - 1, 0, -1):
@@ -202,7 +202,7 @@ def count_all_postures(rig: SubjectModel, rotations: Array) -> Array:
     return found
 
 
-def estimate_spread(fit: "Adjustment", usual: Usual, spread: Spread) -> Spread:
+def estimate_spread(fit: "Adjustment", usual: Usual, spread: Deviations) -> Deviations:
     """Return the deviations that a fit's residuals, gaps and turns show, each drawn towards what is
     usual as far as few postures show it."""
     n_frames = len(fit.residuals)
@@ -216,7 +216,7 @@ def estimate_spread(fit: "Adjustment", usual: Usual, spread: Spread) -> Spread:
     )
 
 
-def _skin(fit: "Adjustment", usual: Usual, spread: Spread, n_frames: int) -> Array:
+def _skin(fit: "Adjustment", usual: Usual, spread: Deviations, n_frames: int) -> Array:
     """(n_bodies,) what markers of one body do against each other beyond their noise."""
     rig, own = fit.rig, fit.rig.marker_bodies
     repeats = _body_repeats(rig, spread, n_frames)
@@ -236,7 +236,9 @@ def _skin(fit: "Adjustment", usual: Usual, spread: Spread, n_frames: int) -> Arr
     return np.maximum(np.sqrt(variance), LEAST_SKIN)
 
 
-def _gaps(fit: "Adjustment", usual: Usual, spread: Spread, before: Array, n_frames: int) -> Array:
+def _gaps(
+    fit: "Adjustment", usual: Usual, spread: Deviations, before: Array, n_frames: int
+) -> Array:
     """(n_bodies,) how far the ends of joints are apart, across their axes."""
     rig, repeats = fit.rig, _repeats(spread, n_frames)
     gaps = before.copy()
@@ -255,7 +257,7 @@ def _gaps(fit: "Adjustment", usual: Usual, spread: Spread, before: Array, n_fram
     return gaps
 
 
-def _girdles(fit: "Adjustment", usual: Usual, spread: Spread, n_frames: int) -> Array:
+def _girdles(fit: "Adjustment", usual: Usual, spread: Deviations, n_frames: int) -> Array:
     """(n_bodies,) how far collar bones turn about their mean."""
     repeats, girdles = _repeats(spread, n_frames), spread.girdles.copy()
     for body in np.flatnonzero(usual.girdles):

@@ -33,9 +33,9 @@ from osteon.calibration import (
     varied_frames,
 )
 from osteon.errors import NotEnoughData
-from osteon.identity.same_person import is_trunk
+from osteon.identity.same_person import is_trunk, repeated
 from osteon.typing import Array
-from osteon.values import Marker, Recording, Skeleton, without_gaps
+from osteon.values import Marker, Recording, Skeleton
 
 SKIN_SHARE = 0.5
 """How far a marker's mean place differs between two takes, as a share of its rms within them."""
@@ -108,7 +108,7 @@ def _markers(rig: SubjectModel, skeleton: Skeleton) -> list[Marker]:
 
 
 def _known(covariance: Array | None, more: float) -> Array:
-    own = np.zeros((3, 3)) if covariance is None else without_gaps(covariance)
+    own = np.zeros((3, 3)) if covariance is None else repeated(covariance)
     return own + more * np.eye(3)
 
 
