@@ -118,9 +118,8 @@ def test_a_marker_that_slips_is_noted(performance, solved):
     half = len(positions) // 2
     positions[half:, performance.recording.index("RTHI")] += [0.05, 0.0, -0.05]
     recording = performance.recording.with_positions(positions, did="")
-    turned, far = pipeline.solve(Take(recordings=(recording,)))[0].warnings
-    assert "RTHI" in far
-    assert "right_thigh turns" in turned and f"at frame {half}" in turned
+    (far,) = pipeline.solve(Take(recordings=(recording,)))[0].warnings
+    assert "RTHI" in far  # and it does not turn the thigh
 
 
 def test_y_up_markers_without_a_word_about_it_come_out_upright(performance):

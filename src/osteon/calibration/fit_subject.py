@@ -19,8 +19,8 @@ from osteon.calibration.motion_guess import guess_from_motion
 from osteon.calibration.pose_start import shown_turns, start_poses
 from osteon.calibration.priors import BeliefRows
 from osteon.calibration.scatter import (
-    Scatter,
     Deviations,
+    Scatter,
     estimate_spread,
     first_scatter,
     first_spread,
