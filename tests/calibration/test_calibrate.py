@@ -10,7 +10,12 @@ from osteon import synth
 from osteon.calibration._adjustment_kernel import back_substitute
 from osteon.calibration.adjustment import FramePoses, _evaluate, _Normal, adjust
 from osteon.calibration.fit_subject import bone_child, calibrate
-from osteon.calibration.frame_choice import count_different, spread_frames, varied_frames
+from osteon.calibration.frame_choice import (
+    count_different,
+    count_postures,
+    spread_frames,
+    varied_frames,
+)
 from osteon.calibration.pose_start import shown_turns, start_poses
 from osteon.calibration.priors import BeliefRows, Near
 from osteon.calibration.riders import add_riders
@@ -312,6 +317,32 @@ def test_gaps_leave_the_joints_where_they_were(rng):
     for one, other in zip(whole.skeleton.bodies, gappy.skeleton.bodies, strict=True):
         # before gaps were told from poses the joint above the pelvis went 90 to 157 mm away
         assert np.linalg.norm(one.joint.in_parent - other.joint.in_parent) < 0.04
+
+
+def test_a_swing_is_two_postures_however_many_frames_show_it():
+    """One ball of 0.8 rad about the first frame, and one beyond it."""
+    swing = 0.6 * np.sin(np.linspace(0.0, 40.0, 500))
+    turns = quat.to_matrix(quat.exp(np.stack([swing, 0 * swing, 0 * swing], axis=-1)))
+    assert count_postures(turns) == count_postures(turns[::10]) == 1
+    assert count_postures(quat.to_matrix(quat.exp(2.0 * np.stack([swing] * 3, axis=-1)))) > 2
+
+
+def test_skin_makes_joints_as_unsure_as_it_makes_them_wrong(exercised):
+    """Of hips, which motion shows here: clean markers place them, skin of real size does not."""
+    take, clean = exercised
+    script = synth.exercise(seconds=10, rate=30, together=True)
+    person = synth.human(1.82, variation=0.04, seed=5)
+    worn = synth.perform(person, script, noise=0.001, skin=1.0, seed=5)
+    found = recognise(worn.recording.names)
+    assert found is not None
+    skinned = calibrate([worn.recording], found[1])
+    for side in ("left", "right"):
+        sure, unsure = (
+            np.sqrt(np.trace(each.skeleton.body(f"{side}_thigh").joint.covariance))
+            for each in (clean, skinned)
+        )
+        # noise of 1 mm over a hundred frames leaves a millimetre, skin of 9 mm centimetres
+        assert sure < 0.004 < 0.008 < unsure
 
 
 def test_joints_are_found(exercised):
