@@ -329,7 +329,7 @@ def test_a_swing_is_two_postures_however_many_frames_show_it():
 
 def test_skin_makes_joints_as_unsure_as_it_makes_them_wrong(exercised):
     """Of hips, which motion shows here: clean markers place them, skin of real size does not."""
-    take, clean = exercised
+    _, clean = exercised
     script = synth.exercise(seconds=10, rate=30, together=True)
     person = synth.human(1.82, variation=0.04, seed=5)
     worn = synth.perform(person, script, noise=0.001, skin=1.0, seed=5)
