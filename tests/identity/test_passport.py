@@ -214,7 +214,7 @@ def test_solve_writes_a_passport_and_takes_it_back(tmp_path: Path) -> None:
     assert [origin.file for origin in passport.takes] == ["one.c3d", "two.c3d"]
     assert len(passport.takes[0].sha256) == 64 and passport.takes[0].modified.endswith("Z")
     kinds = {body.name: body.joint.kind for body in passport.skeleton.bodies}
-    assert kinds["pelvis"] == "free" and kinds["left_thigh"] == "ball"
+    assert kinds["pelvis"] == "free" and kinds["left_shin"] == "hinge"
     assert passport.skeleton.body("left_thigh").joint.limits is not None
     assert 0.0 < passport.noise < 0.005
     given = [str(files[0]), "--passport", str(out / "passport.json"), "-o", str(tmp_path / "two")]
