@@ -236,7 +236,7 @@ def _walks(off: float, loose: dict[str, tuple[float, float]], seeds: int) -> Row
     return [right, hips, certain, doubtful, f"{np.mean(doubts):.1f}"]
 
 
-def slip(seeds: int = 60) -> list[Row]:
+def slip(noise: dict[str, float], told: str, seeds: int = 30) -> list[Row]:
     performer = synth.human()
     named, late, false = 0, [], 0
     for seed in range(seeds):
@@ -247,15 +247,75 @@ def slip(seeds: int = 60) -> list[Row]:
         shift = tuple(0.02 * way / np.linalg.norm(way))
         script = synth.exercise(20, rate=60, together=bool(seed % 2))
         slipped = (synth.Slipped(body, frame, shift),)
-        worn = synth.sense(performer, script, seed=seed, slips=slipped, **QUIET)
+        worn = synth.sense(performer, script, seed=seed, slips=slipped, **noise)
         events = [e for e in joints(worn.bodies).events if isinstance(e, Slip)]
-        hit = [e for e in events if e.body == body and abs(e.frame - frame) <= 5]
+        hit = [e for e in events if e.body == body and abs(e.frame - frame) <= 15]
         named += len(hit) == 1 and len(events) == 1
         late += [abs(e.frame - frame) for e in hit]
-        clean = synth.sense(performer, script, seed=seed, **QUIET)
+        clean = synth.sense(performer, script, seed=seed, **noise)
         false += any(isinstance(e, Slip) for e in joints(clean.bodies).events)
-    label = f"2 cm slip: right sensor, within 5 frames (in fact {max(late)}), nothing else"
-    return [count(label, named, seeds), count("clean take: no slip", seeds - false, seeds)]
+    label = f"2 cm slip, {told}: right sensor, within 15 frames (in fact {max(late)}), nothing else"
+    return [count(label, named, seeds), count(f"clean take, {told}: no slip", seeds - false, seeds)]
+
+
+LIMBS = ("upper_arm", "forearm", "thigh", "shin")
+PAPERS_LIMBS = {
+    "exercise, one joint after the other": ("Table 2", 4.1),
+    "all joints at once": ("Table 3", 3.2),
+}
+"""Motion → table of [000] and its largest difference from the tape, cm. The woman of Table 4 did
+both, 2.4 cm at most."""
+
+
+def limbs(seeds: int = 6) -> str:
+    """Limb lengths of a person from magnetic sensors on skin, as in Tables 2 to 4 of [000]."""
+    scripts = {
+        "exercise, one joint after the other": synth.exercise(60, rate=60),
+        "all joints at once": synth.exercise(30, rate=60, together=True),
+    }
+    rows = []
+    for label, script in scripts.items():
+        for skin in (0.0, 0.01, 0.02):
+            errors = [e for seed in range(seeds) for e in _limb_errors(script, skin, seed)]
+            sizes = 100.0 * np.abs([error for error, _ in errors])
+            inside = np.mean([abs(error) < 1.96 * said for error, said in errors])
+            table, papers = PAPERS_LIMBS[label]
+            figures = (np.median(sizes), np.percentile(sizes, 95), sizes.max())
+            rows.append([label, f"{1000 * skin:.0f} mm", *(f"{size:.1f}" for size in figures)])
+            rows[-1] += [f"{100 * inside:.0f} %", f"{papers} ({table})"]
+            print(rows[-1], flush=True)
+    head = [
+        "motion",
+        "skin, peak",
+        "median cm",
+        "95 %",
+        "largest",
+        "inside ± 1.96 s",
+        "[000]'s largest",
+    ]
+    return f"""\
+`python benchmarks/accuracy_joints.py limbs`: upper and lower arms and legs, {seeds} takes each,
+4 / 7 mm and 1° of noise, hierarchy given. The paper's truth is a tape's, ours is exact; how far its
+people's skin went nobody knows. The woman of its Table 4 did both, 2.4 cm off at most.
+
+{page.table(head, rows)}"""
+
+
+def _limb_errors(script: synth.Script, skin: float, seed: int) -> list[tuple[float, float]]:
+    """Found minus true and the stated deviation of every limb, metres."""
+    performer = synth.human()
+    worn = synth.sense(performer, script, seed=seed, soft_tissue=skin, **MAGNETIC)
+    skeleton = worn.truth.skeleton
+    parents = {body.name: body.parent for body in skeleton.bodies if body.parent}
+    found = {limb.name: limb for limb in limb_table(joints(worn.bodies, parents=parents))}
+    errors = []
+    for name in skeleton.names:
+        if name.partition("_")[2] in LIMBS:
+            (child,) = skeleton.children(name)
+            apart = skeleton.body(child).joint.in_parent - skeleton.body(name).joint.in_body
+            limb = found[name]
+            errors.append((limb.length - float(np.linalg.norm(apart)), limb.deviation))
+    return errors
 
 
 def flip(seeds: int = 30) -> tuple[list[Row], list[Row]]:
@@ -308,7 +368,8 @@ def basics() -> str:
 
 
 def events() -> str:
-    return page.table(["what happened", "right", "of"], [*slip(), *clasp()])
+    slips = [*slip(QUIET, "1 mm and 0.3°"), *slip(MAGNETIC, "4–7 mm and 1°")]
+    return page.table(["what happened", "right", "of"], [*slips, *clasp()])
 
 
 def honesty(seeds: int = 4) -> str:
@@ -385,6 +446,7 @@ residual 0.62 mm (`tests/articulation/test_joints.py`)."""
 
 SECTIONS = {
     "basics": ("Joints from moving bodies", basics),
+    "limbs": ("Joints: limb lengths of a person", limbs),
     "events": ("Joints: slips, flips and clasped hands", events),
     "walk": ("Joints: the hierarchy of a walk", walk),
     "honesty": ("Joints: how honest the deviations are", honesty),

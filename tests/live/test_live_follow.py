@@ -139,6 +139,6 @@ class TestFollower:
             follow, "start_frames", lambda *a, **k: starts.append(1) or begin(*a, **k)
         )
         rng = np.random.default_rng(0)
-        for _ in range(2 * follow.AGAIN):
+        for _ in range(2 * follow.AGAIN_FRAMES):
             follower.follow(rng.normal(size=(12, 3)))
         assert len(starts) == 2

@@ -105,10 +105,9 @@ RESTLESS = 2.4
 hinges in filtered noise gave 0.5–2.3, ball joints that SCoRE places to 5 mm 2.4 and more, half of
 them over 50."""
 HINGE_MISFIT = 1.4
-"""Times a ball joint's mean square that the one of a hinge may have. Where the place along the axis
-costs more, it is no hinge; where the axis does, poses turn by more than their noise, as skin and
-knees do, and it says nothing about the place. Of 160 mechanical hinges the worst had 1.31, axis and
-all; those of a functional knee 1.4–2.8."""
+"""Times a ball joint's mean square that the one of a hinge, axis and all, may have. Beyond, poses
+turn by more than their noise, as skin and knees do, and the axis says nothing about the place. Of
+160 mechanical hinges the worst had 1.31; those of a functional knee 1.4–2.8."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,29 +154,33 @@ class _Fitter:
     def joint(self, shut: Array) -> RefinedJoint | None:
         """The joint with some directions (6, n) left to the prior."""
         free = _all_but(shut)
-        start = free @ (free.T @ self.start.centres)
-        return refine_joint(
-            self.bodies, self.ends, start, self.noise, free=free, robust=self.robust
-        )
+        return self._along(free, free @ (free.T @ self.start.centres))
 
     def hinge(self, ball: RefinedJoint) -> RefinedJoint | None:
-        """The joint as a hinge, if it is one: ``ball`` is what it may do at best."""
-        start, most = self.start, HINGE_MISFIT * ball.misfit
-        shut = self.joint(start.axes.reshape(6, 1) / np.sqrt(2.0))
-        if shut is None or shut.misfit > most:
-            return None
+        """The joint as a hinge; with its axis, if that holds: ``ball`` is what it may do at best.
+
+        Along the axis it stays where the statistic has it: little as motion may say there, it is
+        all there is.
+        """
+        start = self.start
         hinge = refine_hinge(
             self.bodies, self.ends, start.centres, start.axes, self.noise, robust=self.robust
         )
-        return shut if hinge is None or hinge.misfit > most else hinge
+        if hinge is not None and hinge.misfit < HINGE_MISFIT * ball.misfit:
+            return hinge
+        return self._along(_all_but(start.axes.reshape(6, 1) / np.sqrt(2.0)), start.centres)
+
+    def _along(self, free: Array, start: Array) -> RefinedJoint | None:
+        return refine_joint(
+            self.bodies, self.ends, start, self.noise, free=free, robust=self.robust
+        )
 
     def first(self) -> tuple[str, RefinedJoint | None]:
         """What the joint is by the statistic, and its fit; None where nothing can be fitted."""
         ball = None if self.start.kind == "fixed" else self.joint(np.zeros((6, 0)))
         if ball is None or self.start.kind != "hinge":
             return self.start.kind, ball
-        hinge = self.hinge(ball)
-        return ("ball", ball) if hinge is None else ("hinge", hinge)
+        return "hinge", self.hinge(ball)
 
 
 def finish_joints(

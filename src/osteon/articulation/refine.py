@@ -184,19 +184,20 @@ def refine_hinge(
 ) -> RefinedJoint | None:
     """Improve places ``centres`` (6,) and ``axes`` (2, 3) of a hinge together.
 
-    Along the axis the hinge is where it is nearest to both bodies' origins. None where too few
+    Along the axis the hinge stays as far from both bodies' origins as it is. None where too few
     frames show both.
     """
     problem = _problem(bodies, pair, noise)
     if len(problem.frames) < FEWEST_FRAMES:
         return None
-    centres, axes = _beside_origins(centres, axes), np.array(axes, dtype=float)
+    centres, axes = np.array(centres, dtype=float), np.array(axes, dtype=float)
+    along = float(axes.reshape(6) @ centres)
     for _ in range(MAX_ITERATIONS):
         hinge, basis = _hinge_problem(problem, axes)
         start = np.concatenate([centres, np.zeros(4)])
         step = _newton_step(_equations(hinge, start, basis, robust=robust), basis, start, prior)
         axes = hinge.tipped(-step[6:])
-        centres = _beside_origins(centres - step[:6], axes)
+        centres = _slide(centres - step[:6], axes, along)
         if np.abs(step).max() < 1e-7 * prior:
             break
     hinge, basis = _hinge_problem(problem, axes)
@@ -214,10 +215,10 @@ def _hinge_problem(problem: _Problem, axes: Array) -> tuple[_HingeProblem, Array
     return _HingeProblem(problem, axes, across), basis
 
 
-def _beside_origins(centres: Array, axes: Array) -> Array:
-    """Slide a hinge's places (6,) along its axis to where both origins are nearest."""
+def _slide(centres: Array, axes: Array, along: float) -> Array:
+    """Slide a hinge's places (6,) along its axis until they are ``along`` from the origins."""
     axis = axes.reshape(6)
-    return centres - axis * (axis @ centres) / 2.0
+    return centres + axis * (along - axis @ centres) / 2.0
 
 
 def _without_axes(equations: _Equations) -> _Equations:

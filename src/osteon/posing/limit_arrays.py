@@ -104,7 +104,8 @@ def _row(joint: Joint, shape: str) -> tuple | None:
         return None
     if shape == "zyz":
         return None if limits.zyz is None else _zyz_row(limits)
-    if shape == "auto" and joint.kind == "hinge" and limits.hinge is not None:
+    told = limits.hinge is not None and len(joint.axes) > 0  # a file may tell a range, and no axis
+    if shape == "auto" and joint.kind == "hinge" and told:
         axes = np.zeros((3, 3))
         axes[0] = joint.axes[0]
         return HINGE, joint.rest, axes, _ranges(limits.hinge), *_NO_SWING
