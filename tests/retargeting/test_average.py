@@ -84,9 +84,9 @@ def kicked():
 
 
 def test_height_is_read_from_the_markers(kicked):
-    # 20 people of 1.5 to 1.95 m, proportions varied by 3 %: -2.5 to +0.9 %
+    # by the legs alone, whose share of the height varies by 3 % here: twice that
     performer = solve(take_of(kicked[0].recording))[0]
-    assert estimated_height(performer.skeleton) == pytest.approx(1.9, rel=0.03)
+    assert estimated_height(performer.skeleton) == pytest.approx(1.9, rel=0.06)
 
 
 def test_limbs_stretch_when_the_performers_do(kicked):

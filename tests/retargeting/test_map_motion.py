@@ -222,9 +222,9 @@ def test_the_command_line_maps_a_bvh(walked, tmp_path):
 
 
 def test_far_markers_are_told_with_the_reason(walked):
-    """Arms a fifth longer than the performer's: markers pull, and cannot all be met."""
+    """Arms two fifths longer than the performer's: markers pull, and cannot all be met."""
     take = synth.perform(synth.human(), synth.walk(0.6), noise=0.001, seed=4)
-    longer = called(sized(forearm=1.2, arm=1.2), {})
+    longer = called(sized(forearm=1.4, arm=1.4), {})
     solved = map_to(Take(recordings=(take.recording,)), longer)
     assert solved.warnings[0].startswith("markers are ")
     assert "forearm" in solved.warnings[0] or "upper_arm" in solved.warnings[0]

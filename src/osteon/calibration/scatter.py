@@ -49,8 +49,8 @@ FIRST_OUTLIER = 0.2
 """Metres. The same while poses are rough: a limb that starts the wrong way round because a gap hid
 half of its markers must still be turned by the other half (chosen: half a limb)."""
 MOST_SKIN_RATIO = 3.0
-"""Ratio of the largest skin to the usual: thighs of up to 26 mm were seen, of 9 mostly [Cereatti
-2017]. What is beyond is a marker that lies about, and must not be taken for skin."""
+"""Ratio of the largest skin to the usual: thighs of up to 26 mm were seen, 9 is the median
+[Cereatti 2017]. What is beyond is a marker that lies about, and must not be taken for skin."""
 SHARED_SKIN = 1.0
 """Ratio of the variance of skin that a segment's markers have in common to that of each one alone:
 half of it is shared, on bones [Cereatti 2017]."""
