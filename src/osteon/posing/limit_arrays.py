@@ -104,8 +104,8 @@ def _row(joint: Joint, shape: str) -> tuple | None:
         return None
     if shape == "zyz":
         return None if limits.zyz is None else _zyz_row(limits)
-    told = limits.hinge is not None and len(joint.axes) > 0  # a file may tell a range, and no axis
-    if shape == "auto" and joint.kind == "hinge" and told:
+    hinged = joint.kind == "hinge" and len(joint.axes) > 0  # files may tell a range without axis
+    if shape == "auto" and hinged and limits.hinge is not None:
         axes = np.zeros((3, 3))
         axes[0] = joint.axes[0]
         return HINGE, joint.rest, axes, _ranges(limits.hinge), *_NO_SWING
