@@ -73,8 +73,8 @@ def main() -> None:
         for chosen, who in ((True, "in view"), (False, "left out")):
             rows += [[title, who, joint, *told(found[chosen, joint])] for joint in JOINTS]
     head = ("markers", "people", "joint", "error, mm", "95 %", "across the axis", "z rms", "inside")
-    text = PAGE.read_text(encoding="utf-8").split(MARK)
-    text[1] = f"\n{table(head, rows)}\n"
+    before, _, after = PAGE.read_text(encoding="utf-8").split(MARK)
+    text = (before, f"\n{table(head, rows)}\n\n", after)
     if np.isfinite(seconds):
         print(table(head, rows))
     else:
