@@ -7,6 +7,7 @@ solved with 0.5 mm of noise, as they are and with skin of real size; with ``seco
 middle of each take. Writes the table of docs/numbers/anatomy.md.
 """
 
+import os
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -19,9 +20,7 @@ from osteon import formats, pipeline
 from osteon.maths import quat
 from osteon.values import Recording, Take
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from conftest import DATA
-
+DATA = Path(os.environ.get("OSTEON_DATA", Path(__file__).parents[2] / "shared" / "data"))
 PAGE = Path(__file__).parent.parent / "docs" / "numbers" / "anatomy.md"
 MARK = "<!-- table -->"
 CHOSEN = ("arnold-01", "hamner-01", "hamner-03", "opencap-4")
@@ -121,9 +120,11 @@ def trial(folder: Path, *, skin: bool, seconds: float) -> list[tuple[str, Error]
                 turn = rotations[: len(off), solved.skeleton.parents[index]]
                 mean = quat.rotate(quat.inverse(turn), off).mean(axis=0)
                 covariance = solved.skeleton.bodies[index].joint.covariance
-                z = np.sqrt(mean @ np.linalg.solve(covariance, mean) / 3.0)
-                sizes = (1e3 * np.median(np.linalg.norm(d, axis=-1)) for d in (off, off - along))
-                found.append((joint, Error(*sizes, float(z))))
+                assert covariance is not None
+                z = float(np.sqrt(mean @ np.linalg.solve(covariance, mean) / 3.0))
+                whole = 1e3 * float(np.median(np.linalg.norm(off, axis=-1)))
+                across = 1e3 * float(np.median(np.linalg.norm(off - along, axis=-1)))
+                found.append((joint, Error(whole, across, z)))
     return found
 
 
