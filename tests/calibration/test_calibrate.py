@@ -7,8 +7,7 @@ import pytest
 
 from conftest import assert_close, real
 from osteon import synth
-from osteon.calibration._adjustment_kernel import back_substitute
-from osteon.calibration.adjustment import FramePoses, _evaluate, _Normal, adjust
+from osteon.calibration.adjustment import FramePoses, _evaluate, _Normal, _subtree_columns, adjust
 from osteon.calibration.fit_subject import bone_child, calibrate
 from osteon.calibration.frame_choice import (
     count_different,
@@ -113,30 +112,15 @@ def test_the_gradient_is_the_slope_of_the_cost(rng):
     nudges = step * np.eye(rig.n_shared)
     shared_slope = [(cost(still, n) - cost(still, -n)) / (2 * step) for n in nudges]
     # poses eliminated: the slope of the cost along poses that follow the shared unknowns
-    normal = _Normal(_evaluate(rig, observed, poses, beliefs, scatter), beliefs, scatter, 0.0)
+    state = _evaluate(rig, observed, poses, beliefs, scatter)
+    normal = _Normal(state, beliefs, scatter, _subtree_columns(rig))
     follow = np.stack(
-        [_followed(normal, unit) - _followed(normal, at_rest) for unit in np.eye(rig.n_shared)],
+        [normal.follow(unit) - normal.follow(at_rest) for unit in np.eye(rig.n_shared)],
         axis=-1,
     )
     expected = np.array(shared_slope) + np.array(pose_slope) @ follow.reshape(48, -1)
     # turns of 0.1 rad: the pull towards the rest pose is linear in them to a hundredth
-    np.testing.assert_allclose(normal._gradient, expected, atol=0.02 * np.abs(expected).max())
-
-
-def _followed(normal, shared_step):
-    """(n_frames, n_bodies, 6) pose steps that belong to a shared step."""
-    steps = np.zeros_like(normal._right)
-    back_substitute(
-        normal._parents,
-        *normal._columns,
-        normal._factors,
-        normal._couplings,
-        normal._crosses,
-        normal._right,
-        shared_step,
-        steps,
-    )
-    return steps
+    np.testing.assert_allclose(normal.gradient, expected, atol=0.02 * np.abs(expected).max())
 
 
 def test_elimination_along_the_tree_equals_that_of_the_whole_frame(rng):
@@ -147,7 +131,8 @@ def test_elimination_along_the_tree_equals_that_of_the_whole_frame(rng):
     observed[1, 4] = np.nan
     beliefs, scatter = loose_beliefs(rig), uneven_scatter(rng, rig)
     scatter = replace(scatter, lean_precisions=np.zeros(4), axis_precisions=np.zeros(4))
-    normal = _Normal(_evaluate(rig, observed, poses, beliefs, scatter), beliefs, scatter, 0.0)
+    state = _evaluate(rig, observed, poses, beliefs, scatter)
+    normal = _Normal(state, beliefs, scatter, _subtree_columns(rig))
     seen = np.isfinite(observed[..., :1])
     roots = np.linalg.cholesky(scatter.gap_precisions)
 
@@ -207,12 +192,12 @@ def test_beliefs_hold_where_they_are_put(rng):
     offsets[1] = mean + [0.0, 0.0, 0.1]
     offsets[3] = offsets[1] * [1, -1, 1]
     fulfilled = replace(rig, offsets=offsets)
-    normal, gradient, cost = rows.beliefs().normal(fulfilled.shared)
-    assert_close(cost, 0.0)
+    normal, gradient = rows.beliefs().normal(fulfilled.shared)
+    assert_close(rows.beliefs().cost(fulfilled.shared), 0.0)
     assert_close(gradient, np.zeros(rig.n_shared))
     assert np.linalg.eigvalsh(normal).min() > -1e-6
     offsets[3] = offsets[3] + [0.05, 0.0, 0.0]
-    assert rows.beliefs().normal(replace(rig, offsets=offsets).shared)[2] == pytest.approx(0.5)
+    assert rows.beliefs().cost(replace(rig, offsets=offsets).shared) == pytest.approx(0.5)
 
 
 def test_start_poses_recover_clean_poses(rng):
@@ -297,7 +282,7 @@ def test_joints_of_the_trunk_are_believed_in_the_middle(rng):
     rows.midway(2, 0.01)
     offsets = rig.offsets.copy()
     offsets[2] = [0.3, 0.02, -0.1]
-    assert rows.beliefs().normal(replace(rig, offsets=offsets).shared)[2] == pytest.approx(2.0)
+    assert rows.beliefs().cost(replace(rig, offsets=offsets).shared) == pytest.approx(2.0)
 
 
 def test_gaps_leave_the_joints_where_they_were(rng):

@@ -56,86 +56,156 @@ def eliminate(
     factors, couplings, crosses, right : (n_frames, n_bodies, 6, …), filled
         What ``back_substitute`` and ``pose_variances`` need.
     """
-    n_frames, n_bodies = rotations.shape[0], rotations.shape[1]
-    n_joints = n_bodies - 1
-    for frame in range(n_frames):
+    for frame in range(rotations.shape[0]):
         pose, cross = factors[frame], crosses[frame]
         coupling, pull = couplings[frame], right[frame]
         pose[:] = 0.0
         cross[:] = 0.0
         coupling[:] = 0.0
         pull[:] = 0.0
-        for marker in range(marker_bodies.shape[0]):
-            weight = weights[frame, marker]
-            if weight > 0.0:
-                body = marker_bodies[marker]
-                column = 3 * (n_joints + marker)
-                turn = rotations[frame, body]
-                _add_marker(
-                    turn,
-                    places[marker],
-                    residuals[frame, marker],
-                    weight,
-                    column,
-                    pose[body],
-                    cross[body],
-                    pull[body],
-                    shared,
-                    gradient,
-                )
-        for body in range(1, n_bodies):
+        _add_markers(
+            rotations[frame],
+            residuals[frame],
+            weights[frame],
+            marker_bodies,
+            places,
+            pose,
+            cross,
+            pull,
+            shared,
+            gradient,
+        )
+        _add_joints(
+            rotations[frame],
+            gaps[frame],
+            leans[frame],
+            parents,
+            offsets,
+            gap_precisions,
+            lean_precisions,
+            axes,
+            axis_precisions,
+            pose,
+            cross,
+            pull,
+            coupling,
+            shared,
+            gradient,
+        )
+        _eliminate_bodies(
+            parents, columns, n_columns, damping, pose, cross, pull, coupling, shared, gradient
+        )
+
+
+@kernel
+def _eliminate_bodies(
+    parents, columns, n_columns, damping, pose, cross, pull, coupling, shared, gradient
+):
+    """Factor one frame from the leaves to the root, each body's share passed up to its parent."""
+    every, first = np.arange(6), np.zeros(1, np.int64)
+    for body in range(parents.shape[0]):
+        for i in range(6):
+            pose[body, i, i] *= 1.0 + damping
+    for body in range(parents.shape[0] - 1, -1, -1):
+        n, used = n_columns[body], columns[body]
+        _factor(pose[body])
+        _forward(pose[body], cross[body], used, n)
+        _forward(pose[body], pull[body].reshape(6, 1), first, 1)
+        if body > 0:
             parent = parents[body]
-            _add_joint(
-                rotations[frame, parent],
-                offsets[body],
-                gaps[frame, body],
-                gap_precisions[body],
-                3 * (body - 1),
-                pose,
-                cross,
-                pull,
+            _forward(pose[body], coupling[body], every, 6)
+            _pass_up(
                 coupling[body],
-                body,
-                parent,
+                cross[body],
+                pull[body],
+                used,
+                n,
+                pose[parent],
+                cross[parent],
+                pull[parent],
+            )
+        _take_away(cross[body], pull[body], used, n, shared, gradient)
+
+
+@kernel
+def _add_markers(
+    rotations,
+    residuals,
+    weights,
+    marker_bodies,
+    places,
+    pose,
+    cross,
+    pull,
+    shared,
+    gradient,
+):
+    n_joints = rotations.shape[0] - 1
+    for marker in range(marker_bodies.shape[0]):
+        if weights[marker] > 0.0:
+            body = marker_bodies[marker]
+            _add_marker(
+                rotations[body],
+                places[marker],
+                residuals[marker],
+                weights[marker],
+                3 * (n_joints + marker),
+                pose[body],
+                cross[body],
+                pull[body],
                 shared,
                 gradient,
             )
-            _add_turns(
-                rotations[frame, body],
-                rotations[frame, parent],
-                leans[frame, body],
-                lean_precisions[body],
-                axes[body],
-                axis_precisions[body],
-                pose[body],
-                pose[parent],
-                coupling[body],
-                pull[body],
-                pull[parent],
-            )
-        for body in range(n_bodies):
-            for i in range(6):
-                pose[body, i, i] *= 1.0 + damping
-        for body in range(n_bodies - 1, -1, -1):
-            n = n_columns[body]
-            used = columns[body]
-            _factor(pose[body])
-            _forward(pose[body], cross[body], used, n)
-            _forward_vector(pose[body], pull[body])
-            if body > 0:
-                parent = parents[body]
-                _forward_all(pose[body], coupling[body])
-                _pass_up(
-                    coupling[body],
-                    cross[body],
-                    pull[body],
-                    used,
-                    n,
-                    pose[parent],
-                    cross[parent],
-                    pull[parent],
-                )
-            _take_away(cross[body], pull[body], used, n, shared, gradient)
+
+
+@kernel
+def _add_joints(
+    rotations,
+    gaps,
+    leans,
+    parents,
+    offsets,
+    gap_precisions,
+    lean_precisions,
+    axes,
+    axis_precisions,
+    pose,
+    cross,
+    pull,
+    coupling,
+    shared,
+    gradient,
+):
+    for body in range(1, parents.shape[0]):
+        parent = parents[body]
+        _add_joint(
+            rotations[parent],
+            offsets[body],
+            gaps[body],
+            gap_precisions[body],
+            3 * (body - 1),
+            pose,
+            cross,
+            pull,
+            coupling[body],
+            body,
+            parent,
+            shared,
+            gradient,
+        )
+        _add_turns(
+            rotations[body],
+            rotations[parent],
+            leans[body],
+            lean_precisions[body],
+            axes[body],
+            axis_precisions[body],
+            pose[body],
+            pose[parent],
+            coupling[body],
+            pull[body],
+            pull[parent],
+        )
 
 
 @kernel(inline="always")
@@ -284,33 +354,15 @@ def _factor(block):
 
 
 @kernel
-def _forward(factor, cross, used, n):
+def _forward(factor, block, used, n):
+    """Solve by the lower factor the first ``n`` columns ``used`` of a block (6, …)."""
     for c in range(n):
         column = used[c]
-        for i in range(6):
-            value = cross[i, column]
-            for k in range(i):
-                value -= factor[i, k] * cross[k, column]
-            cross[i, column] = value / factor[i, i]
-
-
-@kernel
-def _forward_all(factor, block):
-    for column in range(6):
         for i in range(6):
             value = block[i, column]
             for k in range(i):
                 value -= factor[i, k] * block[k, column]
             block[i, column] = value / factor[i, i]
-
-
-@kernel
-def _forward_vector(factor, vector):
-    for i in range(6):
-        value = vector[i]
-        for k in range(i):
-            value -= factor[i, k] * vector[k]
-        vector[i] = value / factor[i, i]
 
 
 @kernel
@@ -403,17 +455,10 @@ def pose_variances(
         Of the turn from the parent, sum of three.
     """
     n_bodies = rotations.shape[1]
-    own = np.zeros((n_bodies, 6, 6))
-    lower = np.zeros((6, 6))
-    derivative = np.zeros((3, 12))
-    both = np.zeros((12, 12))
+    own, both = np.zeros((n_bodies, 6, 6)), np.zeros((12, 12))
     for frame in range(rotations.shape[0]):
         for body in range(n_bodies):
-            factor = factors[frame, body]
-            for i in range(6):
-                for j in range(i + 1):
-                    lower[i, j] = factor[i, j]
-            inverse = np.linalg.inv(lower)
+            inverse = np.linalg.inv(np.tril(factors[frame, body]))
             own[body] = inverse.T @ inverse
             if body == 0:
                 continue
@@ -421,40 +466,49 @@ def pose_variances(
             carried = inverse.T @ couplings[frame, body]
             joint = -carried @ own[parent]
             own[body] -= joint @ carried.T
-            both[:6, :6] = own[body]
-            both[:6, 6:] = joint
-            both[6:, :6] = joint.T
-            both[6:, 6:] = own[parent]
-            turn = rotations[frame, parent]
-            a = turn @ offsets[body]
-            derivative[:] = 0.0
-            for i in range(3):
-                derivative[i, i] = 1.0
-                derivative[i, 6 + i] = -1.0
-            derivative[0, 10], derivative[0, 11] = -a[2], a[1]
-            derivative[1, 9], derivative[1, 11] = a[2], -a[0]
-            derivative[2, 9], derivative[2, 10] = -a[1], a[0]
-            local = turn.T @ derivative
-            spread = local @ both
+            both[:6, :6], both[:6, 6:] = own[body], joint
+            both[6:, :6], both[6:, 6:] = joint.T, own[parent]
+            _gap_variances(rotations[frame, parent], offsets[body], both, gaps[frame, body])
             total = 0.0
-            for i in range(3):
-                gaps[frame, body, i] = np.sum(spread[i] * local[i])
-                total += both[3 + i, 3 + i] + both[9 + i, 9 + i] - 2.0 * both[3 + i, 9 + i]
+            for i in range(3, 6):
+                total += both[i, i] + both[6 + i, 6 + i] - 2.0 * both[i, 6 + i]
             leans[frame, body] = total
         for marker in range(marker_bodies.shape[0]):
             body = marker_bodies[marker]
-            a = rotations[frame, body] @ places[marker]
-            block = own[body]
-            total = block[0, 0] + block[1, 1] + block[2, 2]
-            # J = [1, −[arm]ₓ]: trace of J C Jᵀ
-            total += 2.0 * (
-                a[2] * (block[0, 4] - block[1, 3])
-                + a[1] * (block[2, 3] - block[0, 5])
-                + a[0] * (block[1, 5] - block[2, 4])
-            )
-            squared = a @ a
-            for i in range(3):
-                total += squared * block[3 + i, 3 + i]
-                for j in range(3):
-                    total -= a[i] * a[j] * block[3 + i, 3 + j]
-            markers[frame, marker] = total
+            arm = rotations[frame, body] @ places[marker]
+            markers[frame, marker] = _marker_variance(own[body], arm)
+
+
+@kernel
+def _gap_variances(turn, offset, both, variances):
+    """Fill in the variances (3,) of a joint's gap along the axes of the parent's frame, by those of
+    both bodies' poses (12, 12)."""
+    a = turn @ offset
+    derivative = np.zeros((3, 12))
+    for i in range(3):
+        derivative[i, i] = 1.0
+        derivative[i, 6 + i] = -1.0
+    derivative[0, 10], derivative[0, 11] = -a[2], a[1]
+    derivative[1, 9], derivative[1, 11] = a[2], -a[0]
+    derivative[2, 9], derivative[2, 10] = -a[1], a[0]
+    local = turn.T @ derivative
+    spread = local @ both
+    for i in range(3):
+        variances[i] = np.sum(spread[i] * local[i])
+
+
+@kernel
+def _marker_variance(block, arm):
+    """Return the trace of J C Jᵀ of a pose's covariance (6, 6), J = [1, −[arm]ₓ]."""
+    total = block[0, 0] + block[1, 1] + block[2, 2]
+    total += 2.0 * (
+        arm[2] * (block[0, 4] - block[1, 3])
+        + arm[1] * (block[2, 3] - block[0, 5])
+        + arm[0] * (block[1, 5] - block[2, 4])
+    )
+    squared = arm @ arm
+    for i in range(3):
+        total += squared * block[3 + i, 3 + i]
+        for j in range(3):
+            total -= arm[i] * arm[j] * block[3 + i, 3 + j]
+    return total

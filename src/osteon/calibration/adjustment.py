@@ -13,12 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.calibration._adjustment_kernel import back_substitute, eliminate, pose_variances
-from osteon.calibration.listening import Share, unheard
 from osteon.calibration.priors import Beliefs
 from osteon.calibration.scatter import Scatter
 from osteon.calibration.subject_model import SubjectModel
 from osteon.maths import quat
-from osteon.typing import Array
+from osteon.typing import Array, Share, unheard
 
 LONGEST_TURN = 0.5
 """Radians that a body turns in one step at most: farther the linear model is not true (derived
@@ -102,14 +101,14 @@ def adjust(
     tolerance
         Stop when an accepted step lowers the cost by less than this share.
     """
-    damping = 1e-3
+    damping, columns = 1e-3, _subtree_columns(rig)
     state = _evaluate(rig, observed, poses, beliefs, scatter)
     converged, iterations = False, 0
     while not converged and iterations < max_iterations:
         iterations += 1
         progress(iterations / max_iterations)
         while True:
-            shared_step, pose_steps = _Normal(state, beliefs, scatter, damping).solve(damping)
+            shared_step, pose_steps = _Normal(state, beliefs, scatter, columns, damping).solve()
             candidate = _evaluate(
                 state.rig.with_shared(state.rig.shared + shared_step),
                 observed,
@@ -124,7 +123,7 @@ def adjust(
         converged = gain < tolerance
         if gain >= 0.0:
             state, damping = candidate, max(damping / 8.0, 1e-9)
-    last = _Normal(state, beliefs, scatter, 0.0)
+    last = _Normal(state, beliefs, scatter, columns)
     return Adjustment(
         state.rig,
         state.poses,
@@ -179,19 +178,26 @@ def _evaluate(
     cost += float(np.einsum("fbi,bij,fbj->", local, scatter.gap_precisions, local))
     cost += float(np.einsum("fbi,fbi,b->", leans, leans, scatter.lean_precisions))
     cost += float(np.einsum("fbi,fbi,b->", off, off, scatter.axis_precisions))
-    cost = 0.5 * cost + beliefs.normal(rig.shared)[2]
+    cost = 0.5 * cost + beliefs.cost(rig.shared)
     return _State(rig, poses, residuals, weights, gaps, local, leans, cost)
 
 
 class _Normal:
     """The normal equations about a state, poses eliminated."""
 
-    def __init__(self, state: _State, beliefs: Beliefs, scatter: Scatter, damping: float) -> None:
+    def __init__(
+        self,
+        state: _State,
+        beliefs: Beliefs,
+        scatter: Scatter,
+        columns: tuple[np.ndarray, np.ndarray],
+        damping: float = 0.0,
+    ) -> None:
         rig, n_frames = state.rig, len(state.residuals)
         size = (n_frames, rig.n_bodies, 6)
-        self._state, self._parents = state, np.array(rig.parents)
-        self._columns = _subtree_columns(rig)
-        self.information, self._gradient, _ = beliefs.normal(rig.shared)
+        self._state, self._parents, self._columns = state, np.array(rig.parents), columns
+        self._damping = damping
+        self.information, self.gradient = beliefs.normal(rig.shared)
         self._diagonal = np.diag(self.information) + _own_information(state, scatter)
         self._factors, self._couplings = np.zeros((*size, 6)), np.zeros((*size, 6))
         self._crosses, self._right = np.zeros((*size, rig.n_shared)), np.zeros(size)
@@ -214,17 +220,21 @@ class _Normal:
             *self._columns,
             damping,
             self.information,
-            self._gradient,
+            self.gradient,
             self._factors,
             self._couplings,
             self._crosses,
             self._right,
         )
 
-    def solve(self, damping: float) -> tuple[Array, Array]:
+    def solve(self) -> tuple[Array, Array]:
         """Return the shared step (n_shared,) and the pose steps (n_frames, n_bodies, 6)."""
-        lifted = self.information + damping * np.diag(self._diagonal)
-        shared = -np.linalg.solve(lifted, self._gradient)
+        lifted = self.information + self._damping * np.diag(self._diagonal)
+        shared = -np.linalg.solve(lifted, self.gradient)
+        return shared, self.follow(shared)
+
+    def follow(self, shared: Array) -> Array:
+        """Return the pose steps (n_frames, n_bodies, 6) that belong to a shared step."""
         steps = np.zeros_like(self._right)
         back_substitute(
             self._parents,
@@ -236,7 +246,7 @@ class _Normal:
             shared,
             steps,
         )
-        return shared, steps
+        return steps
 
     def pose_variances(self) -> PoseVariances:
         rig, n_frames = self._state.rig, len(self._right)

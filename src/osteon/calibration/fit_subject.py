@@ -14,16 +14,16 @@ from osteon.calibration.frame_choice import (
     varied_frames,
 )
 from osteon.calibration.guess import Guess
-from osteon.calibration.listening import Share, part, unheard
+from osteon.calibration.listening import part
 from osteon.calibration.motion_guess import guess_from_motion
 from osteon.calibration.pose_start import shown_turns, start_poses
 from osteon.calibration.priors import BeliefRows
 from osteon.calibration.scatter import (
     Deviations,
     Scatter,
-    estimate_spread,
+    estimate_deviations,
+    first_deviations,
     first_scatter,
-    first_spread,
     scatter_of,
 )
 from osteon.calibration.soles import FootSole, find_soles, foot_tip, still_markers
@@ -32,7 +32,7 @@ from osteon.calibration.template_guess import guess_from_template
 from osteon.errors import NotEnoughData
 from osteon.human import Landmark
 from osteon.maths import fit_rigid, quat
-from osteon.typing import Array
+from osteon.typing import Array, Share, unheard
 from osteon.values import Body, Joint, Marker, Recording, Skeleton
 
 FRAMES = 120
@@ -184,10 +184,10 @@ def fit_guess(
     frames = observed[candidates[chosen]]
     different = count_different(poses.rotations[fixed], parents, shown[fixed])
     turned = furthest_turn(poses.rotations[chosen], parents, shown[chosen])
-    fit, spread = _fit_frames(guess, frames, poses[chosen], observed, progress)
+    fit, deviations = _fit_frames(guess, frames, poses[chosen], observed, progress)
     different = min(different, count_different(fit.poses.rotations, parents, shown[chosen]))
     joint_covariances, place_covariances = _covariances(fit)
-    _add_girdles(joint_covariances, fit.rig, np.where(guess.usual.girdles, spread.girdles, 0.0))
+    _add_girdles(joint_covariances, fit.rig, np.where(guess.usual.girdles, deviations.girdles, 0.0))
     soles = {}
     if still is not None:
         soles = find_soles(guess, fit.rig, fit.poses, frames, still[candidates[chosen]])
@@ -216,7 +216,7 @@ def _fit_frames(
     hide half a limb. After it, each fit is weighed by what the one before left.
     """
     usual, n_frames = guess.usual, len(frames)
-    spread = first_spread(guess.rig, usual, observed)
+    deviations = first_deviations(guess.rig, usual, observed)
     fit = adjust(
         guess.rig,
         frames,
@@ -228,21 +228,21 @@ def _fit_frames(
         progress=part(progress, 0.0, 0.3),
     )
     for turn in range(MOST_ROUNDS):
-        before = spread
-        spread = estimate_spread(fit, usual, spread)
-        last = _settled(before, spread) or turn == MOST_ROUNDS - 1
+        before = deviations
+        deviations = estimate_deviations(fit, usual, deviations)
+        last = _settled(before, deviations) or turn == MOST_ROUNDS - 1
         fit = adjust(
             fit.rig,
             frames,
             fit.poses,
             guess.beliefs,
-            scatter_of(guess.rig, usual, spread, n_frames),
+            scatter_of(guess.rig, usual, deviations, n_frames),
             max_iterations=30 if last else 3,
             progress=part(progress, 0.3 + 0.07 * turn, 0.37 + 0.07 * turn),
         )
         if last:
             break
-    return _close_joints(fit, frames), spread
+    return _close_joints(fit, frames), deviations
 
 
 def _close_joints(fit: Adjustment, frames: Array) -> Adjustment:

@@ -1,6 +1,6 @@
 """How a calibration says how far it is."""
 
-from osteon.typing import Share as Share, unheard as unheard
+from osteon.typing import Share
 
 
 def part(progress: Share, start: float, end: float) -> Share:

@@ -1,8 +1,8 @@
 """A first guess without labels or template: who hangs on whom, from motion alone.
 
-Groups of markers that move together are the bodies, and ``growing`` finds the tree. A body that
-shares a joint with nothing, as a chair, is left out. What motion does not settle is said, not
-hidden: see ``Guess.doubts``.
+Groups of markers that move together are the bodies, and ``tree_from_markers`` finds the tree. A
+body that shares a joint with nothing, as a chair, is left out. What motion does not settle is said,
+not hidden: see ``Guess.doubts``.
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from osteon.articulation import segment
 from osteon.calibration.frame_choice import STANDING
 from osteon.calibration.guess import Guess
 from osteon.calibration.joint_evidence import with_joint_evidence
-from osteon.calibration.listening import Share, unheard
 from osteon.calibration.priors import BeliefRows
+from osteon.calibration.scatter import Usual
 from osteon.calibration.subject_model import SubjectModel
 from osteon.calibration.tree_from_markers import (
     Edge,
@@ -28,7 +28,7 @@ from osteon.calibration.tree_from_markers import (
 )
 from osteon.errors import NotEnoughData
 from osteon.maths import quat
-from osteon.typing import Array
+from osteon.typing import Array, Share, unheard
 from osteon.values import Recording
 
 FRAMES = 300
@@ -39,6 +39,9 @@ UNTOLD = 0.05
 """Metres of standard deviation above which motion leaves a joint's place open."""
 PLACE_SIGMA = 0.05
 JOINT_SIGMA = 0.10
+ANY_SKIN_SIGMA, ANY_GLIDE_SIGMA = 0.003, 0.0003
+"""Metres per axis. Skin and joints of a body of which nothing is known: chosen, a shank's and a
+ball joint's."""
 LIFE = 0.5
 """Share of the take that a track must span to be a marker's; and of the markers seen at once that
 must have such tracks for the take to be worth solving."""
@@ -138,6 +141,7 @@ def _guess(names: Sequence[str], observed: Array, bodies: list[Group], edges: li
         np.zeros_like(offsets),
         _tips(rig),
         unknown,
+        Usual.of_any_body(rig.n_bodies, ANY_SKIN_SIGMA, ANY_GLIDE_SIGMA),
         doubts=joint_doubts(bodies, edges, label),
     )
 

@@ -23,11 +23,18 @@ class Beliefs:
     sigma: Array
     """(n_rows,) metres"""
 
-    def normal(self, shared: Array) -> tuple[Array, Array, float]:
-        """Normal matrix, gradient and cost of the beliefs at ``shared``."""
+    def cost(self, shared: Array) -> float:
+        """Return half the squares by which ``shared`` misses the beliefs, in deviations."""
+        residual = self._residual(shared)
+        return 0.5 * float(residual @ residual)
+
+    def normal(self, shared: Array) -> tuple[Array, Array]:
+        """Return normal matrix and gradient of the cost at ``shared``."""
         weighted = self.matrix / self.sigma[:, None]
-        residual = (self.matrix @ shared - self.target) / self.sigma
-        return weighted.T @ weighted, weighted.T @ residual, 0.5 * float(residual @ residual)
+        return weighted.T @ weighted, weighted.T @ self._residual(shared)
+
+    def _residual(self, shared: Array) -> Array:
+        return (self.matrix @ shared - self.target) / self.sigma
 
 
 class Near(NamedTuple):

@@ -128,7 +128,7 @@ class Deviations:
     """(n_bodies,) how many different ones each joint shows."""
 
 
-def first_spread(rig: SubjectModel, usual: Usual, observed: Array) -> Deviations:
+def first_deviations(rig: SubjectModel, usual: Usual, observed: Array) -> Deviations:
     """Return what to start from.
 
     Parameters
@@ -143,34 +143,34 @@ def first_spread(rig: SubjectModel, usual: Usual, observed: Array) -> Deviations
 
 def first_scatter(rig: SubjectModel, usual: Usual, n_frames: int) -> Scatter:
     """Return the weights of the first fit, whose poses are rough."""
-    spread = Deviations(
+    known = Deviations(
         np.full(rig.n_markers, START_MARKER_SIGMA),
         np.zeros(rig.n_bodies),
         np.full(rig.n_bodies, START_GAP_SIGMA),
         np.full(rig.n_bodies, REST_SIGMA),
         np.full(rig.n_bodies, float(n_frames)),
     )
-    rough = scatter_of(rig, usual, spread, n_frames)
+    rough = scatter_of(rig, usual, known, n_frames)
     return replace(rough, outliers=np.full(rig.n_markers, FIRST_OUTLIER))
 
 
-def scatter_of(rig: SubjectModel, usual: Usual, spread: Deviations, n_frames: int) -> Scatter:
+def scatter_of(rig: SubjectModel, usual: Usual, known: Deviations, n_frames: int) -> Scatter:
     """Return the weights of single frames: what repeats with posture is weighed so that all frames
     together count as often as there are postures."""
-    repeats = _repeats(spread, n_frames)
+    repeats = _repeats(known, n_frames)
     own = rig.marker_bodies
-    skin = (_body_repeats(rig, spread, n_frames) * spread.skin**2)[own]
+    skin = (_body_repeats(rig, known, n_frames) * known.skin**2)[own]
     gaps = np.zeros((rig.n_bodies, 3, 3))
     for body in range(1, rig.n_bodies):
-        axis, across = usual.axes[body], spread.gaps[body]
+        axis, across = usual.axes[body], known.gaps[body]
         along = max(across, ALONG_SIGMA) if axis.any() else across
         part = np.outer(axis, axis)
         gaps[body] = ((np.eye(3) - part) / across**2 + part / along**2) / repeats[body]
-    leans = np.where(usual.girdles, repeats * spread.girdles**2, REST_SIGMA**2)
+    leans = np.where(usual.girdles, repeats * known.girdles**2, REST_SIGMA**2)
     held = np.where(usual.aligned, 1.0 / (repeats * ALIGNED_SIGMA**2), 0.0)
-    alone = np.sqrt(spread.noise**2 + spread.skin[own] ** 2)
+    alone = np.sqrt(known.noise**2 + known.skin[own] ** 2)
     return Scatter(
-        1.0 / (spread.noise**2 + skin),
+        1.0 / (known.noise**2 + skin),
         np.maximum(OUTLIER_RATIO * alone, LEAST_OUTLIER),
         gaps,
         1.0 / leans,
@@ -179,21 +179,21 @@ def scatter_of(rig: SubjectModel, usual: Usual, spread: Deviations, n_frames: in
     )
 
 
-def _repeats(spread: Deviations, n_frames: int) -> Array:
+def _repeats(known: Deviations, n_frames: int) -> Array:
     """(n_bodies,) how many frames show each posture of a joint."""
-    return np.maximum(n_frames / spread.postures, 1.0)
+    return np.maximum(n_frames / known.postures, 1.0)
 
 
-def _body_repeats(rig: SubjectModel, spread: Deviations, n_frames: int) -> Array:
+def _body_repeats(rig: SubjectModel, known: Deviations, n_frames: int) -> Array:
     """(n_bodies,) the same for a body's skin, which follows the joints at both of its ends."""
-    postures = spread.postures.copy()
+    postures = known.postures.copy()
     for body in range(rig.n_bodies - 1, 0, -1):
         parent = rig.parents[body]
-        postures[parent] = max(postures[parent], spread.postures[body])
+        postures[parent] = max(postures[parent], known.postures[body])
     return np.maximum(n_frames / postures, 1.0)
 
 
-def count_all_postures(rig: SubjectModel, rotations: Array) -> Array:
+def _count_postures(rig: SubjectModel, rotations: Array) -> Array:
     """(n_bodies,) how many postures each joint shows; one more, for there is no less than two."""
     found = np.full(rig.n_bodies, 2.0)
     for body in range(1, rig.n_bodies):
@@ -202,29 +202,29 @@ def count_all_postures(rig: SubjectModel, rotations: Array) -> Array:
     return found
 
 
-def estimate_spread(fit: "Adjustment", usual: Usual, spread: Deviations) -> Deviations:
+def estimate_deviations(fit: "Adjustment", usual: Usual, known: Deviations) -> Deviations:
     """Return the deviations that a fit's residuals, gaps and turns show, each drawn towards what is
     usual as far as few postures show it."""
     n_frames = len(fit.residuals)
-    skin = _skin(fit, usual, spread, n_frames)
+    skin = _skin(fit, usual, known, n_frames)
     return replace(
-        spread,
+        known,
         skin=skin,
-        gaps=_gaps(fit, usual, replace(spread, skin=skin), spread.gaps, n_frames),
-        girdles=_girdles(fit, usual, spread, n_frames),
-        postures=count_all_postures(fit.rig, fit.poses.rotations),
+        gaps=_gaps(fit, usual, replace(known, skin=skin), n_frames),
+        girdles=_girdles(fit, usual, known, n_frames),
+        postures=_count_postures(fit.rig, fit.poses.rotations),
     )
 
 
-def _skin(fit: "Adjustment", usual: Usual, spread: Deviations, n_frames: int) -> Array:
+def _skin(fit: "Adjustment", usual: Usual, known: Deviations, n_frames: int) -> Array:
     """(n_bodies,) what markers of one body do against each other beyond their noise."""
     rig, own = fit.rig, fit.rig.marker_bodies
-    repeats = _body_repeats(rig, spread, n_frames)
-    variance = spread.noise**2 + (repeats * spread.skin**2)[own]
+    repeats = _body_repeats(rig, known, n_frames)
+    variance = known.noise**2 + (repeats * known.skin**2)[own]
     left = np.clip(3.0 - fit.variances.markers / variance, 0.0, 3.0)
     squares = np.sum(fit.weights * np.sum(fit.residuals**2, axis=-1), axis=0)
     freedom = np.sum(fit.weights * left, axis=0)
-    excess = np.bincount(own, squares - freedom * spread.noise**2, rig.n_bodies)
+    excess = np.bincount(own, squares - freedom * known.noise**2, rig.n_bodies)
     freedom = np.bincount(own, freedom, rig.n_bodies)
     # a marker's place takes the mean of its postures
     freedom *= 1.0 - repeats / n_frames
@@ -236,20 +236,18 @@ def _skin(fit: "Adjustment", usual: Usual, spread: Deviations, n_frames: int) ->
     return np.maximum(np.sqrt(variance), LEAST_SKIN)
 
 
-def _gaps(
-    fit: "Adjustment", usual: Usual, spread: Deviations, before: Array, n_frames: int
-) -> Array:
+def _gaps(fit: "Adjustment", usual: Usual, known: Deviations, n_frames: int) -> Array:
     """(n_bodies,) how far the ends of joints are apart, across their axes."""
-    rig, repeats = fit.rig, _repeats(spread, n_frames)
-    gaps = before.copy()
+    rig, repeats = fit.rig, _repeats(known, n_frames)
+    gaps = known.gaps.copy()
     for body in range(1, rig.n_bodies):
-        assumed = repeats[body] * before[body] ** 2
+        assumed = repeats[body] * known.gaps[body] ** 2
         across = np.abs(usual.axes[body]) < 0.5
         # a gap is told as far as the poses do not leave it open; the rest of it is markers' noise
         told = 1.0 - np.clip(fit.variances.gaps[:, body, across] / assumed, 0.0, 1.0)
         squares = np.sum(fit.gaps[:, body, across] ** 2 - told * (1.0 - told) * assumed)
         count = np.sum(told**2) / repeats[body] * (1.0 - repeats[body] / n_frames)
-        skin = SHARED_SKIN * (spread.skin[body] ** 2 + spread.skin[rig.parents[body]] ** 2)
+        skin = SHARED_SKIN * (known.skin[body] ** 2 + known.skin[rig.parents[body]] ** 2)
         expected = skin + usual.glide[body] ** 2
         shown = max(float(squares), 0.0) / repeats[body]
         variance = (shown + GAP_COUNT * expected) / (count + GAP_COUNT)
@@ -257,12 +255,12 @@ def _gaps(
     return gaps
 
 
-def _girdles(fit: "Adjustment", usual: Usual, spread: Deviations, n_frames: int) -> Array:
+def _girdles(fit: "Adjustment", usual: Usual, known: Deviations, n_frames: int) -> Array:
     """(n_bodies,) how far collar bones turn about their mean."""
-    repeats, girdles = _repeats(spread, n_frames), spread.girdles.copy()
+    repeats, girdles = _repeats(known, n_frames), known.girdles.copy()
     for body in np.flatnonzero(usual.girdles):
         leans = fit.leans[:, body] - fit.leans[:, body].mean(axis=0)
-        assumed = repeats[body] * spread.girdles[body] ** 2
+        assumed = repeats[body] * known.girdles[body] ** 2
         count = float(np.sum(np.clip(3.0 - fit.variances.leans[:, body] / assumed, 0.0, 3.0)))
         count /= repeats[body]
         shown = float(np.sum(leans**2)) / repeats[body] + GIRDLE_COUNT * GIRDLE_SIGMA**2

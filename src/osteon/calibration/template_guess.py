@@ -71,7 +71,7 @@ def guess_from_template(
         for name, tip in tips.items()
         if name.endswith(FEET)
     }
-    return Guess(rig, beliefs, rest.offsets, tips, heights, ends, _usual(figure, rig.names))
+    return Guess(rig, beliefs, rest.offsets, tips, heights, _usual(figure, rig.names), ends)
 
 
 def _usual(figure: Human, names: tuple[str, ...]) -> Usual:

@@ -11,11 +11,10 @@ from itertools import combinations
 
 import numpy as np
 
-from osteon.calibration.listening import Share, unheard
 from osteon.calibration.pivot import Pivot, find_pivot, find_pivot_on_line
 from osteon.errors import NotEnoughData
 from osteon.maths import FULL, generalised_procrustes, quat
-from osteon.typing import Array
+from osteon.typing import Array, Share, unheard
 
 NEARNESS = 0.02
 """Metres of misfit that one metre between a joint and its bodies' markers counts as."""
