@@ -13,8 +13,8 @@ import numpy as np
 
 import osteon
 from osteon.batch import batch_jobs
-from osteon.batch.batch_jobs import Job, PassportJob, SubjectJob, SurveyJob, TakeJob
-from osteon.batch.batch_options import BatchOptions, file_hash
+from osteon.batch.batch_jobs import Job, PassportJob, SubjectJob, TakeJob
+from osteon.batch.batch_options import BatchOptions
 from osteon.batch.index import Row, rows_of, write_index
 from osteon.batch.places import (
     BatchFolders,
@@ -30,10 +30,10 @@ from osteon.batch.places import (
 )
 from osteon.batch.workers import Lost, Meter, Timed, Workers, cluster, pool
 from osteon.errors import OsteonError
-from osteon.formats import read_passport, remove_unfinished
+from osteon.formats import content_hash, read_passport, remove_unfinished
 from osteon.pipeline import MOST_FRAMES
 from osteon.threads import one_thread
-from osteon.typing import Say, unheard
+from osteon.typing import Progress, unheard
 from osteon.values import Origin
 
 J = TypeVar("J", bound=Job)
@@ -68,7 +68,7 @@ def batch(
     options: BatchOptions | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
-    progress: Say = unheard,
+    progress: Progress = unheard,
 ) -> Done:
     """Solve every take below ``folder``; go on where an earlier batch stopped.
 
@@ -90,7 +90,7 @@ def watch(
     options: BatchOptions | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
-    progress: Say = unheard,
+    progress: Progress = unheard,
     every: float = 5.0,
 ) -> Iterator[Done]:
     """Run ``batch`` again and again: a result each time that new or changed files were solved.
@@ -115,7 +115,7 @@ def _batch(
     options: BatchOptions | None,
     workers: int | None,
     scheduler: str | None,
-    progress: Say,
+    progress: Progress,
 ) -> Iterator["_Run"]:
     # workers elsewhere have another working folder
     places = BatchFolders(Path(folder).resolve(), Path(output).resolve())
@@ -138,7 +138,7 @@ class _Run:
     """One coordinator at work."""
 
     def __init__(
-        self, places: BatchFolders, options: BatchOptions, workers: Workers, progress: Say
+        self, places: BatchFolders, options: BatchOptions, workers: Workers, progress: Progress
     ) -> None:
         self._places, self._options = places, options
         self._workers, self._progress = workers, progress
@@ -171,17 +171,13 @@ class _Run:
     def _surveys(self, files: Sequence[str]) -> list[Survey]:
         found = {take: self._known_survey(take) for take in files}
         wanted = [
-            SurveyJob(self._places, self._options, take)
-            for take, known in found.items()
-            if known is None
+            Job(self._places, self._options, take) for take, known in found.items() if known is None
         ]
-        for job, result in self._each(
-            batch_jobs.survey, wanted, "looking at", lambda job: job.take
-        ):
+        for job, result in self._each(batch_jobs.survey, wanted, "looking at"):
             if isinstance(result, Lost):
                 result = batch_jobs.survey_record(job, problem=result.reason)
-                self._keep(self._places.survey(job.take), result)
-            found[job.take] = result
+                self._keep(self._places.survey(job.name), result)
+            found[job.name] = result
         return [survey for survey in found.values() if survey is not None]
 
     def _known_survey(self, take: str) -> Survey | None:
@@ -207,10 +203,8 @@ class _Run:
                 wanted.append(SubjectJob(self._places, self._options, subject, tuple(own)))
             else:
                 found[subject] = known
-        for job, result in self._each(
-            batch_jobs.calibrate, wanted, "calibrating", lambda job: job.subject
-        ):
-            found[job.subject] = (
+        for job, result in self._each(batch_jobs.calibrate, wanted, "calibrating"):
+            found[job.name] = (
                 batch_jobs.subject_record(job, problem=result.reason)
                 if isinstance(result, Lost)
                 else result
@@ -235,18 +229,14 @@ class _Run:
         wanted = []
         for survey in takes:
             plan = self._plan(survey, subjects)
-            job = TakeJob(self._places, self._options, plan)
+            job = TakeJob(self._places, self._options, plan.take, plan)
             known = plan if plan.problem else batch_jobs.find_finished(job)
             if known is None:
                 wanted.append(job)
             else:
                 found[plan.take] = known
-        for job, result in self._each(
-            batch_jobs.solve_take, wanted, "solving", lambda job: job.record.take
-        ):
-            found[job.record.take] = (
-                self._give_up(job, result) if isinstance(result, Lost) else result
-            )
+        for job, result in self._each(batch_jobs.solve_take, wanted, "solving"):
+            found[job.name] = self._give_up(job, result) if isinstance(result, Lost) else result
         return [found[survey.take] for survey in takes], len(wanted)
 
     def _passports(self, takes: Sequence[Survey], records: Sequence[TakeRecord]) -> None:
@@ -262,7 +252,7 @@ class _Run:
             for subject, own in solved.items()
             if not _is_passport(self._places.subject(subject) / "passport.json")
         ]
-        for _ in self._each(batch_jobs.passport, wanted, "passports", lambda job: job.subject):
+        for _ in self._each(batch_jobs.passport, wanted, "passports"):
             pass
 
     def _passport(
@@ -311,17 +301,13 @@ class _Run:
             write_record(folder, record)  # where even that is impossible it is tried again
 
     def _each(
-        self,
-        work: Callable[[J], T],
-        wanted: Sequence[J],
-        verb: str,
-        name: Callable[[J], str],
+        self, work: Callable[[J], T], wanted: Sequence[J], verb: str
     ) -> Iterator[tuple[J, T | Lost]]:
         """Results as they come, with a word to whoever watches and a line in the journal."""
         meter = Meter(verb, len(wanted), self._progress)
         for job, outcome in self._workers.each(work, wanted):
             if isinstance(outcome, Timed):
-                self._note(verb, name(job), outcome)
+                self._note(verb, job.name, outcome)
                 yield job, outcome.result
             else:
                 yield job, outcome
@@ -341,7 +327,7 @@ class _Run:
 
 def _holds(file: Path, sha256: str) -> bool:
     """Return whether a file is still as it was written: neither cut, nor changed, nor gone."""
-    return file.is_file() and file_hash(file) == sha256
+    return file.is_file() and content_hash(file) == sha256
 
 
 def _is_passport(file: Path) -> bool:

@@ -50,6 +50,7 @@ from .shared.units import (
     turn_points as turn_points,
 )
 from .shared.whole_files import (
+    content_hash as content_hash,
     file_name as file_name,
     remove_unfinished as remove_unfinished,
     unfinished_folder as unfinished_folder,

@@ -1,4 +1,5 @@
-"""The take that is open: its recording, edits and what was solved of it."""
+"""The take that is open: its recording, edits and what was solved of it, and which pages' changes
+may go on top of which."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,22 +20,69 @@ from osteon.edits import (
     RecordingId,
     Settings,
     by_stage,
+    compact_of,
     describe_motion,
-    digest,
     edits_path,
     options_of,
     turn_upright,
 )
 from osteon.errors import BadValue, NotEnoughData, OsteonError, UnknownName
-from osteon.formats import file_name, read
+from osteon.formats import content_hash, file_name, read
 from osteon.pipeline import Solved, watch_poses
-from osteon.report import Span
+from osteon.report import Span, body_rows
 from osteon.studio.folder import EditsFile
-from osteon.studio.messages import RigRow
-from osteon.studio.revisions import Revisions
-from osteon.studio.rig_messages import rig_row
+from osteon.studio.messages import RigRow, SliderRow
 from osteon.typing import Array
-from osteon.values import Motion, Recording, Take
+from osteon.values import Motion, Recording, Skeleton, Take
+
+SLIDER_MARGIN = 0.35
+"""Radians that a slider goes beyond what the take shows. Chosen: 20 degrees."""
+
+
+class OutOfDate(OsteonError):
+    """A change of what somebody else has changed meanwhile."""
+
+
+class Revisions:
+    """Counts changes and remembers them as long as a take is open."""
+
+    def __init__(self) -> None:
+        self.current = 0
+        self._oldest = 0
+        self._changes: list[Edit] = []
+
+    def forget(self) -> None:
+        """Another take is open: what pages saw before counts no more."""
+        self.current += 1
+        self._oldest, self._changes = self.current, []
+
+    def add(self, edit: Edit) -> None:
+        """A change was made, or taken back."""
+        self.current += 1
+        self._changes.append(edit)
+
+    def check(self, seen: int, edit: Edit) -> None:
+        """Refuse an edit of something that has changed since revision ``seen``."""
+        for other in self._since(seen):
+            if edit.touches.meets(other.touches):
+                raise OutOfDate(
+                    f"another page has changed the same meanwhile ({other.sentence}); "
+                    "look again and repeat the edit if it still makes sense"
+                )
+
+    def check_newest(self, seen: int) -> None:
+        """Refuse undo and redo of a page that does not show the newest state."""
+        changes = self._since(seen)
+        if changes:
+            raise OutOfDate(
+                f"another page has made a change meanwhile ({changes[-1].sentence}); "
+                "look again before taking anything back"
+            )
+
+    def _since(self, seen: int) -> list[Edit]:
+        if not self._oldest <= seen <= self.current:
+            raise OutOfDate("the page shows another take than the one that is open; load it again")
+        return self._changes[seen - self._oldest :]
 
 
 @dataclass(frozen=True)
@@ -105,7 +153,7 @@ class OpenTake:
             said = self.edits_file.read()
         several = len(subjects_of(self.take)) > 1
         owner = self.subject if several else ""
-        return said or Edits(RecordingId(self.path.name, digest(self.path), owner))
+        return said or Edits(RecordingId(self.path.name, content_hash(self.path), owner))
 
     def _take_up(self, said: Edits) -> None:
         self.edits, self.undone = list(said.edits), list(said.undone)
@@ -327,3 +375,25 @@ def _name_of(recording: Recording | None, motion: Motion | None) -> str:
     if recording is not None:
         return recording.subject
     return "" if motion is None else motion.skeleton.subject
+
+
+def rig_row(motion: Motion) -> RigRow:
+    """Return the rig of a motion; sliders where its movement axes are known."""
+    skeleton = motion.skeleton
+    return RigRow(body_rows(skeleton), slider_rows(motion), skeleton.subject)
+
+
+def slider_rows(motion: Motion) -> tuple[SliderRow, ...]:
+    if not knows_axes(motion.skeleton) or not motion.n_frames:
+        return ()
+    compact = compact_of(motion)
+    lows, highs = np.nanmin(compact.angles, axis=0), np.nanmax(compact.angles, axis=0)
+    rows = zip(compact.names, lows.tolist(), highs.tolist(), strict=True)
+    return tuple(
+        SliderRow(name, low - SLIDER_MARGIN, high + SLIDER_MARGIN) for name, low, high in rows
+    )
+
+
+def knows_axes(skeleton: Skeleton) -> bool:
+    """Return whether every limb's movement axes have been found."""
+    return len(skeleton.bodies) > 1 and all(b.movement is not None for b in skeleton.bodies[1:])

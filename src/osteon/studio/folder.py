@@ -18,14 +18,15 @@ except ImportError:  # Windows: the look before writing is all there is
     fcntl = None
 
 MOST_FILES = 2000
-"""Files that are looked at for the lists. Chosen: an archive opened by mistake keeps nobody
+"""Count of files looked at for the lists. Chosen: an archive opened by mistake keeps nobody
 waiting."""
 TAKES = frozenset({"markers", "motion", "compact"})
 CHARACTERS = frozenset({"skeleton", "motion"})
 DEEPEST_FOLDER = 3
 """Count of folders below the opened one that are looked into. Chosen as above."""
 LONGEST_NAME = 200
-"""Bytes of a dropped file's name: disks hold 255, and names of edits and exports are longer."""
+"""Bytes of a dropped file's name. Derived: disks hold 255, and names of edits and exports are
+longer."""
 LOCK_SECONDS = 5.0
 """Seconds to wait for another studio that is just writing. Chosen: the lock is held for one small
 file only."""

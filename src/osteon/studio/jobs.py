@@ -1,23 +1,44 @@
-"""Stages at work beside the pages: one at a time, in a thread, with progress and a way to stop."""
+"""Stages at work beside the pages: one at a time, in a thread, with progress and a way to stop.
+
+Each works on a snapshot of the take, so that pages may go on editing meanwhile.
+"""
 
 import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import msgspec
+import numpy as np
 
+from osteon.cleaning import find_spikes, find_swaps
 from osteon.delivery import deliver
-from osteon.edits import Edits, Settings
+from osteon.edits import (
+    Edit,
+    Edits,
+    RecordingId,
+    Settings,
+    as_solved,
+    by_stage,
+    describe_motion,
+    describe_rig,
+    edit_motion,
+    edits_path,
+    glue_markers,
+    options_of,
+    pose_rig,
+    read_edits,
+    solve_edited,
+    turn_upright,
+)
 from osteon.errors import BadValue, OsteonError
-from osteon.formats import check_endings
-from osteon.pipeline import analyse, write_passports
-from osteon.studio import replies, tasks
+from osteon.formats import check_endings, read
+from osteon.pipeline import MapOptions, Solved, analyse, map_to, write_passports
+from osteon.report import Span
 from osteon.studio.document import OpenTake, Shown
-from osteon.studio.hub import Hub
 from osteon.studio.messages import (
     Cancelled,
     Compare,
@@ -25,16 +46,19 @@ from osteon.studio.messages import (
     Exported,
     ExportedFile,
     Problem,
-    Progress,
+    Progress as ProgressMessage,
     Run,
     Stage,
+    ToPage,
 )
-from osteon.typing import Step
+from osteon.studio.replies import say_compared, say_done
+from osteon.typing import Progress, Step
+from osteon.values import Motion, Recording, Take
 
 if TYPE_CHECKING:
     from osteon.studio.session import Session
 
-SHARES = {
+STEP_SHARES = {
     "read": 0.0,
     "clean": 0.05,
     "calibrate": 0.15,
@@ -43,8 +67,7 @@ SHARES = {
     "limits": 0.85,
     "axes": 0.85,
 }
-"""How much of a run lies behind when a step begins, by its id; chosen: about what solves take."""
-
+"""Share of a run that lies behind when a step begins, by its id; chosen: about what solves take."""
 NAMED_FILES = {
     "skeleton": "skeleton.json",
     "summary": "summary.json",
@@ -54,6 +77,8 @@ NAMED_FILES = {
 """Files of an export that are asked for by a name of their own; others by their ending."""
 MOST_JOBS = 8
 """Count of jobs that may wait for their turn. Chosen: nobody means to start more."""
+
+WENT_WRONG = "something went wrong inside; the edits made so far are safe"
 
 log = logging.getLogger("osteon.studio")
 
@@ -65,8 +90,8 @@ class Stopped(OsteonError):
 class StudioJob:
     """Something at work, or waiting for its turn."""
 
-    def __init__(self, stage: str, hub: Hub) -> None:
-        self.stage, self._hub = stage, hub
+    def __init__(self, stage: str, tell: Callable[[ToPage], None]) -> None:
+        self.stage, self._tell = stage, tell
         self._stop = threading.Event()
         self.done: asyncio.Task[None] | None = None
 
@@ -77,7 +102,7 @@ class StudioJob:
         """Tell a step, in the thread that works; end it where somebody asked to stop."""
         if self._stop.is_set():
             raise Stopped(self.stage)
-        self._hub.tell(Progress(self.stage, str(step), SHARES.get(step.id)))
+        self._tell(ProgressMessage(self.stage, str(step), STEP_SHARES.get(step.id)))
 
 
 class Jobs:
@@ -145,7 +170,7 @@ class Jobs:
         self.session.need_take()
         if len(self._jobs) >= MOST_JOBS:
             raise BadValue("too much is waiting already; cancel it first")
-        job = StudioJob(stage, self.session.hub)
+        job = StudioJob(stage, self.session.hub.tell)
         before = [other.done for other in self._jobs if other.done is not None]
         self._jobs.append(job)
         job.done = asyncio.create_task(self._in_turn(job, before, work))
@@ -159,20 +184,19 @@ class Jobs:
     ) -> None:
         for other in before:
             await other
-        hub = self.session.hub
+        tell = self.session.hub.tell
         try:
             job.say(Step("start", "starting"))
             await work(job)
         except Stopped:
-            hub.tell(Cancelled(job.stage))
+            tell(Cancelled(job.stage))
         except OsteonError as error:
-            hub.tell(Problem(str(error), job.stage))
+            tell(Problem(str(error), job.stage))
         except MemoryError:
-            hub.tell(Problem("not enough memory for this take", job.stage))
+            tell(Problem("not enough memory for this take", job.stage))
         except Exception:  # whatever happens inside a stage, the session lives on
             log.exception("in the stage %s", job.stage)
-            saying = "something went wrong inside; the edits made so far are safe"
-            hub.tell(Problem(saying, job.stage))
+            tell(Problem(WENT_WRONG, job.stage))
         finally:
             self._jobs.remove(job)
 
@@ -182,31 +206,29 @@ class Jobs:
             await self._look(job, take)
             return
         async with self.session.turn:
-            take.character = self._character(message)
+            mapped = message.stage == "map"
+            take.character = self.session.folder.existing(message.character) if mapped else None
             asked = _settings(message, take.settings)
             await self.session.write(take, lambda: take.set_settings(asked))
         await self._solve(job, take, message.stage)
 
-    def _character(self, message: Run) -> Path | None:
-        return self.session.folder.existing(message.character) if message.stage == "map" else None
-
     async def _solve(self, job: StudioJob, take: OpenTake, stage: str) -> None:
         async with self.session.turn:
-            shot = await asyncio.to_thread(tasks.snapshot, take)
-        found, posed = await asyncio.to_thread(tasks.solve_snapshot, shot, job.say)
+            shot = await asyncio.to_thread(take_snapshot, take)
+        found, posed = await asyncio.to_thread(solve_snapshot, shot, job.say)
         async with self.session.turn:
             if self.session.take is not take:
                 return
             take.posed = posed
             await asyncio.to_thread(take.install, found, shot.key)
-            self.session.hub.tell(replies.say_done(take, stage))
+            self.session.hub.tell(say_done(take, stage))
 
     async def _look(self, job: StudioJob, take: OpenTake) -> None:
         """Look for suspicions for the timeline; nothing is changed."""
         async with self.session.turn:
             recording = await asyncio.to_thread(take.edited_recording)
-        found = await asyncio.to_thread(tasks.find_suspicions, recording, job.say)
-        self.session.hub.tell(replies.say_done(take, "swaps", found))
+        found = await asyncio.to_thread(find_suspicions, recording, job.say)
+        self.session.hub.tell(say_done(take, "swaps", found))
 
     async def _export(self, job: StudioJob, formats: tuple[str, ...]) -> None:
         take = self.session.need_take()
@@ -214,11 +236,11 @@ class Jobs:
             await self._solve(job, take, "solve")
         async with self.session.turn:
             assert take.solved is not None
-            found, shot = take.solved, await asyncio.to_thread(tasks.snapshot, take)
+            found, shot = take.solved, await asyncio.to_thread(take_snapshot, take)
             key = _export_key(take)
         folder = self.output_folder()
         job.say(Step("write", "writing"))
-        done = await asyncio.to_thread(tasks.add_motion_edits, found, shot)
+        done = await asyncio.to_thread(add_motion_edits, found, shot)
         shown = await asyncio.to_thread(analyse, done.motion)
         await asyncio.to_thread(deliver, done, folder, formats=formats, analyses=shown)
         if shot.recording is not None and shot.character is None:
@@ -237,14 +259,14 @@ class Jobs:
         settings = message.settings
         if message.path:
             path = self.session.folder.existing(message.path)
-            edits = tasks.edits_beside(path)
+            edits = edits_beside(path)
         else:
             path, edits = take.path, take.as_edits()
         kept = edits.edits if message.edits else ()
         edits = Edits(edits.recording, kept, (), settings or edits.settings)
         label = message.path or ("other settings" if settings else "without edits")
-        self.compared = await asyncio.to_thread(tasks.solve_compared, path, label, edits, job.say)
-        self.session.hub.tell(await asyncio.to_thread(replies.say_compared, self.compared))
+        self.compared = await asyncio.to_thread(solve_compared, path, label, edits, job.say)
+        self.session.hub.tell(await asyncio.to_thread(say_compared, self.compared))
 
 
 def _export_key(take: OpenTake) -> object:
@@ -254,12 +276,107 @@ def _export_key(take: OpenTake) -> object:
 def _settings(message: Run, now: Settings) -> Settings:
     """Return what is asked for: a stage of its own stays asked for in later solves."""
     settings = message.settings or now
-    if message.stage == "limits":
-        return msgspec.structs.replace(settings, limits=True)
-    if message.stage == "axes":
-        return msgspec.structs.replace(settings, axes=True)
+    if message.stage in ("limits", "axes"):
+        return msgspec.structs.replace(settings, **{message.stage: True})
     return settings
 
 
 def _url_name(file: Path) -> str:
     return file.stem if file.name in NAMED_FILES.values() else file.suffix.lstrip(".")
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """What a solve needs, unmoved by edits that come while it runs."""
+
+    key: object
+    recording: Recording | None
+    motion: Motion | None
+    edits: tuple[Edit, ...]
+    settings: Settings
+    character: Path | None
+    posed: tuple[object, Solved] | None
+    """A solve before kinds, limits and axes, and what it was made from."""
+
+
+def take_snapshot(take: OpenTake) -> Snapshot:
+    recording = None if take.recording is None else take.edited_recording()
+    return Snapshot(
+        take.key(),
+        recording,
+        take.motion,
+        tuple(take.edits),
+        take.settings,
+        take.character,
+        take.posed,
+    )
+
+
+def solve_snapshot(
+    shot: Snapshot, progress: Progress
+) -> tuple[Solved, tuple[object, Solved] | None]:
+    """Solve the rig up to plants and poses; also return what to keep for the next time."""
+    if shot.recording is None:
+        assert shot.motion is not None
+        progress(Step("clean", "looking at the motion"))
+        return describe_motion(shot.motion, shot.edits, shot.settings), None
+    if shot.character is not None:
+        return _map_character(shot, progress), shot.posed
+    options = options_of(shot.settings)
+    chosen = by_stage(shot.edits)
+    key = chosen.recording, chosen.rig, options
+    if shot.posed is not None and shot.posed[0] == key:
+        posed = shot.posed[1]
+    else:
+        posed = pose_rig(shot.recording, shot.edits, options, progress)
+    return describe_rig(posed, shot.edits, shot.settings, options, progress), (key, posed)
+
+
+def _map_character(shot: Snapshot, progress: Progress) -> Solved:
+    """Move a character by the recording, with the markers that were glued on by hand."""
+    assert shot.character is not None and shot.recording is not None
+    return map_to(
+        Take(recordings=(shot.recording,)),
+        shot.character,
+        options=MapOptions(corrections=glue_markers(shot.edits, shot.character.name)),
+        solving=options_of(shot.settings),
+        progress=progress,
+    )
+
+
+def add_motion_edits(solved: Solved, shot: Snapshot) -> Solved:
+    """Add plants and poses: what is written."""
+    if shot.character is not None:
+        return solved
+    done = edit_motion(solved, shot.edits)
+    return done if shot.recording is not None else as_solved(done.motion)
+
+
+def find_suspicions(recording: Recording, progress: Progress) -> list[Span]:
+    """Find labels that seem exchanged and samples that fly off; nothing is changed."""
+    progress(Step("clean", "looking for swapped labels and spikes"))
+    swaps = [
+        Span("swap", " and ".join(swap.markers), *swap.frames) for swap in find_swaps(recording)
+    ]
+    spikes = find_spikes(recording)
+    for frame in np.flatnonzero(spikes.any(axis=1)).tolist():
+        names = [recording.names[marker] for marker in np.flatnonzero(spikes[frame]).tolist()]
+        swaps.append(Span("spike", ", ".join(names), frame, frame))
+    return swaps
+
+
+def solve_compared(path: Path, label: str, edits: Edits, progress: Progress) -> Shown:
+    """Solve a take to stand beside the open one."""
+    take = read(path)
+    if not take.recordings:
+        solved = as_solved(take.motion())
+        return Shown(label, solved.recording, solved)
+    solved = solve_edited(take, edits, progress=progress)
+    recording = take.recording(edits.recording.subject or None).markers()
+    return Shown(label, turn_upright(recording, options_of(edits.settings)), solved)
+
+
+def edits_beside(path: Path) -> Edits:
+    """Read what was edited of a take before; nothing where there is no file of edits."""
+    beside = edits_path(path)
+    return read_edits(beside, path) if beside.exists() else Edits(RecordingId(path.name, ""))

@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
+from osteon.errors import FormatError
+
 PLAIN = " ()+,=@[]"
 """Kept as they are, besides letters, digits and ``_.-~``; all else becomes ``%`` and its bytes."""
 NAME_BYTES = 160
@@ -106,6 +108,19 @@ def _remove_older(left: Path, age: float) -> None:
             shutil.rmtree(left, ignore_errors=True)
         else:
             left.unlink()
+
+
+def content_hash(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes; of all files where a folder stands for one."""
+    total = hashlib.sha256()
+    try:
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file():
+                with file.open("rb") as data:
+                    hashlib.file_digest(data, lambda: total)
+    except OSError as error:
+        raise FormatError(path, f"cannot be read: {error.strerror or error}") from None
+    return total.hexdigest()
 
 
 _remove_stale_once = cache(remove_unfinished)
