@@ -1,12 +1,21 @@
-"""osteon solve"""
+"""Verbs that turn recordings into rigs: solve, batch for a whole archive, demo."""
 
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from osteon.cli import options
+from osteon.errors import counted
+
+QUIET_SECONDS = 5.0
+"""Seconds between two lines of progress where no terminal shows one live line. Chosen: a log of an
+archive stays short enough to read."""
 
 
 @click.command()
@@ -30,8 +39,7 @@ from osteon.cli import options
 @click.option("--measured", type=options.FILE, help="Lengths measured by hand: a CSV of limb,cm.")
 @click.option("--edits", type=options.FILE, help="What was edited in the studio: .edits.json.")
 @options.more_formats
-@options.bvh_unit
-@options.bvh_up
+@options.bvh
 @options.as_json
 def solve(
     files: tuple[Path, ...],
@@ -60,30 +68,30 @@ def solve(
     """
     from osteon import pipeline
     from osteon.formats import read_measured
-    from osteon.typing import Step
 
     if limits is not None and skeleton is not None:
         raise click.UsageError("--limits brings its own skeleton: leave out --skeleton")
     if edits is not None and (static or subject):
         raise click.UsageError("--edits knows no --static, and its own --subject: leave them out")
     known, endings = limits or skeleton, options.endings(formats)
-    options.spare((*files, *static, known), options.motion_files(output, endings))
+    read = (*files, *static, known)
+    options.spare(read, options.motion_files(output, endings))
     asked = _ask(solving, known, passport, limited=limits is not None)
     lengths = None if measured is None else read_measured(measured)
     with options.progress() as saying:
-        if edits is None:
+        if edits is not None:
+            solved = (_solve_edited(files, edits, asked, saying),)
+        else:
             whom = {"static": static, "subject": subject}
             solved = pipeline.solve(*files, **whom, options=asked, progress=saying)
-        else:
-            solved = (_solve_edited(files, edits, asked, saying),)
-        saying(Step("analyse", "analysing the motion"))
+        saying("analysing the motion")
         analyses = [pipeline.analyse(one.motion) for one in solved]
     solved = tuple(_hold_against(one, lengths or {}) for one in solved)
     folders = [Path() if len(solved) == 1 else name for name in _folders(solved)]
     for name in folders:
-        options.spare((*files, *static, known), options.motion_files(output / name, endings))
-    inputs = (*files, *static, solving["own_set"], known, passport, measured, edits)
+        options.spare(read, options.motion_files(output / name, endings))
     written = {"formats": endings, "unit": unit, "up": up, "measured": lengths}
+    inputs = (*read, solving["own_set"], passport, measured, edits)
     with options.whole_results(output, inputs) as scratch:
         _write(solved, analyses, [scratch / name for name in folders], written)
         pipeline.write_passports(solved, scratch, analyses)
@@ -115,17 +123,12 @@ def _say(solved, folder: Path, *, as_json: bool) -> None:
     """Print what came of a take, and where it is."""
     from osteon import delivery
 
-    if as_json:
-        click.echo(options.json_line(delivery.summary_of(solved)))
-    else:
-        options.tell(delivery.solve_text(solved))
-        click.echo(folder)
+    summary, text = delivery.summary_of(solved), delivery.solve_text(solved)
+    options.say_results(summary, text, as_json=as_json, folder=folder)
 
 
 def _read_subject(path: Path, *, limited: bool):
     """Read a subject's skeleton; refuse one that could do nothing of what was asked."""
-    from dataclasses import replace
-
     from osteon.errors import WrongContent
     from osteon.formats import read
 
@@ -147,8 +150,6 @@ def _read_subject(path: Path, *, limited: bool):
 
 def _hold_against(solved, lengths: dict[str, float]):
     """Note what was measured of bones that the rig does not have."""
-    from dataclasses import replace
-
     from osteon.errors import UnknownName
 
     names = solved.skeleton.names
@@ -158,8 +159,6 @@ def _hold_against(solved, lengths: dict[str, float]):
 
 def _solve_edited(files: tuple[Path, ...], path: Path, asked, saying):
     """Solve the take as edited; what was not asked for here is as it was set in the studio."""
-    import dataclasses
-
     from osteon.edits import SOLVE_SETTINGS, options_of, read_edits, solve_edited
 
     if len(files) != 1:
@@ -167,7 +166,7 @@ def _solve_edited(files: tuple[Path, ...], path: Path, asked, saying):
     edits, given = read_edits(path, files[0]), click.get_current_context().get_parameter_source
     set_there, default = options_of(edits.settings), click.core.ParameterSource.DEFAULT
     kept = {name: getattr(set_there, name) for name in SOLVE_SETTINGS if given(name) == default}
-    asked = dataclasses.replace(asked, **kept)
+    asked = replace(asked, **kept)
     return solve_edited(files[0], edits, options=asked, progress=saying)
 
 
@@ -191,3 +190,157 @@ def _spellings(takes: list[tuple[str, Path]]) -> Iterator[list[Path]]:
             yield files
             whose = [f" {file_name(subject)}" if subject else "" for subject, _ in takes]
             yield [Path(f"{file}{own}") for file, own in zip(files, whose, strict=True)]
+
+
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@options.output("the index, the subjects and a folder for every take")
+@click.option("--workers", metavar="N", type=click.IntRange(min=1), help="Processes.  [cores]")
+@click.option("--scheduler", metavar="URL", help="Dask scheduler to work on, as tcp://head:8786.")
+@click.option("--watch", is_flag=True, help="Go on with files that arrive, until Ctrl-C.")
+@click.option(
+    "--subjects", metavar="REGEX", help="First group, found in a take's path, is its subject."
+)
+@click.option("--recalibrate", is_flag=True, help="Calibrate subjects anew that have new takes.")
+@click.option("--retry", is_flag=True, help="Try takes again that failed before.")
+@options.solving
+@options.more_formats
+@options.bvh
+@options.as_json
+def batch(
+    folder: Path,
+    output: Path,
+    workers: int | None,
+    scheduler: str | None,
+    subjects: str | None,
+    formats: str,
+    unit: str | None,
+    up: str | None,
+    *,
+    watch: bool,
+    recalibrate: bool,
+    retry: bool,
+    as_json: bool,
+    **solving: Any,
+) -> None:
+    """Solve every take below FOLDER, each subject calibrated on all its takes.
+
+    Run it again after it was stopped or killed: what is finished is not done again. Writes
+    index.html, index.csv and a folder for every take.
+
+    Example: osteon batch archive -o solved --workers 8
+    """
+    from osteon import batch as stage
+    from osteon.pipeline import SolveOptions
+
+    own_set = solving["own_set"]  # workers elsewhere have another working folder
+    asked = stage.BatchOptions(
+        solving=SolveOptions(**solving | {"own_set": own_set and own_set.resolve()}),
+        formats=tuple(options.endings(formats)),
+        unit=unit,
+        up=up,
+        subjects=subjects,
+        recalibrate=recalibrate,
+        retry=retry,
+    )
+    run = stage.watch if watch else _once
+    try:
+        with now_and_then() as saying:
+            for done in run(
+                folder, output, options=asked, workers=workers, scheduler=scheduler, progress=saying
+            ):
+                options.say_results(_batch_summary(done), _batch_text(done), as_json=as_json)
+                click.echo(output / "index.html", err=as_json)
+    except KeyboardInterrupt:
+        click.echo("stopped; what is done is kept: run it again to go on", err=True)
+        sys.exit(0 if watch else 1)
+
+
+def _once(folder: Path, output: Path, **asked) -> Iterator:
+    from osteon import batch as stage
+
+    yield stage.batch(folder, output, **asked)
+
+
+@contextmanager
+def now_and_then() -> Iterator[Callable[[object], None]]:
+    """Show progress as ``options.progress`` shows it, but no line per take in a log."""
+    last = 0.0
+
+    def say(saying: object) -> None:
+        nonlocal last
+        if time.monotonic() - last >= QUIET_SECONDS:
+            last = time.monotonic()
+            plain(saying)
+
+    with options.progress() as plain:
+        yield say
+
+
+def _batch_text(done) -> str:
+    """Tell in a few lines what came of a batch."""
+    takes = len({row.take for row in done.rows})
+    lines = [f"{counted(takes, 'take')}, {done.solved} done now, {len(done.failed)} failed"]
+    if not takes:
+        lines.append("no file below the folder holds markers or rigid bodies")
+    lines += [f"failed: {row.take}: {row.problem}" for row in done.failed[:5]]
+    good = [row for row in done.rows if not row.problem]
+    lines += [
+        f"worst: {row.take}, {row.marker_rms_mm:.2f} mm rms, {row.worst_marker}" for row in good[:3]
+    ]
+    lines += [f"note: {row.take}: {row.changed}" for row in good if row.changed][:5]
+    if done.skipped:
+        lines.append(f"{len(done.skipped)} files are no takes: see skipped.csv")
+    return "\n".join(lines)
+
+
+def _batch_summary(done) -> dict[str, Any]:
+    return {
+        "solved": done.solved,
+        "failed": len(done.failed),
+        "takes": done.rows,
+        "skipped": {survey.take: survey.skipped for survey in done.skipped},
+    }
+
+
+@click.command()
+@options.output(required=False, default=Path("demo"), show_default=True, help="Folder to write to.")
+@click.option("--seed", default=1, show_default=True, help="Another seed, another performance.")
+def demo(output: Path, seed: int) -> None:
+    """Generate a performance whose truth is known, solve it, and say how close it came.
+
+    A human walks and exercises every joint, with noise, sliding skin, gaps and swapped labels.
+    Writes take.c3d, truth.bvh, and rig, motion and report as solve does.
+
+    Example: osteon demo -o demo
+    """
+    import numpy as np
+
+    from osteon import delivery, pipeline, synth
+    from osteon.formats import read, write
+
+    script = synth.sequence(synth.walk(seconds=8), synth.exercise(seconds=40))
+    take = synth.perform(
+        synth.human(), script, noise=0.001, skin=1.0, gaps=0.03, swaps=5, seed=seed
+    )
+    truth = take.truth
+    write(take.recording, output / "take.c3d")
+    write(truth.motion, output / "truth.bvh")
+    missing = 1.0 - take.recording.seen.mean()
+    click.echo(
+        f"generated: {take.recording.n_markers} markers, {take.recording.n_frames} frames, "
+        f"{100.0 * missing:.1f} % missing, {len(truth.swaps)} labels swapped"
+    )
+    solved = pipeline.solve(
+        read(output / "take.c3d"), progress=lambda saying: click.echo(saying, err=True)
+    )[0]
+    delivery.deliver(solved, output)
+    limbs = [name for name in solved.skeleton.names if name.startswith(("left_", "right_"))]
+    found = solved.motion.world()[1][:, [solved.skeleton.index(name) for name in limbs]]
+    wanted = truth.joints[:, [truth.skeleton.index(name) for name in limbs]]
+    apart = 1e3 * np.linalg.norm(found - wanted, axis=-1)
+    click.echo(
+        f"solved: {1e3 * solved.rms:.1f} mm from the markers, {np.median(apart):.1f} mm "
+        f"(median) from the true joints of the limbs, {len(solved.events)} swaps repaired"
+    )
+    click.echo(output / "report.html")
