@@ -1,8 +1,10 @@
 """Verbs about files, and about what is installed: convert, info, inspect, view."""
 
 import platform
+import re
 import tempfile
 import webbrowser
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from pathlib import Path
 from typing import Any
@@ -85,11 +87,7 @@ def convert(
         from osteon.cleaning import mend
 
         take = mend(
-            take,
-            mirror=mirror,
-            swap_sides=swap_sides or "",
-            upright=upright,
-            scale=scale or 1.0,
+            take, mirror=mirror, swap_sides=swap_sides or "", upright=upright, scale=scale or 1.0
         )
     held = as_held(take, form, up)
     write(held, target, unit=unit, up=up)
@@ -109,9 +107,10 @@ def info(*, as_json: bool) -> None:
     facts = {
         "osteon": version("osteon"),
         "python": platform.python_version(),
-        "packages": {name: _installed(name) for name in _core()},
+        "packages": _packages(lambda line: "extra ==" not in line),
         "extras": {
-            extra: {name: _installed(name) for name in _extra(extra)} for extra in _extras()
+            extra: _packages(lambda line, mark=f"extra == '{extra}'": mark in line)
+            for extra in metadata("osteon").get_all("Provides-Extra") or []
         },
         "formats": _formats(),
         "marker_sets": _marker_sets(),
@@ -132,25 +131,11 @@ def info(*, as_json: bool) -> None:
         click.echo(f"marker set {name!r:28} {n} markers")
 
 
-def _core() -> list[str]:
-    return [_package(line) for line in requires("osteon") or () if "extra ==" not in line]
-
-
-def _extras() -> list[str]:
-    return metadata("osteon").get_all("Provides-Extra") or []
-
-
-def _extra(extra: str) -> list[str]:
-    ours = [
-        line for line in requires("osteon") or () if f"extra == '{extra}'" in line.replace('"', "'")
-    ]
-    return [_package(line) for line in ours]
-
-
-def _package(requirement: str) -> str:
-    for mark in "<>=!~;[ ":
-        requirement = requirement.split(mark)[0]
-    return requirement
+def _packages(wanted: Callable[[str], bool]) -> dict[str, str | None]:
+    """Return the version of each package in the lines of requirements that are wanted."""
+    lines = [line.replace('"', "'") for line in requires("osteon") or ()]
+    names = [re.split(r"[<>=!~;\[ ]", line)[0] for line in lines if wanted(line)]
+    return {name: _installed(name) for name in names}
 
 
 def _installed(package: str) -> str | None:

@@ -21,7 +21,6 @@ from osteon.cli import options
 @click.option(
     "--formats",
     default="csv",
-    show_default=True,
     metavar="LIST",
     help="Of the compact motion: csv, osteon, parquet; others, as bvh, get the poses made of it.",
 )
@@ -31,10 +30,8 @@ from osteon.cli import options
     type=options.FILE_OR_FOLDER,
     help="A clean take to learn from, may be repeated: improbable frames of FILE are named.",
 )
-@click.option(
-    "--recording",
-    type=options.FILE,
-    help="With --clean: the markers FILE was solved from; swapped ones are named too.",
+@options.file(
+    "--recording", "With --clean: the markers FILE was solved from; swapped ones are named too."
 )
 @click.option("--mend", is_flag=True, help="With --clean: mend improbable frames before all else.")
 @options.as_json
@@ -93,7 +90,6 @@ def axes(
     metavar="DEGREES",
     type=click.FloatRange(min=0.0),
     default=0.5,
-    show_default=True,
     help="Spread below which nothing counts as movement.",
 )
 @click.option(
@@ -102,12 +98,8 @@ def axes(
     type=click.IntRange(min=4),
     help="Poses looked at in each motion.  [default: 50 a second]",
 )
-@click.option(
-    "--quantile", default=1.0, show_default=True, help="Share of the samples that limits keep."
-)
-@click.option(
-    "--margin", metavar="DEGREES", default=0.0, show_default=True, help="Added to every limit."
-)
+@click.option("--quantile", default=1.0, help="Share of the samples that limits keep.")
+@click.option("--margin", metavar="DEGREES", default=0.0, help="Added to every limit.")
 @options.choice(
     "--combine",
     ("general", "specific"),
@@ -120,11 +112,7 @@ def axes(
     ("mid-range", "circular mean", "nearest sample"),
     "What replaces a bind pose outside the limits.",
 )
-@click.option(
-    "--edits",
-    type=options.FILE,
-    help="A limits.toml, changed by hand, whose values replace those found.",
-)
+@options.file("--edits", "A limits.toml, changed by hand, whose values replace those found.")
 @click.option(
     "--exclude", metavar="FIRST:LAST", multiple=True, help="Frames to leave out, may be repeated."
 )
@@ -199,7 +187,6 @@ def _frames(text: str) -> tuple[int, int]:
 @click.option(
     "--formats",
     default="bvh",
-    show_default=True,
     metavar="LIST",
     help="Formats of the normalised rig, such as bvh,glb,amc,osteon.",
 )

@@ -37,19 +37,28 @@ FOLDER = WritableFolder(file_okay=False, path_type=Path)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 facts_as_json = click.option("--json", "as_json", is_flag=True, help="Print facts as JSON.")
 more_formats = click.option(
-    "--formats", default="", metavar="LIST", help="More motion files, such as amc,osteon."
+    "--formats",
+    default="",
+    show_default=False,
+    metavar="LIST",
+    help="More motion files, such as amc,osteon.",
 )
-own_set = click.option(
-    "--own-set",
-    type=FILE,
-    help='Your own marker set: a TOML file, a table [markers] of lines LASI = "left_asis".',
+
+
+def file(flag: str, about: str, **given: Any) -> Decorator:
+    """Add the path of a file that is there; ``given`` as to ``click.option``."""
+    return click.option(flag, type=FILE, help=about, **given)
+
+
+own_set = file(
+    "--own-set", 'Your own marker set: a TOML file, a table [markers] of lines LASI = "left_asis".'
 )
 
 
 def choice(flag: str, values: Sequence[str], about: str) -> Decorator:
     """Add one of some words, by default the first."""
     words = click.Choice(values)
-    return click.option(flag, type=words, default=values[0], show_default=True, help=about)
+    return click.option(flag, type=words, default=values[0], help=about)
 
 
 def several(*options: Decorator) -> Decorator:
@@ -67,7 +76,6 @@ solving = several(
     click.option(
         "--template",
         default="auto",
-        show_default=True,
         metavar="SET",
         help="Marker set: auto, none (by motion alone), or one that osteon info lists.",
     ),

@@ -14,23 +14,17 @@ POSITIVE = click.FloatRange(min=0.0, min_open=True)
 @click.command()
 @click.argument("source")
 @options.output("the skeleton and the summary, written at the end", required=False)
-@click.option("--skeleton", type=options.FILE, help="A subject calibrated before: skeleton.json.")
+@options.file("--skeleton", "A subject calibrated before: skeleton.json.")
 @click.option("--vmc", metavar="HOST:PORT", help="Send poses by the VMC protocol (OSC over UDP).")
 @click.option("--studio", is_flag=True, help="Show the performer in the browser.")
 @click.option("--no-browser", is_flag=True, help="Only print the studio's address.")
 @click.option(
-    "--rate",
-    type=POSITIVE,
-    default=120.0,
-    show_default=True,
-    metavar="HZ",
-    help="Frames per second of udp://.",
+    "--rate", type=POSITIVE, default=120.0, metavar="HZ", help="Frames per second of udp://."
 )
 @click.option(
     "--silence",
     type=POSITIVE,
     default=10.0,
-    show_default=True,
     metavar="SECONDS",
     help="A stream that says nothing for this long has ended.",
 )
@@ -129,6 +123,7 @@ def _summary_text(summary: dict) -> str:
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
+    show_default=False,
     metavar="N",
     help="Port to listen on.  [default: any]",
 )

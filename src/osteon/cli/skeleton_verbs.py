@@ -13,13 +13,12 @@ from osteon.cli import options
 @click.command()
 @click.argument("file", type=options.FILE)
 @options.output()
-@click.option(
+@options.file(
     "--tree",
-    type=options.FILE,
-    help="What hangs on what: a skeleton file (BVH, ASF, GLB, skeleton.json) or a TOML file with "
+    "What hangs on what: a skeleton file (BVH, ASF, GLB, skeleton.json) or a TOML file with "
     'a table [parents] of lines knee = "hip".',
 )
-@click.option("--lengths", type=options.FILE, help="Skeleton file whose lengths are kept.")
+@options.file("--lengths", "Skeleton file whose lengths are kept.")
 @options.subject("joints")
 @click.option(
     "--noise",
@@ -30,7 +29,6 @@ from osteon.cli import options
 @click.option(
     "--debias/--least-squares",
     default=True,
-    show_default=True,
     help="Take joint noise out of the lengths, or fit them by least squares as Wen et al. 2006.",
 )
 @click.option("--dividing", is_flag=True, help="Solve chains apart, as Wen et al. 2006 do.")
@@ -99,16 +97,8 @@ def _measure(skeleton) -> dict[str, float]:
 @options.output("skeleton.json, summary.json, motion.bvh, residuals.svg and report.html")
 @click.option("--root", metavar="BODY", help="Body to start from.  [default: the most central one]")
 @options.subject("bodies")
-@click.option(
-    "--like",
-    type=options.FILE,
-    help="File with a skeleton whose hierarchy is kept; by default it is found.",
-)
-@click.option(
-    "--measured",
-    type=options.FILE,
-    help="CSV of limb,cm: lengths measured by hand, shown beside those found.",
-)
+@options.file("--like", "File with a skeleton whose hierarchy is kept; by default it is found.")
+@options.file("--measured", "CSV of limb,cm: lengths measured by hand, shown beside those found.")
 @click.option(
     "--known-distance",
     nargs=3,
@@ -192,8 +182,8 @@ def _parents(skeleton) -> dict[str, str]:
 @click.option("--no-contacts", is_flag=True, help="Leave feet and ground alone.")
 @click.option("--feet-only", is_flag=True, help="FILE is a motion: mend its feet, keep the rest.")
 @options.subject("markers or motion")
-@click.option("--mapping", type=options.FILE, help="Bodies and markers named by hand: a TOML file.")
-@click.option("--edits", type=options.FILE, help="What was edited in the studio: .edits.json.")
+@options.file("--mapping", "Bodies and markers named by hand: a TOML file.")
+@options.file("--edits", "What was edited in the studio: .edits.json.")
 @options.own_set
 @options.more_formats
 @options.bvh

@@ -22,13 +22,11 @@ archive stays short enough to read."""
 @click.argument("files", nargs=-1, required=True, type=options.FILE)
 @options.output()
 @options.solving
-@click.option("--skeleton", type=options.FILE, help="A subject calibrated before: skeleton.json.")
-@click.option(
-    "--limits",
-    type=options.FILE,
-    help="As --skeleton, and keep joints within its limits: skeleton.json of osteon limits.",
+@options.file("--skeleton", "A subject calibrated before: skeleton.json.")
+@options.file(
+    "--limits", "As --skeleton, and keep joints within its limits: skeleton.json of osteon limits."
 )
-@click.option("--passport", type=options.FILE, help="A performer known before: passport.json.")
+@options.file("--passport", "A performer known before: passport.json.")
 @click.option(
     "--static",
     type=options.FILE,
@@ -36,8 +34,8 @@ archive stays short enough to read."""
     help="Take that only helps to calibrate, may be repeated.",
 )
 @click.option("--subject", metavar="NAME", help="Solve only this one, where a file holds several.")
-@click.option("--measured", type=options.FILE, help="Lengths measured by hand: a CSV of limb,cm.")
-@click.option("--edits", type=options.FILE, help="What was edited in the studio: .edits.json.")
+@options.file("--measured", "Lengths measured by hand: a CSV of limb,cm.")
+@options.file("--edits", "What was edited in the studio: .edits.json.")
 @options.more_formats
 @options.bvh
 @options.as_json
@@ -304,8 +302,8 @@ def _batch_summary(done) -> dict[str, Any]:
 
 
 @click.command()
-@options.output(required=False, default=Path("demo"), show_default=True, help="Folder to write to.")
-@click.option("--seed", default=1, show_default=True, help="Another seed, another performance.")
+@options.output(required=False, default=Path("demo"), help="Folder to write to.")
+@click.option("--seed", default=1, help="Another seed, another performance.")
 def demo(output: Path, seed: int) -> None:
     """Generate a performance whose truth is known, solve it, and say how close it came.
 

@@ -113,6 +113,7 @@ class Jobs:
         self.compared: Shown | None = None
         self._jobs: list[StudioJob] = []
         """At work first, then those that wait."""
+        self._at_work = asyncio.Lock()
         self._exported: object = None
 
     def check_idle(self) -> None:
@@ -124,10 +125,6 @@ class Jobs:
         """Stop at the next step, and forget what waits."""
         for job in self._jobs:
             job.stop()
-
-    def forget(self) -> None:
-        """Another take is open."""
-        self.compared = None
 
     def run(self, message: Run) -> None:
         """Run a stage; an older one still at work would be out of date and gives way."""
@@ -143,12 +140,11 @@ class Jobs:
     def compare(self, message: Compare) -> None:
         self._start("compare", lambda job: self._compare(job, message))
 
-    async def export_now(self, formats: tuple[str, ...]) -> Path:
-        """Export now, and return the folder that the files are in."""
+    async def export_now(self, formats: tuple[str, ...]) -> None:
+        """Export, and wait until the files are there."""
         job = self.export(Export(formats))
         assert job.done is not None
         await job.done
-        return self.output_folder()
 
     def is_current(self, file: Path) -> bool:
         """Return whether a file of the last export tells the take as it stands."""
@@ -159,46 +155,36 @@ class Jobs:
         """Return where exports go: as the user said, else beside the take."""
         if self.session.output is not None:
             return self.session.output
-        take = self.session.take
-        return (
-            self.session.folder.path
-            if take is None
-            else take.path.with_name(f"{take.path.stem}-rig")
-        )
+        if (take := self.session.take) is None:
+            return self.session.folder.path
+        return take.path.with_name(f"{take.path.stem}-rig")
 
     def _start(self, stage: str, work: Callable[[StudioJob], Awaitable[None]]) -> StudioJob:
         self.session.need_take()
         if len(self._jobs) >= MOST_JOBS:
             raise BadValue("too much is waiting already; cancel it first")
         job = StudioJob(stage, self.session.hub.tell)
-        before = [other.done for other in self._jobs if other.done is not None]
         self._jobs.append(job)
-        job.done = asyncio.create_task(self._in_turn(job, before, work))
+        job.done = asyncio.create_task(self._in_turn(job, work))
         return job
 
-    async def _in_turn(
-        self,
-        job: StudioJob,
-        before: list[asyncio.Task[None]],
-        work: Callable[[StudioJob], Awaitable[None]],
-    ) -> None:
-        for other in before:
-            await other
+    async def _in_turn(self, job: StudioJob, work: Callable[[StudioJob], Awaitable[None]]) -> None:
         tell = self.session.hub.tell
-        try:
-            job.say(Step("start", "starting"))
-            await work(job)
-        except Stopped:
-            tell(Cancelled(job.stage))
-        except OsteonError as error:
-            tell(Problem(str(error), job.stage))
-        except MemoryError:
-            tell(Problem("not enough memory for this take", job.stage))
-        except Exception:  # whatever happens inside a stage, the session lives on
-            log.exception("in the stage %s", job.stage)
-            tell(Problem(WENT_WRONG, job.stage))
-        finally:
-            self._jobs.remove(job)
+        async with self._at_work:
+            try:
+                job.say(Step("start", "starting"))
+                await work(job)
+            except Stopped:
+                tell(Cancelled(job.stage))
+            except OsteonError as error:
+                tell(Problem(str(error), job.stage))
+            except MemoryError:
+                tell(Problem("not enough memory for this take", job.stage))
+            except Exception:  # whatever happens inside a stage, the session lives on
+                log.exception("in the stage %s", job.stage)
+                tell(Problem(WENT_WRONG, job.stage))
+            finally:
+                self._jobs.remove(job)
 
     async def _run(self, job: StudioJob, message: Run) -> None:
         take = self.session.need_take()
@@ -240,12 +226,7 @@ class Jobs:
             key = _export_key(take)
         folder = self.output_folder()
         job.say(Step("write", "writing"))
-        done = await asyncio.to_thread(add_motion_edits, found, shot)
-        shown = await asyncio.to_thread(analyse, done.motion)
-        await asyncio.to_thread(deliver, done, folder, formats=formats, analyses=shown)
-        if shot.recording is not None and shot.character is None:
-            whose = [replace(done, path=take.path)]
-            await asyncio.to_thread(write_passports, whose, folder, [shown])
+        await asyncio.to_thread(write_snapshot, found, shot, take.path, folder, formats)
         self._exported = key
         files = tuple(
             ExportedFile(file.name, f"/api/export/{_url_name(file)}", file.stat().st_size)
@@ -344,12 +325,17 @@ def _map_character(shot: Snapshot, progress: Progress) -> Solved:
     )
 
 
-def add_motion_edits(solved: Solved, shot: Snapshot) -> Solved:
-    """Add plants and poses: what is written."""
-    if shot.character is not None:
-        return solved
-    done = edit_motion(solved, shot.edits)
-    return done if shot.recording is not None else as_solved(done.motion)
+def write_snapshot(
+    solved: Solved, shot: Snapshot, path: Path, folder: Path, formats: tuple[str, ...]
+) -> None:
+    """Write what was solved of a snapshot, plants and poses added."""
+    if shot.character is None:
+        solved = edit_motion(solved, shot.edits)
+        solved = solved if shot.recording is not None else as_solved(solved.motion)
+    shown = analyse(solved.motion)
+    deliver(solved, folder, formats=formats, analyses=shown)
+    if shot.recording is not None and shot.character is None:
+        write_passports([replace(solved, path=path)], folder, [shown])
 
 
 def find_suspicions(recording: Recording, progress: Progress) -> list[Span]:

@@ -16,15 +16,7 @@ from osteon.formats import read
 from osteon.human import figure_at_rest
 from osteon.pipeline import watch_poses
 from osteon.posing import Contact
-from osteon.report import (
-    MarkerRow,
-    SkinRow,
-    Span,
-    gap_spans,
-    mark_spans,
-    marker_rows,
-    skin_row,
-)
+from osteon.report import MarkerRow, SkinRow, Span, gap_spans, mark_spans, marker_rows, skin_row
 from osteon.retargeting import transfer
 from osteon.studio.document import Change, OpenTake, Shown, rig_row, subjects_of
 from osteon.studio.messages import (

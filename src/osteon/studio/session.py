@@ -182,7 +182,7 @@ class Session:
             shown = self.folder.name_of(path)
             self.take = await asyncio.to_thread(OpenTake, path, shown, subject, self.revisions)
             self.revisions.forget()
-            self.jobs.forget()
+            self.jobs.compared = None  # with another take
             self.hub.tell(say_opened(self.take))
 
     async def _change(self, page: Page, message: MakeEdit | Undo | Redo) -> None:

@@ -11,9 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import IO
 from urllib.parse import quote
 
 from osteon.errors import FormatError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 PLAIN = " ()+,=@[]"
 """Kept as they are, besides letters, digits and ``_.-~``; all else becomes ``%`` and its bytes."""
@@ -108,6 +114,23 @@ def _remove_older(left: Path, age: float) -> None:
             shutil.rmtree(left, ignore_errors=True)
         else:
             left.unlink()
+
+
+def try_lock(file: IO) -> bool:
+    """Take the system's lock on an open file; False where somebody else holds it.
+
+    It goes with the process, however that ends. Where system or disk know none, everybody is let
+    in.
+    """
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True
 
 
 def content_hash(path: Path) -> str:
