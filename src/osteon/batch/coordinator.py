@@ -169,23 +169,23 @@ class _Run:
         return None if known is None else (known.size, known.modified_ns)
 
     def _surveys(self, files: Sequence[str]) -> list[Survey]:
-        found = {take: self._known_survey(take) for take in files}
-        wanted = [
-            Job(self._places, self._options, take) for take, known in found.items() if known is None
-        ]
-        for job, result in self._each(batch_jobs.survey, wanted, "looking at"):
-            if isinstance(result, Lost):
-                result = batch_jobs.survey_record(job, problem=result.reason)
-                self._keep(self._places.survey(job.name), result)
-            found[job.name] = result
-        return [survey for survey in found.values() if survey is not None]
+        jobs = [Job(self._places, self._options, take) for take in files]
+        found, _ = self._settle(
+            batch_jobs.survey, "looking at", jobs, self._known_survey, self._give_up_survey
+        )
+        return [found[take] for take in files]
 
-    def _known_survey(self, take: str) -> Survey | None:
+    def _give_up_survey(self, job: Job, lost: Lost) -> Survey:
+        record = batch_jobs.survey_record(job, problem=lost.reason)
+        self._keep(self._places.survey(job.name), record)
+        return record
+
+    def _known_survey(self, job: Job) -> Survey | None:
         """Return what an earlier look found, if file and options are still the same."""
-        known = read_record(self._places.survey(take), Survey)
+        known = read_record(self._places.survey(job.name), Survey)
         if known is None or known.looking != self._options.looking():
             return None
-        if (known.size, known.modified_ns) != batch_jobs.stamp(self._places.recording(take)):
+        if (known.size, known.modified_ns) != batch_jobs.stamp(self._places.recording(job.name)):
             return None
         return None if known.problem and self._options.retry else known
 
@@ -195,49 +195,39 @@ class _Run:
         for survey in takes:
             for subject in survey.subjects:
                 takes_of.setdefault(subject, []).append(survey.take)
-        found: dict[str, SubjectRecord] = {}
-        wanted = []
-        for subject, own in takes_of.items():
-            known = self._known_subject(subject, tuple(own))
-            if known is None:
-                wanted.append(SubjectJob(self._places, self._options, subject, tuple(own)))
-            else:
-                found[subject] = known
-        for job, result in self._each(batch_jobs.calibrate, wanted, "calibrating"):
-            found[job.name] = (
-                batch_jobs.subject_record(job, problem=result.reason)
-                if isinstance(result, Lost)
-                else result
-            )
+        jobs = [
+            SubjectJob(self._places, self._options, subject, tuple(own))
+            for subject, own in takes_of.items()
+        ]
+        found, _ = self._settle(
+            batch_jobs.calibrate,
+            "calibrating",
+            jobs,
+            self._known_subject,
+            lambda job, lost: batch_jobs.subject_record(job, problem=lost.reason),
+        )
         return found
 
-    def _known_subject(self, subject: str, takes: tuple[str, ...]) -> SubjectRecord | None:
-        folder = self._places.subject(subject)
+    def _known_subject(self, job: SubjectJob) -> SubjectRecord | None:
+        folder = self._places.subject(job.name)
         known = read_record(folder, SubjectRecord)
         if known is None or known.options != self._options.calibrating():
             return None
         if known.skeleton and not _holds(folder / "skeleton.json", known.skeleton):
             return None
-        grown = known.takes != takes
+        grown = known.takes != job.takes
         # a subject that could not be calibrated gets another chance with every new take
         return None if grown and (known.problem or self._options.recalibrate) else known
 
     def _takes(
         self, takes: Sequence[Survey], subjects: dict[str, SubjectRecord]
     ) -> tuple[list[TakeRecord], int]:
-        found: dict[str, TakeRecord] = {}
-        wanted = []
-        for survey in takes:
-            plan = self._plan(survey, subjects)
-            job = TakeJob(self._places, self._options, plan.take, plan)
-            known = plan if plan.problem else batch_jobs.find_finished(job)
-            if known is None:
-                wanted.append(job)
-            else:
-                found[plan.take] = known
-        for job, result in self._each(batch_jobs.solve_take, wanted, "solving"):
-            found[job.name] = self._give_up(job, result) if isinstance(result, Lost) else result
-        return [found[survey.take] for survey in takes], len(wanted)
+        plans = [self._plan(survey, subjects) for survey in takes]
+        jobs = [TakeJob(self._places, self._options, plan.take, plan) for plan in plans]
+        found, solved = self._settle(
+            batch_jobs.solve_take, "solving", jobs, _finished_take, self._give_up
+        )
+        return [found[plan.take] for plan in plans], solved
 
     def _passports(self, takes: Sequence[Survey], records: Sequence[TakeRecord]) -> None:
         """For each subject that was calibrated now and has a solved take."""
@@ -300,6 +290,22 @@ class _Run:
         with suppress(OSError), whole_folder(target, self._places.unfinished) as folder:
             write_record(folder, record)  # where even that is impossible it is tried again
 
+    def _settle(
+        self,
+        work: Callable[[J], T],
+        verb: str,
+        jobs: Sequence[J],
+        known: Callable[[J], T | None],
+        give_up: Callable[[J, Lost], T],
+    ) -> tuple[dict[str, T], int]:
+        """Return every job's record by its name, known before or made now; and how many were."""
+        before = {job.name: known(job) for job in jobs}
+        found = {name: record for name, record in before.items() if record is not None}
+        wanted = [job for job in jobs if job.name not in found]
+        for job, result in self._each(work, wanted, verb):
+            found[job.name] = give_up(job, result) if isinstance(result, Lost) else result
+        return found, len(wanted)
+
     def _each(
         self, work: Callable[[J], T], wanted: Sequence[J], verb: str
     ) -> Iterator[tuple[J, T | Lost]]:
@@ -323,6 +329,11 @@ class _Run:
         }
         with self._places.journal.open("ab") as journal:
             journal.write(msgspec.json.encode(line) + b"\n")
+
+
+def _finished_take(job: TakeJob) -> TakeRecord | None:
+    """Return what there is of a take that is solved already, or that cannot be."""
+    return job.record if job.record.problem else batch_jobs.find_finished(job)
 
 
 def _holds(file: Path, sha256: str) -> bool:

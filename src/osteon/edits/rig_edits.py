@@ -36,9 +36,7 @@ class RigEdit(BaseEdit, frozen=True):
         raise NotImplementedError
 
 
-class Assign(RigEdit, frozen=True, tag="assign"):
-    """A marker belongs to a body, wherever on it the recording says; to none where empty."""
-
+class _OfMarker(RigEdit, frozen=True):
     marker: str
     body: str
 
@@ -47,12 +45,16 @@ class Assign(RigEdit, frozen=True, tag="assign"):
         return Touched("marker", (self.marker,))
 
     @property
-    def sentence(self) -> str:
-        return f"{self.marker} belongs to {self.body or 'no body'}"
-
-    @property
     def carried(self) -> dict[str, str]:
         return {self.marker: self.body}
+
+
+class Assign(_OfMarker, frozen=True, tag="assign"):
+    """A marker belongs to a body, wherever on it the recording says; to none where empty."""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.marker} belongs to {self.body or 'no body'}"
 
     def bodies_on(self, character: str) -> tuple[str, ...]:
         return (self.body,) if self.body else ()
@@ -75,11 +77,9 @@ class Assign(RigEdit, frozen=True, tag="assign"):
         return _carry_marker(skeleton, self.body, Marker(self.marker, place))
 
 
-class Place(RigEdit, frozen=True, tag="place"):
+class Place(_OfMarker, frozen=True, tag="place"):
     """A marker sits at this very place of a body: gluing a marker set onto a figure."""
 
-    marker: str
-    body: str
     position: Place3
     """In the body's frame, metres."""
     character: str = ""
@@ -90,17 +90,9 @@ class Place(RigEdit, frozen=True, tag="place"):
         return "character" if self.character else "rig"
 
     @property
-    def touches(self) -> Touched:
-        return Touched("marker", (self.marker,))
-
-    @property
     def sentence(self) -> str:
         placed = f"{self.marker} placed on {self.body}"
         return f"{placed} of {self.character}" if self.character else placed
-
-    @property
-    def carried(self) -> dict[str, str]:
-        return {self.marker: self.body}
 
     def bodies_on(self, character: str) -> tuple[str, ...]:
         return (self.body,) if self.character == character else ()

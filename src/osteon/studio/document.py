@@ -123,7 +123,7 @@ class OpenTake:
         self.path, self.name, self.revisions = path, name, revisions
         self.take = read(path)
         self.recording, self.motion = _subject(self.take, subject)
-        self.subject = subject or _name_of(self.recording, self.motion)
+        self.subject = subject or _subject_of(self.timed)
         self._take_up(self._read_edits())
         self.solved: Solved | None = None
         self.posed: tuple[object, Solved] | None = None
@@ -180,12 +180,15 @@ class OpenTake:
         return () if self.recording is None else self.recording.names
 
     @property
-    def n_frames(self) -> int:
-        return self._timed().n_frames
+    def timed(self) -> Recording | Motion:
+        """The markers, or the motion of a file without any."""
+        timed = self.recording if self.recording is not None else self.motion
+        assert timed is not None
+        return timed
 
     @property
-    def rate(self) -> float:
-        return self._timed().rate
+    def n_frames(self) -> int:
+        return self.timed.n_frames
 
     @property
     def before(self) -> Array | None:
@@ -329,18 +332,18 @@ class OpenTake:
         if not self.stale:
             edit.check(skeleton)
 
-    def _timed(self) -> Recording | Motion:
-        timed = self.recording if self.recording is not None else self.motion
-        assert timed is not None
-        return timed
-
 
 def subjects_of(take: Take) -> tuple[str, ...]:
     """Whose markers, or whose motion, a take holds."""
-    if take.recordings:
-        return tuple(recording.subject for recording in take.recordings)
-    motions = take.motions or tuple(compact.motion() for compact in take.compacts)
-    return tuple(motion.skeleton.subject for motion in motions)
+    return tuple(map(_subject_of, take.recordings or _motions(take)))
+
+
+def _motions(take: Take) -> tuple[Motion, ...]:
+    return take.motions or tuple(compact.motion() for compact in take.compacts)
+
+
+def _subject_of(timed: Recording | Motion) -> str:
+    return timed.subject if isinstance(timed, Recording) else timed.skeleton.subject
 
 
 def _draft_of(solved: Solved) -> MotionDraft:
@@ -367,14 +370,7 @@ def _subject(take: Take, subject: str) -> tuple[Recording | None, Motion | None]
     chosen = names.index(subject) if subject else 0
     if take.recordings:
         return take.recordings[chosen].markers(), None
-    motions = take.motions or tuple(compact.motion() for compact in take.compacts)
-    return None, motions[chosen]
-
-
-def _name_of(recording: Recording | None, motion: Motion | None) -> str:
-    if recording is not None:
-        return recording.subject
-    return "" if motion is None else motion.skeleton.subject
+    return None, _motions(take)[chosen]
 
 
 def rig_row(motion: Motion) -> RigRow:

@@ -58,13 +58,13 @@ def state_of(take: OpenTake) -> TakeState:
 
 
 def say_opened(take: OpenTake) -> Opened:
-    source = _source(take)
+    source = take.timed.source
     return Opened(
         path=take.name,
         subject=take.subject,
         subjects=subjects_of(take.take),
         frames=take.n_frames,
-        rate=take.rate,
+        rate=take.timed.rate,
         kinds=("markers",) if take.recording is not None else ("motion",),
         facts=_facts(take, source),
         problems=source.problems,
@@ -133,21 +133,16 @@ def spans_of(take: OpenTake) -> list[Span]:
     spans = gap_spans(take.names, take.seen, MOST_GAPS) if take.names else []
     if take.solved is None:
         marks = take.recording.marks if take.recording is not None else ()
-        return [*spans, *mark_spans(marks, take.rate, take.n_frames)]
+        return [*spans, *mark_spans(marks, take.timed.rate, take.n_frames)]
     contacts = take.motion_draft().contacts
     return [*spans, *take.found, *_contact_spans(contacts, take.solved.skeleton)]
-
-
-def _source(take: OpenTake) -> Source:
-    timed = take.recording if take.recording is not None else take.motion
-    return Source() if timed is None else timed.source
 
 
 def _facts(take: OpenTake, source: Source) -> tuple[tuple[str, str], ...]:
     rows = [
         ("file", source.file or take.path.name),
         ("format", " ".join(filter(None, (source.format, source.detail)))),
-        ("frames", f"{take.n_frames} at {take.rate:g} per second"),
+        ("frames", f"{take.n_frames} at {take.timed.rate:g} per second"),
     ]
     if take.recording is not None:
         missing = 1.0 - float(take.seen.mean()) if take.seen.size else 0.0
