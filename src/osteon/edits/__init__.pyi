@@ -25,6 +25,7 @@ from .recording_edits import (
     Draft as Draft,
     Fill as Fill,
     Filter as Filter,
+    Patch as Patch,
     RecordingEdit as RecordingEdit,
     SwapLabels as SwapLabels,
 )

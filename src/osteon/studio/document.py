@@ -16,6 +16,7 @@ from osteon.edits import (
     Edits,
     MotionDraft,
     MotionEdit,
+    Patch,
     RecordingEdit,
     RecordingId,
     Settings,
@@ -291,9 +292,7 @@ class OpenTake:
         if isinstance(edit, RecordingEdit):
             if self._draft is None:
                 raise NotEnoughData("the file holds a motion and no markers to edit")
-            patch = self._draft.apply(edit)
-            self._update_seen(patch.first, patch.last, patch.markers)
-            return Change(edit, patch.markers, patch.first, patch.last)
+            return self._note_samples(edit, self._draft.apply(edit))
         if isinstance(edit, MotionEdit):
             if self.character is not None:
                 raise BadValue("poses and plants belong to the performer's own rig; solve it first")
@@ -304,19 +303,18 @@ class OpenTake:
 
     def _revert(self, edit: Edit) -> Change:
         if edit.stage == "recording" and self._draft is not None:
-            patch = self._draft.undo()
-            self._update_seen(patch.first, patch.last, patch.markers)
-            return Change(edit, patch.markers, patch.first, patch.last)
+            return self._note_samples(edit, self._draft.undo())
         if edit.stage == "motion" and self._motion is not None and self._motion.patches:
             patch = self._motion.undo()
             return Change(edit, (), patch.first, patch.last, moved=True)
         return Change(edit)
 
-    def _update_seen(self, first: int, last: int, markers: tuple[int, ...]) -> None:
+    def _note_samples(self, edit: Edit, patch: Patch) -> Change:
         assert self._draft is not None
-        frames = slice(first, last + 1)
-        for column in markers:
+        frames = slice(patch.first, patch.last + 1)
+        for column in patch.markers:
             self.seen[frames, column] = np.isfinite(self._draft.positions[frames, column, 0])
+        return Change(edit, patch.markers, patch.first, patch.last)
 
     def _check_names(self, edit: Edit) -> None:
         """Refuse markers and bodies that are not there, as far as is known before a solve."""
