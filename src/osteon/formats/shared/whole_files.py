@@ -135,12 +135,12 @@ def try_lock(file: IO) -> bool:
 
 def content_hash(path: Path) -> str:
     """Return the SHA-256 of a file's bytes; of all files where a folder stands for one."""
+    inside = [file for file in sorted(path.rglob("*")) if file.is_file()]
     total = hashlib.sha256()
     try:
-        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            if file.is_file():
-                with file.open("rb") as data:
-                    hashlib.file_digest(data, lambda: total)
+        for file in inside if path.is_dir() else [path]:
+            with file.open("rb") as data:
+                hashlib.file_digest(data, lambda: total)
     except OSError as error:
         raise FormatError(path, f"cannot be read: {error.strerror or error}") from None
     return total.hexdigest()
