@@ -64,7 +64,7 @@ def solve(
 
     Example: osteon solve walk.c3d -o walk
     """
-    from osteon import pipeline
+    from osteon import delivery, pipeline
     from osteon.formats import read_measured
 
     if limits is not None and skeleton is not None:
@@ -91,10 +91,12 @@ def solve(
     written = {"formats": endings, "unit": unit, "up": up, "measured": lengths}
     inputs = (*read, solving["own_set"], passport, measured, edits)
     with options.whole_results(output, inputs) as scratch:
-        _write(solved, analyses, [scratch / name for name in folders], written)
+        for one, shown, name in zip(solved, analyses, folders, strict=True):
+            delivery.deliver(one, scratch / name, analyses=shown, **written)
         pipeline.write_passports(solved, scratch, analyses)
     for one, name in zip(solved, folders, strict=True):
-        _say(one, output / name, as_json=as_json)
+        summary, text = delivery.summary_of(one), delivery.solve_text(one)
+        options.say_results(summary, text, as_json=as_json, folder=output / name)
 
 
 def _ask(solving: dict[str, Any], known: Path | None, passport: Path | None, *, limited: bool):
@@ -108,21 +110,6 @@ def _ask(solving: dict[str, Any], known: Path | None, passport: Path | None, *, 
         limits=limited,
         passport=None if passport is None else read_passport(passport),
     )
-
-
-def _write(solved, analyses, folders: list[Path], written: dict[str, Any]) -> None:
-    from osteon.delivery import deliver
-
-    for one, shown, folder in zip(solved, analyses, folders, strict=True):
-        deliver(one, folder, analyses=shown, **written)
-
-
-def _say(solved, folder: Path, *, as_json: bool) -> None:
-    """Print what came of a take, and where it is."""
-    from osteon import delivery
-
-    summary, text = delivery.summary_of(solved), delivery.solve_text(solved)
-    options.say_results(summary, text, as_json=as_json, folder=folder)
 
 
 def _read_subject(path: Path, *, limited: bool):
@@ -241,23 +228,18 @@ def batch(
         recalibrate=recalibrate,
         retry=retry,
     )
-    run = stage.watch if watch else _once
+    run: Any = stage.watch if watch else stage.batch
     try:
         with now_and_then() as saying:
-            for done in run(
+            done = run(
                 folder, output, options=asked, workers=workers, scheduler=scheduler, progress=saying
-            ):
-                options.say_results(_batch_summary(done), _batch_text(done), as_json=as_json)
+            )
+            for each in done if watch else [done]:
+                options.say_results(_batch_summary(each), _batch_text(each), as_json=as_json)
                 click.echo(output / "index.html", err=as_json)
     except KeyboardInterrupt:
         click.echo("stopped; what is done is kept: run it again to go on", err=True)
         sys.exit(0 if watch else 1)
-
-
-def _once(folder: Path, output: Path, **asked) -> Iterator:
-    from osteon import batch as stage
-
-    yield stage.batch(folder, output, **asked)
 
 
 @contextmanager
