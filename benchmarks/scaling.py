@@ -24,7 +24,7 @@ from accuracy_page import put_section, table
 import osteon as ost
 from osteon import synth
 from osteon.articulation import Sums, joints_of_sums
-from osteon.batch import BatchOptions, batch, solve_person, survey
+from osteon.batch import BatchOptions, batch, sample_markers, solve_markers
 from osteon.maths import quat
 from osteon.pipeline import SolveOptions, calibrate_subject, set_of
 from osteon.posing import PoseOptions, solve as solve_pose
@@ -80,14 +80,14 @@ def job(frames: int) -> dict:
     skeleton, options, facts = calibrated(), BatchOptions(), {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        survey([recorded(200)], folder, options)
-        solve_person(recorded(200), skeleton, folder, options, facts)
+        sample_markers([recorded(200)], folder, options)
+        solve_markers(recorded(200), skeleton, (), folder, options, facts)
         ost.write(recorded(frames), folder / "take.c3d")
         start = time.process_time()
         take = ost.read(folder / "take.c3d").recordings[0]
-        survey([take], folder, options)
+        sample_markers([take], folder, options)
         looked = time.process_time()
-        solve_person(take, skeleton, folder, options, facts)
+        solve_markers(take, skeleton, (), folder, options, facts)
         return {
             "cpu": time.process_time() - start,
             "look": looked - start,

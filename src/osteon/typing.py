@@ -11,8 +11,6 @@ Array = NDArray[np.floating[Any]]
 """Real numbers; NaN is missing."""
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-Say = Callable[[str], object]
-"""Whoever wants to hear what is being done."""
 Share = Callable[[float], object]
 """Is told which share of the work is done, 0 to 1."""
 

@@ -17,18 +17,20 @@ from archives import cut, person, sensor_takes, write_sensors
 from deadly import work_or_die
 from osteon import synth
 from osteon.articulation.summed import Sums, joints_of_sums
-from osteon.batch import BatchOptions, batch, sensor_takes as sensors, watch
-from osteon.batch.marker_takes import (
+from osteon.batch import BatchOptions, batch, watch
+from osteon.batch.places import find_files, subject_of, subjects_of, whole_folder
+from osteon.batch.subject_takes import (
     FRAMES_PER_SUBJECT,
     FRAMES_PER_TAKE,
     join_samples,
     sample_frames,
     share_of,
+    solve_bodies,
 )
-from osteon.batch.places import find_files, subject_of, subjects_of, whole_folder
 from osteon.batch.workers import Lost, Meter, duration, pool
 from osteon.errors import BadValue, OsteonError
 from osteon.formats.shared.whole_files import NAME_BYTES, file_name
+from osteon.typing import Step
 from osteon.values import Recording
 
 
@@ -47,13 +49,13 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def solved(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The archive after one batch; its results are checked here once for all."""
     output = tmp_path_factory.mktemp("solved")
-    said: list[str] = []
+    said: list[Step] = []
     done = batch(archive, output, workers=2, progress=said.append)
     assert done.solved == 6
     assert [row.take for row in done.failed] == ["P0/broken.c3d"]
     assert [survey.take for survey in done.skipped] == ["notes.txt"]
-    assert any("solving 6 of 6" in line for line in said)
-    assert any(line.endswith(" left") for line in said)
+    assert any("solving 6 of 6" in str(step) for step in said)
+    assert any(str(step).endswith(" left") for step in said)
     yield output
 
 
@@ -285,7 +287,11 @@ def test_meter_tells_the_time_left() -> None:
     meter = Meter("solving", 2, said.append, clock=lambda: next(clock))
     meter.step()
     meter.step()
-    assert said == ["solving 2", "solving 1 of 2, about 10 s left", "solving 2 of 2"]
+    assert [str(step) for step in said] == [
+        "solving 2",
+        "solving 1 of 2, about 10 s left",
+        "solving 2 of 2",
+    ]
     assert [duration(s) for s in (0.2, 89, 600, 9000)] == ["1 s", "89 s", "10 min", "2.5 h"]
 
 
@@ -365,7 +371,7 @@ def test_joints_of_sums_are_the_linkage(rng: np.random.Generator) -> None:
 def test_doubts_about_a_subject_are_told_with_its_takes(solved: Path, tmp_path: Path) -> None:
     skeleton = ost.read(solved / "subjects" / "P0" / "skeleton.json").skeleton()
     [bodies] = sensor_takes(1, 120)
-    found = sensors.solve_person(bodies, skeleton, ("the hip is a guess",), tmp_path, {})
+    found = solve_bodies(bodies, skeleton, ("the hip is a guess",), tmp_path, {})
     assert "the hip is a guess" in found.warnings
     for file in ("summary.json", found.report):
         assert "the hip is a guess" in (tmp_path / file).read_text(encoding="utf-8")

@@ -17,6 +17,7 @@ from archives import files_of, write_markers, write_sensors
 from osteon.batch import batch
 from osteon.batch.workers import cluster
 from osteon.errors import OsteonError
+from osteon.typing import Step
 
 PATIENCE = 1800.0
 """Seconds until a test gives up on other processes; a loaded machine is slow."""
@@ -197,13 +198,13 @@ def test_encrypted_scheduler_without_certificates_is_one_clear_line(
 def test_waiting_for_workers_is_told() -> None:
     """One job that waits in vain is enough: a scheduler alone has nobody to do it."""
     pytest.importorskip("distributed")
-    said: list[str] = []
+    said: list[Step] = []
     port = str(free_port())
     address = f"tcp://127.0.0.1:{port}"
     scheduler = ("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", port)
     with running("-m", *scheduler, "--no-dashboard"), cluster(address, said.append) as workers:
         workers._room()
-    assert f"{address} has no workers; waiting" in said[0]
+    assert f"{address} has no workers; waiting" in str(said[0])
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import osteon as package
-from osteon.cli import VERBS, osteon, solve_verb
+from osteon.cli import VERBS, osteon, solve_verbs
 from osteon.cli.options import in_flags
 from osteon.errors import OsteonError
 from osteon.formats import write
@@ -52,7 +52,7 @@ def test_no_sentence_below_the_command_line_names_a_flag():
 def test_parameters_become_the_flags_of_the_verb():
     said = "give `template=none` or `own_set`; `clean`, not `nobody` or `files`"
     told = "give --template none or --own-set; --no-clean, not `nobody` or `files`"
-    assert in_flags(said, solve_verb.solve) == told
+    assert in_flags(said, solve_verbs.solve) == told
 
 
 def test_every_parameter_that_is_spoken_of_is_a_flag_of_some_verb():

@@ -17,20 +17,26 @@ from osteon.edits.edits_json import (
     RecordingId,
     Settings,
     by_stage,
-    digest,
     edits_path,
     placed_on,
     read_edits,
     write_edits,
 )
-from osteon.edits.limit_edits import SetKind, SetLimits
-from osteon.edits.motion_draft import MotionDraft
-from osteon.edits.motion_edits import SetPlant, SetPose, compact_of, pose_at
+from osteon.edits.motion_edits import MotionDraft, SetPlant, SetPose, compact_of, pose_at
 from osteon.edits.recording_edits import Cut, Draft, Fill, Filter, SwapLabels, apply_edits
 from osteon.edits.replay import add_axes, describe_motion, edit_motion
-from osteon.edits.rig_edits import Assign, Place, SetParent, SetRoot, edit_rig, origins_of
+from osteon.edits.rig_edits import (
+    Assign,
+    Place,
+    SetKind,
+    SetLimits,
+    SetParent,
+    SetRoot,
+    edit_rig,
+    origins_of,
+)
 from osteon.errors import BadValue, FormatError, NotEnoughData, OsteonError, UnknownName
-from osteon.formats import write
+from osteon.formats import content_hash, write
 from osteon.maths import quat
 from osteon.posing.contacts import Contact
 from osteon.values import Motion, Recording
@@ -214,7 +220,10 @@ def test_a_file_of_edits_reads_back_the_same(tmp_path, recording):
     take = tmp_path / "take.c3d"
     write(recording, take)
     edits = Edits(
-        RecordingId("take.c3d", digest(take)), tuple(ALL), (CHANGES[0],), Settings(smooth=True)
+        RecordingId("take.c3d", content_hash(take)),
+        tuple(ALL),
+        (CHANGES[0],),
+        Settings(smooth=True),
     )
     write_edits(edits, edits_path(take))
     assert edits_path(take).name == "take.edits.json"
@@ -225,7 +234,7 @@ def test_edits_of_another_recording_are_refused(tmp_path, recording):
     take, other = tmp_path / "take.c3d", tmp_path / "other.c3d"
     write(recording, take)
     write(apply_edits(recording, CHANGES[:1]), other)
-    write_edits(Edits(RecordingId("take.c3d", digest(take))), edits_path(take))
+    write_edits(Edits(RecordingId("take.c3d", content_hash(take))), edits_path(take))
     with pytest.raises(FormatError, match=r"made on another recording \(take.c3d\)"):
         read_edits(edits_path(take), other)
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from osteon.edits.edits_json import Edit, Edits, RecordingId, digest, read_edits
+from osteon.edits.edits_json import Edit, Edits, RecordingId, read_edits
 from osteon.edits.rig_edits import SetRoot
+from osteon.formats import content_hash
 from osteon.studio.folder import ChangedElsewhere, EditsFile
 
 
@@ -27,7 +28,7 @@ def edits_file(recording: Path) -> EditsFile:
 def add(file: EditsFile, edit: Edit) -> None:
     """As a studio does: what was refused is made again on top of what is there."""
     while True:
-        said = file.read() or Edits(RecordingId("walk.c3d", digest(file.recording)))
+        said = file.read() or Edits(RecordingId("walk.c3d", content_hash(file.recording)))
         try:
             file.write(Edits(said.recording, (*said.edits, edit)))
             return
@@ -37,7 +38,7 @@ def add(file: EditsFile, edit: Edit) -> None:
 
 def test_nobody_writes_over_what_he_has_not_seen(recording):
     one, two = edits_file(recording), edits_file(recording)
-    said = Edits(RecordingId("walk.c3d", digest(recording)))
+    said = Edits(RecordingId("walk.c3d", content_hash(recording)))
     assert one.read() is None and two.read() is None
     one.write(said)
     assert two.changed() and not one.changed()

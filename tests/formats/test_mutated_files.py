@@ -17,9 +17,8 @@ from mutations import mutated
 from osteon.articulation.statistics import JointStatistics
 from osteon.articulation.summed import Sums
 from osteon.cli import osteon
-from osteon.edits.edits_json import digest
 from osteon.errors import OsteonError
-from osteon.formats import write
+from osteon.formats import content_hash, write
 from osteon.formats.own.passport_json import read_passport
 from osteon.formats.plain_csv import read_measured
 from osteon.joint_limits.limits_toml import read_edits as read_limits_toml
@@ -53,7 +52,11 @@ def home(tmp_path_factory) -> Path:
     edits = {
         "format": "osteon.edits",
         "version": 1,
-        "recording": {"file": "short.c3d", "sha256": digest(folder / "short.c3d"), "subject": ""},
+        "recording": {
+            "file": "short.c3d",
+            "sha256": content_hash(folder / "short.c3d"),
+            "subject": "",
+        },
         "edits": [
             {"edit": "cut", "markers": ["LTHI"], "first": 3, "last": 8},
             {"edit": "fill", "markers": ["LTHI"], "first": 3, "last": 8, "method": "spline"},

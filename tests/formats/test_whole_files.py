@@ -1,5 +1,6 @@
 """Files that appear whole: their rights, what a kill leaves behind, the longest names."""
 
+import hashlib
 import os
 import signal
 import stat
@@ -10,11 +11,14 @@ import time
 import pytest
 
 from osteon.batch.places import whole_folder
+from osteon.errors import FormatError
 from osteon.formats import write
 from osteon.formats.shared.whole_files import (
     STALE_SECONDS,
     _remove_stale_once,
+    content_hash,
     remove_unfinished,
+    try_lock,
     whole_file,
 )
 from rigs import hinge_chain
@@ -84,3 +88,22 @@ def test_the_longest_name_is_written(letter, tmp_path):
     with whole_file(path) as partial:
         partial.write_text("whole")
     assert path.read_text() == "whole" and list(tmp_path.iterdir()) == [path]
+
+
+def test_content_of_a_file_and_of_a_folder_that_stands_for_one(tmp_path):
+    (tmp_path / "take").mkdir()
+    for name, content in (("a", b"one "), ("b", b"two")):
+        (tmp_path / "take" / name).write_bytes(content)
+    assert content_hash(tmp_path / "take" / "b") == hashlib.sha256(b"two").hexdigest()
+    assert content_hash(tmp_path / "take") == hashlib.sha256(b"one two").hexdigest()
+    with pytest.raises(FormatError, match="cannot be read"):
+        content_hash(tmp_path / "gone")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no flock")
+def test_a_lock_is_held_by_one(tmp_path):
+    with (tmp_path / "lock").open("w") as first, (tmp_path / "lock").open("w") as second:
+        assert try_lock(first)
+        assert not try_lock(second)
+    with (tmp_path / "lock").open("w") as third:
+        assert try_lock(third)

@@ -260,7 +260,7 @@ def test_folders_tell_takes_apart(
 ) -> None:
     from types import SimpleNamespace
 
-    from osteon.cli.solve_verb import _folders
+    from osteon.cli.solve_verbs import _folders
 
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")

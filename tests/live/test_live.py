@@ -22,12 +22,11 @@ from osteon.cleaning.cuts import cut
 from osteon.cli import osteon
 from osteon.errors import BadValue, NotEnoughData, OsteonError
 from osteon.formats import write
-from osteon.live import calibrator, osc, run_stream as run, udp, vmc
+from osteon.live import calibrator, osc, run_stream as run, sources, vmc
 from osteon.live.calibrator import Calibrated, CalibrationRefused, Calibrator, calibrate_frames
 from osteon.live.performance import LivePose, LiveSession
-from osteon.live.qtm import QtmStream
 from osteon.live.run_stream import run_live
-from osteon.live.sources import Replay, open_stream
+from osteon.live.sources import QtmStream, Replay, open_stream
 from osteon.live.stream_frames import MOST_FRAMES, MOST_NAMES, Arrivals, Memory, StreamFrame
 from osteon.maths import quat
 from osteon.pipeline import solve
@@ -341,13 +340,13 @@ class TestPackets:
     @given(st.binary(max_size=200))
     def test_any_bytes_are_read_or_refused(self, data):
         with contextlib.suppress(osc.BadPacket):
-            udp.frame_of(data)
+            sources.frame_of(data)
 
     @pytest.mark.parametrize("bodies", [False, True])
     def test_a_frame_comes_back(self, rng, bodies):
         rotations = quat.normalise(rng.normal(size=(3, 4))) if bodies else None
         sent = StreamFrame(7, ("a", "bb", "ccc"), rng.normal(size=(3, 3)), rotations)
-        got = udp.frame_of(udp.packet_of(sent))
+        got = sources.frame_of(sources.packet_of(sent))
         assert got is not None and got.number == 7 and got.names == sent.names
         np.testing.assert_allclose(got.positions, sent.positions, atol=1e-6)
         if rotations is not None and got.rotations is not None:
@@ -355,7 +354,7 @@ class TestPackets:
 
     def test_missing_markers_are_left_out(self):
         sent = StreamFrame(0, ("a", "b"), np.array([[np.nan] * 3, [1.0, 2.0, 3.0]]))
-        got = udp.frame_of(udp.packet_of(sent))
+        got = sources.frame_of(sources.packet_of(sent))
         assert got is not None and got.names == ("b",)
 
     @pytest.mark.parametrize(
@@ -364,7 +363,7 @@ class TestPackets:
     )
     def test_broken_frames_are_refused(self, values):
         with pytest.raises(osc.BadPacket):
-            udp.frame_of(osc.message(udp.MARKERS, *values))
+            sources.frame_of(osc.message(sources.MARKERS, *values))
 
 
 def told(read, packet):
@@ -382,7 +381,7 @@ class TestReader:
     @pytest.mark.parametrize("bodies", [False, True])
     def test_a_known_form_changes_nothing(self, rng, bodies):
         """Names come and go, numbers change, a byte is damaged: always as without memory."""
-        reader, names, outcomes = udp.Reader(), np.array(["a", "bb", "ccc", "dddd"]), set()
+        reader, names, outcomes = sources.Reader(), np.array(["a", "bb", "ccc", "dddd"]), set()
         seen = np.ones(4, dtype=bool)
         for number in range(400):
             if rng.random() < 0.2:
@@ -390,20 +389,20 @@ class TestReader:
             places = rng.normal(size=(4, 3))[seen]
             turns = quat.normalise(rng.normal(size=(4, 4)))[seen] if bodies else None
             frame = StreamFrame(number - 200, tuple(names[seen].tolist()), places, turns)
-            packet = bytearray(udp.packet_of(frame))
+            packet = bytearray(sources.packet_of(frame))
             if rng.random() < 0.3:
                 packet[rng.integers(len(packet))] = rng.integers(256)
             found = told(reader.frame_of, bytes(packet))
-            assert found == told(udp.frame_of, bytes(packet))
+            assert found == told(sources.frame_of, bytes(packet))
             outcomes.add(type(found))
         assert outcomes == {tuple, str, type(None)}  # read, refused, something else
 
     @pytest.mark.parametrize("x", [float("nan"), float("inf"), float("-inf")])
     def test_a_place_that_is_no_number_was_not_seen_and_the_others_were(self, x):
-        reader = udp.Reader()
+        reader = sources.Reader()
         for sent in (0.0, 1.0, 2.0, x):  # the form is known from the third on
             values = ("a", sent, 0.0, 0.0, "b", 1.0, 2.0, 3.0)
-            frame = reader.frame_of(osc.message(udp.MARKERS, 1, *values))
+            frame = reader.frame_of(osc.message(sources.MARKERS, 1, *values))
             assert frame is not None
             assert frame.positions.tolist()[1] == [1.0, 2.0, 3.0]
         assert np.isnan(frame.positions[0]).all()
@@ -411,7 +410,7 @@ class TestReader:
     @pytest.mark.parametrize("turn", [(0.0,) * 4, (np.nan,) * 4, (1.0, 0.0, np.inf, 0.0)])
     def test_a_body_without_a_rotation_was_not_seen(self, turn):
         values = ("a", 0.0, 0.0, 0.0, *turn, "b", 1.0, 2.0, 3.0, 2.0, 0.0, 0.0, 0.0)
-        frame = udp.frame_of(osc.message(udp.BODIES, 1, *values))
+        frame = sources.frame_of(osc.message(sources.BODIES, 1, *values))
         assert frame is not None and frame.rotations is not None
         assert np.isnan(frame.positions[0]).all() and np.isnan(frame.rotations[0]).all()
         assert frame.rotations[1].tolist() == [1.0, 0.0, 0.0, 0.0]
@@ -419,8 +418,8 @@ class TestReader:
 
 def test_datagrams_over_a_real_socket(exercise, offline):
     """Half of the datagrams in disorder, and rubbish between them."""
-    stream = udp.UdpStream("127.0.0.1", 0, rate=RATE, silence=1.0)
-    packets = [udp.packet_of(frame) for frame in played(exercise.recording)[:50]]
+    stream = sources.UdpStream("127.0.0.1", 0, rate=RATE, silence=1.0)
+    packets = [sources.packet_of(frame) for frame in played(exercise.recording)[:50]]
 
     def send() -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
@@ -458,12 +457,12 @@ def test_cores_are_kept_awake_where_that_is_allowed(monkeypatch, tmp_path, allow
 
 def test_of_frames_that_piled_up_the_newest_is_shown(exercise, offline, rng):
     """Whoever was kept from reading shows where the performer is, not where they were."""
-    stream = udp.UdpStream("127.0.0.1", 0, rate=RATE, silence=0.2)
+    stream = sources.UdpStream("127.0.0.1", 0, rate=RATE, silence=0.2)
     frames = played(exercise.recording)
     shown: list[int] = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
         for frame in rng.permutation(10):
-            out.sendto(udp.packet_of(frames[frame]), ("127.0.0.1", stream.port))
+            out.sendto(sources.packet_of(frames[frame]), ("127.0.0.1", stream.port))
         _, summary = run_live(
             stream, [lambda frame, pose: shown.append(pose.number)], skeleton=offline.skeleton
         )
@@ -485,7 +484,7 @@ class TestCalibratingProcess:
     @pytest.mark.parametrize("patience", [60.0, 0.0])
     def test_it_answers(self, exercise, monkeypatch, patience):
         """Also where the machine never lets a process run that waits for an idle core."""
-        monkeypatch.setattr(calibrator, "PATIENCE", patience)
+        monkeypatch.setattr(calibrator, "PATIENCE_SECONDS", patience)
         asked = Calibrator()
         try:
             first, positions = asked._process, exercise.recording.positions[::4]
@@ -649,13 +648,13 @@ class TestBadRequests:
     @pytest.mark.parametrize("address", ["nine", "host:", "host:99999"])
     def test_addresses_need_a_port(self, address):
         with pytest.raises(BadValue, match="host:port"):
-            udp.split_address(address)
+            sources.split_address(address)
 
     def test_a_port_in_use(self):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
             taken.bind(("127.0.0.1", 0))
             with pytest.raises(OsteonError, match="choose another port"):
-                udp.UdpStream("127.0.0.1", taken.getsockname()[1], rate=100.0)
+                sources.UdpStream("127.0.0.1", taken.getsockname()[1], rate=100.0)
 
     def test_a_motion_is_no_stream(self, offline):
         with pytest.raises(NotEnoughData, match="holds motion"):
@@ -730,11 +729,11 @@ def test_one_stray_datagram_leaves_a_session_that_is_written(tmp_path, exercise,
     numbers = np.array(frames[10].positions)
     numbers[0], numbers[1] = np.nan, 1e38
     rows = zip(frames[10].names, numbers.tolist(), strict=True)
-    odd = osc.message(udp.MARKERS, 10, *(value for name, row in rows for value in (name, *row)))
+    odd = osc.message(sources.MARKERS, 10, *(value for name, row in rows for value in (name, *row)))
     body = StreamFrame(15, ("x",), np.zeros((1, 3)), quat.identity((1,)))
-    packets = [udp.packet_of(frame) for frame in frames]
+    packets = [sources.packet_of(frame) for frame in frames]
     packets[10] = odd
-    packets[15:15] = [udp.packet_of(body), osc.message("/other", 1), b"rubbish"]
+    packets[15:15] = [sources.packet_of(body), osc.message("/other", 1), b"rubbish"]
 
     def send() -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:

@@ -9,8 +9,7 @@ import pytest
 
 from osteon import synth
 from osteon.batch import BatchOptions
-from osteon.cli.batch_verb import batch
-from osteon.cli.solve_verb import solve
+from osteon.cli.solve_verbs import batch, solve
 from osteon.edits import SOLVE_SETTINGS, Settings, options_of
 from osteon.errors import BadValue
 from osteon.human.anthropometry import HIP_METHODS

@@ -533,7 +533,7 @@ def test_links_out_of_the_folder_are_not_followed(open_studio, folder, walk):
 
 
 def test_a_stage_is_cancelled_and_the_session_goes_on(talk, open_studio, monkeypatch):
-    from osteon.studio import tasks as stages
+    from osteon.studio import jobs as stages
 
     def endless(shot, progress):
         while True:
@@ -559,7 +559,7 @@ def test_a_stage_is_cancelled_and_the_session_goes_on(talk, open_studio, monkeyp
 
 
 def test_a_stage_that_breaks_is_told_in_a_sentence(talk, monkeypatch, caplog):
-    from osteon.studio import tasks as stages
+    from osteon.studio import jobs as stages
 
     def breaks(shot, progress):
         raise ZeroDivisionError

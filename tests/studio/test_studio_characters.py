@@ -11,9 +11,8 @@ from osteon.errors import OsteonError
 from osteon.formats import write
 from osteon.maths import quat
 from osteon.pipeline import solve
-from osteon.studio.document import OpenTake
-from osteon.studio.fetched import character_at, character_skin, skin_of
-from osteon.studio.revisions import Revisions
+from osteon.studio.document import OpenTake, Revisions
+from osteon.studio.replies import character_at, character_skin, skin_of
 from osteon.values import Take
 
 

@@ -4,7 +4,7 @@ from .coordinator import (
     batch as batch,
     watch as watch,
 )
-from .marker_takes import (
-    solve_person as solve_person,
-    survey as survey,
+from .subject_takes import (
+    sample_markers as sample_markers,
+    solve_markers as solve_markers,
 )

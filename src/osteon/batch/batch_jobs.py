@@ -4,7 +4,6 @@ A job's result is its record, small enough to send home; frames stay on disk. A 
 folder finished returns the record there: after a lost connection nothing is done twice.
 """
 
-import hashlib
 import shutil
 import traceback
 from collections.abc import Callable, Sequence
@@ -15,8 +14,7 @@ from typing import TypeVar
 import msgspec
 
 import osteon
-from osteon.batch import marker_takes, sensor_takes
-from osteon.batch.batch_options import BatchOptions, file_hash
+from osteon.batch.batch_options import BatchOptions
 from osteon.batch.places import (
     BatchFolders,
     Quality,
@@ -29,38 +27,42 @@ from osteon.batch.places import (
     whole_folder,
     write_record,
 )
+from osteon.batch.subject_takes import (
+    calibrate_bodies,
+    calibrate_markers,
+    sample_markers,
+    solve_bodies,
+    solve_markers,
+    sum_bodies,
+)
 from osteon.errors import FormatError, NotEnoughData, OsteonError, UnknownFormat, WrongContent
-from osteon.formats import FOLDER_INDEX, file_name, read, write_passport
+from osteon.formats import FOLDER_INDEX, content_hash, file_name, read, write_passport
 from osteon.pipeline import make_passport
 from osteon.values import Bodies, Origin, Recording
 
 TELLING = (".c3d", ".trc")
 """Endings that promise a recording: without one inside the file is damaged, not another kind."""
-T = TypeVar("T")
+J = TypeVar("J", bound="Job")
+R = TypeVar("R", Survey, SubjectRecord, TakeRecord)
 
 
 @dataclass(frozen=True)
 class Job:
-    """What every job needs to know."""
+    """What every job needs to know; alone it is a look at a take."""
 
     places: BatchFolders
     options: BatchOptions
-
-
-@dataclass(frozen=True)
-class SurveyJob(Job):
-    take: str
+    name: str
+    """Of the take or subject it is about."""
 
 
 @dataclass(frozen=True)
 class SubjectJob(Job):
-    subject: str
     takes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class PassportJob(Job):
-    subject: str
     motions: tuple[Path, ...]
     """Folders of solved takes."""
     origins: tuple[Origin, ...]
@@ -83,23 +85,21 @@ def stamp(path: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def survey(job: SurveyJob) -> Survey:
+def survey(job: Job) -> Survey:
     """Read a file once: whose it is, its hash, and a sample of its frames."""
-    path, found = job.places.recording(job.take), survey_record(job)
-    with whole_folder(job.places.survey(job.take), job.places.unfinished) as folder:
-        facts, problem = _attempt(folder, lambda: _facts(job, path, folder))
-        if problem is not None:
-            facts = {"skipped" if _no_take(problem, path) else "problem": _sentence(problem)}
-        found = msgspec.structs.replace(found, **(facts or {}))
-        write_record(folder, found)
-    return found
+    path, found = job.places.recording(job.name), survey_record(job)
+
+    def tell(problem: Exception) -> dict:
+        return {"skipped" if _no_take(problem, path) else "problem": _sentence(problem)}
+
+    return _leave_folder(job.places.survey(job.name), job, found, _facts, tell)
 
 
-def survey_record(job: SurveyJob, problem: str = "") -> Survey:
+def survey_record(job: Job, problem: str = "") -> Survey:
     """Return a survey's record before anything is known of the file."""
-    size, modified = stamp(job.places.recording(job.take))
+    size, modified = stamp(job.places.recording(job.name))
     return Survey(
-        take=job.take,
+        take=job.name,
         size=size,
         modified_ns=modified,
         looking=job.options.looking(),
@@ -107,22 +107,23 @@ def survey_record(job: SurveyJob, problem: str = "") -> Survey:
     )
 
 
-def _facts(job: SurveyJob, path: Path, folder: Path) -> dict:
+def _facts(job: Job, folder: Path) -> dict:
     """Return the survey's remaining fields; what calibration will need is left in ``folder``."""
+    path = job.places.recording(job.name)
     take = read(path)
     people: Sequence[Recording] | Sequence[Bodies] = take.recordings or take.bodies
     if not people:
         held = " and ".join(take.kinds) or "nothing"
         raise WrongContent(path, f"holds {held}; a batch solves markers or bodies")
     if take.recordings:
-        marker_takes.survey(take.recordings, folder, job.options)
+        sample_markers(take.recordings, folder, job.options)
     else:
-        sensor_takes.survey(take.bodies, folder)
+        sum_bodies(take.bodies, folder)
     in_file = [person.subject for person in people]
     return {
         "sha256": content_hash(path),
         "kind": "markers" if take.recordings else "bodies",
-        "subjects": subjects_of(job.take, in_file, job.options.subjects),
+        "subjects": subjects_of(job.name, in_file, job.options.subjects),
         "frames": people[0].n_frames,
         "rate": people[0].rate,
         "software": people[0].source.software,
@@ -131,21 +132,13 @@ def _facts(job: SurveyJob, path: Path, folder: Path) -> dict:
 
 def calibrate(job: SubjectJob) -> SubjectRecord:
     """Fit a subject to the samples of all its takes."""
-    target = job.places.subject(job.subject)
-    record = subject_record(job)
-    with whole_folder(target, job.places.unfinished) as folder:
-        facts, problem = _attempt(folder, lambda: _calibrated(job, folder))
-        if problem is not None:
-            facts = {"problem": _sentence(problem)}
-        record = msgspec.structs.replace(record, **(facts or {}))
-        write_record(folder, record)
-    return record
+    return _leave_folder(job.places.subject(job.name), job, subject_record(job), _calibrated)
 
 
 def subject_record(job: SubjectJob, problem: str = "") -> SubjectRecord:
     """Return a subject's record before anything is known of it."""
     return SubjectRecord(
-        subject=job.subject,
+        subject=job.name,
         options=job.options.calibrating(),
         version=osteon.__version__,
         takes=job.takes,
@@ -159,39 +152,29 @@ def _calibrated(job: SubjectJob, folder: Path) -> dict:
         known = read_record(job.places.survey(take), Survey)
         assert known is not None
         kinds.add(known.kind)
-        surveys.append((job.places.survey(take), known.subjects.index(job.subject)))
+        surveys.append((job.places.survey(take), known.subjects.index(job.name)))
     if len(kinds) > 1:
         raise NotEnoughData(
             "some takes hold markers and some bodies; put them in folders of their own, or name "
             "the subjects apart with `subjects`"
         )
     if kinds == {"markers"}:
-        facts = marker_takes.calibrate(job.subject, surveys, folder, job.options)
+        facts = calibrate_markers(job.name, surveys, folder, job.options)
     else:
-        facts = sensor_takes.calibrate(job.subject, surveys, folder)
-    return facts | {"skeleton": file_hash(folder / "skeleton.json")}
+        facts = calibrate_bodies(job.name, surveys, folder)
+    return facts | {"skeleton": content_hash(folder / "skeleton.json")}
 
 
 def solve_take(job: TakeJob) -> TakeRecord:
     """Solve every subject of a take and write its folder."""
-    target = job.places.take(job.record.take)
     done = find_finished(job)
-    if done is not None:
-        return done
-    with whole_folder(target, job.places.unfinished) as folder:
-        people, problem = _attempt(folder, lambda: _solved(job, folder))
-        said = "" if problem is None else _sentence(problem)
-        record = msgspec.structs.replace(
-            job.record, people=people or (), problem=said, files=tuple(sizes_in(folder).items())
-        )
-        write_record(folder, record)
-    return record
+    return done or _leave_folder(job.places.take(job.name), job, job.record, _solved)
 
 
 def find_finished(job: TakeJob) -> TakeRecord | None:
     """Return what is there of a take that need not be solved again: the same work, every file
     whole."""
-    target = job.places.take(job.record.take)
+    target = job.places.take(job.name)
     done = read_record(target, TakeRecord)
     if done is None or done.key != job.record.key or (done.problem and job.options.retry):
         return None
@@ -200,16 +183,17 @@ def find_finished(job: TakeJob) -> TakeRecord | None:
     return done if whole else None
 
 
-def _solved(job: TakeJob, folder: Path) -> tuple[Quality, ...]:
-    path = job.places.recording(job.record.take)
+def _solved(job: TakeJob, folder: Path) -> dict:
+    path = job.places.recording(job.name)
     if content_hash(path) != job.record.sha256:
         raise FormatError(path, "changed while the batch was at work; start the batch again")
     take = read(path)
     people: Sequence[Recording] | Sequence[Bodies] = take.recordings or take.bodies
-    return tuple(
+    qualities = tuple(
         _person(job, person, subject, folder, "" if len(people) == 1 else file_name(subject))
         for person, subject in zip(people, job.record.subjects, strict=True)
     )
+    return {"people": qualities, "files": tuple(sizes_in(folder).items())}
 
 
 def _person(
@@ -218,20 +202,18 @@ def _person(
     home = job.places.subject(subject)
     skeleton, known = read(home / "skeleton.json").skeleton(), read_record(home, SubjectRecord)
     doubts = () if known is None else known.doubts
-    facts = {"take": job.record.take, "sha256": job.record.sha256}
+    facts = {"take": job.name, "sha256": job.record.sha256}
     (folder / name).mkdir(exist_ok=True)
     if isinstance(person, Recording):
-        found = marker_takes.solve_person(
-            person, skeleton, doubts, folder / name, job.options, facts
-        )
+        found = solve_markers(person, skeleton, doubts, folder / name, job.options, facts)
     else:
-        found = sensor_takes.solve_person(person, skeleton, doubts, folder / name, facts)
+        found = solve_bodies(person, skeleton, doubts, folder / name, facts)
     return msgspec.structs.replace(found, folder=name)
 
 
 def passport(job: PassportJob) -> str:
     """Write a subject's passport from its solved takes; returns what hindered it, or nothing."""
-    folder = job.places.subject(job.subject)
+    folder = job.places.subject(job.name)
     try:
         skeleton = read(folder / "skeleton.json").skeleton()
         motions = [read(each / "motion.bvh").motion() for each in job.motions]
@@ -242,23 +224,27 @@ def passport(job: PassportJob) -> str:
     return ""
 
 
-def content_hash(path: Path) -> str:
-    """SHA-256 of a file, or of all files of a folder that stands for one."""
-    if not path.is_dir():
-        return file_hash(path)
-    inside = sorted(each for each in path.rglob("*") if each.is_file())
-    parts = [f"{each.relative_to(path).as_posix()} {file_hash(each)}" for each in inside]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+def _leave_folder(
+    target: Path,
+    job: J,
+    record: R,
+    work: Callable[[J, Path], dict],
+    tell: Callable[[Exception], dict] = lambda problem: {"problem": _sentence(problem)},
+) -> R:
+    """Leave a whole folder with what ``work`` writes and its record, to which it adds fields.
 
-
-def _attempt(folder: Path, work: Callable[[], T]) -> tuple[T | None, Exception | None]:
-    """Return the result, or what went wrong; then nothing half done stays in ``folder``."""
-    try:
-        return work(), None
-    except Exception as error:  # one bad file never stops the rest
-        for inside in folder.iterdir():
-            shutil.rmtree(inside) if inside.is_dir() else inside.unlink()
-        return None, error
+    Of work that fails only the record stays, with what ``tell`` makes of the problem.
+    """
+    with whole_folder(target, job.places.unfinished) as folder:
+        try:
+            facts = work(job, folder)
+        except Exception as error:  # one bad file never stops the rest
+            for inside in folder.iterdir():
+                shutil.rmtree(inside) if inside.is_dir() else inside.unlink()
+            facts = tell(error)
+        record = msgspec.structs.replace(record, **facts)
+        write_record(folder, record)
+    return record
 
 
 def _sentence(problem: Exception) -> str:

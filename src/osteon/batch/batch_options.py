@@ -9,7 +9,7 @@ import msgspec
 
 import osteon
 from osteon.errors import BadValue
-from osteon.formats import bvh_conventions
+from osteon.formats import bvh_conventions, content_hash
 from osteon.pipeline import SolveOptions
 
 
@@ -53,7 +53,7 @@ class BatchOptions:
     def calibrating(self) -> str:
         """Fingerprint of all that a subject's calibration depends on beside its takes."""
         asked = self.solving
-        own = "" if asked.own_set is None else file_hash(Path(asked.own_set))
+        own = "" if asked.own_set is None else content_hash(Path(asked.own_set))
         return fingerprint(osteon.__version__, asked.template, own, asked.hips, asked.clean)
 
     def writing(self) -> str:
@@ -65,9 +65,3 @@ class BatchOptions:
 def fingerprint(*parts: object) -> str:
     """Return the same for the same values, in any process and on any machine."""
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
-
-
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file's content."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -13,8 +13,8 @@ import numpy as np
 
 import osteon
 from osteon.batch import batch_jobs
-from osteon.batch.batch_jobs import Job, PassportJob, SubjectJob, SurveyJob, TakeJob
-from osteon.batch.batch_options import BatchOptions, file_hash
+from osteon.batch.batch_jobs import Job, PassportJob, SubjectJob, TakeJob
+from osteon.batch.batch_options import BatchOptions
 from osteon.batch.index import Row, rows_of, write_index
 from osteon.batch.places import (
     BatchFolders,
@@ -30,10 +30,10 @@ from osteon.batch.places import (
 )
 from osteon.batch.workers import Lost, Meter, Timed, Workers, cluster, pool
 from osteon.errors import OsteonError
-from osteon.formats import read_passport, remove_unfinished
+from osteon.formats import content_hash, read_passport, remove_unfinished
 from osteon.pipeline import MOST_FRAMES
 from osteon.threads import one_thread
-from osteon.typing import Say, unheard
+from osteon.typing import Progress, unheard
 from osteon.values import Origin
 
 J = TypeVar("J", bound=Job)
@@ -68,7 +68,7 @@ def batch(
     options: BatchOptions | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
-    progress: Say = unheard,
+    progress: Progress = unheard,
 ) -> Done:
     """Solve every take below ``folder``; go on where an earlier batch stopped.
 
@@ -90,7 +90,7 @@ def watch(
     options: BatchOptions | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
-    progress: Say = unheard,
+    progress: Progress = unheard,
     every: float = 5.0,
 ) -> Iterator[Done]:
     """Run ``batch`` again and again: a result each time that new or changed files were solved.
@@ -115,7 +115,7 @@ def _batch(
     options: BatchOptions | None,
     workers: int | None,
     scheduler: str | None,
-    progress: Say,
+    progress: Progress,
 ) -> Iterator["_Run"]:
     # workers elsewhere have another working folder
     places = BatchFolders(Path(folder).resolve(), Path(output).resolve())
@@ -138,7 +138,7 @@ class _Run:
     """One coordinator at work."""
 
     def __init__(
-        self, places: BatchFolders, options: BatchOptions, workers: Workers, progress: Say
+        self, places: BatchFolders, options: BatchOptions, workers: Workers, progress: Progress
     ) -> None:
         self._places, self._options = places, options
         self._workers, self._progress = workers, progress
@@ -169,27 +169,23 @@ class _Run:
         return None if known is None else (known.size, known.modified_ns)
 
     def _surveys(self, files: Sequence[str]) -> list[Survey]:
-        found = {take: self._known_survey(take) for take in files}
-        wanted = [
-            SurveyJob(self._places, self._options, take)
-            for take, known in found.items()
-            if known is None
-        ]
-        for job, result in self._each(
-            batch_jobs.survey, wanted, "looking at", lambda job: job.take
-        ):
-            if isinstance(result, Lost):
-                result = batch_jobs.survey_record(job, problem=result.reason)
-                self._keep(self._places.survey(job.take), result)
-            found[job.take] = result
-        return [survey for survey in found.values() if survey is not None]
+        jobs = [Job(self._places, self._options, take) for take in files]
+        found, _ = self._settle(
+            batch_jobs.survey, "looking at", jobs, self._known_survey, self._give_up_survey
+        )
+        return [found[take] for take in files]
 
-    def _known_survey(self, take: str) -> Survey | None:
+    def _give_up_survey(self, job: Job, lost: Lost) -> Survey:
+        record = batch_jobs.survey_record(job, problem=lost.reason)
+        self._keep(self._places.survey(job.name), record)
+        return record
+
+    def _known_survey(self, job: Job) -> Survey | None:
         """Return what an earlier look found, if file and options are still the same."""
-        known = read_record(self._places.survey(take), Survey)
+        known = read_record(self._places.survey(job.name), Survey)
         if known is None or known.looking != self._options.looking():
             return None
-        if (known.size, known.modified_ns) != batch_jobs.stamp(self._places.recording(take)):
+        if (known.size, known.modified_ns) != batch_jobs.stamp(self._places.recording(job.name)):
             return None
         return None if known.problem and self._options.retry else known
 
@@ -199,55 +195,39 @@ class _Run:
         for survey in takes:
             for subject in survey.subjects:
                 takes_of.setdefault(subject, []).append(survey.take)
-        found: dict[str, SubjectRecord] = {}
-        wanted = []
-        for subject, own in takes_of.items():
-            known = self._known_subject(subject, tuple(own))
-            if known is None:
-                wanted.append(SubjectJob(self._places, self._options, subject, tuple(own)))
-            else:
-                found[subject] = known
-        for job, result in self._each(
-            batch_jobs.calibrate, wanted, "calibrating", lambda job: job.subject
-        ):
-            found[job.subject] = (
-                batch_jobs.subject_record(job, problem=result.reason)
-                if isinstance(result, Lost)
-                else result
-            )
+        jobs = [
+            SubjectJob(self._places, self._options, subject, tuple(own))
+            for subject, own in takes_of.items()
+        ]
+        found, _ = self._settle(
+            batch_jobs.calibrate,
+            "calibrating",
+            jobs,
+            self._known_subject,
+            lambda job, lost: batch_jobs.subject_record(job, problem=lost.reason),
+        )
         return found
 
-    def _known_subject(self, subject: str, takes: tuple[str, ...]) -> SubjectRecord | None:
-        folder = self._places.subject(subject)
+    def _known_subject(self, job: SubjectJob) -> SubjectRecord | None:
+        folder = self._places.subject(job.name)
         known = read_record(folder, SubjectRecord)
         if known is None or known.options != self._options.calibrating():
             return None
         if known.skeleton and not _holds(folder / "skeleton.json", known.skeleton):
             return None
-        grown = known.takes != takes
+        grown = known.takes != job.takes
         # a subject that could not be calibrated gets another chance with every new take
         return None if grown and (known.problem or self._options.recalibrate) else known
 
     def _takes(
         self, takes: Sequence[Survey], subjects: dict[str, SubjectRecord]
     ) -> tuple[list[TakeRecord], int]:
-        found: dict[str, TakeRecord] = {}
-        wanted = []
-        for survey in takes:
-            plan = self._plan(survey, subjects)
-            job = TakeJob(self._places, self._options, plan)
-            known = plan if plan.problem else batch_jobs.find_finished(job)
-            if known is None:
-                wanted.append(job)
-            else:
-                found[plan.take] = known
-        for job, result in self._each(
-            batch_jobs.solve_take, wanted, "solving", lambda job: job.record.take
-        ):
-            found[job.record.take] = (
-                self._give_up(job, result) if isinstance(result, Lost) else result
-            )
-        return [found[survey.take] for survey in takes], len(wanted)
+        plans = [self._plan(survey, subjects) for survey in takes]
+        jobs = [TakeJob(self._places, self._options, plan.take, plan) for plan in plans]
+        found, solved = self._settle(
+            batch_jobs.solve_take, "solving", jobs, _finished_take, self._give_up
+        )
+        return [found[plan.take] for plan in plans], solved
 
     def _passports(self, takes: Sequence[Survey], records: Sequence[TakeRecord]) -> None:
         """For each subject that was calibrated now and has a solved take."""
@@ -262,7 +242,7 @@ class _Run:
             for subject, own in solved.items()
             if not _is_passport(self._places.subject(subject) / "passport.json")
         ]
-        for _ in self._each(batch_jobs.passport, wanted, "passports", lambda job: job.subject):
+        for _ in self._each(batch_jobs.passport, wanted, "passports"):
             pass
 
     def _passport(
@@ -310,18 +290,30 @@ class _Run:
         with suppress(OSError), whole_folder(target, self._places.unfinished) as folder:
             write_record(folder, record)  # where even that is impossible it is tried again
 
-    def _each(
+    def _settle(
         self,
         work: Callable[[J], T],
-        wanted: Sequence[J],
         verb: str,
-        name: Callable[[J], str],
+        jobs: Sequence[J],
+        known: Callable[[J], T | None],
+        give_up: Callable[[J, Lost], T],
+    ) -> tuple[dict[str, T], int]:
+        """Return every job's record by its name, known before or made now; and how many were."""
+        before = {job.name: known(job) for job in jobs}
+        found = {name: record for name, record in before.items() if record is not None}
+        wanted = [job for job in jobs if job.name not in found]
+        for job, result in self._each(work, wanted, verb):
+            found[job.name] = give_up(job, result) if isinstance(result, Lost) else result
+        return found, len(wanted)
+
+    def _each(
+        self, work: Callable[[J], T], wanted: Sequence[J], verb: str
     ) -> Iterator[tuple[J, T | Lost]]:
         """Results as they come, with a word to whoever watches and a line in the journal."""
         meter = Meter(verb, len(wanted), self._progress)
         for job, outcome in self._workers.each(work, wanted):
             if isinstance(outcome, Timed):
-                self._note(verb, name(job), outcome)
+                self._note(verb, job.name, outcome)
                 yield job, outcome.result
             else:
                 yield job, outcome
@@ -339,9 +331,14 @@ class _Run:
             journal.write(msgspec.json.encode(line) + b"\n")
 
 
+def _finished_take(job: TakeJob) -> TakeRecord | None:
+    """Return what there is of a take that is solved already, or that cannot be."""
+    return job.record if job.record.problem else batch_jobs.find_finished(job)
+
+
 def _holds(file: Path, sha256: str) -> bool:
     """Return whether a file is still as it was written: neither cut, nor changed, nor gone."""
-    return file.is_file() and file_hash(file) == sha256
+    return file.is_file() and content_hash(file) == sha256
 
 
 def _is_passport(file: Path) -> bool:

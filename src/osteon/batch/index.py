@@ -3,7 +3,9 @@
 import csv
 import html
 import io
+import re
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,7 +15,8 @@ from osteon.batch.places import Quality, Survey, TakeRecord
 from osteon.formats import whole_file
 
 MOST_ROWS = 5000
-"""Takes that the page shows; the tables hold all. Chosen: a page that opens and sorts at once."""
+"""Count of takes that the page shows; the tables hold all. Chosen: a page opens and sorts them at
+once."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,11 +123,13 @@ def page(rows: Sequence[Row], skipped: Sequence[tuple[str, str]]) -> str:
         told.append(f"{failed} could not be solved")
     if len(rows) > MOST_ROWS:
         told.append(f"the {MOST_ROWS} worst are shown, index.csv holds all")
-    return PAGE.format(
-        told="; ".join(told),
-        rows="\n".join(map(_line, rows[:MOST_ROWS])),
-        skipped=_skipped(skipped),
-    )
+    parts = {
+        "told": "; ".join(told),
+        "rows": "\n".join(map(_line, rows[:MOST_ROWS])),
+        "skipped": _skipped(skipped),
+    }
+    blank = resources.files("osteon.batch").joinpath("index_page.html").read_text(encoding="utf-8")
+    return re.sub("<!--(told|rows|skipped)-->", lambda found: parts[found[1]], blank)
 
 
 def _line(row: Row) -> str:
@@ -161,59 +166,3 @@ def _skipped(skipped: Sequence[tuple[str, str]]) -> str:
     ]
     heading = f"<summary>{len(skipped)} files are no takes</summary>"
     return f"<details>{heading}<table>{''.join(lines)}</table></details>"
-
-
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Takes, worst first</title>
-<style>
-body {{ font: 15px/1.4 system-ui, sans-serif; margin: 2rem; color: #1c2126; background: #fff; }}
-table {{ border-collapse: collapse; width: 100%; }}
-th, td {{ text-align: left; padding: .3rem .7rem; border-bottom: 1px solid #dfe3e7;
-  vertical-align: top; }}
-th {{ cursor: pointer; position: sticky; top: 0; background: #f4f6f8; user-select: none; }}
-.n {{ text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }}
-.bad {{ color: #a4262c; }}
-details {{ margin-top: 2rem; }}
-@media (prefers-color-scheme: dark) {{
-  body {{ color: #e4e8ec; background: #14181c; }} th {{ background: #20262c; }}
-  th, td {{ border-color: #333b43; }} a {{ color: #7db7ff; }} .bad {{ color: #ff8a8f; }} }}
-</style>
-</head>
-<body>
-<h1>Takes, worst first</h1>
-<p>{told}</p>
-<table id="takes">
-<thead><tr><th>take</th><th>subject</th><th class="n">rms mm</th><th class="n">max mm</th>
-<th>worst marker</th><th class="n">frames</th><th class="n">per second</th>
-<th class="n">missing</th><th class="n">held</th><th>notes</th></tr></thead>
-<tbody>
-{rows}
-</tbody>
-</table>
-{skipped}
-<script>
-const body = document.querySelector("#takes tbody");
-const value = (row, i) => {{
-  const cell = row.cells[i];
-  if (!cell) return "";
-  return cell.dataset.v === undefined ? cell.textContent : Number(cell.dataset.v);
-}};
-document.querySelectorAll("#takes th").forEach((head, i) => {{
-  let turn = -1;
-  head.addEventListener("click", () => {{
-    turn = -turn;
-    const rows = [...body.rows].sort((a, b) => {{
-      const x = value(a, i), y = value(b, i);
-      return turn * (x < y ? -1 : x > y ? 1 : 0);
-    }});
-    body.append(...rows);
-  }});
-}});
-</script>
-</body>
-</html>
-"""

@@ -16,7 +16,7 @@ from typing import TypeVar
 import msgspec
 
 from osteon.errors import BadValue, OsteonError
-from osteon.formats import file_name, unfinished_folder, write_readable
+from osteon.formats import file_name, try_lock, unfinished_folder, write_readable
 
 RECORD = "record.json"
 R = TypeVar("R", bound=msgspec.Struct)
@@ -101,24 +101,12 @@ def write_record(folder: Path, record: msgspec.Struct) -> None:
 
 @contextmanager
 def only_one(places: BatchFolders) -> Iterator[None]:
-    """Refuse a second batch on the same output; the lock goes with the process, however it ends."""
+    """Refuse a second batch on the same output; without locks two waste time but spoil nothing."""
     places.hidden.mkdir(parents=True, exist_ok=True)
     with (places.hidden / "lock").open("w") as file:
-        if not _try_lock(file.fileno()):
+        if not try_lock(file):
             raise OsteonError(f"another batch is at work in {places.output}; wait for its end")
         yield
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        import fcntl
-    except ImportError:  # Windows: two batches waste time there, but spoil nothing
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def find_files(folder: Path, output: Path) -> Iterator[str]:

@@ -23,7 +23,7 @@ from typing import Any, Generic, TypeVar
 
 from osteon.errors import BadValue, MissingExtra, OsteonError
 from osteon.threads import one_thread
-from osteon.typing import Say
+from osteon.typing import Progress, Step
 
 J = TypeVar("J", bound=Hashable)
 T = TypeVar("T")
@@ -156,10 +156,10 @@ def prepare_worker() -> None:
 
 
 @contextmanager
-def cluster(address: str, say: Say) -> Iterator[Workers]:
+def cluster(address: str, progress: Progress) -> Iterator[Workers]:
     """Give the workers of a dask scheduler; they must see the same folders under the same paths.
 
-    While there is none ``say`` is told so.
+    While there is none ``progress`` is told so.
     """
     try:
         from distributed import Client
@@ -181,7 +181,8 @@ def cluster(address: str, say: Say) -> Iterator[Workers]:
         threads: Any = client.nthreads()
         n = sum(threads.values())
         if n == 0:
-            say(f"{address} has no workers; waiting for some (start one: dask worker {address})")
+            told = f"{address} has no workers; waiting for some (start one: dask worker {address})"
+            progress(Step("wait", told))
         # twice as many jobs as threads: none waits for the next to arrive
         return 2 * max(1, n)
 
@@ -193,12 +194,12 @@ class Meter:
     """Counts jobs of one kind and tells the time that is left."""
 
     def __init__(
-        self, verb: str, total: int, say: Say, clock: Callable[[], float] = time.monotonic
+        self, verb: str, total: int, progress: Progress, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._verb, self._total, self._say, self._clock = verb, total, say, clock
+        self._verb, self._total, self._progress, self._clock = verb, total, progress, clock
         self._done, self._start = 0, clock()
         if total:
-            say(f"{verb} {total}")
+            progress(Step(verb, f"{verb} {total}"))
 
     def step(self) -> None:
         """Count one more as done."""
@@ -206,7 +207,8 @@ class Meter:
         passed = self._clock() - self._start
         left = passed * (self._total - self._done) / self._done
         told = f"{self._verb} {self._done} of {self._total}"
-        self._say(f"{told}, about {duration(left)} left" if self._done < self._total else told)
+        told += f", about {duration(left)} left" if self._done < self._total else ""
+        self._progress(Step(self._verb, told))
 
 
 def duration(seconds: float) -> str:

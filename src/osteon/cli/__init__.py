@@ -1,4 +1,4 @@
-"""The command line: one file per verb, a few lines over the library."""
+"""The command line: verbs, a few lines each over the library, in one file per subject."""
 
 import sys
 from difflib import get_close_matches
@@ -25,6 +25,14 @@ VERBS = {
     "studio": "Look at a take and edit it in the browser.",
     "view": "Show any file in the browser.",
 }
+HOMES = {
+    "file_verbs": ("convert", "info", "inspect", "view"),
+    "motion_verbs": ("axes", "limits", "normalise"),
+    "session_verbs": ("live", "studio"),
+    "skeleton_verbs": ("fit", "joints", "map"),
+    "solve_verbs": ("batch", "demo", "solve"),
+}
+"""Module → its verbs."""
 
 
 class Verbs(click.Group):
@@ -36,7 +44,8 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        return getattr(import_module(f"osteon.cli.{cmd_name}_verb"), cmd_name)
+        home = next(module for module, verbs in HOMES.items() if cmd_name in verbs)
+        return getattr(import_module(f"osteon.cli.{home}"), cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -64,7 +73,9 @@ class Verbs(click.Group):
             formatter.write_dl(list(VERBS.items()))
 
 
-@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+)
 @click.version_option(package_name="osteon", message="%(prog)s %(version)s")
 def osteon() -> None:
     """From a motion-capture recording to a rig.
@@ -80,14 +91,14 @@ def main() -> None:
     one_thread_for_this_process()
     try:
         osteon(standalone_mode=True)
+        return
     except OsteonError as error:
-        click.echo(f"osteon: {error}", err=True)
-        sys.exit(1)
+        told = str(error)
     except OSError as error:
         if error.filename is None:
             raise
-        click.echo(f"osteon: {error.filename}: {error.strerror}", err=True)
-        sys.exit(1)
+        told = f"{error.filename}: {error.strerror}"
     except MemoryError:
-        click.echo("osteon: not enough memory for this file", err=True)
-        sys.exit(1)
+        told = "not enough memory for this file"
+    click.echo(f"osteon: {told}", err=True)
+    sys.exit(1)

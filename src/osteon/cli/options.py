@@ -3,14 +3,17 @@
 import os
 import re
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import click
 
+Decorator = Callable[[Any], Any]
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FILE_OR_FOLDER = click.Path(exists=True, path_type=Path)
 
 
 class WritableFolder(click.Path):
@@ -32,31 +35,52 @@ class WritableFolder(click.Path):
 FOLDER = WritableFolder(file_okay=False, path_type=Path)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
-bvh_unit = click.option(
-    "--unit", type=click.Choice(["m", "cm", "mm", "in"]), help="Unit of motion.bvh. [cm]"
+facts_as_json = click.option("--json", "as_json", is_flag=True, help="Print facts as JSON.")
+more_formats = click.option(
+    "--formats",
+    default="",
+    show_default=False,
+    metavar="LIST",
+    help="More motion files, such as amc,osteon.",
 )
-bvh_up = click.option("--up", type=click.Choice(["y", "z"]), help="Upward axis of motion.bvh. [y]")
-own_set = click.option(
-    "--own-set",
-    type=FILE,
-    help='Your own marker set: a TOML file, a table [markers] of lines LASI = "left_asis".',
+
+
+def file(flag: str, about: str, **given: Any) -> Decorator:
+    """Add the path of a file that is there; ``given`` as to ``click.option``."""
+    return click.option(flag, type=FILE, help=about, **given)
+
+
+own_set = file(
+    "--own-set", 'Your own marker set: a TOML file, a table [markers] of lines LASI = "left_asis".'
 )
-_SOLVING = (
+
+
+def choice(flag: str, values: Sequence[str], about: str) -> Decorator:
+    """Add one of some words, by default the first."""
+    words = click.Choice(values)
+    return click.option(flag, type=words, default=values[0], help=about)
+
+
+def several(*options: Decorator) -> Decorator:
+    """Add options that go together."""
+    return lambda command: reduce(lambda so_far, option: option(so_far), reversed(options), command)
+
+
+bvh = several(
+    click.option(
+        "--unit", type=click.Choice(["m", "cm", "mm", "in"]), help="Unit of motion.bvh. [cm]"
+    ),
+    click.option("--up", type=click.Choice(["y", "z"]), help="Upward axis of motion.bvh. [y]"),
+)
+solving = several(
     click.option(
         "--template",
         default="auto",
-        show_default=True,
         metavar="SET",
         help="Marker set: auto, none (by motion alone), or one that osteon info lists.",
     ),
     own_set,
-    click.option(
-        "--hips",
-        type=click.Choice(["harrington", "davis", "seidel"]),
-        default="harrington",
-        show_default=True,
-        help="Regression for the hip centres.",
-    ),
+    choice("--hips", ("harrington", "davis", "seidel"), "Regression for the hip centres."),
     click.option("--smooth", is_flag=True, help="Use time as well: one fit over the whole take."),
     click.option(
         "--no-clean",
@@ -66,27 +90,13 @@ _SOLVING = (
         help="Leave swapped labels and spikes as they are.",
     ),
 )
-more_formats = click.option(
-    "--formats", default="", metavar="LIST", help="More motion files, such as amc,osteon."
-)
+"""Those of a solve; they reach the verb by the names that ``SolveOptions`` has."""
 
 
-def solving(command: Any) -> Any:
-    """Add the options of a solve; they reach the verb by the names that ``SolveOptions`` has."""
-    for option in reversed(_SOLVING):
-        command = option(command)
-    return command
-
-
-def output(holds: str = "the results") -> Callable[[Any], Any]:
-    """``-o DIR``: a folder for what ``holds`` says."""
-    return click.option(
-        "-o",
-        "--output",
-        required=True,
-        type=FOLDER,
-        help=f"Folder for {holds}.",
-    )
+def output(holds: str = "the results", **given: Any) -> Decorator:
+    """``-o DIR``: a folder for what ``holds`` says; ``given`` as to ``click.option``."""
+    usual = {"required": True, "type": FOLDER, "help": f"Folder for {holds}."}
+    return click.option("-o", "--output", **usual | given)
 
 
 def spare(inputs: Iterable[Path | None], outputs: Iterable[Path]) -> None:
@@ -123,7 +133,7 @@ def whole_results(output: Path, inputs: Iterable[Path | None]) -> Iterator[Path]
         click.echo(f"removed what an earlier run had written: {files}", err=True)
 
 
-def subject(whose: str = "motion") -> Callable[[Any], Any]:
+def subject(whose: str = "motion") -> Decorator:
     """``--subject NAME``: one of several people in a file."""
     return click.option(
         "--subject", metavar="NAME", help=f"Whose {whose}, where a file holds several."
@@ -187,6 +197,16 @@ def in_flags(text: str, verb: click.Command) -> str:
 def tell(text: str) -> None:
     """Print what the library says, its parameters as flags of the verb at work."""
     click.echo(in_flags(text, click.get_current_context().command))
+
+
+def say_results(summary: Any, text: str, *, as_json: bool, folder: Path | None = None) -> None:
+    """Print the summary, where JSON is asked for, else the text and the folder."""
+    if as_json:
+        click.echo(json_line(summary))
+        return
+    tell(text)
+    if folder is not None:
+        click.echo(folder)
 
 
 def json_line(value: Any) -> str:

@@ -6,19 +6,14 @@ from .edits_json import (
     Settings as Settings,
     by_stage as by_stage,
     decode_edits as decode_edits,
-    digest as digest,
     edits_path as edits_path,
     placed_on as placed_on,
     read_edits as read_edits,
     write_edits as write_edits,
 )
-from .limit_edits import (
-    SetKind as SetKind,
-    SetLimits as SetLimits,
-)
 from .model import Place3 as Place3
-from .motion_draft import MotionDraft as MotionDraft
 from .motion_edits import (
+    MotionDraft as MotionDraft,
     MotionEdit as MotionEdit,
     SetPlant as SetPlant,
     SetPose as SetPose,
@@ -30,6 +25,7 @@ from .recording_edits import (
     Draft as Draft,
     Fill as Fill,
     Filter as Filter,
+    Patch as Patch,
     RecordingEdit as RecordingEdit,
     SwapLabels as SwapLabels,
 )
@@ -49,6 +45,8 @@ from .replay import (
 from .rig_edits import (
     Assign as Assign,
     Place as Place,
+    SetKind as SetKind,
+    SetLimits as SetLimits,
     SetParent as SetParent,
     SetRoot as SetRoot,
 )

@@ -7,20 +7,27 @@
   "undone": [] }
 """
 
-import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
-from osteon.edits.limit_edits import LimitEdit, SetKind, SetLimits
 from osteon.edits.model import EditStage
 from osteon.edits.motion_edits import MotionEdit, SetPlant, SetPose
 from osteon.edits.recording_edits import Cut, Fill, Filter, RecordingEdit, SwapLabels
-from osteon.edits.rig_edits import Assign, Place, RigEdit, SetParent, SetRoot
+from osteon.edits.rig_edits import (
+    Assign,
+    LimitEdit,
+    Place,
+    RigEdit,
+    SetKind,
+    SetLimits,
+    SetParent,
+    SetRoot,
+)
 from osteon.errors import FormatError
-from osteon.formats import write_readable
+from osteon.formats import content_hash, write_readable
 
 SUFFIX = ".edits.json"
 
@@ -128,7 +135,7 @@ def decode_edits(data: bytes, path: Path, recording: str | Path | None = None) -
         said = msgspec.json.decode(data, type=_File)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise FormatError(path, f"not a file of edits: {error}") from None
-    if recording is not None and said.recording.sha256 != digest(recording):
+    if recording is not None and said.recording.sha256 != content_hash(Path(recording)):
         raise FormatError(
             path,
             f"these edits were made on another recording ({said.recording.file}) than "
@@ -144,17 +151,3 @@ def write_edits(edits: Edits, path: str | Path) -> None:
         write_readable(said, Path(path))
     except OSError as error:
         raise FormatError(path, f"cannot be written: {error.strerror or error}") from None
-
-
-def digest(recording: str | Path) -> str:
-    """Return the SHA-256 of a file's bytes; of all files where a folder stands for one."""
-    path, total = Path(recording), hashlib.sha256()
-    try:
-        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            if file.is_file():
-                with file.open("rb") as data:
-                    while block := data.read(1 << 20):
-                        total.update(block)
-    except OSError as error:
-        raise FormatError(path, f"cannot be read: {error.strerror or error}") from None
-    return total.hexdigest()

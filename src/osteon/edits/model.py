@@ -3,7 +3,7 @@
 An edit says what to do, never what came out, so that the same list on the same recording gives the
 same rig from the studio and from the command line. Frames count from 0 and both ends belong to a
 range. The kinds, and what they do, stand in one module per stage: ``recording_edits``,
-``rig_edits``, ``limit_edits``, ``motion_edits``.
+``rig_edits`` (with limits), ``motion_edits``.
 """
 
 import math

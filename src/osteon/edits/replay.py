@@ -14,10 +14,9 @@ import numpy as np
 from osteon.anatomy import axes
 from osteon.cleaning import upright
 from osteon.edits.edits_json import Edit, Edits, Settings, by_stage, placed_on
-from osteon.edits.limit_edits import LimitEdit
-from osteon.edits.motion_draft import MotionDraft
+from osteon.edits.motion_edits import MotionDraft
 from osteon.edits.recording_edits import apply_edits
-from osteon.edits.rig_edits import edit_rig
+from osteon.edits.rig_edits import LimitEdit, edit_rig
 from osteon.formats import read
 from osteon.joint_limits import limits
 from osteon.pipeline import Solved, SolveOptions, marker_errors, prepare_take, set_of, solve

@@ -1,4 +1,5 @@
-"""What a person says about the rig: which body a marker is on, who hangs on whom, who is root.
+"""What a person says about the rig: which body a marker is on, who hangs on whom, who is root, what
+kind a joint is and how far it goes.
 
 Where things are is measured again from the motion as first solved; the poses are then solved anew.
 """
@@ -6,15 +7,21 @@ Where things are is measured again from the motion as first solved; the poses ar
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Literal
 
+import msgspec
 import numpy as np
 
 from osteon.articulation import JointStatistics, fit_pairs
 from osteon.edits.model import BaseEdit, EditStage, Place3, Touched
-from osteon.errors import BadValue, NotEnoughData, UnknownName
+from osteon.errors import BadValue, NotEnoughData
+from osteon.joint_limits import limits_toml
 from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Bodies, Body, Joint, Marker, Motion, Recording, Skeleton
+
+Degrees = tuple[float, float]
+"""Low and high."""
 
 
 class RigEdit(BaseEdit, frozen=True):
@@ -29,9 +36,7 @@ class RigEdit(BaseEdit, frozen=True):
         raise NotImplementedError
 
 
-class Assign(RigEdit, frozen=True, tag="assign"):
-    """A marker belongs to a body, wherever on it the recording says; to none where empty."""
-
+class _OfMarker(RigEdit, frozen=True):
     marker: str
     body: str
 
@@ -40,12 +45,16 @@ class Assign(RigEdit, frozen=True, tag="assign"):
         return Touched("marker", (self.marker,))
 
     @property
-    def sentence(self) -> str:
-        return f"{self.marker} belongs to {self.body or 'no body'}"
-
-    @property
     def carried(self) -> dict[str, str]:
         return {self.marker: self.body}
+
+
+class Assign(_OfMarker, frozen=True, tag="assign"):
+    """A marker belongs to a body, wherever on it the recording says; to none where empty."""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.marker} belongs to {self.body or 'no body'}"
 
     def bodies_on(self, character: str) -> tuple[str, ...]:
         return (self.body,) if self.body else ()
@@ -68,11 +77,9 @@ class Assign(RigEdit, frozen=True, tag="assign"):
         return _carry_marker(skeleton, self.body, Marker(self.marker, place))
 
 
-class Place(RigEdit, frozen=True, tag="place"):
+class Place(_OfMarker, frozen=True, tag="place"):
     """A marker sits at this very place of a body: gluing a marker set onto a figure."""
 
-    marker: str
-    body: str
     position: Place3
     """In the body's frame, metres."""
     character: str = ""
@@ -83,17 +90,9 @@ class Place(RigEdit, frozen=True, tag="place"):
         return "character" if self.character else "rig"
 
     @property
-    def touches(self) -> Touched:
-        return Touched("marker", (self.marker,))
-
-    @property
     def sentence(self) -> str:
         placed = f"{self.marker} placed on {self.body}"
         return f"{placed} of {self.character}" if self.character else placed
-
-    @property
-    def carried(self) -> dict[str, str]:
-        return {self.marker: self.body}
 
     def bodies_on(self, character: str) -> tuple[str, ...]:
         return (self.body,) if self.character == character else ()
@@ -162,8 +161,6 @@ class SetRoot(RigEdit, frozen=True, tag="root"):
 
     def change(self, skeleton: Skeleton, recording: Recording, motion: Motion) -> Skeleton:
         """Hang the same joints up at another body: the chain up to the old root turns round."""
-        if self.body not in skeleton.names:
-            raise UnknownName("body", self.body, skeleton.names)
         chain = [skeleton.body(self.body)]
         while (above := chain[-1].parent) is not None:
             chain.append(skeleton.body(above))
@@ -176,6 +173,81 @@ class SetRoot(RigEdit, frozen=True, tag="root"):
             turned[parent.name] = replace(parent, parent=child.name, joint=joint, length=known)
         bodies = [turned.get(body.name, body) for body in skeleton.bodies]
         return replace(skeleton, bodies=sort_by_tree(bodies))
+
+
+class LimitEdit(BaseEdit, frozen=True):
+    """A change of one joint's kind or limits."""
+
+    body: str
+
+    @property
+    def stage(self) -> EditStage:
+        return "limits"
+
+    def bodies_on(self, character: str) -> tuple[str, ...]:
+        return (self.body,)
+
+    def change(self, skeleton: Skeleton) -> Skeleton:
+        """Return the skeleton with the joint as said."""
+        raise NotImplementedError
+
+
+class SetKind(LimitEdit, frozen=True, tag="kind"):
+    """A joint is of another kind."""
+
+    kind: Literal["fixed", "hinge", "universal", "ball"]
+    axes: tuple[Place3, ...] = ()
+    """In the parent's frame: one for a hinge, two for a universal joint; none: as it moves."""
+
+    @property
+    def touches(self) -> Touched:
+        return Touched("kind", (self.body,))
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.body} is {'' if self.kind == 'fixed' else 'a '}{self.kind}"
+
+    def change(self, skeleton: Skeleton) -> Skeleton:
+        n_axes = {"hinge": 1, "universal": 2}.get(self.kind, 0)
+        if self.axes and len(self.axes) != n_axes:
+            raise BadValue(f"a {self.kind} joint has {n_axes} axes, got {len(self.axes)}")
+        said = {self.body: limits_toml.Edit(type=self.kind)}
+        changed = limits_toml.apply_edits(skeleton, said)
+        return self._with_axes(changed) if self.axes else changed
+
+    def _with_axes(self, skeleton: Skeleton) -> Skeleton:
+        long = np.array(self.axes)
+        length = np.linalg.norm(long, axis=-1, keepdims=True)
+        if not (np.isfinite(length).all() and (length > 0.0).all()):
+            raise BadValue(f"axes of {self.body!r} must have a length, got {self.axes}")
+        joint = replace(skeleton.body(self.body).joint, axes=long / length)
+        return skeleton.replacing(self.body, joint=joint)
+
+
+class SetLimits(LimitEdit, frozen=True, tag="limits"):
+    """A joint goes this far, degrees; what is left out stays as it was found."""
+
+    hinge: Degrees | None = None
+    swing: Degrees | None = None
+    """Half axes of the elliptic cone."""
+    twist: Degrees | None = None
+    zyz: tuple[Degrees, Degrees, Degrees] | None = None
+
+    @property
+    def touches(self) -> Touched:
+        return Touched("limits", (self.body,))
+
+    @property
+    def sentence(self) -> str:
+        return f"limits of {self.body}"
+
+    def change(self, skeleton: Skeleton) -> Skeleton:
+        known = skeleton.body(self.body).joint.limits
+        if (self.swing or self.twist) and (known is None or known.cone is None):
+            raise BadValue(f"joint {self.body!r} has no cone, so it has no swing or twist to set")
+        table = msgspec.structs.asdict(self)
+        del table["body"]
+        return limits_toml.apply_edits(skeleton, {self.body: limits_toml.Edit(**table)})
 
 
 def edit_rig(recording: Recording, motion: Motion, edits: Sequence[RigEdit]) -> Skeleton:

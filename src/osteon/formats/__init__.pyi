@@ -50,8 +50,10 @@ from .shared.units import (
     turn_points as turn_points,
 )
 from .shared.whole_files import (
+    content_hash as content_hash,
     file_name as file_name,
     remove_unfinished as remove_unfinished,
+    try_lock as try_lock,
     unfinished_folder as unfinished_folder,
     whole_file as whole_file,
 )

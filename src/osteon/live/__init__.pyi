@@ -1,9 +1,10 @@
 from .run_stream import run_live as run_live
-from .sources import Replay as Replay, open_stream as open_stream
-from .stage import Stage as Stage
-from .udp import (
+from .sources import (
+    Replay as Replay,
     UdpStream as UdpStream,
+    open_stream as open_stream,
     packet_of as packet_of,
     split_address as split_address,
 )
+from .stage import Stage as Stage
 from .vmc import VmcSender as VmcSender

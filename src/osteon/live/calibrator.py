@@ -19,14 +19,15 @@ from typing import BinaryIO
 from osteon.errors import OsteonError
 from osteon.values import Bodies, Event, Recording, Skeleton
 
-PATIENCE = 15.0
-"""Seconds that a process which runs only on an idle core may take for a job. On a machine that is
-never idle, another one takes its place."""
+PATIENCE_SECONDS = 15.0
+"""Seconds that a process which runs only on an idle core may take for a job; on a machine that is
+never idle, another one takes its place. Chosen: several times what a calibration takes."""
 WHEN_IDLE = "when-idle"
 SIZE = struct.Struct("<Q")
 """Goes before every answer."""
-GIVES_WAY = 10
-"""Steps of priority below the poses, where a process cannot run on an idle core only."""
+PRIORITY_STEPS = 10
+"""Count of steps of priority below the poses, where a process cannot run on an idle core only.
+Chosen: half of what systems offer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +90,7 @@ class Calibrator:
     def _exchange(self) -> None:
         when_idle = True
         while (job := self._jobs.get()) is not None:
-            starved = threading.Timer(PATIENCE, self._process.kill)
+            starved = threading.Timer(PATIENCE_SECONDS, self._process.kill)
             if when_idle:
                 starved.start()
             answer = _answer(self._process, job)
@@ -169,7 +170,7 @@ def give_way(*, when_idle: bool) -> None:
         policy = os.SCHED_IDLE if when_idle else os.SCHED_BATCH
         os.sched_setscheduler(0, policy, os.sched_param(0))
     if hasattr(os, "nice"):
-        os.nice(GIVES_WAY)
+        os.nice(PRIORITY_STEPS)
 
 
 def serve(jobs: BinaryIO, results: BinaryIO) -> None:

@@ -8,18 +8,22 @@ from osteon.maths import kernel
 from osteon.typing import Array
 
 JUMP_DISTANCE = 0.03
-"""Metres off its course: no marker does this between two frames by itself."""
+"""Metres off its course. Chosen: no marker does this between two frames by itself."""
 CLOSER_SHARE = 0.3
-"""Two markers were exchanged when each is this much nearer to the other's course."""
+"""Share of its way off its own course that a marker may lie off another's, to count as exchanged
+with it. Chosen: plainly nearer to the other's."""
 LONGEST_GAP = 0.05
-"""Seconds without a marker after which its course says nothing any more."""
+"""Seconds without a marker after which its course says nothing any more. Chosen: six frames at 120
+per second, over which a path is nearly straight."""
 
 BLOCK_SECONDS = 0.5
-"""Seconds over which a distance is averaged: skin swings, slips stay."""
+"""Seconds over which a distance is averaged. Chosen: skin swings within them, slips stay."""
 BLOCKS_BEFORE, BLOCKS_AFTER = 8, 3
-"""Blocks that tell where a marker sat, and blocks it must sit elsewhere."""
+"""Counts of blocks that tell where a marker sat, and of those it must sit elsewhere. Chosen: four
+seconds to know a place, one and a half to be sure that it was left."""
 FARTHEST_SKIN = 0.012
-"""Metres: skin parts two markers of a body this far for seconds, while a posture is held."""
+"""Metres that two markers of a body may part for seconds. Chosen: so far does skin part them, while
+a posture is held."""
 
 
 class Courses:

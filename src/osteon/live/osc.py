@@ -12,7 +12,8 @@ Value = int | float | str
 
 BUNDLE = b"#bundle\0"
 NOW = struct.pack(">Q", 1)
-_DEEPEST = 8
+DEEPEST_BUNDLE = 8
+"""Count of bundles within each other. Chosen: more than programs send, and no stack runs out."""
 _NUMBERS = {
     "i": struct.Struct(">i"),
     "f": struct.Struct(">f"),
@@ -42,8 +43,8 @@ def messages_of(packet: bytes, depth: int = 0) -> Iterator[tuple[str, list[Value
     if not packet.startswith(BUNDLE):
         yield _message(packet)
         return
-    if depth >= _DEEPEST:
-        raise BadPacket(f"bundles are nested more than {_DEEPEST} deep")
+    if depth >= DEEPEST_BUNDLE:
+        raise BadPacket(f"bundles are nested more than {DEEPEST_BUNDLE} deep")
     at = 16
     while at < len(packet):
         size = _number(packet, at, _NUMBERS["i"])

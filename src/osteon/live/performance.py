@@ -8,10 +8,10 @@ import numpy as np
 
 from osteon.live import label_watch
 from osteon.live.calibrator import Calibrated, CalibrationRefused, Calibrator
-from osteon.live.stream_frames import MOST_NAMES, Arrivals, Dropped, Memory, StreamFrame
+from osteon.live.stream_frames import MOST_NAMES, Arrivals, Dropped, Memory, Say, StreamFrame
 from osteon.maths import forward_pose, quat
 from osteon.posing import Follower, FramePose, warm_up
-from osteon.typing import Array, Say, unheard
+from osteon.typing import Array, unheard
 from osteon.values import Attachment, Bodies, Event, Recording, Skeleton, Slip, event_sentence
 
 FIRST_SECONDS = 2.0
@@ -24,7 +24,7 @@ SAME_SECONDS = 2.0
 """Seconds within which the same thing, found by another calibration, is no news. Chosen:
 calibrations place the start of one event a little differently."""
 FARTHEST_PLACE = 100.0
-"""Metres from the origin that no marker is: no stage is so large."""
+"""Metres from the origin that no marker is. Chosen: no stage is so large."""
 OTHER_KIND_SECONDS = 1.0
 """Seconds of nothing but the other kind, bodies or markers, after which the stream is one of it.
 Chosen: a stray packet turns nothing over."""

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from osteon.live.performance import LivePose, LiveSession
-from osteon.live.sources import Replay
-from osteon.live.stream_frames import Stream, StreamFrame
-from osteon.live.udp import UdpStream
+from osteon.live.sources import Replay, UdpStream
+from osteon.live.stream_frames import Say, Stream, StreamFrame
 from osteon.threads import one_thread
-from osteon.typing import Say, unheard
+from osteon.typing import unheard
 from osteon.values import Skeleton
 
 Listener = Callable[[StreamFrame, LivePose], None]
@@ -25,7 +24,8 @@ Listener = Callable[[StreamFrame, LivePose], None]
 SWEEP_FRAMES = 120
 """Frames between two sweeps for garbage. Chosen: a second at 120 per second."""
 YOUNG_GENERATION = 1
-"""What is swept: all that came since the last sweeps. Whatever is older would take milliseconds."""
+"""Code of what is swept, defined by Python's ``gc``: all that came since the last sweeps. Older
+objects would take milliseconds."""
 WAKING = Path("/dev/cpu_dma_latency")
 """Where Linux is told how many microseconds a core may take to wake; as long as it is held open."""
 KEPT_LATENCIES = 100_000

@@ -2,14 +2,17 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from osteon.typing import Array, Say, unheard
+from osteon.typing import Array, unheard
+
+Say = Callable[[str], object]
+"""Whoever wants to hear what happens in a stream, sentence by sentence."""
 
 RESTART_SECONDS = 1.0
 """Seconds: a number that goes back further than this is a stream that began again. Chosen: smaller
@@ -18,7 +21,8 @@ MOST_FRAMES = 600
 """Frames that are kept; at least half of them once the session is long enough. Chosen: several
 times the 80 that a calibration looks at."""
 MOST_NAMES = 400
-"""Names that have a place; more are noise, such as unlabelled points numbered anew."""
+"""Count of names that have a place. Chosen: more than people wear; others are noise, such as
+unlabelled points numbered anew."""
 GONE_FRAMES = 60
 """Frames without a name after which its place is free for others. Chosen: half a second at 120 per
 second."""

@@ -82,13 +82,11 @@ def _way(name: str) -> tuple[float, float, float]:
 def _bones(skeleton: Skeleton) -> Array:
     """Return (n_bodies, 3) from each joint to the end of its bone, in the body's frame; 0 if
     unknown."""
-    parents, offsets = skeleton.parents, skeleton.offsets
-    ends = np.zeros((len(parents), 3))
-    for index, (body, parent) in enumerate(zip(skeleton.bodies, parents, strict=True)):
-        if parent >= 0 and parents.count(parent) == 1:
-            ends[parent] = offsets[index]
-        if (tip := body.tip_from_joint) is not None:
-            ends[index] = tip
+    ends = np.zeros((len(skeleton.bodies), 3))
+    for index, body in enumerate(skeleton.bodies):
+        bones = skeleton.bone_ends(index)
+        if len(bones) == 1 or body.tip_from_joint is not None:
+            ends[index] = bones[-1]  # the tip comes last
     return ends
 
 

@@ -1,6 +1,5 @@
 """A performer's passport, made of solved takes."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,7 +10,7 @@ import numpy as np
 
 import osteon
 from osteon.errors import NotEnoughData
-from osteon.formats import file_name, write_passport
+from osteon.formats import content_hash, file_name, write_passport
 from osteon.joint_limits import limits
 from osteon.pipeline.analyses import Analyses
 from osteon.pipeline.solved import Solved
@@ -115,7 +114,7 @@ def origin_of(recording: Recording, path: Path | None = None, sha256: str = "") 
     """Say where a take came from; times are the file's, so that the same files tell the same."""
     modified = ""
     if path is not None:
-        sha256 = sha256 or hashlib.sha256(path.read_bytes()).hexdigest()
+        sha256 = sha256 or content_hash(path)
         changed = datetime.fromtimestamp(int(path.stat().st_mtime), UTC)
         modified = changed.isoformat().replace("+00:00", "Z")
     return Origin(

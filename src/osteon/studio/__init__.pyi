@@ -1,19 +1,15 @@
-from .document import OpenTake as OpenTake
-from .fetched import (
-    Asked as Asked,
-    answer as answer,
-)
+from .document import OpenTake as OpenTake, Revisions as Revisions, rig_row as rig_row
 from .messages import (
     Live as Live,
     Pose as Pose,
     Problem as Problem,
 )
 from .replies import (
+    Asked as Asked,
+    answer as answer,
     say_changed as say_changed,
     say_opened as say_opened,
 )
-from .revisions import Revisions as Revisions
-from .rig_messages import rig_row as rig_row
 from .server import (
     Studio as Studio,
     address as address,

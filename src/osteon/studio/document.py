@@ -1,4 +1,5 @@
-"""The take that is open: its recording, edits and what was solved of it."""
+"""The take that is open: its recording, edits and what was solved of it, and which pages' changes
+may go on top of which."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,26 +16,74 @@ from osteon.edits import (
     Edits,
     MotionDraft,
     MotionEdit,
+    Patch,
     RecordingEdit,
     RecordingId,
     Settings,
     by_stage,
+    compact_of,
     describe_motion,
-    digest,
     edits_path,
     options_of,
     turn_upright,
 )
 from osteon.errors import BadValue, NotEnoughData, OsteonError, UnknownName
-from osteon.formats import file_name, read
+from osteon.formats import content_hash, file_name, read
 from osteon.pipeline import Solved, watch_poses
-from osteon.report import Span
+from osteon.report import Span, body_rows
 from osteon.studio.folder import EditsFile
-from osteon.studio.messages import RigRow
-from osteon.studio.revisions import Revisions
-from osteon.studio.rig_messages import rig_row
+from osteon.studio.messages import RigRow, SliderRow
 from osteon.typing import Array
-from osteon.values import Motion, Recording, Take
+from osteon.values import Motion, Recording, Skeleton, Take
+
+SLIDER_MARGIN = 0.35
+"""Radians that a slider goes beyond what the take shows. Chosen: 20 degrees."""
+
+
+class OutOfDate(OsteonError):
+    """A change of what somebody else has changed meanwhile."""
+
+
+class Revisions:
+    """Counts changes and remembers them as long as a take is open."""
+
+    def __init__(self) -> None:
+        self.current = 0
+        self._oldest = 0
+        self._changes: list[Edit] = []
+
+    def forget(self) -> None:
+        """Another take is open: what pages saw before counts no more."""
+        self.current += 1
+        self._oldest, self._changes = self.current, []
+
+    def add(self, edit: Edit) -> None:
+        """A change was made, or taken back."""
+        self.current += 1
+        self._changes.append(edit)
+
+    def check(self, seen: int, edit: Edit) -> None:
+        """Refuse an edit of something that has changed since revision ``seen``."""
+        for other in self._since(seen):
+            if edit.touches.meets(other.touches):
+                raise OutOfDate(
+                    f"another page has changed the same meanwhile ({other.sentence}); "
+                    "look again and repeat the edit if it still makes sense"
+                )
+
+    def check_newest(self, seen: int) -> None:
+        """Refuse undo and redo of a page that does not show the newest state."""
+        changes = self._since(seen)
+        if changes:
+            raise OutOfDate(
+                f"another page has made a change meanwhile ({changes[-1].sentence}); "
+                "look again before taking anything back"
+            )
+
+    def _since(self, seen: int) -> list[Edit]:
+        if not self._oldest <= seen <= self.current:
+            raise OutOfDate("the page shows another take than the one that is open; load it again")
+        return self._changes[seen - self._oldest :]
 
 
 @dataclass(frozen=True)
@@ -75,7 +124,7 @@ class OpenTake:
         self.path, self.name, self.revisions = path, name, revisions
         self.take = read(path)
         self.recording, self.motion = _subject(self.take, subject)
-        self.subject = subject or _name_of(self.recording, self.motion)
+        self.subject = subject or _subject_of(self.timed)
         self._take_up(self._read_edits())
         self.solved: Solved | None = None
         self.posed: tuple[object, Solved] | None = None
@@ -105,7 +154,7 @@ class OpenTake:
             said = self.edits_file.read()
         several = len(subjects_of(self.take)) > 1
         owner = self.subject if several else ""
-        return said or Edits(RecordingId(self.path.name, digest(self.path), owner))
+        return said or Edits(RecordingId(self.path.name, content_hash(self.path), owner))
 
     def _take_up(self, said: Edits) -> None:
         self.edits, self.undone = list(said.edits), list(said.undone)
@@ -132,12 +181,15 @@ class OpenTake:
         return () if self.recording is None else self.recording.names
 
     @property
-    def n_frames(self) -> int:
-        return self._timed().n_frames
+    def timed(self) -> Recording | Motion:
+        """The markers, or the motion of a file without any."""
+        timed = self.recording if self.recording is not None else self.motion
+        assert timed is not None
+        return timed
 
     @property
-    def rate(self) -> float:
-        return self._timed().rate
+    def n_frames(self) -> int:
+        return self.timed.n_frames
 
     @property
     def before(self) -> Array | None:
@@ -240,9 +292,7 @@ class OpenTake:
         if isinstance(edit, RecordingEdit):
             if self._draft is None:
                 raise NotEnoughData("the file holds a motion and no markers to edit")
-            patch = self._draft.apply(edit)
-            self._update_seen(patch.first, patch.last, patch.markers)
-            return Change(edit, patch.markers, patch.first, patch.last)
+            return self._note_samples(edit, self._draft.apply(edit))
         if isinstance(edit, MotionEdit):
             if self.character is not None:
                 raise BadValue("poses and plants belong to the performer's own rig; solve it first")
@@ -253,19 +303,18 @@ class OpenTake:
 
     def _revert(self, edit: Edit) -> Change:
         if edit.stage == "recording" and self._draft is not None:
-            patch = self._draft.undo()
-            self._update_seen(patch.first, patch.last, patch.markers)
-            return Change(edit, patch.markers, patch.first, patch.last)
+            return self._note_samples(edit, self._draft.undo())
         if edit.stage == "motion" and self._motion is not None and self._motion.patches:
             patch = self._motion.undo()
             return Change(edit, (), patch.first, patch.last, moved=True)
         return Change(edit)
 
-    def _update_seen(self, first: int, last: int, markers: tuple[int, ...]) -> None:
+    def _note_samples(self, edit: Edit, patch: Patch) -> Change:
         assert self._draft is not None
-        frames = slice(first, last + 1)
-        for column in markers:
+        frames = slice(patch.first, patch.last + 1)
+        for column in patch.markers:
             self.seen[frames, column] = np.isfinite(self._draft.positions[frames, column, 0])
+        return Change(edit, patch.markers, patch.first, patch.last)
 
     def _check_names(self, edit: Edit) -> None:
         """Refuse markers and bodies that are not there, as far as is known before a solve."""
@@ -281,18 +330,18 @@ class OpenTake:
         if not self.stale:
             edit.check(skeleton)
 
-    def _timed(self) -> Recording | Motion:
-        timed = self.recording if self.recording is not None else self.motion
-        assert timed is not None
-        return timed
-
 
 def subjects_of(take: Take) -> tuple[str, ...]:
     """Whose markers, or whose motion, a take holds."""
-    if take.recordings:
-        return tuple(recording.subject for recording in take.recordings)
-    motions = take.motions or tuple(compact.motion() for compact in take.compacts)
-    return tuple(motion.skeleton.subject for motion in motions)
+    return tuple(map(_subject_of, take.recordings or _motions(take)))
+
+
+def _motions(take: Take) -> tuple[Motion, ...]:
+    return take.motions or tuple(compact.motion() for compact in take.compacts)
+
+
+def _subject_of(timed: Recording | Motion) -> str:
+    return timed.subject if isinstance(timed, Recording) else timed.skeleton.subject
 
 
 def _draft_of(solved: Solved) -> MotionDraft:
@@ -319,11 +368,26 @@ def _subject(take: Take, subject: str) -> tuple[Recording | None, Motion | None]
     chosen = names.index(subject) if subject else 0
     if take.recordings:
         return take.recordings[chosen].markers(), None
-    motions = take.motions or tuple(compact.motion() for compact in take.compacts)
-    return None, motions[chosen]
+    return None, _motions(take)[chosen]
 
 
-def _name_of(recording: Recording | None, motion: Motion | None) -> str:
-    if recording is not None:
-        return recording.subject
-    return "" if motion is None else motion.skeleton.subject
+def rig_row(motion: Motion) -> RigRow:
+    """Return the rig of a motion; sliders where its movement axes are known."""
+    skeleton = motion.skeleton
+    return RigRow(body_rows(skeleton), slider_rows(motion), skeleton.subject)
+
+
+def slider_rows(motion: Motion) -> tuple[SliderRow, ...]:
+    if not knows_axes(motion.skeleton) or not motion.n_frames:
+        return ()
+    compact = compact_of(motion)
+    lows, highs = np.nanmin(compact.angles, axis=0), np.nanmax(compact.angles, axis=0)
+    rows = zip(compact.names, lows.tolist(), highs.tolist(), strict=True)
+    return tuple(
+        SliderRow(name, low - SLIDER_MARGIN, high + SLIDER_MARGIN) for name, low, high in rows
+    )
+
+
+def knows_axes(skeleton: Skeleton) -> bool:
+    """Return whether every limb's movement axes have been found."""
+    return len(skeleton.bodies) > 1 and all(b.movement is not None for b in skeleton.bodies[1:])

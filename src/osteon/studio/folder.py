@@ -10,22 +10,18 @@ from typing import IO
 
 from osteon.edits import SUFFIX, Edits, decode_edits, write_edits
 from osteon.errors import BadValue, FormatError, OsteonError
-from osteon.formats import FORMATS, held_by
-
-try:
-    import fcntl
-except ImportError:  # Windows: the look before writing is all there is
-    fcntl = None
+from osteon.formats import FORMATS, held_by, try_lock
 
 MOST_FILES = 2000
-"""Files that are looked at for the lists. Chosen: an archive opened by mistake keeps nobody
+"""Count of files looked at for the lists. Chosen: an archive opened by mistake keeps nobody
 waiting."""
 TAKES = frozenset({"markers", "motion", "compact"})
 CHARACTERS = frozenset({"skeleton", "motion"})
 DEEPEST_FOLDER = 3
 """Count of folders below the opened one that are looked into. Chosen as above."""
 LONGEST_NAME = 200
-"""Bytes of a dropped file's name: disks hold 255, and names of edits and exports are longer."""
+"""Bytes of a dropped file's name. Derived: disks hold 255, and names of edits and exports are
+longer."""
 LOCK_SECONDS = 5.0
 """Seconds to wait for another studio that is just writing. Chosen: the lock is held for one small
 file only."""
@@ -172,25 +168,12 @@ def _take_lock(lock: Path, path: Path) -> IO[bytes]:
             file = lock.open("wb")
         except OSError as error:
             raise FormatError(path, f"cannot be written: {error.strerror or error}") from None
-        if _lock(file) and _is_there(file, lock):
+        if try_lock(file) and _is_there(file, lock):
             return file
         file.close()
         if time.monotonic() > give_up:
             raise FormatError(path, "is being written by another studio; try again")
         time.sleep(0.01)
-
-
-def _lock(file: IO[bytes]) -> bool:
-    """False where somebody else holds it; a disk that knows no locks lets everybody in."""
-    if fcntl is None:
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        pass
-    return True
 
 
 def _is_there(file: IO[bytes], lock: Path) -> bool:

@@ -8,8 +8,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
-REFUSED = 1008
-"""WebSocket close code: against the rules."""
+REFUSED_CODE = 1008
+"""WebSocket close code, against the rules; defined by RFC 6455."""
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
@@ -38,7 +38,7 @@ class Guard:
             await self.app(scope, receive, _with_headers(send))
         elif scope["type"] == "websocket":
             await receive()
-            await send({"type": "websocket.close", "code": REFUSED, "reason": problem})
+            await send({"type": "websocket.close", "code": REFUSED_CODE, "reason": problem})
         else:
             refusal = PlainTextResponse(problem, status_code=403, headers=HEADERS)
             await refusal(scope, receive, send)

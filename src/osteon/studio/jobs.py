@@ -1,23 +1,44 @@
-"""Stages at work beside the pages: one at a time, in a thread, with progress and a way to stop."""
+"""Stages at work beside the pages: one at a time, in a thread, with progress and a way to stop.
+
+Each works on a snapshot of the take, so that pages may go on editing meanwhile.
+"""
 
 import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import msgspec
+import numpy as np
 
+from osteon.cleaning import find_spikes, find_swaps
 from osteon.delivery import deliver
-from osteon.edits import Edits, Settings
+from osteon.edits import (
+    Edit,
+    Edits,
+    RecordingId,
+    Settings,
+    as_solved,
+    by_stage,
+    describe_motion,
+    describe_rig,
+    edit_motion,
+    edits_path,
+    glue_markers,
+    options_of,
+    pose_rig,
+    read_edits,
+    solve_edited,
+    turn_upright,
+)
 from osteon.errors import BadValue, OsteonError
-from osteon.formats import check_endings
-from osteon.pipeline import analyse, write_passports
-from osteon.studio import replies, tasks
+from osteon.formats import check_endings, read
+from osteon.pipeline import MapOptions, Solved, analyse, map_to, write_passports
+from osteon.report import Span
 from osteon.studio.document import OpenTake, Shown
-from osteon.studio.hub import Hub
 from osteon.studio.messages import (
     Cancelled,
     Compare,
@@ -25,16 +46,19 @@ from osteon.studio.messages import (
     Exported,
     ExportedFile,
     Problem,
-    Progress,
+    Progress as ProgressMessage,
     Run,
     Stage,
+    ToPage,
 )
-from osteon.typing import Step
+from osteon.studio.replies import say_compared, say_done
+from osteon.typing import Progress, Step
+from osteon.values import Motion, Recording, Take
 
 if TYPE_CHECKING:
     from osteon.studio.session import Session
 
-SHARES = {
+STEP_SHARES = {
     "read": 0.0,
     "clean": 0.05,
     "calibrate": 0.15,
@@ -43,8 +67,7 @@ SHARES = {
     "limits": 0.85,
     "axes": 0.85,
 }
-"""How much of a run lies behind when a step begins, by its id; chosen: about what solves take."""
-
+"""Share of a run that lies behind when a step begins, by its id; chosen: about what solves take."""
 NAMED_FILES = {
     "skeleton": "skeleton.json",
     "summary": "summary.json",
@@ -54,6 +77,8 @@ NAMED_FILES = {
 """Files of an export that are asked for by a name of their own; others by their ending."""
 MOST_JOBS = 8
 """Count of jobs that may wait for their turn. Chosen: nobody means to start more."""
+
+WENT_WRONG = "something went wrong inside; the edits made so far are safe"
 
 log = logging.getLogger("osteon.studio")
 
@@ -65,8 +90,8 @@ class Stopped(OsteonError):
 class StudioJob:
     """Something at work, or waiting for its turn."""
 
-    def __init__(self, stage: str, hub: Hub) -> None:
-        self.stage, self._hub = stage, hub
+    def __init__(self, stage: str, tell: Callable[[ToPage], None]) -> None:
+        self.stage, self._tell = stage, tell
         self._stop = threading.Event()
         self.done: asyncio.Task[None] | None = None
 
@@ -77,7 +102,7 @@ class StudioJob:
         """Tell a step, in the thread that works; end it where somebody asked to stop."""
         if self._stop.is_set():
             raise Stopped(self.stage)
-        self._hub.tell(Progress(self.stage, str(step), SHARES.get(step.id)))
+        self._tell(ProgressMessage(self.stage, str(step), STEP_SHARES.get(step.id)))
 
 
 class Jobs:
@@ -88,6 +113,7 @@ class Jobs:
         self.compared: Shown | None = None
         self._jobs: list[StudioJob] = []
         """At work first, then those that wait."""
+        self._at_work = asyncio.Lock()
         self._exported: object = None
 
     def check_idle(self) -> None:
@@ -99,10 +125,6 @@ class Jobs:
         """Stop at the next step, and forget what waits."""
         for job in self._jobs:
             job.stop()
-
-    def forget(self) -> None:
-        """Another take is open."""
-        self.compared = None
 
     def run(self, message: Run) -> None:
         """Run a stage; an older one still at work would be out of date and gives way."""
@@ -118,12 +140,11 @@ class Jobs:
     def compare(self, message: Compare) -> None:
         self._start("compare", lambda job: self._compare(job, message))
 
-    async def export_now(self, formats: tuple[str, ...]) -> Path:
-        """Export now, and return the folder that the files are in."""
+    async def export_now(self, formats: tuple[str, ...]) -> None:
+        """Export, and wait until the files are there."""
         job = self.export(Export(formats))
         assert job.done is not None
         await job.done
-        return self.output_folder()
 
     def is_current(self, file: Path) -> bool:
         """Return whether a file of the last export tells the take as it stands."""
@@ -134,47 +155,36 @@ class Jobs:
         """Return where exports go: as the user said, else beside the take."""
         if self.session.output is not None:
             return self.session.output
-        take = self.session.take
-        return (
-            self.session.folder.path
-            if take is None
-            else take.path.with_name(f"{take.path.stem}-rig")
-        )
+        if (take := self.session.take) is None:
+            return self.session.folder.path
+        return take.path.with_name(f"{take.path.stem}-rig")
 
     def _start(self, stage: str, work: Callable[[StudioJob], Awaitable[None]]) -> StudioJob:
         self.session.need_take()
         if len(self._jobs) >= MOST_JOBS:
             raise BadValue("too much is waiting already; cancel it first")
-        job = StudioJob(stage, self.session.hub)
-        before = [other.done for other in self._jobs if other.done is not None]
+        job = StudioJob(stage, self.session.hub.tell)
         self._jobs.append(job)
-        job.done = asyncio.create_task(self._in_turn(job, before, work))
+        job.done = asyncio.create_task(self._in_turn(job, work))
         return job
 
-    async def _in_turn(
-        self,
-        job: StudioJob,
-        before: list[asyncio.Task[None]],
-        work: Callable[[StudioJob], Awaitable[None]],
-    ) -> None:
-        for other in before:
-            await other
-        hub = self.session.hub
-        try:
-            job.say(Step("start", "starting"))
-            await work(job)
-        except Stopped:
-            hub.tell(Cancelled(job.stage))
-        except OsteonError as error:
-            hub.tell(Problem(str(error), job.stage))
-        except MemoryError:
-            hub.tell(Problem("not enough memory for this take", job.stage))
-        except Exception:  # whatever happens inside a stage, the session lives on
-            log.exception("in the stage %s", job.stage)
-            saying = "something went wrong inside; the edits made so far are safe"
-            hub.tell(Problem(saying, job.stage))
-        finally:
-            self._jobs.remove(job)
+    async def _in_turn(self, job: StudioJob, work: Callable[[StudioJob], Awaitable[None]]) -> None:
+        tell = self.session.hub.tell
+        async with self._at_work:
+            try:
+                job.say(Step("start", "starting"))
+                await work(job)
+            except Stopped:
+                tell(Cancelled(job.stage))
+            except OsteonError as error:
+                tell(Problem(str(error), job.stage))
+            except MemoryError:
+                tell(Problem("not enough memory for this take", job.stage))
+            except Exception:  # whatever happens inside a stage, the session lives on
+                log.exception("in the stage %s", job.stage)
+                tell(Problem(WENT_WRONG, job.stage))
+            finally:
+                self._jobs.remove(job)
 
     async def _run(self, job: StudioJob, message: Run) -> None:
         take = self.session.need_take()
@@ -182,31 +192,29 @@ class Jobs:
             await self._look(job, take)
             return
         async with self.session.turn:
-            take.character = self._character(message)
+            mapped = message.stage == "map"
+            take.character = self.session.folder.existing(message.character) if mapped else None
             asked = _settings(message, take.settings)
             await self.session.write(take, lambda: take.set_settings(asked))
         await self._solve(job, take, message.stage)
 
-    def _character(self, message: Run) -> Path | None:
-        return self.session.folder.existing(message.character) if message.stage == "map" else None
-
     async def _solve(self, job: StudioJob, take: OpenTake, stage: str) -> None:
         async with self.session.turn:
-            shot = await asyncio.to_thread(tasks.snapshot, take)
-        found, posed = await asyncio.to_thread(tasks.solve_snapshot, shot, job.say)
+            shot = await asyncio.to_thread(take_snapshot, take)
+        found, posed = await asyncio.to_thread(solve_snapshot, shot, job.say)
         async with self.session.turn:
             if self.session.take is not take:
                 return
             take.posed = posed
             await asyncio.to_thread(take.install, found, shot.key)
-            self.session.hub.tell(replies.say_done(take, stage))
+            self.session.hub.tell(say_done(take, stage))
 
     async def _look(self, job: StudioJob, take: OpenTake) -> None:
         """Look for suspicions for the timeline; nothing is changed."""
         async with self.session.turn:
             recording = await asyncio.to_thread(take.edited_recording)
-        found = await asyncio.to_thread(tasks.find_suspicions, recording, job.say)
-        self.session.hub.tell(replies.say_done(take, "swaps", found))
+        found = await asyncio.to_thread(find_suspicions, recording, job.say)
+        self.session.hub.tell(say_done(take, "swaps", found))
 
     async def _export(self, job: StudioJob, formats: tuple[str, ...]) -> None:
         take = self.session.need_take()
@@ -214,16 +222,11 @@ class Jobs:
             await self._solve(job, take, "solve")
         async with self.session.turn:
             assert take.solved is not None
-            found, shot = take.solved, await asyncio.to_thread(tasks.snapshot, take)
+            found, shot = take.solved, await asyncio.to_thread(take_snapshot, take)
             key = _export_key(take)
         folder = self.output_folder()
         job.say(Step("write", "writing"))
-        done = await asyncio.to_thread(tasks.add_motion_edits, found, shot)
-        shown = await asyncio.to_thread(analyse, done.motion)
-        await asyncio.to_thread(deliver, done, folder, formats=formats, analyses=shown)
-        if shot.recording is not None and shot.character is None:
-            whose = [replace(done, path=take.path)]
-            await asyncio.to_thread(write_passports, whose, folder, [shown])
+        await asyncio.to_thread(write_snapshot, found, shot, take.path, folder, formats)
         self._exported = key
         files = tuple(
             ExportedFile(file.name, f"/api/export/{_url_name(file)}", file.stat().st_size)
@@ -237,14 +240,14 @@ class Jobs:
         settings = message.settings
         if message.path:
             path = self.session.folder.existing(message.path)
-            edits = tasks.edits_beside(path)
+            edits = edits_beside(path)
         else:
             path, edits = take.path, take.as_edits()
         kept = edits.edits if message.edits else ()
         edits = Edits(edits.recording, kept, (), settings or edits.settings)
         label = message.path or ("other settings" if settings else "without edits")
-        self.compared = await asyncio.to_thread(tasks.solve_compared, path, label, edits, job.say)
-        self.session.hub.tell(await asyncio.to_thread(replies.say_compared, self.compared))
+        self.compared = await asyncio.to_thread(solve_compared, path, label, edits, job.say)
+        self.session.hub.tell(await asyncio.to_thread(say_compared, self.compared))
 
 
 def _export_key(take: OpenTake) -> object:
@@ -254,12 +257,112 @@ def _export_key(take: OpenTake) -> object:
 def _settings(message: Run, now: Settings) -> Settings:
     """Return what is asked for: a stage of its own stays asked for in later solves."""
     settings = message.settings or now
-    if message.stage == "limits":
-        return msgspec.structs.replace(settings, limits=True)
-    if message.stage == "axes":
-        return msgspec.structs.replace(settings, axes=True)
+    if message.stage in ("limits", "axes"):
+        return msgspec.structs.replace(settings, **{message.stage: True})
     return settings
 
 
 def _url_name(file: Path) -> str:
     return file.stem if file.name in NAMED_FILES.values() else file.suffix.lstrip(".")
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """What a solve needs, unmoved by edits that come while it runs."""
+
+    key: object
+    recording: Recording | None
+    motion: Motion | None
+    edits: tuple[Edit, ...]
+    settings: Settings
+    character: Path | None
+    posed: tuple[object, Solved] | None
+    """A solve before kinds, limits and axes, and what it was made from."""
+
+
+def take_snapshot(take: OpenTake) -> Snapshot:
+    recording = None if take.recording is None else take.edited_recording()
+    return Snapshot(
+        take.key(),
+        recording,
+        take.motion,
+        tuple(take.edits),
+        take.settings,
+        take.character,
+        take.posed,
+    )
+
+
+def solve_snapshot(
+    shot: Snapshot, progress: Progress
+) -> tuple[Solved, tuple[object, Solved] | None]:
+    """Solve the rig up to plants and poses; also return what to keep for the next time."""
+    if shot.recording is None:
+        assert shot.motion is not None
+        progress(Step("clean", "looking at the motion"))
+        return describe_motion(shot.motion, shot.edits, shot.settings), None
+    if shot.character is not None:
+        return _map_character(shot, progress), shot.posed
+    options = options_of(shot.settings)
+    chosen = by_stage(shot.edits)
+    key = chosen.recording, chosen.rig, options
+    if shot.posed is not None and shot.posed[0] == key:
+        posed = shot.posed[1]
+    else:
+        posed = pose_rig(shot.recording, shot.edits, options, progress)
+    return describe_rig(posed, shot.edits, shot.settings, options, progress), (key, posed)
+
+
+def _map_character(shot: Snapshot, progress: Progress) -> Solved:
+    """Move a character by the recording, with the markers that were glued on by hand."""
+    assert shot.character is not None and shot.recording is not None
+    return map_to(
+        Take(recordings=(shot.recording,)),
+        shot.character,
+        options=MapOptions(corrections=glue_markers(shot.edits, shot.character.name)),
+        solving=options_of(shot.settings),
+        progress=progress,
+    )
+
+
+def write_snapshot(
+    solved: Solved, shot: Snapshot, path: Path, folder: Path, formats: tuple[str, ...]
+) -> None:
+    """Write what was solved of a snapshot, plants and poses added."""
+    if shot.character is None:
+        solved = edit_motion(solved, shot.edits)
+        solved = solved if shot.recording is not None else as_solved(solved.motion)
+    shown = analyse(solved.motion)
+    deliver(solved, folder, formats=formats, analyses=shown)
+    if shot.recording is not None and shot.character is None:
+        write_passports([replace(solved, path=path)], folder, [shown])
+
+
+def find_suspicions(recording: Recording, progress: Progress) -> list[Span]:
+    """Find labels that seem exchanged and samples that fly off; nothing is changed."""
+    progress(Step("clean", "looking for swapped labels and spikes"))
+    swaps = [
+        Span("swap", " and ".join(swap.markers), *swap.frames) for swap in find_swaps(recording)
+    ]
+    spikes = find_spikes(recording)
+    for frame in np.flatnonzero(spikes.any(axis=1)).tolist():
+        names = [recording.names[marker] for marker in np.flatnonzero(spikes[frame]).tolist()]
+        swaps.append(Span("spike", ", ".join(names), frame, frame))
+    return swaps
+
+
+def solve_compared(path: Path, label: str, edits: Edits, progress: Progress) -> Shown:
+    """Solve a take to stand beside the open one."""
+    take = read(path)
+    if not take.recordings:
+        solved = as_solved(take.motion())
+        return Shown(label, solved.recording, solved)
+    solved = solve_edited(take, edits, progress=progress)
+    recording = take.recording(edits.recording.subject or None).markers()
+    return Shown(label, turn_upright(recording, options_of(edits.settings)), solved)
+
+
+def edits_beside(path: Path) -> Edits:
+    """Read what was edited of a take before; nothing where there is no file of edits."""
+    beside = edits_path(path)
+    return read_edits(beside, path) if beside.exists() else Edits(RecordingId(path.name, ""))

@@ -1,17 +1,49 @@
-"""The open take as messages."""
+"""The open take as pages see it: messages, and what they fetch: arrays as bytes, skins, and
+characters to glue markers on."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import numpy as np
 
 from osteon.delivery import motion_spans, summary_of
+from osteon.edits import compact_of, placed_on
+from osteon.errors import BadValue, NotEnoughData, UnknownName
+from osteon.formats import read
+from osteon.human import figure_at_rest
 from osteon.pipeline import watch_poses
-from osteon.report import MarkerRow, Span, gap_spans, mark_spans, marker_rows
-from osteon.studio.document import Change, OpenTake, Shown, subjects_of
-from osteon.studio.messages import Changed, Compared, Opened, RigRow, StageDone, TakeState
-from osteon.studio.rig_messages import contact_spans, rig_row
-from osteon.values import Source
+from osteon.posing import Contact
+from osteon.report import MarkerRow, SkinRow, Span, gap_spans, mark_spans, marker_rows, skin_row
+from osteon.retargeting import transfer
+from osteon.studio.document import Change, OpenTake, Shown, rig_row, subjects_of
+from osteon.studio.messages import (
+    Changed,
+    Character,
+    Compared,
+    Opened,
+    PlacedMarker,
+    RigRow,
+    StageDone,
+    TakeState,
+)
+from osteon.typing import Array
+from osteon.values import Motion, Skeleton, Source
 
 MOST_GAPS = 1000
-"""Gaps drawn apart on the timeline; where there are more, neighbours are drawn as one."""
+"""Count of gaps drawn apart on the timeline; where there are more, neighbours are drawn as one.
+Chosen: about the columns that a timeline has on a screen."""
+KNOWN = ("markers", "channel", "joints", "rotations", "turned", "parameters", "residuals")
+MISSING_INTEGER = -32768
+"""Code of NaN among integers of 16 bits. Chosen: the least of them, which no value takes."""
+MOST_NUMBERS = 64_000_000
+"""Count of numbers in one answer. Chosen by memory: 256 MB."""
+MOST_COLUMNS = 20_000
+"""Count of columns of a curve panel. Chosen: wider than screens are."""
+SKIN_POSES = 200
+"""Count of poses from which the one to dress in is taken. Chosen: a page does not wait for more."""
 
 
 def state_of(take: OpenTake) -> TakeState:
@@ -26,13 +58,13 @@ def state_of(take: OpenTake) -> TakeState:
 
 
 def say_opened(take: OpenTake) -> Opened:
-    source = _source(take)
+    source = take.timed.source
     return Opened(
         path=take.name,
         subject=take.subject,
         subjects=subjects_of(take.take),
         frames=take.n_frames,
-        rate=take.rate,
+        rate=take.timed.rate,
         kinds=("markers",) if take.recording is not None else ("motion",),
         facts=_facts(take, source),
         problems=source.problems,
@@ -101,21 +133,16 @@ def spans_of(take: OpenTake) -> list[Span]:
     spans = gap_spans(take.names, take.seen, MOST_GAPS) if take.names else []
     if take.solved is None:
         marks = take.recording.marks if take.recording is not None else ()
-        return [*spans, *mark_spans(marks, take.rate, take.n_frames)]
+        return [*spans, *mark_spans(marks, take.timed.rate, take.n_frames)]
     contacts = take.motion_draft().contacts
-    return [*spans, *take.found, *contact_spans(contacts, take.solved.skeleton)]
-
-
-def _source(take: OpenTake) -> Source:
-    timed = take.recording if take.recording is not None else take.motion
-    return Source() if timed is None else timed.source
+    return [*spans, *take.found, *_contact_spans(contacts, take.solved.skeleton)]
 
 
 def _facts(take: OpenTake, source: Source) -> tuple[tuple[str, str], ...]:
     rows = [
         ("file", source.file or take.path.name),
         ("format", " ".join(filter(None, (source.format, source.detail)))),
-        ("frames", f"{take.n_frames} at {take.rate:g} per second"),
+        ("frames", f"{take.n_frames} at {take.timed.rate:g} per second"),
     ]
     if take.recording is not None:
         missing = 1.0 - float(take.seen.mean()) if take.seen.size else 0.0
@@ -123,3 +150,182 @@ def _facts(take: OpenTake, source: Source) -> tuple[tuple[str, str], ...]:
     if source.software:
         rows.append(("written by", source.software))
     return tuple(rows)
+
+
+def _contact_spans(contacts: Sequence[Contact], skeleton: Skeleton) -> list[Span]:
+    places = {name: index for index, name in enumerate(skeleton.names)}
+    return [
+        Span("contact", f"{each.body} on the ground", *each.frames, places[each.body])
+        for each in contacts
+    ]
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """The query of ``/api/arrays/{name}``."""
+
+    name: str
+    first: int = 0
+    last: int | None = None
+    stride: int = 1
+    only: tuple[int, ...] | None = None
+    """Columns; all where None."""
+    state: Literal["before", "after"] = "after"
+    marker: str = ""
+    width: int = 1000
+    dtype: Literal["float32", "int16"] = "float32"
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Bytes and the headers that explain them."""
+
+    body: bytes
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def answer(asked: Asked, shown: OpenTake | Shown) -> Answer:
+    """Return the numbers asked for, little-endian."""
+    last = shown.n_frames - 1 if asked.last is None else min(asked.last, shown.n_frames - 1)
+    if not (0 <= asked.first <= last and asked.stride >= 1):
+        raise BadValue(
+            f"frames must lie in 0…{shown.n_frames - 1}, first before last, stride at least 1; "
+            f"got {asked.first} to {asked.last}, stride {asked.stride}"
+        )
+    if asked.name == "channel":
+        values = _channel(asked, shown, last)
+    else:
+        values = _frames(asked, shown, last)
+    if values.size > MOST_NUMBERS:
+        raise BadValue(f"{values.size} numbers are too many at once; ask for fewer frames")
+    headers = {"X-First": str(asked.first), "X-Stride": str(asked.stride)}
+    body, more = _pack_numbers(values, asked.dtype)
+    shape = ",".join(str(size) for size in values.shape)
+    return Answer(body, {**headers, **more, "X-Shape": shape})
+
+
+def _frames(asked: Asked, shown: OpenTake | Shown, last: int) -> Array:
+    frames = asked.first, last, asked.stride
+    match asked.name:
+        case "markers":
+            values = _positions(asked, shown)[asked.first : last + 1 : asked.stride]
+        case "residuals":
+            values = shown.residuals()[asked.first : last + 1 : asked.stride]
+        case "joints":
+            values = shown.motion_draft().world(*frames)[1]
+        case "turned":
+            values = shown.motion_draft().world(*frames)[0]
+        case "rotations":
+            values = shown.motion_draft().window(*frames).rotations
+        case "parameters":
+            values = compact_of(shown.motion_draft().window(*frames)).angles
+        case _:
+            raise UnknownName("array", asked.name, KNOWN)
+    if asked.only is None:
+        return values
+    if not all(0 <= column < values.shape[1] for column in asked.only):
+        raise BadValue(f"columns must lie in 0…{values.shape[1] - 1}, got {asked.only}")
+    return values[:, list(asked.only)]
+
+
+def _positions(asked: Asked, shown: OpenTake | Shown) -> Array:
+    positions = shown.before if asked.state == "before" else shown.after
+    if positions is None:
+        raise NotEnoughData("the file holds no markers")
+    return positions
+
+
+def _channel(asked: Asked, shown: OpenTake | Shown, last: int) -> Array:
+    """Return (n_columns, 3, 2) least and most of one marker in every column of the panel."""
+    if asked.marker not in shown.names:
+        raise UnknownName("marker", asked.marker, shown.names)
+    if not 1 <= asked.width <= MOST_COLUMNS:
+        raise BadValue(f"width must lie in 1…{MOST_COLUMNS}, got {asked.width}")
+    column = shown.names.index(asked.marker)
+    return find_extremes(_positions(asked, shown)[asked.first : last + 1, column], asked.width)
+
+
+def find_extremes(path: Array, width: int) -> Array:
+    """Return (n_columns, 3, 2) extremes of a path (n, 3) in ``width`` columns; NaN where nothing
+    is seen.
+
+    A peak of one frame stays in sight however long the take; one column a frame where there are no
+    more frames than columns.
+    """
+    n_columns = min(width, len(path))
+    starts = np.arange(n_columns) * len(path) // n_columns
+    low = np.fmin.reduceat(path, starts, axis=0)
+    high = np.fmax.reduceat(path, starts, axis=0)
+    return np.stack([low, high], axis=-1)
+
+
+def _pack_numbers(values: Array, dtype: str) -> tuple[bytes, dict[str, str]]:
+    if dtype == "float32":
+        return np.ascontiguousarray(values, dtype="<f4").tobytes(), {}
+    seen = np.isfinite(values)
+    low = float(np.min(values, where=seen, initial=np.inf))
+    high = float(np.max(values, where=seen, initial=-np.inf))
+    low, high = (low, high) if low <= high else (0.0, 0.0)
+    origin, step = 0.5 * (low + high), max((high - low) / 65_000.0, 1e-9)
+    whole = np.rint((np.where(seen, values, origin) - origin) / step)
+    body = np.where(seen, whole, MISSING_INTEGER).astype("<i2").tobytes()
+    return body, {"X-Origin": repr(origin), "X-Step": repr(step)}
+
+
+def skin_of(shown: OpenTake | Shown) -> SkinRow | None:
+    """Return a skin for the rig that moves; None where nothing is solved."""
+    if shown.solved is None:
+        return None
+    draft = shown.motion_draft()
+    return skin_row(draft.window(0, draft.n_frames - 1, max(1, draft.n_frames // SKIN_POSES)))
+
+
+def character_skin(path: Path) -> SkinRow | None:
+    return skin_row(_at_rest(read(path).skeleton()))
+
+
+def character_at(path: Path, take: OpenTake) -> Character:
+    """Return a character in its rest pose, and where the take's markers are on it so far."""
+    skeleton = read(path).skeleton()
+    motion = _at_rest(skeleton)
+    turned, joints = motion.world()
+    return Character(
+        rig=rig_row(motion),
+        joints=tuple(map(tuple, joints[0].tolist())),
+        turned=tuple(map(tuple, turned[0].tolist())),
+        placed=_place_markers(skeleton, path.name, take),
+    )
+
+
+def _at_rest(skeleton: Skeleton) -> Motion:
+    return Motion(skeleton, skeleton.rest[None], np.zeros((1, 3)), rate=1.0)
+
+
+def _place_markers(skeleton: Skeleton, file: str, take: OpenTake) -> tuple[PlacedMarker, ...]:
+    """Place markers by hand where that was done, else as the character's own, else as on the
+    rig."""
+    found = {marker.marker: marker for marker in _guess_places(skeleton, take)}
+    for body in skeleton.bodies:
+        for marker in body.markers:
+            found[marker.name] = PlacedMarker(
+                marker.name, body.name, tuple(marker.position.tolist())
+            )
+    for name, edit in placed_on(take.edits, file).items():
+        found[name] = PlacedMarker(name, edit.body, edit.position, by_hand=True)
+    return tuple(found[name] for name in take.names if name in found)
+
+
+def _guess_places(skeleton: Skeleton, take: OpenTake) -> list[PlacedMarker]:
+    """Place markers as ``map`` would begin; none where performer or character are not
+    understood."""
+    if take.solved is None:
+        return []
+    try:
+        performer = figure_at_rest(take.solved.skeleton)
+        carried = transfer(performer, figure_at_rest(skeleton)).on(skeleton)
+    except (NotEnoughData, BadValue):
+        return []
+    return [
+        PlacedMarker(marker.name, body.name, tuple(marker.position.tolist()))
+        for body in carried.bodies
+        for marker in body.markers
+    ]

@@ -28,12 +28,11 @@ from osteon.errors import BadValue, OsteonError
 from osteon.formats import check_endings, whole_file
 from osteon.posing import reach
 from osteon.studio.document import OpenTake, Shown
-from osteon.studio.fetched import Asked, answer, character_at, character_skin, skin_of
 from osteon.studio.folder import Folder
 from osteon.studio.guard import Guard
-from osteon.studio.hub import Page
 from osteon.studio.jobs import NAMED_FILES
-from osteon.studio.session import Session
+from osteon.studio.replies import Asked, answer, character_at, character_skin, skin_of
+from osteon.studio.session import Page, Session
 from osteon.values import Body, Joint, Recording, Skeleton
 
 LARGEST_UPLOAD = 2 * 1024**3
@@ -84,7 +83,9 @@ class Studio:
             Route("/api/export/{format}", self._export),
             WebSocketRoute("/ws", self._socket),
         ]
-        self.app: ASGIApp = Guard(Starlette(routes=routes), self.token)
+        refusals = {OsteonError: _refuse, ClientDisconnect: _refuse_torn}
+        app = Starlette(routes=routes, exception_handlers=refusals)
+        self.app: ASGIApp = Guard(app, self.token)
 
     def open(self, name: str) -> None:
         """Open a file before anybody looks; what is wrong with it is raised here."""
@@ -108,30 +109,23 @@ class Studio:
         return Response(file.read_bytes(), media_type=kinds[name])
 
     async def _array(self, request: Request) -> Response:
-        try:
-            found = await asyncio.to_thread(answer, _asked(request), self._shown(request))
-        except OsteonError as error:
-            return PlainTextResponse(str(error), status_code=400)
+        found = await asyncio.to_thread(answer, _asked(request), self._shown(request))
         return Response(found.body, headers=found.headers, media_type="application/octet-stream")
 
     async def _skin(self, request: Request) -> Response:
-        try:
-            if request.query_params.get("of") == "character":
-                path = self.session.folder.existing(request.query_params.get("path", ""))
-                skin = await asyncio.to_thread(character_skin, path)
-            else:
-                skin = await asyncio.to_thread(skin_of, self._shown(request))
-        except OsteonError as error:
-            return PlainTextResponse(str(error), status_code=400)
+        if request.query_params.get("of") == "character":
+            skin = await asyncio.to_thread(character_skin, self._existing(request))
+        else:
+            skin = await asyncio.to_thread(skin_of, self._shown(request))
         return Response(msgspec.json.encode(skin), media_type="application/json")
 
     async def _character(self, request: Request) -> Response:
-        try:
-            path = self.session.folder.existing(request.query_params.get("path", ""))
-            found = await asyncio.to_thread(character_at, path, self.session.need_take())
-        except OsteonError as error:
-            return PlainTextResponse(str(error), status_code=400)
+        path = self._existing(request)
+        found = await asyncio.to_thread(character_at, path, self.session.need_take())
         return Response(msgspec.json.encode(found), media_type="application/json")
+
+    def _existing(self, request: Request) -> Path:
+        return self.session.folder.existing(request.query_params.get("path", ""))
 
     def _shown(self, request: Request) -> OpenTake | Shown:
         compared = request.query_params.get("of") == "compared"
@@ -142,23 +136,15 @@ class Studio:
 
     async def _open(self, request: Request) -> Response:
         query = request.query_params
-        try:
-            await self.session.open(query.get("path", ""), query.get("subject", ""))
-        except OsteonError as error:
-            return PlainTextResponse(str(error), status_code=400)
+        await self.session.open(query.get("path", ""), query.get("subject", ""))
         return PlainTextResponse("opened")
 
     async def _upload(self, request: Request) -> Response:
-        try:
-            self.session.jobs.check_idle()
-            place = self.session.folder.place_for(request.query_params.get("name", ""))
-            await _store(request, place)
-            await self._open_or_remove(place)
-            self.session.hub.tell(self.session.welcome())
-        except OsteonError as error:
-            return PlainTextResponse(str(error), status_code=400)
-        except ClientDisconnect:
-            return PlainTextResponse("the file did not arrive whole", status_code=400)
+        self.session.jobs.check_idle()
+        place = self.session.folder.place_for(request.query_params.get("name", ""))
+        await _store(request, place)
+        await self._open_or_remove(place)
+        self.session.hub.tell(self.session.welcome())
         return PlainTextResponse(self.session.folder.name_of(place))
 
     async def _open_or_remove(self, place: Path) -> None:
@@ -171,21 +157,18 @@ class Studio:
 
     async def _export(self, request: Request) -> Response:
         wanted = request.path_params["format"]
-        try:
-            take = self.session.need_take()
-            if wanted == "edits":
-                file = take.edits_file.path
-                if not file.exists():
-                    take.save()
-                return FileResponse(file, filename=file.name)
-            check_endings([wanted], besides=NAMED_FILES)
-            file = self.session.jobs.output_folder() / NAMED_FILES.get(wanted, f"motion.{wanted}")
-            if not self.session.jobs.is_current(file):
-                await self.session.jobs.export_now(() if wanted in NAMED_FILES else (wanted,))
+        take, jobs = self.session.need_take(), self.session.jobs
+        if wanted == "edits":
+            file = take.edits_file.path
             if not file.exists():
-                raise BadValue(f"{file.name} could not be written; look at the page for the reason")
-        except OsteonError as error:
-            return PlainTextResponse(str(error), status_code=400)
+                take.save()
+            return FileResponse(file, filename=file.name)
+        check_endings([wanted], besides=NAMED_FILES)
+        file = jobs.output_folder() / NAMED_FILES.get(wanted, f"motion.{wanted}")
+        if not jobs.is_current(file):
+            await jobs.export_now(() if wanted in NAMED_FILES else (wanted,))
+        if not file.exists():
+            raise BadValue(f"{file.name} could not be written; look at the page for the reason")
         return FileResponse(file, filename=f"{take.path.stem}-{file.name}")
 
     async def _socket(self, websocket: WebSocket) -> None:
@@ -209,6 +192,14 @@ class Studio:
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    return PlainTextResponse(str(error), status_code=400)
+
+
+async def _refuse_torn(request: Request, error: Exception) -> Response:
+    return PlainTextResponse("the file did not arrive whole", status_code=400)
 
 
 async def _send(websocket: WebSocket, page: Page) -> None:
@@ -257,7 +248,7 @@ def serve(studio: Studio, bound: socket.socket) -> None:
         server_header=False,
         timeout_graceful_shutdown=2,
     )
-    warm_beside()
+    threading.Thread(target=warm, daemon=True).start()  # the first page is not kept waiting
     uvicorn.Server(config).run(sockets=[bound])
 
 
@@ -311,8 +302,3 @@ def warm() -> None:
     draft.apply(Filter(("a",), 0, 239))
     bone = Body("bone", "root", Joint("ball", in_parent=np.array([0.0, 0.0, 1.0])))
     reach(Skeleton((Body("root", None, Joint("free")), bone)), {"bone": (0.0, 0.0, 1.0)})
-
-
-def warm_beside() -> None:
-    """Do the same in a thread; the first page is not kept waiting."""
-    threading.Thread(target=warm, daemon=True).start()

@@ -1,8 +1,9 @@
-"""The session behind all pages: takes messages, changes the take, tells everybody."""
+"""The session behind all pages: takes their messages, changes the take, tells everybody."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,10 +14,9 @@ from osteon.edits import SetPose, compact_of, pose_at
 from osteon.errors import BadValue, NotEnoughData, OsteonError
 from osteon.formats import motion_endings
 from osteon.human import known_sets
-from osteon.studio.document import OpenTake
+from osteon.studio.document import OpenTake, Revisions, knows_axes
 from osteon.studio.folder import ChangedElsewhere, Folder
-from osteon.studio.hub import Hub, Page
-from osteon.studio.jobs import Jobs
+from osteon.studio.jobs import WENT_WRONG, Jobs
 from osteon.studio.messages import (
     Cancel,
     Changed,
@@ -24,6 +24,7 @@ from osteon.studio.messages import (
     Drag,
     Export,
     FromPage,
+    Live,
     MakeEdit,
     Open,
     Pose,
@@ -36,13 +37,14 @@ from osteon.studio.messages import (
     Welcome,
 )
 from osteon.studio.replies import say_changed, say_opened
-from osteon.studio.revisions import Revisions
-from osteon.studio.rig_messages import knows_axes
 
 LONGEST_MESSAGE = 256 * 1024
 """Characters of a message. Chosen: an edit is short, and what is longer is none."""
 LOOK_SECONDS = 2.0
 """Seconds between two looks at the file of edits. Chosen: soon enough to see others work."""
+MOST_MESSAGES = 2000
+"""Count of messages that may wait for a page that does not listen. Chosen: one that is only slow
+stays."""
 MOST_ANSWERS = 2000
 """Count of answers kept for pages that ask again after a break. Chosen: a page repeats only its
 last messages."""
@@ -50,6 +52,65 @@ last messages."""
 log = logging.getLogger("osteon.studio")
 T = TypeVar("T")
 _decoder = msgspec.json.Decoder(FromPage)
+
+
+class Page:
+    """One socket; messages wait in a queue, so that a slow page holds up nobody."""
+
+    def __init__(self) -> None:
+        self.waiting: asyncio.Queue[str | None] = asyncio.Queue(MOST_MESSAGES)
+        self.pulled: Any = None
+        """The newest drag or slide that is not answered yet."""
+        self.pulling: asyncio.Task[None] | None = None
+
+    def tell(self, message: ToPage) -> None:
+        self.put(msgspec.json.encode(message).decode())
+
+    def close(self) -> None:
+        """End the page's sending once all before is sent."""
+        self.put(None)
+
+    def put(self, text: str | None) -> None:
+        """Send a message that is text already, or None for the end."""
+        if self.waiting.full():  # nobody listens: start afresh and end
+            while not self.waiting.empty():
+                self.waiting.get_nowait()
+            text = None
+        self.waiting.put_nowait(text)
+
+
+class Hub:
+    """Tells all pages at once, from any thread."""
+
+    def __init__(self) -> None:
+        self.pages: set[Page] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._live: Live | None = None
+
+    def join(self, page: Page) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.pages.add(page)
+        if self._live is not None:
+            page.tell(self._live)
+
+    def leave(self, page: Page) -> None:
+        self.pages.discard(page)
+
+    def tell(self, message: ToPage) -> None:
+        """Send to every page; may be called from any thread, also before there is a page.
+
+        ``live`` sends its ``Live`` and ``Pose`` this way; a page that comes later is told of the
+        stream when it joins.
+        """
+        if isinstance(message, Live):
+            self._live = message
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._tell, message)
+
+    def _tell(self, message: ToPage) -> None:
+        text = msgspec.json.encode(message).decode()
+        for page in self.pages:
+            page.put(text)
 
 
 class Session:
@@ -73,23 +134,23 @@ class Session:
 
     async def receive(self, page: Page, text: str) -> None:
         """Do what a page asks; whatever is wrong with it becomes a sentence."""
-        message: Any = None
-        try:
-            if len(text) > LONGEST_MESSAGE:
-                raise BadValue(
-                    f"a message of {len(text)} characters; {LONGEST_MESSAGE} are allowed"
-                )
+        with self._refusing(page, None):
             message = _decode(text)
-            await self._answer(page, message)
-        except OsteonError as error:
-            self.refuse(page, message, str(error))
-        except Exception:  # a page must never be able to end the session
-            log.exception("while answering %r", type(message).__name__)
-            self.refuse(
-                page, message, "something went wrong inside; the edits made so far are safe"
-            )
+            with self._refusing(page, message):
+                await self._answer(page, message)
 
-    def refuse(self, page: Page, message: Any, saying: str) -> None:
+    @contextmanager
+    def _refusing(self, page: Page, message: FromPage | None) -> Iterator[None]:
+        """Tell a page what goes wrong with its message, which must never end the session."""
+        try:
+            yield
+        except OsteonError as error:
+            self._refuse(page, message, str(error))
+        except Exception:
+            log.exception("while answering %r", type(message).__name__)
+            self._refuse(page, message, WENT_WRONG)
+
+    def _refuse(self, page: Page, message: Any, saying: str) -> None:
         about = "" if message is None else message.__struct_config__.tag
         id_, serial = getattr(message, "id", ""), getattr(message, "serial", 0)
         problem = Problem(saying, about, serial, id_)
@@ -121,7 +182,7 @@ class Session:
             shown = self.folder.name_of(path)
             self.take = await asyncio.to_thread(OpenTake, path, shown, subject, self.revisions)
             self.revisions.forget()
-            self.jobs.forget()
+            self.jobs.compared = None  # with another take
             self.hub.tell(say_opened(self.take))
 
     async def _change(self, page: Page, message: MakeEdit | Undo | Redo) -> None:
@@ -180,25 +241,8 @@ class Session:
     async def _pulling(self, page: Page) -> None:
         while (message := page.pulled) is not None:
             page.pulled = None
-            await self.guard(page, message, lambda: self._pose(page, message))
-
-    async def _pose(self, page: Page, message: Drag | Slide) -> None:
-        take = self.need_take()
-        page.tell(await asyncio.to_thread(_pose_frame, take, message))
-
-    async def guard(
-        self, page: Page, message: FromPage, work: Callable[[], Awaitable[None]]
-    ) -> None:
-        """Do work in the background of a page, with a sentence where it fails."""
-        try:
-            await work()
-        except OsteonError as error:
-            self.refuse(page, message, str(error))
-        except Exception:
-            log.exception("while working on %r", type(message).__name__)
-            self.refuse(
-                page, message, "something went wrong inside; the edits made so far are safe"
-            )
+            with self._refusing(page, message):
+                page.tell(await asyncio.to_thread(_pose_frame, self.need_take(), message))
 
     def need_take(self) -> OpenTake:
         if self.take is None:
@@ -219,6 +263,8 @@ class Session:
 
 
 def _decode(text: str) -> FromPage:
+    if len(text) > LONGEST_MESSAGE:
+        raise BadValue(f"a message of {len(text)} characters; {LONGEST_MESSAGE} are allowed")
     try:
         return _decoder.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
@@ -241,12 +287,12 @@ def _pose_frame(take: OpenTake, message: Drag | Slide) -> Pose:
     draft = take.motion_draft()
     if not 0 <= message.frame < draft.n_frames:
         raise BadValue(f"frame must lie in 0…{draft.n_frames - 1}, got {message.frame}")
-    if isinstance(message, Drag):
-        edit = SetPose(message.frame, message.targets, limits=message.limits)
-    else:
-        edit = SetPose(
-            message.frame, parameters={message.parameter: message.value}, limits=message.limits
-        )
+    asked: dict[str, Any] = (
+        {"targets": message.targets}
+        if isinstance(message, Drag)
+        else {"parameters": {message.parameter: message.value}}
+    )
+    edit = SetPose(message.frame, **asked, limits=message.limits)
     motion, error = pose_at(draft.window(message.frame, message.frame), edit)
     turned, joints = motion.world()
     known = knows_axes(motion.skeleton)

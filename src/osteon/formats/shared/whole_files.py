@@ -11,7 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import IO
 from urllib.parse import quote
+
+from osteon.errors import FormatError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 PLAIN = " ()+,=@[]"
 """Kept as they are, besides letters, digits and ``_.-~``; all else becomes ``%`` and its bytes."""
@@ -106,6 +114,36 @@ def _remove_older(left: Path, age: float) -> None:
             shutil.rmtree(left, ignore_errors=True)
         else:
             left.unlink()
+
+
+def try_lock(file: IO) -> bool:
+    """Take the system's lock on an open file; False where somebody else holds it.
+
+    It goes with the process, however that ends. Where system or disk know none, everybody is let
+    in.
+    """
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def content_hash(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes; of all files where a folder stands for one."""
+    inside = [file for file in sorted(path.rglob("*")) if file.is_file()]
+    total = hashlib.sha256()
+    try:
+        for file in inside if path.is_dir() else [path]:
+            with file.open("rb") as data:
+                hashlib.file_digest(data, lambda: total)
+    except OSError as error:
+        raise FormatError(path, f"cannot be read: {error.strerror or error}") from None
+    return total.hexdigest()
 
 
 _remove_stale_once = cache(remove_unfinished)

@@ -1,19 +1,27 @@
-"""Takes of markers: sampled, calibrated on the samples of all takes, solved one by one."""
+"""Takes of one subject, sampled or summed, calibrated together, solved one by one.
+
+Of markers a sample of frames stands for each take. Statistics of rigid bodies add, so their joints
+come from all takes at once.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import add
 from pathlib import Path
 
 import numpy as np
 
+from osteon.articulation import Sums, joints_of_sums, joints_of_take, limb_table
 from osteon.batch.batch_options import BatchOptions
 from osteon.batch.places import Quality
 from osteon.calibration import farthest_frames, spread_frames
-from osteon.delivery import deliver, summary_of
+from osteon.delivery import deliver, joints_summary, show_joints, summary_of, write_joints
+from osteon.errors import NotEnoughData
 from osteon.formats import read, write
 from osteon.pipeline import Solved, calibrate_subject, prepare_take, set_of, solve
 from osteon.typing import Array
-from osteon.values import Passport, Recording, Skeleton, Take
+from osteon.values import Bodies, Passport, Recording, Skeleton, Take
 
 SAMPLE = "sample.osteon"
 FRAMES_PER_TAKE = 128
@@ -27,7 +35,7 @@ MOST_LANDMARKS = 40
 780 distances."""
 
 
-def survey(recordings: Sequence[Recording], folder: Path, options: BatchOptions) -> None:
+def sample_markers(recordings: Sequence[Recording], folder: Path, options: BatchOptions) -> None:
     """Leave a sample of every subject's frames, cleaned, in ``folder``."""
     asked = options.solving
     markers = [recording.markers() for recording in recordings]
@@ -35,7 +43,7 @@ def survey(recordings: Sequence[Recording], folder: Path, options: BatchOptions)
     write(Take(recordings=tuple(samples)), folder / SAMPLE)
 
 
-def calibrate(
+def calibrate_markers(
     subject: str, surveys: Sequence[tuple[Path, int]], folder: Path, options: BatchOptions
 ) -> dict:
     """Fit a subject to samples of all its takes; skeleton.json is left in ``folder``.
@@ -62,7 +70,7 @@ def calibrate(
     }
 
 
-def solve_person(
+def solve_markers(
     recording: Recording,
     skeleton: Skeleton,
     doubts: Sequence[str],
@@ -79,14 +87,7 @@ def solve_person(
     warnings = tuple(dict.fromkeys((*solved.warnings, *doubts)))
     # how long it took is no part of the result: it stands in the journal
     solved = replace(solved, seconds={}, warnings=warnings)
-    deliver(
-        solved,
-        folder,
-        formats=options.formats,
-        unit=options.unit,
-        up=options.up,
-        facts=facts,
-    )
+    deliver(solved, folder, formats=options.formats, unit=options.unit, up=options.up, facts=facts)
     return _quality(solved, skeleton.subject)
 
 
@@ -155,3 +156,55 @@ def _shape(positions: Array) -> Array:
     seen = np.isfinite(gaps)
     mean = np.where(seen, gaps, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
     return np.where(seen, gaps, mean)
+
+
+def sum_bodies(takes: Sequence[Bodies], folder: Path) -> None:
+    """Leave every subject's sums in ``folder``: some kilobytes, however long the take."""
+    for person, bodies in enumerate(takes):
+        if bodies.n_bodies < 2:
+            raise NotEnoughData("joints lie between bodies: at least two are needed")
+        Sums.of(bodies).save(_sums_file(folder, person))
+
+
+def calibrate_bodies(subject: str, surveys: Sequence[tuple[Path, int]], folder: Path) -> dict:
+    """Joints from the sum over all takes; skeleton.json is left in ``folder``."""
+    total = reduce(add, (Sums.load(_sums_file(survey, person)) for survey, person in surveys))
+    found = joints_of_sums(total, rate=1.0, subject=subject)
+    write(found.skeleton(), folder / "skeleton.json")
+    squares = [link.rms**2 for link in found.connections]
+    return {
+        "frames": total.frames,
+        "candidates": total.frames,
+        "rms_mm": 1e3 * float(np.sqrt(np.mean(squares))),
+        "doubts": found.warnings,
+    }
+
+
+def solve_bodies(
+    bodies: Bodies, skeleton: Skeleton, doubts: Sequence[str], folder: Path, facts: dict
+) -> Quality:
+    """Play a take through its subject's joints and write its folder."""
+    bodies = bodies.select(skeleton.names)
+    found = joints_of_take(skeleton, bodies)
+    found = replace(found, warnings=tuple(dict.fromkeys((*found.warnings, *doubts))))
+    summary = joints_summary(bodies, found, limb_table(found)) | facts
+    write_joints(bodies, found, summary, folder)
+    show_joints(bodies, found, folder)
+    worst = max(found.connections, key=lambda link: link.rms)
+    return Quality(
+        subject=skeleton.subject,
+        frames=bodies.n_frames,
+        rate=bodies.rate,
+        markers=bodies.n_bodies,
+        missing=summary["missing"],
+        rms_mm=1e3 * float(np.sqrt(np.nanmean(found.residuals**2))),
+        max_mm=1e3 * float(np.nanmax(found.residuals)),
+        worst=worst.child,
+        held=int((~bodies.seen.any(axis=1)).sum()),
+        warnings=tuple(summary["warnings"]),
+        report="report.html",
+    )
+
+
+def _sums_file(folder: Path, person: int) -> Path:
+    return folder / f"sums_{person}.npz"

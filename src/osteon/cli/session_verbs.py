@@ -1,7 +1,7 @@
-"""osteon live"""
+"""Verbs that go on until somebody ends them: live, studio."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import click
@@ -13,29 +13,18 @@ POSITIVE = click.FloatRange(min=0.0, min_open=True)
 
 @click.command()
 @click.argument("source")
-@click.option(
-    "-o",
-    "--output",
-    type=options.FOLDER,
-    help="Folder for the skeleton and the summary, written at the end.",
-)
-@click.option("--skeleton", type=options.FILE, help="A subject calibrated before: skeleton.json.")
+@options.output("the skeleton and the summary, written at the end", required=False)
+@options.file("--skeleton", "A subject calibrated before: skeleton.json.")
 @click.option("--vmc", metavar="HOST:PORT", help="Send poses by the VMC protocol (OSC over UDP).")
 @click.option("--studio", is_flag=True, help="Show the performer in the browser.")
 @click.option("--no-browser", is_flag=True, help="Only print the studio's address.")
 @click.option(
-    "--rate",
-    type=POSITIVE,
-    default=120.0,
-    show_default=True,
-    metavar="HZ",
-    help="Frames per second of udp://.",
+    "--rate", type=POSITIVE, default=120.0, metavar="HZ", help="Frames per second of udp://."
 )
 @click.option(
     "--silence",
     type=POSITIVE,
     default=10.0,
-    show_default=True,
     metavar="SECONDS",
     help="A stream that says nothing for this long has ended.",
 )
@@ -84,12 +73,7 @@ def live(
             stack.callback(sender.close)
             unsent = sender.dropped.counts
             listeners.append(lambda frame, pose: sender.send(pose))
-        found, summary = run_live(
-            stream,
-            listeners,
-            skeleton=known,
-            say=say,
-        )
+        found, summary = run_live(stream, listeners, skeleton=known, say=say)
     summary["dropped"] |= unsent
     if summary["poses"] == 0:
         click.echo(_why_nothing(summary), err=True)
@@ -98,7 +82,7 @@ def live(
         if found is not None:
             write(found, output / "skeleton.json")
         write_readable(summary, output / "summary.json")
-    click.echo(options.json_line(summary) if as_json else _summary_text(summary))
+    options.say_results(summary, _summary_text(summary), as_json=as_json)
 
 
 def _stage(rate: float, *, open_browser: bool):
@@ -130,3 +114,39 @@ def _summary_text(summary: dict) -> str:
     line = line if nearly_all is None else f"{line}; 99.9 % of poses within {nearly_all:.1f} ms"
     lost = ", ".join(f"{count} {what}" for what, count in summary["dropped"].items())
     return f"{line}\nleft out: {lost}" if lost else line
+
+
+@click.command()
+@click.argument("file", required=False, type=options.FILE)
+@options.output(required=False, help="Folder for exports.  [default: beside FILE, named after it]")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    show_default=False,
+    metavar="N",
+    help="Port to listen on.  [default: any]",
+)
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+def studio(file: Path | None, output: Path | None, port: int, *, no_browser: bool) -> None:
+    """Look at FILE and edit it in the browser.
+
+    Cut, fill and filter curves, swap markers, say which body a marker is on, set joints, limits,
+    plants and poses; every edit is kept in FILE's .edits.json, which solve --edits reads. Without
+    FILE the studio opens in this folder. It answers only to this machine, and only to the address
+    that it prints.
+
+    Example: osteon studio walk.c3d
+    """
+    with options.needing("studio", "the studio"):
+        from osteon.studio import Studio, address, bind, open_in_browser, serve
+    opened = Studio(Path.cwd() if file is None else file.parent, output=output)
+    if file is not None:
+        opened.open(file.name)
+    bound = bind(port)
+    where = address(opened, bound)
+    click.echo(where)
+    if not no_browser:
+        open_in_browser(where, opened.entered)
+    with suppress(KeyboardInterrupt):  # the usual way to end it
+        serve(opened, bound)

@@ -1,0 +1,258 @@
+"""Verbs about files, and about what is installed: convert, info, inspect, view."""
+
+import platform
+import re
+import tempfile
+import webbrowser
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, metadata, requires, version
+from pathlib import Path
+from typing import Any
+
+import click
+
+from osteon.cli import options
+from osteon.errors import counted, how_to_install
+
+NOUNS = {"markers": "marker", "bodies": "rigid body", "motion": "body", "compact": "body"}
+"""What inspect counts of each kind of content."""
+
+
+@click.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("target", type=click.Path(path_type=Path))
+@click.option("--unit", type=click.Choice(["m", "cm", "mm", "in"]), help="Unit in TARGET.")
+@click.option("--up", type=click.Choice(["y", "z"]), help="Axis that points up in TARGET.")
+@click.option(
+    "--only",
+    type=click.Choice(["markers", "bodies", "motion", "skeleton"]),
+    help="Write this alone where SOURCE holds several things.",
+)
+@click.option("--mirror", is_flag=True, help="Mend markers whose axes are left-handed.")
+@click.option(
+    "--swap-sides",
+    type=click.Choice(["all", "legs", "arms"]),
+    help="Mend markers whose labels of left and right are exchanged.",
+)
+@click.option("--upright", is_flag=True, help="Mend markers that lie or stand on their head.")
+@click.option(
+    "--scale",
+    type=click.FloatRange(min=0.0, min_open=True),
+    metavar="FACTOR",
+    help="Mend markers whose lengths are in another unit.",
+)
+def convert(
+    source: Path,
+    target: Path,
+    unit: str | None,
+    up: str | None,
+    only: str | None,
+    swap_sides: str | None,
+    scale: float | None,
+    *,
+    mirror: bool,
+    upright: bool,
+) -> None:
+    """Turn SOURCE into TARGET; the ending of TARGET picks the format.
+
+    SOURCE is anything that inspect reads; osteon info lists the formats. Coordinates stay as they
+    are in SOURCE unless the format or an option asks otherwise.
+
+    Example: osteon convert walk.c3d walk.trc
+    """
+    from osteon.formats import (
+        AMC,
+        FORMATS,
+        as_held,
+        describe,
+        find_asf,
+        find_format,
+        format_for_writing,
+        keep_only,
+        left_out,
+        read,
+        write,
+        written_with,
+    )
+
+    form = format_for_writing(target, FORMATS)
+    skeletons = [find_asf(source)] if find_format(source, FORMATS) is AMC else []
+    options.spare((source, *skeletons), written_with(target))
+    take = read(source)
+    for problem in describe(take, source)["problems"]:
+        click.echo(f"{source.name}: {problem}", err=True)
+    if only is not None:
+        take = keep_only(take, only)
+    if mirror or swap_sides or upright or scale:
+        from osteon.cleaning import mend
+
+        take = mend(
+            take, mirror=mirror, swap_sides=swap_sides or "", upright=upright, scale=scale or 1.0
+        )
+    held = as_held(take, form, up)
+    write(held, target, unit=unit, up=up)
+    lost = left_out(take, held, form)
+    if lost:
+        click.echo(f"{form.name} cannot hold {', '.join(lost)}: left out", err=True)
+    click.echo(target)
+
+
+@click.command()
+@options.facts_as_json
+def info(*, as_json: bool) -> None:
+    """Versions, formats, marker sets, and which optional parts are installed.
+
+    Example: osteon info
+    """
+    facts = {
+        "osteon": version("osteon"),
+        "python": platform.python_version(),
+        "packages": _packages(lambda line: "extra ==" not in line),
+        "extras": {
+            extra: _packages(lambda line, mark=f"extra == '{extra}'": mark in line)
+            for extra in metadata("osteon").get_all("Provides-Extra") or []
+        },
+        "formats": _formats(),
+        "marker_sets": _marker_sets(),
+    }
+    if as_json:
+        click.echo(options.json_line(facts))
+        return
+    click.echo(f"osteon {facts['osteon']}, Python {facts['python']}")
+    for name, found in facts["packages"].items():
+        click.echo(f"  {name:14} {found}")
+    for extra, packages in facts["extras"].items():
+        missing = [name for name, found in packages.items() if found is None]
+        state = f"missing {', '.join(missing)}: {how_to_install(extra)}" if missing else "ok"
+        click.echo(f"extra {extra:10} {state}")
+    for name, able in facts["formats"].items():
+        click.echo(f"format {name:14} {able}")
+    for name, n in facts["marker_sets"].items():
+        click.echo(f"marker set {name!r:28} {n} markers")
+
+
+def _packages(wanted: Callable[[str], bool]) -> dict[str, str | None]:
+    """Return the version of each package in the lines of requirements that are wanted."""
+    lines = [line.replace('"', "'") for line in requires("osteon") or ()]
+    names = [re.split(r"[<>=!~;\[ ]", line)[0] for line in lines if wanted(line)]
+    return {name: _installed(name) for name in names}
+
+
+def _installed(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _formats() -> dict[str, str]:
+    from osteon.formats import FORMATS
+
+    def able(form) -> str:
+        verbs = [
+            verb for verb, function in (("reads", form.read), ("writes", form.write)) if function
+        ]
+        return f"{' and '.join(verbs)} {', '.join(sorted(form.holds))} ({', '.join(form.suffixes)})"
+
+    return {form.name: able(form) for form in FORMATS}
+
+
+def _marker_sets() -> dict[str, int]:
+    from osteon.human import known_sets
+
+    return {each.name: len(each.markers) for each in known_sets()}
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@options.facts_as_json
+def inspect(file: Path, *, as_json: bool) -> None:
+    """Say what is in FILE: kind, counts, rate, units, up axis, gaps, subjects, problems.
+
+    FILE may have any format that osteon info lists as read.
+
+    Example: osteon inspect walk.c3d
+    """
+    from osteon.formats import describe, read
+
+    facts = describe(read(file), file)
+    click.echo(options.json_line(facts) if as_json else "\n".join(_lines(facts)))
+
+
+def _lines(facts: dict[str, Any]) -> list[str]:
+    kind = " ".join(part for part in (facts["format"], facts["detail"]) if part)
+    written = f", written by {facts['vendor']}" if facts["vendor"] else ""
+    known = "" if facts["up_known"] else " (the file does not say)"
+    lines = [
+        f"{facts['file']}: {kind or facts['kinds'][0]}{written}",
+        f"  coordinates  {facts['unit']}, {facts['up']} up{known}",
+    ]
+    for name, noun in NOUNS.items():
+        for entry in facts.get(name, ()):
+            lines.append(f"  {name:12} {_one(entry, noun)}")
+    for entry in facts.get("skeleton", ()):
+        lines.append(f"  skeleton     {_whose(entry)}{counted(entry['count'], 'body')}")
+    lines += [f"  problem      {problem}" for problem in facts["problems"]]
+    for name in ("markers", "bodies"):
+        for entry in facts.get(name, ()):
+            lines += _gap_table(entry)
+    return lines
+
+
+def _whose(entry: dict[str, Any]) -> str:
+    return f"{entry['subject']}: " if entry["subject"] else ""
+
+
+def _one(entry: dict[str, Any], noun: str) -> str:
+    parts = [
+        counted(entry["count"], noun),
+        f"{counted(entry['frames'], 'frame')} at {entry['rate']:g} Hz ({entry['seconds']:.2f} s)",
+    ]
+    if "missing" in entry:
+        parts.append(f"{100 * entry['missing']:.1f} % missing")
+    if entry.get("outputs"):
+        parts.append(f"{len(entry['outputs'])} of them model outputs")
+    if entry.get("span"):
+        parts.append(" × ".join(f"{axis:.2f}" for axis in entry["span"]) + " m in a typical frame")
+    if entry.get("analog"):
+        analog = entry["analog"]
+        parts.append(
+            f"{counted(len(analog['channels']), 'analog channel')} at {analog['rate']:g} Hz"
+        )
+    if entry["marks"]:
+        parts.append(counted(len(entry["marks"]), "event"))
+    return _whose(entry) + ", ".join(parts)
+
+
+def _gap_table(entry: dict[str, Any]) -> list[str]:
+    gappy = {name: gaps for name, gaps in entry["gaps"].items() if gaps["missing"]}
+    if not gappy:
+        return []
+    width = max(len(name) for name in gappy)
+    head = f"  {'gaps of':{width}}  missing  gaps  longest (frames)"
+    return [head] + [
+        f"  {name:{width}}  {gaps['missing']:7}  {gaps['gaps']:4}  {gaps['longest']:7}"
+        for name, gaps in gappy.items()
+    ]
+
+
+@click.command()
+@click.argument("file", type=options.FILE_OR_FOLDER)
+@options.output(required=False, help="Folder for the page.  [default: a temporary one]")
+@click.option("--no-open", is_flag=True, help="Only write the page; leave the browser alone.")
+def view(file: Path, output: Path | None, *, no_open: bool) -> None:
+    """Show FILE in the browser: markers, rigid bodies, a moving skeleton, or all of them.
+
+    FILE may also be a folder that another verb has written; then its report is shown. Where a file
+    or folder holds several subjects or takes each has a page: all are listed, the first is opened.
+
+    Example: osteon view walk.bvh
+    """
+    from osteon.delivery import view as write_pages
+
+    folder = Path(tempfile.mkdtemp(prefix="osteon-")) if output is None else output
+    pages = write_pages(file, folder)
+    for page in pages:
+        click.echo(page)
+    if not no_open:
+        webbrowser.open(pages[0].resolve().as_uri())

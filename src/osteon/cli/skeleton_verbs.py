@@ -1,0 +1,278 @@
+"""Verbs that find a skeleton, or move one: fit, joints, map."""
+
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import click
+
+from osteon.cli import options
+
+
+@click.command()
+@click.argument("file", type=options.FILE)
+@options.output()
+@options.file(
+    "--tree",
+    "What hangs on what: a skeleton file (BVH, ASF, GLB, skeleton.json) or a TOML file with "
+    'a table [parents] of lines knee = "hip".',
+)
+@options.file("--lengths", "Skeleton file whose lengths are kept.")
+@options.subject("joints")
+@click.option(
+    "--noise",
+    metavar="MM",
+    type=click.FloatRange(min=0.0),
+    help="Noise of the joint positions, to correct the lengths by.  [default: estimated]",
+)
+@click.option(
+    "--debias/--least-squares",
+    default=True,
+    help="Take joint noise out of the lengths, or fit them by least squares as Wen et al. 2006.",
+)
+@click.option("--dividing", is_flag=True, help="Solve chains apart, as Wen et al. 2006 do.")
+@options.bvh
+@options.as_json
+def fit(
+    file: Path,
+    output: Path,
+    tree: Path | None,
+    lengths: Path | None,
+    subject: str | None,
+    noise: float | None,
+    unit: str | None,
+    up: str | None,
+    *,
+    debias: bool,
+    dividing: bool,
+    as_json: bool,
+) -> None:
+    """Fit bones of fixed length to the joint positions in FILE.
+
+    FILE holds joint centres as points (C3D, TRC, CSV), with --tree unless they are named like
+    Plug-in Gait's origins or LHJC, LKJC, LAJC; or a motion whose bones stretch (BVH, GLB). Writes
+    skeleton.json, motion.bvh, motion.glb, summary.json and report.html.
+
+    Example: osteon fit joints.trc --tree rig.bvh -o fitted
+    """
+    from osteon.delivery import deliver_fit, fit_text, summary_of_fit
+    from osteon.fixed_lengths import fit as fit_joints, read_tree
+    from osteon.formats import read
+
+    options.spare((file, tree, lengths), options.motion_files(output, ()))
+    start = time.perf_counter()
+    take = read(file)
+    source = take.recording(subject) if take.recordings else take.motion(subject)
+    given = None if tree is None else read_tree(tree)
+    known = None if lengths is None else _measure(read(lengths).skeleton())
+    began = time.perf_counter()
+    result = fit_joints(
+        source,
+        given,
+        lengths=known,
+        debias=debias,
+        noise=None if noise is None else noise / 1e3,
+        dividing=dividing,
+    )
+    seconds = {"read": began - start, "solve": time.perf_counter() - began}
+    with options.whole_results(output, (file, tree, lengths)) as scratch:
+        deliver_fit(result, scratch, seconds, unit=unit, up=up)
+    options.say_results(
+        summary_of_fit(result, seconds), fit_text(result), as_json=as_json, folder=output
+    )
+
+
+def _measure(skeleton) -> dict[str, float]:
+    """Return lengths by the joint at the bone's far end, metres."""
+    import numpy as np
+
+    sizes = np.linalg.norm(skeleton.offsets, axis=-1).tolist()
+    named = zip(skeleton.names, skeleton.parents, sizes, strict=True)
+    return {name: size for name, parent, size in named if parent >= 0}
+
+
+@click.command()
+@click.argument("file", type=options.FILE)
+@options.output("skeleton.json, summary.json, motion.bvh, residuals.svg and report.html")
+@click.option("--root", metavar="BODY", help="Body to start from.  [default: the most central one]")
+@options.subject("bodies")
+@options.file("--like", "File with a skeleton whose hierarchy is kept; by default it is found.")
+@options.file("--measured", "CSV of limb,cm: lengths measured by hand, shown beside those found.")
+@click.option(
+    "--known-distance",
+    nargs=3,
+    type=(str, str, float),
+    metavar="BODY BODY METRES",
+    help="Two sensors fixed at this distance give the tracker's scale.",
+)
+@click.option(
+    "--exclude", metavar="BODY", multiple=True, help="Body to leave out, may be repeated."
+)
+@click.option("--robust", is_flag=True, help="Let outlying frames count less.")
+@options.as_json
+def joints(
+    file: Path,
+    output: Path,
+    root: str | None,
+    subject: str | None,
+    like: Path | None,
+    measured: Path | None,
+    known_distance: tuple[str, str, float] | None,
+    exclude: tuple[str, ...],
+    *,
+    robust: bool,
+    as_json: bool,
+) -> None:
+    """Joints, hierarchy, loops and slips from the moving bodies or marker clusters in FILE.
+
+    FILE holds sensors with place and orientation, markers in clusters of three and more, or a
+    moving skeleton.
+
+    Example: osteon joints sensors.csv -o rig --root pelvis
+    """
+    from osteon.articulation import bodies_of, joints as find_joints, limb_table, scale_factor
+    from osteon.delivery import joints_summary, joints_text, show_joints, write_joints
+    from osteon.formats import read, read_measured
+
+    options.spare((file, like), [output / "motion.bvh"])
+    moving = bodies_of(read(file), subject)
+    if known_distance:
+        moving = moving.rescaled(scale_factor(moving.bodies, *known_distance))
+    moving = moving.without(exclude)
+    bodies = moving.bodies
+    parents = None if like is None else _parents(read(like).skeleton())
+    found = moving.told(
+        find_joints(bodies, root=root, parents=parents, noise=moving.noise, robust=robust)
+    )
+    lengths = read_measured(measured) if measured else None
+    limbs = limb_table(found, lengths)
+    summary = joints_summary(bodies, found, limbs)
+    with options.whole_results(output, (file, like, measured)) as scratch:
+        write_joints(bodies, found, summary, scratch)
+        show_joints(bodies, found, scratch, lengths)
+    options.say_results(summary, joints_text(found, limbs), as_json=as_json)
+    click.echo(output, err=True)
+
+
+def _parents(skeleton) -> dict[str, str]:
+    return {body.name: body.parent for body in skeleton.bodies if body.parent is not None}
+
+
+@click.command()
+@click.argument("file", type=options.FILE)
+@click.option(
+    "--skeleton",
+    type=click.Path(path_type=Path),
+    help="The character: skeleton.json, .asf, .bvh, .glb and others; or the word figure, for the "
+    "average figure at the performer's height.",
+)
+@click.option("--height", type=float, metavar="M", help="Of the average figure, metres.")
+@options.output()
+@options.choice(
+    "--mode",
+    ("equilibrium", "dynamics"),
+    "Solve for the rest of the physical model, or simulate until it rests.",
+)
+@options.choice(
+    "--follow",
+    ("auto", "markers", "poses"),
+    "What leads the character; poses suit other proportions than the performer's.",
+)
+@click.option("--no-contacts", is_flag=True, help="Leave feet and ground alone.")
+@click.option("--feet-only", is_flag=True, help="FILE is a motion: mend its feet, keep the rest.")
+@options.subject("markers or motion")
+@options.file("--mapping", "Bodies and markers named by hand: a TOML file.")
+@options.file("--edits", "What was edited in the studio: .edits.json.")
+@options.own_set
+@options.more_formats
+@options.bvh
+@options.as_json
+def map(
+    file: Path,
+    skeleton: Path | None,
+    height: float | None,
+    output: Path,
+    mode: str,
+    follow: str,
+    subject: str | None,
+    mapping: Path | None,
+    edits: Path | None,
+    own_set: Path | None,
+    formats: str,
+    unit: str | None,
+    up: str | None,
+    *,
+    no_contacts: bool,
+    feet_only: bool,
+    as_json: bool,
+) -> None:
+    """Move a given skeleton by the recording, or the motion, in FILE.
+
+    The skeleton may be the performer's own or a character of other proportions. Writes
+    skeleton.json, motion.bvh, motion.glb, summary.json and report.html.
+
+    Example: osteon map walk.c3d --skeleton hero.bvh -o hero
+    """
+    from osteon import delivery, pipeline
+
+    if (skeleton is None) != feet_only:
+        raise click.UsageError("give --skeleton, or --feet-only for a motion on its own")
+    onto, endings = _onto(skeleton, height), options.endings(formats)
+    options.spare((file, skeleton), options.motion_files(output, endings))
+    given = {"mode": mode, "follow": follow, "contacts": not no_contacts, "height": height}
+    asked = pipeline.MapOptions(**given, corrections=_read_mapping(mapping))
+    solving, source = pipeline.SolveOptions(own_set=own_set), file
+    if edits is not None:
+        if not isinstance(onto, Path):
+            raise click.UsageError("--edits needs a character: --skeleton FILE")
+        source, asked, solving = _apply_edits(file, edits, onto.name, asked, solving)
+
+    progress = partial(click.echo, err=True)
+    if onto is None:
+        mapped = pipeline.fix_feet(file, options=asked, progress=progress)
+        unit, up = _as_given(mapped.motion.source, unit, up)
+    else:
+        mapped = pipeline.map_to(
+            source, onto, subject=subject, options=asked, solving=solving, progress=progress
+        )
+    inputs = (file, skeleton, mapping, edits, own_set)
+    with options.whole_results(output, inputs) as scratch:
+        delivery.deliver(mapped, scratch, formats=endings, unit=unit, up=up)
+    whom = "" if skeleton is None else mapped.skeleton.subject or skeleton.stem
+    text = delivery.map_text(mapped, file.stem, whom)
+    options.say_results(delivery.summary_of(mapped), text, as_json=as_json, folder=output)
+
+
+def _read_mapping(path: Path | None):
+    from osteon.retargeting import Corrections, read_corrections
+
+    return Corrections() if path is None else read_corrections(path)
+
+
+def _as_given(source, unit: str | None, up: str | None) -> tuple[str | None, str | None]:
+    """Return unit and axis of a mended file: as the file has them, unless asked otherwise."""
+    kept = source.format == "BVH"
+    return unit or (source.unit if kept else None), up or (source.up if kept else None)
+
+
+def _onto(skeleton: Path | None, height: float | None):
+    """Return the character, or the word for the average figure; refuse what is not there."""
+    from osteon.pipeline import FIGURE
+
+    onto = FIGURE if skeleton == Path(FIGURE) else skeleton
+    if isinstance(onto, Path) and not onto.is_file():
+        raise click.BadParameter(f"there is no file {onto}", param_hint="--skeleton")
+    if height is not None and onto != FIGURE:
+        raise click.UsageError("--height is for --skeleton figure; other skeletons have their own")
+    return onto
+
+
+def _apply_edits(file: Path, path: Path, character: str, asked, solving):
+    """Return the take as edited, with the markers that were glued onto the character by hand."""
+    from osteon.edits import edit_take, glue_markers, options_of, read_edits
+
+    edits = read_edits(path, file)
+    solving = replace(options_of(edits.settings), own_set=solving.own_set)
+    corrections = glue_markers(edits.edits, character, asked.corrections)
+    return edit_take(file, edits, solving), replace(asked, corrections=corrections), solving
