@@ -54,9 +54,9 @@ MOST_SKIN_RATIO = 3.0
 SHARED_SKIN = 1.0
 """Ratio of the variance of skin that a segment's markers have in common to that of each one alone:
 half of it is shared, on bones [Cereatti 2017]."""
-SKIN_COUNT, GAP_COUNT, GIRDLE_COUNT = 6.0, 4.0, 3.0
+SKIN_COUNT, GAP_COUNT, GIRDLE_COUNT = 6.0, 2.0, 1.5
 """Count of independent numbers that the usual skin, gap and girdle are worth against what the take
-shows: chosen, about those of one posture, so that two postures outweigh it."""
+shows: chosen, no more than those of one posture, so that two postures outweigh it."""
 
 
 @dataclass(frozen=True)
