@@ -7,7 +7,7 @@ import numpy as np
 
 from osteon.calibration.adjustment import Adjustment, FramePoses, adjust
 from osteon.calibration.frame_choice import (
-    STANDING,
+    STANDING_TURN,
     count_different,
     furthest_turn,
     spread_frames,
@@ -119,7 +119,7 @@ def _fit_template(
     seen = np.stack([observed[name] for name in guess.rig.marker_names], axis=1)
     keeps = np.stack([still[name] for name in guess.rig.marker_names], axis=1)
     calibration = fit_guess(guess, seen, subject=subject, still=keeps, progress=progress)
-    if calibration.turned >= STANDING:
+    if calibration.turned >= STANDING_TURN:
         return calibration
     told = (
         "the performer hardly moves: where the joints lie is the average human's answer, not this "

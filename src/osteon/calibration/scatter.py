@@ -31,7 +31,8 @@ LEAST_GAP, LEAST_SKIN = 0.0001, 0.00001
 REST_SIGMA = 5.0
 """Radians. How far bodies are from the rest pose relative to their parents: decides only where
 markers are silent. At 1 the hanging arms of a walk pulled shoulders 40 mm inwards on synthetic
-performers, for the rest pose stretches the arms out; from 3 to 10 the pull is lost in the noise."""
+performers, for the rest pose stretches the arms out; from 3 to 10 the pull is lost in the noise
+(simulated)."""
 GIRDLE_SIGMA, LEAST_GIRDLE_SIGMA = 0.10, 0.02
 """Radians. How far a collar bone mostly turns, before a take tells and at the least: chosen, 15 and
 3 mm at the shoulder. One marker cannot tell its turns from those of the chest."""

@@ -16,24 +16,27 @@ from osteon.maths import fit_rigid, generalised_procrustes, quat
 from osteon.typing import Array
 
 PLACE_SIGMA = 0.10
-"""Metres. A marker's place on its body, template against subject."""
+"""Metres. A marker's place on its body, template against subject: chosen, wider than any bone."""
 SHAPE_SIGMA = 0.01
 """Metres. The same on a pelvis whose hips are known by regression: its shape was measured, and the
-hips hold only as far as the frame holds to the markers they were computed from."""
+hips hold only as far as the frame holds to the markers they were computed from. Chosen: skin's size
+there."""
 HIP_SIGMA = 0.0085
 """Metres per axis. How far regressed hip centres are off: 13.2 ± 6.5 mm in space on people whose
 bones were seen [Fiorentino 2016], which is 14.7 rms, and 8.5 along each of three axes."""
-REACH = 0.06
-"""Metres. Markers this near to a joint say where it is: the one on the bone beside it, not those
-half a limb away, whose places are anybody's choice."""
+NEAR_JOINT_REACH = 0.06
+"""Metres, chosen. Markers this near to a joint say where it is: the one on the bone beside it, not
+those half a limb away, whose places are anybody's choice."""
 DRIFT_RATIO, BESIDE = 0.2, 0.06
 """A joint guessed from markers farther away than beside it, metres, is unsure by this share of the
 rest: lengths of limbs at one stature scatter by a tenth, and forearms turn (chosen: twice that)."""
 TWIN_SIGMA = 0.01
 """Metres. How alike left and right are, and how far joints of the trunk are from the middle: who
-bends forwards only shows nothing of it, and skin then moves the joint sideways at its will."""
+bends forwards only shows nothing of it, and skin then moves the joint sideways at its will.
+Chosen."""
 SIZE_FRAMES = 500
-"""Frames that the subject's size and the shapes of clusters are taken from, evenly spread."""
+"""Frames that the subject's size and the shapes of clusters are taken from, evenly spread: chosen,
+more change neither."""
 
 
 def guess_from_template(
@@ -240,7 +243,7 @@ def _near(rest: SubjectModel, placed: np.ndarray, body: int, joint: Array) -> Ne
     """The markers of ``body`` around a joint, nearer ones counting more."""
     markers = np.flatnonzero((rest.marker_bodies == body) & placed)
     away = np.linalg.norm(rest.places[markers] - joint, axis=-1)
-    shares = np.exp(-0.5 * (away / REACH) ** 2)
+    shares = np.exp(-0.5 * (away / NEAR_JOINT_REACH) ** 2)
     if shares.sum() < 1e-6:
         return None
     shares /= shares.sum()
