@@ -72,6 +72,12 @@ def test_the_worse_side_is_told_for_both():
     assert "hips ± 84 mm" in told
 
 
+def test_along_and_across_of_one_knee_are_not_two_knees():
+    wide_all_round = wide(0.02, 0.03, 0.02)
+    told = tell_uncertain(person(left_shin=wide_all_round), motions())
+    assert len(told) == 2 and all("left knee" in each for each in told)
+
+
 def test_bodies_of_no_person_have_no_words():
     rig = Skeleton((Body("body_01", None), Body("body_02", "body_01", Joint(covariance=np.eye(3)))))
     assert tell_uncertain(rig, {"body_02": MOVED}) == ()

@@ -21,6 +21,7 @@ NOTED_RADIUS = 0.04
 joint angles mislead [McGinley 2009]."""
 LONG_RATIO = 1.5
 """Ratio of the longest to the next axis of a region that is said to point somewhere: chosen."""
+ALONG = "along the axis"
 FEW_POSTURES = 2
 """Count of postures that a walk shows of a hip; chosen: more, and it is not motion that lacks."""
 
@@ -99,7 +100,7 @@ def _regions(skeleton: Skeleton, body: Body, motion: JointMotion) -> list[Uncert
     if axis.any():
         along = REGION_RATIO * float(np.sqrt(axis @ covariance @ axis))
         lacks = "bone" if is_flanked(skeleton, body.name, axis) else "marker"
-        found = [UncertainJoint(body.name, along, "along the axis", lacks)]
+        found = [UncertainJoint(body.name, along, ALONG, lacks)]
     shown = replace(body.joint, covariance=across @ covariance @ across).ellipsoid
     if shown is None:
         return found
@@ -113,9 +114,9 @@ def _regions(skeleton: Skeleton, body: Body, motion: JointMotion) -> list[Uncert
 
 def _paired(found: Sequence[UncertainJoint]) -> list[UncertainJoint]:
     """Joints of left and right that lack the same are one, as wide as the wider."""
-    told: dict[tuple[str, str], UncertainJoint] = {}
+    told: dict[tuple[str, str, bool], UncertainJoint] = {}
     for joint in found:
-        key = split_side(joint.body)[1], joint.lacks
+        key = split_side(joint.body)[1], joint.lacks, joint.where == ALONG
         first = told.get(key)
         told[key] = joint if first is None else replace(first, both=True)
     return list(told.values())
