@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from osteon.calibration.guess import FEET, Guess
+from osteon.calibration.guess import Guess
 from osteon.calibration.pose_start import start_poses
 from osteon.calibration.priors import BeliefRows, Beliefs, Near
 from osteon.calibration.scatter import Usual
@@ -64,16 +64,13 @@ def guess_from_template(
     rig = _with_found_places(_with_measured_shapes(rest, placed, sampled), placed, sampled)
     beliefs = _beliefs(figure, rest, rig, found, hips)
     tips = {
-        name: scale * (figure.tips[name] - figure.bodies[name].at)
-        for name in bodies
-        if name in figure.tips
+        name: scale * (end - _rest_joint(figure, name, parent))
+        for name, parent in bodies.items()
+        if (end := _end(figure, name)) is not None
     }
     heights = np.array([_height(found[label], scale) for label in rig.marker_names])
-    ends = {
-        name: _near(rest, placed, rest.names.index(name), tip)
-        for name, tip in tips.items()
-        if name.endswith(FEET)
-    }
+    firm = placed & ~np.array([found[label].soft for label in rest.marker_names], dtype=bool)
+    ends = {name: _near(rest, firm, rest.names.index(name), tip) for name, tip in tips.items()}
     return Guess(rig, beliefs, rest.offsets, tips, heights, _usual(figure, rig.names), ends)
 
 
@@ -87,6 +84,13 @@ def _usual(figure: Human, names: tuple[str, ...]) -> Usual:
         np.array([body.aligned for body in bodies]),
         np.array([body.girdle for body in bodies]),
     )
+
+
+def _end(figure: Human, name: str) -> Array | None:
+    """(3,) where a bone ends that nothing continues: at the template's tip, or at the joint of the
+    body that would hang there, as a forearm without a hand at its wrist."""
+    below = [body.at for body in figure.bodies.values() if body.parent == name]
+    return figure.tips.get(name, below[0] if below else None)
 
 
 def _height(landmark: Landmark, scale: float) -> float:
