@@ -4,7 +4,8 @@
 
 Experts' OpenSim models moved by recorded motions (OSTEON_DATA/anatomical-truth). Their markers are
 solved with 0.5 mm of noise, as they are and with skin of real size; with ``seconds`` only the
-middle of each take. Writes the table of docs/numbers/anatomy.md.
+middle of each take. Writes the table of docs/numbers/anatomy.md, and prints how often notes tell
+of uncertain joints.
 """
 
 import os
@@ -17,6 +18,7 @@ from accuracy_page import table
 from scipy.stats import chi2
 
 from osteon import formats, pipeline
+from osteon.human import words_for_joint
 from osteon.maths import quat
 from osteon.values import Recording, Take
 
@@ -59,18 +61,26 @@ class Error(NamedTuple):
     whole: float
     across: float
     z: float
+    noted: bool
+    """Whether a note tells that the joint is uncertain."""
 
 
 def main() -> None:
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else np.inf
-    rows = []
+    rows, notes = [], []
     for title, skin in (("0.5 mm noise", False), ("and skin of real size", True)):
         found: dict[tuple[bool, str], list[Error]] = {}
+        sentences = []
         for folder in sorted((DATA / "anatomical-truth").glob("*/")):
-            for joint, error in trial(folder, skin=skin, seconds=seconds):
+            errors, told_of = trial(folder, skin=skin, seconds=seconds)
+            sentences.append(told_of)
+            for joint, error in errors:
                 found.setdefault((folder.name.startswith(CHOSEN), joint), []).append(error)
         for chosen, who in ((True, "in view"), (False, "left out")):
             rows += [[title, who, joint, *told(found[chosen, joint])] for joint in JOINTS]
+        every = [error for errors in found.values() for error in errors]
+        notes.append([title, *noted(every, sentences)])
+    print(table(NOTES, notes))
     head = ("markers", "people", "joint", "error, mm", "95 %", "across the axis", "z rms", "inside")
     before, _, after = PAGE.read_text(encoding="utf-8").split(MARK)
     text = (before, f"\n{table(head, rows)}\n\n", after)
@@ -81,7 +91,7 @@ def main() -> None:
 
 
 def told(errors: list[Error]) -> list[str]:
-    whole, across, z = np.array(errors).T
+    whole, across, z, _ = np.array(errors).T
     inside = np.mean(3.0 * z**2 < INSIDE)
     return [
         f"{np.median(whole):.1f}",
@@ -92,7 +102,27 @@ def told(errors: list[Error]) -> list[str]:
     ]
 
 
-def trial(folder: Path, *, skin: bool, seconds: float) -> list[tuple[str, Error]]:
+NOTES = ("markers", "takes with a note", "sentences", "joints noted", "beyond", "farthest, radii")
+
+
+def noted(errors: list[Error], sentences: list[list[str]]) -> list[str]:
+    """Of all takes: how many are told of, and how far joints are off in radii of 95 % regions."""
+    radii = [np.sqrt(3.0 * error.z**2 / INSIDE) for error in errors]
+    return [
+        f"{sum(map(bool, sentences))}",
+        f"{sum(map(len, sentences))}",
+        f"{sum(error.noted for error in errors)} of {len(errors)}",
+        f"{sum(each > 1.0 for each in radii)}",
+        f"{max(radii):.2f}",
+    ]
+
+
+def is_named(body: str, sentences: list[str]) -> bool:
+    names = (words_for_joint(body, both=both) for both in (False, True))
+    return any(words and words.name in told for words in names for told in sentences)
+
+
+def trial(folder: Path, *, skin: bool, seconds: float) -> tuple[list[tuple[str, Error]], list[str]]:
     stored = np.load(folder / "truth.npz")
     places = stored["positions"].astype(float) @ TO_Z_UP.T
     person = Person(list(stored["body_names"]), places, TO_Z_UP @ stored["rotations"].astype(float))
@@ -107,6 +137,7 @@ def trial(folder: Path, *, skin: bool, seconds: float) -> list[tuple[str, Error]
     worn = Recording(positions[middle], recording.names, recording.rate)
     (solved,) = pipeline.solve(Take(recordings=(worn,)))
     rotations, joints = solved.motion.world()
+    sentences = [note for note in solved.warnings if "joints lie is uncertain" in note]
     found = []
     for joint, (ours, body, parent) in JOINTS.items():
         for side in ("left", "right"):
@@ -124,8 +155,9 @@ def trial(folder: Path, *, skin: bool, seconds: float) -> list[tuple[str, Error]
                 z = float(np.sqrt(mean @ np.linalg.solve(covariance, mean) / 3.0))
                 whole = 1e3 * float(np.median(np.linalg.norm(off, axis=-1)))
                 across = 1e3 * float(np.median(np.linalg.norm(off - along, axis=-1)))
-                found.append((joint, Error(whole, across, z)))
-    return found
+                named = is_named(names[index], sentences)
+                found.append((joint, Error(whole, across, z, named)))
+    return found, sentences
 
 
 def true_joint(person: Person, body: str, parent: str, *, glides: bool) -> tuple:

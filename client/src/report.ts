@@ -5,6 +5,7 @@ import { button, element, facts, listing, section, toggle } from "./dom";
 import { unpack } from "./packed";
 import { limbTable } from "./panels/limbs";
 import { type Distances, ResidualPanel } from "./panels/residuals";
+import { skinTable } from "./panels/skin";
 import { timeline } from "./panels/timeline";
 import { hierarchy } from "./panels/tree";
 import { isForPage, Player, playerKey } from "./player";
@@ -196,6 +197,7 @@ async function build(): Promise<void> {
   shown?.stage.lookAtAll();
   const panel = await residualPanel(left, data, player, shown?.markers ?? null);
   if (data.bodies.length) left.append(limbTable(data.bodies));
+  left.append(...skinTable(data.bodies, data.markers));
   if (shown) {
     letPoint(view, shown.stage, {
       layers: ["markers", "skeleton"],

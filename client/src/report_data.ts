@@ -60,6 +60,12 @@ export interface BodyRow {
   sigma_mm: number | null;
   /** How far the two bodies' ideas of the joint lie apart. */
   rms_mm: number | null;
+  /** The same as the calibration found it, noise counted out: gliding, and skin that a body's markers share. */
+  gap_mm: number | null;
+  /** The part of the gap that skin does not explain; 0 where it may. */
+  glide_mm: number | null;
+  /** How far each of the body's markers slides on the bone for itself. */
+  skin_mm: number | null;
   /** Half axes of one standard deviation about the joint, in the parent's frame, metres. */
   ellipsoid: [[number, number, number], [number, number, number], [number, number, number]] | null;
   /** How clearly the joint beats its best rival: 0 a tie, 0.7 twice the unexplained square. */

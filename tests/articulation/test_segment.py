@@ -7,7 +7,7 @@ import pytest
 
 from osteon import synth
 from osteon.articulation.segmentation import UNREST, join_groups, segment
-from osteon.calibration.pivot import find_pivot
+from osteon.calibration.tree_from_markers import find_pivot
 from osteon.errors import NotEnoughData
 from osteon.maths import quat
 from osteon.values import Recording

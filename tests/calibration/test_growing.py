@@ -7,8 +7,7 @@ from conftest import real
 from osteon import synth
 from osteon.calibration.fit_subject import calibrate_blind
 from osteon.calibration.motion_guess import guess_from_motion, joint_doubts
-from osteon.calibration.pivot import find_pivot_on_line
-from osteon.calibration.tree_from_markers import group, grow
+from osteon.calibration.tree_from_markers import find_pivot_on_line, group, grow
 from osteon.errors import NotEnoughData
 from osteon.formats import read
 from osteon.maths import quat

@@ -20,11 +20,11 @@ def skeleton() -> Skeleton:
     knee = Joint(
         "hinge", (0.0, 0.1, -0.42), (0.01, 1 / 3, 0.2), [(0, 1, 0)],
         Limits((-0.1, 2.4), (("x", -0.1, 2.4), ("y", 0.0, 0.1)), (0.6, 0.0, 0.8, 0.0)),
-        0.0031, np.eye(3) / 3e6,
+        0.0031, np.eye(3) / 3e6, gap=0.007, glide=0.004,
     )  # fmt: skip
     bodies = (
         Body("pelvis", None, Joint("free"), 0.2, (Marker("LASI", (0.1, 0.2, 0.3), 0.0029),)),
-        Body("left_shin", "pelvis", knee, None, (), (0.0, 0.0, -0.4)),
+        Body("left_shin", "pelvis", knee, None, (), (0.0, 0.0, -0.4), skin=0.0035),
     )
     events = (
         Slip("pelvis", 1200, 0.021),
@@ -61,6 +61,7 @@ def test_the_keys_are_the_contracts(skeleton):
     assert {"name", "parent", "joint", "length", "markers"} <= set(shin)
     assert shin["joint"]["type"] == "hinge"
     assert shin["joint"]["limits"]["hinge"] == [-0.1, 2.4]
+    assert (shin["skin"], shin["joint"]["gap"], shin["joint"]["glide"]) == (0.0035, 0.007, 0.004)
     assert tree["bodies"][0]["parent"] is None
     assert tree["bodies"][0]["markers"][0]["rms"] == 0.0029
     assert tree["loops"][0]["in_second"] == [4, 5, 6]

@@ -27,8 +27,16 @@ from osteon.maths import quat
 from osteon.pipeline.solve_take import Solved
 from osteon.report.data import Packed, ReportData
 from osteon.report.page import write_report
-from osteon.report.rows import MOST_NUMBERS, distances, gap_spans, pack, pack_whole, stride_for
-from osteon.values import Bodies, Body, Motion, Recording, Skeleton, Take
+from osteon.report.rows import (
+    MOST_NUMBERS,
+    body_rows,
+    distances,
+    gap_spans,
+    pack,
+    pack_whole,
+    stride_for,
+)
+from osteon.values import Bodies, Body, Joint, Motion, Recording, Skeleton, Take
 
 
 def unpacked(packed: Packed) -> np.ndarray:
@@ -199,6 +207,14 @@ def test_a_motion_shows_skin_ranges_frames_and_contacts(motion):
     assert any(row.cone or row.hinge for row in page.bodies)
     assert all(row.frame for row in page.bodies)
     assert {span.kind for span in page.spans} >= {"contact"}
+
+
+def test_skin_gaps_and_gliding_are_told_in_millimetres():
+    joint = Joint(gap=0.007, glide=0.004)
+    rig = Skeleton((Body("thigh", None, skin=0.009), Body("shin", "thigh", joint)))
+    thigh, shin = body_rows(rig)
+    assert (thigh.skin_mm, thigh.gap_mm, thigh.glide_mm) == (pytest.approx(9.0), None, None)
+    assert (shin.skin_mm, shin.gap_mm, shin.glide_mm) == (None, *map(pytest.approx, (7.0, 4.0)))
 
 
 def test_markers_alone(rng):

@@ -276,6 +276,11 @@ def test_events_limbs_tree_and_history_are_told(folder, report):
     assert page.locator(".tree-row").count() == len(skeleton["bodies"])
     shin = page.locator(".limbs tr", has_text="left_shin").locator("td").all_inner_texts()
     assert "410.0" in shin
+    told = next(body for body in skeleton["bodies"] if body["name"] == "left_shin")
+    assert f"{1e3 * told['joint']['gap']:.1f}" in shin
+    skin = page.locator(".skin tr", has_text="left_shin").locator("td").all_inner_texts()
+    assert skin[1] == f"{1e3 * told['skin']:.1f}"
+    assert all(marker["name"] in skin[2] for marker in told["markers"])
     assert page.locator(".history li").count() >= 2
     page.locator(".events summary").click()
     page.locator(".events li.kind-swap button").first.click()

@@ -16,6 +16,8 @@ const COLUMNS: Column[] = [
   { head: "apart mm", cell: apart, used: (b) => b.measured_mm !== null },
   { head: "joint ± mm", cell: (b) => mm(b.sigma_mm), used: (b) => b.sigma_mm !== null },
   { head: "joint rms mm", cell: (b) => mm(b.rms_mm), used: (b) => b.rms_mm !== null },
+  { head: "gap mm", cell: (b) => mm(b.gap_mm), used: (b) => b.gap_mm !== null },
+  { head: "glides mm", cell: (b) => (b.glide_mm ? mm(b.glide_mm) : "–"), used: (b) => !!b.glide_mm },
   { head: "range", cell: range, used: (b) => b.hinge !== null || b.cone !== null },
   { head: "moves by", cell: (b) => b.movement.join(", ") || "–", used: (b) => b.movement.length > 0 },
 ];
@@ -30,11 +32,20 @@ export function limbTable(bodies: BodyRow[]): HTMLElement {
   ]);
   const head = ["body", "joint", ...columns.map((column) => column.head)];
   made.append(scroller(table(head, rows), "Limbs"));
-  if (bodies.some((body) => body.sigma_mm !== null)) made.append(element("p", SPREAD, "quiet"));
+  const said = [
+    ...(bodies.some((body) => body.sigma_mm !== null) ? [SPREAD] : []),
+    ...(bodies.some((body) => body.gap_mm !== null) ? [GAP] : []),
+    ...(bodies.some((body) => body.glide_mm) ? [GLIDES] : []),
+  ];
+  if (said.length) made.append(element("p", said.join(" "), "quiet"));
   return made;
 }
 
 const SPREAD = "± is one standard deviation of the joint centre in its worst direction.";
+const GAP =
+  "The gap is how far the two ends of a joint move apart as the calibration found it, rms, noise counted " +
+  "out: skin that all markers of a body share, and joints that glide.";
+const GLIDES = "Glides is the part of it that skin does not explain; such a joint is no fixed point.";
 
 function apart(body: BodyRow): string {
   if (body.length_mm === null || body.measured_mm === null) return "–";

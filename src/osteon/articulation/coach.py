@@ -9,9 +9,10 @@ The coach for a rig that a calibration has found: its own covariances tell what 
 
 import numpy as np
 
+from osteon.human import is_along_axis, is_flanked, words_for_joint
 from osteon.maths import quat
 from osteon.typing import Array
-from osteon.values import Advice, Bodies, Connection, Motion
+from osteon.values import Advice, Bodies, Connection, Motion, Skeleton
 
 GOOD = 0.005
 """Metres: a joint known this well needs no advice."""
@@ -38,12 +39,26 @@ def _advice(bodies: Bodies, link: Connection) -> Advice:
     # any axis square to the silent direction helps; the next worst direction has turned least
     axis = directions[1]
     reachable = _after(bodies, link)
-    text = (
-        f"{link.child} on {link.parent}, {_where(bodies, link, directions[0])} "
-        f"±{_millimetres(worst)}: two {_motion_word(bodies, link, axis)} would bring "
-        f"±{_millimetres(reachable)}"
+    text = f"{_lacking(bodies, link, directions[0])} ±{_millimetres(worst)}: " + (
+        f"no motion shows that; {marker} would"
+        if (marker := _marker(link, directions[0]))
+        else f"{_motion_word(bodies, link, axis)} would bring ±{_millimetres(reachable)}"
     )
     return Advice(link.child, worst, directions[0], axis, reachable, text)
+
+
+def _lacking(bodies: Bodies, link: Connection, direction: Array) -> str:
+    """Which joint, and where it is open; a person's joints by their names."""
+    words = words_for_joint(link.child)
+    name = f"{link.child} on {link.parent}" if words is None else words.name
+    along = "along its axis" if _marker(link, direction) else _where(bodies, link, direction)
+    return f"{name}, {along}"
+
+
+def _marker(link: Connection, direction: Array) -> str:
+    """The marker that would show a joint along its axis; empty for other directions."""
+    words = words_for_joint(link.child)
+    return words.marker if words and is_along_axis(link.child, direction) else ""
 
 
 def _millimetres(metres: float) -> str:
@@ -73,16 +88,19 @@ def _share(bodies: Bodies, link: Connection, direction: Array) -> float:
 
 
 def _motion_word(bodies: Bodies, link: Connection, axis: Array) -> str:
-    """Twist or swing: whether the missing axis runs along the limb, on average over the take."""
+    """What to do twice: a person's joint by its name, others twist or swing, as the missing axis
+    runs along the limb or not, on average over the take."""
+    if words := words_for_joint(link.child):
+        return f"to {words.motion} twice by ±{_degrees()}"
     if link.kind == "fixed":
-        return f"bends of ±{_degrees()} to each side"
+        return f"two bends of ±{_degrees()} to each side"
     child, parent = (bodies.rotations[:, bodies.index(n)] for n in (link.child, link.parent))
     along = quat.rotate(quat.between(parent, child), link.in_child)
     length = max(float(np.linalg.norm(link.in_child)), 1e-12)
     share = np.sqrt(np.nanmean((along @ axis) ** 2)) / length
     if share > 0.7:
-        return f"twists of ±{_degrees()} about the limb"
-    return f"swings of ±{_degrees()} across the usual motion"
+        return f"two twists of ±{_degrees()} about the limb"
+    return f"two swings of ±{_degrees()} across the usual motion"
 
 
 def _degrees() -> str:
@@ -114,7 +132,14 @@ def advise_motion(motion: Motion) -> tuple[Advice, ...]:
         if body.parent is not None and body.joint.covariance is not None
     )
     rotations, places = motion.world()
-    return advise(Bodies(places, rotations, motion.skeleton.names, motion.rate), links)
+    found = advise(Bodies(places, rotations, motion.skeleton.names, motion.rate), links)
+    return tuple(advice for advice in found if not _is_marked(motion.skeleton, advice))
+
+
+def _is_marked(skeleton: Skeleton, advice: Advice) -> bool:
+    """Whether markers on both sides of a joint tell already what no motion would."""
+    along = is_along_axis(advice.child, advice.direction)
+    return along and is_flanked(skeleton, advice.child, advice.direction)
 
 
 def _towards_end(motion: Motion, index: int) -> np.ndarray:

@@ -1,19 +1,20 @@
 """Recordings of one subject → the subject's skeleton."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from osteon.calibration.adjustment import Adjustment, FramePoses, adjust
 from osteon.calibration.frame_choice import (
-    STANDING,
+    STANDING_TURN,
     count_different,
     furthest_turn,
     spread_frames,
     varied_frames,
 )
 from osteon.calibration.guess import Guess
+from osteon.calibration.joint_findings import JointMotion, joint_motions, with_findings
 from osteon.calibration.listening import part
 from osteon.calibration.motion_guess import guess_from_motion
 from osteon.calibration.pose_start import shown_turns, start_poses
@@ -26,9 +27,10 @@ from osteon.calibration.scatter import (
     first_scatter,
     scatter_of,
 )
-from osteon.calibration.soles import FootSole, find_soles, foot_tip, still_markers
+from osteon.calibration.soles import FootSole, bone_tip, find_soles, still_markers
 from osteon.calibration.subject_model import SubjectModel
 from osteon.calibration.template_guess import guess_from_template
+from osteon.calibration.uncertain_joints import tell_uncertain
 from osteon.errors import NotEnoughData
 from osteon.human import Landmark
 from osteon.maths import fit_rigid, quat
@@ -74,6 +76,8 @@ class Calibration:
     """What could not be settled, one sentence each."""
     strays: tuple[str, ...] = ()
     """Markers that are mostly elsewhere than on the body they were given to, worst first."""
+    motions: Mapping[str, JointMotion] = field(default_factory=dict)
+    """By the body that hangs on a joint: what the frames show of it."""
 
 
 def calibrate(
@@ -104,7 +108,11 @@ def calibrate(
         if not calibration.strays or len(far) > MOST_STRAYS * len(labels):
             break
         left_out = far
-    return replace(calibration, doubts=(*calibration.doubts, *_about_strays(left_out, calibration)))
+    told = (
+        *_about_strays(left_out, calibration),
+        *tell_uncertain(calibration.skeleton, calibration.motions),
+    )
+    return replace(calibration, doubts=(*calibration.doubts, *told))
 
 
 def _fit_template(
@@ -119,7 +127,7 @@ def _fit_template(
     seen = np.stack([observed[name] for name in guess.rig.marker_names], axis=1)
     keeps = np.stack([still[name] for name in guess.rig.marker_names], axis=1)
     calibration = fit_guess(guess, seen, subject=subject, still=keeps, progress=progress)
-    if calibration.turned >= STANDING:
+    if calibration.turned >= STANDING_TURN:
         return calibration
     told = (
         "the performer hardly moves: where the joints lie is the average human's answer, not this "
@@ -199,12 +207,14 @@ def fit_guess(
     skeleton = _skeleton(
         fit.rig, tips, turns, per_marker, (joint_covariances, place_covariances), subject
     )
+    skeleton = with_findings(skeleton, fit, guess.usual, deviations)
+    motions = joint_motions(fit, guess.usual, deviations, turns)
     doubts = guess.doubts
     if not fit.converged:
         doubts += ("the calibration had not settled when its iterations ran out",)
     rms = float(np.sqrt(squared.sum() / max(seen.sum(), 1)))
     strays = _strays(guess.rig, np.where(seen, np.sqrt(squared), np.nan))
-    return Calibration(skeleton, len(frames), rms, different, turned, doubts, strays)
+    return Calibration(skeleton, len(frames), rms, different, turned, doubts, strays, motions)
 
 
 def _fit_frames(
@@ -386,9 +396,7 @@ def _tips(
 ) -> dict[int, Array]:
     """Body → (3,) where its bone ends; of bodies without a child."""
     return {
-        body: foot_tip(guess, rig, body, soles.get(body), turns[body])
-        if name in guess.ends
-        else quat.rotate(turns[body], guess.tips[name])
+        body: bone_tip(guess, rig, body, soles.get(body), turns[body])
         for body, name in enumerate(rig.names)
         if body not in rig.parents and name in guess.tips
     }

@@ -6,20 +6,22 @@ import numpy as np
 
 from osteon.typing import Array
 
-DIFFERENT = 0.5
-"""Squared distance of rotation matrices over all joints: one joint turned by 29°."""
+DIFFERENT_POSE = 0.5
+"""Squared distance of rotation matrices over all joints: one joint turned by 29° (chosen: a limb
+clearly elsewhere)."""
 
-POSTURE = 1.5
+POSTURE_TURN = 1.5
 """Radians that a joint must turn for its skin to do something new. Skin that is linear in a joint's
 angle looks like another place of the joint however far the joint turns, so a swing there and back
 is worth two postures, and only what goes far beyond is worth three. Chosen on seven takes of four
 people with bones known (docs/numbers/anatomy.md); from 1.2 to 1.8 their hips change by 0.5 mm."""
 
-STANDING = np.radians(10.0)
-"""A joint that goes less far to either side of its middle tells its place no better than a guess
-does. Who stands stays within 5°, on seven standing trials; a hip's exercise begins at 15°."""
-MOSTLY = 0.9
-"""Share of the frames by which a joint's motion is judged."""
+STANDING_TURN = np.radians(10.0)
+"""Radians. A joint that goes less far to either side of its middle tells its place no better than a
+guess does. Measured: who stands stays within 5°, on seven standing trials; a hip's exercise begins
+at 15°."""
+MOST_FRAMES_SHARE = 0.9
+"""Share of the frames by which a joint's motion is judged; chosen: the rest is noise's."""
 
 
 def spread_frames(seen: np.ndarray, n: int) -> np.ndarray:
@@ -86,15 +88,15 @@ def count_different(
     left, count = np.ones(len(poses), dtype=bool), 0
     while left.any():
         distance = _distances(poses, poses[np.argmax(left)])
-        left &= (distance > DIFFERENT) & np.isfinite(distance)
+        left &= (distance > DIFFERENT_POSE) & np.isfinite(distance)
         count += 1
     return count
 
 
 def count_postures(turns: Array) -> int:
-    """How many of a joint's turns (n_frames, 3, 3) differ by more than ``POSTURE``."""
+    """How many of a joint's turns (n_frames, 3, 3) differ by more than ``POSTURE_TURN``."""
     left, count = np.ones(len(turns), dtype=bool), 0
-    nearest = 1.0 + 2.0 * np.cos(POSTURE)
+    nearest = 1.0 + 2.0 * np.cos(POSTURE_TURN)
     while left.any():
         left &= np.einsum("ij,fij->f", turns[np.argmax(left)], turns) < nearest
         count += 1
@@ -116,7 +118,7 @@ def furthest_turn(rotations: Array, parents: Sequence[int], shown: np.ndarray) -
         u[:, -1] *= np.linalg.det(u @ vt)  # no mirror image
         cosines = 0.5 * (np.einsum("ij,fij->f", u @ vt, bent) - 1.0)
         turns = np.arccos(np.clip(cosines, -1.0, 1.0))
-        furthest = max(furthest, float(np.quantile(turns, MOSTLY)))
+        furthest = max(furthest, float(np.quantile(turns, MOST_FRAMES_SHARE)))
     return furthest
 
 

@@ -27,6 +27,7 @@ class Guess:
     usual: Usual
     """What skin and joints of such bodies mostly do."""
     ends: Mapping[str, Near | None] = field(default_factory=dict)
-    """Tips of feet, on their soles, seen from the markers around them; None: there are none."""
+    """The same ends seen from the markers around them, those of feet on their soles; None: there
+    are no such markers."""
     doubts: tuple[str, ...] = ()
     """What could not be settled, one sentence each."""

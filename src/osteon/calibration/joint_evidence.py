@@ -12,9 +12,9 @@ import numpy as np
 
 from osteon.articulation import GroupJoint, joints_of_groups
 from osteon.calibration.guess import Guess
-from osteon.calibration.pivot import INDEPENDENT
 from osteon.calibration.priors import BeliefRows, Beliefs
 from osteon.calibration.subject_model import SubjectModel
+from osteon.calibration.tree_from_markers import INDEPENDENT_FRAMES
 from osteon.maths import fit_rigid, quat
 from osteon.typing import Array
 from osteon.values import Body, Recording, Skeleton
@@ -83,7 +83,7 @@ def _marker_rows(rig: SubjectModel, noise: Array) -> Beliefs:
     rows = BeliefRows(rig)
     for marker, body in enumerate(rig.marker_bodies):
         if np.isfinite(noise[body]):
-            sigma = max(noise[body] / np.sqrt(INDEPENDENT), FINEST_DEVIATION)
+            sigma = max(noise[body] / np.sqrt(INDEPENDENT_FRAMES), FINEST_DEVIATION)
             rows.marker_at(marker, rig.places[marker], float(sigma))
     return rows.beliefs()
 

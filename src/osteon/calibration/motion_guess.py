@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from osteon.articulation import segment
-from osteon.calibration.frame_choice import STANDING
+from osteon.calibration.frame_choice import STANDING_TURN
 from osteon.calibration.guess import Guess
 from osteon.calibration.joint_evidence import with_joint_evidence
 from osteon.calibration.priors import BeliefRows
@@ -31,20 +31,22 @@ from osteon.maths import quat
 from osteon.typing import Array, Share, unheard
 from osteon.values import Recording
 
-FRAMES = 300
-"""Frames looked at, spread evenly over the take."""
-DOUBTFUL = 0.015
-"""Metres of misfit above which a joint is named as doubtful."""
-UNTOLD = 0.05
-"""Metres of standard deviation above which motion leaves a joint's place open."""
-PLACE_SIGMA = 0.05
-JOINT_SIGMA = 0.10
+TREE_FRAMES = 300
+"""Frames looked at, spread evenly over the take: chosen, for the tree costs pairs of bodies."""
+DOUBTFUL_MISFIT = 0.015
+"""Metres of misfit above which a joint is named as doubtful: chosen, beyond the skin of most."""
+UNTOLD_DEVIATION = 0.05
+"""Metres of standard deviation above which motion leaves a joint's place open: chosen, a bone's
+width."""
+PLACE_SIGMA, JOINT_SIGMA = 0.05, 0.10
+"""Metres. How far markers and joints may be from where motion first put them: chosen, wider than
+that errs."""
 ANY_SKIN_SIGMA, ANY_GLIDE_SIGMA = 0.003, 0.0003
 """Metres per axis. Skin and joints of a body of which nothing is known: chosen, a shank's and a
 ball joint's."""
-LIFE = 0.5
+TRACK_SHARE = 0.5
 """Share of the take that a track must span to be a marker's; and of the markers seen at once that
-must have such tracks for the take to be worth solving."""
+must have such tracks for the take to be worth solving. Chosen."""
 
 
 def guess_from_motion(recording: Recording, progress: Share = unheard) -> Guess:
@@ -53,7 +55,7 @@ def guess_from_motion(recording: Recording, progress: Share = unheard) -> Guess:
     groups = segment(recording)
     used = [name for group in groups for name in group]
     recording = recording.select(used)
-    rows = np.unique(np.linspace(0, recording.n_frames - 1, FRAMES).astype(int))
+    rows = np.unique(np.linspace(0, recording.n_frames - 1, TREE_FRAMES).astype(int))
     observed = np.where(recording.measured[..., None], recording.positions, np.nan)[rows]
     bodies = [group(observed, np.array([used.index(n) for n in names])) for names in groups]
     if len(bodies) < 2:
@@ -79,9 +81,9 @@ def _pieces(recording: Recording) -> tuple[str, ...]:
     """
     seen = recording.measured[:, recording.measured.any(axis=0)]
     lives = len(seen) - np.argmax(seen, axis=0) - np.argmax(seen[::-1], axis=0)
-    n_short = int((lives < LIFE * len(seen)).sum())
+    n_short = int((lives < TRACK_SHARE * len(seen)).sum())
     at_once = int(np.median(seen.sum(axis=1)))
-    if len(lives) - n_short < LIFE * at_once:
+    if len(lives) - n_short < TRACK_SHARE * at_once:
         seconds = float(np.median(lives)) / recording.rate
         raise NotEnoughData(
             f"there are {len(lives)} tracks, {at_once} at a time, most of about {seconds:.1f} s: "
@@ -178,17 +180,17 @@ def joint_doubts(bodies: list[Group], edges: list[Edge], label: dict[int, str]) 
                 f"{pair} share no joint, the nearest were joined: no common point is steadier than "
                 f"{1e3 * edge.pivot.misfit:.0f} mm; two subjects in one recording?"
             )
-        elif edge.pivot.misfit > DOUBTFUL:
+        elif edge.pivot.misfit > DOUBTFUL_MISFIT:
             doubts.append(
                 f"the joint between {pair} is doubtful: no common point is steadier than "
                 f"{1e3 * edge.pivot.misfit:.0f} mm"
             )
-        elif edge.pivot.sigma > UNTOLD and edge.pivot.turned < STANDING:
+        elif edge.pivot.sigma > UNTOLD_DEVIATION and edge.pivot.turned < STANDING_TURN:
             doubts.append(
                 f"{pair} hardly turn against each other: where their joint lies, and whether "
                 "they have one, is a guess"
             )
-        elif edge.pivot.sigma > UNTOLD:
+        elif edge.pivot.sigma > UNTOLD_DEVIATION:
             doubts.append(
                 f"{pair} turn about one axis only: where along it their joint lies is a guess"
             )

@@ -7,16 +7,18 @@ from osteon.calibration.subject_model import SubjectModel
 from osteon.maths import AXIS, FULL, RigidFit, fit_rigid, quat
 from osteon.typing import Array
 
-LOYALTY = 0.02
+PARENT_SIGMA = 0.02
 """Metres. A body follows its parent as if markers this far out said so: decides the turn that its
-own markers leave open."""
-SHOWN = 0.5
+own markers leave open. Chosen: weaker than markers on skin."""
+SHOWN_SHARE = 0.5
 """Share of the markers' second moment about the joint that must be seen for a body's turn to count
-as shown: two of three markers mostly are enough, one is not."""
-SHOWN_ROOTS = 0.4
-"""Share of the frames that fix the root from which the others are not worth their guessed root."""
-OUTWARD = 1e-4
-"""Weight of a marker one joint further out, which turns the root where its own leave that open."""
+as shown. Chosen: two of three markers mostly are enough, one is not."""
+ROOTED_SHARE = 0.4
+"""Share of the frames that fix the root from which the others are not worth their guessed root:
+chosen."""
+OUTWARD_RATIO = 1e-4
+"""Ratio of the weight of a marker one joint further out, which turns the root where its own leave
+that open: chosen, too small to matter elsewhere."""
 
 
 def start_poses(rig: SubjectModel, observed: Array) -> FramePoses:
@@ -62,7 +64,7 @@ def shown_turns(rig: SubjectModel, observed: Array) -> np.ndarray:
         places, seen = rig.places[own], np.isfinite(observed[:, own, 0])
         best = np.einsum("m,mi,mj->ij", seen.any(axis=0), places, places)
         here = np.einsum("fm,mi,mj->fij", seen, places, places)
-        least = SHOWN * np.linalg.eigvalsh(best)[1:] - 1e-12
+        least = SHOWN_SHARE * np.linalg.eigvalsh(best)[1:] - 1e-12
         shown[:, body] = (np.linalg.eigvalsh(here)[:, 1:] >= least).all(axis=1)
     return shown
 
@@ -84,15 +86,15 @@ def _root_poses(rig: SubjectModel, observed: Array) -> RigidFit:
     fit = fit_rigid(rig.places[own], observed[:, own])
     loose = np.flatnonzero(fit.status == AXIS)
     full = np.count_nonzero(fit.status == FULL)
-    if not len(loose) or full >= SHOWN_ROOTS * (full + len(loose)):
+    if not len(loose) or full >= ROOTED_SHARE * (full + len(loose)):
         return fit
     joints, steps = np.zeros((rig.n_bodies, 3)), np.zeros(rig.n_bodies)
     for body in range(1, rig.n_bodies):
         joints[body] = joints[rig.parents[body]] + rig.offsets[body]
         steps[body] = steps[rig.parents[body]] + 1
     at_rest = joints[rig.marker_bodies] + rig.places
-    weights = OUTWARD ** steps[rig.marker_bodies]
-    guessed = fit_rigid(at_rest, observed[loose], weights, straight=0.1 * np.sqrt(OUTWARD))
+    weights = OUTWARD_RATIO ** steps[rig.marker_bodies]
+    guessed = fit_rigid(at_rest, observed[loose], weights, straight=0.1 * np.sqrt(OUTWARD_RATIO))
     fit.rotations[loose], fit.positions[loose] = guessed.rotations, guessed.positions
     return fit
 
@@ -102,7 +104,7 @@ def _turn(rig: SubjectModel, observed: Array, body: int, joint: Array, above: Ar
     own = np.flatnonzero(rig.marker_bodies == body)
     arms = observed[:, own] - joint[:, None]
     arms = np.where(np.isfinite(arms), arms, 0.0)
-    moment = np.einsum("fmi,mj->fij", arms, rig.places[own]) + LOYALTY**2 * above
+    moment = np.einsum("fmi,mj->fij", arms, rig.places[own]) + PARENT_SIGMA**2 * above
     u, _, vt = np.linalg.svd(moment)
     u[..., -1] *= np.linalg.det(u @ vt)[:, None]
     return u @ vt

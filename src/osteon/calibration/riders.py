@@ -8,10 +8,11 @@ from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Marker, Motion, Recording
 
-LOOSEST = 0.015
-"""Metres. A marker that strays farther than this from its mean place rides on nothing."""
-FEWEST = 30
-"""Frames a marker must be seen in."""
+LOOSEST_RIDE = 0.015
+"""Metres. A marker that strays farther than this from its mean place rides on nothing: chosen, more
+than most skin does."""
+FEWEST_FRAMES = 30
+"""Frames a marker must be seen in: chosen."""
 
 
 def add_riders(recording: Recording, motion: Motion, errors: Array) -> tuple[Motion, Array]:
@@ -29,7 +30,7 @@ def add_riders(recording: Recording, motion: Motion, errors: Array) -> tuple[Mot
     for name in others:
         column = recording.index(name)
         seen = np.flatnonzero(recording.measured[:, column])
-        if len(seen) < FEWEST:
+        if len(seen) < FEWEST_FRAMES:
             continue
         point = recording.positions[seen, column][:, None]
         local = quat.rotate(quat.inverse(rotations[seen]), point - joints[seen])
@@ -37,7 +38,7 @@ def add_riders(recording: Recording, motion: Motion, errors: Array) -> tuple[Mot
         distance = np.linalg.norm(local - place, axis=-1)
         rms = np.sqrt(np.mean(distance**2, axis=0))
         best = int(np.argmin(rms))
-        if rms[best] <= LOOSEST:
+        if rms[best] <= LOOSEST_RIDE:
             body = bodies[best]
             rider = Marker(name, place[best] + body.joint.in_body, rms=float(rms[best]))
             bodies[best] = replace(body, markers=(*body.markers, rider))

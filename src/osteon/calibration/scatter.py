@@ -31,7 +31,8 @@ LEAST_GAP, LEAST_SKIN = 0.0001, 0.00001
 REST_SIGMA = 5.0
 """Radians. How far bodies are from the rest pose relative to their parents: decides only where
 markers are silent. At 1 the hanging arms of a walk pulled shoulders 40 mm inwards on synthetic
-performers, for the rest pose stretches the arms out; from 3 to 10 the pull is lost in the noise."""
+performers, for the rest pose stretches the arms out; from 3 to 10 the pull is lost in the noise
+(simulated)."""
 GIRDLE_SIGMA, LEAST_GIRDLE_SIGMA = 0.10, 0.02
 """Radians. How far a collar bone mostly turns, before a take tells and at the least: chosen, 15 and
 3 mm at the shoulder. One marker cannot tell its turns from those of the chest."""
@@ -210,7 +211,7 @@ def estimate_deviations(fit: "Adjustment", usual: Usual, known: Deviations) -> D
     return replace(
         known,
         skin=skin,
-        gaps=_gaps(fit, usual, replace(known, skin=skin), n_frames),
+        gaps=_gaps(fit, usual, replace(known, skin=skin)),
         girdles=_girdles(fit, usual, known, n_frames),
         postures=_count_postures(fit.rig, fit.poses.rotations),
     )
@@ -236,20 +237,33 @@ def _skin(fit: "Adjustment", usual: Usual, known: Deviations, n_frames: int) -> 
     return np.maximum(np.sqrt(variance), LEAST_SKIN)
 
 
-def _gaps(fit: "Adjustment", usual: Usual, known: Deviations, n_frames: int) -> Array:
+def gap_shown(fit: "Adjustment", usual: Usual, known: Deviations, body: int) -> tuple[float, float]:
+    """Return the squares that a joint's ends are apart by, metres² summed over what counts, and how
+    many independent numbers count: postures, across the joint's axis."""
+    n_frames = len(fit.gaps)
+    repeats = _repeats(known, n_frames)[body]
+    assumed = repeats * known.gaps[body] ** 2
+    across = np.abs(usual.axes[body]) < 0.5
+    # a gap is told as far as the poses do not leave it open; the rest of it is markers' noise
+    told = 1.0 - np.clip(fit.variances.gaps[:, body, across] / assumed, 0.0, 1.0)
+    squares = np.sum(fit.gaps[:, body, across] ** 2 - told * (1.0 - told) * assumed)
+    count = np.sum(told**2) / repeats * (1.0 - repeats / n_frames)
+    return max(float(squares), 0.0) / repeats, float(count)
+
+
+def shared_skin(rig: SubjectModel, known: Deviations, body: int) -> float:
+    """Return the variance of a joint's gap, metres² per axis, that skin explains: what markers of
+    both bodies have in common."""
+    return SHARED_SKIN * (known.skin[body] ** 2 + known.skin[rig.parents[body]] ** 2)
+
+
+def _gaps(fit: "Adjustment", usual: Usual, known: Deviations) -> Array:
     """(n_bodies,) how far the ends of joints are apart, across their axes."""
-    rig, repeats = fit.rig, _repeats(known, n_frames)
+    rig = fit.rig
     gaps = known.gaps.copy()
     for body in range(1, rig.n_bodies):
-        assumed = repeats[body] * known.gaps[body] ** 2
-        across = np.abs(usual.axes[body]) < 0.5
-        # a gap is told as far as the poses do not leave it open; the rest of it is markers' noise
-        told = 1.0 - np.clip(fit.variances.gaps[:, body, across] / assumed, 0.0, 1.0)
-        squares = np.sum(fit.gaps[:, body, across] ** 2 - told * (1.0 - told) * assumed)
-        count = np.sum(told**2) / repeats[body] * (1.0 - repeats[body] / n_frames)
-        skin = SHARED_SKIN * (known.skin[body] ** 2 + known.skin[rig.parents[body]] ** 2)
-        expected = skin + usual.glide[body] ** 2
-        shown = max(float(squares), 0.0) / repeats[body]
+        shown, count = gap_shown(fit, usual, known, body)
+        expected = shared_skin(rig, known, body) + usual.glide[body] ** 2
         variance = (shown + GAP_COUNT * expected) / (count + GAP_COUNT)
         gaps[body] = max(np.sqrt(variance), LEAST_GAP)
     return gaps

@@ -139,11 +139,12 @@ def _floor(guess: Guess, usual: dict[int, float]) -> float | None:
     return 0.0 if abs(floor) < AS_SAID and min(usual.values()) > 0.0 else floor
 
 
-def foot_tip(
+def bone_tip(
     guess: Guess, rig: SubjectModel, body: int, sole: FootSole | None, turn: Array
 ) -> Array:
-    """(3,) where a foot ends, in its frame as ``turn`` has left it, level on its ``sole``."""
-    near = guess.ends[rig.names[body]]
+    """(3,) where a bone ends, in its frame as ``turn`` has left it, a foot's level on its
+    ``sole``."""
+    near = guess.ends.get(rig.names[body])
     tip = quat.rotate(turn, guess.tips[rig.names[body]])
     if near is not None:
         tip = near.shares @ rig.places[near.markers] + near.away

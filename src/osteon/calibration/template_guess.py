@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from osteon.calibration.guess import FEET, Guess
+from osteon.calibration.guess import Guess
 from osteon.calibration.pose_start import start_poses
 from osteon.calibration.priors import BeliefRows, Beliefs, Near
 from osteon.calibration.scatter import Usual
@@ -16,24 +16,27 @@ from osteon.maths import fit_rigid, generalised_procrustes, quat
 from osteon.typing import Array
 
 PLACE_SIGMA = 0.10
-"""Metres. A marker's place on its body, template against subject."""
+"""Metres. A marker's place on its body, template against subject: chosen, wider than any bone."""
 SHAPE_SIGMA = 0.01
 """Metres. The same on a pelvis whose hips are known by regression: its shape was measured, and the
-hips hold only as far as the frame holds to the markers they were computed from."""
+hips hold only as far as the frame holds to the markers they were computed from. Chosen: skin's size
+there."""
 HIP_SIGMA = 0.0085
 """Metres per axis. How far regressed hip centres are off: 13.2 ± 6.5 mm in space on people whose
 bones were seen [Fiorentino 2016], which is 14.7 rms, and 8.5 along each of three axes."""
-REACH = 0.06
-"""Metres. Markers this near to a joint say where it is: the one on the bone beside it, not those
-half a limb away, whose places are anybody's choice."""
+NEAR_JOINT_REACH = 0.06
+"""Metres, chosen. Markers this near to a joint say where it is: the one on the bone beside it, not
+those half a limb away, whose places are anybody's choice."""
 DRIFT_RATIO, BESIDE = 0.2, 0.06
 """A joint guessed from markers farther away than beside it, metres, is unsure by this share of the
 rest: lengths of limbs at one stature scatter by a tenth, and forearms turn (chosen: twice that)."""
 TWIN_SIGMA = 0.01
 """Metres. How alike left and right are, and how far joints of the trunk are from the middle: who
-bends forwards only shows nothing of it, and skin then moves the joint sideways at its will."""
+bends forwards only shows nothing of it, and skin then moves the joint sideways at its will.
+Chosen."""
 SIZE_FRAMES = 500
-"""Frames that the subject's size and the shapes of clusters are taken from, evenly spread."""
+"""Frames that the subject's size and the shapes of clusters are taken from, evenly spread: chosen,
+more change neither."""
 
 
 def guess_from_template(
@@ -61,16 +64,13 @@ def guess_from_template(
     rig = _with_found_places(_with_measured_shapes(rest, placed, sampled), placed, sampled)
     beliefs = _beliefs(figure, rest, rig, found, hips)
     tips = {
-        name: scale * (figure.tips[name] - figure.bodies[name].at)
-        for name in bodies
-        if name in figure.tips
+        name: scale * (end - _rest_joint(figure, name, parent))
+        for name, parent in bodies.items()
+        if (end := _end(figure, name)) is not None
     }
     heights = np.array([_height(found[label], scale) for label in rig.marker_names])
-    ends = {
-        name: _near(rest, placed, rest.names.index(name), tip)
-        for name, tip in tips.items()
-        if name.endswith(FEET)
-    }
+    firm = placed & ~np.array([found[label].soft for label in rest.marker_names], dtype=bool)
+    ends = {name: _near(rest, firm, rest.names.index(name), tip) for name, tip in tips.items()}
     return Guess(rig, beliefs, rest.offsets, tips, heights, _usual(figure, rig.names), ends)
 
 
@@ -84,6 +84,13 @@ def _usual(figure: Human, names: tuple[str, ...]) -> Usual:
         np.array([body.aligned for body in bodies]),
         np.array([body.girdle for body in bodies]),
     )
+
+
+def _end(figure: Human, name: str) -> Array | None:
+    """(3,) where a bone ends that nothing continues: at the template's tip, or at the joint of the
+    body that would hang there, as a forearm without a hand at its wrist."""
+    below = [body.at for body in figure.bodies.values() if body.parent == name]
+    return figure.tips.get(name, below[0] if below else None)
 
 
 def _height(landmark: Landmark, scale: float) -> float:
@@ -240,7 +247,7 @@ def _near(rest: SubjectModel, placed: np.ndarray, body: int, joint: Array) -> Ne
     """The markers of ``body`` around a joint, nearer ones counting more."""
     markers = np.flatnonzero((rest.marker_bodies == body) & placed)
     away = np.linalg.norm(rest.places[markers] - joint, axis=-1)
-    shares = np.exp(-0.5 * (away / REACH) ** 2)
+    shares = np.exp(-0.5 * (away / NEAR_JOINT_REACH) ** 2)
     if shares.sum() < 1e-6:
         return None
     shares /= shares.sum()

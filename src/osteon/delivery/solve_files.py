@@ -25,7 +25,7 @@ from osteon.formats import (
 from osteon.pipeline import Analyses, Solved, analyse
 from osteon.report import write_report
 from osteon.threads import one_thread
-from osteon.values import Motion, Swap
+from osteon.values import Motion, Skeleton, Swap
 
 ALWAYS_FILES = ("skeleton.json", "summary.json", "report.html")
 """Files besides the motion."""
@@ -78,7 +78,8 @@ def deliver(
         else:
             motions += write(solved.motion, file)
     files = [*ALWAYS_FILES, *(file.name for file in motions)]
-    summary = summary_of(solved) | {"files": files, "bvh": bvh} | (facts or {})
+    told = {"files": files, "bvh": bvh, "advice": list(analyses.advice)}
+    summary = summary_of(solved) | told | (facts or {})
     write_readable(summary, folder / "summary.json")
     write_report(folder / "report.html", report_of(solved, analyses, summary, measured))
 
@@ -150,6 +151,7 @@ def summary_of(solved: Solved) -> dict:
         "marker_max_mm": 1e3 * float(np.nanmax(solved.fit_error)),
         "per_marker_rms_mm": {k: 1e3 * v for k, v in solved.rms_per_marker().items()},
         "riders": sorted(solved.riders),
+        "gliding_joints_mm": gliding_joints(solved.skeleton),
         "bone_length_spread_mm": 1e3 * bone_length_spread(solved.motion),
         "held_frames": list(solved.motion.held),
         "contacts": [{"body": c.body, "frames": list(c.frames)} for c in solved.contacts],
@@ -180,9 +182,17 @@ def solve_text(solved: Solved) -> str:
     sigma, joint = max(known)
     if sigma:
         lines.append(f"least certain joint: {joint}, ± {1e3 * sigma:.0f} mm")
+    if gliding := gliding_joints(solved.skeleton):
+        told = ", ".join(f"{name} {size:.0f} mm" for name, size in gliding.items())
+        lines.append(f"joints that glide, by more than skin explains: {told}")
     if solved.motion.held:
         lines.append(f"{counted(len(solved.motion.held), 'frame')} held for want of markers")
     return "\n".join([*lines, *(f"note: {warning}" for warning in solved.warnings)])
+
+
+def gliding_joints(skeleton: Skeleton) -> dict[str, float]:
+    """Return body → how far its joint glides by more than skin explains, millimetres rms."""
+    return {body.name: 1e3 * body.joint.glide for body in skeleton.bodies if body.joint.glide}
 
 
 def map_text(mapped: Solved, file: str, onto: str) -> str:

@@ -4,6 +4,14 @@ from .anthropometry import (
     bone_lengths as bone_lengths,
     hip_centres as hip_centres,
 )
+from .joint_words import (
+    JointWords as JointWords,
+    direction_word as direction_word,
+    is_along_axis as is_along_axis,
+    is_flanked as is_flanked,
+    split_side as split_side,
+    words_for_joint as words_for_joint,
+)
 from .marker_sets import (
     Human as Human,
     Landmark as Landmark,

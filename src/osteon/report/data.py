@@ -79,6 +79,13 @@ class BodyRow(msgspec.Struct, frozen=True, kw_only=True):
     """Standard deviation of the joint in its worst direction."""
     rms_mm: float | None = None
     """How far the two bodies' ideas of the joint lie apart."""
+    gap_mm: float | None = None
+    """The same as the calibration found it, noise counted out: gliding, and skin that a body's
+    markers share."""
+    glide_mm: float | None = None
+    """The part of the gap that skin does not explain; 0 where it may."""
+    skin_mm: float | None = None
+    """How far each of the body's markers slides on the bone for itself."""
     ellipsoid: tuple[Point, Point, Point] | None = None
     """Half axes of one standard deviation about the joint, in the parent's frame, metres."""
     margin: float | None = None

@@ -39,6 +39,11 @@ class Joint:
     rest: Array = (1.0, 0.0, 0.0, 0.0)  # type: ignore[assignment]
     """(4,) rotation to the parent's frame from the body's where all angles about ``axes`` are
     zero: a hinge's rotation is R(axis, angle)·rest."""
+    gap: float | None = None
+    """How far a calibration found its two ends apart, noise counted out, metres rms: gliding, and
+    skin that a body's markers share."""
+    glide: float | None = None
+    """The part of ``gap`` that skin does not explain, metres rms; 0 where skin may explain all."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -114,6 +119,8 @@ class Body:
     """The limb's frame by the body's planes, where ``normalise`` has found it."""
     movement: Movement | None = None
     """The limb's movement axes, where ``axes`` has found them."""
+    skin: float | None = None
+    """How far each of its markers was found to slide on the bone for itself, metres rms."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "markers", tuple(self.markers))

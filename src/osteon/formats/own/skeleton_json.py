@@ -51,6 +51,8 @@ class JointRecord(msgspec.Struct):
     rms: float | None = None
     covariance: Matrix | None = None
     rest: Rotation = (1.0, 0.0, 0.0, 0.0)
+    gap: float | None = None
+    glide: float | None = None
 
 
 class MarkerRecord(msgspec.Struct):
@@ -69,6 +71,7 @@ class BodyRecord(msgspec.Struct):
     markers: tuple[MarkerRecord, ...] = ()
     frame: FrameRecord | None = None
     movement: MovementRecord | None = None
+    skin: float | None = None
 
 
 class LoopRecord(msgspec.Struct):
@@ -161,6 +164,8 @@ def from_body(body: Body) -> BodyRecord:
         rms=_known(body.joint.rms),
         covariance=_matrix(body.joint.covariance),
         rest=tuple(body.joint.rest.tolist()),
+        gap=_known(body.joint.gap),
+        glide=_known(body.joint.glide),
     )
     markers = tuple(
         MarkerRecord(m.name, _point(m.position), _known(m.rms), _matrix(m.covariance))
@@ -176,6 +181,7 @@ def from_body(body: Body) -> BodyRecord:
         markers,
         from_frame(body.frame),
         from_movement(body.movement),
+        _known(body.skin),
     )
 
 
@@ -210,6 +216,8 @@ def to_body(record: BodyRecord) -> Body:
         rms=record.joint.rms,
         covariance=_to_matrix(record.joint.covariance),
         rest=np.array(record.joint.rest),
+        gap=record.joint.gap,
+        glide=record.joint.glide,
     )
     markers = tuple(
         Marker(m.name, np.array(m.position), m.rms, _to_matrix(m.covariance))
@@ -225,6 +233,7 @@ def to_body(record: BodyRecord) -> Body:
         tip,
         to_frame(record.frame),
         to_movement(record.movement),
+        record.skin,
     )
 
 
