@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from osteon.errors import FormatError, NotEnoughData, UnknownFormat, WrongContent
-from osteon.formats import blender
-from osteon.formats.refused import REFUSED
+from osteon.formats.refused import BLENDER_ADVICE, BY_BLENDER, REFUSED
 from osteon.typing import Array
 from osteon.values import Bodies, CompactMotion, Motion, Recording, Skeleton, Take
 
@@ -95,8 +94,8 @@ def format_for_writing(path: Path, formats: tuple[Format, ...]) -> Format:
         if path.suffix.lower() in form.suffixes:
             return form
     endings = ", ".join(form.suffixes[0] for form in writers)
-    if path.suffix.lower() in blender.MADE:
-        raise UnknownFormat(path, blender.HOW)
+    if path.suffix.lower() in BY_BLENDER:
+        raise UnknownFormat(path, BLENDER_ADVICE)
     raise UnknownFormat(
         path, f"no format is written with the ending {path.suffix!r}; known: {endings}"
     )

@@ -18,17 +18,6 @@ from .joints import (
     Connection as Connection,
     Joints as Joints,
 )
-from .limb import (
-    Frame as Frame,
-    Movement as Movement,
-)
-from .limits import (
-    Bind as Bind,
-    Cone as Cone,
-    Evidence as Evidence,
-    Interval as Interval,
-    Limits as Limits,
-)
 from .motion import CompactMotion as CompactMotion, Motion as Motion
 from .passport import (
     Origin as Origin,
@@ -38,13 +27,21 @@ from .recording import (
     Analog as Analog,
     Bodies as Bodies,
     Recording as Recording,
+    Source as Source,
 )
 from .skeleton import (
+    Bind as Bind,
     Body as Body,
+    Cone as Cone,
+    Evidence as Evidence,
+    Frame as Frame,
+    Interval as Interval,
     Joint as Joint,
+    Limits as Limits,
     Loop as Loop,
     Marker as Marker,
     MarkerPlaces as MarkerPlaces,
+    Movement as Movement,
     Skeleton as Skeleton,
     without_gaps as without_gaps,
 )
@@ -52,5 +49,4 @@ from .skin import (
     CARRIERS as CARRIERS,
     SkinnedMesh as SkinnedMesh,
 )
-from .source import Source as Source
 from .take import Take as Take

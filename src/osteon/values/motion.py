@@ -10,8 +10,8 @@ from osteon.maths import chain, quat, two_axes
 from osteon.typing import Array, Indices
 from osteon.values.array_checks import frozen, positive_rate, unit_quaternions
 from osteon.values.events import Mark
+from osteon.values.recording import Source
 from osteon.values.skeleton import Skeleton
-from osteon.values.source import Source
 
 
 @dataclass(frozen=True, slots=True, eq=False)

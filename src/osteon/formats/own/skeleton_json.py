@@ -6,6 +6,7 @@ finite number is written as ``null``: nothing is known in that direction. A limi
 is none: the joint goes on for ever.
 """
 
+import dataclasses
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,28 +16,185 @@ import msgspec
 import numpy as np
 
 from osteon.errors import BadValue, FormatError, OsteonError
-from osteon.formats.own.body_json import (
-    FrameRecord,
-    LimitsRecord,
-    MovementRecord,
-    Point,
-    Rotation,
-    from_frame,
-    from_limits,
-    from_movement,
-    to_frame,
-    to_limits,
-    to_movement,
-)
 from osteon.formats.registry import Format, WriteOptions
 from osteon.formats.shared.json_and_xml import decode
 from osteon.formats.shared.sane_rig import check_rig
-from osteon.values import Body, Event, Joint, Loop, Marker, Skeleton, Take
+from osteon.values import (
+    Bind,
+    Body,
+    Cone,
+    Event,
+    Evidence,
+    Frame,
+    Joint,
+    Limits,
+    Loop,
+    Marker,
+    Movement,
+    Skeleton,
+    Take,
+)
 
+Point = tuple[float, float, float]
+Rotation = tuple[float, float, float, float]
+Ends = tuple[float | None, float | None]
 FORMAT = "osteon.skeleton"
 FORMAT_VERSION = 1
 """Version of skeleton.json, defined here; a higher one was written by a later Osteon."""
 FIRST_FORMAT = re.compile(rb'"format"\s*:\s*"([^"]*)"')
+
+
+class EulerRecord(msgspec.Struct):
+    axis: str
+    low: float | None
+    high: float | None
+
+
+class ConeRecord(msgspec.Struct):
+    centre: Rotation
+    axis: Point
+    across: tuple[Point, Point]
+    radii: tuple[float, float]
+    polygon: tuple[tuple[float, float], ...]
+    twist: Ends
+
+
+class BindRecord(msgspec.Struct):
+    feasible: bool
+    excess: float
+    choice: str
+    rotation: Rotation
+
+
+class EvidenceRecord(msgspec.Struct):
+    samples: int
+    spread: Point
+    directions: tuple[Point, Point, Point]
+    mean: Rotation
+    noise: float
+    threshold: float
+    rule: str
+    gap: float
+    coverage: float
+    crosstalk: float | None = None
+
+
+class LimitsRecord(msgspec.Struct, omit_defaults=True):
+    hinge: Ends | None = None
+    euler: tuple[EulerRecord, ...] = ()
+    frame: Rotation = (1.0, 0.0, 0.0, 0.0)
+    cone: ConeRecord | None = None
+    zyz: tuple[Ends, Ends, Ends] | None = None
+    bind: BindRecord | None = None
+    evidence: EvidenceRecord | None = None
+
+
+def from_limits(limits: Limits | None) -> LimitsRecord | None:
+    if limits is None:
+        return None
+    return LimitsRecord(
+        hinge=limits.hinge and _ends(limits.hinge),
+        euler=tuple(EulerRecord(axis, *_ends((low, high))) for axis, low, high in limits.euler),
+        frame=limits.frame,
+        cone=None
+        if limits.cone is None
+        else msgspec.convert(_plain(limits.cone) | {"twist": _ends(limits.cone.twist)}, ConeRecord),
+        zyz=limits.zyz and tuple(map(_ends, limits.zyz)),  # type: ignore[arg-type]
+        bind=limits.bind and msgspec.convert(_plain(limits.bind), BindRecord),
+        evidence=limits.evidence and msgspec.convert(_plain(limits.evidence), EvidenceRecord),
+    )
+
+
+def to_limits(record: LimitsRecord | None) -> Limits | None:
+    if record is None:
+        return None
+    cone, bind, evidence = record.cone, record.bind, record.evidence
+    return Limits(
+        hinge=record.hinge and _range(*record.hinge),
+        euler=tuple((e.axis, *_range(e.low, e.high)) for e in record.euler),
+        frame=record.frame,
+        cone=None
+        if cone is None
+        else Cone(**_arrays(cone) | {"polygon": _corners(cone), "twist": _range(*cone.twist)}),
+        zyz=record.zyz and tuple(_range(*ends) for ends in record.zyz),  # type: ignore[arg-type]
+        bind=bind and Bind(**_arrays(bind)),
+        evidence=evidence and Evidence(**_arrays(evidence)),
+    )
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    """Return the fields of a value with arrays as lists."""
+    fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in fields.items()}
+
+
+def _arrays(record: msgspec.Struct) -> dict[str, Any]:
+    """Return the fields of a record with tuples as arrays."""
+    fields = msgspec.structs.asdict(record)
+    return {k: np.array(v) if isinstance(v, tuple) else v for k, v in fields.items()}
+
+
+def _corners(cone: ConeRecord) -> np.ndarray:
+    return np.array(cone.polygon, dtype=float).reshape(-1, 2)
+
+
+def _ends(interval: tuple[float, float]) -> Ends:
+    low, high = interval
+    return low if np.isfinite(low) else None, high if np.isfinite(high) else None
+
+
+def _range(low: float | None, high: float | None) -> tuple[float, float]:
+    return -np.inf if low is None else low, np.inf if high is None else high
+
+
+class FrameRecord(msgspec.Struct):
+    origin: Point
+    rotation: Rotation
+
+
+class MovementRecord(msgspec.Struct):
+    axes: tuple[Point, ...]
+    labels: tuple[str, ...]
+    rest: Rotation
+    direction: Point
+    share: tuple[float, ...] = ()
+
+
+def from_frame(frame: Frame | None) -> FrameRecord | None:
+    if frame is None:
+        return None
+    return FrameRecord(tuple(frame.origin.tolist()), tuple(frame.rotation.tolist()))
+
+
+def to_frame(record: FrameRecord | None) -> Frame | None:
+    if record is None:
+        return None
+    return Frame(np.array(record.origin), np.array(record.rotation))
+
+
+def from_movement(movement: Movement | None) -> MovementRecord | None:
+    if movement is None:
+        return None
+    return MovementRecord(
+        axes=tuple(tuple(axis) for axis in movement.axes.tolist()),
+        labels=movement.labels,
+        rest=tuple(movement.rest.tolist()),
+        direction=tuple(movement.direction.tolist()),
+        share=movement.share,
+    )
+
+
+def to_movement(record: MovementRecord | None) -> Movement | None:
+    if record is None:
+        return None
+    return Movement(
+        np.array(record.axes),
+        record.labels,
+        np.array(record.rest),
+        np.array(record.direction),
+        record.share,
+    )
+
 
 Row = tuple[float | None, float | None, float | None]
 Matrix = tuple[Row, Row, Row]

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from osteon.errors import FormatError
-from osteon.formats.bvh.writer import read_decimals, write_bvh
+from osteon.formats.bvh_writer import read_decimals, write_bvh
 from osteon.formats.registry import Format
 from osteon.formats.shared.text_table import is_sane, parse_numbers, perhaps_cut
 from osteon.formats.shared.units import (
