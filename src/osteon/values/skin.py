@@ -10,7 +10,7 @@ from osteon.typing import Array
 from osteon.values.array_checks import frozen, unit_quaternions
 
 CARRIERS = 4
-"""How many bodies carry a place at most, as in glTF."""
+"""Count of bodies that carry a place at most, defined by glTF, in which skins are written."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
