@@ -17,8 +17,8 @@ import numpy as np
 
 from osteon.errors import BadValue, FormatError, WrongContent
 from osteon.formats.asf import Asf, read_asf_file, to_skeleton, turn_in_order
-from osteon.formats.registry import Format, WriteOptions, check_posed
-from osteon.formats.shared.text_table import LARGEST_NUMBER, perhaps_cut
+from osteon.formats.registry import Format, WriteOptions, check_one_root, check_posed
+from osteon.formats.shared.text_table import LARGEST_NUMBER, number_or_nan, perhaps_cut, unused_name
 from osteon.formats.shared.units import CYCLIC_TO_Z_UP, METRES, metres_per, turn_local, turn_points
 from osteon.maths import euler, quat
 from osteon.typing import Array
@@ -28,11 +28,9 @@ DEFAULT_RATE = 120.0
 """Frames per second, defined by the CMU archive, where most such files come from; few say it."""
 RATE = re.compile(r":SAMPLES-PER-SECOND\s+(\S+)", re.IGNORECASE)
 MOST_POSE_RATIO = 2
-"""Ratio of poses to numbers in the file, at most; chosen: bones without dof cost memory that the
-file never paid."""
+"""Ratio of poses to numbers, at most; chosen: bones without dof cost memory, but no bytes."""
 STILL_ANGLE = 1e-9
-"""Radians; an axis that turns less is no degree of freedom. Chosen: far above what doubles round,
-far below any motion."""
+"""Radians; an axis that turns less is no dof; chosen: far above what doubles round."""
 SAME_PLACE = 1e-9
 """Metres; chosen: far above what doubles round, far below any bone."""
 UNSAFE = re.compile(r"[\s#:(),]+")
@@ -104,8 +102,7 @@ def find_asf(path: Path) -> Path:
 
 
 def _poses(asf: Asf, amc: "AmcReader") -> tuple[Array, Array]:
-    """Return the root's place (n_frames, 3) in the file's unit, and local rotations in its
-    world."""
+    """Return the root's place (n_frames, 3) and local rotations, in the file's unit and world."""
     tracks = {name: np.array(track) for name, track in amc.tracks.items()}
     root = tracks["root"]
     rotations = quat.identity((len(root), 1 + len(asf.moving)))
@@ -166,10 +163,7 @@ class AmcReader:
         elif line.upper().startswith(":DEGREES"):
             self.degrees = True
         elif match := RATE.match(line):
-            try:
-                self.rate = float(match[1])
-            except ValueError:
-                self.rate = np.nan
+            self.rate = number_or_nan(match[1])
             if not (np.isfinite(self.rate) and self.rate > 0.0):
                 raise self.error(
                     number, f"samples per second must be above zero: {match[1][:24]!r}"
@@ -206,9 +200,8 @@ class AmcReader:
             values = [float(word) for word in words[1:]]
         except ValueError:
             values = []
-        if len(values) != self.widths[name] or not all(
-            abs(value) <= LARGEST_NUMBER for value in values
-        ):
+        sane = all(abs(value) <= LARGEST_NUMBER for value in values)
+        if len(values) != self.widths[name] or not sane:
             raise self.error(
                 number, f"{name} has {self.widths[name]} degrees of freedom, got {words[1:][:7]}"
             )
@@ -340,7 +333,7 @@ def _rows(path: Path, skeleton: Skeleton, motion: Motion | None) -> list[AsfRow]
             continue
         hook, gap = names[parent], offsets[index] - ends[parent]
         if np.linalg.norm(gap) > SAME_PLACE:
-            hook = _find_unused(f"{names[parent]}_to_{names[index]}", names)
+            hook = unused_name(f"{names[parent]}_to_{names[index]}", names)
             names.append(hook)
             rows.append(AsfRow(hook, names[parent], gap, quat.identity(), link=True))
         rotations = None if motion is None else motion.rotations[:, index]
@@ -351,8 +344,7 @@ def _rows(path: Path, skeleton: Skeleton, motion: Motion | None) -> list[AsfRow]
 
 
 def _check(path: Path, skeleton: Skeleton, motion: Motion | None) -> None:
-    if skeleton.parents.count(-1) != 1:
-        raise WrongContent(path, "ASF needs a skeleton with exactly one root")
+    check_one_root(skeleton, path, "ASF")
     if motion is not None:
         check_posed(motion, path, "AMC")
         if motion.offsets is not None:
@@ -360,8 +352,7 @@ def _check(path: Path, skeleton: Skeleton, motion: Motion | None) -> None:
 
 
 def _ends(skeleton: Skeleton, offsets: Array) -> Array:
-    """Return (n_bodies, 3) where each bone ends: at its first child, else its tip. The root has no
-    end."""
+    """Return (n_bodies, 3) where bones end: at the first child, else the tip; the root nowhere."""
     ends = np.zeros_like(offsets)
     given = {0}
     for index, parent in enumerate(skeleton.parents):
@@ -395,8 +386,7 @@ def _keep_moving(row: AsfRow, body: Body, rotations: Array | None) -> AsfRow:
 
 
 def _within(angles: Array, n_declared: int) -> Array:
-    """Return in each frame that of the two sets which leaves the axes beyond the declared ones at
-    rest."""
+    """Return, of the two sets in each frame, the one with the undeclared axes at rest."""
     other = euler.second_set(angles)
     rest, other_rest = (
         np.sum(np.sin(0.5 * some[:, n_declared:]) ** 2, axis=1) for some in (angles, other)
@@ -410,8 +400,7 @@ def _within(angles: Array, n_declared: int) -> Array:
 
 
 def _axes(joint: Joint) -> tuple[Array, str, dict[str, tuple[float, float]]]:
-    """Return the frame (4,) of a joint's axes, the axes next to the parent first, and their
-    ranges."""
+    """Return the frame (4,) of a joint's axes, these from the parent on, and their ranges."""
     limits = joint.limits
     letters = "".join(axis for axis, _, _ in limits.euler) if limits else ""
     if limits and letters and len(set(letters)) == len(letters):
@@ -434,19 +423,12 @@ def _safe_names(skeleton: Skeleton) -> list[str]:
     """Return names that ASF can hold, unique; the root is always ``root``."""
     names: list[str] = []
     for body in skeleton.bodies:
-        names.append(_find_unused("root" if body.parent is None else _safe(body.name), names))
+        names.append(unused_name("root" if body.parent is None else _safe(body.name), names))
     return names
 
 
 def _safe(name: str) -> str:
     return UNSAFE.sub("_", name) or "bone"
-
-
-def _find_unused(name: str, names: list[str]) -> str:
-    taken = set(names)
-    while name in taken:
-        name += "_"
-    return name
 
 
 ASF = Format(

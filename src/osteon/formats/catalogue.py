@@ -1,5 +1,4 @@
-"""Every format that is known, and the verbs that use them: read, write, and describe what a file
-holds."""
+"""Every format that is known, and the verbs that use them: read, write, describe."""
 
 import struct
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -67,8 +66,7 @@ FORMATS: tuple[Format, ...] = (
 )
 """Every format, asked in this order; the first whose ``sniff`` says yes reads the file."""
 SMALL_BYTES = 1 << 20
-"""Bytes up to which a store is read to see what it holds; chosen: a larger one holds more than
-bones."""
+"""Bytes of a store up to which it is read to be described; chosen: larger ones hold motion."""
 
 
 @one_thread()
@@ -136,13 +134,7 @@ def write(
 
 
 def motion_endings(*, usual: bool = False) -> tuple[str, ...]:
-    """Return endings, without the dot, that a motion or its skeleton may be written with.
-
-    Parameters
-    ----------
-    usual
-        Only the first of each format.
-    """
+    """Return endings, without the dot, for a motion or skeleton; the ``usual`` ones, or all."""
     writers = [form for form in FORMATS if form.write and form.holds & {"motion", "skeleton"}]
     suffixes = [form.suffixes[:1] if usual else form.suffixes for form in writers]
     return tuple(dict.fromkeys(suffix[1:] for each in suffixes for suffix in each))
@@ -194,12 +186,13 @@ def describe(take: Take, path: str | Path) -> dict[str, Any]:
     }
 
 
-def _time(value: Recording | Bodies | Motion) -> dict[str, Any]:
+def _time(value: Recording | Bodies | Motion | CompactMotion) -> dict[str, Any]:
+    marks = () if isinstance(value, CompactMotion) else value.marks
     return {
         "frames": value.n_frames,
         "rate": value.rate,
         "seconds": round(value.n_frames / value.rate, 6),
-        "marks": [{"label": m.label, "time": m.time, "context": m.context} for m in value.marks],
+        "marks": [{"label": m.label, "time": m.time, "context": m.context} for m in marks],
     }
 
 
@@ -233,14 +226,7 @@ def _motion(motion: Motion) -> dict[str, Any]:
 
 
 def _compact(compact: CompactMotion) -> dict[str, Any]:
-    return {
-        **_skeleton(compact.skeleton),
-        "frames": compact.n_frames,
-        "rate": compact.rate,
-        "seconds": round(compact.n_frames / compact.rate, 6),
-        "marks": [],
-        "parameters": list(compact.names),
-    }
+    return {**_skeleton(compact.skeleton), **_time(compact), "parameters": list(compact.names)}
 
 
 def _skeleton(skeleton: Skeleton) -> dict[str, Any]:

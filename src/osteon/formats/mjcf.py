@@ -16,8 +16,8 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from osteon.errors import BadValue, FormatError, WrongContent
-from osteon.formats.registry import Format, WriteOptions
+from osteon.errors import FormatError
+from osteon.formats.registry import Format, WriteOptions, check_one_root
 from osteon.formats.shared.json_and_xml import add, first_element, numbers, read_xml, text_of
 from osteon.formats.shared.simulation_models import (
     FLESH_DENSITY,
@@ -34,8 +34,7 @@ from osteon.typing import Array
 from osteon.values import Body, Joint, Limits, Marker, Skeleton, Take
 
 SAME_PLACE = 1e-9
-"""Metres up to which joints of one body meet in a point; chosen: far above what doubles round, far
-below any body."""
+"""Metres within which joints of a body meet in a point; chosen: far above what doubles round."""
 NEAR_SHARE = 0.1
 """Share of a capsule's length by which it may start beside the joint and still show where the bone
 ends; chosen: models leave room for other flesh."""
@@ -237,8 +236,7 @@ class MjcfReader:
 
 
 def _name(world: MjcfNode, nodes: list[MjcfNode]) -> None:
-    """Give bodies and markers names of their own: a number where the file has none, or one
-    twice."""
+    """Give bodies and markers names of their own: a number where one is missing or used twice."""
     names = [node.name or f"body_{count:02d}" for count, node in enumerate(nodes, 1)]
     for node, name in zip(nodes, unique_labels(names)[0], strict=True):
         node.name = name
@@ -348,11 +346,9 @@ def _tip(node: MjcfNode) -> Array | None:
 
 
 def write_mjcf(path: Path, take: Take, options: WriteOptions) -> None:
-    if options.unit not in (None, "m") or options.up not in (None, "z"):
-        raise BadValue("MJCF is in metres with z up, always; leave unit and up out")
+    options.allow_metres("z", "MJCF is in metres with z up, always")
     skeleton = take.skeleton()
-    if skeleton.parents.count(-1) != 1:
-        raise WrongContent(path, "a MuJoCo model needs a skeleton with exactly one root")
+    check_one_root(skeleton, path, "a MuJoCo model")
     root = mjcf_element(skeleton)
     ElementTree.indent(root)
     ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=False)

@@ -29,8 +29,7 @@ UNITS = {"meters": "m", "centimeters": "cm", "millimeters": "mm", "inches": "in"
 BODY_TYPES = ("Bone", "Rigid Body")
 SOLVED_TYPES = ("Bone Marker", "Rigid Body Marker", "Trained Markerset Marker")
 HEADER_LINES = 20
-"""Count of lines within which the row ``Frame, Time`` must stand; chosen: more than the rows that
-Motive 1 to 3 write."""
+"""Count of lines in which ``Frame, Time`` must stand; chosen: more than Motive 1 to 3 write."""
 
 
 @dataclass(frozen=True)

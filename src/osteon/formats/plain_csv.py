@@ -127,8 +127,7 @@ def _rows(
 
 
 def _cells(rows: list[str], width: int) -> list[str]:
-    """Return the cells of all rows in one list: a loop over rows would take most of the reader's
-    time."""
+    """Return the cells of all rows in one list: a loop over rows would take most of the time."""
     if any('"' in row for row in rows):
         rows_of_cells = [next(csv.reader([row])) for row in rows]
         if any(len(cells) != width for cells in rows_of_cells):

@@ -18,6 +18,7 @@ from osteon.errors import FormatError, WrongContent
 from osteon.formats.registry import Format
 from osteon.formats.shared.text_table import (
     check_frames,
+    number_or_nan,
     number_rows,
     perhaps_cut,
     positive_number,
@@ -55,18 +56,15 @@ MOST_GROWTH = 20
 SPARE_BYTES = 1 << 20
 """Bytes that a file may unpack to besides; chosen: a mebibyte harms nobody."""
 MOST_PARTS = 200_000
-"""Count of cells and fields of structures in a file; chosen: each costs far more memory than
-bytes."""
+"""Count of cells and fields of structures; chosen: each costs far more memory than bytes."""
 MOST_DEPTH = 16
 """Count of structures inside each other; chosen: far more than QTM nests, and harmless."""
 MILLIMETRE = 1e-3
 """Metres in the unit of lengths, defined by QTM."""
 BODY_COLUMNS = 16
-"""Count of a body's columns, defined by QTM: X, Y, Z, three angles, residual, and the rotation
-matrix, column by column."""
+"""Count of a body's columns, defined by QTM: place, three angles, residual, matrix by columns."""
 MEASURED_CODE = 1
-"""Code in ``Type`` of a point that cameras saw, defined by QTM; 0 is missing, all others are made
-by software."""
+"""Code in ``Type`` of a point that cameras saw, defined by QTM; 0 is missing, others filled in."""
 
 
 def sniff_tsv(head: bytes) -> bool:
@@ -110,20 +108,13 @@ def _header(lines: list[str]) -> tuple[dict[str, list[str]], tuple[Mark, ...], i
         key, *values = [cell.strip() for cell in line.split("\t")]
         if key.replace(".", "").lstrip("-").isdigit():
             return header, tuple(marks), place
-        if key == "EVENT" and len(values) >= 3 and _is_number(values[2]):
+        if key == "EVENT" and len(values) >= 3 and np.isfinite(number_or_nan(values[2])):
             marks.append(Mark(values[0], float(values[2])))
         elif key == "Frame":
             return header, tuple(marks), place + 1
         else:
             header[key] = values
     return header, tuple(marks), len(lines)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
 
 
 def _entry(path: Path, header: dict[str, list[str]], key: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from osteon.errors import FormatError, NotEnoughData, UnknownFormat, WrongContent
+from osteon.errors import BadValue, FormatError, NotEnoughData, UnknownFormat, WrongContent
 from osteon.formats.refused import BLENDER_ADVICE, BY_BLENDER, REFUSED
 from osteon.typing import Array
 from osteon.values import Bodies, CompactMotion, Motion, Recording, Skeleton, Take
@@ -34,6 +34,11 @@ class WriteOptions:
     """Unit of length: ``m``, ``cm``, ``mm``, ``in``."""
     up: str | None = None
     """Axis that points up: ``y`` or ``z``."""
+
+    def allow_metres(self, up: str, rule: str) -> None:
+        """Refuse any other unit or up axis, for formats that know only these."""
+        if self.unit not in (None, "m") or self.up not in (None, up):
+            raise BadValue(f"{rule}; leave unit and up out")
 
 
 Writer = Callable[[Path, Take, WriteOptions], None]
@@ -117,10 +122,7 @@ def as_take(value: Take | Recording | Bodies | Motion | Skeleton | CompactMotion
 
 
 def keep_only(take: Take, kind: str) -> Take:
-    """Return one kind of what a take holds: ``markers``, ``bodies``, ``motion`` or ``skeleton``.
-
-    A motion brings its skeleton.
-    """
+    """Return what a take holds of one of ``Take.kinds``; a motion brings its skeleton."""
     if kind in ("motion", "skeleton"):
         take = spell_out(take)
     if kind == "skeleton" and take.motions:
@@ -161,8 +163,7 @@ def _without_outputs(take: Take) -> Take:
 
 
 def left_out(take: Take, held: Take, form: Format) -> list[str]:
-    """Return what of a take is not in the file that ``held``, the same as the format says it,
-    becomes."""
+    """Return what of a take is lost in a file of this format, which holds it as ``held``."""
     marks = {
         mark for each in (*take.recordings, *take.bodies, *take.motions) for mark in each.marks
     }
@@ -185,8 +186,7 @@ def _n_outputs(take: Take) -> int:
 
 
 def without_restated(take: Take) -> Take:
-    """Return a take without bodies that were made of points which it holds: writing both says it
-    twice."""
+    """Return a take without bodies made of points that it holds: writing both says it twice."""
     if not take.recordings:
         return take
     kept = tuple(bodies for bodies in take.bodies if FROM_POINTS not in bodies.history)
@@ -210,10 +210,14 @@ def check_holds(form: Format, take: Take, path: Path) -> None:
     )
 
 
+def check_one_root(skeleton: Skeleton, path: Path, name: str) -> None:
+    if skeleton.parents.count(-1) != 1:
+        raise WrongContent(path, f"{name} needs a skeleton with exactly one root")
+
+
 def check_posed(motion: Motion, path: Path, name: str) -> None:
     """Refuse a motion with several roots, or frames without a pose, which few formats can say."""
-    if motion.skeleton.parents.count(-1) != 1:
-        raise WrongContent(path, f"{name} needs a skeleton with exactly one root")
+    check_one_root(motion.skeleton, path, name)
     posed = np.isfinite(motion.rotations).all(axis=(1, 2)) & np.isfinite(motion.root).all(axis=1)
     if motion.offsets is not None:
         posed &= np.isfinite(motion.offsets[:, 1:]).all(axis=(1, 2))
@@ -225,8 +229,7 @@ def check_posed(motion: Motion, path: Path, name: str) -> None:
 
 
 def one_recording(take: Take) -> Recording:
-    """Return all markers of a take, for formats that know no subjects: names get them as a
-    prefix."""
+    """Return all markers, for formats without subjects: names get those as a prefix."""
     first = take.recordings[0]
     if len(take.recordings) == 1:
         return first
@@ -243,8 +246,7 @@ def one_recording(take: Take) -> Recording:
 
 
 def one_set_of_bodies(take: Take) -> Bodies:
-    """Return all bodies of a take, for formats that know no subjects: names get them as a
-    prefix."""
+    """Return all bodies, for formats without subjects: names get those as a prefix."""
     first = take.bodies[0]
     if len(take.bodies) == 1:
         return first

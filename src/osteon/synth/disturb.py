@@ -31,8 +31,7 @@ SKIN_TURN = 0.3
 """Radians, rms about its mean, of the joints at both ends of a thigh in gait: sines through the 40°
 of a hip and the 60° of a knee have 14° and 21°. Derived."""
 SKIN_LIMIT = 6.0
-"""Ratio: times its rms that skin slides at most: 54 mm at the thigh, the widest range that was seen
-[Fiorentino 2017]."""
+"""Ratio of the most that skin slides to its rms: 54 mm at a thigh, the widest [Fiorentino 2017]."""
 WOBBLE_ACCELERATION = 35.0
 """Metres per second² of the bone that shift flesh by its rms: at the thigh, 9 mm · (2π · 10 Hz)².
 Chosen: 10 Hz, the slow end of what a thigh's muscles swing with, and well above what people do."""
@@ -40,8 +39,7 @@ SOFT_LEVER = 0.1
 """Metres; flesh that moves a sensor by this much turns it by one radian. Chosen: thigh and shin
 then turn by 5° and 2° rms, inside the 1.9–9.6° by which clusters misjudge knees [Cereatti 2017]."""
 PATIENCE_COUNT = 500
-"""Count of places tried in a row for one more swap before the take counts as full; chosen: a place
-that is free is found long before."""
+"""Count of places tried in a row before a take is full of swaps; chosen: more than ever needed."""
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,7 @@ SWING_ANGLES = {
     "shin": (-0.65, 0.60, 0.9),
     "foot": (0.0, 0.35, 1.5),
 }
-"""Part of the body → middle, amplitude and phase of its swing, radians; chosen: about those of a
-walk."""
+"""Part → middle, amplitude and phase of its swing, radians; chosen: about those of a walk."""
 PALM_SHARE = 0.4
 """Share of the hand's length at which the palm is; chosen: about its middle."""
 APPROACH_SECONDS = 0.6

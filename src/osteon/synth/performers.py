@@ -107,8 +107,7 @@ def scaled(skeleton: Skeleton, factors: Mapping[str, float]) -> Skeleton:
 
 
 def standing_height(skeleton: Skeleton) -> float:
-    """Height of the root above the ground when the lowest tip or joint of the upright body
-    touches it, metres."""
+    """Height of the root, metres, when the lowest point of the upright body is on the ground."""
     _, places = rest(skeleton)
     tips = [
         place[2] + (0.0 if each.tip is None else each.tip[2])

@@ -9,6 +9,7 @@ import numpy as np
 from osteon.errors import UnknownName
 from osteon.typing import Array
 from osteon.values.array_checks import (
+    freeze,
     frozen,
     positive_rate,
     unique_names,
@@ -101,9 +102,7 @@ class Recording:
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "positions", positions)
         object.__setattr__(self, "rate", positive_rate(self.rate))
-        if self.residuals is not None:
-            residuals = frozen(self.residuals, positions.shape[:2], "residuals")
-            object.__setattr__(self, "residuals", residuals)
+        freeze(self, residuals=positions.shape[:2])
 
     @property
     def n_frames(self) -> int:

@@ -9,20 +9,12 @@ import numpy as np
 
 from osteon.errors import BadValue, ShapeError, UnknownName
 from osteon.typing import Array, Indices
-from osteon.values.array_checks import frozen, read_only, unique_names, unit_quaternions
+from osteon.values.array_checks import freeze, frozen, read_only, unique_names, unit_quaternions
 from osteon.values.events import Event
 
 Interval = tuple[float, float]
 """Low and high, radians, going up; high may pass π."""
 
-_CONE_SHAPES = (
-    ("centre", (4,)),
-    ("axis", (3,)),
-    ("across", (2, 3)),
-    ("radii", (2,)),
-    ("polygon", ("n_corners", 2)),
-)
-_EVIDENCE_SHAPES = (("spread", (3,)), ("directions", (3, 3)), ("mean", (4,)))
 UNKNOWN_DEVIATION = 1.0
 """Metres, of a place of which nothing is known. Chosen: longer than any bone of a person."""
 KINDS = ("fixed", "hinge", "universal", "ball", "free")
@@ -48,8 +40,7 @@ class Cone:
     twist: Interval
 
     def __post_init__(self) -> None:
-        for name, shape in _CONE_SHAPES:
-            object.__setattr__(self, name, frozen(getattr(self, name), shape, name))
+        freeze(self, centre=(4,), axis=(3,), across=(2, 3), radii=(2,), polygon=("n_corners", 2))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,8 +70,7 @@ class Evidence:
     None where the motion is not from markers."""
 
     def __post_init__(self) -> None:
-        for name, shape in _EVIDENCE_SHAPES:
-            object.__setattr__(self, name, frozen(getattr(self, name), shape, name))
+        freeze(self, spread=(3,), directions=(3, 3), mean=(4,))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +88,7 @@ class Bind:
     """(4,) the rotation to start in."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rotation", frozen(self.rotation, (4,), "rotation"))
+        freeze(self, rotation=(4,))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,13 +190,10 @@ class Joint:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise BadValue(f"joint kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
-        object.__setattr__(self, "in_parent", frozen(self.in_parent, (3,), "in_parent"))
-        object.__setattr__(self, "in_body", frozen(self.in_body, (3,), "in_body"))
         axes = np.asarray(self.axes, dtype=float).reshape(-1, 3)
         object.__setattr__(self, "axes", frozen(axes, ("n_axes", 3), "axes"))
-        object.__setattr__(self, "rest", unit_quaternions(frozen(self.rest, (4,), "rest")))
-        if self.covariance is not None:
-            object.__setattr__(self, "covariance", frozen(self.covariance, (3, 3), "covariance"))
+        freeze(self, in_parent=(3,), in_body=(3,), rest=(4,), covariance=(3, 3))
+        object.__setattr__(self, "rest", unit_quaternions(self.rest))
 
     @property
     def ellipsoid(self) -> tuple[Array, Array] | None:
@@ -250,8 +237,7 @@ class Marker:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "position", frozen(self.position, (3,), "marker position"))
-        if self.covariance is not None:
-            object.__setattr__(self, "covariance", frozen(self.covariance, (3, 3), "covariance"))
+        freeze(self, covariance=(3, 3))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -274,8 +260,7 @@ class Body:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "markers", tuple(self.markers))
-        if self.tip is not None:
-            object.__setattr__(self, "tip", frozen(self.tip, (3,), "tip"))
+        freeze(self, tip=(3,))
         if self.parent is None and np.any(self.joint.in_body):
             raise BadValue(f"root {self.name!r} must have its joint at its own origin")
 
@@ -295,8 +280,7 @@ class Loop:
     rms: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "in_first", frozen(self.in_first, (3,), "in_first"))
-        object.__setattr__(self, "in_second", frozen(self.in_second, (3,), "in_second"))
+        freeze(self, in_first=(3,), in_second=(3,))
 
 
 class MarkerPlaces(NamedTuple):

@@ -16,8 +16,7 @@ Chosen: below the −1e9 that SIMI writes, beyond all millimetres or metres of a
 UNSEEN_BIT = 0x8000
 """Code in the fourth word of a point that was not seen, defined by C3D: its sign bit."""
 RESIDUAL_BITS = 0xFF
-"""Bits of the fourth word that tell the residual, defined by C3D; the others tell which cameras saw
-the point."""
+"""Bits of the fourth word that hold the residual, defined by C3D; the others name the cameras."""
 
 
 @dataclass(frozen=True)

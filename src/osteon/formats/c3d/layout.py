@@ -11,8 +11,7 @@ from osteon.formats.c3d.header import Header
 from osteon.formats.c3d.parameters import C3dParameters
 
 COUNT_CAP = 0xFFFF
-"""Largest count, defined by C3D's 16 bits; a longer recording shows it and tells its length
-elsewhere."""
+"""Largest count, defined by its 16 bits; a longer take shows it and tells its length elsewhere."""
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,9 @@ from osteon.formats.c3d.parameters import (
 AGAIN = "\0"
 """Ends a name that its group has already, and cannot stand in one."""
 NAME_BYTES = 127
-"""Bytes of a parameter's name, defined by C3D: a signed byte counts them, below zero where the name
-is locked."""
+"""Bytes of a parameter's name, defined by C3D: a signed byte, below zero where it is locked."""
 MOST_COUNT = 255
-"""Count of entries of a list, of bytes in a text and of blocks of the section, defined by C3D: one
-byte tells each."""
+"""Count of entries of a list, bytes of a text, blocks of all, defined by C3D: one byte each."""
 HOP_BYTES = 0xFFFF - 2
 """Bytes of one record, defined by C3D: 16 bits tell the way to the next, themselves included."""
 LIST_BYTES = 30_000

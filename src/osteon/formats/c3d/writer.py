@@ -28,8 +28,7 @@ from osteon.values import Analog, Bodies, Mark, Recording, Source, Take
 SCREEN = {"z": ("+X", "+Z"), "y": ("+X", "+Y"), "x": ("+Y", "+X")}
 """Axes drawn to the right and upwards, by the upward axis."""
 FARTHEST_COUNT = 32_000
-"""Count of scale steps to the farthest coordinate; chosen: just within the 32 767 of the integers
-that other programs may store."""
+"""Count of scale steps to the farthest coordinate; chosen: just within 16-bit integers."""
 RESIDUAL_COUNT = 255
 """Largest count of scale steps in a residual, defined by C3D: one byte."""
 

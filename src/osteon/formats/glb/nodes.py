@@ -22,24 +22,19 @@ MOST_BODIES = 4096
 FARTHEST_PLACE = 1e9
 """Metres; chosen: larger lengths are none, in whatever unit."""
 LEAST_TURN = 1e-12
-"""Ratio of volumes, after and before a matrix, below which it has no inverse; chosen: a
-ten-thousandth along each of three axes."""
+"""Ratio of volumes below which a matrix has no inverse; chosen: 1e-4 along each of three axes."""
 LEAST_WORLD = 1e-20
-"""The same ratio of a node's place, and one over it the most; chosen: a millionth along each of
-three axes, and some."""
+"""The same ratio of a node in the world; chosen: a millionth along each of three axes, and some."""
 BOUND_ANGLE = np.radians(1.0)
 """Radians (1°); nodes that are turned by less stand as the skin was put on them. Chosen: above what
 float32 loses, below any pose that one sees."""
 WIDTHS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3"}
 EVEN_SHARE = 0.02
-"""Share of its step by which a key may lie beside an even grid; chosen: room for rounded times, far
-from a key that is missing (1)."""
+"""Share of its step by which a key may lie off an even grid; chosen: room for rounded times."""
 LONE_RATE = 30.0
-"""Frames per second of a file with a single key; chosen: a usual one, for such a file shows no
-time."""
+"""Frames per second of a file with a single key, which shows no time; chosen: a usual one."""
 MOST_RESAMPLED = 36_000
-"""Count of frames that unevenly spaced keys may be spread to beyond ten per key; chosen: twenty
-minutes at 30 frames per second."""
+"""Count of frames that uneven keys may spread to beyond ten each; chosen: 20 minutes at 30 Hz."""
 
 
 class NodeTree:
@@ -61,17 +56,9 @@ class NodeTree:
         if len(self.order) != len(nodes):
             raise FormatError(path, "some nodes are their own ancestors", "$.nodes")
 
-    def between(self, chosen: Iterable[int]) -> set[int]:
+    def between(self, chosen: Sequence[int]) -> set[int]:
         """Return the chosen nodes, and those that lie between two of them."""
-        chosen = set(chosen)
-        above, below = set(), set(chosen)
-        for index in self.order:
-            if self.parents[index] in chosen or self.parents[index] in above:
-                above.add(index)
-        for index in reversed(self.order):
-            if index in below and self.parents[index] >= 0:
-                below.add(self.parents[index])
-        return chosen | (above & below)
+        return self.under(chosen) & set(self.with_ancestors(chosen))
 
     def with_ancestors(self, chosen: Iterable[int]) -> list[int]:
         """Return the chosen nodes and all above them, parents first."""
@@ -156,8 +143,7 @@ def rest_of(path: Path, node: Node, place: str) -> tuple[Array, Array, Array]:
 
 
 def node_worlds(file: File, tree: NodeTree, nodes: Iterable[int]) -> dict[int, Array]:
-    """Return node → (4, 4) its place in the file's world where nothing is animated; parents come
-    first among ``nodes``."""
+    """Return node → (4, 4) its place in the file's world at rest; parents first in ``nodes``."""
     worlds: dict[int, Array] = {}
     for index in nodes:
         place = f"$.nodes[{index}]"
@@ -332,8 +318,7 @@ def find_clock(path: Path, curves: dict[tuple[int, str], Curve], rate: float | N
 
 
 def sample(curve: Curve, times: Array, *, rotation: bool) -> Array:
-    """Return values (n_times, 3), or rotations (n_times, 4) as w x y z; held before and after the
-    keys."""
+    """Return values (n_times, 3), or rotations (n_times, 4) w x y z; held beyond the keys."""
     values = curve.values[..., [3, 0, 1, 2]] if rotation else curve.values
     points = values[:, 1] if curve.interpolation == "CUBICSPLINE" else values
     if len(points) == 1:

@@ -34,22 +34,18 @@ from osteon.values import Body, Joint, Motion, Skeleton, SkinnedMesh, Source, Ta
 LEAST_SCALE, MOST_SCALE = 1e-6, 1e6
 """Ratios of lengths; chosen: beyond, metres become micrometres or thousands of kilometres."""
 SAME_PLACE = 1e-6
-"""Metres; offsets that differ less are the same. Derived: what float32 leaves of places some metres
-away."""
+"""Metres; offsets that differ less are the same. Derived: what float32 leaves, metres away."""
 SPARE_CELLS = 1_000_000
-"""Count of frames times bodies that any file may have; larger ones need bytes to show for them.
-Chosen: some dozens of megabytes."""
+"""Count of frames times bodies that any file may have; chosen: some dozens of megabytes."""
 TRIANGLE_LIST = 4
 """Code of a primitive made of triangles, defined by glTF."""
 MOST_VERTICES = 5_000_000
 """Count of vertices of all primitives; those that share some have them each. Chosen: far more than
 characters have, and still little memory."""
 CORNER_COUNT = 6
-"""Count of triangles' corners per vertex, derived: a closed mesh has twice as many triangles as
-vertices."""
+"""Count of corners per vertex, derived: a closed mesh has twice as many triangles as vertices."""
 MAIN_SHARE = 0.5
-"""Share of a vertex's weight above which it is a body's own, derived: two bodies cannot both have
-more than half."""
+"""Share of a vertex's weight by which it is a body's own, derived: no two have more than half."""
 END_SHARE = 0.9
 """Share of the way to the farthest vertex from which on flesh is a bone's end; chosen: the mean of
 the last tenth does not hang on one vertex."""
@@ -198,8 +194,7 @@ def _uniform(path: Path, scale: Array, place: str) -> float:
 def _bodies_only(
     tree: NodeTree, used: list[int], chosen: list[int], pose: NodePose
 ) -> tuple[NodePose, list[int]]:
-    """Return bodies with roots in our world, and parents (−1 for a root): nodes above are folded
-    in."""
+    """Return bodies alone, with roots in our world, and their parents (−1 for a root)."""
     column = {node: index for index, node in enumerate(used)}
     members = {node: index for index, node in enumerate(chosen)}
     parents = [members.get(tree.parents[node], -1) for node in chosen]
@@ -253,8 +248,7 @@ def _skeleton(
 
 
 def _stance(rests: Array, parents: list[int]) -> Array:
-    """Return (n_bodies, 4) local rotations of bodies that stand as (n_bodies, 4, 4) in our
-    world."""
+    """Return local rotations (n_bodies, 4) of bodies that stand as ``rests`` in our world."""
     turns = quat.from_matrix(rests[:, :3, :3])
     above = [quat.identity() if parent < 0 else turns[parent] for parent in parents]
     return quat.between(np.stack(above), turns)
@@ -263,8 +257,7 @@ def _stance(rests: Array, parents: list[int]) -> Array:
 def _tips(
     file: File, chosen: list[int], pose: NodePose, bound: tuple[Array, Array]
 ) -> dict[int, Array]:
-    """Return body → (3,) where its bone ends: at a node below it that is no body, or with its
-    flesh."""
+    """Return body → (3,) where its bone ends: at a node that is no body, or with its flesh."""
     tips = find_flesh_tips(file, chosen, *bound) if file.gltf.skins else {}
     for index, node in enumerate(chosen):
         for child in file.gltf.nodes[node].children:

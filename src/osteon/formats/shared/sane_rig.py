@@ -14,8 +14,7 @@ FARTHEST_PLACE = 1e6
 WIDEST_ANGLE = 1e3
 """Radians; chosen: the ends of a range may pass full turns, but not by the hundred."""
 ROUNDED_SHARE = 0.01
-"""Share of 1 by which the length of a direction or rotation may be off; chosen: two digits, which
-people leave at least."""
+"""Share of 1 that a unit length may be off by; chosen: two digits, which people leave at least."""
 AXIS_COUNTS = {"hinge": 1, "universal": 2}
 """Count of axes that a joint of this kind has, where they are known; defined by the kind."""
 
