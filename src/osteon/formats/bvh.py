@@ -172,11 +172,7 @@ class Hierarchy:
 
     def joint(self, parent: int) -> int:
         """Read a joint; its name is the rest of the line, for some have blanks."""
-        line, name = self.line, []
-        while self.at < len(self.words) and self.words[self.at] != ("{", line):
-            if self.words[self.at][1] != line:
-                break
-            name.append(self.next())
+        line, name = self.line, self.rest_of_line()
         if not name:
             raise self.error("a joint without a name")
         self.next("{")
@@ -184,13 +180,18 @@ class Hierarchy:
         return len(self.nodes) - 1
 
     def end_site(self, open_joints: list[int]) -> None:
-        line = self.line
-        while self.at < len(self.words) and self.words[self.at][0] != "{":
-            if self.words[self.at][1] != line:
-                break
-            self.next()
+        self.rest_of_line()
         self.next("{")
         open_joints.append(-1)
+
+    def rest_of_line(self) -> list[str]:
+        """Read the words that are left of the line, up to a bracket."""
+        words = []
+        while self.at < len(self.words) and self.words[self.at][1] == self.line:
+            if self.words[self.at][0] == "{":
+                break
+            words.append(self.next())
+        return words
 
     def offset(self, open_joints: list[int]) -> None:
         vector = tuple(self.number() for _ in range(3))

@@ -165,7 +165,9 @@ def describe(take: Take, path: str | Path) -> dict[str, Any]:
     entries = {
         "markers": [_markers(recording) for recording in take.recordings],
         "bodies": [_bodies(bodies) for bodies in take.bodies],
-        "motion": [_motion(motion) for motion in take.motions],
+        "motion": [
+            {**_skeleton(m.skeleton), **_time(m), "held": list(m.held)} for m in take.motions
+        ],
         "skeleton": [_skeleton(skeleton) for skeleton in take.skeletons],
         "compact": [_compact(compact) for compact in take.compacts],
     }

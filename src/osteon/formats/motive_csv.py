@@ -15,6 +15,7 @@ from osteon.errors import FormatError, WrongContent
 from osteon.formats.registry import Format
 from osteon.formats.shared.text_table import (
     check_frames,
+    frame_number,
     number_rows,
     perhaps_cut,
     positive_number,
@@ -64,7 +65,7 @@ def read_motive_csv(path: Path) -> Take:
         unit=_unit(path, header),
         up="y",
         up_known=True,
-        first_frame=int(table[0, 0]) if abs(table[0, 0]) < 2**53 else 0,
+        first_frame=frame_number(table[0, 0], 0),
         problems=(*counts, *_solved_note(columns, kinds), *perhaps_cut(lines)),
     )
     bodies = _bodies(path, header, columns, table, rate, source)

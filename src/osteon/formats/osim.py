@@ -175,7 +175,7 @@ def _spatial_transform(element: Element, member: Joined) -> None:
     n_turns = len(turns)
     turning = [*member.coordinates[:n_turns], None, None, None][:3]
     sliding = member.coordinates[n_turns:] or [None] * 3
-    axes = [turn_points(turn.axis, TO_FILE) for turn in _three(turns)] + [*np.eye(3)]
+    axes = [turn_points(turn.axis, TO_FILE) for turn in complete_turns(turns)] + [*np.eye(3)]
     for place, (axis, coordinate) in enumerate(zip(axes, turning + sliding, strict=True)):
         name = f"{'rotation' if place < 3 else 'translation'}{place % 3 + 1}"
         part = add(transform, "TransformAxis", name=name)
@@ -185,10 +185,6 @@ def _spatial_transform(element: Element, member: Joined) -> None:
             _text(add(part, "Constant", name="function"), "value", [0.0])
         else:
             _text(add(part, "LinearFunction", name="function"), "coefficients", [1.0, 0.0])
-
-
-def _three(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
-    return turns if len(turns) == 3 else complete_turns(turns)
 
 
 def _marker(markers: Element, name: str, home: str, place: Array) -> None:

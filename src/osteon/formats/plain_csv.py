@@ -23,8 +23,7 @@ from osteon.errors import BadValue, FormatError
 from osteon.formats.registry import (
     Format,
     WriteOptions,
-    one_recording,
-    one_set_of_bodies,
+    side_by_side,
     without_restated,
 )
 from osteon.formats.shared.text_table import (
@@ -182,7 +181,7 @@ def write_plain_csv(path: Path, take: Take, options: WriteOptions) -> None:
     take = without_restated(take)
     if take.recordings and take.bodies:
         raise BadValue("plain CSV stores markers or bodies, not both; keep one (`only`)")
-    value = one_recording(take) if take.recordings else one_set_of_bodies(take)
+    value = side_by_side(take.recordings) if take.recordings else side_by_side(take.bodies)
     up = options.up or value.source.up
     turn = quat.inverse(to_z_up(up))
     columns = [turn_points(value.positions, turn) / metres_per(unit)]

@@ -18,6 +18,7 @@ from osteon.errors import FormatError, WrongContent
 from osteon.formats.registry import Format
 from osteon.formats.shared.text_table import (
     check_frames,
+    frame_number,
     number_or_nan,
     number_rows,
     perhaps_cut,
@@ -91,7 +92,7 @@ def read_qtm_tsv(path: Path) -> Take:
         detail=kind,
         software="Qualisys Track Manager",
         unit="mm",
-        first_frame=int(table[0, 0]) if lead and abs(table[0, 0]) < 2**53 else 1,
+        first_frame=frame_number(table[0, 0], 1) if lead else 1,
         problems=(*counts, *renamed, *perhaps_cut(lines)),
     )
     points, _ = without_zeros(cells[..., :3] * MILLIMETRE)  # as QTM writes what was not seen

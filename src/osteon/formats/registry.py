@@ -8,13 +8,13 @@ way out. Units and axes are converted here and nowhere else.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
 from osteon.errors import BadValue, FormatError, NotEnoughData, UnknownFormat, WrongContent
 from osteon.formats.refused import BLENDER_ADVICE, BY_BLENDER, REFUSED
-from osteon.typing import Array
-from osteon.values import Bodies, CompactMotion, Motion, Recording, Skeleton, Take
+from osteon.values import KIND_FIELDS, Bodies, CompactMotion, Motion, Recording, Skeleton, Take
 
 HEAD_BYTES = 4096
 """Bytes of a file's beginning that ``sniff`` is shown; chosen: one block of most file systems, and
@@ -41,6 +41,7 @@ class WriteOptions:
             raise BadValue(f"{rule}; leave unit and up out")
 
 
+Value = TypeVar("Value", Recording, Bodies)
 Writer = Callable[[Path, Take, WriteOptions], None]
 
 
@@ -130,9 +131,8 @@ def keep_only(take: Take, kind: str) -> Take:
     if kind not in take.kinds:
         has = " and ".join(take.kinds) or "nothing"
         raise NotEnoughData(f"there is no {kind} to keep, the file holds {has}")
-    fields = {"markers": "recordings", "bodies": "bodies", "motion": "motions"}
-    name = fields.get(kind, "skeletons")
-    return Take(**{name: getattr(take, name)})
+    field = KIND_FIELDS[kind]
+    return Take(**{field: getattr(take, field)})
 
 
 def spell_out(take: Take) -> Take:
@@ -228,38 +228,26 @@ def check_posed(motion: Motion, path: Path, name: str) -> None:
         )
 
 
-def one_recording(take: Take) -> Recording:
-    """Return all markers, for formats without subjects: names get those as a prefix."""
-    first = take.recordings[0]
-    if len(take.recordings) == 1:
+def side_by_side(values: Sequence[Value]) -> Value:
+    """Return all as one, for formats without subjects: names get those as a prefix."""
+    first = values[0]
+    if len(values) == 1:
         return first
-    names, positions = _side_by_side(take.recordings)
-    outputs = {_whose(r.subject, name) for r in take.recordings for name in r.outputs}
-    return replace(
-        first,
-        positions=positions,
-        names=names,
-        subject="",
-        residuals=None,
-        outputs=frozenset(outputs),
-    )
-
-
-def one_set_of_bodies(take: Take) -> Bodies:
-    """Return all bodies, for formats without subjects: names get those as a prefix."""
-    first = take.bodies[0]
-    if len(take.bodies) == 1:
-        return first
-    names, positions = _side_by_side(take.bodies)
-    rotations = np.concatenate([bodies.rotations for bodies in take.bodies], axis=1)
-    return replace(first, positions=positions, rotations=rotations, names=names, subject="")
-
-
-def _side_by_side(values: Sequence[Recording | Bodies]) -> tuple[tuple[str, ...], Array]:
     if len({(value.n_frames, value.rate) for value in values}) > 1:
         raise NotEnoughData("the subjects differ in length or rate; write them one by one")
-    names = tuple(_whose(value.subject, name) for value in values for name in value.names)
-    return names, np.concatenate([value.positions for value in values], axis=1)
+    parts: dict[str, Any] = {
+        "names": tuple(_whose(value.subject, name) for value in values for name in value.names),
+        "positions": np.concatenate([value.positions for value in values], axis=1),
+        "subject": "",
+    }
+    recordings = [value for value in values if isinstance(value, Recording)]
+    if recordings:
+        outputs = {_whose(each.subject, name) for each in recordings for name in each.outputs}
+        parts |= {"residuals": None, "outputs": frozenset(outputs)}
+    else:
+        bodies = [value for value in values if isinstance(value, Bodies)]
+        parts["rotations"] = np.concatenate([each.rotations for each in bodies], axis=1)
+    return replace(first, **parts)
 
 
 def _whose(subject: str, name: str) -> str:

@@ -63,10 +63,7 @@ def markers(motion: Motion, displaced: Array | None = None) -> Recording:
 
 
 def sensors(
-    motion: Motion,
-    worn: Placement,
-    displaced: Array | None = None,
-    turned: Array | None = None,
+    motion: Motion, worn: Placement, displaced: Array | None = None, turned: Array | None = None
 ) -> Bodies:
     """The sensors as a perfect tracker sees them, named like the bodies that wear them.
 

@@ -75,16 +75,8 @@ def soft_tissue(
 
     Linear in the angles of the joints at both ends of the body [Bonci 2014] and in the bone's
     acceleration, until it is stretched; zero at rest. Half of what posture does is common to all
-    that a body wears.
-
-    Parameters
-    ----------
-    wearers
-        Body of each thing worn.
-    places : (n_worn, 3)
-        From the body's joint, in its frame.
-    skin
-        Multiplies ``SKIN_RMS``.
+    that a body wears. Things worn on bodies ``wearers`` lie at ``places`` (n_worn, 3) from the
+    joint, in the body's frame; ``skin`` multiplies ``SKIN_RMS``.
     """
     worn = list(wearers)
     parts = [name.removeprefix("left_").removeprefix("right_") for name in motion.skeleton.names]
@@ -97,18 +89,8 @@ def soft_tissue(
 def wobble(
     motion: Motion, loose: Mapping[str, tuple[float, float]], rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Sensors that hang loose: smooth random shifts and turns on their bodies.
-
-    Parameters
-    ----------
-    loose
-        Body → standard deviation per axis of shift (metres) and of turn (radians).
-
-    Returns
-    -------
-    shift : (n_frames, n_bodies, 3)
-    turn : (n_frames, n_bodies, 3)
-        Rotation vectors in the body's frame.
+    """Sensors that hang loose: smooth random shifts (n_frames, n_bodies, 3), and turns as rotation
+    vectors, on their bodies; ``loose`` has their standard deviations per axis, metres and radians.
     """
     skeleton = motion.skeleton
     size = np.zeros((len(skeleton.bodies), 6))

@@ -124,24 +124,12 @@ def _angles_of(body: Body, q: Array) -> Array:
 def reach(
     to_target: Array, upper: float, lower: float, towards: Array, bend: float
 ) -> tuple[Array, Array]:
-    """Two bones that hang straight down at rest, from their upper joint to a target.
+    """Return how two bones that hang down at rest get from their upper joint to a target.
 
-    Parameters
-    ----------
-    to_target : (n_frames, 3)
-        From the upper joint to the wanted end, in the world.
-    upper, lower : float
-        Lengths of the two bones.
-    towards : (n_frames, 3)
-        The side on which the front of the limb lies: forward for legs.
-    bend : float
-        +1 where the lower bone bends forward (elbow), −1 where it bends back (knee).
-
-    Returns
-    -------
-    q_world_upper : (n_frames, 4)
-    angle : (n_frames,)
-        Of the middle joint about x, radians, with the sign of ``bend``.
+    ``to_target`` (n_frames, 3) is the way there in the world, ``towards`` (n_frames, 3) the side of
+    the limb's front; ``bend`` is +1 where the lower bone bends forward (elbow), −1 where it bends
+    back (knee). What comes back is the upper bone's rotation (n_frames, 4) to the world, and the
+    middle joint's angle (n_frames,) about x, radians, with the sign of ``bend``.
     """
     distance = np.linalg.norm(to_target, axis=-1)
     furthest = float(np.max(distance))

@@ -248,11 +248,7 @@ def _meeting_point(motion: Motion, world: tuple[Array, Array], seed: int) -> Arr
 
 
 def _bend_arm(
-    skeleton: Skeleton,
-    world: tuple[Array, Array],
-    rotations: Array,
-    side: str,
-    meeting: Array,
+    skeleton: Skeleton, world: tuple[Array, Array], rotations: Array, side: str, meeting: Array
 ) -> None:
     """Straight wrist, elbow bent so that the palm is at the meeting point; written in place."""
     clavicle, upper, lower, hand = (

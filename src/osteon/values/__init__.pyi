@@ -18,7 +18,11 @@ from .joints import (
     Connection as Connection,
     Joints as Joints,
 )
-from .motion import CompactMotion as CompactMotion, Motion as Motion
+from .motion import (
+    CompactMotion as CompactMotion,
+    Motion as Motion,
+    movement_parameters as movement_parameters,
+)
 from .passport import (
     Origin as Origin,
     Passport as Passport,
@@ -49,4 +53,7 @@ from .skin import (
     CARRIERS as CARRIERS,
     SkinnedMesh as SkinnedMesh,
 )
-from .take import Take as Take
+from .take import (
+    KIND_FIELDS as KIND_FIELDS,
+    Take as Take,
+)

@@ -113,13 +113,7 @@ class CompactMotion:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """``left_thigh.bend``, ``left_thigh.sideways``, ``left_thigh.twist``, …"""
-        return tuple(
-            f"{body.name}.{word}"
-            for body in self.skeleton.bodies
-            if body.movement is not None and body.parent is not None
-            for word in body.movement.parameters
-        )
+        return movement_parameters(self.skeleton)
 
     def index(self, name: str) -> int:
         if name not in self.names:
@@ -151,3 +145,13 @@ class CompactMotion:
             history=(*self.history, "made of movement parameters"),
             source=self.source,
         )
+
+
+def movement_parameters(skeleton: Skeleton) -> tuple[str, ...]:
+    """Return ``left_thigh.bend``, ``left_thigh.sideways``, ``left_thigh.twist``, …"""
+    return tuple(
+        f"{body.name}.{word}"
+        for body in skeleton.bodies
+        if body.movement is not None and body.parent is not None
+        for word in body.movement.parameters
+    )

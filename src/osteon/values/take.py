@@ -10,6 +10,9 @@ from osteon.values.recording import Bodies, Recording
 from osteon.values.skeleton import Skeleton
 
 T = TypeVar("T", Recording, Bodies, Motion, Skeleton)
+KIND_FIELDS = {"markers": "recordings", "bodies": "bodies", "motion": "motions"}
+KIND_FIELDS |= {"skeleton": "skeletons", "compact": "compacts"}
+"""Kinds of what a file may hold, and where a take keeps them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,14 +33,7 @@ class Take:
     @property
     def kinds(self) -> tuple[str, ...]:
         """Which of ``markers``, ``bodies``, ``motion``, ``skeleton``, ``compact`` are there."""
-        held = {
-            "markers": self.recordings,
-            "bodies": self.bodies,
-            "motion": self.motions,
-            "skeleton": self.skeletons,
-            "compact": self.compacts,
-        }
-        return tuple(kind for kind, values in held.items() if values)
+        return tuple(kind for kind, field in KIND_FIELDS.items() if getattr(self, field))
 
     def recording(self, subject: str | None = None) -> Recording:
         """Return the markers of the only subject, or of the one named."""

@@ -148,11 +148,7 @@ def _curves(
 
 
 def _pose(
-    file: File,
-    tree: NodeTree,
-    used: list[int],
-    curves: dict[tuple[int, str], Curve],
-    times: Array,
+    file: File, tree: NodeTree, used: list[int], curves: dict[tuple[int, str], Curve], times: Array
 ) -> NodePose:
     rotations = np.zeros((len(times), len(used), 4))
     places = np.zeros((len(times), len(used), 3))

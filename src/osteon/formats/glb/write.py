@@ -24,7 +24,6 @@ from osteon.formats.glb.schema import (
     Skin,
     TakeExtras,
     Target,
-    Vector,
     pack,
 )
 from osteon.formats.own.skeleton_json import check_finite, from_body, from_skeleton
@@ -189,17 +188,12 @@ def _nodes(skeleton: Skeleton) -> tuple[Node, ...]:
         Node(
             name=body.name,
             children=tuple(children[index + 1]),
-            translation=_vector(offset),
+            translation=tuple(offset.tolist()),
             extras={"osteon": from_body(body)},
         )
         for index, (body, offset) in enumerate(zip(skeleton.bodies, skeleton.offsets, strict=True))
     ]
     return (turn, *bodies, Node(name=unused_name("bones", skeleton.names), mesh=0, skin=0))
-
-
-def _vector(values: Array) -> Vector:
-    x, y, z = values.tolist()
-    return x, y, z
 
 
 def _animation(block: _Block, motion: Motion) -> Animation:

@@ -20,7 +20,7 @@ from osteon.formats.own.skeleton_json import read_skeleton_json, skeleton_text
 from osteon.formats.registry import Format
 from osteon.formats.shared.text_table import number_rows, perhaps_cut, positive_number, read_lines
 from osteon.formats.shared.whole_files import whole_file
-from osteon.values import CompactMotion, Source, Take
+from osteon.values import CompactMotion, Source, Take, movement_parameters
 
 FIRST_LINE = "# osteon compact motion"
 SKELETON = "skeleton.json"
@@ -70,10 +70,7 @@ def from_table(path: Path, names: list[str], values: np.ndarray, rate: float) ->
     if not beside.exists():
         raise FormatError(path, f"needs the {SKELETON} it was written with beside it")
     skeleton = read_skeleton_json(beside).skeleton()
-    empty = CompactMotion(
-        skeleton, np.zeros((0, 3)), np.zeros((0, 4)), np.zeros((0, _count(skeleton))), rate
-    )
-    wanted = columns(empty)
+    wanted = (*PATH_COLUMNS, *movement_parameters(skeleton))
     places = {name: place for place, name in enumerate(names)}
     lacking = [name for name in wanted if name not in places]
     if lacking:
@@ -83,11 +80,6 @@ def from_table(path: Path, names: list[str], values: np.ndarray, rate: float) ->
     return CompactMotion(
         skeleton, values[:, :3], values[:, 3:7], values[:, 7:], rate, source=source
     )
-
-
-def _count(skeleton) -> int:
-    limbs = [body.movement for body in skeleton.bodies if body.movement and body.parent]
-    return sum(len(movement.parameters) for movement in limbs)
 
 
 COMPACT_CSV = Format(

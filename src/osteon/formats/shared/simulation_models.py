@@ -125,12 +125,12 @@ def perpendicular(turns: Sequence[Turn]) -> bool:
 
 
 def complete_turns(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
-    """Return up to two perpendicular turns and the axes that are missing, three in all."""
+    """Return perpendicular turns and those about the axes that are missing, three in all."""
     axes = [turn.axis for turn in turns] or [_AXES[BALL_ORDER[0]]]
     if len(axes) == 1:
         axes.append(quat.rotate(quat.shortest(_AXES["x"], axes[0]), _AXES["y"]))
     axes.append(np.cross(axes[0], axes[1]))
-    return (*turns, *(Turn(axis) for axis in axes[len(turns) :]))
+    return (*turns, *(Turn(axis) for axis in axes[len(turns) : 3]))
 
 
 def _angles(turns: Sequence[Turn], rotations: Array) -> Array:

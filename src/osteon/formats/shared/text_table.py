@@ -101,6 +101,11 @@ def check_frames(path: Path, promised: int, found: int) -> tuple[str, ...]:
     return (f"the header promises {promised} frames, {found} are there",)
 
 
+def frame_number(value: float, default: int) -> int:
+    """Return the number of a frame; the default where doubles hold none so large."""
+    return int(value) if abs(value) < 2**53 else default
+
+
 def split_cells(line: str, delimiter: str) -> list[str]:
     """Return the cells of a line; one without the delimiter is taken to be parted by spaces."""
     return line.split(delimiter) if delimiter in line else line.split()

@@ -81,13 +81,8 @@ def _unfinished(path: Path) -> Path:
 
 
 def remove_unfinished(folder: Path, age: float = STALE_SECONDS) -> None:
-    """Remove what programs that were killed have left half written in a folder.
-
-    Parameters
-    ----------
-    age
-        Seconds since it was last written to; 0 where nobody else can be at work there.
-    """
+    """Remove what killed programs left half written in a folder, untouched for ``age`` seconds (0
+    where nobody else can be at work there)."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if UNFINISHED.fullmatch(entry.name) and not entry.is_symlink():
