@@ -165,9 +165,7 @@ def describe(take: Take, path: str | Path) -> dict[str, Any]:
     entries = {
         "markers": [_markers(recording) for recording in take.recordings],
         "bodies": [_bodies(bodies) for bodies in take.bodies],
-        "motion": [
-            {**_skeleton(m.skeleton), **_time(m), "held": list(m.held)} for m in take.motions
-        ],
+        "motion": [_motion(motion) for motion in take.motions],
         "skeleton": [_skeleton(skeleton) for skeleton in take.skeletons],
         "compact": [_compact(compact) for compact in take.compacts],
     }
@@ -215,12 +213,8 @@ def _markers(recording: Recording) -> dict[str, Any]:
 
 
 def _bodies(bodies: Bodies) -> dict[str, Any]:
-    return {
-        "subject": bodies.subject,
-        "count": bodies.n_bodies,
-        **_time(bodies),
-        **_gaps(bodies.names, bodies.seen),
-    }
+    about = {"subject": bodies.subject, "count": bodies.n_bodies}
+    return {**about, **_time(bodies), **_gaps(bodies.names, bodies.seen)}
 
 
 def _motion(motion: Motion) -> dict[str, Any]:

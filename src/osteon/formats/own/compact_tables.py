@@ -10,7 +10,6 @@ beside the CSV. Parquet, for statistics, has the same columns; the skeleton stan
 under ``osteon.skeleton``, the rate under ``osteon.rate``, and osteon itself does not read it.
 """
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -59,12 +58,13 @@ def read_compact_csv(path: Path) -> Take:
     rate = positive_number(path, entry.removeprefix("#rate="), "rate")
     names = [word.strip() for word in lines[2].split(",")]
     values = number_rows(path, lines, 3, ",", len(names))
-    compact = from_table(path, names[1:], values[:, 1:], rate)
-    source = replace(compact.source, problems=perhaps_cut(lines))
-    return Take(compacts=(replace(compact, source=source),))
+    source = Source(path.name, "compact CSV", up_known=True, problems=perhaps_cut(lines))
+    return Take(compacts=(_from_table(path, names[1:], values[:, 1:], rate, source),))
 
 
-def from_table(path: Path, names: list[str], values: np.ndarray, rate: float) -> CompactMotion:
+def _from_table(
+    path: Path, names: list[str], values: np.ndarray, rate: float, source: Source
+) -> CompactMotion:
     """Return values under their column names, with the skeleton that stands beside the file."""
     beside = path.with_name(SKELETON)
     if not beside.exists():
@@ -76,10 +76,8 @@ def from_table(path: Path, names: list[str], values: np.ndarray, rate: float) ->
     if lacking:
         raise FormatError(path, f"has no column {', '.join(lacking[:4])}, which {SKELETON} names")
     values = values[:, [places[name] for name in wanted]]
-    source = Source(path.name, "compact CSV", up_known=True)
-    return CompactMotion(
-        skeleton, values[:, :3], values[:, 3:7], values[:, 7:], rate, source=source
-    )
+    root, turn, angles = values[:, :3], values[:, 3:7], values[:, 7:]
+    return CompactMotion(skeleton, root, turn, angles, rate, source=source)
 
 
 COMPACT_CSV = Format(
