@@ -29,8 +29,9 @@ from model_rigs import (
     joint_angles,
     true_points,
 )
-from osteon.formats import blender, write
+from osteon.formats import write
 from osteon.formats.osim import TO_FILE
+from osteon.formats.refused import ARMATURE_SCRIPT
 from osteon.formats.shared.simulation_models import freedom_of
 from osteon.formats.shared.units import turn_points
 from osteon.values import Marker, Recording, Skeleton
@@ -167,7 +168,7 @@ def test_blender_builds_the_armature(tmp_path, rng, skeleton, unit, up):
     write(motion, tmp_path / "motion.bvh", unit=unit, up=up)
     frames = ",".join(map(str, FRAMES))
     files = (tmp_path / "rig.blend", tmp_path / "rig.fbx")
-    found = found_by(python, "blender_armature.py", blender.SCRIPT, tmp_path, frames, *files)
+    found = found_by(python, "blender_armature.py", ARMATURE_SCRIPT, tmp_path, frames, *files)
     worst = worst_distance(found["points"], true_points(motion))
     print(f"Blender {found['version']}: worst distance {1e3 * worst:.4f} mm")  # noqa: T201
     assert worst < TOLERANCE

@@ -10,7 +10,7 @@ from characters import mixamo_like
 from conftest import real
 from osteon import synth
 from osteon.formats import read
-from osteon.formats.glb.mesh import Skinned, read_glb_mesh
+from osteon.formats.glb.read import Skinned, read_glb_mesh
 from osteon.human.standing_figure import figure_at_rest
 from osteon.maths import quat
 from osteon.pipeline.map_take import map_to

@@ -15,7 +15,7 @@ import numpy as np
 import fuzz_worker
 from osteon.errors import OsteonError
 from osteon.formats import read
-from osteon.formats.glb.mesh import read_glb_mesh
+from osteon.formats.glb.read import read_glb_mesh
 
 READERS = {"take": read, "mesh": read_glb_mesh}
 SPARE = 64 << 20

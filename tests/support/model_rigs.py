@@ -6,8 +6,7 @@ import numpy as np
 
 from osteon.formats.shared.simulation_models import Freedom, freedom_of
 from osteon.maths import quat
-from osteon.values import Body, Joint, Limits, Marker, Motion, Skeleton
-from osteon.values.limits import Cone
+from osteon.values import Body, Cone, Joint, Limits, Marker, Motion, Skeleton
 
 FRAMES = (0, 1, 17, 39)
 TOLERANCE = 1e-4

@@ -1,17 +1,19 @@
-from .asf_amc.reader import (
+from .asf_amc import (
     AMC as AMC,
     find_asf as find_asf,
 )
-from .bvh.writer import bvh_conventions as bvh_conventions
+from .bvh_writer import bvh_conventions as bvh_conventions
 from .catalogue import (
     FORMATS as FORMATS,
     check_endings as check_endings,
+    describe as describe,
+    held_by as held_by,
     motion_endings as motion_endings,
     read as read,
     write as write,
     written_with as written_with,
 )
-from .glb.mesh import (
+from .glb.read import (
     Skinned as Skinned,
     read_glb_mesh as read_glb_mesh,
 )
@@ -56,8 +58,4 @@ from .shared.whole_files import (
     try_lock as try_lock,
     unfinished_folder as unfinished_folder,
     whole_file as whole_file,
-)
-from .summary import (
-    describe as describe,
-    held_by as held_by,
 )

@@ -15,6 +15,7 @@ from osteon.errors import FormatError, WrongContent
 from osteon.formats.registry import Format
 from osteon.formats.shared.text_table import (
     check_frames,
+    frame_number,
     number_rows,
     perhaps_cut,
     positive_number,
@@ -29,8 +30,7 @@ UNITS = {"meters": "m", "centimeters": "cm", "millimeters": "mm", "inches": "in"
 BODY_TYPES = ("Bone", "Rigid Body")
 SOLVED_TYPES = ("Bone Marker", "Rigid Body Marker", "Trained Markerset Marker")
 HEADER_LINES = 20
-"""Count of lines within which the row ``Frame, Time`` must stand; chosen: more than the rows that
-Motive 1 to 3 write."""
+"""Count of lines in which ``Frame, Time`` must stand; chosen: more than Motive 1 to 3 write."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def read_motive_csv(path: Path) -> Take:
         unit=_unit(path, header),
         up="y",
         up_known=True,
-        first_frame=int(table[0, 0]) if abs(table[0, 0]) < 2**53 else 0,
+        first_frame=frame_number(table[0, 0], 0),
         problems=(*counts, *_solved_note(columns, kinds), *perhaps_cut(lines)),
     )
     bodies = _bodies(path, header, columns, table, rate, source)

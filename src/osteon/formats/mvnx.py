@@ -16,7 +16,7 @@ import numpy as np
 
 from osteon.errors import FormatError
 from osteon.formats.registry import Format
-from osteon.formats.shared.text_table import is_sane
+from osteon.formats.shared.text_table import is_sane, number_or_nan
 from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Bodies, Source, Take
@@ -190,10 +190,7 @@ def _bodies(path: Path, subject: MvnxSubject, software: str, name: str) -> Bodie
 
 
 def _rate(path: Path, subject: MvnxSubject) -> float:
-    try:
-        rate = float(subject.rate)
-    except ValueError:
-        rate = np.nan
+    rate = number_or_nan(subject.rate)
     if not (np.isfinite(rate) and rate > 0.0):
         raise FormatError(
             path, f"frameRate must be above zero, got {subject.rate!r}", f"line {subject.line}"

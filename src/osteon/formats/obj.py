@@ -21,8 +21,7 @@ class Triangles(NamedTuple):
 
 
 def read_obj(path: Path) -> Triangles:
-    """Read a mesh. Faces of more than three corners are cut into triangles from their first
-    corner."""
+    """Read a mesh; faces of more than three corners are cut into triangles from their first."""
     vertices: list[tuple[float, float, float]] = []
     faces: list[tuple[int, int, int]] = []
     for number, line in enumerate(read_lines(path), 1):

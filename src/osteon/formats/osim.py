@@ -15,8 +15,8 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from osteon.errors import BadValue, WrongContent
-from osteon.formats.registry import Format, WriteOptions, check_posed
+from osteon.errors import WrongContent
+from osteon.formats.registry import Format, WriteOptions, check_one_root, check_posed
 from osteon.formats.shared.json_and_xml import add, text_of
 from osteon.formats.shared.simulation_models import (
     Freedom,
@@ -27,6 +27,7 @@ from osteon.formats.shared.simulation_models import (
     freedom_of,
     mass_of,
 )
+from osteon.formats.shared.text_table import unused_name
 from osteon.formats.shared.units import TO_Z_UP, turn_local, turn_points
 from osteon.maths import euler, quat
 from osteon.typing import Array
@@ -39,8 +40,7 @@ UNSAFE = re.compile(r"[^\w.-]+")
 ROOT_TURNS = tuple(Turn(np.array(axis)) for axis in ((0.0, -1.0, 0.0), (1.0, 0, 0), (0, 0, 1.0)))
 """Tilt, list and rotation, in OpenSim's usual order: heading never locks the other two."""
 FAR_RANGE = 100.0
-"""Metres that translations range over, which OpenSim wants to be told; chosen: wider than any
-room."""
+"""Metres of a translation's range, which OpenSim wants; chosen: wider than any room."""
 
 
 class Joined(NamedTuple):
@@ -98,11 +98,9 @@ def write_mot(path: Path, take: Take, options: WriteOptions) -> None:
 
 def _plan(path: Path, take: Take, options: WriteOptions) -> tuple[Skeleton, list[Joined]]:
     """Return what model and motion must agree on."""
-    if options.unit not in (None, "m") or options.up not in (None, "y"):
-        raise BadValue("OpenSim models are in metres with y up, always; leave unit and up out")
+    options.allow_metres("y", "OpenSim models are in metres with y up, always")
     skeleton = take.skeleton()
-    if skeleton.parents.count(-1) != 1:
-        raise WrongContent(path, "an OpenSim model needs a skeleton with exactly one root")
+    check_one_root(skeleton, path, "an OpenSim model")
     free = [b.name for b in skeleton.bodies if b.parent is not None and b.joint.kind == "free"]
     motion = take.motion() if take.motions else None
     if motion is not None:
@@ -177,7 +175,7 @@ def _spatial_transform(element: Element, member: Joined) -> None:
     n_turns = len(turns)
     turning = [*member.coordinates[:n_turns], None, None, None][:3]
     sliding = member.coordinates[n_turns:] or [None] * 3
-    axes = [turn_points(turn.axis, TO_FILE) for turn in _three(turns)] + [*np.eye(3)]
+    axes = [turn_points(turn.axis, TO_FILE) for turn in complete_turns(turns)] + [*np.eye(3)]
     for place, (axis, coordinate) in enumerate(zip(axes, turning + sliding, strict=True)):
         name = f"{'rotation' if place < 3 else 'translation'}{place % 3 + 1}"
         part = add(transform, "TransformAxis", name=name)
@@ -187,10 +185,6 @@ def _spatial_transform(element: Element, member: Joined) -> None:
             _text(add(part, "Constant", name="function"), "value", [0.0])
         else:
             _text(add(part, "LinearFunction", name="function"), "coefficients", [1.0, 0.0])
-
-
-def _three(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
-    return turns if len(turns) == 3 else complete_turns(turns)
 
 
 def _marker(markers: Element, name: str, home: str, place: Array) -> None:
@@ -208,10 +202,7 @@ def _safe_names(skeleton: Skeleton) -> list[str]:
     """Return names that may stand in OpenSim's paths, unique."""
     names: list[str] = []
     for body in skeleton.bodies:
-        name = _safe(body.name) or "body"
-        while name in names or name == "ground":
-            name += "_"
-        names.append(name)
+        names.append(unused_name(_safe(body.name) or "body", [*names, "ground"]))
     return names
 
 

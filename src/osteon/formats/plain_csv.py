@@ -23,8 +23,7 @@ from osteon.errors import BadValue, FormatError
 from osteon.formats.registry import (
     Format,
     WriteOptions,
-    one_recording,
-    one_set_of_bodies,
+    side_by_side,
     without_restated,
 )
 from osteon.formats.shared.text_table import (
@@ -127,8 +126,7 @@ def _rows(
 
 
 def _cells(rows: list[str], width: int) -> list[str]:
-    """Return the cells of all rows in one list: a loop over rows would take most of the reader's
-    time."""
+    """Return the cells of all rows in one list: a loop over rows would take most of the time."""
     if any('"' in row for row in rows):
         rows_of_cells = [next(csv.reader([row])) for row in rows]
         if any(len(cells) != width for cells in rows_of_cells):
@@ -183,7 +181,7 @@ def write_plain_csv(path: Path, take: Take, options: WriteOptions) -> None:
     take = without_restated(take)
     if take.recordings and take.bodies:
         raise BadValue("plain CSV stores markers or bodies, not both; keep one (`only`)")
-    value = one_recording(take) if take.recordings else one_set_of_bodies(take)
+    value = side_by_side(take.recordings) if take.recordings else side_by_side(take.bodies)
     up = options.up or value.source.up
     turn = quat.inverse(to_z_up(up))
     columns = [turn_points(value.positions, turn) / metres_per(unit)]

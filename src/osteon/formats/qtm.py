@@ -2,11 +2,13 @@
 
 TSV: markers (``DATA_INCLUDED 3D``) or rigid bodies (``6D``) between tabs; a point at exactly
 0, 0, 0 is a missing one. MATLAB files up to version 7: the labelled trajectories with their
-residuals; the residual of a gap-filled point is 0.
+residuals; the residual of a gap-filled point is 0. SciPy's reader is not used: corrupt files crash
+it or keep it busy for ever.
 """
 
 import struct
 import zlib
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,10 @@ import numpy as np
 
 from osteon.errors import FormatError, WrongContent
 from osteon.formats.registry import Format
-from osteon.formats.shared.matlab import Matlab
 from osteon.formats.shared.text_table import (
     check_frames,
+    frame_number,
+    number_or_nan,
     number_rows,
     perhaps_cut,
     positive_number,
@@ -29,14 +32,40 @@ from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Bodies, Mark, Recording, Source, Take
 
+HEADER_BYTES = 128
+"""Bytes before the first element, defined by MATLAB's format 5."""
+COMPRESSED_CODE, MATRIX_CODE = 15, 14
+"""Codes of elements, defined by MATLAB's format 5."""
+NUMBERS = {
+    1: "i1",
+    2: "u1",
+    3: "i2",
+    4: "u2",
+    5: "i4",
+    6: "u4",
+    7: "f4",
+    9: "f8",
+    12: "i8",
+    13: "u8",
+}
+"""Kinds of stored numbers; MATLAB stores whole numbers as small as they fit."""
+TEXTS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
+CELL_CLASS, STRUCTURE_CLASS, TEXT_CLASS, SPARSE_CLASS, LAST_CLASS = 1, 2, 4, 5, 15
+"""Codes of arrays' classes, defined by MATLAB's format 5."""
+MOST_GROWTH = 20
+"""Ratio of the file's content unpacked to the file; chosen: recordings halve at best."""
+SPARE_BYTES = 1 << 20
+"""Bytes that a file may unpack to besides; chosen: a mebibyte harms nobody."""
+MOST_PARTS = 200_000
+"""Count of cells and fields of structures; chosen: each costs far more memory than bytes."""
+MOST_DEPTH = 16
+"""Count of structures inside each other; chosen: far more than QTM nests, and harmless."""
 MILLIMETRE = 1e-3
 """Metres in the unit of lengths, defined by QTM."""
 BODY_COLUMNS = 16
-"""Count of a body's columns, defined by QTM: X, Y, Z, three angles, residual, and the rotation
-matrix, column by column."""
+"""Count of a body's columns, defined by QTM: place, three angles, residual, matrix by columns."""
 MEASURED_CODE = 1
-"""Code in ``Type`` of a point that cameras saw, defined by QTM; 0 is missing, all others are made
-by software."""
+"""Code in ``Type`` of a point that cameras saw, defined by QTM; 0 is missing, others filled in."""
 
 
 def sniff_tsv(head: bytes) -> bool:
@@ -63,7 +92,7 @@ def read_qtm_tsv(path: Path) -> Take:
         detail=kind,
         software="Qualisys Track Manager",
         unit="mm",
-        first_frame=int(table[0, 0]) if lead and abs(table[0, 0]) < 2**53 else 1,
+        first_frame=frame_number(table[0, 0], 1) if lead else 1,
         problems=(*counts, *renamed, *perhaps_cut(lines)),
     )
     points, _ = without_zeros(cells[..., :3] * MILLIMETRE)  # as QTM writes what was not seen
@@ -80,20 +109,13 @@ def _header(lines: list[str]) -> tuple[dict[str, list[str]], tuple[Mark, ...], i
         key, *values = [cell.strip() for cell in line.split("\t")]
         if key.replace(".", "").lstrip("-").isdigit():
             return header, tuple(marks), place
-        if key == "EVENT" and len(values) >= 3 and _is_number(values[2]):
+        if key == "EVENT" and len(values) >= 3 and np.isfinite(number_or_nan(values[2])):
             marks.append(Mark(values[0], float(values[2])))
         elif key == "Frame":
             return header, tuple(marks), place + 1
         else:
             header[key] = values
     return header, tuple(marks), len(lines)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
 
 
 def _entry(path: Path, header: dict[str, list[str]], key: str) -> str:
@@ -145,6 +167,116 @@ QTM_TSV = Format(
     read=read_qtm_tsv,
     holds=frozenset({"markers", "bodies"}),
 )
+
+
+class Matlab:
+    """The variables of a MATLAB file; raises ValueError, struct.error or zlib.error if broken."""
+
+    def __init__(self, data: bytes) -> None:
+        self.order = {b"IM": "<", b"MI": ">"}.get(data[126:128], "")
+        if not self.order:
+            raise ValueError("no mark of the byte order in its header")
+        self.room = MOST_GROWTH * len(data) + SPARE_BYTES
+        self.parts = 0
+        self.variables: dict[str, Any] = {}
+        at = HEADER_BYTES
+        view = memoryview(data)  # of which parts are no copies
+        while at < len(data):
+            kind, content, at = self._element(view, at)
+            if kind == COMPRESSED_CODE:
+                kind, content, _ = self._element(self._unpack(content), 0)
+            if kind == MATRIX_CODE:
+                name, value = self._matrix(content, 0)
+                self.variables[name] = value
+
+    def _unpack(self, content: memoryview) -> memoryview:
+        unpacked = zlib.decompressobj().decompress(content, self.room)
+        self.spend(len(unpacked))
+        return memoryview(unpacked)
+
+    def spend(self, size: int) -> None:
+        """Take bytes off what the file may grow to."""
+        self.room -= size
+        if self.room <= 0:
+            raise ValueError(
+                f"unpacks to more than {MOST_GROWTH} times its size; if that is right, save it in "
+                "MATLAB with '-v6'"
+            )
+
+    def _element(self, data: memoryview, at: int) -> tuple[int, memoryview, int]:
+        """Return the kind and content of the element at a place, and the place of the next."""
+        kind, size = struct.unpack_from(self.order + "II", data, at)
+        start, end = at + 8, at + 8 + size
+        if kind >> 16:  # up to four bytes stand in the tag itself
+            kind, size = kind & 0xFFFF, kind >> 16
+            start, end = at + 4, at + 4 + size
+        if end > len(data):
+            raise ValueError(f"cut short: {end - len(data)} bytes are missing")
+        after = at + 8 if start == at + 4 else end if kind == COMPRESSED_CODE else end + -end % 8
+        return kind, data[start:end], after
+
+    def _matrix(self, data: memoryview, depth: int) -> tuple[str, Any]:
+        """Name and value: an array, a text, a list of cells, or a dict (a list of them)."""
+        if not data:
+            return "", None
+        if depth > MOST_DEPTH:
+            raise ValueError("structures in structures without end")
+        _, flags, at = self._element(data, 0)
+        _, sizes, at = self._element(data, at)
+        _, name, at = self._element(data, at)
+        shape = [int(size) for size in np.frombuffer(sizes, self.order + "i4")]
+        sort = struct.unpack_from(self.order + "I", flags)[0] & 0xFF
+        count = prod(shape)
+        if any(size < 0 for size in shape) or count > max(len(data), 1):
+            raise ValueError(f"an array of shape {shape} in {len(data)} bytes")
+        return str(name, "latin-1"), self._content(data, at, sort, shape, count, depth)
+
+    def _content(
+        self, data: memoryview, at: int, sort: int, shape: list[int], count: int, depth: int
+    ) -> Any:
+        if sort == CELL_CLASS:
+            return self._matrices(data, at, count, depth)
+        if sort == STRUCTURE_CLASS:
+            return self._structure(data, at, count, depth)
+        if sort == SPARSE_CLASS or not TEXT_CLASS <= sort <= LAST_CLASS:
+            return None
+        kind, content, _ = self._element(data, at)
+        if sort == TEXT_CLASS:
+            encoding = TEXTS.get(kind, "latin-1")
+            suffix = {"<": "-le", ">": "-be"}[self.order] if encoding[-2:] in ("16", "32") else ""
+            return str(content, encoding + suffix, "replace")
+        if kind not in NUMBERS:
+            raise ValueError(f"numbers of the unknown kind {kind}")
+        values = np.frombuffer(content, self.order + NUMBERS[kind])
+        self.spend(8 * values.size - values.nbytes)  # small whole numbers become large ones
+        return values.reshape(shape, order="F")
+
+    def _matrices(self, data: memoryview, at: int, count: int, depth: int) -> list[Any]:
+        found = []
+        self.parts += count
+        if self.parts > MOST_PARTS:
+            raise ValueError(f"holds more than {MOST_PARTS} cells and fields")
+        for _ in range(count):
+            _, content, at = self._element(data, at)
+            found.append(self._matrix(content, depth + 1)[1])
+        return found
+
+    def _structure(self, data: memoryview, at: int, count: int, depth: int) -> Any:
+        _, content, at = self._element(data, at)
+        width = struct.unpack_from(self.order + "i", content)[0]
+        _, content, at = self._element(data, at)
+        if width < 1:
+            raise ValueError(f"field names of {width} letters")
+        names = [
+            bytes(content[i : i + width]).split(b"\0")[0].decode("latin-1")
+            for i in range(0, len(content), width)
+        ]
+        if count * len(names) > len(data):
+            raise ValueError(f"{count} structures in {len(data)} bytes")
+        values = self._matrices(data, at, count * len(names), depth)
+        n = len(names)
+        rows = [dict(zip(names, values[i * n : (i + 1) * n], strict=True)) for i in range(count)]
+        return rows[0] if count == 1 else rows
 
 
 def sniff_mat(head: bytes) -> bool:

@@ -1,8 +1,9 @@
-"""Kinds of file that are recognised and not read: each with its reason and what to do instead."""
+"""Kinds of file that are recognised and not read, or not written: with what to do instead."""
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -153,3 +154,11 @@ REFUSED = (
     ),
 )
 """Asked in this order when no format says yes."""
+
+BY_BLENDER = (".fbx", ".blend")
+ARMATURE_SCRIPT = Path(__file__).parent / "blender" / "build_armature.py"
+"""Shipped as a file for Blender; Osteon itself never runs it."""
+BLENDER_ADVICE = (
+    "Blender writes .fbx and .blend from a folder that solve or map wrote: "
+    f"blender --background --python {ARMATURE_SCRIPT} -- FOLDER rig.fbx"
+)

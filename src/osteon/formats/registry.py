@@ -8,14 +8,13 @@ way out. Units and axes are converted here and nowhere else.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
-from osteon.errors import FormatError, NotEnoughData, UnknownFormat, WrongContent
-from osteon.formats import blender
-from osteon.formats.refused import REFUSED
-from osteon.typing import Array
-from osteon.values import Bodies, CompactMotion, Motion, Recording, Skeleton, Take
+from osteon.errors import BadValue, FormatError, NotEnoughData, UnknownFormat, WrongContent
+from osteon.formats.refused import BLENDER_ADVICE, BY_BLENDER, REFUSED
+from osteon.values import KIND_FIELDS, Bodies, CompactMotion, Motion, Recording, Skeleton, Take
 
 HEAD_BYTES = 4096
 """Bytes of a file's beginning that ``sniff`` is shown; chosen: one block of most file systems, and
@@ -36,7 +35,13 @@ class WriteOptions:
     up: str | None = None
     """Axis that points up: ``y`` or ``z``."""
 
+    def allow_metres(self, up: str, rule: str) -> None:
+        """Refuse any other unit or up axis, for formats that know only these."""
+        if self.unit not in (None, "m") or self.up not in (None, up):
+            raise BadValue(f"{rule}; leave unit and up out")
 
+
+Value = TypeVar("Value", Recording, Bodies)
 Writer = Callable[[Path, Take, WriteOptions], None]
 
 
@@ -95,8 +100,8 @@ def format_for_writing(path: Path, formats: tuple[Format, ...]) -> Format:
         if path.suffix.lower() in form.suffixes:
             return form
     endings = ", ".join(form.suffixes[0] for form in writers)
-    if path.suffix.lower() in blender.MADE:
-        raise UnknownFormat(path, blender.HOW)
+    if path.suffix.lower() in BY_BLENDER:
+        raise UnknownFormat(path, BLENDER_ADVICE)
     raise UnknownFormat(
         path, f"no format is written with the ending {path.suffix!r}; known: {endings}"
     )
@@ -118,10 +123,7 @@ def as_take(value: Take | Recording | Bodies | Motion | Skeleton | CompactMotion
 
 
 def keep_only(take: Take, kind: str) -> Take:
-    """Return one kind of what a take holds: ``markers``, ``bodies``, ``motion`` or ``skeleton``.
-
-    A motion brings its skeleton.
-    """
+    """Return what a take holds of one of ``Take.kinds``; a motion brings its skeleton."""
     if kind in ("motion", "skeleton"):
         take = spell_out(take)
     if kind == "skeleton" and take.motions:
@@ -129,9 +131,8 @@ def keep_only(take: Take, kind: str) -> Take:
     if kind not in take.kinds:
         has = " and ".join(take.kinds) or "nothing"
         raise NotEnoughData(f"there is no {kind} to keep, the file holds {has}")
-    fields = {"markers": "recordings", "bodies": "bodies", "motion": "motions"}
-    name = fields.get(kind, "skeletons")
-    return Take(**{name: getattr(take, name)})
+    field = KIND_FIELDS[kind]
+    return Take(**{field: getattr(take, field)})
 
 
 def spell_out(take: Take) -> Take:
@@ -162,8 +163,7 @@ def _without_outputs(take: Take) -> Take:
 
 
 def left_out(take: Take, held: Take, form: Format) -> list[str]:
-    """Return what of a take is not in the file that ``held``, the same as the format says it,
-    becomes."""
+    """Return what of a take is lost in a file of this format, which holds it as ``held``."""
     marks = {
         mark for each in (*take.recordings, *take.bodies, *take.motions) for mark in each.marks
     }
@@ -186,8 +186,7 @@ def _n_outputs(take: Take) -> int:
 
 
 def without_restated(take: Take) -> Take:
-    """Return a take without bodies that were made of points which it holds: writing both says it
-    twice."""
+    """Return a take without bodies made of points that it holds: writing both says it twice."""
     if not take.recordings:
         return take
     kept = tuple(bodies for bodies in take.bodies if FROM_POINTS not in bodies.history)
@@ -211,10 +210,14 @@ def check_holds(form: Format, take: Take, path: Path) -> None:
     )
 
 
+def check_one_root(skeleton: Skeleton, path: Path, name: str) -> None:
+    if skeleton.parents.count(-1) != 1:
+        raise WrongContent(path, f"{name} needs a skeleton with exactly one root")
+
+
 def check_posed(motion: Motion, path: Path, name: str) -> None:
     """Refuse a motion with several roots, or frames without a pose, which few formats can say."""
-    if motion.skeleton.parents.count(-1) != 1:
-        raise WrongContent(path, f"{name} needs a skeleton with exactly one root")
+    check_one_root(motion.skeleton, path, name)
     posed = np.isfinite(motion.rotations).all(axis=(1, 2)) & np.isfinite(motion.root).all(axis=1)
     if motion.offsets is not None:
         posed &= np.isfinite(motion.offsets[:, 1:]).all(axis=(1, 2))
@@ -225,40 +228,26 @@ def check_posed(motion: Motion, path: Path, name: str) -> None:
         )
 
 
-def one_recording(take: Take) -> Recording:
-    """Return all markers of a take, for formats that know no subjects: names get them as a
-    prefix."""
-    first = take.recordings[0]
-    if len(take.recordings) == 1:
+def side_by_side(values: Sequence[Value]) -> Value:
+    """Return all as one, for formats without subjects: names get those as a prefix."""
+    first = values[0]
+    if len(values) == 1:
         return first
-    names, positions = _side_by_side(take.recordings)
-    outputs = {_whose(r.subject, name) for r in take.recordings for name in r.outputs}
-    return replace(
-        first,
-        positions=positions,
-        names=names,
-        subject="",
-        residuals=None,
-        outputs=frozenset(outputs),
-    )
-
-
-def one_set_of_bodies(take: Take) -> Bodies:
-    """Return all bodies of a take, for formats that know no subjects: names get them as a
-    prefix."""
-    first = take.bodies[0]
-    if len(take.bodies) == 1:
-        return first
-    names, positions = _side_by_side(take.bodies)
-    rotations = np.concatenate([bodies.rotations for bodies in take.bodies], axis=1)
-    return replace(first, positions=positions, rotations=rotations, names=names, subject="")
-
-
-def _side_by_side(values: Sequence[Recording | Bodies]) -> tuple[tuple[str, ...], Array]:
     if len({(value.n_frames, value.rate) for value in values}) > 1:
         raise NotEnoughData("the subjects differ in length or rate; write them one by one")
-    names = tuple(_whose(value.subject, name) for value in values for name in value.names)
-    return names, np.concatenate([value.positions for value in values], axis=1)
+    parts: dict[str, Any] = {
+        "names": tuple(_whose(value.subject, name) for value in values for name in value.names),
+        "positions": np.concatenate([value.positions for value in values], axis=1),
+        "subject": "",
+    }
+    recordings = [value for value in values if isinstance(value, Recording)]
+    if recordings:
+        outputs = {_whose(each.subject, name) for each in recordings for name in each.outputs}
+        parts |= {"residuals": None, "outputs": frozenset(outputs)}
+    else:
+        bodies = [value for value in values if isinstance(value, Bodies)]
+        parts["rotations"] = np.concatenate([each.rotations for each in bodies], axis=1)
+    return replace(first, **parts)
 
 
 def _whose(subject: str, name: str) -> str:

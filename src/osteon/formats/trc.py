@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from osteon.errors import BadValue, FormatError
-from osteon.formats.registry import Format, WriteOptions, one_recording
+from osteon.formats.registry import Format, WriteOptions, side_by_side
 from osteon.formats.shared.text_table import (
     by_subject,
     check_frames,
+    frame_number,
     number_rows,
     perhaps_cut,
     positive_number,
@@ -32,14 +33,8 @@ from osteon.typing import Array
 from osteon.values import Recording, Source, Take
 
 KEYS = (
-    "DataRate",
-    "CameraRate",
-    "NumFrames",
-    "NumMarkers",
-    "Units",
-    "OrigDataRate",
-    "OrigDataStartFrame",
-    "OrigNumFrames",
+    *("DataRate", "CameraRate", "NumFrames", "NumMarkers", "Units"),
+    *("OrigDataRate", "OrigDataStartFrame", "OrigNumFrames"),
 )
 UNITS = ("mm", "cm", "m")
 """Units that OpenSim knows."""
@@ -71,7 +66,7 @@ def read_trc(path: Path) -> Take:
         format="TRC",
         unit=unit,
         up=up,
-        first_frame=_whole(table[0, 0]),
+        first_frame=frame_number(table[0, 0], 1),
         problems=(
             why,
             *counts,
@@ -154,12 +149,8 @@ def _odd_frames(frames: Array) -> tuple[str, ...]:
     return ("frame numbers do not count up by one; rows were read as successive frames",)
 
 
-def _whole(number: float) -> int:
-    return int(number) if abs(number) < 2**53 else 1
-
-
 def write_trc(path: Path, take: Take, options: WriteOptions) -> None:
-    recording = one_recording(take)
+    recording = side_by_side(take.recordings)
     unit = _unit_to_write(recording.source, options)
     scale = metres_per(unit)
     # from another format the file becomes what OpenSim expects; a TRC file keeps its axes

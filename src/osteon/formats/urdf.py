@@ -14,10 +14,11 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from osteon.errors import BadValue, WrongContent
-from osteon.formats.registry import Format, WriteOptions
+from osteon.errors import WrongContent
+from osteon.formats.registry import Format, WriteOptions, check_one_root
 from osteon.formats.shared.json_and_xml import add, text_of
 from osteon.formats.shared.simulation_models import Mass, Turn, capsules_of, freedom_of, mass_of
+from osteon.formats.shared.text_table import unused_name
 from osteon.maths import euler, quat
 from osteon.typing import Array
 from osteon.values import Body, Take
@@ -30,16 +31,13 @@ moving links without any, and it hardly changes the body."""
 LEAST_INERTIA = 1e-12
 """Kilograms times square metres; chosen: less is rounding to simulators."""
 STANDARD_GRAVITY = 9.81
-"""Metres per second squared, defined as 9.80665 and rounded; sets how fast a bone swings, and with
-it how strongly its joint is damped."""
+"""Metres per second squared, defined as 9.80665 and rounded; by it bones swing and are damped."""
 
 
 def write_urdf(path: Path, take: Take, options: WriteOptions) -> None:
-    if options.unit not in (None, "m") or options.up not in (None, "z"):
-        raise BadValue("URDF is in metres with z up, always; leave unit and up out")
+    options.allow_metres("z", "URDF is in metres with z up, always")
     skeleton = take.skeleton()
-    if skeleton.parents.count(-1) != 1:
-        raise WrongContent(path, "URDF needs a skeleton with exactly one root")
+    check_one_root(skeleton, path, "URDF")
     free = [b.name for b in skeleton.bodies if b.parent is not None and b.joint.kind == "free"]
     if free:
         raise WrongContent(path, f"URDF cannot say that {free[0]!r} moves free of its parent")
@@ -137,8 +135,7 @@ class UrdfModel:
         return joint
 
     def find_unused(self, name: str) -> str:
-        while name in self.names:
-            name += "_"
+        name = unused_name(name, self.names)
         self.names.add(name)
         return name
 

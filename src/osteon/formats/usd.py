@@ -12,23 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from osteon.errors import BadValue, MissingExtra, WrongContent
+from osteon.errors import MissingExtra
 from osteon.formats.own.skeleton_json import skeleton_text
-from osteon.formats.registry import Format, WriteOptions, check_posed
+from osteon.formats.registry import Format, WriteOptions, check_one_root, check_posed
+from osteon.formats.shared.text_table import unused_name
 from osteon.maths import quat
-from osteon.typing import Array
 from osteon.values import Motion, Skeleton, Take
 
 UNSAFE = re.compile(r"\W")
 
 
 def write_usd(path: Path, take: Take, options: WriteOptions) -> None:
-    if options.unit not in (None, "m") or options.up not in (None, "z"):
-        raise BadValue("USD is written in metres with z up; leave unit and up out")
+    options.allow_metres("z", "USD is written in metres with z up")
     motion = take.motion() if take.motions else None
     skeleton = take.skeleton()
-    if skeleton.parents.count(-1) != 1:
-        raise WrongContent(path, "USD needs a skeleton with exactly one root")
+    check_one_root(skeleton, path, "USD")
     if motion is not None:
         check_posed(motion, path, "USD")
     path.write_text(usd_text(skeleton, motion), encoding="utf-8", newline="\n")
@@ -92,7 +90,7 @@ def _animate(stage: Any, animation: Any, motion: Motion, paths: list[str]) -> No
     ones = np.ones((len(paths), 3), dtype=np.float16)
     animation.CreateScalesAttr(Vt.Vec3hArray.FromNumpy(ones))
     places, turns = animation.CreateTranslationsAttr(), animation.CreateRotationsAttr()
-    offsets = _offsets(motion).astype(np.float32)
+    offsets = motion.in_parents().astype(np.float32)
     # USD keeps quaternions as x, y, z, w in memory
     rotations = np.roll(quat.unroll(motion.rotations), -1, axis=-1).astype(np.float32)
     for frame in range(motion.n_frames):
@@ -101,23 +99,12 @@ def _animate(stage: Any, animation: Any, motion: Motion, paths: list[str]) -> No
         turns.Set(Vt.QuatfArray.FromNumpy(rotations[frame]), time)
 
 
-def _offsets(motion: Motion) -> Array:
-    """Return (n_frames, n_bodies, 3) every joint in its parent's frame, the root in the world."""
-    shape = (motion.n_frames, len(motion.skeleton.bodies), 3)
-    fixed = np.broadcast_to(motion.skeleton.offsets, shape)
-    offsets = np.array(fixed if motion.offsets is None else motion.offsets)
-    offsets[:, 0] = motion.root
-    return offsets
-
-
 def _joint_paths(skeleton: Skeleton) -> list[str]:
     """Return joints as ``parent/child`` paths of safe names."""
     taken: set[str] = set()
     paths: list[str] = []
     for body, parent in zip(skeleton.bodies, skeleton.parents, strict=True):
-        name = _safe(body.name) or "joint"
-        while name in taken:
-            name += "_"
+        name = unused_name(_safe(body.name) or "joint", taken)
         taken.add(name)
         paths.append(name if parent < 0 else f"{paths[parent]}/{name}")
     return paths

@@ -1,21 +1,18 @@
 from .capture import (
     Performance as Performance,
+    Placement as Placement,
     SensorPerformance as SensorPerformance,
     Truth as Truth,
     act as act,
+    markers as markers,
     perform as perform,
+    placement as placement,
     sense as sense,
+    sensors as sensors,
 )
 from .disturb import (
     Jump as Jump,
     Slipped as Slipped,
-)
-from .human_performer import human as human
-from .instruments import (
-    Placement as Placement,
-    markers as markers,
-    placement as placement,
-    sensors as sensors,
 )
 from .joint_coordinates import (
     Dof as Dof,
@@ -31,15 +28,16 @@ from .motions import (
     sequence as sequence,
     swing_walk as swing_walk,
 )
-from .other_performers import (
+from .performers import (
     TABLE_1 as TABLE_1,
     ball as ball,
     hand as hand,
     hinge as hinge,
+    human as human,
     linkage as linkage,
     quadruped as quadruped,
+    scaled as scaled,
 )
-from .performers import scaled as scaled
 from .steps import (
     chicken_walk as chicken_walk,
     kicks as kicks,

@@ -31,8 +31,7 @@ SKIN_TURN = 0.3
 """Radians, rms about its mean, of the joints at both ends of a thigh in gait: sines through the 40°
 of a hip and the 60° of a knee have 14° and 21°. Derived."""
 SKIN_LIMIT = 6.0
-"""Ratio: times its rms that skin slides at most: 54 mm at the thigh, the widest range that was seen
-[Fiorentino 2017]."""
+"""Ratio of the most that skin slides to its rms: 54 mm at a thigh, the widest [Fiorentino 2017]."""
 WOBBLE_ACCELERATION = 35.0
 """Metres per second² of the bone that shift flesh by its rms: at the thigh, 9 mm · (2π · 10 Hz)².
 Chosen: 10 Hz, the slow end of what a thigh's muscles swing with, and well above what people do."""
@@ -40,8 +39,7 @@ SOFT_LEVER = 0.1
 """Metres; flesh that moves a sensor by this much turns it by one radian. Chosen: thigh and shin
 then turn by 5° and 2° rms, inside the 1.9–9.6° by which clusters misjudge knees [Cereatti 2017]."""
 PATIENCE_COUNT = 500
-"""Count of places tried in a row for one more swap before the take counts as full; chosen: a place
-that is free is found long before."""
+"""Count of places tried in a row before a take is full of swaps; chosen: more than ever needed."""
 
 
 @dataclass(frozen=True)
@@ -77,16 +75,8 @@ def soft_tissue(
 
     Linear in the angles of the joints at both ends of the body [Bonci 2014] and in the bone's
     acceleration, until it is stretched; zero at rest. Half of what posture does is common to all
-    that a body wears.
-
-    Parameters
-    ----------
-    wearers
-        Body of each thing worn.
-    places : (n_worn, 3)
-        From the body's joint, in its frame.
-    skin
-        Multiplies ``SKIN_RMS``.
+    that a body wears. Things worn on bodies ``wearers`` lie at ``places`` (n_worn, 3) from the
+    joint, in the body's frame; ``skin`` multiplies ``SKIN_RMS``.
     """
     worn = list(wearers)
     parts = [name.removeprefix("left_").removeprefix("right_") for name in motion.skeleton.names]
@@ -99,18 +89,8 @@ def soft_tissue(
 def wobble(
     motion: Motion, loose: Mapping[str, tuple[float, float]], rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Sensors that hang loose: smooth random shifts and turns on their bodies.
-
-    Parameters
-    ----------
-    loose
-        Body → standard deviation per axis of shift (metres) and of turn (radians).
-
-    Returns
-    -------
-    shift : (n_frames, n_bodies, 3)
-    turn : (n_frames, n_bodies, 3)
-        Rotation vectors in the body's frame.
+    """Sensors that hang loose: smooth random shifts (n_frames, n_bodies, 3), and turns as rotation
+    vectors, on their bodies; ``loose`` has their standard deviations per axis, metres and radians.
     """
     skeleton = motion.skeleton
     size = np.zeros((len(skeleton.bodies), 6))

@@ -1,4 +1,5 @@
-"""Joint angles: one number per degree of freedom, and the rotations they stand for.
+"""Joint angles: one number per degree of freedom, the rotations they stand for, and those that
+bring the end of a limb exactly where it should be.
 
 A performer's joints turn about successive axes: a hinge about its one axis, a universal joint about
 its two, a ball joint about x, y and z of the parent's frame at rest. ``Limits`` holds the ranges.
@@ -12,6 +13,8 @@ from osteon.errors import BadValue, ShapeError
 from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Body, Motion, Skeleton
+
+X = np.array([1.0, 0.0, 0.0])
 
 
 @dataclass(frozen=True)
@@ -116,3 +119,30 @@ def _angles_of(body: Body, q: Array) -> Array:
     y = np.arcsin(np.clip(m[..., 0, 2], -1.0, 1.0))
     z = np.arctan2(-m[..., 0, 1], m[..., 0, 0])
     return np.stack([x, y, z], axis=-1)
+
+
+def reach(
+    to_target: Array, upper: float, lower: float, towards: Array, bend: float
+) -> tuple[Array, Array]:
+    """Return how two bones that hang down at rest get from their upper joint to a target.
+
+    ``to_target`` (n_frames, 3) is the way there in the world, ``towards`` (n_frames, 3) the side of
+    the limb's front; ``bend`` is +1 where the lower bone bends forward (elbow), −1 where it bends
+    back (knee). What comes back is the upper bone's rotation (n_frames, 4) to the world, and the
+    middle joint's angle (n_frames,) about x, radians, with the sign of ``bend``.
+    """
+    distance = np.linalg.norm(to_target, axis=-1)
+    furthest = float(np.max(distance))
+    if furthest > upper + lower or float(np.min(distance)) < abs(upper - lower):
+        raise BadValue(
+            f"a limb of {upper + lower:.3f} m cannot reach {furthest:.3f} m; use smaller steps"
+        )
+    cosine = (distance**2 - upper**2 - lower**2) / (2.0 * upper * lower)
+    angle = bend * np.arccos(np.clip(cosine, -1.0, 1.0))
+    # the limb's own line from joint to end leans in the plane of bending
+    lean = np.arctan2(lower * np.sin(angle), upper + lower * np.cos(angle))
+    up = -to_target / distance[:, None]
+    right = np.cross(towards, up)
+    right /= np.linalg.norm(right, axis=-1, keepdims=True)
+    frame = quat.from_matrix(np.stack([right, np.cross(up, right), up], axis=-1))
+    return quat.multiply(frame, quat.from_axis_angle(X, -lean)), angle

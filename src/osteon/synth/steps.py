@@ -12,8 +12,7 @@ import numpy as np
 from osteon.errors import BadValue
 from osteon.maths import quat
 from osteon.synth.curves import bump, ease, waves
-from osteon.synth.joint_coordinates import dofs, to_rotations
-from osteon.synth.limb_ik import X, reach
+from osteon.synth.joint_coordinates import X, dofs, reach, to_rotations
 from osteon.synth.motions import STILL_ANGLE, Act, Script, TrueContact, clock, intervals
 from osteon.synth.performers import rest, standing_height
 from osteon.typing import Array, Mask

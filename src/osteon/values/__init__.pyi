@@ -18,18 +18,11 @@ from .joints import (
     Connection as Connection,
     Joints as Joints,
 )
-from .limb import (
-    Frame as Frame,
-    Movement as Movement,
+from .motion import (
+    CompactMotion as CompactMotion,
+    Motion as Motion,
+    movement_parameters as movement_parameters,
 )
-from .limits import (
-    Bind as Bind,
-    Cone as Cone,
-    Evidence as Evidence,
-    Interval as Interval,
-    Limits as Limits,
-)
-from .motion import CompactMotion as CompactMotion, Motion as Motion
 from .passport import (
     Origin as Origin,
     Passport as Passport,
@@ -38,13 +31,21 @@ from .recording import (
     Analog as Analog,
     Bodies as Bodies,
     Recording as Recording,
+    Source as Source,
 )
 from .skeleton import (
+    Bind as Bind,
     Body as Body,
+    Cone as Cone,
+    Evidence as Evidence,
+    Frame as Frame,
+    Interval as Interval,
     Joint as Joint,
+    Limits as Limits,
     Loop as Loop,
     Marker as Marker,
     MarkerPlaces as MarkerPlaces,
+    Movement as Movement,
     Skeleton as Skeleton,
     without_gaps as without_gaps,
 )
@@ -52,5 +53,7 @@ from .skin import (
     CARRIERS as CARRIERS,
     SkinnedMesh as SkinnedMesh,
 )
-from .source import Source as Source
-from .take import Take as Take
+from .take import (
+    KIND_FIELDS as KIND_FIELDS,
+    Take as Take,
+)

@@ -35,6 +35,13 @@ def frozen(values: ArrayLike, shape: Sequence[int | str], name: str) -> Array:
     return array
 
 
+def freeze(value: object, **shapes: Sequence[int | str]) -> None:
+    """Make fields of a frozen value that are not None read-only arrays of these shapes."""
+    for name, shape in shapes.items():
+        if (array := getattr(value, name)) is not None:
+            object.__setattr__(value, name, frozen(array, shape, name))
+
+
 def read_only(array: Array) -> Array:
     """Return a copy whose parts can be handed to values without another one."""
     copy = np.array(array, dtype=np.float64)
@@ -66,8 +73,7 @@ def with_columns(values: Sequence[Value], **columns: Iterable[Any]) -> list[Valu
 
 
 def _settled(values: ArrayLike) -> TypeGuard[Array]:
-    """Return whether values are a float64 array that, like the one it is a part of, is
-    read-only."""
+    """Return whether values are read-only float64, and so is the array they are a part of."""
     if type(values) is not np.ndarray or values.dtype != np.float64 or values.flags.writeable:
         return False
     whole = values.base
@@ -75,8 +81,7 @@ def _settled(values: ArrayLike) -> TypeGuard[Array]:
 
 
 def whole_rows(array: Array) -> Array:
-    """Return the array with rows (last axis) that are partly NaN made wholly NaN: half a point is
-    none."""
+    """Return the array with rows (last axis) that are partly NaN made NaN: half a point is none."""
     # by columns: numpy reduces a last axis of three twenty times slower
     broken = ~np.logical_and.reduce([np.isfinite(column) for column in np.moveaxis(array, -1, 0)])
     if broken.any():

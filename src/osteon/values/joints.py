@@ -7,7 +7,7 @@ import numpy as np
 
 from osteon.errors import UnknownName
 from osteon.typing import Array
-from osteon.values.array_checks import frozen
+from osteon.values.array_checks import freeze
 from osteon.values.events import Event
 from osteon.values.skeleton import Body, Joint, Loop, Marker, Skeleton, ellipsoid
 
@@ -40,8 +40,7 @@ class Connection:
     """Whether the motion does not settle that these two are joined."""
 
     def __post_init__(self) -> None:
-        for name, shape in (("in_parent", (3,)), ("in_child", (3,)), ("covariance", (6, 6))):
-            object.__setattr__(self, name, frozen(getattr(self, name), shape, name))
+        freeze(self, in_parent=(3,), in_child=(3,), covariance=(6, 6))
 
     @property
     def ellipsoid(self) -> tuple[Array, Array]:
@@ -88,8 +87,7 @@ class Joints:
     """Per body, where bodies are clusters of markers."""
 
     def __post_init__(self) -> None:
-        shape = ("n_frames", len(self.connections))
-        object.__setattr__(self, "residuals", frozen(self.residuals, shape, "residuals"))
+        freeze(self, residuals=("n_frames", len(self.connections)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -108,8 +106,7 @@ class Joints:
         raise UnknownName("joint", child, [c.child for c in self.connections])
 
     def joints_of(self, body: str) -> dict[str, Array]:
-        """Return the joints that lie in a body, by the other body's name: (3,) in this body's
-        frame."""
+        """Return joints (3,) that lie in a body, in its frame, by the name of the other body."""
         found = {}
         for connection in self.connections:
             if connection.child == body:

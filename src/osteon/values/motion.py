@@ -8,10 +8,10 @@ import numpy as np
 from osteon.errors import NotEnoughData, UnknownName
 from osteon.maths import chain, quat, two_axes
 from osteon.typing import Array, Indices
-from osteon.values.array_checks import frozen, positive_rate, unit_quaternions
+from osteon.values.array_checks import freeze, positive_rate, unit_quaternions
 from osteon.values.events import Mark
+from osteon.values.recording import Source
 from osteon.values.skeleton import Skeleton
-from osteon.values.source import Source
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,14 +35,10 @@ class Motion:
 
     def __post_init__(self) -> None:
         n_bodies = len(self.skeleton.bodies)
-        rotations = frozen(self.rotations, ("n_frames", n_bodies, 4), "rotations")
-        rotations = unit_quaternions(rotations)
-        object.__setattr__(self, "rotations", rotations)
-        object.__setattr__(self, "root", frozen(self.root, (len(rotations), 3), "root"))
+        freeze(self, rotations=("n_frames", n_bodies, 4))
+        object.__setattr__(self, "rotations", unit_quaternions(self.rotations))
         object.__setattr__(self, "rate", positive_rate(self.rate))
-        if self.offsets is not None:
-            offsets = frozen(self.offsets, (len(rotations), n_bodies, 3), "offsets")
-            object.__setattr__(self, "offsets", offsets)
+        freeze(self, root=(self.n_frames, 3), offsets=(self.n_frames, n_bodies, 3))
 
     @property
     def n_frames(self) -> int:
@@ -64,14 +60,14 @@ class Motion:
 
     def world(self) -> tuple[Array, Array]:
         """Rotation (n_frames, n_bodies, 4) and joint place (n_frames, n_bodies, 3) in the world."""
-        skeleton = self.skeleton
-        if self.offsets is None:
-            offsets = np.broadcast_to(skeleton.offsets, (self.n_frames, len(skeleton.bodies), 3))
-        else:
-            offsets = self.offsets
-        offsets = np.array(offsets)
+        return chain.forward_kinematics(self.rotations, self.in_parents(), self.skeleton.parents)
+
+    def in_parents(self) -> Array:
+        """Joints (n_frames, n_bodies, 3) in their parents' frames; the root in the world."""
+        fixed = np.broadcast_to(self.skeleton.offsets, (*self.rotations.shape[:2], 3))
+        offsets = np.array(fixed if self.offsets is None else self.offsets)
         offsets[:, 0] = self.root
-        return chain.forward_kinematics(self.rotations, offsets, skeleton.parents)
+        return offsets
 
     def points(self, bodies: Sequence[int] | Indices, places: Array) -> Array:
         """Return where points fixed to bodies are in the world, (n_frames, n_points, 3).
@@ -106,11 +102,9 @@ class CompactMotion:
         lacking = [b.name for b in self.skeleton.bodies[1:] if b.movement is None]
         if lacking:
             raise NotEnoughData(f"no movement axes are known of {', '.join(lacking[:8])}")
-        angles = frozen(self.angles, ("n_frames", len(self.names)), "angles")
-        object.__setattr__(self, "angles", angles)
-        object.__setattr__(self, "root", frozen(self.root, (len(angles), 3), "root"))
-        turn = unit_quaternions(frozen(self.turn, (len(angles), 4), "turn"))
-        object.__setattr__(self, "turn", turn)
+        freeze(self, angles=("n_frames", len(self.names)))
+        freeze(self, root=(self.n_frames, 3), turn=(self.n_frames, 4))
+        object.__setattr__(self, "turn", unit_quaternions(self.turn))
         object.__setattr__(self, "rate", positive_rate(self.rate))
 
     @property
@@ -119,13 +113,7 @@ class CompactMotion:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """``left_thigh.bend``, ``left_thigh.sideways``, ``left_thigh.twist``, …"""
-        return tuple(
-            f"{body.name}.{word}"
-            for body in self.skeleton.bodies
-            if body.movement is not None and body.parent is not None
-            for word in body.movement.parameters
-        )
+        return movement_parameters(self.skeleton)
 
     def index(self, name: str) -> int:
         if name not in self.names:
@@ -157,3 +145,13 @@ class CompactMotion:
             history=(*self.history, "made of movement parameters"),
             source=self.source,
         )
+
+
+def movement_parameters(skeleton: Skeleton) -> tuple[str, ...]:
+    """Return ``left_thigh.bend``, ``left_thigh.sideways``, ``left_thigh.twist``, …"""
+    return tuple(
+        f"{body.name}.{word}"
+        for body in skeleton.bodies
+        if body.movement is not None and body.parent is not None
+        for word in body.movement.parameters
+    )

@@ -1,16 +1,15 @@
-"""Marker trajectories as captured.
-
-Rigid bodies in motion: magnetic or inertial sensors, tracked clusters, or fitted segments.
-"""
+"""What was captured: markers, and rigid bodies (sensors, tracked clusters, fitted segments); and
+what the file said about itself, kept so that it can be written back."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from osteon.errors import UnknownName
 from osteon.typing import Array
 from osteon.values.array_checks import (
+    freeze,
     frozen,
     positive_rate,
     unique_names,
@@ -18,7 +17,35 @@ from osteon.values.array_checks import (
     whole_rows,
 )
 from osteon.values.events import Mark
-from osteon.values.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file's own conventions. Values never use them; writers may restore them."""
+
+    file: str = ""
+    """Name of the file, without folders."""
+    format: str = ""
+    """Name of the format, such as ``C3D``."""
+    detail: str = ""
+    """Variant of the format, such as ``Intel float`` or ``Motive 1.25``."""
+    software: str = ""
+    """Program that wrote the file, where it says so."""
+    unit: str = "m"
+    """Unit of length in the file."""
+    up: str = "z"
+    """Axis that points up in the file, ``x``, ``y`` or ``z``."""
+    up_known: bool = False
+    """Whether the file says which axis is up; else it was assumed or judged from the data."""
+    first_frame: int = 0
+    """Number the file gives to its first frame."""
+    problems: tuple[str, ...] = ()
+    """What was odd about the file and how it was read, one sentence each."""
+    head: bytes = field(default=b"", repr=False)
+    """The file's own head, which only the writer of its format understands: so it can put back what
+    no value here has a place for."""
+    beyond: tuple[str, ...] = ()
+    """What only the head tells, in words."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,9 +102,7 @@ class Recording:
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "positions", positions)
         object.__setattr__(self, "rate", positive_rate(self.rate))
-        if self.residuals is not None:
-            residuals = frozen(self.residuals, positions.shape[:2], "residuals")
-            object.__setattr__(self, "residuals", residuals)
+        freeze(self, residuals=positions.shape[:2])
 
     @property
     def n_frames(self) -> int:

@@ -1,4 +1,4 @@
-"""A rig: bodies, the joints between them, and the markers they carry."""
+"""A rig: bodies, the joints between them and how far these go, and the markers they carry."""
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
@@ -7,16 +7,163 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from osteon.errors import BadValue, UnknownName
+from osteon.errors import BadValue, ShapeError, UnknownName
 from osteon.typing import Array, Indices
-from osteon.values.array_checks import frozen, read_only, unique_names, unit_quaternions
+from osteon.values.array_checks import freeze, frozen, read_only, unique_names, unit_quaternions
 from osteon.values.events import Event
-from osteon.values.limb import Frame, Movement
-from osteon.values.limits import Limits
+
+Interval = tuple[float, float]
+"""Low and high, radians, going up; high may pass π."""
 
 UNKNOWN_DEVIATION = 1.0
 """Metres, of a place of which nothing is known. Chosen: longer than any bone of a person."""
 KINDS = ("fixed", "hinge", "universal", "ball", "free")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cone:
+    """Where a bone may point and how far it may twist. The joint's rotation is
+    ``centre · swing · twist``: a twist about ``axis``, then a swing of it. Radians."""
+
+    centre: Array
+    """(4,) rotation to the parent's frame from the body's, in the middle of the cone."""
+    axis: Array
+    """(3,) unit vector along the bone, in the body's frame."""
+    across: Array
+    """(2, 3) unit vectors that with ``axis`` make a right-handed frame; a swing is a rotation
+    vector along them."""
+    radii: Array
+    """(2,) half axes of the elliptic cone, along ``across``, about ``centre``."""
+    polygon: Array
+    """(n_corners, 2) swings at the corners of a convex spherical polygon, anticlockwise: tighter
+    than the ellipse. Its edges are straight in the plane of swings."""
+    twist: Interval
+
+    def __post_init__(self) -> None:
+        freeze(self, centre=(4,), axis=(3,), across=(2, 3), radii=(2,), polygon=("n_corners", 2))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """What a joint's kind and limits were judged from. Radians."""
+
+    samples: int
+    """Rotations looked at."""
+    spread: Array
+    """(3,) standard deviation along each principal direction, largest first."""
+    directions: Array
+    """(3, 3) rows are these directions, unit turn axes in the parent's frame."""
+    mean: Array
+    """(4,) Fréchet mean of the rotations."""
+    noise: float
+    """Shaking found in the fast part of the motion."""
+    threshold: float
+    """A direction with more spread than this counts as movement."""
+    rule: str
+    """Which rule gave the threshold: ``noise``, ``variance95`` or ``absolute``."""
+    gap: float
+    """Largest arc without a sample, of the hinge angle or else of the twist."""
+    coverage: float
+    """Share of the range of that angle, cut into 5° cells, that holds samples."""
+    crosstalk: float | None = None
+    """Spread in the second direction as a share of that in the first, by what markers tell of each;
+    None where the motion is not from markers."""
+
+    def __post_init__(self) -> None:
+        freeze(self, spread=(3,), directions=(3, 3), mean=(4,))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bind:
+    """The pose a rig starts in, held against the limits. docs/methods.md §8."""
+
+    feasible: bool
+    """Whether the bind pose, rotation zero, lies within the limits."""
+    excess: float
+    """How far outside it lies, radians."""
+    choice: str
+    """What takes its place: ``bind pose`` (itself), ``mid-range``, ``circular mean``,
+    ``nearest sample``; or ``unlimited or not enough motion``, and then it stays."""
+    rotation: Array
+    """(4,) the rotation to start in."""
+
+    def __post_init__(self) -> None:
+        freeze(self, rotation=(4,))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Limits:
+    """How far a joint goes, in one or several descriptions of the same thing. Radians."""
+
+    hinge: Interval | None = None
+    """Angle about the joint's single axis, from the joint's rest."""
+    euler: tuple[tuple[str, float, float], ...] = ()
+    """Ranges of angles about successive axes, as files give them: (axis, low, high). The joint's
+    rotation is R(first)·R(second)·R(third)."""
+    frame: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+    """Rotation to the parent's frame at rest from the frame whose x, y, z ``euler`` names."""
+    cone: Cone | None = None
+    """Swing–twist limits."""
+    zyz: tuple[Interval, Interval, Interval] | None = None
+    """Ranges of φ, ψ, θ with the joint's rotation Rz(φ)·Ry(ψ)·Rz(θ) in the parent's frame."""
+    bind: Bind | None = None
+    evidence: Evidence | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """A limb's own frame, told by the body's planes and not by how sensors were worn.
+
+    In the default pose x points to the right, y to the front and z up, bent to the limb: z lies
+    along it. The origin is the middle of the limb. [002] §3.
+    """
+
+    origin: Array
+    """(3,) in the body's frame, metres."""
+    rotation: Array
+    """(4,) to the body's frame from the limb's."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "origin", frozen(self.origin, (3,), "frame origin"))
+        rotation = unit_quaternions(frozen(self.rotation, (4,), "frame rotation"))
+        object.__setattr__(self, "rotation", rotation)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Movement:
+    """The axes along which a limb really moves, and where its angles are zero. [002] §4.
+
+    The limb's rotation is R(first axis) · R(second axis) · R(twist axis) · rest, where the twist
+    axis is the limb itself at rest.
+    """
+
+    axes: Array
+    """(n_axes, 3) unit axes in the parent's frame, none, one or two."""
+    labels: tuple[str, ...]
+    """What turning about each axis is called: ``bend``, ``sideways`` or ``turn``."""
+    rest: Array
+    """(4,) rotation to the parent's frame from the body's where all angles are zero."""
+    direction: Array
+    """(3,) unit direction of the limb in the body's frame."""
+    share: tuple[float, ...] = ()
+    """Part of all the limb's sweeping that went along each axis; 0 for an axis that was not seen
+    and only takes up the rest."""
+
+    def __post_init__(self) -> None:
+        axes = np.asarray(self.axes, dtype=float).reshape(-1, 3)
+        if len(axes) != len(self.labels) or len(axes) > 2:
+            raise ShapeError(f"{len(axes)} movement axes need as many labels, and two at most")
+        if len(set(self.labels)) != len(self.labels):
+            raise BadValue(f"the two axes need labels that differ, got {self.labels[0]!r} twice")
+        object.__setattr__(self, "axes", frozen(axes, ("n_axes", 3), "movement axes"))
+        rest = unit_quaternions(frozen(self.rest, (4,), "rest rotation"))
+        object.__setattr__(self, "rest", rest)
+        object.__setattr__(self, "direction", frozen(self.direction, (3,), "limb direction"))
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The limb's angles in order: one for each axis, and ``twist``."""
+        return (*self.labels, "twist")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,13 +195,10 @@ class Joint:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise BadValue(f"joint kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
-        object.__setattr__(self, "in_parent", frozen(self.in_parent, (3,), "in_parent"))
-        object.__setattr__(self, "in_body", frozen(self.in_body, (3,), "in_body"))
         axes = np.asarray(self.axes, dtype=float).reshape(-1, 3)
         object.__setattr__(self, "axes", frozen(axes, ("n_axes", 3), "axes"))
-        object.__setattr__(self, "rest", unit_quaternions(frozen(self.rest, (4,), "rest")))
-        if self.covariance is not None:
-            object.__setattr__(self, "covariance", frozen(self.covariance, (3, 3), "covariance"))
+        freeze(self, in_parent=(3,), in_body=(3,), rest=(4,), covariance=(3, 3))
+        object.__setattr__(self, "rest", unit_quaternions(self.rest))
 
     @property
     def ellipsoid(self) -> tuple[Array, Array] | None:
@@ -98,8 +242,7 @@ class Marker:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "position", frozen(self.position, (3,), "marker position"))
-        if self.covariance is not None:
-            object.__setattr__(self, "covariance", frozen(self.covariance, (3, 3), "covariance"))
+        freeze(self, covariance=(3, 3))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,8 +267,7 @@ class Body:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "markers", tuple(self.markers))
-        if self.tip is not None:
-            object.__setattr__(self, "tip", frozen(self.tip, (3,), "tip"))
+        freeze(self, tip=(3,))
         if self.parent is None and np.any(self.joint.in_body):
             raise BadValue(f"root {self.name!r} must have its joint at its own origin")
 
@@ -145,8 +287,7 @@ class Loop:
     rms: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "in_first", frozen(self.in_first, (3,), "in_first"))
-        object.__setattr__(self, "in_second", frozen(self.in_second, (3,), "in_second"))
+        freeze(self, in_first=(3,), in_second=(3,))
 
 
 class MarkerPlaces(NamedTuple):

@@ -7,10 +7,10 @@ import numpy as np
 from osteon.errors import BadValue, ShapeError
 from osteon.maths import quat
 from osteon.typing import Array
-from osteon.values.array_checks import frozen, unit_quaternions
+from osteon.values.array_checks import freeze, unit_quaternions
 
 CARRIERS = 4
-"""How many bodies carry a place at most, as in glTF."""
+"""Count of bodies that carry a place at most, defined by glTF, in which skins are written."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,19 +35,16 @@ class SkinnedMesh:
     """(n_bodies, 3) rest pose: place of each body's joint in the world, metres."""
 
     def __post_init__(self) -> None:
-        vertices = frozen(self.vertices, ("n_vertices", 3), "vertices")
-        weights = frozen(self.weights, (len(vertices), CARRIERS), "weights")
-        joints = frozen(self.joints, ("n_bodies", 3), "joints")
-        rotations = frozen(self.rotations, (len(joints), 4), "rotations")
-        if (weights < 0.0).any() or np.abs(weights.sum(axis=1) - 1.0).max(initial=0.0) > 1e-6:
+        freeze(self, vertices=("n_vertices", 3), joints=("n_bodies", 3))
+        n_vertices, n_bodies = len(self.vertices), len(self.joints)
+        freeze(self, weights=(n_vertices, CARRIERS), rotations=(n_bodies, 4))
+        off = np.abs(self.weights.sum(axis=1) - 1.0)
+        if (self.weights < 0.0).any() or off.max(initial=0.0) > 1e-6:
             raise BadValue("weights of a vertex must be 0 or more and add up to 1")
-        object.__setattr__(self, "vertices", vertices)
-        object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "joints", joints)
-        object.__setattr__(self, "rotations", unit_quaternions(rotations))
-        triangles = _indices(self.triangles, ("n_triangles", 3), len(vertices), "triangles")
+        object.__setattr__(self, "rotations", unit_quaternions(self.rotations))
+        triangles = _indices(self.triangles, ("n_triangles", 3), n_vertices, "triangles")
         object.__setattr__(self, "triangles", triangles)
-        bodies = _indices(self.bodies, (len(vertices), CARRIERS), len(joints), "bodies")
+        bodies = _indices(self.bodies, (n_vertices, CARRIERS), n_bodies, "bodies")
         object.__setattr__(self, "bodies", bodies)
 
     def moved(self, rotations: Array, joints: Array) -> Array:
@@ -68,8 +65,7 @@ class SkinnedMesh:
         return placed
 
     def normals(self) -> Array:
-        """Return (n_vertices, 3) unit normals in the rest pose: the faces around, by their
-        areas."""
+        """Return unit normals (n_vertices, 3) at rest: the faces around, by their areas."""
         a, b, c = (self.vertices[self.triangles[:, corner]] for corner in range(3))
         across = np.cross(b - a, c - a)
         summed = np.zeros_like(self.vertices)

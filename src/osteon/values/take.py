@@ -9,7 +9,10 @@ from osteon.values.motion import CompactMotion, Motion
 from osteon.values.recording import Bodies, Recording
 from osteon.values.skeleton import Skeleton
 
-T = TypeVar("T")
+T = TypeVar("T", Recording, Bodies, Motion, Skeleton)
+KIND_FIELDS = {"markers": "recordings", "bodies": "bodies", "motion": "motions"}
+KIND_FIELDS |= {"skeleton": "skeletons", "compact": "compacts"}
+"""Kinds of what a file may hold, and where a take keeps them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,49 +33,29 @@ class Take:
     @property
     def kinds(self) -> tuple[str, ...]:
         """Which of ``markers``, ``bodies``, ``motion``, ``skeleton``, ``compact`` are there."""
-        held = {
-            "markers": self.recordings,
-            "bodies": self.bodies,
-            "motion": self.motions,
-            "skeleton": self.skeletons,
-            "compact": self.compacts,
-        }
-        return tuple(kind for kind, values in held.items() if values)
+        return tuple(kind for kind, field in KIND_FIELDS.items() if getattr(self, field))
 
     def recording(self, subject: str | None = None) -> Recording:
         """Return the markers of the only subject, or of the one named."""
-        return _choose(
-            self.recordings, [r.subject for r in self.recordings], subject, "markers", self.kinds
-        )
+        return _choose(self.recordings, subject, "markers", self.kinds)
 
     def body_poses(self, subject: str | None = None) -> Bodies:
         """Return the rigid bodies of the only subject, or of the one named."""
-        return _choose(
-            self.bodies, [b.subject for b in self.bodies], subject, "rigid bodies", self.kinds
-        )
+        return _choose(self.bodies, subject, "rigid bodies", self.kinds)
 
     def motion(self, subject: str | None = None) -> Motion:
         """Return the skeleton in motion of the only subject, or of the one named."""
         motions = self.motions or tuple(compact.motion() for compact in self.compacts)
-        return _choose(
-            motions, [m.skeleton.subject for m in motions], subject, "moving skeletons", self.kinds
-        )
+        return _choose(motions, subject, "moving skeletons", self.kinds)
 
     def skeleton(self) -> Skeleton:
         """Return the skeleton, with or without motion."""
         found = [*self.skeletons, *(motion.skeleton for motion in self.motions)]
-        return _choose(
-            found, [skeleton.subject for skeleton in found], None, "skeletons", self.kinds
-        )
+        return _choose(found, None, "skeletons", self.kinds)
 
 
-def _choose(
-    values: Sequence[T],
-    subjects: Sequence[str],
-    subject: str | None,
-    kind: str,
-    held: Sequence[str],
-) -> T:
+def _choose(values: Sequence[T], subject: str | None, kind: str, held: Sequence[str]) -> T:
+    subjects = [v.skeleton.subject if isinstance(v, Motion) else v.subject for v in values]
     if not values:
         others = f"{' and '.join(held)} but " if held else ""
         raise NotEnoughData(f"the file holds {others}no {kind}")

@@ -21,8 +21,7 @@ from mathutils import Matrix, Quaternion, Vector  # pyright: ignore[reportMissin
 FREE = (None, None)
 LOCKED = (0.0, 0.0)
 SHORT_LENGTH = 0.05
-"""Metres of a bone that shows none; chosen: Blender removes bones of no length, and this one is
-easy to see."""
+"""Metres of a bone that shows none; chosen: Blender removes those of no length, and it is seen."""
 UPRIGHT = {"z": Quaternion(), "y": Quaternion((0.5**0.5, 0.5**0.5, 0.0, 0.0))}
 """To a world with z up from those that motions are written in."""
 SAME_SHARE = 0.01
@@ -80,8 +79,7 @@ class Bone:
         self.ranges = {"x": swings[0], "y": cone["twist"], "z": swings[1]}
 
     def take_box(self, box: list[dict], frame: Quaternion) -> None:
-        """Take ranges of R(first)·R(second)·R(third) as Blender's Rz·Ry·Rx; missing ones are
-        locked."""
+        """Take ranges of R(first)·R(second)·R(third) as Blender's Rz·Ry·Rx; others are locked."""
         self.rest = Quaternion()
         named = {one["axis"]: (one["low"], one["high"]) for one in box}
         letters = [*named, *(letter for letter in "xyz" if letter not in named)]
@@ -224,8 +222,7 @@ def pose_of(channels: list[str], values: list[float]) -> tuple[Vector, Quaternio
 def read_bvh(
     path: Path,
 ) -> tuple[list[tuple[str, list[str]]], list[Vector], float, list[list[float]]]:
-    """Return channels and offset of every joint, seconds per frame, and the numbers of every
-    frame."""
+    """Return channels and offset of every joint, seconds per frame, and the numbers by frame."""
     lines = path.read_text(encoding="utf-8").splitlines()
     start = lines.index("MOTION")
     channels, offsets, name, offset = [], [], "", Vector()

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from osteon.formats.c3d.conventions import find_rate
 from osteon.formats.c3d.data import channel_names
-from osteon.formats.c3d.encoding import BLOCK, PROCESSORS, Processor
+from osteon.formats.c3d.encoding import BLOCK_BYTES, PROCESSORS, Processor
 from osteon.formats.c3d.events import marks_of, read_marks
 from osteon.formats.c3d.header import Header, parse_header
 from osteon.formats.c3d.labels import body_names, make_unique, split_subjects
-from osteon.formats.c3d.layout import CAP, trial_frames
+from osteon.formats.c3d.layout import COUNT_CAP, trial_frames
 from osteon.formats.c3d.parameters import C3dParameters, parse_parameters
 from osteon.values import Analog, Bodies, Recording
 
@@ -23,8 +23,8 @@ TOLD = frozenset(
     + ("FORCE_PLATFORM", "MANUFACTURER")
 )
 """Groups that values hold, or that need no mention of their own."""
-MOST = 255 * BLOCK
-"""Bytes of the longest parameter section."""
+SECTION_BYTES = 255 * BLOCK_BYTES
+"""Bytes of the longest parameter section, defined by C3D, where one byte counts its blocks."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Original:
     def has_length(self, n_frames: int, rate: float) -> bool:
         """Whether all that tells the take's length and rate tells these."""
         counts = [self.parameters.count("POINT", name) for name in ("FRAMES", "LONG_FRAMES")]
-        true = {None, n_frames, n_frames & CAP, min(n_frames, CAP)}
+        true = {None, n_frames, n_frames & COUNT_CAP, min(n_frames, COUNT_CAP)}
         known = trial_frames(self.parameters) in (0, n_frames)
         return known and set(counts) <= true and find_rate(self.header, self.parameters, []) == rate
 
@@ -98,28 +98,28 @@ class Original:
         """The header's own list of events, Intel order: bytes 298 to 512."""
         words = self.processor.integers(self.head[298:304]).astype("<i2").tobytes()
         times = self.processor.floats(self.head[304:376]).astype("<f4").tobytes()
-        return words + times + self.head[376:BLOCK]
+        return words + times + self.head[376:BLOCK_BYTES]
 
 
 def original(values: Sequence[Recording | Bodies]) -> Original | None:
     """The head that all values share, if they came from one C3D file."""
     heads = {value.source.head for value in values if value.source.format == "C3D"}
-    if len(heads) != 1 or not (head := heads.pop()) or len(head) < BLOCK + 4:
+    if len(heads) != 1 or not (head := heads.pop()) or len(head) < BLOCK_BYTES + 4:
         return None
-    processor = PROCESSORS.get(head[BLOCK + 3])
+    processor = PROCESSORS.get(head[BLOCK_BYTES + 3])
     if processor is None:
         return None
-    header = parse_header(head[:BLOCK], processor)
+    header = parse_header(head[:BLOCK_BYTES], processor)
     return Original(
-        head, processor, header, parse_parameters(memoryview(head), BLOCK + 4, processor)
+        head, processor, header, parse_parameters(memoryview(head), BLOCK_BYTES + 4, processor)
     )
 
 
 def head_of(data: memoryview, start: int, parameters: C3dParameters) -> bytes:
     """Header and parameters of a file whose parameters begin at ``start``; empty if too long."""
-    if parameters.end - start > MOST:
+    if parameters.end - start > SECTION_BYTES:
         return b""
-    return bytes(data[:BLOCK]) + bytes(data[start : parameters.end])
+    return bytes(data[:BLOCK_BYTES]) + bytes(data[start : parameters.end])
 
 
 def beyond(parameters: C3dParameters) -> tuple[str, ...]:

@@ -16,9 +16,11 @@ UNITS = (
     ("ft", re.compile(r"ft|f[oe]+t", re.IGNORECASE)),
     ("m", re.compile(r"m$|met", re.IGNORECASE)),
 )
-METRES_BELOW = 10.0
-"""Coordinates of a person are of order 1 in metres and of order 1000 in millimetres."""
+METRE_SIZE = 10.0
+"""Coordinates below are metres, others millimetres; chosen: between the order of 1 and of 1000 that
+those of a person have in either."""
 DEFAULT_RATE = 100.0
+"""Frames per second where the file does not say; chosen: a usual one, and the user is told."""
 
 
 def find_rate(header: Header, parameters: C3dParameters, problems: list[str]) -> float:
@@ -36,7 +38,7 @@ def find_unit(parameters: C3dParameters, points: Points, problems: list[str]) ->
         if pattern.match(said):
             return unit
     typical = _typical_size(points)
-    unit = "m" if typical < METRES_BELOW else "mm"
+    unit = "m" if typical < METRE_SIZE else "mm"
     what = f"unit {said!r} is unknown" if said else "no unit given"
     if points.seen.any():
         problems.append(f"{what}; {unit} judged from coordinates of about {typical:.3g}")

@@ -10,12 +10,13 @@ from osteon.formats.c3d.parameters import C3dParameters
 from osteon.typing import Array
 from osteon.values import Analog
 
-PLACEHOLDER = 1e8
-"""Coordinates this large, in whatever unit, stand for "not seen" (SIMI writes −1e9)."""
-INVALID = 0x8000
-"""Sign bit of the fourth word: the point was not seen."""
-RESIDUAL = 0xFF
-"""The low byte of the fourth word; the high byte tells which cameras saw the point."""
+PLACEHOLDER_SIZE = 1e8
+"""Coordinates this large stand for "not seen", in whatever unit: 100 kilometres in millimetres.
+Chosen: below the −1e9 that SIMI writes, beyond all millimetres or metres of a room."""
+UNSEEN_BIT = 0x8000
+"""Code in the fourth word of a point that was not seen, defined by C3D: its sign bit."""
+RESIDUAL_BITS = 0xFF
+"""Bits of the fourth word that hold the residual, defined by C3D; the others name the cameras."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,14 @@ def decode_frames(
 def decode_points(table: np.ndarray, scale: float, problems: list[str]) -> Points:
     """Which points were seen, and how well, from the fourth word of each."""
     raw, codes = table[..., :3], _codes(table[..., 3])
-    flagged = (codes & INVALID).astype(bool)
+    flagged = (codes & UNSEEN_BIT).astype(bool)
     placed = _placed(raw, problems)
     factor = 1.0 if scale < 0.0 else scale
     if flagged.size and flagged.all() and placed.any():
         problems.append("every point is flagged as not seen; the coordinates were taken as real")
         return Points(raw, factor, placed, None)
     seen = placed & ~flagged
-    residuals = (codes & RESIDUAL) * abs(scale)
+    residuals = (codes & RESIDUAL_BITS) * abs(scale)
     residuals[~seen] = np.nan
     return Points(raw, factor, seen, residuals)
 
@@ -65,8 +66,8 @@ def _codes(words: np.ndarray) -> np.ndarray:
     if words.dtype.kind == "i":
         return words.astype(np.int32)
     low, high = words.min(initial=0.0), words.max(initial=0.0)
-    if not (low >= -INVALID and high < 2 * INVALID):
-        words = np.where((words >= -INVALID) & (words < 2 * INVALID), words, 0.0)
+    if not (low >= -UNSEEN_BIT and high < 2 * UNSEEN_BIT):
+        words = np.where((words >= -UNSEEN_BIT) & (words < 2 * UNSEEN_BIT), words, 0.0)
     return words.astype(np.int32)
 
 
@@ -79,12 +80,12 @@ def _placed(raw: np.ndarray, problems: list[str]) -> np.ndarray:
     fits = _below_placeholder(x) & _below_placeholder(y) & _below_placeholder(z)
     far = int(np.isfinite(raw[~fits]).all(axis=-1).sum()) if not fits.all() else 0
     if far:
-        problems.append(f"{far} points lie beyond {PLACEHOLDER:g} units; taken as not seen")
+        problems.append(f"{far} points lie beyond {PLACEHOLDER_SIZE:g} units; taken as not seen")
     return placed & fits
 
 
 def _below_placeholder(values: np.ndarray) -> np.ndarray:
-    return np.abs(values) < PLACEHOLDER
+    return np.abs(values) < PLACEHOLDER_SIZE
 
 
 def decode_analog(
@@ -137,7 +138,7 @@ def stored_analog(analog: Analog, parameters: C3dParameters) -> np.ndarray | Non
 
 def _scaled(stored: np.ndarray, parameters: C3dParameters) -> Array:
     factor, offset = _factors(parameters, stored.shape[1])
-    if _is_unsigned(parameters) or stored.max() >= INVALID:
+    if _is_unsigned(parameters) or stored.max() >= UNSEEN_BIT:
         # samples that need all 16 bits have an offset that does, too
         offset = _as_unsigned(offset)
     return (stored - offset) * factor
@@ -152,7 +153,7 @@ def _factors(parameters: C3dParameters, n_channels: int) -> tuple[Array, Array]:
 
 
 def _as_unsigned(offset: Array) -> Array:
-    return np.where(offset < 0, offset + 2 * INVALID, offset)
+    return np.where(offset < 0, offset + 2 * UNSEEN_BIT, offset)
 
 
 def _is_unsigned(parameters: C3dParameters) -> bool:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-BLOCK = 512
-"""Everything in a C3D file begins at a multiple of this many bytes."""
+BLOCK_BYTES = 512
+"""Bytes of a block, defined by C3D: everything in a file begins at a whole number of them."""
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.formats.c3d.encoding import BLOCK, Processor
+from osteon.formats.c3d.encoding import BLOCK_BYTES, Processor
 from osteon.formats.c3d.parameters import printable
 from osteon.values import Mark
 
-MAGIC = 0x50
-"""Second byte of every C3D file."""
-EVENT_KEY = 12345
-"""Marks a header whose event labels have four characters."""
-MAX_EVENTS = 18
+FILE_CODE = 0x50
+"""Code in the second byte of every file, defined by C3D."""
+EVENT_CODE = 12345
+"""Code of a header whose event labels have four characters, defined by C3D."""
+EVENT_COUNT = 18
+"""Count of events that a header has room for, defined by C3D."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Header:
 
 
 def parse_header(data: bytes, processor: Processor) -> Header:
-    words = processor.integers(data, BLOCK // 2).astype(int) & 0xFFFF
+    words = processor.integers(data, BLOCK_BYTES // 2).astype(int) & 0xFFFF
     floats = processor.floats
     return Header(
         n_points=int(words[1]),
@@ -52,7 +53,7 @@ def parse_header(data: bytes, processor: Processor) -> Header:
 
 
 def _marks(data: bytes, processor: Processor, key: int, count: int) -> tuple[Mark, ...]:
-    if key != EVENT_KEY or not 0 < count <= MAX_EVENTS:
+    if key != EVENT_CODE or not 0 < count <= EVENT_COUNT:
         return ()
     times = processor.floats(data, count, 304)
     labels = struct.unpack_from("4s" * count, data, 396)

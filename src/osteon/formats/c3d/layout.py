@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from osteon.errors import FormatError
-from osteon.formats.c3d.encoding import BLOCK
+from osteon.formats.c3d.encoding import BLOCK_BYTES
 from osteon.formats.c3d.header import Header
 from osteon.formats.c3d.parameters import C3dParameters
 
-CAP = 0xFFFF
-"""Counts have 16 bits; a longer recording shows this one and tells its length elsewhere."""
+COUNT_CAP = 0xFFFF
+"""Largest count, defined by its 16 bits; a longer take shows it and tells its length elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def _candidates(header: Header, parameters: C3dParameters) -> list[Layout]:
     by_sign = {scale < 0: scale for scale in reversed(scales or [-1.0])}
     ordered = sorted(by_sign.items(), key=lambda item: item[0] != ((scales or [-1.0])[0] < 0))
     return [
-        Layout((start - 1) * BLOCK, n_points, n_analog, scale)
+        Layout((start - 1) * BLOCK_BYTES, n_points, n_analog, scale)
         for start, n_points, n_analog, (_, scale) in itertools.product(
             starts, points, analogs, ordered
         )
@@ -104,7 +104,7 @@ def _distinct(first: int, second: int | None, least: int = 2) -> list[int]:
 
 def _analog_ratio(header: Header, parameters: C3dParameters) -> int:
     rate, base = parameters.number("ANALOG", "RATE"), parameters.number("POINT", "RATE")
-    if rate and base and 0 < rate / base < CAP:
+    if rate and base and 0 < rate / base < COUNT_CAP:
         return max(1, round(rate / base))
     return max(1, header.analog_ratio)
 
@@ -112,14 +112,14 @@ def _analog_ratio(header: Header, parameters: C3dParameters) -> int:
 def _promised(header: Header, parameters: C3dParameters) -> list[int]:
     """Every number of frames that the file names, capped ones left out where a real one is."""
     short = [header.last_frame - header.first_frame + 1, parameters.count("POINT", "FRAMES") or 0]
-    if header.last_frame == CAP or header.last_frame < header.first_frame:
+    if header.last_frame == COUNT_CAP or header.last_frame < header.first_frame:
         short[0] = 0
-    if short[1] == CAP:
+    if short[1] == COUNT_CAP:
         short[1] = 0
     long = [parameters.count("POINT", "LONG_FRAMES") or 0, trial_frames(parameters)]
     found = [count for count in (*short, *long) if count > 0]
-    if not found and CAP in (header.last_frame, parameters.count("POINT", "FRAMES")):
-        found = [CAP - max(1, header.first_frame) + 1]
+    if not found and COUNT_CAP in (header.last_frame, parameters.count("POINT", "FRAMES")):
+        found = [COUNT_CAP - max(1, header.first_frame) + 1]
     return list(dict.fromkeys(found))
 
 
@@ -128,7 +128,9 @@ def trial_frames(parameters: C3dParameters) -> int:
     ends = []
     for name in ("ACTUAL_START_FIELD", "ACTUAL_END_FIELD"):
         words = [
-            int(word) & CAP for word in parameters.numbers("TRIAL", name)[:2] if abs(word) < 1e9
+            int(word) & COUNT_CAP
+            for word in parameters.numbers("TRIAL", name)[:2]
+            if abs(word) < 1e9
         ]
         if not words:
             return 0
@@ -139,7 +141,7 @@ def trial_frames(parameters: C3dParameters) -> int:
 def _data_end(size: int, layout: Layout, parameters: C3dParameters) -> int:
     """Rotations, where there are any, follow the points."""
     block = parameters.count("ROTATION", "DATA_START") or 0
-    rotations = (block - 1) * BLOCK
+    rotations = (block - 1) * BLOCK_BYTES
     return rotations if layout.start < rotations < size else size
 
 
@@ -156,7 +158,7 @@ def _fitting(layout: Layout, end: int, promised: list[int]) -> int | None:
     if max(promised) > room:
         return fitting if _accounts_for(layout, end, fitting) else None
     # 16-bit counters wrap: 100 000 frames show as 34 464
-    wrapped = fitting + (room - fitting) // (CAP + 1) * (CAP + 1)
+    wrapped = fitting + (room - fitting) // (COUNT_CAP + 1) * (COUNT_CAP + 1)
     if wrapped > fitting and _accounts_for(layout, end, wrapped):
         return wrapped
     return _past_cap(layout, end, fitting)
@@ -164,13 +166,13 @@ def _fitting(layout: Layout, end: int, promised: list[int]) -> int | None:
 
 def _past_cap(layout: Layout, end: int, n_frames: int) -> int:
     """A count that ends at the 16-bit limit says nothing; the file's size does."""
-    at_cap = n_frames <= CAP and n_frames >= CAP - 1
+    at_cap = n_frames <= COUNT_CAP and n_frames >= COUNT_CAP - 1
     return layout.room(end) if at_cap and layout.room(end) > n_frames else n_frames
 
 
 def _accounts_for(layout: Layout, end: int, n_frames: int) -> bool:
     """Whether the frames fill the file but for the padding, at most a block."""
-    return 0 <= end - layout.start - n_frames * layout.frame_bytes <= BLOCK
+    return 0 <= end - layout.start - n_frames * layout.frame_bytes <= BLOCK_BYTES
 
 
 def _with_frames(layout: Layout, n_frames: int) -> Layout:

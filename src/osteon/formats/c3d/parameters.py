@@ -9,8 +9,8 @@ import numpy as np
 
 from osteon.formats.c3d.encoding import Processor
 
-CHARACTERS, BYTES, INTEGERS, FLOATS = -1, 1, 2, 4
-"""Kinds of parameter, by the code that stands before the value."""
+TEXT_CODE, BYTE_CODE, INTEGER_CODE, FLOAT_CODE = -1, 1, 2, 4
+"""Codes of the kinds of parameter, defined by C3D; without the sign, bytes of a value."""
 
 
 @dataclass(frozen=True)
@@ -129,9 +129,9 @@ def intel_value(data: bytes, place: int, processor: Processor) -> bytes:
     n_dims = data[place + 1]
     at, end = place + 2 + n_dims, place + stored_size(data, place)
     shape, stored = data[place:at], data[at:end]
-    if data[place] == FLOATS and stored:
+    if data[place] == FLOAT_CODE and stored:
         stored = processor.floats(stored).astype("<f4").tobytes()
-    elif data[place] == INTEGERS and stored:
+    elif data[place] == INTEGER_CODE and stored:
         stored = processor.integers(stored).astype("<i2").tobytes()
     return shape + stored
 
@@ -144,15 +144,15 @@ def _value(data: memoryview, at: int, processor: Processor) -> np.ndarray | list
     at, count = at + 2 + n_dims, math.prod(dims)
     if count * abs(kind) > len(data) - at:
         raise ValueError("no room for the values")
-    if kind == CHARACTERS:
+    if kind == TEXT_CODE:
         return _strings(bytes(data[at : at + count]), dims)
     if count == 0:
         return np.zeros(0)
-    if kind == FLOATS:
+    if kind == FLOAT_CODE:
         return processor.floats(data, count, at)
-    if kind == INTEGERS:
+    if kind == INTEGER_CODE:
         return processor.integers(data, count, at)
-    if kind == BYTES:
+    if kind == BYTE_CODE:
         return np.frombuffer(data, np.int8, count, at)
     raise ValueError(f"unknown kind of parameter {kind}")
 

@@ -7,19 +7,22 @@ from pathlib import Path
 import numpy as np
 
 from osteon.errors import FormatError
-from osteon.formats.c3d.encoding import BLOCK, Processor
+from osteon.formats.c3d.encoding import BLOCK_BYTES, Processor
 from osteon.formats.c3d.parameters import C3dParameters
 from osteon.formats.registry import FROM_POINTS
 from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Bodies, Recording
 
-MOSTLY = 0.5
-"""Share of frames in which three points must span a frame of axes to be taken as a body."""
-WIDTH = 17
-"""Numbers per body and sample: a 4 × 4 matrix, column after column, and its reliability."""
-RIGID = 1e-2
-"""How far from orthonormal a rotation may be; float32 matrices stay below 1e-5."""
+RIGID_SHARE = 0.5
+"""Share of frames in which three points must span a frame of axes to be taken as a body; chosen:
+most of them, for integers that ran over spoil some."""
+POSE_COUNT = 17
+"""Count of numbers per body and sample, defined by C3D's ROTATION group: a 4 × 4 matrix, column
+after column, and its reliability."""
+SKEW_RATIO = 1e-2
+"""Ratio to unit length by which axes may be off it and off right angles; chosen: float32 matrices
+stay below 1e-5, and other numbers are no matrix."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,8 @@ def read_rotations(
     if n_bodies == 0 or block < 2:
         return None
     ratio = max(1, parameters.count("ROTATION", "RATIO") or 1)
-    n_samples, start = n_frames * ratio, (block - 1) * BLOCK
-    room = max(0, len(data) - start) // (4 * WIDTH * n_bodies)
+    n_samples, start = n_frames * ratio, (block - 1) * BLOCK_BYTES
+    room = max(0, len(data) - start) // (4 * POSE_COUNT * n_bodies)
     if room < n_samples:
         raise FormatError(
             path,
@@ -51,12 +54,12 @@ def read_rotations(
             "copy the file again from its source",
             f"byte {len(data)}",
         )
-    table = processor.floats(data, n_samples * n_bodies * WIDTH, start).astype(float)
-    table = table.reshape(n_samples, n_bodies, WIDTH)
+    table = processor.floats(data, n_samples * n_bodies * POSE_COUNT, start).astype(float)
+    table = table.reshape(n_samples, n_bodies, POSE_COUNT)
     matrices = table[..., :16].reshape(n_samples, n_bodies, 4, 4).swapaxes(-1, -2)
     turns = matrices[..., :3, :3]
     skew = np.abs(turns @ turns.swapaxes(-1, -2) - np.eye(3)).max(axis=(-1, -2))
-    seen = (skew < RIGID) & (table[..., 16] >= 0) & (np.linalg.det(np.nan_to_num(turns)) > 0)
+    seen = (skew < SKEW_RATIO) & (table[..., 16] >= 0) & (np.linalg.det(np.nan_to_num(turns)) > 0)
     turns = np.where(seen[..., None, None], turns, np.eye(3))
     rotations = np.where(seen[..., None], quat.from_matrix(turns), np.nan)
     return C3dPoses(matrices[..., :3, 3], rotations, ratio)
@@ -76,7 +79,7 @@ def bodies_from_axes(recording: Recording) -> Bodies | None:
     with np.errstate(invalid="ignore", divide="ignore"):
         rigid = _are_rigid(y - o, z - o)
         turns = _axes(y - o, z - o)
-    kept = np.flatnonzero(rigid.mean(axis=0) > MOSTLY) if len(rigid) else np.zeros(0, int)
+    kept = np.flatnonzero(rigid.mean(axis=0) > RIGID_SHARE) if len(rigid) else np.zeros(0, int)
     if not len(kept):
         return None
     rotations = quat.from_matrix(np.where(rigid[..., None, None], turns, np.eye(3)))
@@ -101,8 +104,8 @@ def _are_rigid(y: Array, z: Array) -> np.ndarray:
     """(n_frames, n_bodies) whether both arms have their usual length and are at right angles."""
     lengths = np.linalg.norm([y, z], axis=-1)
     usual = np.array([[_median(arm) for arm in arms.T] for arms in lengths])[:, None]
-    steady = (np.abs(lengths - usual) < RIGID * usual).all(axis=0)
-    return steady & (np.abs(np.sum(y * z, axis=-1)) < RIGID * np.prod(lengths, axis=0))
+    steady = (np.abs(lengths - usual) < SKEW_RATIO * usual).all(axis=0)
+    return steady & (np.abs(np.sum(y * z, axis=-1)) < SKEW_RATIO * np.prod(lengths, axis=0))
 
 
 def _median(values: Array) -> float:

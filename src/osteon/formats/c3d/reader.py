@@ -9,9 +9,9 @@ from osteon.errors import FormatError
 from osteon.formats.c3d.carried import beyond, head_of
 from osteon.formats.c3d.conventions import find_rate, find_unit, find_up
 from osteon.formats.c3d.data import Points, decode_analog, decode_frames, decode_points
-from osteon.formats.c3d.encoding import BLOCK, PROCESSORS, Processor
+from osteon.formats.c3d.encoding import BLOCK_BYTES, PROCESSORS, Processor
 from osteon.formats.c3d.events import marks_of, read_marks
-from osteon.formats.c3d.header import MAGIC, Header, parse_header
+from osteon.formats.c3d.header import FILE_CODE, Header, parse_header
 from osteon.formats.c3d.labels import C3dSubject, body_names, make_unique, split_subjects
 from osteon.formats.c3d.layout import Layout, find_layout
 from osteon.formats.c3d.parameters import C3dParameters, parse_parameters
@@ -36,19 +36,23 @@ class Contents:
 
 def sniff(head: bytes) -> bool:
     """The second byte is 80, and the first says at which block parameters begin."""
-    return len(head) > 2 and head[1] == MAGIC and head[0] >= 1 and (len(head) < 513 or head[0] > 1)
+    return (
+        len(head) > 2 and head[1] == FILE_CODE and head[0] >= 1 and (len(head) < 513 or head[0] > 1)
+    )
 
 
 def read_c3d(path: Path) -> Take:
     """Markers of every subject; bodies where the file has a ROTATION group or axis points."""
     data = memoryview(path.read_bytes())
-    if len(data) < 2 * BLOCK:
-        raise FormatError(path, f"a C3D file has at least {2 * BLOCK} bytes, this has {len(data)}")
+    if len(data) < 2 * BLOCK_BYTES:
+        raise FormatError(
+            path, f"a C3D file has at least {2 * BLOCK_BYTES} bytes, this has {len(data)}"
+        )
     problems: list[str] = []
     # damaged numbers may be NaN or too large; what becomes of them is decided, not warned about
     with np.errstate(all="ignore"):
         processor, header, parameters = _head(path, data, problems)
-        head = head_of(data, (data[0] - 1) * BLOCK, parameters)
+        head = head_of(data, (data[0] - 1) * BLOCK_BYTES, parameters)
         layout = find_layout(path, len(data), header, parameters, problems)
         poses = read_rotations(path, data, parameters, processor, layout.n_frames)
         if not (layout.frame_bytes or poses):
@@ -61,8 +65,8 @@ def read_c3d(path: Path) -> Take:
 def _head(
     path: Path, data: memoryview, problems: list[str]
 ) -> tuple[Processor, Header, C3dParameters]:
-    start = (data[0] - 1) * BLOCK
-    if start < BLOCK or start + 4 > len(data):
+    start = (data[0] - 1) * BLOCK_BYTES
+    if start < BLOCK_BYTES or start + 4 > len(data):
         raise FormatError(
             path, f"parameters should begin at block {data[0]}, which is not there", "byte 0"
         )
@@ -70,8 +74,8 @@ def _head(
     if code not in PROCESSORS:
         raise FormatError(path, f"processor must be 84, 85 or 86, got {code}", f"byte {start + 3}")
     processor = PROCESSORS[code]
-    header = parse_header(bytes(data[:BLOCK]), processor)
-    data_start = (header.data_block - 1) * BLOCK
+    header = parse_header(bytes(data[:BLOCK_BYTES]), processor)
+    data_start = (header.data_block - 1) * BLOCK_BYTES
     end = data_start if start < data_start < len(data) else len(data)
     parameters = parse_parameters(data[:end], start + 4, processor)
     if parameters.broken:

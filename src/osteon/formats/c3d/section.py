@@ -7,18 +7,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.errors import BadValue
-from osteon.formats.c3d.encoding import BLOCK, Processor
-from osteon.formats.c3d.parameters import CHARACTERS, FLOATS, INTEGERS, C3dParameters, intel_value
+from osteon.formats.c3d.encoding import BLOCK_BYTES, Processor
+from osteon.formats.c3d.parameters import (
+    FLOAT_CODE,
+    INTEGER_CODE,
+    TEXT_CODE,
+    C3dParameters,
+    intel_value,
+)
 
 AGAIN = "\0"
 """Ends a name that its group has already, and cannot stand in one."""
-MOST_LETTERS = 127
-"""A name's length is a signed byte: below zero for one that is locked."""
-LONGEST = 255
-"""Dimensions, names and lists are counted in one byte."""
-LARGEST_HOP = 0xFFFF - 2
-ROOM = 30_000
-"""Most bytes in one parameter: records are linked by signed 16-bit hops."""
+NAME_BYTES = 127
+"""Bytes of a parameter's name, defined by C3D: a signed byte, below zero where it is locked."""
+MOST_COUNT = 255
+"""Count of entries of a list, bytes of a text, blocks of all, defined by C3D: one byte each."""
+HOP_BYTES = 0xFFFF - 2
+"""Bytes of one record, defined by C3D: 16 bits tell the way to the next, themselves included."""
+LIST_BYTES = 30_000
+"""Bytes of a list before it goes on under another name; chosen: programs that read the way to the
+next record as a signed number, up to 32 767, find it, too."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,7 @@ class Section:
 
     def carry(self, head: bytes, parameters: C3dParameters, processor: Processor) -> None:
         """All that another file's ``head`` holds, as it is there."""
-        room = LONGEST * BLOCK
+        room = MOST_COUNT * BLOCK_BYTES
         for record in parameters.records:
             name = "" if record.is_group else record.name.upper()
             if (record.group, name) in self._records:  # some files say a thing twice
@@ -48,7 +56,7 @@ class Section:
             body = b"" if record.is_group else intel_value(head, record.place, processor)
             room -= len(body)
             if room < 0:  # records that share their bytes could ask for any amount of memory
-                raise _too_long(LONGEST + 1)
+                raise _too_long(MOST_COUNT + 1)
             end = record.place + len(body)
             about = head[end + 1 : end + 1 + head[end]] if end < len(head) else b""
             self._manners[record.group, name] = Manner(record.name, record.locked, about)
@@ -67,33 +75,33 @@ class Section:
         """A list of strings; a long one continues in NAME2, NAME3 …"""
         raw = [value.encode() for value in values]
         width = max(map(len, raw), default=1) or 1
-        if width > LONGEST:
+        if width > MOST_COUNT:
             longest = max(values, key=len)
-            raise BadValue(f"C3D names have at most {LONGEST} bytes, got {longest[:40]!r}…")
-        step = min(LONGEST, ROOM // width)
+            raise BadValue(f"C3D names have at most {MOST_COUNT} bytes, got {longest[:40]!r}…")
+        step = min(MOST_COUNT, LIST_BYTES // width)
         self._drop_numbered(group, name)
         for start in range(0, max(len(raw), 1), step):
             part = raw[start : start + step]
             text = b"".join(value.ljust(width) for value in part)
             number = start // step + 1
-            self._add(group, _numbered(name, number), CHARACTERS, (width, len(part)), text)
+            self._add(group, _numbered(name, number), TEXT_CODE, (width, len(part)), text)
 
     def text(self, group: str, name: str, value: str) -> None:
-        raw = value.encode()[:LONGEST]
-        self._add(group, name, CHARACTERS, (len(raw),), raw)
+        raw = value.encode()[:MOST_COUNT]
+        self._add(group, name, TEXT_CODE, (len(raw),), raw)
 
     def numbers(self, group: str, name: str, values: np.ndarray) -> None:
         """Integers or floats: a single one, or rows of which a long list continues in NAME2 …"""
         values = np.asarray(values)
-        kind, dtype = (INTEGERS, "<u2") if values.dtype.kind in "iu" else (FLOATS, "<f4")
+        kind, dtype = (INTEGER_CODE, "<u2") if values.dtype.kind in "iu" else (FLOAT_CODE, "<f4")
         if values.ndim == 0:
             self._add(group, name, kind, (), values.astype(dtype).tobytes())
             return
         self._drop_numbered(group, name)
-        for start in range(0, max(len(values), 1), LONGEST):
-            part = values[start : start + LONGEST]
-            number = start // LONGEST + 1
-            data = (part.astype(np.int64) & 0xFFFF if kind == INTEGERS else part).astype(dtype)
+        for start in range(0, max(len(values), 1), MOST_COUNT):
+            part = values[start : start + MOST_COUNT]
+            number = start // MOST_COUNT + 1
+            data = (part.astype(np.int64) & 0xFFFF if kind == INTEGER_CODE else part).astype(dtype)
             self._add(group, _numbered(name, number), kind, part.shape[::-1], data.tobytes())
 
     def integer(self, group: str, name: str, value: int) -> None:
@@ -124,33 +132,33 @@ class Section:
 
     def _record(self, group: str, name: str, number: int, body: bytes) -> None:
         manner = self._manners.get((group, name), Manner(name or group))
-        spelled = manner.name.encode()[:MOST_LETTERS]
+        spelled = manner.name.encode()[:NAME_BYTES]
         # the hop counts from itself: two bytes, the body, a description and its length
         rest = body + bytes((len(manner.about),)) + manner.about
         head = struct.pack("bb", -len(spelled) if manner.locked else len(spelled), number)
-        if len(rest) > LARGEST_HOP:
+        if len(rest) > HOP_BYTES:
             size = f"{group}:{name} has {len(rest)} bytes"
-            raise BadValue(f"a C3D parameter has at most {LARGEST_HOP} bytes, {size}")
+            raise BadValue(f"a C3D parameter has at most {HOP_BYTES} bytes, {size}")
         hop = struct.pack("<H", 2 + len(rest))
         self._records[group, name] = head + spelled + hop + rest
 
     def blocks(self) -> int:
         """512-byte blocks that the section fills."""
-        return -(-(4 + sum(map(len, self._records.values())) + 2) // BLOCK)
+        return -(-(4 + sum(map(len, self._records.values())) + 2) // BLOCK_BYTES)
 
     def packed(self) -> bytes:
         """The whole section, padded to whole blocks."""
         n_blocks = self.blocks()
-        if n_blocks > LONGEST:
+        if n_blocks > MOST_COUNT:
             raise _too_long(n_blocks)
         head = bytes((1, 0x50, n_blocks, 84))
-        return (head + b"".join(self._records.values())).ljust(n_blocks * BLOCK, b"\0")
+        return (head + b"".join(self._records.values())).ljust(n_blocks * BLOCK_BYTES, b"\0")
 
 
 def _too_long(n_blocks: int) -> BadValue:
     return BadValue(
-        f"C3D has room for {LONGEST * BLOCK} bytes of names and parameters, "
-        f"these need {n_blocks * BLOCK}; shorten the names or write fewer markers"
+        f"C3D has room for {MOST_COUNT * BLOCK_BYTES} bytes of names and parameters, "
+        f"these need {n_blocks * BLOCK_BYTES}; shorten the names or write fewer markers"
     )
 
 

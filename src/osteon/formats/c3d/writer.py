@@ -13,11 +13,11 @@ import numpy as np
 from osteon.errors import BadValue, NotEnoughData
 from osteon.formats.c3d.carried import Original, original
 from osteon.formats.c3d.data import stored_analog
-from osteon.formats.c3d.encoding import BLOCK
-from osteon.formats.c3d.header import EVENT_KEY
+from osteon.formats.c3d.encoding import BLOCK_BYTES
+from osteon.formats.c3d.header import EVENT_CODE
 from osteon.formats.c3d.labels import output_lists
-from osteon.formats.c3d.layout import CAP
-from osteon.formats.c3d.poses import WIDTH
+from osteon.formats.c3d.layout import COUNT_CAP
+from osteon.formats.c3d.poses import POSE_COUNT
 from osteon.formats.c3d.section import Section
 from osteon.formats.registry import WriteOptions, without_restated
 from osteon.formats.shared.units import metres_per, to_z_up, turn_points, turn_rotations
@@ -27,10 +27,10 @@ from osteon.values import Analog, Bodies, Mark, Recording, Source, Take
 
 SCREEN = {"z": ("+X", "+Z"), "y": ("+X", "+Y"), "x": ("+Y", "+X")}
 """Axes drawn to the right and upwards, by the upward axis."""
-LARGEST = 32_000
-"""Integer that the farthest coordinate would become at this file's scale."""
-MOST_CODES = 255
-"""A residual is a whole number of scale steps in one byte."""
+FARTHEST_COUNT = 32_000
+"""Count of scale steps to the farthest coordinate; chosen: just within 16-bit integers."""
+RESIDUAL_COUNT = 255
+"""Largest count of scale steps in a residual, defined by C3D: one byte."""
 
 
 @dataclass(frozen=True)
@@ -85,19 +85,19 @@ def write_c3d(path: Path, take: Take, options: WriteOptions) -> None:
     section = _parameters(plan, data_block=0, body_block=0)
     data_block = 2 + section.blocks()
     frame_bytes = 4 * (4 * plan.n_points + plan.n_analog)
-    body_block = data_block + max(1, -(-plan.n_frames * frame_bytes // BLOCK))
-    if plan.bodies and body_block > CAP:
+    body_block = data_block + max(1, -(-plan.n_frames * frame_bytes // BLOCK_BYTES))
+    if plan.bodies and body_block > COUNT_CAP:
         raise BadValue("C3D holds bodies only within its first 32 MB; write the markers without")
     section = _parameters(plan, data_block, body_block)
     with path.open("wb") as file:
         file.write(_header(plan, data_block))
         file.write(section.packed())
         _frames(plan).tofile(file)
-        file.write(bytes(-file.tell() % BLOCK))
+        file.write(bytes(-file.tell() % BLOCK_BYTES))
         if plan.bodies:
-            file.write(bytes(max(0, (body_block - 1) * BLOCK - file.tell())))
+            file.write(bytes(max(0, (body_block - 1) * BLOCK_BYTES - file.tell())))
             _rotations(plan).tofile(file)
-            file.write(bytes(-file.tell() % BLOCK))
+            file.write(bytes(-file.tell() % BLOCK_BYTES))
 
 
 def _plan(take: Take, options: WriteOptions) -> Plan:
@@ -168,8 +168,8 @@ def _check_fit(plan: Plan) -> None:
         raise NotEnoughData(
             f"{len(plan.analog.values)} analog samples do not fit {n} frames; leave them out"
         )
-    if max(plan.n_points, plan.n_analog) > CAP:
-        raise BadValue(f"C3D counts points and analog samples per frame to {CAP}")
+    if max(plan.n_points, plan.n_analog) > COUNT_CAP:
+        raise BadValue(f"C3D counts points and analog samples per frame to {COUNT_CAP}")
 
 
 def _scale(recordings: Sequence[Recording], metres: float, before: Original | None) -> float:
@@ -185,33 +185,33 @@ def _scale(recordings: Sequence[Recording], metres: float, before: Original | No
         stated = before.parameters.number("POINT", "SCALE") or before.header.scale
         step = abs(stated) * (metres_per(recordings[0].source.unit) if recordings else metres)
         largest = max((float(some.max(initial=0.0)) for some in steps), default=0.0)
-        if 0.0 < step < np.inf and largest <= (MOST_CODES + 0.5) * step:
+        if 0.0 < step < np.inf and largest <= (RESIDUAL_COUNT + 0.5) * step:
             return step / metres
-    least = max(farthest / metres, 1e-6) / LARGEST
+    least = max(farthest / metres, 1e-6) / FARTHEST_COUNT
     step = _common_step(np.unique(np.concatenate(steps)) / metres) if steps else None
-    # a little finer than LARGEST asks is how most writers choose it
+    # a little finer than FARTHEST_COUNT asks is how most writers choose it
     return step if step is not None and step >= 0.95 * least else least
 
 
 def _common_step(values: Array) -> float | None:
     """The step of which all residuals are multiples, where there is one."""
-    if not 0 < len(values) <= MOST_CODES:
+    if not 0 < len(values) <= RESIDUAL_COUNT:
         return None
     step = float(np.diff(values, prepend=0.0).min())
     codes = values / step
     whole = np.abs(codes - np.rint(codes)).max() < 1e-3
-    return step if whole and codes[-1] <= MOST_CODES else None
+    return step if whole and codes[-1] <= RESIDUAL_COUNT else None
 
 
 def _header(plan: Plan, data_block: int) -> bytes:
-    last = min(plan.first_frame + plan.n_frames - 1, CAP)
-    first = min(plan.first_frame, CAP)
+    last = min(plan.first_frame + plan.n_frames - 1, COUNT_CAP)
+    first = min(plan.first_frame, COUNT_CAP)
     head = struct.pack(
         "<BBHHHHHfHHf",
         *(2, 0x50, plan.n_points, plan.n_analog, first, last, 0),
         *(-plan.scale, data_block, plan.analog_ratio, plan.rate),
     )
-    events = struct.pack("<H", EVENT_KEY).ljust(BLOCK - 298, b"\0")
+    events = struct.pack("<H", EVENT_CODE).ljust(BLOCK_BYTES - 298, b"\0")
     if plan.original and "marks" in plan.keeps and plan.original.header.marks:
         events = plan.original.event_words()
     return head.ljust(298, b"\0") + events
@@ -262,15 +262,15 @@ def _place(section: Section, plan: Plan, data_block: int) -> None:
 
 def _length(section: Section, plan: Plan) -> None:
     section.real("POINT", "RATE", plan.rate)
-    section.integer("POINT", "FRAMES", min(plan.n_frames, CAP))
+    section.integer("POINT", "FRAMES", min(plan.n_frames, COUNT_CAP))
     section.drop("POINT", "LONG_FRAMES")
-    if plan.n_frames >= CAP:
+    if plan.n_frames >= COUNT_CAP:
         section.real("POINT", "LONG_FRAMES", plan.n_frames)
     if plan.original and "TRIAL" not in plan.original.parameters.groups:
         return
     last = plan.first_frame + plan.n_frames - 1
     for name, frame in (("ACTUAL_START_FIELD", plan.first_frame), ("ACTUAL_END_FIELD", last)):
-        section.numbers("TRIAL", name, np.array([frame & CAP, frame >> 16]))
+        section.numbers("TRIAL", name, np.array([frame & COUNT_CAP, frame >> 16]))
     section.real("TRIAL", "CAMERA_RATE", plan.rate)
 
 
@@ -448,7 +448,7 @@ def _codes(recording: Recording, plan: Plan) -> Array | float:
         return 0.0
     steps = recording.residuals / (float(np.float32(plan.scale)) * plan.metres)
     steps = np.where(np.isnan(steps), 1.0, steps)
-    return np.where(steps > 0.0, np.clip(np.rint(steps), 1.0, MOST_CODES), 0.0)
+    return np.where(steps > 0.0, np.clip(np.rint(steps), 1.0, RESIDUAL_COUNT), 0.0)
 
 
 def _rotations(plan: Plan) -> np.ndarray:
@@ -460,7 +460,7 @@ def _rotations(plan: Plan) -> np.ndarray:
         order = np.argsort(before)
         positions, rotations = positions[:, order], rotations[:, order]
     seen = np.isfinite(positions[..., 0])
-    table = np.zeros((*seen.shape, WIDTH), "<f4")
+    table = np.zeros((*seen.shape, POSE_COUNT), "<f4")
     matrices = table[..., :16].reshape(*seen.shape, 4, 4)
     turns = quat.to_matrix(turn_rotations(rotations, plan.turn))
     matrices[..., :3, :3] = turns.swapaxes(-1, -2)

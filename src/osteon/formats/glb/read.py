@@ -1,38 +1,54 @@
-"""A skeleton and its motion from any glTF file."""
+"""A skeleton and its motion from any glTF file, or its meshes with the skin that carries them."""
 
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from osteon.errors import BadValue, FormatError
-from osteon.formats.glb.curves import LONE_RATE, Clock, Curve, find_clock, read_curves, sample
-from osteon.formats.glb.mesh import find_flesh_tips
+from osteon.errors import BadValue, FormatError, WrongContent
 from osteon.formats.glb.nodes import (
     FARTHEST_PLACE,
+    LONE_RATE,
+    Clock,
+    Curve,
     NodeTree,
     bind_pose,
     choose_bodies,
+    find_clock,
+    node_worlds,
+    read_curves,
     rest_of,
+    sample,
     unique_node_names,
 )
 from osteon.formats.glb.schema import File, TakeExtras, our_extras
+from osteon.formats.obj import Triangles
 from osteon.formats.own.skeleton_json import BodyRecord, to_body, to_skeleton
 from osteon.formats.shared.sane_rig import check_body
 from osteon.formats.shared.units import to_z_up, turn_points, turn_rotations
 from osteon.maths import forward_kinematics, quat
 from osteon.typing import Array
-from osteon.values import Body, Joint, Motion, Skeleton, Source, Take
+from osteon.values import Body, Joint, Motion, Skeleton, SkinnedMesh, Source, Take
 
 LEAST_SCALE, MOST_SCALE = 1e-6, 1e6
 """Ratios of lengths; chosen: beyond, metres become micrometres or thousands of kilometres."""
 SAME_PLACE = 1e-6
-"""Metres; offsets that differ less are the same. Derived: what float32 leaves of places some metres
-away."""
+"""Metres; offsets that differ less are the same. Derived: what float32 leaves, metres away."""
 SPARE_CELLS = 1_000_000
-"""Count of frames times bodies that any file may have; larger ones need bytes to show for them.
-Chosen: some dozens of megabytes."""
+"""Count of frames times bodies that any file may have; chosen: some dozens of megabytes."""
+TRIANGLE_LIST = 4
+"""Code of a primitive made of triangles, defined by glTF."""
+MOST_VERTICES = 5_000_000
+"""Count of vertices of all primitives; those that share some have them each. Chosen: far more than
+characters have, and still little memory."""
+CORNER_COUNT = 6
+"""Count of corners per vertex, derived: a closed mesh has twice as many triangles as vertices."""
+MAIN_SHARE = 0.5
+"""Share of a vertex's weight by which it is a body's own, derived: no two have more than half."""
+END_SHARE = 0.9
+"""Share of the way to the farthest vertex from which on flesh is a bone's end; chosen: the mean of
+the last tenth does not hang on one vertex."""
 
 
 class NodePose(NamedTuple):
@@ -132,11 +148,7 @@ def _curves(
 
 
 def _pose(
-    file: File,
-    tree: NodeTree,
-    used: list[int],
-    curves: dict[tuple[int, str], Curve],
-    times: Array,
+    file: File, tree: NodeTree, used: list[int], curves: dict[tuple[int, str], Curve], times: Array
 ) -> NodePose:
     rotations = np.zeros((len(times), len(used), 4))
     places = np.zeros((len(times), len(used), 3))
@@ -178,8 +190,7 @@ def _uniform(path: Path, scale: Array, place: str) -> float:
 def _bodies_only(
     tree: NodeTree, used: list[int], chosen: list[int], pose: NodePose
 ) -> tuple[NodePose, list[int]]:
-    """Return bodies with roots in our world, and parents (−1 for a root): nodes above are folded
-    in."""
+    """Return bodies alone, with roots in our world, and their parents (−1 for a root)."""
     column = {node: index for index, node in enumerate(used)}
     members = {node: index for index, node in enumerate(chosen)}
     parents = [members.get(tree.parents[node], -1) for node in chosen]
@@ -233,8 +244,7 @@ def _skeleton(
 
 
 def _stance(rests: Array, parents: list[int]) -> Array:
-    """Return (n_bodies, 4) local rotations of bodies that stand as (n_bodies, 4, 4) in our
-    world."""
+    """Return local rotations (n_bodies, 4) of bodies that stand as ``rests`` in our world."""
     turns = quat.from_matrix(rests[:, :3, :3])
     above = [quat.identity() if parent < 0 else turns[parent] for parent in parents]
     return quat.between(np.stack(above), turns)
@@ -243,8 +253,7 @@ def _stance(rests: Array, parents: list[int]) -> Array:
 def _tips(
     file: File, chosen: list[int], pose: NodePose, bound: tuple[Array, Array]
 ) -> dict[int, Array]:
-    """Return body → (3,) where its bone ends: at a node below it that is no body, or with its
-    flesh."""
+    """Return body → (3,) where its bone ends: at a node that is no body, or with its flesh."""
     tips = find_flesh_tips(file, chosen, *bound) if file.gltf.skins else {}
     for index, node in enumerate(chosen):
         for child in file.gltf.nodes[node].children:
@@ -280,3 +289,156 @@ def _offset(pose: NodePose, index: int) -> Array:
     places, rest = pose.places[:, index], pose.rest[index]
     stays = len(places) > 0 and np.ptp(places, axis=0).max() < SAME_PLACE
     return places[0] if stays and np.abs(places[0] - rest).max() > SAME_PLACE else rest
+
+
+class Skinned(NamedTuple):
+    """A skin and the skeleton it was made for, whose rest pose is the pose it was put on in."""
+
+    skeleton: Skeleton
+    mesh: SkinnedMesh
+
+
+def read_glb_mesh(path: Path) -> Triangles | Skinned:
+    """Return all triangles of a file as one mesh: z up, and on its skeleton where it has a skin."""
+    file = File(path)
+    tree = NodeTree(path, file.gltf.nodes)
+    if file.gltf.skins:
+        return _read_skin(file, tree)
+    worlds = node_worlds(file, tree, tree.order)
+    meshes = []
+    for index, node in enumerate(file.gltf.nodes):
+        if node.mesh is not None:
+            for vertices, faces, _ in _primitives(file, node.mesh):
+                placed = vertices @ worlds[index][:3, :3].T + worlds[index][:3, 3]
+                meshes.append((placed, faces))
+    if not meshes:
+        raise WrongContent(path, "holds no mesh")
+    vertices, faces = _join(meshes)
+    return Triangles(turn_points(vertices, to_z_up("y")), faces)
+
+
+def _read_skin(file: File, tree: NodeTree) -> Skinned:
+    """Return what the first skin carries, in the pose of its inverse bind matrices."""
+    chosen, _ = choose_bodies(file.path, file.gltf, tree)
+    vertices, faces, carriers, weights = _gather_worn(file, chosen)
+    rests, to_world = bind_pose(file, tree, chosen)
+    skeleton = _skin_skeleton(file, tree, chosen, rests)
+    mesh = SkinnedMesh(
+        vertices @ to_world[:3, :3].T + to_world[:3, 3],
+        faces,
+        carriers,
+        weights,
+        quat.from_matrix(rests[:, :3, :3]),
+        rests[:, :3, 3],
+    )
+    return Skinned(skeleton, mesh)
+
+
+def _gather_worn(file: File, chosen: list[int]) -> tuple[Array, np.ndarray, np.ndarray, Array]:
+    """Return vertices and faces of all that wears the first skin, and the bodies (n_vertices, 4)
+    that carry them with their weights."""
+    place = {node: index for index, node in enumerate(chosen)}
+    columns = np.array([place[joint] for joint in file.gltf.skins[0].joints])
+    meshes, carriers, weights = [], [], []
+    for node in file.gltf.nodes:
+        for vertices, faces, attributes in (
+            _primitives(file, node.mesh) if node.mesh is not None and node.skin == 0 else ()
+        ):
+            meshes.append((vertices, faces))
+            joints, shares = _carriers(file, attributes, len(vertices))
+            if joints.max(initial=0) >= len(columns):
+                raise FormatError(file.path, f"a vertex hangs on joint {joints.max()}, which the "
+                                  f"skin's {len(columns)} joints do not have")  # fmt: skip
+            carriers.append(columns[joints])
+            weights.append(shares)
+    if not meshes:
+        raise WrongContent(file.path, "holds a skin, but no mesh that wears it")
+    return *_join(meshes), np.concatenate(carriers), np.concatenate(weights)
+
+
+def find_flesh_tips(
+    file: File, chosen: list[int], rests: Array, to_world: Array
+) -> dict[int, Array]:
+    """Return body → (3,) the far end of the flesh on it, from its joint in its frame; ``rests`` and
+    ``to_world`` are of ``bind_pose``. None where the mesh cannot be read: bones do without."""
+    try:
+        vertices, _, carriers, weights = _gather_worn(file, chosen)
+    except FormatError:
+        return {}
+    vertices = vertices @ to_world[:3, :3].T + to_world[:3, 3]
+    tips = {}
+    for body, rest in enumerate(rests):
+        own = vertices[np.sum(weights * (carriers == body), axis=1) > MAIN_SHARE]
+        arms = (own - rest[:3, 3]) @ rest[:3, :3]
+        reach = np.linalg.norm(arms, axis=-1)
+        if len(arms):
+            tips[body] = arms[reach >= END_SHARE * reach.max()].mean(axis=0)
+    return tips
+
+
+def _primitives(file: File, index: int) -> list[tuple[Array, np.ndarray, dict[str, Any]]]:
+    """Return vertices, faces and attributes of the triangle lists of a mesh."""
+    place = f"$.meshes[{index}]"
+    found = []
+    if index >= len(file.gltf.meshes):
+        raise FormatError(file.path, "is not there", place)
+    mesh = file.gltf.meshes[index]
+    primitives = mesh.get("primitives") if isinstance(mesh, dict) else None
+    for primitive in primitives if isinstance(primitives, list) else ():
+        attributes = primitive.get("attributes") if isinstance(primitive, dict) else None
+        if not isinstance(attributes, dict) or not isinstance(attributes.get("POSITION"), int):
+            raise FormatError(file.path, "has a primitive without places", place)
+        if primitive.get("mode", TRIANGLE_LIST) != TRIANGLE_LIST:
+            continue
+        vertices = file.array(attributes["POSITION"], "VEC3")
+        corners = np.arange(len(vertices))
+        if isinstance(primitive.get("indices"), int):
+            corners = file.integers(primitive["indices"], "SCALAR")[:, 0]
+        if corners.max(initial=-1) >= len(vertices):
+            raise FormatError(file.path, f"has corners beyond its {len(vertices)} vertices", place)
+        file.drawn += max(len(vertices), len(corners) // CORNER_COUNT)
+        if file.drawn > MOST_VERTICES:
+            raise FormatError(file.path, f"has more than {MOST_VERTICES} vertices", place)
+        found.append((vertices, corners[: len(corners) // 3 * 3].reshape(-1, 3), attributes))
+    return found
+
+
+def _carriers(file: File, attributes: dict[str, Any], count: int) -> tuple[np.ndarray, Array]:
+    """Return joints and weights (count, 4); the weights sum to 1."""
+    both = attributes.get("JOINTS_0"), attributes.get("WEIGHTS_0")
+    if not (isinstance(both[0], int) and isinstance(both[1], int)):
+        raise FormatError(file.path, "a mesh wears a skin but says not how (JOINTS_0, WEIGHTS_0)")
+    joints, weights = file.integers(both[0], "VEC4"), file.array(both[1], "VEC4")
+    if len(joints) != count or len(weights) != count:
+        raise FormatError(file.path, f"{count} vertices need as many joints and weights")
+    weights = np.maximum(weights, 0.0)
+    total = weights.sum(axis=1, keepdims=True)
+    weights = np.where(total > 0.0, weights / np.where(total > 0.0, total, 1.0), [1.0, 0, 0, 0])
+    return np.where(weights > 0.0, joints, 0), weights
+
+
+def _join(meshes: list[tuple[Array, np.ndarray]]) -> tuple[Array, np.ndarray]:
+    starts = np.cumsum([0, *(len(vertices) for vertices, _ in meshes)])
+    faces = [corners + start for (_, corners), start in zip(meshes, starts[:-1], strict=True)]
+    return np.concatenate([vertices for vertices, _ in meshes]), np.concatenate(faces)
+
+
+def _skin_skeleton(file: File, tree: NodeTree, chosen: list[int], rests: Array) -> Skeleton:
+    """Return bodies at their joints, whose rest is the pose of the skin."""
+    names, _ = unique_node_names(file.gltf.nodes, chosen)
+    place = {node: index for index, node in enumerate(chosen)}
+    turns = quat.from_matrix(rests[:, :3, :3])
+    bodies = []
+    for index, node in enumerate(chosen):
+        parent = place.get(tree.parents[node], -1)
+        joint = Joint("free", rest=turns[index])
+        if parent >= 0:
+            to_parent = quat.inverse(turns[parent])
+            reach = quat.rotate(to_parent, rests[index, :3, 3] - rests[parent, :3, 3])
+            joint = Joint("ball", reach, rest=quat.multiply(to_parent, turns[index]))
+        body = Body(names[index], None if parent < 0 else names[parent], joint)
+        told = our_extras(file.gltf.nodes[node].extras, BodyRecord)
+        if told is not None and (known := to_body(told)).tip is not None:
+            body = replace(body, tip=known.tip_from_joint)
+        bodies.append(body)
+    return Skeleton(tuple(bodies))

@@ -26,8 +26,7 @@ MOST_BYTES = 2**32 - 1
 """Bytes of a file, defined by glTF, which tells them by 32 bits."""
 COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 MOST_USES = 4
-"""Count of accessors that may name each byte of a file, on average; chosen: more than one is
-rare."""
+"""Count of accessors that may name each byte, on average; chosen: more than one is rare."""
 SPARE_BYTES = 1 << 20
 """Bytes that a file may spread to besides; chosen: a mebibyte harms nobody."""
 TYPE_WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}

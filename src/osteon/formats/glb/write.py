@@ -24,11 +24,11 @@ from osteon.formats.glb.schema import (
     Skin,
     TakeExtras,
     Target,
-    Vector,
     pack,
 )
 from osteon.formats.own.skeleton_json import check_finite, from_body, from_skeleton
 from osteon.formats.registry import WriteOptions
+from osteon.formats.shared.text_table import unused_name
 from osteon.formats.shared.units import to_z_up
 from osteon.formats.shared.whole_files import whole_file
 from osteon.maths import forward_kinematics, quat
@@ -49,14 +49,11 @@ MATERIAL = {
     },
 }
 WAIST_SHARE = 0.15
-"""Share of a bone's length at which it is thickest; chosen: near its joint, so that one sees which
-way it goes."""
+"""Share of a bone's length at which it is thickest; chosen: near its joint, to show its way."""
 BONE_RADIUS = 0.07
-"""Share of a bone's length that half its thickness has there; chosen: slender, so that neighbours
-stay apart."""
+"""Share of a bone's length that is half its thickness there; chosen: neighbours stay apart."""
 JOINT_RADIUS = 0.05
-"""Share of the longest bone at a joint that the joint's octahedron reaches; chosen: smaller than
-the bone is thick."""
+"""Share of the longest bone at a joint that its octahedron reaches; chosen: thin beside bones."""
 LONE_RADIUS = 0.05
 """Metres of a joint that no bone touches; chosen: as of a bone of one metre."""
 SHORTEST_BONE = 1e-6
@@ -67,8 +64,7 @@ _FACES = np.array([[4, (i + 1) % 4, i] for i in range(4)] + [[5, i, (i + 1) % 4]
 
 def write_glb(path: Path, take: Take, options: WriteOptions) -> None:
     """Write the only motion, or the only skeleton, of a take."""
-    if options.unit not in (None, "m") or options.up not in (None, "y"):
-        raise BadValue("GLB is in metres with y up, always; leave unit and up out")
+    options.allow_metres("y", "GLB is in metres with y up, always")
     motion = take.motion() if take.motions else None
     skeleton = motion.skeleton if motion else take.skeleton()
     if not skeleton.bodies:
@@ -88,13 +84,7 @@ def write_skinned(path: Path, motion: Motion, skin: SkinnedMesh) -> None:
 
 def glb_bytes(skeleton: Skeleton, motion: Motion | None, skin: SkinnedMesh | None = None) -> bytes:
     """Return the file: node 0 turns z up to y up, nodes 1 … n are the bodies, the last one carries
-    the mesh.
-
-    Parameters
-    ----------
-    skin
-        To be seen instead of bones.
-    """
+    the mesh, of a skin or of bones."""
     n_bodies = len(skeleton.bodies)
     block = _Block()
     if skin is None:
@@ -190,7 +180,7 @@ def _nodes(skeleton: Skeleton) -> tuple[Node, ...]:
         children[parent + 1].append(index + 1)
     w, x, y, z = quat.inverse(to_z_up("y")).tolist()
     turn = Node(
-        name=_free_name("armature", skeleton.names),
+        name=unused_name("armature", skeleton.names),
         children=tuple(children[0]),
         rotation=(x, y, z, w),
     )
@@ -198,23 +188,12 @@ def _nodes(skeleton: Skeleton) -> tuple[Node, ...]:
         Node(
             name=body.name,
             children=tuple(children[index + 1]),
-            translation=_vector(offset),
+            translation=tuple(offset.tolist()),
             extras={"osteon": from_body(body)},
         )
         for index, (body, offset) in enumerate(zip(skeleton.bodies, skeleton.offsets, strict=True))
     ]
-    return (turn, *bodies, Node(name=_free_name("bones", skeleton.names), mesh=0, skin=0))
-
-
-def _free_name(name: str, taken: tuple[str, ...]) -> str:
-    while name in taken:
-        name += "_"
-    return name
-
-
-def _vector(values: Array) -> Vector:
-    x, y, z = values.tolist()
-    return x, y, z
+    return (turn, *bodies, Node(name=unused_name("bones", skeleton.names), mesh=0, skin=0))
 
 
 def _animation(block: _Block, motion: Motion) -> Animation:
@@ -247,10 +226,8 @@ def _animation(block: _Block, motion: Motion) -> Animation:
 
 def _check_whole(motion: Motion) -> None:
     """Refuse what is missing: glTF has no word for it."""
-    shape = (*motion.rotations.shape[:2], 3)
-    places = np.zeros(shape) if motion.offsets is None else motion.offsets.copy()
-    places[:, 0] = motion.root
-    whole = np.isfinite(np.concatenate([motion.rotations, places], axis=-1)).all(axis=-1)
+    numbers = np.concatenate([motion.rotations, motion.in_parents()], axis=-1)
+    whole = np.isfinite(numbers).all(axis=-1)
     if not whole.all():
         frame, body = np.argwhere(~whole)[0]
         name = motion.skeleton.names[body]

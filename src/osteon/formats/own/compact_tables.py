@@ -10,7 +10,6 @@ beside the CSV. Parquet, for statistics, has the same columns; the skeleton stan
 under ``osteon.skeleton``, the rate under ``osteon.rate``, and osteon itself does not read it.
 """
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,7 @@ from osteon.formats.own.skeleton_json import read_skeleton_json, skeleton_text
 from osteon.formats.registry import Format
 from osteon.formats.shared.text_table import number_rows, perhaps_cut, positive_number, read_lines
 from osteon.formats.shared.whole_files import whole_file
-from osteon.values import CompactMotion, Source, Take
+from osteon.values import CompactMotion, Source, Take, movement_parameters
 
 FIRST_LINE = "# osteon compact motion"
 SKELETON = "skeleton.json"
@@ -59,35 +58,26 @@ def read_compact_csv(path: Path) -> Take:
     rate = positive_number(path, entry.removeprefix("#rate="), "rate")
     names = [word.strip() for word in lines[2].split(",")]
     values = number_rows(path, lines, 3, ",", len(names))
-    compact = from_table(path, names[1:], values[:, 1:], rate)
-    source = replace(compact.source, problems=perhaps_cut(lines))
-    return Take(compacts=(replace(compact, source=source),))
+    source = Source(path.name, "compact CSV", up_known=True, problems=perhaps_cut(lines))
+    return Take(compacts=(_from_table(path, names[1:], values[:, 1:], rate, source),))
 
 
-def from_table(path: Path, names: list[str], values: np.ndarray, rate: float) -> CompactMotion:
+def _from_table(
+    path: Path, names: list[str], values: np.ndarray, rate: float, source: Source
+) -> CompactMotion:
     """Return values under their column names, with the skeleton that stands beside the file."""
     beside = path.with_name(SKELETON)
     if not beside.exists():
         raise FormatError(path, f"needs the {SKELETON} it was written with beside it")
     skeleton = read_skeleton_json(beside).skeleton()
-    empty = CompactMotion(
-        skeleton, np.zeros((0, 3)), np.zeros((0, 4)), np.zeros((0, _count(skeleton))), rate
-    )
-    wanted = columns(empty)
+    wanted = (*PATH_COLUMNS, *movement_parameters(skeleton))
     places = {name: place for place, name in enumerate(names)}
     lacking = [name for name in wanted if name not in places]
     if lacking:
         raise FormatError(path, f"has no column {', '.join(lacking[:4])}, which {SKELETON} names")
     values = values[:, [places[name] for name in wanted]]
-    source = Source(path.name, "compact CSV", up_known=True)
-    return CompactMotion(
-        skeleton, values[:, :3], values[:, 3:7], values[:, 7:], rate, source=source
-    )
-
-
-def _count(skeleton) -> int:
-    limbs = [body.movement for body in skeleton.bodies if body.movement and body.parent]
-    return sum(len(movement.parameters) for movement in limbs)
+    root, turn, angles = values[:, :3], values[:, 3:7], values[:, 7:]
+    return CompactMotion(skeleton, root, turn, angles, rate, source=source)
 
 
 COMPACT_CSV = Format(

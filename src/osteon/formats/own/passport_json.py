@@ -4,6 +4,7 @@ The skeleton stands in it as in skeleton.json. ``lengths_mm`` repeats the bones 
 counts is the skeleton.
 """
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import Literal
@@ -18,7 +19,7 @@ from osteon.formats.own.skeleton_json import (
     from_skeleton,
     to_skeleton,
 )
-from osteon.formats.shared.json_and_xml import decode
+from osteon.formats.shared.json_and_xml import check_version, decode
 from osteon.formats.shared.whole_files import whole_file
 from osteon.values import Origin, Passport
 
@@ -62,10 +63,7 @@ def read_passport(path: str | Path) -> Passport:
             "passport.json that osteon solve has written",
         )
     record = decode(path, data, PassportRecord)
-    if record.version > FORMAT_VERSION:
-        raise FormatError(
-            path, f"version must be {FORMAT_VERSION} or lower, got {record.version}", "$.version"
-        )
+    check_version(path, record.version, FORMAT_VERSION)
     try:
         return Passport(
             skeleton=to_skeleton(record.skeleton),
@@ -91,10 +89,7 @@ def write_passport(path: str | Path, passport: Passport) -> None:
         subject=passport.subject,
         made_by=passport.made_by,
         noise=passport.noise,
-        takes=tuple(
-            OriginRecord(t.file, t.frames, t.rate, t.sha256, t.modified, t.software)
-            for t in passport.takes
-        ),
+        takes=tuple(OriginRecord(**dataclasses.asdict(take)) for take in passport.takes),
         lengths_mm=lengths,
         skeleton=from_skeleton(skeleton),
     )

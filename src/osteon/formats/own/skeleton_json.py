@@ -6,40 +6,106 @@ finite number is written as ``null``: nothing is known in that direction. A limi
 is none: the joint goes on for ever.
 """
 
+import dataclasses
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 import numpy as np
 
 from osteon.errors import BadValue, FormatError, OsteonError
-from osteon.formats.own.body_json import (
-    FrameRecord,
-    LimitsRecord,
-    MovementRecord,
-    Point,
-    Rotation,
-    from_frame,
-    from_limits,
-    from_movement,
-    to_frame,
-    to_limits,
-    to_movement,
-)
 from osteon.formats.registry import Format, WriteOptions
-from osteon.formats.shared.json_and_xml import decode
+from osteon.formats.shared.json_and_xml import check_version, decode
 from osteon.formats.shared.sane_rig import check_rig
-from osteon.values import Body, Event, Joint, Loop, Marker, Skeleton, Take
+from osteon.typing import Array
+from osteon.values import (
+    Bind,
+    Body,
+    Cone,
+    Event,
+    Evidence,
+    Frame,
+    Joint,
+    Limits,
+    Loop,
+    Marker,
+    Movement,
+    Skeleton,
+    Take,
+)
 
+Point = tuple[float, float, float]
+Rotation = tuple[float, float, float, float]
+Ends = tuple[float | None, float | None]
+"""Of a range; None where the joint goes on for ever."""
+Row = tuple[float | None, float | None, float | None]
+Matrix = tuple[Row, Row, Row]
+Record = TypeVar("Record", bound=msgspec.Struct)
+Value = TypeVar("Value")
 FORMAT = "osteon.skeleton"
 FORMAT_VERSION = 1
 """Version of skeleton.json, defined here; a higher one was written by a later Osteon."""
 FIRST_FORMAT = re.compile(rb'"format"\s*:\s*"([^"]*)"')
 
-Row = tuple[float | None, float | None, float | None]
-Matrix = tuple[Row, Row, Row]
+
+class EulerRecord(msgspec.Struct):
+    axis: str
+    low: float | None
+    high: float | None
+
+
+class ConeRecord(msgspec.Struct):
+    centre: Rotation
+    axis: Point
+    across: tuple[Point, Point]
+    radii: tuple[float, float]
+    polygon: tuple[tuple[float, float], ...]
+    twist: Ends
+
+
+class BindRecord(msgspec.Struct):
+    feasible: bool
+    excess: float
+    choice: str
+    rotation: Rotation
+
+
+class EvidenceRecord(msgspec.Struct):
+    samples: int
+    spread: Point
+    directions: tuple[Point, Point, Point]
+    mean: Rotation
+    noise: float
+    threshold: float
+    rule: str
+    gap: float
+    coverage: float
+    crosstalk: float | None = None
+
+
+class LimitsRecord(msgspec.Struct, omit_defaults=True):
+    hinge: Ends | None = None
+    euler: tuple[EulerRecord, ...] = ()
+    frame: Rotation = (1.0, 0.0, 0.0, 0.0)
+    cone: ConeRecord | None = None
+    zyz: tuple[Ends, Ends, Ends] | None = None
+    bind: BindRecord | None = None
+    evidence: EvidenceRecord | None = None
+
+
+class FrameRecord(msgspec.Struct):
+    origin: Point
+    rotation: Rotation
+
+
+class MovementRecord(msgspec.Struct):
+    axes: tuple[Point, ...]
+    labels: tuple[str, ...]
+    rest: Rotation
+    direction: Point
+    share: tuple[float, ...] = ()
 
 
 class JointRecord(msgspec.Struct):
@@ -103,10 +169,7 @@ def sniff(head: bytes) -> bool:
 def read_skeleton_json(path: Path) -> Take:
     data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     record = decode(path, data, SkeletonRecord)
-    if record.version > FORMAT_VERSION:
-        raise FormatError(
-            path, f"version must be {FORMAT_VERSION} or lower, got {record.version}", "$.version"
-        )
+    check_version(path, record.version, FORMAT_VERSION)
     try:
         return Take(skeletons=(to_skeleton(record),))
     except OsteonError as error:
@@ -115,8 +178,7 @@ def read_skeleton_json(path: Path) -> Take:
 
 def write_skeleton_json(path: Path, take: Take, options: WriteOptions) -> None:
     """Write one line per body, so that two files can be compared line by line."""
-    if options.unit not in (None, "m") or options.up not in (None, "z"):
-        raise BadValue("skeleton.json is in metres with z up, always; leave unit and up out")
+    options.allow_metres("z", "skeleton.json is in metres with z up, always")
     path.write_bytes(skeleton_text(take.skeleton()))
 
 
@@ -160,7 +222,7 @@ def from_body(body: Body) -> BodyRecord:
         in_parent=_point(body.joint.in_parent),
         in_body=_point(body.joint.in_body),
         axes=tuple(map(_point, body.joint.axes)),
-        limits=from_limits(body.joint.limits),
+        limits=_from_limits(body.joint.limits),
         rms=_known(body.joint.rms),
         covariance=_matrix(body.joint.covariance),
         rest=tuple(body.joint.rest.tolist()),
@@ -179,8 +241,8 @@ def from_body(body: Body) -> BodyRecord:
         _known(body.length),
         tip,
         markers,
-        from_frame(body.frame),
-        from_movement(body.movement),
+        body.frame and _to_record(body.frame, FrameRecord),
+        body.movement and _to_record(body.movement, MovementRecord),
         _known(body.skin),
     )
 
@@ -212,7 +274,7 @@ def to_body(record: BodyRecord) -> Body:
         in_parent=np.array(record.joint.in_parent),
         in_body=np.array(record.joint.in_body),
         axes=np.array(record.joint.axes),
-        limits=to_limits(record.joint.limits),
+        limits=_to_limits(record.joint.limits),
         rms=record.joint.rms,
         covariance=_to_matrix(record.joint.covariance),
         rest=np.array(record.joint.rest),
@@ -231,10 +293,67 @@ def to_body(record: BodyRecord) -> Body:
         record.length,
         markers,
         tip,
-        to_frame(record.frame),
-        to_movement(record.movement),
+        record.frame and _to_value(record.frame, Frame),
+        record.movement and _to_value(record.movement, Movement),
         record.skin,
     )
+
+
+def _from_limits(limits: Limits | None) -> LimitsRecord | None:
+    if limits is None:
+        return None
+    cone = limits.cone
+    return LimitsRecord(
+        hinge=limits.hinge and _ends(limits.hinge),
+        euler=tuple(EulerRecord(axis, *_ends((low, high))) for axis, low, high in limits.euler),
+        frame=limits.frame,
+        cone=cone and _to_record(cone, ConeRecord, twist=_ends(cone.twist)),
+        zyz=limits.zyz and tuple(map(_ends, limits.zyz)),  # type: ignore[arg-type]
+        bind=limits.bind and _to_record(limits.bind, BindRecord),
+        evidence=limits.evidence and _to_record(limits.evidence, EvidenceRecord),
+    )
+
+
+def _to_limits(record: LimitsRecord | None) -> Limits | None:
+    if record is None:
+        return None
+    cone = record.cone
+    return Limits(
+        hinge=record.hinge and _range(*record.hinge),
+        euler=tuple((e.axis, *_range(e.low, e.high)) for e in record.euler),
+        frame=record.frame,
+        cone=cone and _to_value(cone, Cone, polygon=_corners(cone), twist=_range(*cone.twist)),
+        zyz=record.zyz and tuple(_range(*ends) for ends in record.zyz),  # type: ignore[arg-type]
+        bind=record.bind and _to_value(record.bind, Bind),
+        evidence=record.evidence and _to_value(record.evidence, Evidence),
+    )
+
+
+def _to_record(value: Any, kind: type[Record], **others: Any) -> Record:
+    """Return a value as the struct whose fields are called the same."""
+    fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in fields.items()}
+    return msgspec.convert(plain | others, kind)
+
+
+def _to_value(record: msgspec.Struct, kind: type[Value], **others: Any) -> Value:
+    """Return a struct as the value whose fields are called the same."""
+    fields = msgspec.structs.asdict(record)
+    arrays = [f.name for f in dataclasses.fields(kind) if f.type == Array]  # type: ignore[arg-type]
+    return kind(**fields | {name: np.array(fields[name]) for name in arrays} | others)
+
+
+def _corners(cone: ConeRecord) -> Array:
+    return np.array(cone.polygon, dtype=float).reshape(-1, 2)
+
+
+def _ends(interval: tuple[float, float]) -> Ends:
+    low, high = interval
+    return low if np.isfinite(low) else None, high if np.isfinite(high) else None
+
+
+def _range(low: float | None, high: float | None) -> tuple[float, float]:
+    return -np.inf if low is None else low, np.inf if high is None else high
 
 
 def _point(array: np.ndarray) -> Point:

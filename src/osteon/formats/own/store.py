@@ -26,7 +26,7 @@ import numpy as np
 
 from osteon.errors import BadValue, FormatError, UnknownName
 from osteon.formats.registry import FOLDER_INDEX, Format, WriteOptions
-from osteon.formats.shared.json_and_xml import convert, decode
+from osteon.formats.shared.json_and_xml import check_version, convert, decode
 from osteon.formats.shared.sane_rig import check_rig
 from osteon.values import Take
 
@@ -34,8 +34,7 @@ FORMAT = "osteon.take"
 FORMAT_VERSION = 1
 """Version of the store, defined here; a higher one was written by a later Osteon."""
 INLINE_COUNT = 64
-"""Count of numbers up to which an array stands in the JSON; chosen: what people can still read
-there."""
+"""Count of numbers up to which arrays stand in the JSON; chosen: what people can still read."""
 MOST_EXPANSION = 20
 """Ratio of an archive's size unpacked and packed; chosen: ours unpack to less than their size."""
 SPARE_BYTES = 1 << 20
@@ -92,10 +91,7 @@ def read_store(path: Path) -> Take:
 
 
 def write_store(path: Path, take: Take, options: WriteOptions) -> None:
-    if options.unit not in (None, "m") or options.up not in (None, "z"):
-        raise BadValue(
-            ".osteon stores values as they are, in metres with z up; leave unit and up out"
-        )
+    options.allow_metres("z", ".osteon stores values as they are, in metres with z up")
     arrays: dict[str, np.ndarray] = {}
     document = Document(FORMAT, FORMAT_VERSION, _plain(take, "", arrays))
     with zipfile.ZipFile(path, "w") as archive:
@@ -139,11 +135,7 @@ def _number(value: float) -> float | str:
 
 def _read(path: Path, load: Load) -> Take:
     document = decode(path, load(FOLDER_INDEX), Document)
-    if document.version > FORMAT_VERSION:
-        raise FormatError(
-            path, f"version must be {FORMAT_VERSION} or lower, got {document.version}", "$.version"
-        )
-
+    check_version(path, document.version, FORMAT_VERSION)
     used: set[str] = set()
 
     def array(kind: type, stored: Any) -> np.ndarray:
@@ -166,8 +158,7 @@ def _read(path: Path, load: Load) -> Take:
 
 
 def _inline(stored: Any) -> np.ndarray:
-    """Return an array written in the JSON. ValueError is what the hook's caller gives a place
-    to."""
+    """Return an array written in the JSON; the hook's caller gives a ValueError its place."""
     try:
         shape = [int(size) for size in stored["shape"]]
         return np.array(stored["values"], dtype=float).reshape(shape)

@@ -40,6 +40,11 @@ def decode(path: Path, data: bytes, kind: type[T]) -> T:
         raise locate_error(path, error) from None
 
 
+def check_version(path: Path, found: int, latest: int) -> None:
+    if found > latest:
+        raise FormatError(path, f"version must be {latest} or lower, got {found}", "$.version")
+
+
 def convert(path: Path, tree: Any, kind: type[T], hook: Hook, root: str) -> T:
     """Return decoded JSON that stands at ``root`` as a ``kind``.
 
@@ -90,8 +95,7 @@ def _past_asides(head: bytes) -> int:
 
 
 def read_xml(path: Path) -> ElementTree.Element:
-    """Read the outermost element. A document type declaration, and with it every entity, is
-    refused."""
+    """Read the outermost element; a document type, and with it every entity, is refused."""
     data = path.read_bytes()
     if b"<!DOCTYPE" in data:
         raise FormatError(path, "holds a document type declaration, which no model needs; refused")

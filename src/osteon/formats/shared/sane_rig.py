@@ -7,15 +7,14 @@ import numpy as np
 
 from osteon.errors import BadValue
 from osteon.typing import Array
-from osteon.values import Body, Joint, Limits, Movement, Skeleton, without_gaps
+from osteon.values import Body, Joint, Limits, Skeleton, without_gaps
 
 FARTHEST_PLACE = 1e6
 """Metres; chosen: a thousand kilometres are no body, whatever unit was meant."""
 WIDEST_ANGLE = 1e3
 """Radians; chosen: the ends of a range may pass full turns, but not by the hundred."""
 ROUNDED_SHARE = 0.01
-"""Share of 1 by which the length of a direction or rotation may be off; chosen: two digits, which
-people leave at least."""
+"""Share of 1 that a unit length may be off by; chosen: two digits, which people leave at least."""
 AXIS_COUNTS = {"hinge": 1, "universal": 2}
 """Count of axes that a joint of this kind has, where they are known; defined by the kind."""
 
@@ -59,7 +58,9 @@ def _faults(body: Body) -> Iterator[Fault]:
     if body.length is not None and (body.length < 0.0 or body.length > FARTHEST_PLACE):
         yield "the length", f"must be 0 m or more, got {body.length:g}"
     if body.movement is not None:
-        yield from _movement_faults(body.movement)
+        moves = (body.movement.axes, body.movement.direction, body.movement.rest)
+        if not all(map(_is_unit, moves)):
+            yield "the movement", "has an axis, direction or rest that points nowhere"
 
 
 def _joint_faults(joint: Joint) -> Iterator[Fault]:
@@ -113,11 +114,6 @@ def _limit_faults(limits: Limits) -> Iterator[Fault]:
         yield "a range", "must go up, in radians"
     if not all(map(_is_unit, turns)):
         yield "a limit", "stands about no rotation"
-
-
-def _movement_faults(movement: Movement) -> Iterator[Fault]:
-    if not (_is_unit(movement.axes) and _is_unit(movement.direction) and _is_unit(movement.rest)):
-        yield "the movement", "has an axis, direction or rest that points nowhere"
 
 
 def _goes_up(low: float, high: float) -> bool:

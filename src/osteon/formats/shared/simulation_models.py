@@ -20,24 +20,21 @@ from osteon.typing import Array
 from osteon.values import Cone, Joint, Limits, Skeleton
 
 STILL_ANGLE = 1e-7
-"""Radians; below, a rotation is no motion. Chosen: above what angles of rotations lose in doubles
-near zero, 1e-8."""
+"""Radians; below, a rotation is no motion; chosen: above what doubles lose near zero, 1e-8."""
 SQUARE_COSINE = 1e-6
 """Cosine up to which two axes count as perpendicular; chosen: room for printed digits."""
 BALL_ORDER = "yxz"
 """Axes of a ball joint that names none: bending, sideways, twist. The middle one, which must stay
 clear of ±90°, is the one with the least range in a figure that stands upright."""
 FULL_TURN = 2.0 * np.pi
-"""Radians, defined as 360°: stands for the open end of a range in files that must name both
-ends."""
+"""Radians, defined as 360°: the open end of a range in files that must name both ends."""
 _AXES = dict(zip("xyz", np.eye(3), strict=True))
 _TURN_COUNTS = {"hinge": 1, "universal": 2, "ball": 3, "free": 3}
 """Count of turns that a joint of this kind has; defined by the kind."""
 FLESH_DENSITY = 1000.0
 """Kilograms per cubic metre; chosen: water's, in which people nearly float."""
 RADIUS_SHARE = 0.15
-"""Share of a capsule's length that is its radius; chosen: a rough limb, for models that need any
-mass."""
+"""Share of a capsule's length that is its radius; chosen: a rough limb, where any mass will do."""
 TYPICAL_LENGTH = 0.2
 """Metres of a typical bone where a skeleton has none; chosen: between hand and forearm."""
 SHORTEST_BONE = 1e-6
@@ -84,8 +81,7 @@ class Freedom(NamedTuple):
         return _angles(self.turns, quat.multiply(rotations, quat.inverse(self.rest)))
 
     def widen(self, rotations: Array) -> "Freedom":
-        """Return the same with further turns where these cannot make all rotations (n_frames,
-        4)."""
+        """Return the same, with further turns where these cannot make all rotations."""
         made = quat.multiply(_compose(self.turns, self.angles(rotations)), self.rest)
         if np.all(quat.angle(quat.between(made, rotations)) < STILL_ANGLE):
             return self
@@ -129,17 +125,16 @@ def perpendicular(turns: Sequence[Turn]) -> bool:
 
 
 def complete_turns(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
-    """Return up to two perpendicular turns and the axes that are missing, three in all."""
+    """Return perpendicular turns and those about the axes that are missing, three in all."""
     axes = [turn.axis for turn in turns] or [_AXES[BALL_ORDER[0]]]
     if len(axes) == 1:
         axes.append(quat.rotate(quat.shortest(_AXES["x"], axes[0]), _AXES["y"]))
     axes.append(np.cross(axes[0], axes[1]))
-    return (*turns, *(Turn(axis) for axis in axes[len(turns) :]))
+    return (*turns, *(Turn(axis) for axis in axes[len(turns) : 3]))
 
 
 def _angles(turns: Sequence[Turn], rotations: Array) -> Array:
-    """Return the angles of rotations (n_frames, 4); three turns must be about perpendicular
-    axes."""
+    """Return angles of rotations (n_frames, 4); three turns must be about perpendicular axes."""
     if len(turns) == 3:
         frame, letters = _frame(turns)
         inner = quat.multiply(quat.multiply(quat.inverse(frame), rotations), frame)
@@ -166,8 +161,7 @@ def _twist(q: Array, axis: Array) -> Array:
 
 
 def _swing(q: Array, axis: Array, carried: Array) -> Array:
-    """Return the angle (n_frames,) about ``axis`` that takes ``carried`` to where the rotations
-    take it."""
+    """Return the angle (n_frames,) about ``axis`` that takes ``carried`` where rotations do."""
     to = quat.rotate(q, carried)
     side = np.cross(axis, carried)
     return np.arctan2(to @ side, to @ np.cross(side, axis))
@@ -179,8 +173,7 @@ def _is_box(limits: Limits) -> bool:
 
 
 def _box(limits: Limits, wanted: int) -> tuple[Turn, ...]:
-    """Return turns about the axes that the ranges name, and about further ones the joint is free
-    in."""
+    """Return turns about the axes that ranges name, and about others the joint is free in."""
     named = {letter: (low, high) for letter, low, high in limits.euler}
     letters = [*named, *(letter for letter in BALL_ORDER if letter not in named)]
     return tuple(

@@ -7,7 +7,7 @@ may say by a prefix whose marker it is: ``Ann:LASI``.
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,8 +20,7 @@ from osteon.values import Recording
 
 CELLS = re.compile(r"[\s,;]+")
 LARGE_BYTES = 4 << 20
-"""Bytes from which a compiled scanner earns the time of loading it; chosen: loading it takes about
-half a second."""
+"""Bytes from which a compiled scanner is loaded; chosen: loading takes about half a second."""
 LARGEST_NUMBER = 1e12
 """In any unit; chosen: a thousand kilometres in micrometres. No length or angle is larger; beyond,
 a number is a damaged one."""
@@ -30,8 +29,7 @@ NOBODY = re.compile(r"un-?label|unnamed|uname|\*|(l|r|left|right)$", re.IGNORECA
 
 
 def read_lines(path: Path) -> list[str]:
-    """Return a text file's lines, whatever ends them; names in old code pages keep one letter a
-    byte."""
+    """Return a text file's lines, whatever ends them; old code pages keep one letter a byte."""
     data = path.read_bytes()
     try:
         text = data.decode("utf-8-sig")
@@ -67,13 +65,9 @@ def number_rows(
     n_columns: int,
     promised: int | None = None,
 ) -> Array:
-    """Return the numbers of all lines from ``lines[first]`` on that are not empty.
+    """Return numbers (n_rows, n_columns) of all lines from ``lines[first]`` on that are not empty.
 
     A blank cell is NaN; blank cells beyond the last column are ignored.
-
-    Returns
-    -------
-    (n_rows, n_columns)
     """
     of_promised = "" if promised is None else f" of {promised} promised"
     places = [i for i in range(first, len(lines)) if lines[i] and not lines[i].isspace()]
@@ -107,6 +101,11 @@ def check_frames(path: Path, promised: int, found: int) -> tuple[str, ...]:
     return (f"the header promises {promised} frames, {found} are there",)
 
 
+def frame_number(value: float, default: int) -> int:
+    """Return the number of a frame; the default where doubles hold none so large."""
+    return int(value) if abs(value) < 2**53 else default
+
+
 def split_cells(line: str, delimiter: str) -> list[str]:
     """Return the cells of a line; one without the delimiter is taken to be parted by spaces."""
     return line.split(delimiter) if delimiter in line else line.split()
@@ -133,12 +132,16 @@ def without_zeros(points: Array) -> tuple[Array, tuple[str, ...]]:
     return points, (f"{int(zero.sum())} points at exactly 0, 0, 0 were read as missing",)
 
 
+def number_or_nan(text: str | bytes) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan
+
+
 def positive_number(path: Path, text: str, what: str, place: str = "") -> float:
     """Return a header entry that must be a number above zero."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
+    value = number_or_nan(text)
     if not (np.isfinite(value) and value > 0.0):
         raise FormatError(path, f"{what} must be a positive number, got {text[:40]!r}", place)
     return value
@@ -152,8 +155,7 @@ def whole_number(path: Path, text: str, what: str, place: str = "") -> int:
 
 
 def unique_labels(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return names made unique by a number behind repeated ones, and a sentence if that was
-    needed."""
+    """Return names, repeated ones with a number behind, and a sentence if there were any."""
     counts = Counter(names)
     repeated = [name for name, count in counts.items() if count > 1]
     if not repeated:
@@ -170,14 +172,15 @@ def unique_labels(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...
     return tuple(unique), (f"repeated names got a number: {', '.join(repeated[:8])}",)
 
 
-def parse_numbers(path: Path, block: bytes, first_line: int) -> Array:
-    """Return all numbers of a block of white-space separated text, (n_values,).
+def unused_name(name: str, taken: Container[str]) -> str:
+    """Return a name that nothing else has: underscores behind it where it is taken."""
+    while name in taken:
+        name += "_"
+    return name
 
-    Parameters
-    ----------
-    path, first_line
-        The file, and the number of the line on which the block starts, for error messages.
-    """
+
+def parse_numbers(path: Path, block: bytes, first_line: int) -> Array:
+    """Return all numbers (n_values,) between blanks in a block that starts on ``first_line``."""
     values = _parse_fast(block) if len(block) >= LARGE_BYTES else None
     if values is None:
         values = _parse_any(block)
@@ -213,11 +216,7 @@ def _parse_any(block: bytes) -> Array | None:
 def _bad_number(path: Path, block: bytes, first_line: int) -> FormatError:
     for number, line in enumerate(block.split(b"\n"), first_line):
         for word in line.split():
-            try:
-                good = is_sane(float(word))
-            except ValueError:
-                good = False
-            if not good:
+            if not is_sane(number_or_nan(word)):
                 shown = word[:24].decode("latin-1")
                 return FormatError(path, f"expected a number, got {shown!r}", f"line {number}")
     return FormatError(path, "the numbers cannot be read", f"from line {first_line}")

@@ -40,30 +40,25 @@ up, lie beside its C3D files."""
 CMU_UNIT = "in/0.45"
 CMU_NAMES = {"lhipjoint", "rhipjoint", "lowerback", "lthumb", "rthumb"}
 CMU_REACH = (14.0, 34.0)
-"""Between what reach, in its unit, a skeleton is one of the CMU archive: 0.8 to 1.9 metres, chosen
-about a human's 1.3."""
+"""Reach, in its unit, of a skeleton of the CMU archive: 0.8 to 1.9 metres, chosen about 1.3."""
 FEET = re.compile(r"foot|feet|toe|ankle|paw|hoof", re.IGNORECASE)
 CLEAR_SHARE = 0.8
-"""Share of the way from the feet to the middle that must lie along one axis; chosen: within 37° of
-it, so no two axes have it."""
+"""Share of the way from feet to middle along the up axis; chosen: within 37° only one has it."""
 STEADY_SHARE, TRAVEL_SHARE = 0.05, 0.5
 """Standard deviations of the lowest point, as shares of the skeleton's size, on a floor and along a
 path; chosen: ten times apart, steps being higher than a twentieth, walks longer than half a
 body."""
 LOOKS = 200
-"""Count of frames that are looked at to judge an axis or a unit; chosen: spread over the take they
-tell it as well as all."""
+"""Count of frames looked at to judge axis or unit; chosen: spread out, they tell it like all."""
 FEWEST_MARKERS = 4
-"""Count of markers that a frame must show to say anything about a stance; chosen: fewer have no
-extent along three axes."""
+"""Count of markers that tell of a stance; chosen: fewer have no extent along three axes."""
 TALL_RATIO = 1.3
 """Ratio of height to width from which markers tell which way is up; chosen: people who stand are
 taller, those who lie or spread their arms are not."""
 
 
 def metres_per(unit: str) -> float:
-    """Return the length of a unit in metres; ``in/0.45`` is an inch divided by 0.45, as ASF files
-    count."""
+    """Return metres in a unit; ``in/0.45`` is an inch divided by 0.45, as ASF files count."""
     name, _, divisor = unit.partition("/")
     if name not in METRES:
         raise BadValue(f"unknown unit {unit!r}; known: {', '.join(METRES)}")
@@ -98,8 +93,7 @@ def to_z_up(up: str) -> Array:
 
 
 def judge_unit(names: Sequence[str], offsets: Array, tips: Array, parents: Sequence[int]) -> str:
-    """Return the unit of length from bone vectors (n_joints, 3) and (n_joints, 3), NaN without a
-    tip."""
+    """Return the unit of length from bone vectors (n_joints, 3), NaN of those without a tip."""
     to_tip = np.nan_to_num(np.linalg.norm(tips, axis=-1))
     along = np.zeros(len(names))
     for joint, parent in enumerate(parents):
@@ -113,8 +107,7 @@ def judge_unit(names: Sequence[str], offsets: Array, tips: Array, parents: Seque
 
 
 def judge_up(names: Sequence[str], positions: Array, unit: str) -> tuple[str, str]:
-    """Return the up axis and the reason, from joints (n_frames, n_joints, 3) in the file's
-    world."""
+    """Return the up axis and the reason, from joints (n_frames, n_joints, 3) of the file."""
     axis = _from_feet_up(names, positions)
     if axis is not None:
         return axis, "the figure stands above its feet"
@@ -154,8 +147,7 @@ class MarkerSpread:
     """(3,) how much that place changes. Above a floor it does not, while people move about."""
 
     def up(self) -> str | None:
-        """Return the axis along which the markers stand on a floor near zero, where one stands
-        out."""
+        """Return the axis along which markers stand on a floor near zero, if one stands out."""
         score = self.height - 2.0 * self.unrest
         best = int(np.argmax(score))
         widest = np.delete(self.height, best).max()
@@ -170,8 +162,7 @@ class MarkerSpread:
 
 
 def stance_of(points: Array) -> MarkerSpread | None:
-    """Return how points (n_frames, n_points, 3), metres, NaN where missing, stand; None if too
-    few."""
+    """Return how points (n_frames, n_points, 3), metres, NaN = missing, stand; None if too few."""
     sample = points[:: max(1, len(points) // LOOKS)]
     count = np.isfinite(sample[..., 0]).sum(axis=1)
     sample, count = sample[count >= FEWEST_MARKERS], count[count >= FEWEST_MARKERS]

@@ -24,21 +24,18 @@ except ImportError:  # Windows
 PLAIN = " ()+,=@[]"
 """Kept as they are, besides letters, digits and ``_.-~``; all else becomes ``%`` and its bytes."""
 NAME_BYTES = 160
-"""Bytes of a name; chosen: file systems take 255, and others may put something before and
-behind."""
+"""Bytes of a name; chosen: file systems take 255, and others may put something around it."""
 UNFINISHED = re.compile(r"\..*\.[0-9a-f]{12}\.unfinished", re.DOTALL)
 """Names of files and folders that are being written."""
 PARTIAL_BYTES = 200
-"""Bytes of a file's name in the name of its unfinished neighbour; chosen: file systems take 255 in
-all."""
+"""Bytes of a name that its unfinished neighbour keeps; chosen: file systems take 255 in all."""
 STALE_SECONDS = 3600.0
 """Seconds after which what nobody writes to was left by a program that was killed; chosen: a living
 one writes the files of a result one after the other, each in minutes at most."""
 
 
 def file_name(text: str) -> str:
-    """Return any text as the name of one file in the folder at hand, two texts never the same
-    one."""
+    """Return any text as the name of a file in the folder at hand, no two texts the same one."""
     # file systems take letters composed in other ways for the same: only one way is kept
     letters = unicodedata.is_normalized("NFC", text)
     parts = [c if letters and c.isalnum() else quote(c, safe=PLAIN) for c in text] or ["%"]
@@ -92,13 +89,8 @@ def _unfinished(path: Path) -> Path:
 
 
 def remove_unfinished(folder: Path, age: float = STALE_SECONDS) -> None:
-    """Remove what programs that were killed have left half written in a folder.
-
-    Parameters
-    ----------
-    age
-        Seconds since it was last written to; 0 where nobody else can be at work there.
-    """
+    """Remove what killed programs left half written in a folder, untouched for ``age`` seconds (0
+    where nobody else can be at work there)."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if UNFINISHED.fullmatch(entry.name) and not entry.is_symlink():

@@ -15,6 +15,7 @@ import numpy as np
 
 from osteon.errors import WrongContent
 from osteon.formats.registry import WriteOptions, check_posed
+from osteon.formats.shared.text_table import unused_name
 from osteon.formats.shared.units import metres_per, to_z_up, turn_local, turn_points
 from osteon.maths import euler, quat
 from osteon.typing import Array
@@ -29,8 +30,7 @@ LENGTH_DECIMALS = {"m": 9, "cm": 6, "mm": 5, "in": 10}
 """Digits behind the point by unit; chosen: ten nanometres or less, far below anything a camera
 sees, and a number of its own for each unit, which tells the unit when a file of ours is read."""
 ANGLE_DECIMALS = {"y": 8, "z": 7}
-"""Digits behind the point by up axis, of degrees; chosen: as fine as lengths, and different, which
-tells the axis."""
+"""Digits of degrees behind the point, by up axis; chosen: fine, and telling the axis."""
 OTHER_DECIMALS = 6, 7
 """Digits of angles and of lengths in other conventions, which those who read the file have to
 judge; chosen: different from all above."""
@@ -43,8 +43,7 @@ def bvh_conventions(unit: str | None = None, up: str | None = None) -> dict[str,
 
 
 def read_decimals(length: str, angle: str) -> tuple[str, str] | None:
-    """Return the unit and up axis of a file of ours with these numbers; None where another wrote
-    it."""
+    """Return unit and up axis of a file of ours with these numbers; None if another wrote it."""
     printed = [len(word.partition(".")[2]) for word in (length, angle)]
     for unit, lengths in LENGTH_DECIMALS.items():
         for up, angles in ANGLE_DECIMALS.items():
@@ -134,16 +133,12 @@ def _safe_names(skeleton: Skeleton) -> list[str]:
     """Return names without blanks and brackets, which most readers stumble over; still unique."""
     names: dict[str, None] = {}
     for name in skeleton.names:
-        safe = UNSAFE.sub("_", name) or "joint"
-        while safe in names:
-            safe += "_"
-        names[safe] = None
+        names[unused_name(UNSAFE.sub("_", name) or "joint", names)] = None
     return list(names)
 
 
 def _slides(motion: Motion, index: int) -> bool:
-    """Return whether a joint needs position channels: the root, and where bones change their
-    length."""
+    """Return whether a joint needs position channels: the root, and where bones stretch."""
     if motion.skeleton.parents[index] < 0:
         return True
     if motion.offsets is None:
@@ -157,12 +152,10 @@ def _table(
     """Return values (n_frames, n_channels) and how each column is printed."""
     of_length, of_angle = decimals
     angles = np.degrees(euler.from_quat(turn_local(motion.rotations, turn), ORDER))
-    columns, formats = [], []
+    places, columns, formats = motion.in_parents(), [], []
     for index in order:
         if _slides(motion, index):
-            root = motion.skeleton.parents[index] < 0
-            places = motion.root if root or motion.offsets is None else motion.offsets[:, index]
-            columns.append(np.round(turn_points(places * scale, turn), of_length))
+            columns.append(np.round(turn_points(places[:, index] * scale, turn), of_length))
             formats += [f"%.{of_length}f"] * 3
         columns.append(np.round(angles[:, index], of_angle))
         formats += [f"%.{of_angle}f"] * 3

@@ -90,8 +90,7 @@ class Asf:
 
 
 def turn_in_order(angles: Array, order: str) -> Array:
-    """Return the rotation (..., 4) by angles (..., n) about fixed axes, the first of ``order``
-    first."""
+    """Return rotations (..., 4) by angles (..., n) about fixed axes, in the order they turn."""
     return euler.to_quat(angles[..., ::-1], order[::-1])
 
 

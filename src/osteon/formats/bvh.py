@@ -2,8 +2,8 @@
 
 A joint's rotation is R(channel 1)·R(channel 2)·R(channel 3), column vectors, degrees; position
 channels replace the joint's OFFSET, on the root as on any other joint. The file names neither its
-unit nor its up axis: files of ours tell them by their decimals (``bvh_write``), of others
-``conventions`` judges them, and writing restores what was judged. Frames of joints turn along with
+unit nor its up axis: files of ours tell them by their decimals (``bvh_writer``), of others
+``shared/units`` judges them, and writing restores what was judged. Frames of joints turn along with
 the world, so the rest pose stands upright in ours as it does in the file.
 """
 
@@ -15,9 +15,15 @@ from pathlib import Path
 import numpy as np
 
 from osteon.errors import FormatError
-from osteon.formats.bvh.writer import read_decimals, write_bvh
+from osteon.formats.bvh_writer import read_decimals, write_bvh
 from osteon.formats.registry import Format
-from osteon.formats.shared.text_table import is_sane, parse_numbers, perhaps_cut
+from osteon.formats.shared.text_table import (
+    is_sane,
+    number_or_nan,
+    parse_numbers,
+    perhaps_cut,
+    unique_labels,
+)
 from osteon.formats.shared.units import (
     judge_unit,
     judge_up,
@@ -35,19 +41,15 @@ TIMING = re.compile(rb"\s*Frames\s*:\s*(\S+)\s+Frame\s+Time\s*:\s*(\S+)", re.IGN
 CHANNEL = re.compile(r"([XYZ])(position|rotation)", re.IGNORECASE)
 OFFSET = re.compile(rb"OFFSET[ \t]+(\S+)", re.IGNORECASE)
 LAST_BYTES = 256
-"""Bytes at a file's end among which its last number stands; chosen: many times a number's
-digits."""
+"""Bytes at a file's end that hold its last number; chosen: many times a number's digits."""
 MOST_CHANNELS = 6
 """Count of a joint's channels, defined by BVH: three of its place, three of its turn."""
 MOST_POSE_RATIO = 2
-"""Ratio of poses to numbers in the file, at most; chosen: joints without channels cost memory that
-the file never paid."""
+"""Ratio of poses to numbers, at most; chosen: joints without channels cost memory, but no bytes."""
 LOOK_COUNT = 100
-"""Count of frames looked at to judge which way is up; chosen: spread over the take they tell it as
-well as all."""
+"""Count of frames looked at to judge the up axis; chosen: spread out, they tell it like all."""
 STRETCH_LENGTH = 1e-7
-"""Metres; bones that change less keep their length. Chosen: above the ten nanometres to which
-lengths are printed."""
+"""Metres; bones that change less keep their length; chosen: above the ten nanometres printed."""
 
 
 @dataclass
@@ -104,8 +106,7 @@ def read_bvh(path: Path) -> Take:
 
 
 def _read_conventions(data: bytes, motion: int) -> tuple[str, str] | None:
-    """Return the unit and up axis, where the file is ours: by the first length and the last angle
-    in it."""
+    """Return unit and up axis of a file of ours: by its first length and its last angle."""
     length, last = OFFSET.search(data, 0, motion), data[-LAST_BYTES:].split()
     if length is None or not last:
         return None
@@ -170,13 +171,8 @@ class Hierarchy:
         return word
 
     def joint(self, parent: int) -> int:
-        """Read a joint. Its name is all up to the end of the line: some files have blanks in
-        names."""
-        line, name = self.line, []
-        while self.at < len(self.words) and self.words[self.at] != ("{", line):
-            if self.words[self.at][1] != line:
-                break
-            name.append(self.next())
+        """Read a joint; its name is the rest of the line, for some have blanks."""
+        line, name = self.line, self.rest_of_line()
         if not name:
             raise self.error("a joint without a name")
         self.next("{")
@@ -184,13 +180,18 @@ class Hierarchy:
         return len(self.nodes) - 1
 
     def end_site(self, open_joints: list[int]) -> None:
-        line = self.line
-        while self.at < len(self.words) and self.words[self.at][0] != "{":
-            if self.words[self.at][1] != line:
-                break
-            self.next()
+        self.rest_of_line()
         self.next("{")
         open_joints.append(-1)
+
+    def rest_of_line(self) -> list[str]:
+        """Read the words that are left of the line, up to a bracket."""
+        words = []
+        while self.at < len(self.words) and self.words[self.at][1] == self.line:
+            if self.words[self.at][0] == "{":
+                break
+            words.append(self.next())
+        return words
 
     def offset(self, open_joints: list[int]) -> None:
         vector = tuple(self.number() for _ in range(3))
@@ -201,11 +202,7 @@ class Hierarchy:
             self.nodes[owner].tips.append(vector)
 
     def number(self) -> float:
-        word = self.next()
-        try:
-            value = float(word)
-        except ValueError:
-            value = np.nan
+        value = number_or_nan(word := self.next())
         if not is_sane(value):
             raise self.error(f"expected a number, got {word[:24]!r}")
         return value
@@ -265,11 +262,8 @@ def _count(path: Path, word: bytes, line: int) -> int:
 
 def _rate(path: Path, word: bytes, line: int) -> float:
     """Return frames per second: a whole number where the digits of the frame time allow it."""
-    try:
-        seconds = float(word)
-        rate = 1.0 / seconds
-    except (ValueError, ZeroDivisionError):
-        seconds = rate = np.nan
+    seconds = number_or_nan(word)
+    rate = 1.0 / seconds if seconds else np.nan
     if not (seconds > 0.0 and np.isfinite(seconds) and np.isfinite(rate)):
         shown = word[:24].decode("latin-1")
         raise FormatError(path, f"Frame Time must be above zero, got {shown!r}", f"line {line}")
@@ -295,20 +289,10 @@ def _wrong_count(
 
 def _unique_names(nodes: list[BvhNode]) -> tuple[str, ...]:
     """Give joints that share a name a number; the sentence that says so."""
-    taken = {node.name for node in nodes}
-    seen: set[str] = set()
-    counts: dict[str, int] = {}
-    renamed = []
-    for node in nodes:
-        name = node.name
-        while node.name in seen:
-            counts[name] = counts.get(name, 1) + 1
-            candidate = f"{name}_{counts[name]}"
-            if candidate not in taken:
-                node.name = candidate
-                taken.add(candidate)
-                renamed.append(candidate)
-        seen.add(node.name)
+    names, _ = unique_labels([node.name for node in nodes])
+    renamed = [name for node, name in zip(nodes, names, strict=True) if node.name != name]
+    for node, name in zip(nodes, names, strict=True):
+        node.name = name
     return (f"joint names used twice became {', '.join(renamed[:8])}",) if renamed else ()
 
 
@@ -322,8 +306,7 @@ def _motion(
     subject: str,
     told: tuple[str, str] | None,
 ) -> Motion:
-    """Return one tree; ``start`` is the index of its root in the whole file, ``told`` unit and up
-    axis."""
+    """Return one tree, whose root is node ``start`` of the file; ``told`` are unit and up axis."""
     names = [node.name for node in nodes]
     parents = [node.parent - start if node.parent >= 0 else -1 for node in nodes]
     rotations = _rotations(nodes, values)
@@ -369,8 +352,7 @@ def _rotations(nodes: list[BvhNode], values: Array) -> Array:
 
 
 def _places(nodes: list[BvhNode], rest: Array, values: Array) -> Array:
-    """Return (n_frames, n_joints, 3) joints from their parents; an axis without a channel is 0
-    there."""
+    """Return joints (n_frames, n_joints, 3) from their parents; 0 on axes without a channel."""
     places = np.repeat(rest[None], len(values), axis=0)
     for index, node in enumerate(nodes):
         columns = node.columns("p")

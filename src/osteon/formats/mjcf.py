@@ -1,32 +1,40 @@
 """MJCF, MuJoCo's model format, as a skeleton: bodies, joints, ranges, sites as markers.
 
-Only the tree is read: inertia, shapes, actuators, sensors and constraints are passed over. In our
-skeleton the frames of all bodies agree at rest, so each is turned to how the world stands when all
-joints are at zero. Several joints of one body become a universal or a ball joint where they meet
-in a point at right angles; else bodies without extent are laid between.
+Metres, z up. Only the tree is read: inertia, shapes, actuators, sensors and constraints are passed
+over. In our skeleton the frames of all bodies agree at rest, so each is turned to how the world
+stands when all joints are at zero. Several joints of one body become a universal or a ball joint
+where they meet in a point at right angles; else bodies without extent are laid between. Written is
+any skeleton, with its limits, markers and loops; bodies keep their own frames.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
+from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 import numpy as np
 
 from osteon.errors import FormatError
-from osteon.formats.mjcf.writer import write_mjcf
-from osteon.formats.registry import Format
-from osteon.formats.shared.json_and_xml import first_element, numbers, read_xml
-from osteon.formats.shared.simulation_models import Turn, box_of, perpendicular
+from osteon.formats.registry import Format, WriteOptions, check_one_root
+from osteon.formats.shared.json_and_xml import add, first_element, numbers, read_xml, text_of
+from osteon.formats.shared.simulation_models import (
+    FLESH_DENSITY,
+    Capsule,
+    Turn,
+    box_of,
+    capsules_of,
+    freedom_of,
+    perpendicular,
+)
 from osteon.formats.shared.text_table import unique_labels
 from osteon.maths import euler, quat
 from osteon.typing import Array
 from osteon.values import Body, Joint, Limits, Marker, Skeleton, Take
 
 SAME_PLACE = 1e-9
-"""Metres up to which joints of one body meet in a point; chosen: far above what doubles round, far
-below any body."""
+"""Metres within which joints of a body meet in a point; chosen: far above what doubles round."""
 NEAR_SHARE = 0.1
 """Share of a capsule's length by which it may start beside the joint and still show where the bone
 ends; chosen: models leave room for other flesh."""
@@ -228,8 +236,7 @@ class MjcfReader:
 
 
 def _name(world: MjcfNode, nodes: list[MjcfNode]) -> None:
-    """Give bodies and markers names of their own: a number where the file has none, or one
-    twice."""
+    """Give bodies and markers names of their own: a number where one is missing or used twice."""
     names = [node.name or f"body_{count:02d}" for count, node in enumerate(nodes, 1)]
     for node, name in zip(nodes, unique_labels(names)[0], strict=True):
         node.name = name
@@ -336,6 +343,80 @@ def _tip(node: MjcfNode) -> Array | None:
         if np.linalg.norm(near - start) < NEAR_SHARE * np.linalg.norm(far - near):
             return far
     return None
+
+
+def write_mjcf(path: Path, take: Take, options: WriteOptions) -> None:
+    options.allow_metres("z", "MJCF is in metres with z up, always")
+    skeleton = take.skeleton()
+    check_one_root(skeleton, path, "a MuJoCo model")
+    root = mjcf_element(skeleton)
+    ElementTree.indent(root)
+    ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=False)
+
+
+def mjcf_element(skeleton: Skeleton) -> Element:
+    """Return the whole model."""
+    top = Element("mujoco", model=skeleton.subject or "skeleton")
+    add(top, "compiler", angle="radian", autolimits="true")
+    default = add(top, "default")
+    # bones meet the floor (contype 1), not each other: neighbours overlap at every joint
+    add(default, "geom", type="capsule", density=FLESH_DENSITY, contype=0, conaffinity=1)
+    add(default, "site", size=0.005)
+    elements: dict[str | None, Element] = {None: add(top, "worldbody")}
+    for body, capsules in zip(skeleton.bodies, capsules_of(skeleton), strict=True):
+        elements[body.name] = _body(elements[body.parent], body, capsules)
+    if skeleton.loops:
+        _loops(top, elements, skeleton)
+    return top
+
+
+def _body(parent: Element, body: Body, capsules: list[Capsule]) -> Element:
+    joint, rest = body.joint, freedom_of(body.joint).rest
+    place = joint.in_parent - quat.rotate(rest, joint.in_body)
+    element = add(parent, "body", name=body.name, pos=place)
+    if quat.angle(rest) > 0.0:
+        element.set("quat", text_of(rest))
+    _joints(element, body)
+    for capsule in capsules:
+        if capsule.length > 0.0:
+            ends = (*capsule.start, *capsule.end)
+            add(element, "geom", fromto=ends, size=capsule.radius)
+        else:
+            add(element, "geom", type="sphere", pos=capsule.start, size=capsule.radius)
+    for marker in body.markers:
+        add(element, "site", name=marker.name, pos=marker.position)
+    return element
+
+
+def _joints(element: Element, body: Body) -> None:
+    joint, freedom = body.joint, freedom_of(body.joint)
+    turns = freedom.turns
+    if body.parent is None:
+        add(element, "freejoint", name=body.name)
+        return
+    if joint.kind == "free":  # MuJoCo's own free joint stands at the top only
+        for letter, axis in zip("xyz", ((1, 0, 0), (0, 1, 0), (0, 0, 1)), strict=True):
+            add(element, "joint", name=f"{body.name}_{letter}", type="slide", axis=axis)
+    # a ball joint of MuJoCo knows one limit, a cone: ranges per axis need hinges
+    if len(turns) == 3 and not any(turn.limited for turn in turns):
+        add(element, "joint", name=body.name, type="ball", pos=joint.in_body)
+        return
+    for place, (turn, axis) in enumerate(zip(turns, freedom.body_axes, strict=True), 1):
+        name = body.name if len(turns) == 1 else f"{body.name}_{place}"
+        hinge = add(element, "joint", name=name, type="hinge", pos=joint.in_body, axis=axis)
+        if turn.limited:
+            hinge.set("range", text_of(turn.range))
+
+
+def _loops(top: Element, elements: dict[str | None, Element], skeleton: Skeleton) -> None:
+    equality = add(top, "equality")
+    for number, loop in enumerate(skeleton.loops, 1):
+        sites = []
+        places: tuple[Array, Array] = (loop.in_first, loop.in_second)
+        for end, (name, place) in enumerate(zip(loop.bodies, places, strict=True), 1):
+            sites.append(f"loop_{number}_{end}")
+            add(elements[name], "site", name=sites[-1], pos=place)
+        add(equality, "connect", name=f"loop_{number}", site1=sites[0], site2=sites[1])
 
 
 MJCF = Format(

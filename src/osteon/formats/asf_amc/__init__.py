@@ -1,1 +1,0 @@
-"""Acclaim skeletons and motions: ASF and AMC."""
