@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from limit_joints import some_joint
-from oracles.angle_oracles import covering_interval
+from oracles.angle_oracles import covering_interval, spread
 from osteon.errors import ShapeError
 from osteon.joint_limits._kinds_kernel import find_rests, find_spreads, hinge_angles, split_turns
 from osteon.joint_limits._ranges_kernel import measure_arcs
 from osteon.joint_limits.find_limits import LimitOptions, limits
 from osteon.joint_limits.sampling import _bend, _draw, measure_shaking
 from osteon.joint_limits.within_limits import clamp, clamp_each
-from osteon.maths import circular, quat, rotations, swing_twist
+from osteon.maths import quat, rotations, swing_twist
 from osteon.values import Body, Cone, Joint, Motion, Skeleton
 from osteon.values.array_checks import in_rows, read_only, with_columns
 
@@ -29,7 +29,7 @@ def samples(rng):
 def test_spreads_about_the_mean(samples):
     mean, variance, directions, turns = find_spreads(samples, 1e-10, 50)
     for j in range(samples.shape[1]):
-        plain = rotations.spread(samples[:, j])
+        plain = spread(samples[:, j])
         assert quat.angle(quat.between(plain.mean, mean[j])) < 1e-7
         np.testing.assert_allclose(np.sqrt(variance[j]), plain.std, atol=1e-7)
         assert np.abs(np.sum(directions[j] * plain.directions, axis=-1)).min() > 1.0 - 1e-6
@@ -72,7 +72,7 @@ def test_arcs(rng):
     above, start, width, _, n_seen = measure_arcs(angles, 0.1)
     for j in range(1, 200):
         plain = covering_interval(angles[:, j])
-        assert abs(circular.wrap(start[j : j + 1] - plain.low)[0]) < 1e-9
+        assert abs(rotations.wrap(start[j : j + 1] - plain.low)[0]) < 1e-9
         assert width[j] == pytest.approx(plain.high - plain.low, abs=1e-9)
     np.testing.assert_array_equal(n_seen, np.isfinite(angles).sum(axis=0))
     assert n_seen[0] == 0 and np.isnan(above[:, 0]).all()

@@ -25,7 +25,7 @@ from osteon.joint_limits.ranges import (
 )
 from osteon.joint_limits.sampling import denoise, resample
 from osteon.joint_limits.within_limits import clamp, hinge_angle
-from osteon.maths import quat, rotations, swing_twist, zyz
+from osteon.maths import euler, quat, rotations, swing_twist
 from osteon.values import Cone, Joint, Limits, Marker
 from samples import some_markers
 from whole_values import assert_same
@@ -197,8 +197,10 @@ def test_poses_from_the_cone_were_possible(rng):
         shares.append(share_inside(draw_from_cone(rng, cone_of(q), 500), q))
     assert min(shares) >= 0.95
     small = quat.exp(np.radians(15.0) * rng.uniform(-1, 1, size=(500, 3)))
-    arcs = [find_arc(angle, one_group(500), RangeOptions()) for angle in zyz.from_quat(small).T]
-    box = zyz.to_quat(np.stack([rng.uniform(a.low, a.high, 500) for a in arcs], axis=-1))
+    arcs = [
+        find_arc(angle, one_group(500), RangeOptions()) for angle in euler.zyz_from_quat(small).T
+    ]
+    box = euler.zyz_to_quat(np.stack([rng.uniform(a.low, a.high, 500) for a in arcs], axis=-1))
     assert share_inside(draw_from_cone(rng, cone_of(small), 500), small) >= 0.95
     assert share_inside(box, small) < 0.3  # 13 % by the simulation of docs/methods.md E2.5
 

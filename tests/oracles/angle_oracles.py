@@ -1,12 +1,39 @@
 """What the kernels of joint limits are held against: short, slow, plain numpy."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from osteon.joint_limits import clamp
-from osteon.maths import quat
-from osteon.maths.circular import TURN, Interval, wrap
+from osteon.maths import TURN, Spread, quat, rotations
 from osteon.typing import Array, Mask
 from osteon.values import Joint
+
+
+class Interval(NamedTuple):
+    """An arc that holds every sample, going up from ``low``."""
+
+    low: float
+    """In [−π, π)."""
+    high: float
+    """``low`` ≤ ``high`` < ``low`` + 2π."""
+    gap: float
+    """Size of the largest arc without samples, 2π − (high − low)."""
+
+
+def spread(q: Array) -> Spread:
+    """Deviation of rotations (n_samples, ..., 4) along their principal directions, about the mean.
+
+    NaN where nothing was seen.
+    """
+    mean = rotations.frechet_mean(q)
+    logs = quat.log(quat.between(mean[None], q))
+    seen = np.isfinite(logs[..., 0])
+    logs = np.where(seen[..., None], logs, 0.0)
+    squares = np.einsum("n...i,n...j->...ij", logs, logs)
+    values, vectors = np.linalg.eigh(squares / np.maximum(seen.sum(axis=0), 1)[..., None, None])
+    std = np.sqrt(np.maximum(values[..., ::-1], 0.0)) + 0.0 * mean[..., :1]
+    return Spread(mean, std, np.swapaxes(vectors[..., ::-1], -1, -2))
 
 
 def covering_interval(angles: Array) -> Interval:
@@ -15,7 +42,7 @@ def covering_interval(angles: Array) -> Interval:
     The gap from the last sample round to the first counts too. [001] Eq. 16–19.
     """
     angles = np.asarray(angles, dtype=float)
-    samples = np.sort(wrap(angles[np.isfinite(angles)]))
+    samples = np.sort(rotations.wrap(angles[np.isfinite(angles)]))
     if samples.size == 0:
         return Interval(np.nan, np.nan, np.nan)
     gaps = np.diff(samples, append=samples[0] + TURN)

@@ -1,6 +1,6 @@
 """The compiled part of :mod:`osteon.anatomy.parameters`: one limb, frame by frame.
 
-The same sums as in :mod:`osteon.maths.two_axes`, whose functions are the reference in the tests.
+The same sums as in :mod:`osteon.maths.swing_twist`, whose functions are the reference in the tests.
 """
 
 import math

@@ -10,7 +10,7 @@ it may be as long as the shaking asks for, as long as it is short against a move
 import numpy as np
 
 from osteon.anatomy import _direction_kernel
-from osteon.maths import NORMAL, noise_gain, quat
+from osteon.maths import NORMAL_RATIO, noise_gain, quat
 from osteon.typing import Array
 
 BIN_COUNT = 100
@@ -97,7 +97,7 @@ def measure_jitter(tracks: Array) -> Array:
     size = np.sort(size[np.isfinite(size[:, 0])], axis=0)
     if not len(size):
         return np.zeros(tracks.shape[1])
-    return NORMAL * size[len(size) // 2] / np.sqrt(noise_gain(2))
+    return NORMAL_RATIO * size[len(size) // 2] / np.sqrt(noise_gain(2))
 
 
 def smooth_path(tracks: Array, rate: float) -> Array:

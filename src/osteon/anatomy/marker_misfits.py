@@ -3,7 +3,7 @@
 import numpy as np
 
 from osteon.errors import BadValue, NotEnoughData
-from osteon.maths import robust
+from osteon.maths import NORMAL_RATIO
 from osteon.typing import Array
 from osteon.values import Motion, Recording
 
@@ -55,7 +55,7 @@ def marker_misfits(motion: Motion, recording: Recording) -> dict[str, Array]:
         if not len(seen):
             continue
         usual = np.median(seen)
-        spread = robust.NORMAL * np.median(np.abs(seen - usual))
+        spread = NORMAL_RATIO * np.median(np.abs(seen - usual))
         misfit = (away - usual) / max(UNUSUAL_RATIO * spread, LEAST_MISFIT)
         slid = np.flatnonzero((misfit > 1.0) & (away - usual < STRAY_DISTANCE))
         nearest = np.linalg.norm(points[slid, column, None] - model[slid], axis=-1).argmin(axis=-1)

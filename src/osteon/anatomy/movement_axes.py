@@ -17,7 +17,7 @@ from osteon.anatomy.limb_frames import Normalised, limb_reaches, normalise
 from osteon.anatomy.limb_path import moving_samples, smooth_path
 from osteon.anatomy.parameters import Parameters, limb_points, parameterise, rest_place
 from osteon.errors import BadValue, NotEnoughData
-from osteon.maths import quat, two_axes
+from osteon.maths import quat, swing_twist
 from osteon.threads import one_thread
 from osteon.typing import Array
 from osteon.values import CompactMotion, Motion, Movement
@@ -189,7 +189,7 @@ def _stands(points: Array, place: Array) -> bool:
 
 
 def _keeps_circle(points: Array, axis: Array, place: Array) -> bool:
-    turned = quat.from_axis_angle(axis, two_axes.one_axis(axis, place, points))
+    turned = quat.from_axis_angle(axis, swing_twist.one_axis(axis, place, points))
     return bool(
         np.sqrt(np.mean(np.sum((quat.rotate(turned, place) - points) ** 2, -1))) <= EXACT_ANGLE
     )
@@ -203,7 +203,7 @@ def _second(first: Direction, others: list[Direction], points: Array, place: Arr
             continue
         start = rest_place(np.stack([first.axis, other.axis]), points)
         start = points[np.argmax(points @ start)]
-        if two_axes.two_axes(first.axis, other.axis, start, points).reached.mean() >= 0.99:
+        if swing_twist.two_axes(first.axis, other.axis, start, points).reached.mean() >= 0.99:
             return other
     return across
 

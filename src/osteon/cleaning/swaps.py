@@ -13,7 +13,7 @@ import numpy as np
 
 from osteon.cleaning.neighbours import companions
 from osteon.cleaning.seen_runs import frames_text
-from osteon.maths import robust
+from osteon.maths import noise
 from osteon.typing import Array
 from osteon.values import Recording, Swap
 
@@ -237,7 +237,7 @@ def _strains(positions: Array, a: int, b: int, near: list[list[int]]) -> tuple[A
             for marker in (slot, guest)
         )
         usual = _median_of_seen(as_labelled)
-        scale = robust.mad_scale(as_labelled, axis=0) + 2e-3
+        scale = noise.mad_scale(as_labelled, axis=0) + 2e-3
         for marker, distances, strain in ((slot, as_labelled, right), (guest, exchanged, wrong)):
             seen = np.isfinite(positions[:, marker, 0])
             strain += np.where(seen, _oddness((distances - usual) / scale), 0.0)

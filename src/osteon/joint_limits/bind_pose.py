@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from osteon.joint_limits.within_limits import Limited, clamp, clamp_each, hinge_angle
-from osteon.maths import circular, quat, swing_twist
+from osteon.maths import quat, rotations, swing_twist
 from osteon.typing import Array
 from osteon.values import Bind, read_only
 
@@ -84,12 +84,12 @@ def has_mean(joint: Limited, samples: Array) -> bool:
     enough."""
     limits = joint.limits
     if joint.kind == "hinge":
-        return bool(circular.resultant_length(hinge_angle(samples, joint)) > VANISHING_LENGTH)
+        return bool(rotations.resultant_length(hinge_angle(samples, joint)) > VANISHING_LENGTH)
     if limits is None or limits.cone is None:
         return True
     cone = limits.cone
     turns = quat.between(cone.centre, samples)
     twist = swing_twist.twist_angle(turns, cone.axis)
     bones = quat.rotate(turns, cone.axis)
-    lengths = (circular.resultant_length(twist), np.linalg.norm(np.nanmean(bones, axis=0)))
+    lengths = (rotations.resultant_length(twist), np.linalg.norm(np.nanmean(bones, axis=0)))
     return bool(min(lengths) > VANISHING_LENGTH)

@@ -8,7 +8,7 @@ import numpy as np
 from osteon.errors import BadValue
 from osteon.joint_limits._clamp_kernel import clamp_cones, clamp_hinges
 from osteon.joint_limits.ranges import nearest_in_polygon
-from osteon.maths import TURN, circular, quat, swing_twist, zyz
+from osteon.maths import TURN, euler, quat, rotations, swing_twist
 from osteon.typing import Array
 from osteon.values import Cone, Interval
 
@@ -98,7 +98,7 @@ def into(angles: Array, low: Array | float, high: Array | float) -> Array:
     angles, low, high = np.asarray(angles), np.asarray(low), np.asarray(high)
     bounded = np.isfinite(low) & np.isfinite(high)
     middle = 0.5 * (np.where(bounded, low, 0.0) + np.where(bounded, high, 0.0))
-    near = np.where(bounded, middle + circular.wrap(angles - middle), angles)
+    near = np.where(bounded, middle + rotations.wrap(angles - middle), angles)
     whole = bounded & (high - low >= TURN)
     return np.where(whole, angles, np.clip(near, low, high))
 
@@ -151,6 +151,6 @@ def _into_ellipse(points: Array, radii: Array) -> Array:
 
 
 def _clamp_zyz(q: Array, box: tuple[Interval, Interval, Interval]) -> Array:
-    angles = zyz.from_quat(q)
+    angles = euler.zyz_from_quat(q)
     held = [into(angles[..., i], *interval) for i, interval in enumerate(box)]
-    return zyz.to_quat(np.stack(held, axis=-1))
+    return euler.zyz_to_quat(np.stack(held, axis=-1))
