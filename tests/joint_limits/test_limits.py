@@ -12,7 +12,7 @@ from oracles.angle_oracles import excess, inside_polygon, quaternion_rank
 from osteon import synth
 from osteon.errors import BadValue, NotEnoughData, OsteonError
 from osteon.formats import read, write
-from osteon.joint_limits.bind_pose import GIVEN_UP, check_bind
+from osteon.joint_limits.bind_pose import GIVEN_UP, check_bind, hinge_angle
 from osteon.joint_limits.find_limits import LimitOptions, limits
 from osteon.joint_limits.kinds import KindOptions, find_kinds, turn_doubts
 from osteon.joint_limits.limits_toml import apply_edits, read_edits
@@ -21,10 +21,9 @@ from osteon.joint_limits.ranges import (
     convex_polygons,
     find_arc,
     find_cones,
-    nearest_in_polygon,
 )
 from osteon.joint_limits.sampling import denoise, resample
-from osteon.joint_limits.within_limits import clamp, hinge_angle
+from osteon.joint_limits.within_limits import clamp, nearest_in_polygon
 from osteon.maths import euler, quat, rotations, swing_twist
 from osteon.values import Cone, Joint, Limits, Marker
 from samples import some_markers
@@ -212,7 +211,8 @@ def test_polygons_are_convex_and_touch(rng):
     polygon = convex_polygons(reach)
     assert inside_polygon(points, polygon).all()
     outside = rng.normal(size=(200, 2)) * 6
-    near = nearest_in_polygon(outside, polygon)
+    closed = np.append(polygon, polygon[:1], axis=0)[None]
+    near = np.array([nearest_in_polygon(x, y, closed, 0, len(polygon)) for x, y in outside])
     assert inside_polygon(near + 1e-9 * (polygon.mean(axis=0) - near), polygon).all()
     moved = ~inside_polygon(outside, polygon)
     candidates = (

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.joint_limits import clamp
-from osteon.maths import TURN, Spread, quat, rotations
+from osteon.maths import TURN, Spread, quat, rotations, swing_twist
 from osteon.typing import Array, Mask
 from osteon.values import Joint
 
@@ -76,6 +76,50 @@ def quaternion_rank(samples: Array, tolerance: float) -> Array:
     seen = np.maximum(np.isfinite(samples[..., 0]).sum(axis=0), 1)
     moments = np.einsum("nji,njk->jik", filled, filled) / seen[:, None, None]
     return np.sum(np.linalg.eigvalsh(moments) > tolerance**2, axis=-1)
+
+
+def swing_and_twist(q: Array, axis: Array, across: Array) -> tuple[Array, Array]:
+    """Swing (..., 2) along the two rows of ``across`` (..., 2, 3), and twist (...) about ``axis``.
+
+    ``across`` and ``axis`` must be orthonormal.
+    """
+    twist = swing_twist.twist_angle(q, axis)
+    swing = quat.multiply(q, quat.from_axis_angle(axis, -twist))
+    return np.einsum("...ij,...j->...i", across, quat.log(swing)), twist
+
+
+def plain_clamp(q: Array, joint: Joint, shape: str = "auto") -> Array:
+    """``joint_limits.clamp`` of one rotation (4,), by its definition; not for boxes of ZYZ."""
+    if joint.kind == "fixed":
+        return joint.rest
+    assert joint.limits is not None
+    if shape == "auto" and joint.kind == "hinge" and joint.limits.hinge is not None:
+        angle = swing_twist.twist_angle(quat.multiply(q, quat.inverse(joint.rest)), joint.axes[0])
+        turn = quat.from_axis_angle(joint.axes[0], _into(angle, *joint.limits.hinge))
+        return quat.multiply(turn, joint.rest)
+    cone = joint.limits.cone
+    assert cone is not None
+    swing, twist = swing_and_twist(quat.between(cone.centre, q), cone.axis, cone.across)
+    polygon = cone.polygon
+    if shape == "ellipse":  # the nearest point is known to an edge, 3e-4 of the half axes
+        around = np.linspace(0.0, TURN, 20_000)[:-1]
+        polygon = cone.radii * np.stack([np.cos(around), np.sin(around)], axis=-1)
+    if not inside_polygon(swing, polygon):
+        swing = _nearest_on_edge(swing, polygon)
+    held = swing_twist.join(swing, _into(twist, *cone.twist), cone.axis, cone.across)
+    return quat.multiply(cone.centre, held)
+
+
+def _nearest_on_edge(point: Array, polygon: Array) -> Array:
+    edges, away = np.roll(polygon, -1, axis=0) - polygon, point - polygon
+    share = np.sum(away * edges, axis=-1) / np.maximum(np.sum(edges**2, axis=-1), 1e-300)
+    feet = polygon + np.clip(share, 0.0, 1.0)[:, None] * edges
+    return feet[np.argmin(np.linalg.norm(feet - point, axis=-1))]
+
+
+def _into(angle: Array, low: float, high: float) -> Array:
+    middle = 0.5 * (low + high)
+    return np.clip(middle + rotations.wrap(angle - middle), low, high)
 
 
 def excess(q: Array, joint: Joint, shape: str = "auto") -> Array:

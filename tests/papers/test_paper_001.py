@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from oracles.angle_oracles import covering_interval, directions_across, quaternion_rank
+from oracles.angle_oracles import (
+    covering_interval,
+    directions_across,
+    quaternion_rank,
+    swing_and_twist,
+)
 from osteon.joint_limits.kinds import KindOptions, find_kinds
 from osteon.joint_limits.ranges import RangeOptions, find_arc
 from osteon.maths import euler, quat, swing_twist
@@ -113,7 +118,7 @@ def test_small_motions_about_rest_have_small_limits(rng):
     phi, _, theta = euler.zyz_from_quat(q).T
     assert all(np.ptp(angle) > np.radians(350) for angle in (phi, theta))
     axis = np.array([0.0, 0.0, 1.0])
-    swing, twist = swing_twist.split(q, axis, directions_across(axis))
+    swing, twist = swing_and_twist(q, axis, directions_across(axis))
     assert np.degrees(np.linalg.norm(swing, axis=-1).max()) < 23  # 15·√2 and a little
     assert np.degrees(np.abs(twist).max()) < 17
 

@@ -21,6 +21,15 @@ from .ranges import (
 )
 from .sampling import denoise as denoise
 from .within_limits import (
-    SHAPES as SHAPES,
+    HINGE as HINGE,
+    ZYZ as ZYZ,
+    Bounds as Bounds,
+    beyond as beyond,
     clamp as clamp,
+    hold_inside as hold_inside,
+    hold_within as hold_within,
+    make_bounds as make_bounds,
+    nearest_in_ellipse as nearest_in_ellipse,
+    nearest_in_polygon as nearest_in_polygon,
+    no_bounds as no_bounds,
 )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from osteon.joint_limits.within_limits import Limited, clamp, clamp_each, hinge_angle
+from osteon.joint_limits.within_limits import Limited, clamp, clamp_each
 from osteon.maths import quat, rotations, swing_twist
 from osteon.typing import Array
 from osteon.values import Bind, read_only
@@ -55,6 +55,12 @@ def _chosen(joint: Limited, samples: Array, mean: Array, choice: str) -> tuple[s
     if not has_mean(joint, samples):
         return GIVEN_UP, quat.identity()
     return choice, clamp(mean, joint)
+
+
+def hinge_angle(q: Array, joint: Limited) -> Array:
+    """Signed angle (...) of a hinge from its rest, radians."""
+    turn = quat.multiply(q, quat.inverse(joint.rest))
+    return swing_twist.twist_angle(turn, joint.axes[0])
 
 
 def mid_range(joint: Limited, mean: Array) -> Array:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.errors import BadValue
-from osteon.joint_limits._clamp_kernel import draw_into_polygons
 from osteon.joint_limits._kinds_kernel import split_turns
 from osteon.joint_limits._ranges_kernel import close_polygons, measure_arcs
 from osteon.maths import TURN, quat
@@ -172,13 +171,3 @@ def convex_polygons(reach: Array) -> Array:
     n_sides = reach.shape[-1]
     corners = close_polygons(reach.reshape(-1, n_sides), NARROWEST_RADIUS)
     return corners.reshape(*reach.shape, 2)
-
-
-def nearest_in_polygon(points: Array, polygon: Array) -> Array:
-    """Return the points (..., 2) of convex polygons (..., n_corners, 2) nearest to ``points`` (...,
-    2)."""
-    near = np.array(points)
-    shape = polygon.shape[-2:]
-    each = np.ascontiguousarray(np.broadcast_to(polygon, (*near.shape[:-1], *shape)))
-    draw_into_polygons(near.reshape(-1, 2), each.reshape(-1, *shape))
-    return near

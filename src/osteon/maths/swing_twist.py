@@ -23,16 +23,6 @@ def twist_angle(q: Array, axis: Array) -> Array:
     return 2.0 * np.arctan2(sign * along, np.abs(q[..., 0]))
 
 
-def split(q: Array, axis: Array, across: Array) -> tuple[Array, Array]:
-    """Swing (..., 2) along the two rows of ``across`` (..., 2, 3), and twist (...) about ``axis``.
-
-    ``across`` and ``axis`` must be orthonormal.
-    """
-    twist = twist_angle(q, axis)
-    swing = quat.multiply(q, quat.from_axis_angle(axis, -twist))
-    return np.einsum("...ij,...j->...i", across, quat.log(swing)), twist
-
-
 def join(swing: Array, twist: Array, axis: Array, across: Array) -> Array:
     """Return the rotation (..., 4) of a swing (..., 2) and a twist (...)."""
     turn = np.einsum("...i,...ij->...j", swing, across)

@@ -1,5 +1,4 @@
 from ._kernels.levenberg_marquardt import sweep as sweep
-from ._kernels.limit_terms import hold_inside as hold_inside
 from .contacts import (
     FEET as FEET,
     Contact as Contact,
@@ -20,12 +19,6 @@ from .first_pose import (
     universal_angles as universal_angles,
 )
 from .inverse_kinematics import reach as reach
-from .limit_arrays import (
-    HINGE as HINGE,
-    Bounds as Bounds,
-    hold_within as hold_within,
-    make_bounds as make_bounds,
-)
 from .per_frame import (
     PoseOptions as PoseOptions,
     PoseResult as PoseResult,

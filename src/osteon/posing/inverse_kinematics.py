@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from osteon.errors import BadValue, ShapeError, UnknownName
+from osteon.joint_limits import hold_within, make_bounds
 from osteon.maths import quat
 from osteon.posing._kernels import levenberg_marquardt
 from osteon.posing._kernels.normal_equations import make_model
 from osteon.posing.first_pose import on_joints
-from osteon.posing.limit_arrays import hold_within, make_bounds
 from osteon.posing.per_frame import PoseOptions, run
 from osteon.posing.problem import PoseProblem
 from osteon.posing.rig import Rig, rig_on

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.errors import ShapeError
+from osteon.joint_limits import Bounds
 from osteon.posing._kernels.levenberg_marquardt import Task, make_task
 from osteon.posing._kernels.normal_equations import PoseModel, make_model
-from osteon.posing.limit_arrays import Bounds
 from osteon.posing.rig import Rig
 from osteon.typing import Array
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from osteon.errors import NotEnoughData
-from osteon.posing.limit_arrays import hold_within, make_bounds
+from osteon.joint_limits import hold_within, make_bounds
 from osteon.posing.per_frame import PoseOptions, Status, solve_frames
 from osteon.posing.problem import PoseProblem
 from osteon.posing.rig import compile_rig

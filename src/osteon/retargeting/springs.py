@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.ndimage import median_filter
 
+from osteon.joint_limits import Bounds, make_bounds
 from osteon.maths import quat
 from osteon.posing import (
-    Bounds,
     PoseOptions,
     PoseProblem,
     PoseResult,
     Rig,
-    make_bounds,
     solve_frames,
 )
 from osteon.typing import Array, Indices

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from osteon.joint_limits import Bounds, no_bounds
 from osteon.maths import FAST_MATH, kernel
-from osteon.posing.limit_arrays import Bounds, no_bounds
 from osteon.posing.rig import IN_BODY, IN_PARENT, TRANSLATION, Rig
 
 LANES = 64

@@ -15,8 +15,9 @@ import numpy as np
 
 from osteon.errors import BadValue, MissingExtra
 from osteon.human import bone_lengths
+from osteon.joint_limits import make_bounds
 from osteon.maths import quat
-from osteon.posing import IN_BODY, Rig, RigTree, make_bounds, on_joints, universal_angles
+from osteon.posing import IN_BODY, Rig, RigTree, on_joints, universal_angles
 from osteon.retargeting.physics.stops import (
     STIFF,
     Stops,

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from osteon.joint_limits import HINGE, Bounds, hold_inside
 from osteon.maths import quat
-from osteon.posing import HINGE, Bounds
 from osteon.retargeting.springs import LIMIT_STIFFNESS
 from osteon.typing import Array
 from osteon.values import Skeleton
@@ -87,8 +87,6 @@ def find_stops(model: Any, skeleton: Skeleton, b: Bounds) -> Stops:
 
 def hang_stops(stops: Stops, model: Any, turned: Array) -> None:
     """Hang the ropes by the pose that ``turned`` (n_bodies, 4), world rotations, shows."""
-    from osteon.posing import hold_inside
-
     local = quat.identity((1, len(turned)))
     local[0, stops.bodies] = quat.between(turned[stops.parents], turned[stops.bodies])
     held = local.copy()
