@@ -9,12 +9,11 @@ from click.testing import CliRunner
 
 from conftest import assert_close, assert_rotations_close, real
 from osteon import synth
-from osteon.anatomy import _parameters_kernel as limb_kernel
-from osteon.anatomy._parameters_kernel import smoothest
+from osteon.anatomy import parameters as limb_kernel
 from osteon.anatomy.direction_methods import circle_axis, joining, sweeps_of
 from osteon.anatomy.limb_path import find_threshold_speed, moving_samples, smooth_path
 from osteon.anatomy.movement_axes import axes, main_directions, movement_of
-from osteon.anatomy.parameters import edited, limb_points, parameterise
+from osteon.anatomy.parameters import edited, limb_points, parameterise, smoothest
 from osteon.cli import osteon
 from osteon.errors import BadValue, FormatError, UnknownName
 from osteon.formats import read, write

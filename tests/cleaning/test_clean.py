@@ -9,9 +9,8 @@ import osteon as ost
 from conftest import assert_close, real
 from osteon import synth
 from osteon.cleaning.cuts import blank, cut
-from osteon.cleaning.filters import smooth
 from osteon.cleaning.gaps import fill, find_gaps
-from osteon.cleaning.preparation import clean
+from osteon.cleaning.preparation import clean, smooth
 from osteon.cleaning.spikes import find_spikes, remove_spikes
 from osteon.cleaning.swaps import find_swaps, repair_swaps
 from osteon.errors import BadValue, UnknownName

@@ -7,8 +7,8 @@ from limit_joints import some_joint
 from oracles.angle_oracles import covering_interval, plain_clamp, spread, swing_and_twist
 from osteon.errors import ShapeError
 from osteon.joint_limits._kinds_kernel import find_rests, find_spreads, hinge_angles, split_turns
-from osteon.joint_limits._ranges_kernel import measure_arcs
 from osteon.joint_limits.find_limits import LimitOptions, limits
+from osteon.joint_limits.ranges import measure_arcs
 from osteon.joint_limits.sampling import _bend, _draw, measure_shaking
 from osteon.joint_limits.within_limits import clamp_each
 from osteon.maths import quat, rotations, swing_twist

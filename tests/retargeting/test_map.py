@@ -20,7 +20,7 @@ from osteon.joint_limits import hold_within
 from osteon.maths import quat
 from osteon.pipeline.map_take import MapOptions, fix_feet, map_to
 from osteon.pipeline.solve_take import solve
-from osteon.posing.problem import PoseProblem
+from osteon.posing.per_frame import PoseProblem
 from osteon.retargeting.attach import own_attachments, transfer
 from osteon.retargeting.corrections import Corrections, read_corrections
 from osteon.retargeting.pins import Hold, Keep

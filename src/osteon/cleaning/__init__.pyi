@@ -3,7 +3,6 @@ from .cuts import (
     check_range as check_range,
     cut as cut,
 )
-from .filters import smooth as smooth
 from .gaps import (
     Gap as Gap,
     fill as fill,
@@ -16,8 +15,9 @@ from .odd_recordings import (
 from .preparation import (
     clean as clean,
     prepare as prepare,
+    smooth as smooth,
 )
-from .size import check_size as check_size
+from .size_and_up import check_size as check_size, upright as upright
 from .spikes import (
     find_spikes as find_spikes,
     remove_spikes as remove_spikes,
@@ -27,4 +27,3 @@ from .swaps import (
     repair_swaps as repair_swaps,
     swaps_text as swaps_text,
 )
-from .up_axis import upright as upright

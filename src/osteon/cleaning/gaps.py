@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from osteon.cleaning.neighbours import View, companions
-from osteon.cleaning.seen_runs import SeenRun, bridge, runs
+from osteon.cleaning.neighbours import SeenRun, View, bridge, companions, runs
 from osteon.errors import BadValue
 from osteon.typing import Array
 from osteon.values import Recording

@@ -3,8 +3,7 @@
 import numpy as np
 from scipy.ndimage import median_filter
 
-from osteon.cleaning.neighbours import companions
-from osteon.cleaning.seen_runs import SeenRun, bridge, runs
+from osteon.cleaning.neighbours import SeenRun, bridge, companions, runs
 from osteon.typing import Array
 from osteon.values import Recording
 

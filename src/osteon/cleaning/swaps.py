@@ -11,8 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from osteon.cleaning.neighbours import companions
-from osteon.cleaning.seen_runs import frames_text
+from osteon.cleaning.neighbours import companions, frames_text
 from osteon.maths import noise
 from osteon.typing import Array
 from osteon.values import Recording, Swap

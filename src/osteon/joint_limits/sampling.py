@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from osteon.errors import BadValue, NotEnoughData, counted
-from osteon.joint_limits._ranges_kernel import shake
+from osteon.joint_limits.ranges import shake
 from osteon.maths import kernel, noise_gain, quat
 from osteon.typing import Array
 from osteon.values import Motion

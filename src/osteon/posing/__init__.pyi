@@ -21,11 +21,11 @@ from .first_pose import (
 from .inverse_kinematics import reach as reach
 from .per_frame import (
     PoseOptions as PoseOptions,
+    PoseProblem as PoseProblem,
     PoseResult as PoseResult,
     Status as Status,
     solve_frames as solve_frames,
 )
-from .problem import PoseProblem as PoseProblem
 from .rig import (
     IN_BODY as IN_BODY,
     Rig as Rig,
@@ -38,8 +38,8 @@ from .solve_poses import (
     rms_of_seen as rms_of_seen,
     rms_per_marker as rms_per_marker,
     solve as solve,
+    sudden_turns as sudden_turns,
 )
-from .steady_limbs import sudden_turns as sudden_turns
 from .stream import (
     Follower as Follower,
     FramePose as FramePose,

@@ -16,8 +16,7 @@ from osteon.maths import quat
 from osteon.posing._kernels import levenberg_marquardt
 from osteon.posing._kernels.normal_equations import make_model
 from osteon.posing.first_pose import on_joints
-from osteon.posing.per_frame import PoseOptions, run
-from osteon.posing.problem import PoseProblem
+from osteon.posing.per_frame import PoseOptions, PoseProblem, run
 from osteon.posing.rig import Rig, rig_on
 from osteon.threads import one_thread
 from osteon.typing import Array, Indices

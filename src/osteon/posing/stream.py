@@ -9,8 +9,7 @@ from osteon.maths import quat
 from osteon.posing._kernels.normal_equations import make_model
 from osteon.posing._kernels.single_frame import FrameLimits, fit_frame, make_work
 from osteon.posing.first_pose import has_evidence, start_frames
-from osteon.posing.per_frame import PoseOptions
-from osteon.posing.problem import REST_WEIGHT
+from osteon.posing.per_frame import REST_WEIGHT, PoseOptions
 from osteon.posing.rig import compile_rig
 from osteon.typing import Array
 from osteon.values import Body, Joint, Marker, Skeleton

@@ -20,8 +20,7 @@ from scipy import ndimage
 from osteon.maths import kernel, quat, solve_banded
 from osteon.posing._kernels import normal_equations
 from osteon.posing.first_pose import universal_angles
-from osteon.posing.per_frame import PoseResult
-from osteon.posing.problem import PoseProblem
+from osteon.posing.per_frame import PoseProblem, PoseResult
 from osteon.posing.rig import IN_BODY, Rig
 from osteon.typing import Array
 

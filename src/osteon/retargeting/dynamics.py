@@ -12,7 +12,7 @@ import numpy as np
 
 from osteon.maths import quat
 from osteon.posing import PoseProblem
-from osteon.retargeting.physics.mujoco_model import (
+from osteon.retargeting.mujoco_model import (
     STIFFNESS,
     Model,
     build_model,
