@@ -23,13 +23,15 @@ from osteon.values import Recording
 METHODS = ("auto", "spline", "rigid", "lowrank")
 
 SPLINE_SECONDS = 0.05
-"""Seconds for which nothing beats a spline."""
+"""Seconds for which a spline is taken before all else. Chosen: motion hardly changes its course so
+soon."""
 SPLINE_LIMIT = 0.25
-"""Seconds beyond which a spline is fiction."""
+"""Seconds. Chosen: a longer spline is fiction."""
 RIGID_RMS = 0.01
-"""Metres of unsteadiness up to which companions count as one body with a marker."""
+"""Metres of unsteadiness up to which companions count as one body with a marker. Chosen: skin on a
+bone slides so far."""
 GUESS_RMS = 0.04
-"""Metres of unsteadiness beyond which companions say nothing."""
+"""Metres of unsteadiness. Chosen: beyond it companions say nothing."""
 
 
 class Gap(NamedTuple):

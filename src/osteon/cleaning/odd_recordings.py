@@ -33,13 +33,16 @@ LOWER_BODIES = frozenset(
 LIMB_BODIES = {"legs": "thigh", "arms": "upper_arm"}
 """By limb the body at the trunk: it cannot change sides."""
 FEWEST_MARKERS = 4
-"""Markers that a mirror image can differ in."""
+"""Count of markers. Derived: a mirror image of three is a turn of them."""
 BEST_SHARE = 0.1
-"""Share of the frames, those most like the template, that tell how well it fits."""
+"""Share of the frames, those most like the template, that tell how well it fits. Chosen: every take
+has some that do."""
 CLEAR_RATIO = 1.35
-"""How many times better the other hypothesis must fit."""
+"""Ratio by which the other hypothesis must fit better. Chosen: real people fit better as they are
+in any posture."""
 ACROSS_SHARE = -0.3
-"""How far over a limb must be, 1.0 being where it belongs: crossed legs leave thighs above 0."""
+"""Share of where a limb belongs, negative where it is over on the other side. Chosen: crossed legs
+leave thighs above 0."""
 MIRROR = np.array([1.0, -1.0, 1.0])
 
 

@@ -16,27 +16,32 @@ from osteon.typing import Array
 from osteon.values import Recording
 
 HUMAN_SIZES = (0.15, 2.0)
-"""Size of a person, in average adults: a newborn that curls up, a giant that reaches up. Every
-pair of metres, centimetres and millimetres that is mixed up lies outside."""
+"""Ratios of a person's size to the average adult's. Chosen: a newborn that curls up, a giant that
+reaches up; every pair of metres, centimetres and millimetres that is mixed up lies outside."""
 CREATURE_SPANS = (0.02, 30.0)
-"""Metres that markers span: nothing longer lives, and smaller than this every marker is as near to
-its neighbour as skin moves it."""
+"""Metres that markers span. Chosen: nothing longer lives, and in smaller ones every marker is as
+near to its neighbour as skin moves it."""
 LIKELY_SIZES = (0.28, 1.5)
-"""The same for whom there is no doubt: from a newborn to the tallest there ever was."""
+"""Ratios to the average adult of whom there is no doubt. Chosen: from a newborn to the tallest
+there ever was."""
 UNIT_WORDS = {"m": "metres", "cm": "centimetres", "mm": "millimetres", "in": "inches"}
 SURE_SHARE = 0.8
-"""Share of the mean feet-to-head direction that must lie along one axis."""
+"""Share of the mean feet-to-head direction that must lie along one axis. Chosen: within 37° of
+it."""
 STEADY_SHARE = 0.5
-"""Share of the feet-to-head distance that must be left of it on average: who tumbles has no up."""
+"""Share of the feet-to-head distance that must be left of it on average. Chosen: who tumbles has no
+up."""
 FLAT_RATIO = 0.5
-"""Height by length of somebody who lies, at most."""
+"""Ratio of height to length of somebody who lies, at most. Chosen: at least twice as long as
+high."""
 TRAVEL_DISTANCE = 0.5
-"""Metres: who gets as far as this does not lie."""
+"""Metres. Chosen: who gets as far as this does not lie."""
 HANDS_HEIGHT = 0.1
-"""Metres that hands are above the head of somebody whose feet are: hung up, or upside down."""
+"""Metres that hands are above the head of somebody whose feet are. Chosen: then one is hung up, or
+upside down."""
 FLOOR_DEPTH = -0.5
-"""Metres: where the lowest markers are so far below the floor, and the feet are the highest, z
-points down."""
+"""Metres. Chosen: where the lowest markers are so far below the floor, and the feet are the
+highest, z points down."""
 _TURNS = {
     "x": TO_Z_UP["x"],
     "y": TO_Z_UP["y"],

@@ -8,7 +8,7 @@ from osteon.typing import Array
 from osteon.values import Recording
 
 _WINDOW_FRAMES = 7
-"""Frames of the running median: excursions of up to three frames stand out."""
+"""Frames of the running median. Derived: excursions of up to three frames stand out."""
 
 
 def find_spikes(recording: Recording, threshold: float = 0.02) -> np.ndarray:

@@ -17,17 +17,22 @@ from osteon.typing import Array
 from osteon.values import Recording, Swap
 
 _AROUND_FRAMES = 3
-"""Steps before and after a frame that tell how fast a marker goes."""
+"""Count of steps before and after a frame that tell how fast a marker goes. Chosen: their median
+outvotes one that is wrong."""
 _SURE_SHARE = 0.2
-"""An exchange must explain the jump with less than this share of the squared surprise."""
+"""Share of the squared surprise that an exchange may leave of a jump. Chosen: a chance meeting
+leaves more."""
 _LONGEST_GAP = 0.1
-"""Seconds unseen after which a marker's arrival says nothing about an exchange."""
+"""Seconds unseen. Chosen: after more a marker's arrival says nothing about an exchange."""
 _CONTRADICTED_RATIO = 1.1
-"""Distances to others may grow by this factor before they speak against an exchange."""
+"""Ratio by which distances to others may grow before they speak against an exchange. Chosen: both
+ends were seen to jump, noise may be against it."""
 _CONVINCED_RATIO = 1.0 / 1.5
-"""Where only one end is seen to jump, exchanging must bring them down to this share."""
+"""Ratio that exchanging must bring distances down to where only one end is seen to jump. Chosen:
+clearly better, for nothing else speaks for it."""
 _UNKNOWN_ODDNESS = 3.0
-"""Oddness of a marker where none is seen that could tell: less than astray, more than at home."""
+"""Standard deviations: oddness of a marker where none is seen that could tell. Chosen: less than
+astray, more than at home."""
 
 
 def find_swaps(recording: Recording) -> tuple[Swap, ...]:

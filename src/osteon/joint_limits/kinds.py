@@ -36,7 +36,7 @@ from osteon.typing import Array, Indices
 from osteon.values import Motion
 
 N_POSES = 5
-"""Over which doubts are averaged. Chosen: they change little from pose to pose."""
+"""Count of poses over which doubts are averaged. Chosen: they change little from pose to pose."""
 UNSEEN_ERROR = 0.003
 """Metres of marker error beside which a turn that no marker shows may be a radian. Chosen."""
 THRESHOLDS = ("noise", "variance95", "absolute")
@@ -45,9 +45,11 @@ SLOW_SHARE = 0.3
 """Of the frequencies, in which motion is looked for. Chosen: at 50 samples a second below 7.5
 Hz."""
 SURFACE_FREEDOM = 5
-"""Numbers that make a surface of two axes: two directions and the angle between."""
+"""Count of numbers that make a surface of two axes. Derived: two directions and the angle
+between."""
 NOISE_FREEDOM = 1.3
-"""Degrees of freedom per sample of the noise found: of three directions of third differences."""
+"""Ratio: degrees of freedom per sample of the noise found. Derived: three directions of third
+differences, each 1 / 2.31 as neighbours are correlated."""
 SURE_CHANCE, SURER_CHANCE = 0.996, 0.9999
 """Shares: how often noise alone passes for noise: out of a fitted surface, and along a direction,
 where the largest of three that were chosen by their spread is judged. Chosen."""
@@ -60,15 +62,17 @@ real takes in view."""
 N_STARTS = 12
 """Count of directions that the first axis is tried from. Chosen."""
 FIRST_ROUNDS, MOST_ROUNDS = 3, 80
-"""Rounds from every start, and from the ``N_FOLLOWED`` best of them until they settle."""
+"""Counts of rounds from every start, and from the ``N_FOLLOWED`` best of them until they settle.
+Chosen: few tell good starts, and the most bound the time."""
 N_FOLLOWED = 3
 """Count of best starts that are followed until they settle. Chosen."""
 SETTLED_SHARE = 1e-7
 """Share of the variance by which a round must better it to be followed by another. Chosen."""
 MOST_OBLIQUE = 1.0
-"""Cotangent of the least angle between the axes: nearer than 45° they count as one that wobbles."""
-PAIRS = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])
-"""Places of the products of two parts of a vector: xx, yy, zz, xy, xz, yz."""
+"""Ratio: cotangent of the least angle between the axes. Chosen: nearer than 45° they count as one
+that wobbles."""
+PAIR_PLACES = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])
+"""Codes: places of the products of two parts of a vector, defined as xx, yy, zz, xy, xz, yz."""
 
 
 def turn_doubts(motion: Motion) -> Array | None:
@@ -404,7 +408,7 @@ def _packed(moments):
     """For either axis (n_joints, 6, 6): the form of one per product of two parts of the other.
 
     Entry (3a + b, 3c + d) of ``moments`` is what the parts a, c of the outer axis and b, d of the
-    inner share; pairs of parts are counted once, see ``PAIRS``.
+    inner share; pairs of parts are counted once, see ``PAIR_PLACES``.
     """
     for_outer, for_inner = np.zeros((len(moments), 6, 6)), np.zeros((len(moments), 6, 6))
     for n in range(len(moments)):
@@ -413,8 +417,8 @@ def _packed(moments):
                 for c in range(3):
                     for d in range(3):
                         share = moments[n, 3 * a + b, 3 * c + d]
-                        for_outer[n, PAIRS[b, d], PAIRS[a, c]] += share
-                        for_inner[n, PAIRS[a, c], PAIRS[b, d]] += share
+                        for_outer[n, PAIR_PLACES[b, d], PAIR_PLACES[a, c]] += share
+                        for_inner[n, PAIR_PLACES[a, c], PAIR_PLACES[b, d]] += share
     for_outer[:, :, 3:] *= 0.5
     for_inner[:, :, 3:] *= 0.5
     return for_outer, for_inner

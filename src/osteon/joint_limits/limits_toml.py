@@ -29,8 +29,8 @@ Degrees = tuple[float, float]
 
 HEAD = "# Degrees. Change what you like, leave out what may stay, and run again with --edits.\n"
 ROUNDED_ANGLE = 0.006
-"""Degrees by which a number in the file may differ from what was found and mean the same: files
-have two decimals."""
+"""Degrees by which a number in the file may differ from what was found and mean the same. Derived:
+files have two decimals, so rounding errs by up to 0.005."""
 
 
 class Edit(msgspec.Struct, forbid_unknown_fields=True):

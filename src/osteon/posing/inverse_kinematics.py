@@ -22,11 +22,11 @@ from osteon.threads import one_thread
 from osteon.typing import Array, Indices
 from osteon.values import Motion, Skeleton
 
-STAGES = ((1.0, 1e-2, 10.0), (30.0, 1e-3, 10.0), (1000.0, 1e-4, 1.0))
+REACH_STAGES = ((1.0, 1e-2, 10.0), (30.0, 1e-3, 10.0), (1000.0, 1e-4, 1.0))
 """One solve after the other: weights of the limits and of the pull to where the stage before ended,
-square metres per square radian, and how many times the tolerance is good enough. The pull chooses
-among the poses that targets leave; a firm one first is found soonest, a weak one last hardly
-shows."""
+square metres per square radian, and the ratio of what is good enough to the tolerance. The pull
+chooses among the poses that targets leave. Chosen: a firm one first is found soonest, a weak one
+last hardly shows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,7 +156,7 @@ def _solve(
     """Fit by stages; each is pulled to where the one before has come."""
     held = task.status == levenberg_marquardt.HELD
     total = np.zeros_like(task.iterations)
-    for stiffness, pull, loose in STAGES:
+    for stiffness, pull, loose in REACH_STAGES:
         stiff = problem.bounds and problem.bounds._replace(weight=np.array([stiffness]))
         model = make_model(problem.rig, pull, stiff, root_held=root_held)
         task.status[~held] = levenberg_marquardt.UNDECIDED

@@ -36,10 +36,11 @@ BLOCK_FRAMES = 64 * normal_equations.LANES
 
 """Told now and then the share that is done; ends the work by raising."""
 
-_WIDER = ((64.0, 1e-3, 1e-3), (8.0, 1e-5, 1e-3))
-"""A loss that forgets far markers has local minima, and so has a limb that few markers show. These
-fits come first and choose well: loss scale, in its own; pull to rest, square metres per square
-radian; tolerance, radians and metres, rough because they only choose where the next one starts."""
+_WIDER_FITS = ((64.0, 1e-3, 1e-3), (8.0, 1e-5, 1e-3))
+"""Ratio of the loss scale to its own; pull to rest, square metres per square radian; tolerance,
+radians and metres. A loss that forgets far markers has local minima, and so has a limb that few
+markers show: these fits come first and choose where the next one starts. Chosen: each reaches eight
+times as far as the next, and is rough."""
 
 FAR_COST = 9.0
 """In lower quartiles of the take, that makes a frame doubtful. Chosen: three times their error."""
@@ -186,7 +187,7 @@ def solve_frames(
     task.status[~has_evidence(task.observed, task.weights)] = levenberg_marquardt.HELD
     if start is not None:
         task.rotations[:], task.root[:] = on_joints(rig.tree, start[0]), start[1]
-    fits = [*(_WIDER if options.loss == "geman-mcclure" else ()), (1.0, 0.0, 0.0)]
+    fits = [*(_WIDER_FITS if options.loss == "geman-mcclure" else ()), (1.0, 0.0, 0.0)]
     for done, (wider, rest_weight, tolerance) in enumerate(fits):
         task.status[task.status != levenberg_marquardt.HELD] = levenberg_marquardt.UNDECIDED
         firm = model._replace(rest_weights=np.maximum(model.rest_weights, rest_weight))

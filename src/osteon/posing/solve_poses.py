@@ -36,10 +36,10 @@ from osteon.typing import Array, Indices, Share, unheard
 from osteon.values import Motion, Recording, Skeleton
 
 LIMIT_WEIGHT = 10.0
-"""Pull back into the limits, square metres per square radian: beside 3 mm of marker error it leaves
-about a hundredth of a degree, which is then cut off."""
+"""Square metres per square radian: pull back into the limits. Chosen: beside 3 mm of marker error
+it leaves about a hundredth of a degree, which is then cut off."""
 REFERENCE_RATE = 120.0
-"""Frames per second that the numbers below are meant for."""
+"""Frames per second that the numbers below are meant for. Chosen: that of many recordings."""
 FAST_TURN = np.radians(8.0)
 """Radians. A joint that turns further from one frame to the next, 960° per second, is looked at
 again. Chosen: nobody moves so fast."""
@@ -47,19 +47,20 @@ APPROACH_TURN = np.radians(4.0)
 """Radians that each joint of such a limb is led towards the pose of the frame alone. Chosen: half
 of what is fast."""
 HOLD_WEIGHT = 2e-3
-"""Pull to where it is led, square metres per square radian. Three markers 5 cm from a joint weigh
-four times as much, and win; between poses that they hardly tell apart it is a hundred times what
-they say."""
+"""Square metres per square radian: pull to where it is led. Chosen: three markers 5 cm from a joint
+weigh four times as much, and win; between poses that they hardly tell apart it is a hundred times
+what they say."""
 
 INSISTING_SHARE = 2.0 / 3.0
-"""Markers that draw a limb this share of the way to the pose of the frame alone, against the pull,
-are weightier than twice the pull: they did jump, and the frame stays as it is."""
+"""Share of the way to the pose of the frame alone. Derived: markers that draw a limb so far against
+the pull are weightier than twice the pull. They did jump, and the frame stays as it is."""
 LEAP_DISTANCE = 0.05
-"""Metres by which a marker that leaps moves otherwise than in the frames beside: 6 m/s, at once."""
+"""Metres by which a marker that leaps moves otherwise than in the frames beside. Chosen: 6 m/s, at
+once."""
 SUDDEN_TURN = np.radians(15.0)
 """Radians from one frame to the next that are worth a word. Chosen."""
 SQUARED_SCALE = 1e3
-"""Metres: a loss that doubts no marker nearer than this is the sum of squares."""
+"""Metres. Chosen: a loss that doubts no marker nearer than this is the sum of squares."""
 
 
 def rms_per_marker(names: Sequence[str], errors: Array) -> dict[str, float]:

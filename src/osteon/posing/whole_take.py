@@ -30,7 +30,7 @@ from a still limb to a kick, four to a decade."""
 N_SETTLING = 6
 """Frames until a filter that starts knowing nothing says something. Chosen."""
 THIRD_WEIGHTS = np.array([-1.0, 3.0, -3.0, 1.0])
-"""Of four frames in a third difference."""
+"""Ratios of four frames in a third difference: defined by it."""
 JERK_ORDER = len(THIRD_WEIGHTS) - 1
 """Of the differences that are kept small."""
 WINDOW_FRAMES, AHEAD_FRAMES = 1024, 128
@@ -40,7 +40,8 @@ ALONE_WEIGHT = 1e-5
 """Pull to the pose of the frame alone, square metres per square radian. Chosen: decides what no
 marker sees; without it the free turn of a hand with one marker is any parabola over time."""
 SETTLED_STIFFNESS = 1e12
-"""Stiffness beside which nothing moves a frame that the window before has settled."""
+"""Ratio to the stiffness of a marker. Chosen: beside it nothing moves a frame that the window
+before has settled."""
 
 
 def process_noise(tracks: Array, variances: Array, window: float) -> Array:

@@ -27,25 +27,29 @@ from osteon.retargeting.springs import LIMIT_STIFFNESS
 from osteon.typing import Array
 from osteon.values import Joint, Skeleton
 
-ARM = 0.1
-"""Metres from the joint to the point that its rope pulls."""
-STIFF = LIMIT_STIFFNESS / ARM**2
+ROPE_ARM = 0.1
+"""Metres from the joint to the point that its rope pulls. Chosen: any serves, for the stiffness is
+set by it."""
+STIFF = LIMIT_STIFFNESS / ROPE_ARM**2
 """Of each rope, against a marker's spring."""
-ROPES = 2
-"""Of each joint: twist and swing."""
+ROPE_COUNT = 2
+"""Count of ropes of each joint, derived: twist and swing."""
 ROPE, SLACK = 1.0, 100.0
-"""Metres that a rope is long, and that a slack one may be."""
-BEYOND = 1e-6
-"""Radians outside a cone at which ropes begin to pull."""
-STIFFNESS = 1e5
-"""Newtons per metre of a marker's spring. Only its ratio to the others matters for the rest."""
-SETTLING = 0.015
-"""Seconds in which springs come to rest on bodies lighter than they are stiff."""
+"""Metres that a rope is long, and that a slack one may be. Chosen: so long that it pulls straight,
+and never too short."""
+BEYOND_ANGLE = 1e-6
+"""Radians outside a cone at which ropes begin to pull. Chosen: above rounding."""
+SPRING_STIFFNESS = 1e5
+"""Newtons per metre of a marker's spring. Chosen: only its ratio to the others matters for the
+rest."""
+SETTLING_SECONDS = 0.015
+"""Seconds in which springs come to rest on bodies lighter than they are stiff. Chosen: three steps
+of the simulation."""
 POSTURE_RATE = 40.0
 """Radians per second at which the pull to the neutral posture swings, critically damped, whatever
-it moves: its inertia is raised to fit, for at rest inertia does not matter."""
-THICKNESS = 0.12
-"""Radius of a capsule as a share of its bone's length."""
+it moves. Chosen: its inertia is raised to fit, for at rest inertia does not matter."""
+RADIUS_SHARE = 0.12
+"""Share of its bone's length: radius of a capsule. Chosen: at rest it does not matter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +65,9 @@ class Stops:
     offsets: Array
     """(n_stops, 3) the joints in their parents."""
     sites: np.ndarray
-    """(n_stops, ROPES, 2) the model's points on parents and bodies."""
+    """(n_stops, ROPE_COUNT, 2) the model's points on parents and bodies."""
     ropes: np.ndarray
-    """(n_stops, ROPES) the model's ropes."""
+    """(n_stops, ROPE_COUNT) the model's ropes."""
 
 
 def cones_of(bounds: Bounds) -> Bounds:
@@ -76,9 +80,9 @@ def cones_of(bounds: Bounds) -> Bounds:
 
 def add_stops(spec: Any, added: list[Any], skeleton: Skeleton, b: Bounds) -> None:
     """Hang slack ropes on every joint that ``b`` bounds."""
-    arm = np.array([ARM, 0.0, 0.0])
+    arm = np.array([ROPE_ARM, 0.0, 0.0])
     for body in b.body.tolist():
-        for which in range(ROPES):
+        for which in range(ROPE_COUNT):
             above, here = f"stop{body}_{which}", f"stopped{body}_{which}"
             added[skeleton.parents[body]].add_site(name=above, pos=skeleton.offsets[body] - arm)
             added[body].add_site(name=here, pos=arm)
@@ -91,7 +95,7 @@ def find_stops(model: Any, skeleton: Skeleton, b: Bounds) -> Stops:
     """Find where the ropes are in a compiled model."""
     bodies = b.body.astype(int)
     parents = np.array(skeleton.parents, dtype=int)[bodies]
-    names = [f"{body}_{which}" for body in bodies for which in range(ROPES)]
+    names = [f"{body}_{which}" for body in bodies for which in range(ROPE_COUNT)]
     sites = [[model.site(f"{end}{name}").id for end in ("stop", "stopped")] for name in names]
     ropes = [model.tendon(f"rope{name}").id for name in names]
     return Stops(
@@ -99,8 +103,8 @@ def find_stops(model: Any, skeleton: Skeleton, b: Bounds) -> Stops:
         bodies,
         parents,
         skeleton.offsets[bodies],
-        np.array(sites, dtype=int).reshape(-1, ROPES, 2),
-        np.array(ropes, dtype=int).reshape(-1, ROPES),
+        np.array(sites, dtype=int).reshape(-1, ROPE_COUNT, 2),
+        np.array(ropes, dtype=int).reshape(-1, ROPE_COUNT),
     )
 
 
@@ -115,9 +119,9 @@ def hang_stops(stops: Stops, model: Any, turned: Array) -> None:
         quat.log(quat.multiply(own, quat.inverse(wanted))),
         quat.rotate(own, stops.bounds.axes[:, 0]),
     )
-    outside = np.linalg.norm(parts, axis=-1) > BEYOND
+    outside = np.linalg.norm(parts, axis=-1) > BEYOND_ANGLE
     model.tendon_range[stops.ropes, 1] = np.where(outside, ROPE, SLACK)
-    arms = ARM * _across(parts)
+    arms = ROPE_ARM * _across(parts)
     edge = quat.rotate(quat.exp(-parts), arms)
     away = quat.normalise(np.where(outside[..., None], arms - edge, arms))
     model.site_pos[stops.sites[..., 0]] = stops.offsets[:, None] + edge - ROPE * away
@@ -212,12 +216,12 @@ def set_stiffness(model: Model, weights: Array) -> None:
 
 def _make_springs(solref: Array, solimp: Array, weights: Array, softness: Array) -> None:
     """Make constraints (n, …) linear springs of ``weights`` (n,) against a marker's."""
-    asked = np.maximum(STIFFNESS * weights, 1e-9)
-    firm = softness / (softness + 1.0 / (SETTLING**2 * asked))
+    asked = np.maximum(SPRING_STIFFNESS * weights, 1e-9)
+    firm = softness / (softness + 1.0 / (SETTLING_SECONDS**2 * asked))
     solimp[:, 0] = solimp[:, 1] = firm
     # written so that aref = −B v − K r with the same K and B whatever the firmness is
-    solref[:, 0] = -firm / SETTLING**2
-    solref[:, 1] = -2.0 * firm / SETTLING
+    solref[:, 0] = -firm / SETTLING_SECONDS**2
+    solref[:, 1] = -2.0 * firm / SETTLING_SECONDS
 
 
 def keep_within(model: Model) -> None:
@@ -272,7 +276,7 @@ def _add_body(
     else:
         _add_joints(mujoco, body, index, rig.tree, posture[index], skeleton.bodies[index].joint)
     ends = [end for end in skeleton.bone_ends(index) if np.linalg.norm(end) > 1e-4]
-    radius = max(THICKNESS * float(bone_lengths(skeleton)[index]), 0.005)
+    radius = max(RADIUS_SHARE * float(bone_lengths(skeleton)[index]), 0.005)
     solid = {"contype": 0, "conaffinity": 0}
     for end in ends:
         body.add_geom(

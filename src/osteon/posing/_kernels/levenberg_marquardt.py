@@ -32,9 +32,13 @@ from osteon.posing._kernels.normal_equations import (
 )
 
 CONVERGED, ITERATION_LIMIT, STALLED, HELD = 0, 1, 2, 3
+"""Codes of why a fit ended, defined here; HELD: it never began."""
 UNDECIDED = -1
+"""Code of a fit that goes on, defined here."""
 
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-4, 1e-12, 1e8
+"""Ratios: share of the diagonal that is added to it. Chosen: nearly a Gauss–Newton step at first,
+never none, and a fit that asks for the most has stalled."""
 
 
 class Task(NamedTuple):

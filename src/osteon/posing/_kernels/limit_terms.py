@@ -13,11 +13,12 @@ from osteon.posing._kernels.normal_equations import LANES, PULL, PULL_COST, L, U
 from osteon.posing.rig import IN_BODY
 
 ROWS = 3
+"""Count of excesses of a joint, derived: of three angles at most."""
 ROW = U(4 * LANES)
 ITEM = U(ROWS * 4 * LANES)
-NO_TURN = 1e-12
-POLE = 1e-3
-"""Sine below which ZYZ angles are too stiff to pull at."""
+POLE_SINE = 1e-3
+"""Ratio: sine below which ZYZ angles are too stiff to pull at. Chosen: there a turn of a
+milliradian is one of a radian about φ or θ."""
 
 
 @kernel(fastmath=FAST_MATH)
@@ -212,7 +213,7 @@ def _zyz(bounds, i, lanes, item):
         excess = beyond(psi, ranges[i, 1, 0], ranges[i, 1, 1])
         _write(out, item + ROW + n, excess, k)
         sine = np.sin(psi)
-        if sine > POLE:
+        if sine > POLE_SINE:
             first = _over(_cross(_rotate(q, up), k), sine)
             last = _over(_cross(k, up), sine)
             _write(out, item + n, beyond(phi, ranges[i, 0, 0], ranges[i, 0, 1]), first)
