@@ -4,12 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from osteon import papers
 from osteon.anatomy.direction_methods import (
     SAME_ANGLE,
     Direction,
-    em,
     joining,
-    pca,
     principal,
     sweeps_of,
 )
@@ -140,10 +139,9 @@ def main_directions(
     else:
         points = smooth_path(limb_points(rotations, direction), rate)
     moving = moving_samples(points, rate)
-    if method == "pca":
-        return pca(points[moving]), moving
-    if method == "em":
-        return em(points[moving]), moving
+    if method != "joining":
+        find = papers.pca if method == "pca" else papers.em
+        return [Direction(*pair) for pair in find(points[moving])], moving
     turned = rotations if source == "orientations" else None
     return joining(sweeps_of(points, turned, moving)), moving
 

@@ -32,6 +32,7 @@ from osteon.joint_limits._kinds_kernel import (
 )
 from osteon.joint_limits.sampling import MOST_NOISE, measure_shaking
 from osteon.maths import Spread, dot, forward_kinematics, kernel, place_points, point_jacobian, quat
+from osteon.papers import absolute, variance95
 from osteon.typing import Array, Indices
 from osteon.values import Motion
 
@@ -230,13 +231,9 @@ def _threshold(samples: Array, spread: Spread, noise: Array, options: KindOption
     """Return the spread above which a direction counts as free, (n_joints,) radians."""
     minimum = np.full(len(noise), np.radians(options.minimum))
     if options.threshold == "absolute":
-        # the vector part of a quaternion is half the turn, to first order
-        return np.full(len(noise), 2.0 * np.sqrt(options.eigenvalue))
+        return absolute(len(noise), options.eigenvalue)
     if options.threshold == "variance95":
-        variance = spread.std**2
-        held = np.cumsum(variance, axis=1) / np.maximum(variance.sum(axis=1), 1e-300)[:, None]
-        last = np.argmax(held >= 0.95, axis=1)
-        return np.maximum(minimum, spread.std[np.arange(len(last)), last] * (1.0 - 1e-9))
+        return variance95(spread.std, minimum)
     return np.maximum(minimum, noise * np.sqrt(_slow_noise(_n_seen(samples), 0, SURER_CHANCE)))
 
 

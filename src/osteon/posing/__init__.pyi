@@ -1,4 +1,4 @@
-from ._kernels.levenberg_marquardt import sweep as sweep
+from ._kernels.levenberg_marquardt import Status as Status, sweep as sweep
 from .contacts import (
     FEET as FEET,
     Contact as Contact,
@@ -23,7 +23,6 @@ from .per_frame import (
     PoseOptions as PoseOptions,
     PoseProblem as PoseProblem,
     PoseResult as PoseResult,
-    Status as Status,
     solve_frames as solve_frames,
 )
 from .rig import (

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from osteon.errors import BadValue, ShapeError, UnknownName
 from osteon.joint_limits import hold_within, make_bounds
 from osteon.maths import quat
-from osteon.posing._kernels import levenberg_marquardt
+from osteon.posing._kernels.levenberg_marquardt import UNDECIDED, Status, Task
 from osteon.posing._kernels.normal_equations import make_model
 from osteon.posing.first_pose import on_joints
 from osteon.posing.per_frame import PoseOptions, PoseProblem, run
@@ -92,7 +92,7 @@ def reach(
         rest = hold_within(skeleton, rest, limits)
     task = problem.task()
     task.rotations[:], task.root[:] = rest, place
-    task.status[np.isnan(observed[..., 0]).all(axis=1)] = levenberg_marquardt.HELD
+    task.status[np.isnan(observed[..., 0]).all(axis=1)] = Status.HELD
     _solve(problem, task, options, root_held=root == "held")
     rotations = quat.unroll(task.rotations)
     if limits != "none":
@@ -150,16 +150,14 @@ def _starting_pose(skeleton: Skeleton) -> Array:
     return np.stack(poses)[None]
 
 
-def _solve(
-    problem: PoseProblem, task: levenberg_marquardt.Task, options: PoseOptions, *, root_held: bool
-) -> None:
+def _solve(problem: PoseProblem, task: Task, options: PoseOptions, *, root_held: bool) -> None:
     """Fit by stages; each is pulled to where the one before has come."""
-    held = task.status == levenberg_marquardt.HELD
+    held = task.status == Status.HELD
     total = np.zeros_like(task.iterations)
     for stiffness, pull, loose in REACH_STAGES:
         stiff = problem.bounds and problem.bounds._replace(weight=np.array([stiffness]))
         model = make_model(problem.rig, pull, stiff, root_held=root_held)
-        task.status[~held] = levenberg_marquardt.UNDECIDED
+        task.status[~held] = UNDECIDED
         task.rest[:] = task.rotations
         run(model, task, replace(options, tolerance=loose * options.tolerance))
         total += task.iterations

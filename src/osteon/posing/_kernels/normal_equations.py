@@ -36,7 +36,7 @@ OBSERVED, SEEN = K[4], K[3]  # place, weight (0: not seen)
 POINT, LACK, WEIGHT, COST = K[8], K[3], K[6], K[7]  # place, what it lacks to the observed, …
 PULL, IN_BODY_FRAME, PULL_COST = K[7], K[3], K[6]  # rest prior: gradient in the parent's frame, …
 # Σw, Σwx, xx yy zz xy xz yz, Σ x×wr, Σwr
-MOMENTS, FIRST, INERTIA, WRENCH = K[16], K[1], K[4], K[10]
+MOMENTS, WRENCH = K[16], K[10]
 SCREW = K[6]
 
 HELD_STILL = 1e12
