@@ -1,4 +1,5 @@
-"""What every stage does to a recording before it is used; and the same steps by hand.
+"""What every stage does to a recording before it is used; and the steps by hand: what should not be
+used taken away, frames at the ends or a marker for a while, and curves smoothed.
 
 Smoothing in time is never needed to solve a rig; it is for those who want calm curves.
 """
@@ -10,17 +11,16 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from osteon.cleaning.gaps import fill as fill_gaps
+from osteon.cleaning.gaps import fill as fill_gaps, remove_spikes
 from osteon.cleaning.neighbours import runs
 from osteon.cleaning.odd_recordings import oddities
 from osteon.cleaning.size_and_up import check_size, upright
-from osteon.cleaning.spikes import remove_spikes
 from osteon.cleaning.swaps import find_swaps, repair_swaps
 from osteon.errors import BadValue
 from osteon.human import Landmark, recognise
 from osteon.threads import one_thread
 from osteon.typing import Array
-from osteon.values import Recording, Swap
+from osteon.values import Analog, Recording, Swap
 
 METHODS = ("butterworth", "spline")
 LOWEST_CUTOFF = 0.01
@@ -161,3 +161,51 @@ def _spline(path: Array, cutoff: float, rate: float) -> Array:
     from scipy.interpolate import make_smoothing_spline  # slow to load, rarely asked for
 
     return make_smoothing_spline(times, path, lam=stiffness, axis=0)(times)
+
+
+def cut(recording: Recording, first: int, last: int) -> Recording:
+    """Keep only the frames from ``first`` to ``last``, with marks and analog channels."""
+    check_range(recording.n_frames, first, last)
+    start, end = first / recording.rate, (last + 1) / recording.rate
+    marks = [
+        type(mark)(mark.label, mark.time - start, mark.context)
+        for mark in recording.marks
+        if start <= mark.time < end
+    ]
+    residuals = recording.residuals
+    return replace(
+        recording,
+        positions=recording.positions[first : last + 1],
+        residuals=None if residuals is None else residuals[first : last + 1],
+        marks=tuple(marks),
+        analog=_cut_analog(recording.analog, start, end),
+        source=replace(recording.source, first_frame=recording.source.first_frame + first),
+        history=(*recording.history, f"cut(first={first}, last={last})"),
+    )
+
+
+def blank(recording: Recording, marker: str, first: int, last: int) -> Recording:
+    """Count a marker as not seen from ``first`` to ``last``."""
+    check_range(recording.n_frames, first, last)
+    positions = recording.positions.copy()
+    positions[first : last + 1, recording.index(marker)] = np.nan
+    return recording.with_filled(
+        positions,
+        np.zeros(positions.shape[:2], dtype=bool),
+        did=f"blank({marker}, first={first}, last={last})",
+    )
+
+
+def check_range(n_frames: int, first: int, last: int) -> None:
+    """Refuse frames that are not there."""
+    if not 0 <= first <= last < n_frames:
+        raise BadValue(
+            f"frames must lie in 0…{n_frames - 1}, first before last; got {first} to {last}"
+        )
+
+
+def _cut_analog(analog: Analog | None, start: float, end: float) -> Analog | None:
+    if analog is None:
+        return None
+    samples = slice(round(start * analog.rate), round(end * analog.rate))
+    return replace(analog, values=analog.values[samples])

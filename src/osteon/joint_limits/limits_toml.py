@@ -21,8 +21,8 @@ import numpy as np
 
 from osteon.errors import FormatError, UnknownName
 from osteon.formats import whole_file
-from osteon.joint_limits.bind_pose import check_bind
 from osteon.joint_limits.ranges import N_SIDES
+from osteon.joint_limits.within_limits import check_bind
 from osteon.values import Body, Cone, Joint, Limits, Skeleton
 
 Degrees = tuple[float, float]
