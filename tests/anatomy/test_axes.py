@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from conftest import assert_close, assert_rotations_close, real
+from oracles.angle_oracles import two_axes
 from osteon import synth
 from osteon.anatomy import parameters as limb_kernel
 from osteon.anatomy.direction_methods import circle_axis, joining, sweeps_of
@@ -153,7 +154,7 @@ def test_both_branches_lead_to_the_same_place(apart, rng):
     first = np.array([1.0, 0.0, 0.0])
     second = np.array([np.cos(np.radians(apart)), np.sin(np.radians(apart)), 0.0])
     start, end = quat.normalise(rng.normal(size=3)), quat.normalise(rng.normal(size=(200, 3)))
-    both = swing_twist.two_axes(first, second, start, end)
+    both = two_axes(first, second, start, end)
     assert both.reached.any()
     for branch in range(2):
         angles = np.stack([both.first[:, branch], both.second[:, branch]], axis=-1)
@@ -170,7 +171,7 @@ def test_both_branches_lead_to_the_same_place(apart, rng):
 def test_the_compiled_angles_are_the_reference_ones(rng):
     first, second, start = quat.normalise(rng.normal(size=(3, 3)))
     end = quat.normalise(rng.normal(size=(100, 3)))
-    both = swing_twist.two_axes(first, second, start, end)
+    both = two_axes(first, second, start, end)
     one, two, reached = np.zeros((100, 2)), np.zeros((100, 2)), np.zeros(100, dtype=bool)
     limb_kernel.swing_two(first, second, start, end, one, two, reached)
     assert (reached == both.reached).all()

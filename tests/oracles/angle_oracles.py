@@ -125,3 +125,58 @@ def _into(angle: Array, low: float, high: float) -> Array:
 def excess(q: Array, joint: Joint, shape: str = "auto") -> Array:
     """How far (...) rotations (..., 4) must turn to come within the limits, radians; 0 inside."""
     return quat.angle(quat.between(clamp(q, joint, shape), q))
+
+
+class Branches(NamedTuple):
+    """Both pairs of angles that lead to the same direction."""
+
+    first: Array
+    """(..., 2) radians about the first axis, one for each branch."""
+    second: Array
+    """(..., 2) radians about the second axis."""
+    reached: np.ndarray
+    """(...) whether the direction can be reached; else the angles lead to the nearest point."""
+
+
+def one_axis(axis: Array, start: Array, end: Array) -> Array:
+    """Return the angle about ``axis`` that brings ``start`` nearest to ``end``, radians."""
+    side = _dot(np.cross(axis, start), end)
+    ahead = _dot(start, end) - _dot(axis, start) * _dot(axis, end)
+    return np.arctan2(side, ahead)
+
+
+def two_axes(first: Array, second: Array, start: Array, end: Array) -> Branches:
+    """Angles about two axes that lead from ``start`` to ``end``: Paden–Kahan's second problem.
+
+    The place between the two turns lies on the circle about the second axis through ``start`` and
+    on that about the first axis through ``end``. Where the circles do not meet, the point of the
+    former that comes nearest to the latter is taken.
+
+    Parameters
+    ----------
+    first, second, start : (3,)
+        Axes, and the limb at rest.
+    end : (..., 3)
+    """
+    cosine = float(first @ second)
+    across = np.cross(first, second)
+    sine2 = float(across @ across)
+    on_first, on_second = end @ first, float(start @ second)
+    along_first = (on_first - cosine * on_second) / sine2
+    along_second = (on_second - cosine * on_first) / sine2
+    in_plane = along_first[..., None] * first + along_second[..., None] * second
+    height2 = (1.0 - np.sum(in_plane * in_plane, axis=-1)) / sine2
+    reached = height2 >= 0.0
+    towards = quat.normalise(first - cosine * second)
+    middle, radius = on_second * cosine, np.sqrt(max(1.0 - on_second**2, 0.0))
+    side = np.where(on_first < middle, -radius, radius)[..., None]
+    in_plane = np.where(reached[..., None], in_plane, on_second * second + side * towards)
+    height = np.sqrt(np.maximum(height2, 0.0))[..., None] * across
+    between = np.stack([in_plane + height, in_plane - height], axis=-2)
+    return Branches(
+        one_axis(first, between, end[..., None, :]), one_axis(second, start, between), reached
+    )
+
+
+def _dot(a: Array, b: Array) -> Array:
+    return np.einsum("...i,...i->...", a, b)

@@ -14,9 +14,15 @@ from osteon.anatomy.direction_methods import (
 )
 from osteon.anatomy.limb_frames import Normalised, limb_reaches, normalise
 from osteon.anatomy.limb_path import moving_samples, smooth_path
-from osteon.anatomy.parameters import Parameters, limb_points, parameterise, rest_place
+from osteon.anatomy.parameters import (
+    Parameters,
+    limb_points,
+    parameterise,
+    rest_place,
+    swing_angles,
+)
 from osteon.errors import BadValue, NotEnoughData
-from osteon.maths import quat, swing_twist
+from osteon.maths import quat
 from osteon.threads import one_thread
 from osteon.typing import Array
 from osteon.values import CompactMotion, Motion, Movement
@@ -187,7 +193,7 @@ def _stands(points: Array, place: Array) -> bool:
 
 
 def _keeps_circle(points: Array, axis: Array, place: Array) -> bool:
-    turned = quat.from_axis_angle(axis, swing_twist.one_axis(axis, place, points))
+    turned = quat.from_axis_angle(axis, swing_angles(axis[None], place, points)[0][:, 0])
     return bool(
         np.sqrt(np.mean(np.sum((quat.rotate(turned, place) - points) ** 2, -1))) <= EXACT_ANGLE
     )
@@ -199,9 +205,9 @@ def _second(first: Direction, others: list[Direction], points: Array, place: Arr
     for other in others:
         if _apart(other.axis, first.axis) < APART_ANGLE or _apart(other.axis, place) < APART_ANGLE:
             continue
-        start = rest_place(np.stack([first.axis, other.axis]), points)
-        start = points[np.argmax(points @ start)]
-        if swing_twist.two_axes(first.axis, other.axis, start, points).reached.mean() >= 0.99:
+        both = np.stack([first.axis, other.axis])
+        start = points[np.argmax(points @ rest_place(both, points))]
+        if swing_angles(both, start, points)[1].mean() >= 0.99:
             return other
     return across
 

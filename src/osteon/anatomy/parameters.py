@@ -1,7 +1,7 @@
 """Angles about a limb's movement axes, and what they leave out. [002] §4.3–4.5.
 
 Poses changed by meaning: "lift the left arm sideways by 20°". [002] §5. The compiled part makes the
-same sums as :mod:`osteon.maths.swing_twist`, whose functions are the reference in the tests.
+sums that the tests hold against plain formulas.
 """
 
 import math
@@ -41,14 +41,20 @@ def parameterise(rotations: Array, movement: Movement) -> Parameters:
     rotations, axes = np.ascontiguousarray(rotations), np.array(movement.axes)
     rest, direction = np.array(movement.rest), np.array(movement.direction)
     start = quat.rotate(rest, direction)
-    swings, reached = _swings(axes, start, limb_points(rotations, direction))
+    swings, reached = swing_angles(axes, start, limb_points(rotations, direction))
     twist, missed, turned = np.zeros((3, len(rotations)))
     twist_and_miss(rotations, axes, swings, rest, direction, start, twist, missed, turned)
     angles = np.concatenate([swings, unwrap(twist)[:, None]], axis=-1)
     return Parameters(angles, reached, missed, turned)
 
 
-def _swings(axes: Array, start: Array, points: Array) -> tuple[Array, np.ndarray]:
+def swing_angles(axes: Array, start: Array, points: Array) -> tuple[Array, np.ndarray]:
+    """Return angles (n, n_axes) that lead from ``start`` (3,) to points (n, 3), and who is reached.
+
+    Of two pairs that lead to the same point the one on the smoothest path is taken. A point that
+    the axes cannot reach has the angles that lead nearest.
+    """
+    axes, start, points = (np.ascontiguousarray(each) for each in (axes, start, points))
     n = len(points)
     reached = np.ones(n, dtype=np.bool_)
     swings = np.zeros((n, len(axes)))

@@ -425,26 +425,14 @@ def _packed(moments):
 def _form(moments, v):
     """The symmetric matrix Σ v_a v_b · moments[pair ab] as xx, yy, zz, xy, xz, yz."""
     m, w = moments, (v[0] * v[0], v[1] * v[1], v[2] * v[2], v[0] * v[1], v[0] * v[2], v[1] * v[2])
-    return (
-        _row(m, w, 0),
-        _row(m, w, 1),
-        _row(m, w, 2),
-        _row(m, w, 3),
-        _row(m, w, 4),
-        _row(m, w, 5),
-    )
+    one, two, three = _row(m, w, 0), _row(m, w, 1), _row(m, w, 2)
+    return one, two, three, _row(m, w, 3), _row(m, w, 4), _row(m, w, 5)
 
 
 @kernel
 def _row(m, w, k):
-    return (
-        w[0] * m[0, k]
-        + w[1] * m[1, k]
-        + w[2] * m[2, k]
-        + w[3] * m[3, k]
-        + w[4] * m[4, k]
-        + w[5] * m[5, k]
-    )
+    first = w[0] * m[0, k] + w[1] * m[1, k] + w[2] * m[2, k]
+    return first + w[3] * m[3, k] + w[4] * m[4, k] + w[5] * m[5, k]
 
 
 @kernel

@@ -11,17 +11,15 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from osteon.errors import BadValue
+from osteon.joint_limits._kinds_kernel import mix, swing_of
 from osteon.maths import (
     FAST_MATH,
     TURN,
-    cross,
-    dot,
     euler,
     exp,
     kernel,
     multiply,
     quat,
-    rotate,
     rotations,
     swing_twist,
 )
@@ -246,7 +244,7 @@ def hold_inside(bounds, poses):
 @kernel
 def _hold_hinge(bounds, i, turn, axis, rest):
     """The nearest rotation about the axis within its interval."""
-    angle = 2.0 * np.arctan2(dot((turn[1], turn[2], turn[3]), axis), turn[0])
+    angle = _signed_twist(turn, axis)
     angle -= beyond(angle, bounds.ranges[i, 0, 0], bounds.ranges[i, 0, 1])
     return multiply(_about(axis, angle), rest)
 
@@ -254,28 +252,29 @@ def _hold_hinge(bounds, i, turn, axis, rest):
 @kernel
 def _hold_cone(bounds, i, d, axis):
     """A turn from the cone's centre with its swing and twist brought inside, and whether moved."""
-    twist = 2.0 * np.arctan2(dot((d[1], d[2], d[3]), axis), d[0])
+    twist = _signed_twist(d, axis)
     excess = beyond(twist, bounds.ranges[i, 0, 0], bounds.ranges[i, 0, 1])
-    bone = rotate(d, axis)
-    hinge = cross(axis, bone)
-    sine = np.sqrt(dot(hinge, hinge))
-    ratio = np.arctan2(sine, dot(axis, bone)) / sine if sine > 1e-9 else 1.0
-    a = bounds.axes[i]
-    one, two = (a[1, 0], a[1, 1], a[1, 2]), (a[2, 0], a[2, 1], a[2, 2])
-    x, y = ratio * dot(hinge, one), ratio * dot(hinge, two)
+    one, two = bounds.axes[i, 1], bounds.axes[i, 2]
+    x, y = swing_of(d, axis, one, two)
     if bounds.shape[i] == ELLIPSE:
         u, v = nearest_in_ellipse(x, y, bounds.radii[i, 0], bounds.radii[i, 1])
     else:
         u, v = nearest_in_polygon(x, y, bounds.corners, i, bounds.n_corners[i])
     if excess == 0.0 and u == x and v == y:
         return d, False
-    swing = exp((u * one[0] + v * two[0], u * one[1] + v * two[1], u * one[2] + v * two[2]))
-    return multiply(swing, _about(axis, twist - excess)), True
+    return multiply(exp(mix(u, one, v, two)), _about(axis, twist - excess)), True
+
+
+@kernel
+def _signed_twist(d, axis):
+    """Angle about ``axis`` in [−2π, 2π]: what is made of it has the sign of ``d``, as its
+    neighbours in time."""
+    return 2.0 * np.arctan2(d[1] * axis[0] + d[2] * axis[1] + d[3] * axis[2], d[0])
 
 
 @kernel
 def _about(axis, angle):
-    return exp((angle * axis[0], angle * axis[1], angle * axis[2]))
+    return exp(mix(angle, axis, 0.0, axis))
 
 
 @kernel(fastmath=FAST_MATH)
