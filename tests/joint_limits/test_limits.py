@@ -209,6 +209,13 @@ def test_poses_from_the_cone_were_possible(rng):
     assert share_inside(box, small) < 0.3  # 13 % by the simulation of docs/methods.md E2.5
 
 
+def test_corners_that_coincide_throw_nobody_out():
+    corners = np.array([[1.0, 1.0], [1.0, 1.0 - 1e-16], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    closed = np.append(corners, corners[:1], axis=0)[None]
+    for x, y in np.random.default_rng(0).uniform(-0.9, 0.9, size=(100, 2)):
+        assert nearest_in_polygon(x, y, closed, 0, len(corners)) == (x, y)
+
+
 def test_polygons_are_convex_and_touch(rng):
     points = rng.normal(size=(50, 2)) * (3, 1)
     angles = 2 * np.pi * np.arange(16) / 16

@@ -295,7 +295,8 @@ def nearest_in_polygon(x, y, corners, i, n):
     for j in range(n):
         ax, ay = corners[i, j, 0], corners[i, j, 1]
         ex, ey = corners[i, j + 1, 0] - ax, corners[i, j + 1, 1] - ay
-        outside = outside or ex * (y - ay) - ey * (x - ax) < 0.0
+        # an edge between two corners that coincide points anywhere
+        outside = outside or ex * (y - ay) - ey * (x - ax) < -1e-12
     if not outside:
         return x, y
     best_x, best_y, best = x, y, np.inf
