@@ -24,7 +24,7 @@ from osteon.joint_limits import (
     limits,
     mid_range,
 )
-from osteon.maths import quat, rotations, swing_twist, zyz
+from osteon.maths import euler, quat, rotations, swing_twist
 from osteon.pipeline import solve
 from osteon.posing import reach
 from osteon.values import Joint, Motion, Skeleton, Take
@@ -222,9 +222,9 @@ def drawn() -> list[str]:
     swing = box[inside_polygon(box, cone.polygon)][:4000]
     inner = swing_twist.join(swing, rng.uniform(*cone.twist, len(swing)), cone.axis, cone.across)
     from_cone = share_inside(quat.multiply(cone.centre, inner), q, mean)
-    arcs = [find_arc(angle, groups, options) for angle in zyz.from_quat(q).T]
+    arcs = [find_arc(angle, groups, options) for angle in euler.zyz_from_quat(q).T]
     angles = np.stack([rng.uniform(arc.low, arc.high, 4000) for arc in arcs], axis=-1)
-    from_box = share_inside(zyz.to_quat(angles), q, mean)
+    from_box = share_inside(euler.zyz_to_quat(angles), q, mean)
     return [
         "Poses drawn at random from the limits of a ball joint that moved by ±15° about its rest",
         f"lie within 5° of what was sampled: from our cone {from_cone:.1%}, from the paper's ZYZ",

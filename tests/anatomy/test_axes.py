@@ -8,18 +8,18 @@ import pytest
 from click.testing import CliRunner
 
 from conftest import assert_close, assert_rotations_close, real
+from oracles.angle_oracles import two_axes
 from osteon import synth
-from osteon.anatomy import _parameters_kernel as limb_kernel
-from osteon.anatomy._parameters_kernel import smoothest
+from osteon.anatomy import parameters as limb_kernel
 from osteon.anatomy.direction_methods import circle_axis, joining, sweeps_of
 from osteon.anatomy.limb_path import find_threshold_speed, moving_samples, smooth_path
 from osteon.anatomy.movement_axes import axes, main_directions, movement_of
-from osteon.anatomy.parameters import edited, limb_points, parameterise
+from osteon.anatomy.parameters import edited, limb_points, parameterise, smoothest
 from osteon.cli import osteon
 from osteon.errors import BadValue, FormatError, UnknownName
 from osteon.formats import read, write
 from osteon.formats.own.compact_tables import write_compact_parquet
-from osteon.maths import quat, two_axes
+from osteon.maths import quat, swing_twist
 from osteon.values import Movement
 from sweeps import line_angle, swept, worst_angle
 
@@ -154,16 +154,16 @@ def test_both_branches_lead_to_the_same_place(apart, rng):
     first = np.array([1.0, 0.0, 0.0])
     second = np.array([np.cos(np.radians(apart)), np.sin(np.radians(apart)), 0.0])
     start, end = quat.normalise(rng.normal(size=3)), quat.normalise(rng.normal(size=(200, 3)))
-    both = two_axes.two_axes(first, second, start, end)
+    both = two_axes(first, second, start, end)
     assert both.reached.any()
     for branch in range(2):
         angles = np.stack([both.first[:, branch], both.second[:, branch]], axis=-1)
-        led = quat.rotate(two_axes.swing(np.stack([first, second]), angles), start)
+        led = quat.rotate(swing_twist.swing(np.stack([first, second]), angles), start)
         assert_close(led[both.reached], end[both.reached], 1e-9)
         # what cannot be reached: no angles on a fine grid come nearer
         for far in np.flatnonzero(~both.reached)[:3]:
             grid = np.stack(np.meshgrid(*[np.linspace(-np.pi, np.pi, 181)] * 2), -1)
-            tried = quat.rotate(two_axes.swing(np.stack([first, second]), grid), start)
+            tried = quat.rotate(swing_twist.swing(np.stack([first, second]), grid), start)
             best = (tried @ end[far]).max()
             assert led[far] @ end[far] > best - 1e-3
 
@@ -171,14 +171,14 @@ def test_both_branches_lead_to_the_same_place(apart, rng):
 def test_the_compiled_angles_are_the_reference_ones(rng):
     first, second, start = quat.normalise(rng.normal(size=(3, 3)))
     end = quat.normalise(rng.normal(size=(100, 3)))
-    both = two_axes.two_axes(first, second, start, end)
+    both = two_axes(first, second, start, end)
     one, two, reached = np.zeros((100, 2)), np.zeros((100, 2)), np.zeros(100, dtype=bool)
     limb_kernel.swing_two(first, second, start, end, one, two, reached)
     assert (reached == both.reached).all()
     assert_close(one, both.first, 1e-9)
     assert_close(two, both.second, 1e-9)
     q, axis = quat.normalise(rng.normal(size=(2, 50, 4))), start
-    turned = two_axes.twist(q[0], axis)
+    turned = swing_twist.twist_angle(q[0], axis)
     nearest = quat.from_axis_angle(axis, turned)
     for other in np.linspace(-np.pi, np.pi, 90):
         away = quat.from_axis_angle(axis, turned + other)
@@ -210,7 +210,7 @@ def test_angles_tell_the_rotations(rng):
     )
     told = parameterise(take.rotations, movement)
     around = np.vstack([movement.axes, quat.rotate(movement.rest, movement.direction)])
-    back = quat.multiply(two_axes.swing(around, told.angles), movement.rest)
+    back = quat.multiply(swing_twist.swing(around, told.angles), movement.rest)
     assert_rotations_close(back[told.reached], take.rotations[told.reached], 1e-9)
     assert told.reached.mean() > 0.99
 

@@ -9,8 +9,7 @@ from click.testing import CliRunner
 
 from conftest import assert_close, assert_rotations_close, real
 from osteon import synth
-from osteon.anatomy.default_pose import body_size, looked_at
-from osteon.anatomy.front import other_side
+from osteon.anatomy.default_pose import body_size, looked_at, other_side
 from osteon.anatomy.limb_frames import normalise
 from osteon.cli import osteon
 from osteon.errors import NotEnoughData

@@ -10,8 +10,7 @@ from click.testing import CliRunner
 
 from conftest import real
 from osteon import pipeline, synth
-from osteon.anatomy.anomalies import learn
-from osteon.anatomy.marker_misfits import marker_misfits
+from osteon.anatomy.anomalies import learn, marker_misfits
 from osteon.cli import osteon
 from osteon.errors import BadValue, NotEnoughData
 from osteon.formats import read, write

@@ -20,7 +20,7 @@ from osteon.calibration.priors import BeliefRows, Near
 from osteon.calibration.riders import add_riders
 from osteon.calibration.scatter import Scatter
 from osteon.calibration.subject_model import SubjectModel, mirror_pairs
-from osteon.cleaning.up_axis import upright
+from osteon.cleaning.size_and_up import upright
 from osteon.errors import NotEnoughData
 from osteon.formats import read
 from osteon.human.marker_sets import human, recognise

@@ -8,11 +8,8 @@ import pytest
 import osteon as ost
 from conftest import assert_close, real
 from osteon import synth
-from osteon.cleaning.cuts import blank, cut
-from osteon.cleaning.filters import smooth
-from osteon.cleaning.gaps import fill, find_gaps
-from osteon.cleaning.preparation import clean
-from osteon.cleaning.spikes import find_spikes, remove_spikes
+from osteon.cleaning.gaps import fill, find_spikes, remove_spikes
+from osteon.cleaning.preparation import blank, clean, cut, smooth
 from osteon.cleaning.swaps import find_swaps, repair_swaps
 from osteon.errors import BadValue, UnknownName
 from osteon.maths import quat
@@ -245,14 +242,6 @@ def test_long_gaps_without_companions_stay_open():
     assert found.history == ("fill(method=auto): 0 samples; gaps: 10 left open",)
     limited = fill(blank(truth, "c", 50, 149), max_gap=0.5)
     assert not limited.seen[50:150, 2].any()
-
-
-def test_gaps_are_listed():
-    holes = blank(blank(turning(), "c", 10, 12), "h", 200, 239)
-    assert [(g.marker, g.first, g.last) for g in find_gaps(holes)] == [
-        ("c", 10, 12),
-        ("h", 200, 239),
-    ]
 
 
 @pytest.mark.parametrize("residuals", [None, np.zeros((240, 10)), np.full((240, 10), 2e-4)])

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from conftest import real
 from osteon import delivery, pipeline, synth
 from osteon.cleaning.odd_recordings import mend, oddities, other_side
-from osteon.cleaning.up_axis import stands_along, upright
+from osteon.cleaning.size_and_up import stands_along, upright
 from osteon.cli import osteon
 from osteon.errors import BadValue, NotEnoughData
 from osteon.formats import read, write

@@ -8,9 +8,8 @@ import pytest
 
 from conftest import assert_close, assert_rotations_close
 from osteon import synth
-from osteon.cleaning.cuts import blank
-from osteon.cleaning.filters import smooth
 from osteon.cleaning.gaps import fill
+from osteon.cleaning.preparation import blank, smooth
 from osteon.edits.edits_json import (
     Edit,
     Edits,

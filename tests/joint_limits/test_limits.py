@@ -12,7 +12,6 @@ from oracles.angle_oracles import excess, inside_polygon, quaternion_rank
 from osteon import synth
 from osteon.errors import BadValue, NotEnoughData, OsteonError
 from osteon.formats import read, write
-from osteon.joint_limits.bind_pose import GIVEN_UP, check_bind
 from osteon.joint_limits.find_limits import LimitOptions, limits
 from osteon.joint_limits.kinds import KindOptions, find_kinds, turn_doubts
 from osteon.joint_limits.limits_toml import apply_edits, read_edits
@@ -21,11 +20,16 @@ from osteon.joint_limits.ranges import (
     convex_polygons,
     find_arc,
     find_cones,
-    nearest_in_polygon,
 )
 from osteon.joint_limits.sampling import denoise, resample
-from osteon.joint_limits.within_limits import clamp, hinge_angle
-from osteon.maths import quat, rotations, swing_twist, zyz
+from osteon.joint_limits.within_limits import (
+    GIVEN_UP,
+    check_bind,
+    clamp,
+    hinge_angle,
+    nearest_in_polygon,
+)
+from osteon.maths import euler, quat, rotations, swing_twist
 from osteon.values import Cone, Joint, Limits, Marker
 from samples import some_markers
 from whole_values import assert_same
@@ -197,10 +201,19 @@ def test_poses_from_the_cone_were_possible(rng):
         shares.append(share_inside(draw_from_cone(rng, cone_of(q), 500), q))
     assert min(shares) >= 0.95
     small = quat.exp(np.radians(15.0) * rng.uniform(-1, 1, size=(500, 3)))
-    arcs = [find_arc(angle, one_group(500), RangeOptions()) for angle in zyz.from_quat(small).T]
-    box = zyz.to_quat(np.stack([rng.uniform(a.low, a.high, 500) for a in arcs], axis=-1))
+    arcs = [
+        find_arc(angle, one_group(500), RangeOptions()) for angle in euler.zyz_from_quat(small).T
+    ]
+    box = euler.zyz_to_quat(np.stack([rng.uniform(a.low, a.high, 500) for a in arcs], axis=-1))
     assert share_inside(draw_from_cone(rng, cone_of(small), 500), small) >= 0.95
     assert share_inside(box, small) < 0.3  # 13 % by the simulation of docs/methods.md E2.5
+
+
+def test_corners_that_coincide_throw_nobody_out():
+    corners = np.array([[1.0, 1.0], [1.0, 1.0 - 1e-16], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    closed = np.append(corners, corners[:1], axis=0)[None]
+    for x, y in np.random.default_rng(0).uniform(-0.9, 0.9, size=(100, 2)):
+        assert nearest_in_polygon(x, y, closed, 0, len(corners)) == (x, y)
 
 
 def test_polygons_are_convex_and_touch(rng):
@@ -210,7 +223,8 @@ def test_polygons_are_convex_and_touch(rng):
     polygon = convex_polygons(reach)
     assert inside_polygon(points, polygon).all()
     outside = rng.normal(size=(200, 2)) * 6
-    near = nearest_in_polygon(outside, polygon)
+    closed = np.append(polygon, polygon[:1], axis=0)[None]
+    near = np.array([nearest_in_polygon(x, y, closed, 0, len(polygon)) for x, y in outside])
     assert inside_polygon(near + 1e-9 * (polygon.mean(axis=0) - near), polygon).all()
     moved = ~inside_polygon(outside, polygon)
     candidates = (

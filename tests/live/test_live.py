@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from hypothesis import given, strategies as st
 
 from osteon import synth
-from osteon.cleaning.cuts import cut
+from osteon.cleaning.preparation import cut
 from osteon.cli import osteon
 from osteon.errors import BadValue, NotEnoughData, OsteonError
 from osteon.formats import write

@@ -7,7 +7,7 @@ from conftest import assert_close, assert_rotations_close
 from oracles.rigid_oracle import fit_rigid_reference
 from osteon.errors import BadValue, NotEnoughData, ShapeError
 from osteon.maths import quat, rigid
-from osteon.maths.procrustes import generalised_procrustes
+from osteon.maths.rigid import generalised_procrustes
 
 FITS = [rigid.fit_rigid, fit_rigid_reference]
 
@@ -102,26 +102,6 @@ def test_weight_zero_leaves_a_marker_out(rng, fit):
     assert_close(found.positions, p, 1e-12)
     few = fit(template, seen, np.array([1.0, 1, 0, 0, 0]))
     assert (few.status == rigid.AXIS).all()
-
-
-def test_nearest_fit_turns_no_more_than_it_must(rng):
-    template = shape(rng, 4)
-    q, _, seen = moving(rng, template, n_frames=30)
-    guess = quat.multiply(quat.exp(rng.normal(scale=0.2, size=(30, 3))), q)
-    seen[:10, 2:] = np.nan
-    seen[10:20, 1:] = np.nan
-    seen[20] = np.nan
-    rotations, positions = rigid.fit_nearest(template, seen, guess)
-    placed = quat.rotate(rotations[:, None], template) + positions[:, None]
-    assert_close(placed[:10, :2], seen[:10, :2], 1e-12)
-    assert_close(placed[10:20, 0], seen[10:20, 0], 1e-12)
-    assert_rotations_close(rotations[10:20], guess[10:20], 1e-12)
-    assert np.isnan(rotations[20]).all() and np.isnan(positions[20]).all()
-    turn = quat.between(guess[:10], rotations[:10])
-    axis = quat.normalise(template[1] - template[0])
-    # the least turn has no part about the line itself
-    assert_close(np.abs(np.sum(quat.log(turn) * axis, axis=-1)), 0.0, 5e-2)
-    assert (quat.angle(turn) <= quat.angle(quat.between(guess[:10], q[:10])) + 1e-12).all()
 
 
 def test_many_bodies_are_the_single_ones(rng):

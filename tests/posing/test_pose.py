@@ -10,8 +10,7 @@ from osteon.errors import BadValue, NotEnoughData, ShapeError
 from osteon.maths import quat
 from osteon.posing._kernels import normal_equations as lanes
 from osteon.posing.first_pose import has_evidence, on_joints, start_frames
-from osteon.posing.per_frame import BLOCK_FRAMES, PoseOptions, Status, solve_frames
-from osteon.posing.problem import PoseProblem
+from osteon.posing.per_frame import BLOCK_FRAMES, PoseOptions, PoseProblem, Status, solve_frames
 from osteon.posing.rig import Rig, build_tree, compile_rig
 from osteon.values import Recording
 from pose_rigs import ball_joints, figure, motion_of, performance, wave

@@ -11,13 +11,13 @@ from oracles.angle_oracles import excess
 from osteon import synth
 from osteon.errors import BadValue, ShapeError, UnknownName
 from osteon.formats import read
+from osteon.joint_limits import hold_within, make_bounds
 from osteon.joint_limits.find_limits import LimitOptions, limits
 from osteon.joint_limits.within_limits import clamp
 from osteon.maths import quat
 from osteon.posing._kernels import normal_equations as lanes
 from osteon.posing._kernels.limit_terms import pull_inside
 from osteon.posing.inverse_kinematics import reach
-from osteon.posing.limit_arrays import hold_within, make_bounds
 from osteon.posing.rig import Rig, build_tree
 from osteon.posing.solve_poses import solve
 from osteon.values import Body, Joint, Marker, Motion, Recording, Skeleton

@@ -8,8 +8,7 @@ from osteon import posing, synth
 from osteon.maths import quat
 from osteon.maths.over_frames import solve_banded
 from osteon.posing import whole_take as smooth
-from osteon.posing.per_frame import solve_frames
-from osteon.posing.problem import PoseProblem
+from osteon.posing.per_frame import PoseProblem, solve_frames
 from osteon.posing.whole_take import coordinate_steps, process_noise, smooth_frames
 from pose_rigs import figure, motion_of, performance, row_of_balls
 

@@ -8,10 +8,9 @@ from osteon import pipeline, synth
 from osteon.formats import read
 from osteon.maths import quat
 from osteon.pipeline.solve_take import _sudden
-from osteon.posing.per_frame import PoseOptions, solve_frames
-from osteon.posing.problem import PoseProblem
+from osteon.posing.per_frame import PoseOptions, PoseProblem, solve_frames
 from osteon.posing.rig import compile_rig
-from osteon.posing.steady_limbs import SUDDEN_TURN, limbs_of, steady, sudden_turns
+from osteon.posing.solve_poses import SUDDEN_TURN, limbs_of, steady, sudden_turns
 from osteon.posing.stream import Follower
 from osteon.values import Motion, Take
 from pose_rigs import figure, motion_of, performance, row_of_balls

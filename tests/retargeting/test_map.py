@@ -16,11 +16,11 @@ from osteon.errors import BadValue, FormatError, NotEnoughData, OsteonError, Unk
 from osteon.human.anthropometry import body_masses, standing_height
 from osteon.human.parts import name_parts
 from osteon.human.standing_figure import figure_at_rest
+from osteon.joint_limits import hold_within
 from osteon.maths import quat
 from osteon.pipeline.map_take import MapOptions, fix_feet, map_to
 from osteon.pipeline.solve_take import solve
-from osteon.posing.limit_arrays import hold_within
-from osteon.posing.problem import PoseProblem
+from osteon.posing.per_frame import PoseProblem
 from osteon.retargeting.attach import own_attachments, transfer
 from osteon.retargeting.corrections import Corrections, read_corrections
 from osteon.retargeting.pins import Hold, Keep

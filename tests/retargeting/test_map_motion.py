@@ -17,8 +17,8 @@ from osteon.human.standing_figure import figure_at_rest
 from osteon.maths import quat
 from osteon.pipeline.map_take import MapOptions, fix_feet, map_to
 from osteon.posing.contacts import find_soles, find_standing, sole_paths
+from osteon.retargeting.carry import pair_bodies, without_partner
 from osteon.retargeting.corrections import Corrections, read_corrections
-from osteon.retargeting.pairing import pair_bodies, without_partner
 from osteon.synth.performers import scaled
 from osteon.values import Body, Joint, Skeleton, Take
 

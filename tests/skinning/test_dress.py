@@ -20,8 +20,14 @@ from osteon.formats.glb.write import write_skinned
 from osteon.formats.obj import Triangles, read_obj
 from osteon.maths import quat
 from osteon.skinning.body_skin import make_skin
-from osteon.skinning.skin_fit import bind_mesh, fit_skin, match_bodies
-from osteon.skinning.wear_meshes import dress_limbs, read_mesh, read_meshes
+from osteon.skinning.wear_meshes import (
+    bind_mesh,
+    dress_limbs,
+    fit_skin,
+    match_bodies,
+    read_mesh,
+    read_meshes,
+)
 from osteon.values import Body, Joint, Skeleton
 
 ROD = "# a rod along the limb\nv 0 0 -0.5\nv 0.1 0 0\nv 0 0 0.5\nv -0.1 0 0\nf 1 2 3 4\n"

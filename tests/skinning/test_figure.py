@@ -8,7 +8,7 @@ import pytest
 from osteon import synth
 from osteon.maths import quat
 from osteon.skinning.body_skin import MOST_TRIANGLES, make_skin, make_skin_for, natural_pose
-from osteon.skinning.surface_nets import surface_nets, triangles_of
+from osteon.skinning.flesh_surface import surface_nets, triangles_of
 from osteon.values import Body, Joint, Motion, Skeleton, SkinnedMesh
 
 CHAIN = Skeleton(

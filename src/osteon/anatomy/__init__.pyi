@@ -5,8 +5,8 @@ from .anomalies import (
 from .default_pose import (
     body_size as body_size,
     bone_lengths as bone_lengths,
+    other_side as other_side,
 )
-from .front import other_side as other_side
 from .limb_frames import (
     Normalised as Normalised,
     limb_reaches as limb_reaches,

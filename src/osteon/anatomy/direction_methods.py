@@ -1,4 +1,5 @@
-"""The main directions along which a limb moves, three ways. [002] §4.2; docs/methods.md §10.
+"""The main directions along which a limb moves, by joining like steps. [002] §4.2;
+docs/methods.md §10. The ways that it is compared with are in ``papers``.
 
 Directions are lines: a swing back and forth is one movement, so lines are compared and averaged
 up to sign, through their outer products.
@@ -8,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from osteon.anatomy import _direction_kernel
 from osteon.anatomy.limb_path import measure_jitter
-from osteon.maths import quat
+from osteon.maths import kernel, quat
 from osteon.typing import Array
 
 SAME_ANGLE = np.radians(15.0)
@@ -67,7 +67,7 @@ def sweeps_of(points: Array, rotations: Array | None, moving: np.ndarray) -> Swe
     """
     window = np.full(len(points), -1)
     follows = np.zeros(len(points), dtype=np.bool_)
-    count = _direction_kernel.windows(points, moving, cell_size(points), window, follows)
+    count = number_windows(points, moving, cell_size(points), window, follows)
     inside = window >= 0
     middle = quat.normalise(_sums(points[inside], window[inside], count))
     turned = None
@@ -93,7 +93,7 @@ def joining(sweeps: Sweeps, most: int = 2) -> list[Direction]:
     lines, lengths = step_lines(sweeps)
     group = np.zeros(len(lines), dtype=np.int64)
     keep = 1.0 if sweeps.rotations is not None else LAG_SHARE
-    n_groups = _direction_kernel.join_steps(lines, lengths, sweeps.follows, SAME_ANGLE, keep, group)
+    n_groups = join_steps(lines, lengths, sweeps.follows, SAME_ANGLE, keep, group)
     scatter = np.zeros((n_groups, 3, 3))
     np.add.at(scatter, group, lengths[:, None, None] * lines[:, :, None] * lines[:, None, :])
     sizes = _sums(lengths[:, None], group, n_groups)[:, 0]
@@ -201,55 +201,6 @@ def circle_axis(points: Array, label: np.ndarray) -> tuple[Array, bool]:
     return (small[:, 0], False) if tells and better else (great[:, 0], True)
 
 
-def pca(points: Array, most: int = 2) -> list[Direction]:
-    """Directions of largest variance of evenly thinned points (n, 3): always at right angles."""
-    even = stratified(points)
-    if len(even) < 2:
-        return []
-    centre = even.mean(axis=0)
-    values, vectors = np.linalg.eigh((even - centre).T @ (even - centre))
-    axes = quat.normalise(np.cross(centre, vectors[:, ::-1][:, :most].T))
-    share = values[::-1][:most] / max(values.sum(), 1e-12)
-    return [Direction(axis, float(part)) for axis, part in zip(axes, share, strict=True)]
-
-
-def em(points: Array, most: int = 2) -> list[Direction]:
-    """As ``pca``, then in turn: points to their nearest axis plane, planes to their points."""
-    even = stratified(points)
-    start = pca(points, most)
-    if len(start) < 2:
-        return start
-    axes = np.stack([direction.axis for direction in start])
-    nearest = np.full(len(even), -1)
-    for _ in range(50):
-        closer = np.argmin(np.abs(even @ axes.T), axis=1)
-        if (closer == nearest).all():
-            break
-        nearest = closer
-        for plane in range(len(axes)):
-            mine = even[nearest == plane]
-            if len(mine) > 2:
-                axes[plane] = np.linalg.eigh(mine.T @ mine)[1][:, 0]
-    counts = np.bincount(nearest, minlength=len(axes)) / len(even)
-    found = [Direction(axis, float(part)) for axis, part in zip(axes, counts, strict=True)]
-    return sorted(found, key=lambda direction: -direction.weight)
-
-
-def stratified(points: Array) -> Array:
-    """One point (n_cells, 3) for each cell of the sphere that holds any, about 5° wide."""
-    points = points[np.isfinite(points).all(axis=-1)]
-    if not len(points):
-        return points
-    side = np.argmax(np.abs(points), axis=-1)
-    lead = np.take_along_axis(points, side[:, None], axis=-1)
-    # angles on the face of a cube: cells of nearly one size
-    cell = np.floor(np.arctan2(points, np.abs(lead)) / CELL_ANGLE).astype(int)
-    cell = np.concatenate([cell, side[:, None]], axis=-1)
-    _, label = np.unique(cell, axis=0, return_inverse=True)
-    label = label.ravel()
-    return quat.normalise(_sums(points, label, int(label.max()) + 1))
-
-
 def principal(weighted: Array, vectors: Array) -> Array:
     """Return (3,) the line that lies closest to all vectors, whatever their signs."""
     return np.linalg.eigh(weighted.T @ vectors)[1][:, -1]
@@ -259,3 +210,61 @@ def _sums(values: Array, label: np.ndarray, count: int) -> Array:
     """Return (count, k) sums of the rows with the same label."""
     columns = [np.bincount(label, column, count) for column in values.T]
     return np.stack(columns, axis=-1).astype(float)
+
+
+@kernel
+def number_windows(directions, moving, step, window, follows):
+    """Number the windows of consecutive samples that lie within ``step`` of their first one.
+
+    Fills ``window`` (n,) with −1 for samples that belong to none, and ``follows`` (n,) with
+    whether window k goes on where window k − 1 ended. Returns how many there are. This is the
+    windowed stratification of [002]: a limb that dwells counts once, and one that comes back
+    counts again.
+    """
+    count, first, open_window = 0, 0, False
+    cosine = np.cos(step)
+    for i in range(len(directions)):
+        if not moving[i]:
+            window[i] = -1
+            open_window = False
+            continue
+        if open_window:
+            near = 0.0
+            for k in range(3):
+                near += directions[i, k] * directions[first, k]
+            if near >= cosine:
+                window[i] = count - 1
+                continue
+        follows[count] = open_window
+        window[i] = count
+        first, open_window = i, True
+        count += 1
+    return count
+
+
+@kernel
+def join_steps(lines, weights, follows, delta, keep, group):
+    """Group consecutive steps whose lines lie within ``delta`` of the group's running mean.
+
+    ``keep`` is the share of the old mean that lasts at each step: 1 weighs the whole group alike,
+    less follows a line that turns slowly. Lines have no sign. Fills ``group`` (n,), returns the
+    number of groups.
+    """
+    mean = np.zeros(3)
+    cosine = np.cos(delta)
+    count = 0
+    for i in range(len(lines)):
+        along = 0.0
+        for k in range(3):
+            along += mean[k] * lines[i, k]
+        length = np.sqrt(mean[0] ** 2 + mean[1] ** 2 + mean[2] ** 2)
+        if count == 0 or not follows[i] or abs(along) < cosine * length:
+            count += 1
+            for k in range(3):
+                mean[k] = weights[i] * lines[i, k]
+        else:
+            sign = -1.0 if along < 0.0 else 1.0
+            for k in range(3):
+                mean[k] = keep * mean[k] + sign * weights[i] * lines[i, k]
+        group[i] = count - 1
+    return count

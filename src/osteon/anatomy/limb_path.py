@@ -9,8 +9,7 @@ it may be as long as the shaking asks for, as long as it is short against a move
 
 import numpy as np
 
-from osteon.anatomy import _direction_kernel
-from osteon.maths import NORMAL, noise_gain, quat
+from osteon.maths import kernel, noise_of_differences, quat
 from osteon.typing import Array
 
 BIN_COUNT = 100
@@ -90,14 +89,9 @@ def _first_peak(counts: Array) -> int:
 
 def measure_jitter(tracks: Array) -> Array:
     """Return (k,) deviation of white noise on smooth tracks (n, k): second differences show it."""
-    if len(tracks) < 3:
-        return np.zeros(tracks.shape[1])
     at = np.arange(1, len(tracks) - 1, max(1, len(tracks) // LOOK_COUNT))
-    size = np.abs(tracks[at + 1] - 2.0 * tracks[at] + tracks[at - 1])
-    size = np.sort(size[np.isfinite(size[:, 0])], axis=0)
-    if not len(size):
-        return np.zeros(tracks.shape[1])
-    return NORMAL * size[len(size) // 2] / np.sqrt(noise_gain(2))
+    bends = tracks[at + 1] - 2.0 * tracks[at] + tracks[at - 1]
+    return noise_of_differences(bends[..., None], order=2)
 
 
 def smooth_path(tracks: Array, rate: float) -> Array:
@@ -112,5 +106,23 @@ def smooth_path(tracks: Array, rate: float) -> Array:
         return tracks
     weights = np.cos(0.5 * np.pi * np.arange(half + 1) / (half + 1)) ** 2
     means = np.empty(tracks.shape)
-    _direction_kernel.weighted_means(np.ascontiguousarray(tracks), weights, means)
+    weighted_means(np.ascontiguousarray(tracks), weights, means)
     return quat.normalise(means)
+
+
+@kernel
+def weighted_means(tracks, weights, means):
+    """Fill ``means`` (n, k) with sums of tracks (n, k) about each sample, NaN passed over.
+
+    ``weights`` (h + 1,) are those of a sample itself and of its neighbours 1 … h samples away.
+    Missing samples stay missing.
+    """
+    n, half = len(tracks), len(weights) - 1
+    for i in range(n):
+        for k in range(tracks.shape[1]):
+            means[i, k] = weights[0] * tracks[i, k]
+        for j in range(max(i - half, 0), min(i + half + 1, n)):
+            if j != i and np.isfinite(tracks[j, 0]):
+                weight = weights[abs(j - i)]
+                for k in range(tracks.shape[1]):
+                    means[i, k] += weight * tracks[j, k]

@@ -4,20 +4,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from osteon import papers
 from osteon.anatomy.direction_methods import (
     SAME_ANGLE,
     Direction,
-    em,
     joining,
-    pca,
     principal,
     sweeps_of,
 )
 from osteon.anatomy.limb_frames import Normalised, limb_reaches, normalise
 from osteon.anatomy.limb_path import moving_samples, smooth_path
-from osteon.anatomy.parameters import Parameters, limb_points, parameterise, rest_place
+from osteon.anatomy.parameters import (
+    Parameters,
+    limb_points,
+    parameterise,
+    rest_place,
+    swing_angles,
+)
 from osteon.errors import BadValue, NotEnoughData
-from osteon.maths import quat, two_axes
+from osteon.maths import quat
 from osteon.threads import one_thread
 from osteon.typing import Array
 from osteon.values import CompactMotion, Motion, Movement
@@ -140,10 +145,9 @@ def main_directions(
     else:
         points = smooth_path(limb_points(rotations, direction), rate)
     moving = moving_samples(points, rate)
-    if method == "pca":
-        return pca(points[moving]), moving
-    if method == "em":
-        return em(points[moving]), moving
+    if method != "joining":
+        find = papers.pca if method == "pca" else papers.em
+        return [Direction(*pair) for pair in find(points[moving])], moving
     turned = rotations if source == "orientations" else None
     return joining(sweeps_of(points, turned, moving)), moving
 
@@ -189,7 +193,7 @@ def _stands(points: Array, place: Array) -> bool:
 
 
 def _keeps_circle(points: Array, axis: Array, place: Array) -> bool:
-    turned = quat.from_axis_angle(axis, two_axes.one_axis(axis, place, points))
+    turned = quat.from_axis_angle(axis, swing_angles(axis[None], place, points)[0][:, 0])
     return bool(
         np.sqrt(np.mean(np.sum((quat.rotate(turned, place) - points) ** 2, -1))) <= EXACT_ANGLE
     )
@@ -201,9 +205,9 @@ def _second(first: Direction, others: list[Direction], points: Array, place: Arr
     for other in others:
         if _apart(other.axis, first.axis) < APART_ANGLE or _apart(other.axis, place) < APART_ANGLE:
             continue
-        start = rest_place(np.stack([first.axis, other.axis]), points)
-        start = points[np.argmax(points @ start)]
-        if two_axes.two_axes(first.axis, other.axis, start, points).reached.mean() >= 0.99:
+        both = np.stack([first.axis, other.axis])
+        start = points[np.argmax(points @ rest_place(both, points))]
+        if swing_angles(both, start, points)[1].mean() >= 0.99:
             return other
     return across
 

@@ -1,21 +1,30 @@
-"""What every stage does to a recording before it is used; and the same steps by hand."""
+"""What every stage does to a recording before it is used; and the steps by hand: what should not be
+used taken away, frames at the ends or a marker for a while, and curves smoothed.
+
+Smoothing in time is never needed to solve a rig; it is for those who want calm curves.
+"""
 
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
 import msgspec
+import numpy as np
 
-from osteon.cleaning.filters import smooth
-from osteon.cleaning.gaps import fill as fill_gaps
+from osteon.cleaning.gaps import fill as fill_gaps, remove_spikes
+from osteon.cleaning.neighbours import runs
 from osteon.cleaning.odd_recordings import oddities
-from osteon.cleaning.size import check_size
-from osteon.cleaning.spikes import remove_spikes
+from osteon.cleaning.size_and_up import check_size, upright
 from osteon.cleaning.swaps import find_swaps, repair_swaps
-from osteon.cleaning.up_axis import upright
+from osteon.errors import BadValue
 from osteon.human import Landmark, recognise
 from osteon.threads import one_thread
-from osteon.values import Recording, Swap
+from osteon.typing import Array
+from osteon.values import Analog, Recording, Swap
+
+METHODS = ("butterworth", "spline")
+LOWEST_CUTOFF = 0.01
+"""Hz. Chosen: a lower cut-off leaves hardly more than a straight line of a take."""
 
 
 def prepare(
@@ -98,3 +107,105 @@ def clean(
     if fill is not None:
         recording = fill_gaps(recording, fill, max_gap)
     return recording if cutoff is None else smooth(recording, cutoff)
+
+
+def smooth(recording: Recording, cutoff: float = 6.0, method: str = "butterworth") -> Recording:
+    """Low-pass every marker without lag; gaps stay gaps, and stretches between them are separate.
+
+    Parameters
+    ----------
+    cutoff
+        Frequency in Hz at which half of the power is left.
+    method
+        ``butterworth`` runs a second-order filter forwards and backwards; ``spline`` is the cubic
+        smoothing spline with the same cut-off, gentler at the ends of a stretch.
+    """
+    if method not in METHODS:
+        raise BadValue(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    if not LOWEST_CUTOFF <= cutoff < 0.5 * recording.rate:
+        raise BadValue(
+            f"cutoff must lie between {LOWEST_CUTOFF} Hz and half the frame rate "
+            f"({0.5 * recording.rate:g} Hz), got {cutoff:g} Hz"
+        )
+    apply = _butterworth if method == "butterworth" else _spline
+    positions = recording.positions.copy()
+    for run in runs(recording.seen):
+        if recording.names[run.marker] not in recording.outputs:
+            frames = slice(run.first, run.last + 1)
+            positions[frames, run.marker] = apply(
+                positions[frames, run.marker], cutoff, recording.rate
+            )
+    return recording.with_positions(positions, f"smooth(cutoff={cutoff:g} Hz, method={method})")
+
+
+def _butterworth(path: Array, cutoff: float, rate: float) -> Array:
+    """Second order, there and back: fourth order without lag, its cut-off set for both passes."""
+    if len(path) < 4:
+        return path
+    both_ways = (np.sqrt(2.0) - 1.0) ** 0.25
+    warped = np.tan(np.pi * cutoff / rate) / both_ways
+    single = np.arctan(warped) * rate / np.pi
+    from scipy.signal import butter, sosfiltfilt  # slow to load, rarely asked for
+
+    sections = butter(2, single, fs=rate, output="sos")
+    # a reflected second at each end lets the filter settle before the data begins
+    return sosfiltfilt(sections, path, axis=0, padlen=min(round(rate), len(path) - 1))
+
+
+def _spline(path: Array, cutoff: float, rate: float) -> Array:
+    """The smoothing spline passes 1 / (1 + λω⁴ / rate) of an oscillation."""
+    if len(path) < 5:
+        return path
+    stiffness = (np.sqrt(2.0) - 1.0) * rate / (2.0 * np.pi * cutoff) ** 4
+    times = np.arange(len(path)) / rate
+    from scipy.interpolate import make_smoothing_spline  # slow to load, rarely asked for
+
+    return make_smoothing_spline(times, path, lam=stiffness, axis=0)(times)
+
+
+def cut(recording: Recording, first: int, last: int) -> Recording:
+    """Keep only the frames from ``first`` to ``last``, with marks and analog channels."""
+    check_range(recording.n_frames, first, last)
+    start, end = first / recording.rate, (last + 1) / recording.rate
+    marks = [
+        type(mark)(mark.label, mark.time - start, mark.context)
+        for mark in recording.marks
+        if start <= mark.time < end
+    ]
+    residuals = recording.residuals
+    return replace(
+        recording,
+        positions=recording.positions[first : last + 1],
+        residuals=None if residuals is None else residuals[first : last + 1],
+        marks=tuple(marks),
+        analog=_cut_analog(recording.analog, start, end),
+        source=replace(recording.source, first_frame=recording.source.first_frame + first),
+        history=(*recording.history, f"cut(first={first}, last={last})"),
+    )
+
+
+def blank(recording: Recording, marker: str, first: int, last: int) -> Recording:
+    """Count a marker as not seen from ``first`` to ``last``."""
+    check_range(recording.n_frames, first, last)
+    positions = recording.positions.copy()
+    positions[first : last + 1, recording.index(marker)] = np.nan
+    return recording.with_filled(
+        positions,
+        np.zeros(positions.shape[:2], dtype=bool),
+        did=f"blank({marker}, first={first}, last={last})",
+    )
+
+
+def check_range(n_frames: int, first: int, last: int) -> None:
+    """Refuse frames that are not there."""
+    if not 0 <= first <= last < n_frames:
+        raise BadValue(
+            f"frames must lie in 0…{n_frames - 1}, first before last; got {first} to {last}"
+        )
+
+
+def _cut_analog(analog: Analog | None, start: float, end: float) -> Analog | None:
+    if analog is None:
+        return None
+    samples = slice(round(start * analog.rate), round(end * analog.rate))
+    return replace(analog, values=analog.values[samples])

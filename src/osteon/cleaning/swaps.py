@@ -11,24 +11,28 @@ from itertools import pairwise
 
 import numpy as np
 
-from osteon.cleaning.neighbours import companions
-from osteon.cleaning.seen_runs import frames_text
-from osteon.maths import robust
+from osteon.cleaning.neighbours import companions, frames_text
+from osteon.maths import noise
 from osteon.typing import Array
 from osteon.values import Recording, Swap
 
 _AROUND_FRAMES = 3
-"""Steps before and after a frame that tell how fast a marker goes."""
+"""Count of steps before and after a frame that tell how fast a marker goes. Chosen: their median
+outvotes one that is wrong."""
 _SURE_SHARE = 0.2
-"""An exchange must explain the jump with less than this share of the squared surprise."""
+"""Share of the squared surprise that an exchange may leave of a jump. Chosen: a chance meeting
+leaves more."""
 _LONGEST_GAP = 0.1
-"""Seconds unseen after which a marker's arrival says nothing about an exchange."""
+"""Seconds unseen. Chosen: after more a marker's arrival says nothing about an exchange."""
 _CONTRADICTED_RATIO = 1.1
-"""Distances to others may grow by this factor before they speak against an exchange."""
+"""Ratio by which distances to others may grow before they speak against an exchange. Chosen: both
+ends were seen to jump, noise may be against it."""
 _CONVINCED_RATIO = 1.0 / 1.5
-"""Where only one end is seen to jump, exchanging must bring them down to this share."""
+"""Ratio that exchanging must bring distances down to where only one end is seen to jump. Chosen:
+clearly better, for nothing else speaks for it."""
 _UNKNOWN_ODDNESS = 3.0
-"""Oddness of a marker where none is seen that could tell: less than astray, more than at home."""
+"""Standard deviations: oddness of a marker where none is seen that could tell. Chosen: less than
+astray, more than at home."""
 
 
 def find_swaps(recording: Recording) -> tuple[Swap, ...]:
@@ -237,7 +241,7 @@ def _strains(positions: Array, a: int, b: int, near: list[list[int]]) -> tuple[A
             for marker in (slot, guest)
         )
         usual = _median_of_seen(as_labelled)
-        scale = robust.mad_scale(as_labelled, axis=0) + 2e-3
+        scale = noise.mad_scale(as_labelled, axis=0) + 2e-3
         for marker, distances, strain in ((slot, as_labelled, right), (guest, exchanged, wrong)):
             seen = np.isfinite(positions[:, marker, 0])
             strain += np.where(seen, _oddness((distances - usual) / scale), 0.0)

@@ -18,9 +18,9 @@ from osteon.edits.motion_edits import MotionDraft
 from osteon.edits.recording_edits import apply_edits
 from osteon.edits.rig_edits import LimitEdit, edit_rig
 from osteon.formats import read
-from osteon.joint_limits import limits
+from osteon.joint_limits import hold_within, limits
 from osteon.pipeline import Solved, SolveOptions, marker_errors, prepare_take, set_of, solve
-from osteon.posing import contacts_of, hold_within
+from osteon.posing import contacts_of
 from osteon.retargeting import Corrections
 from osteon.threads import one_thread
 from osteon.typing import Progress, Step, unheard

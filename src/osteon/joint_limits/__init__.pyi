@@ -1,5 +1,4 @@
 from . import limits_toml as limits_toml
-from .bind_pose import mid_range as mid_range
 from .find_limits import (
     LimitOptions as LimitOptions,
     limits as limits,
@@ -21,6 +20,16 @@ from .ranges import (
 )
 from .sampling import denoise as denoise
 from .within_limits import (
-    SHAPES as SHAPES,
+    HINGE as HINGE,
+    ZYZ as ZYZ,
+    Bounds as Bounds,
+    beyond as beyond,
     clamp as clamp,
+    hold_inside as hold_inside,
+    hold_within as hold_within,
+    make_bounds as make_bounds,
+    mid_range as mid_range,
+    nearest_in_ellipse as nearest_in_ellipse,
+    nearest_in_polygon as nearest_in_polygon,
+    no_bounds as no_bounds,
 )

@@ -9,11 +9,11 @@ import numpy as np
 
 from osteon.errors import BadValue, NotEnoughData
 from osteon.joint_limits._kinds_kernel import hinge_angles
-from osteon.joint_limits.bind_pose import CHOICES, check_binds
 from osteon.joint_limits.kinds import Degrees, KindOptions, find_kinds, turn_doubts
 from osteon.joint_limits.ranges import Arc, RangeOptions, bone_axes, find_arc, find_arcs, find_cones
 from osteon.joint_limits.sampling import default_samples, denoise, joint_rotations, resample
-from osteon.maths import quat, zyz
+from osteon.joint_limits.within_limits import CHOICES, check_binds
+from osteon.maths import euler, quat
 from osteon.threads import one_thread
 from osteon.typing import Array, Indices
 from osteon.values import (
@@ -250,7 +250,7 @@ def _zyz_box(
     samples: Array, motion_of: Indices, options: RangeOptions
 ) -> tuple[Interval, Interval, Interval]:
     """[001] Eq. 13–19: each angle's own range. ψ does not go round: it has no gap."""
-    phi, psi, theta = zyz.from_quat(samples).T
+    phi, psi, theta = euler.zyz_from_quat(samples).T
     first, middle, last = (find_arc(angle, motion_of, options) for angle in (phi, psi, theta))
     return (first.low, first.high), (middle.low, middle.high), (last.low, last.high)
 

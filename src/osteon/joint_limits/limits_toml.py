@@ -21,16 +21,16 @@ import numpy as np
 
 from osteon.errors import FormatError, UnknownName
 from osteon.formats import whole_file
-from osteon.joint_limits.bind_pose import check_bind
 from osteon.joint_limits.ranges import N_SIDES
+from osteon.joint_limits.within_limits import check_bind
 from osteon.values import Body, Cone, Joint, Limits, Skeleton
 
 Degrees = tuple[float, float]
 
 HEAD = "# Degrees. Change what you like, leave out what may stay, and run again with --edits.\n"
 ROUNDED_ANGLE = 0.006
-"""Degrees by which a number in the file may differ from what was found and mean the same: files
-have two decimals."""
+"""Degrees by which a number in the file may differ from what was found and mean the same. Derived:
+files have two decimals, so rounding errs by up to 0.005."""
 
 
 class Edit(msgspec.Struct, forbid_unknown_fields=True):

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from osteon.errors import BadValue, NotEnoughData, counted
-from osteon.joint_limits._ranges_kernel import shake
+from osteon.joint_limits.ranges import shake
 from osteon.maths import kernel, noise_gain, quat
 from osteon.typing import Array
 from osteon.values import Motion
@@ -26,7 +26,8 @@ SLOWEST_RATE = 1.0
 nothing."""
 
 JUMP_MEDIANS = 4.5
-"""Third difference, in medians, that is no longer noise: three standard deviations."""
+"""Ratio of a third difference to their median from which it is no noise. Derived: three standard
+deviations of a normal law."""
 
 FEWEST_FRAMES = 4
 """Count of frames below which there is no motion to speak of: [001] §3, 4 to 6."""
@@ -39,7 +40,7 @@ LEAST_NOISE = np.radians(0.05)
 SMOOTHING_ORDER = 4
 """Count: order of the differences made small. Measured: see above."""
 DIFFERENCE_WEIGHTS = (1.0, -4.0, 6.0, -4.0, 1.0)
-"""Of five frames in a fourth difference."""
+"""Ratios of five frames in a fourth difference: defined by it."""
 FIRST_POWER, LAST_POWER, POWER_STEP = -2, 10, 4
 """Decimal exponents of the stiffness tried first; their distance is then halved twice about the
 best. Chosen: from none to stiffer than any motion."""
@@ -52,7 +53,7 @@ DIFFERENCE_EIGENVALUES = (2.0 * np.sin(0.5 * np.pi * (np.arange(500) + 0.5) / 50
 FREEDOM_SHARE = np.mean(1.0 / (1.0 + 10.0 ** ALL_POWERS[:, None] * DIFFERENCE_EIGENVALUES), axis=1)
 """That the stiffness leaves to a long track; the ends of a short one add ``OWN_FREEDOM``."""
 OWN_FREEDOM = 2.0
-"""Numbers: half of the four of a cubic."""
+"""Count of numbers that the ends add. Derived: half of the four of a cubic."""
 UNSEEN_GAIN = 1e4
 """How much more freely than seen frames missing ones give way. Chosen."""
 

@@ -1,18 +1,42 @@
-"""The rotations within a joint's limits nearest to given ones."""
+"""Limits of joints as flat arrays, and poses held within them: what is outside comes to the nearest
+that is allowed.
+
+The pose kernels pull poses back into the same arrays while they fit (docs/methods.md §12). The pose
+a rig starts in: is it within the limits, and what to take if not. docs/methods.md §8.
+"""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from osteon.errors import BadValue
-from osteon.joint_limits._clamp_kernel import clamp_cones, clamp_hinges
-from osteon.joint_limits.ranges import nearest_in_polygon
-from osteon.maths import TURN, circular, quat, swing_twist, zyz
+from osteon.joint_limits._kinds_kernel import mix, swing_of
+from osteon.maths import (
+    FAST_MATH,
+    TURN,
+    euler,
+    exp,
+    kernel,
+    multiply,
+    quat,
+    rotations,
+    swing_twist,
+)
 from osteon.typing import Array
-from osteon.values import Cone, Interval
+from osteon.values import Bind, Cone, Interval, Skeleton, read_only
 
 SHAPES = ("auto", "polygon", "ellipse", "zyz")
+HINGE, POLYGON, ELLIPSE, ZYZ = 0, 1, 2, 3
+"""Codes of the shapes of limits, defined here."""
+N_CORNERS = 32
+"""Count of corners that a polygon may have. Chosen: twice as many as are found in motion."""
+CHOICES = ("mid-range", "circular mean", "nearest sample")
+BIND_TOLERANCE = np.radians(0.1)
+"""Radians outside its limits that a bind pose may be. Chosen."""
+VANISHING_LENGTH = 0.05
+"""Share of full length of the mean vector, below which its direction is chance. Chosen."""
+GIVEN_UP = "unlimited or not enough motion"
 
 
 class Ranges(Protocol):
@@ -39,6 +63,33 @@ class Limited(Protocol):
     def limits(self) -> Ranges | None: ...
 
 
+class Bounds(NamedTuple):
+    """Limits of the n joints that have any."""
+
+    body: np.ndarray
+    """(n,)"""
+    shape: np.ndarray
+    """(n,) HINGE, POLYGON, ELLIPSE or ZYZ."""
+    frame: np.ndarray
+    """(n, 4) rest of a hinge, centre of a cone."""
+    turn: np.ndarray
+    """(n, 3, 3) the same as matrices."""
+    axes: np.ndarray
+    """(n, 3, 3) the hinge's axis in the parent, or the cone's axis and two directions across it."""
+    ranges: np.ndarray
+    """(n, 3, 2) of the hinge angle; of the twist; of φ, ψ, θ. Ends may be infinite."""
+    corners: np.ndarray
+    """(n, N_CORNERS + 1, 2) swings; after the last corner the first again."""
+    n_corners: np.ndarray
+    """(n,) 0 for an ellipse."""
+    radii: np.ndarray
+    """(n, 2)"""
+    safe: np.ndarray
+    """(n,) cosine of the half angle within which every turn from a cone's centre is allowed."""
+    weight: np.ndarray
+    """(1,) square metres per square radian."""
+
+
 def clamp(q: Array, joint: Limited, shape: str = "auto") -> Array:
     """Return the nearest rotations (..., 4) within the limits; those that are inside are left
     alone.
@@ -50,41 +101,271 @@ def clamp(q: Array, joint: Limited, shape: str = "auto") -> Array:
         ``polygon`` or ``ellipse``: by the cone; ``zyz``: by the box of ZYZ angles.
         A joint without that description is not limited.
     """
-    if shape not in SHAPES:
-        raise BadValue(f"shape must be one of {', '.join(SHAPES)}, got {shape!r}")
-    limits = joint.limits
-    if joint.kind == "fixed":
-        return np.broadcast_to(joint.rest, q.shape)
-    if limits is None:
-        return q
-    if shape == "zyz":
-        return q if limits.zyz is None else _clamp_zyz(q, limits.zyz)
-    if shape == "auto" and joint.kind == "hinge" and limits.hinge is not None:
-        angle = into(hinge_angle(q, joint), *limits.hinge)
-        return quat.multiply(quat.from_axis_angle(joint.axes[0], angle), joint.rest)
-    return q if limits.cone is None else _clamp_cone(q, limits.cone, elliptic=shape == "ellipse")
+    return clamp_each(q[..., None, :], [joint], shape)[..., 0, :]
 
 
-def clamp_each(q: Array, joints: Sequence[Limited]) -> Array:
-    """``clamp`` of one rotation for each joint, (n_joints, 4)."""
-    held = np.array(q)
-    hinges = [j for j, joint in enumerate(joints) if hinged(joint)]
-    cones = [j for j, joint in enumerate(joints) if joint.kind != "fixed" and not hinged(joint)]
-    cones = [j for j in cones if (limits := joints[j].limits) is not None and limits.cone]
+def hold_within(skeleton: Skeleton, poses: Array, shape: str = "auto") -> Array:
+    """``clamp`` of local rotations (..., n_bodies, 4); the root goes where it will."""
+    return clamp_each(poses, _joints_of(skeleton), shape)
+
+
+def clamp_each(q: Array, joints: Sequence[Limited | None], shape: str = "auto") -> Array:
+    """``clamp`` of rotations (..., n_joints, 4) of joints; None is free."""
+    bounds = _bounds_of(joints, shape)
+    held = np.array(q, dtype=np.float64)
     for j, joint in enumerate(joints):
-        if joint.kind == "fixed":
-            held[j] = joint.rest
-    if hinges:
-        held[hinges] = _clamp_hinges(held[hinges], [joints[j] for j in hinges])
-    if cones:
-        own = [joints[j].limits.cone for j in cones]  # type: ignore[union-attr]
-        held[cones] = _clamp_cones(held[cones], own)  # type: ignore[arg-type]
+        if joint is not None and joint.kind == "fixed":
+            held[..., j, :] = joint.rest
+    if shape == "zyz":
+        for j, ranges in zip(bounds.body.tolist(), bounds.ranges, strict=True):
+            held[..., j, :] = _clamp_zyz(held[..., j, :], ranges)
+    elif len(bounds.body):
+        hold_inside(bounds, held.reshape(-1, *held.shape[-2:]))
     return held
 
 
-def hinged(joint: Limited) -> bool:
-    """Return whether its limit is an interval about its one axis."""
-    return joint.kind == "hinge" and joint.limits is not None and joint.limits.hinge is not None
+def make_bounds(skeleton: Skeleton, shape: str = "auto") -> Bounds:
+    """Return the limits of this shape of all joints that have them; see ``clamp``."""
+    return _bounds_of(_joints_of(skeleton), shape)
+
+
+def no_bounds() -> Bounds:
+    return _bounds_of((), "auto")
+
+
+def _joints_of(skeleton: Skeleton) -> list[Limited | None]:
+    return [None if body.parent is None else body.joint for body in skeleton.bodies]
+
+
+def _bounds_of(joints: Sequence[Limited | None], shape: str) -> Bounds:
+    if shape not in SHAPES:
+        raise BadValue(f"shape must be one of {', '.join(SHAPES)}, got {shape!r}")
+    found = [
+        (index, row)
+        for index, joint in enumerate(joints)
+        if joint is not None and (row := _row(joint, shape)) is not None
+    ]
+    rows = [row for _, row in found] or [(HINGE, *_UNTURNED, _ranges(), *_NO_SWING)]
+    columns = [np.array(column)[: len(found)] for column in zip(*rows, strict=True)]
+    kinds, frames, axes, ranges, corners, n_corners, radii, safe = columns
+    body, turn = np.array([index for index, _ in found], dtype=np.uint64), quat.to_matrix(frames)
+    return Bounds(
+        body, kinds, frames, turn, axes, ranges, corners, n_corners, radii, safe, np.ones(1)
+    )
+
+
+def _row(joint: Limited, shape: str) -> tuple | None:
+    limits = joint.limits
+    if limits is None or joint.kind == "fixed":
+        return None
+    if shape == "zyz":
+        box = limits.zyz
+        return None if box is None else (ZYZ, *_UNTURNED, _ranges(*box), *_NO_SWING)
+    hinged = joint.kind == "hinge" and len(joint.axes) > 0  # files may tell a range without axis
+    if shape == "auto" and hinged and limits.hinge is not None:
+        axes = np.zeros((3, 3))
+        axes[0] = joint.axes[0]
+        return HINGE, joint.rest, axes, _ranges(limits.hinge), *_NO_SWING
+    return None if limits.cone is None else _cone_row(limits.cone, shape)
+
+
+def _cone_row(cone: Cone, shape: str) -> tuple:
+    n_corners = len(cone.polygon)
+    if not 0 < n_corners <= N_CORNERS:
+        raise BadValue(f"a cone's polygon must have 1 to {N_CORNERS} corners, got {n_corners}")
+    corners = cone.polygon[np.arange(N_CORNERS + 1) % n_corners]
+    axes = np.concatenate([cone.axis[None], cone.across])
+    kind = ELLIPSE if shape == "ellipse" else POLYGON
+    narrowest = cone.radii.min() if kind == ELLIPSE else _inner_radius(cone.polygon)
+    within = max(0.0, min(narrowest, -cone.twist[0], cone.twist[1], np.pi))
+    safe = np.cos(0.5 * within)
+    used = n_corners if kind == POLYGON else 0
+    return kind, cone.centre, axes, _ranges(cone.twist), corners, used, cone.radii, safe
+
+
+def _inner_radius(polygon: Array) -> float:
+    """Return how far from zero the nearest edge lies; negative if zero is outside."""
+    edges = np.roll(polygon, -1, axis=0) - polygon
+    length = np.linalg.norm(edges, axis=-1)
+    away = polygon[:, 0] * edges[:, 1] - polygon[:, 1] * edges[:, 0]
+    return float(np.min(away[length > 0.0] / length[length > 0.0], initial=np.inf))
+
+
+def _ranges(*intervals: Interval) -> Array:
+    """Return ranges (3, 2); whole turns and ranges that are not there are infinite."""
+    ranges = np.tile([-np.inf, np.inf], (3, 1))
+    for row, (low, high) in zip(ranges, intervals, strict=False):
+        if high - low < TURN or not np.isfinite(high - low):
+            row[:] = low, high
+    return ranges
+
+
+_UNTURNED = (quat.identity(), np.eye(3))
+_NO_SWING = (np.zeros((N_CORNERS + 1, 2)), 0, np.ones(2), 1.0)
+
+
+def _clamp_zyz(q: Array, ranges: Array) -> Array:
+    """Return rotations (..., 4) whose ZYZ angles are brought into ranges (3, 2)."""
+    angles = euler.zyz_from_quat(q)
+    for i, (low, high) in enumerate(ranges):
+        if np.isfinite(high - low):
+            middle = 0.5 * (low + high)
+            angles[..., i] = middle + rotations.wrap(angles[..., i] - middle)
+    return euler.zyz_to_quat(np.clip(angles, *ranges.T))
+
+
+@kernel
+def hold_inside(bounds, poses):
+    """Bring poses (n_frames, n_bodies, 4) inside, in place; what is inside stays as it is.
+
+    Hinges, polygons and ellipses only.
+    """
+    for i in range(len(bounds.body)):
+        body = bounds.body[i]
+        f, x = bounds.frame[i], bounds.axes[i]
+        frame, axis = (f[0], f[1], f[2], f[3]), (x[0, 0], x[0, 1], x[0, 2])
+        back = (f[0], -f[1], -f[2], -f[3])
+        for n in range(len(poses)):
+            q = (poses[n, body, 0], poses[n, body, 1], poses[n, body, 2], poses[n, body, 3])
+            if bounds.shape[i] == HINGE:
+                q = _hold_hinge(bounds, i, multiply(q, back), axis, frame)
+            else:
+                d = multiply(back, q)
+                if abs(d[0]) >= bounds.safe[i]:
+                    continue
+                d, moved = _hold_cone(bounds, i, d, axis)
+                if not moved:
+                    continue
+                q = multiply(frame, d)
+            for k in range(4):
+                poses[n, body, k] = q[k]
+
+
+@kernel
+def _hold_hinge(bounds, i, turn, axis, rest):
+    """The nearest rotation about the axis within its interval."""
+    angle = _signed_twist(turn, axis)
+    angle -= beyond(angle, bounds.ranges[i, 0, 0], bounds.ranges[i, 0, 1])
+    return multiply(_about(axis, angle), rest)
+
+
+@kernel
+def _hold_cone(bounds, i, d, axis):
+    """A turn from the cone's centre with its swing and twist brought inside, and whether moved."""
+    twist = _signed_twist(d, axis)
+    excess = beyond(twist, bounds.ranges[i, 0, 0], bounds.ranges[i, 0, 1])
+    one, two = bounds.axes[i, 1], bounds.axes[i, 2]
+    x, y = swing_of(d, axis, one, two)
+    if bounds.shape[i] == ELLIPSE:
+        u, v = nearest_in_ellipse(x, y, bounds.radii[i, 0], bounds.radii[i, 1])
+    else:
+        u, v = nearest_in_polygon(x, y, bounds.corners, i, bounds.n_corners[i])
+    if excess == 0.0 and u == x and v == y:
+        return d, False
+    return multiply(exp(mix(u, one, v, two)), _about(axis, twist - excess)), True
+
+
+@kernel
+def _signed_twist(d, axis):
+    """Angle about ``axis`` in [−2π, 2π]: what is made of it has the sign of ``d``, as its
+    neighbours in time."""
+    return 2.0 * np.arctan2(d[1] * axis[0] + d[2] * axis[1] + d[3] * axis[2], d[0])
+
+
+@kernel
+def _about(axis, angle):
+    return exp(mix(angle, axis, 0.0, axis))
+
+
+@kernel(fastmath=FAST_MATH)
+def beyond(angle, low, high):
+    """How far an angle lies beyond a range, with sign; 0 inside."""
+    if np.isfinite(low) and np.isfinite(high):
+        middle = 0.5 * (low + high)
+        angle -= TURN * np.rint((angle - middle) / TURN)
+    if angle < low:
+        return angle - low
+    return angle - high if angle > high else 0.0
+
+
+@kernel(fastmath=FAST_MATH)
+def nearest_in_polygon(x, y, corners, i, n):
+    """The point of a convex polygon, corners anticlockwise, nearest to (x, y)."""
+    outside = False
+    for j in range(n):
+        ax, ay = corners[i, j, 0], corners[i, j, 1]
+        ex, ey = corners[i, j + 1, 0] - ax, corners[i, j + 1, 1] - ay
+        # an edge between two corners that coincide points anywhere
+        outside = outside or ex * (y - ay) - ey * (x - ax) < -1e-12
+    if not outside:
+        return x, y
+    best_x, best_y, best = x, y, np.inf
+    for j in range(n):
+        ax, ay = corners[i, j, 0], corners[i, j, 1]
+        ex, ey = corners[i, j + 1, 0] - ax, corners[i, j + 1, 1] - ay
+        length = ex * ex + ey * ey
+        share = ((x - ax) * ex + (y - ay) * ey) / length if length > 0.0 else 0.0
+        share = min(max(share, 0.0), 1.0)
+        fx, fy = ax + share * ex, ay + share * ey
+        distance = (x - fx) ** 2 + (y - fy) ** 2
+        if distance < best:
+            best_x, best_y, best = fx, fy, distance
+    return best_x, best_y
+
+
+@kernel(fastmath=FAST_MATH)
+def nearest_in_ellipse(x, y, a, b):
+    """The same for an ellipse about zero, by Newton on the multiplier of its equation."""
+    if (x / a) ** 2 + (y / b) ** 2 <= 1.0:
+        return x, y
+    m = 0.0
+    for _ in range(60):
+        p, q = a * x / (a * a + m), b * y / (b * b + m)
+        value = p * p + q * q - 1.0
+        if value < 1e-14:
+            break
+        m += 0.5 * value / (p * p / (a * a + m) + q * q / (b * b + m))
+    return x * a * a / (a * a + m), y * b * b / (b * b + m)
+
+
+def check_bind(joint: Limited, samples: Array, mean: Array, choice: str = "mid-range") -> Bind:
+    """``check_binds`` of one joint, samples (n_samples, 4)."""
+    return check_binds([joint], samples[:, None], mean[None], choice)[0]
+
+
+def check_binds(
+    joints: Sequence[Limited], samples: Array, means: Array, choice: str = "mid-range"
+) -> list[Bind]:
+    """Hold bind poses, rotation zero, against the limits, and choose others for those outside.
+
+    Parameters
+    ----------
+    samples : (n_samples, n_joints, 4)
+    means : (n_joints, 4)
+        Their Fréchet means.
+    """
+    zero = quat.identity((len(joints),))
+    outside = quat.angle(quat.between(clamp_each(zero, joints), zero))
+    stays = Bind(True, 0.0, "bind pose", quat.identity())
+    binds = [stays] * len(joints)
+    infeasible = np.flatnonzero(outside > BIND_TOLERANCE).tolist()
+    if choice == "mid-range":
+        middles = mid_ranges([joints[j] for j in infeasible], means[infeasible])
+        chosen = [(choice, middle) for middle in read_only(middles)]
+    else:
+        chosen = [_chosen(joints[j], samples[:, j], means[j], choice) for j in infeasible]
+    for j, (named, taken) in zip(infeasible, chosen, strict=True):
+        binds[j] = Bind(False, float(outside[j]), named, taken)
+    return binds
+
+
+def _chosen(joint: Limited, samples: Array, mean: Array, choice: str) -> tuple[str, Array]:
+    if choice == "nearest sample":
+        seen = samples[np.isfinite(samples[:, 0])]
+        return choice, seen[np.argmin(quat.angle(seen))]
+    if not has_mean(joint, samples):
+        return GIVEN_UP, quat.identity()
+    return choice, clamp(mean, joint)
 
 
 def hinge_angle(q: Array, joint: Limited) -> Array:
@@ -93,64 +374,39 @@ def hinge_angle(q: Array, joint: Limited) -> Array:
     return swing_twist.twist_angle(turn, joint.axes[0])
 
 
-def into(angles: Array, low: Array | float, high: Array | float) -> Array:
-    """Return the angles from ``low`` to ``high`` nearest to ``angles`` on the circle."""
-    angles, low, high = np.asarray(angles), np.asarray(low), np.asarray(high)
-    bounded = np.isfinite(low) & np.isfinite(high)
-    middle = 0.5 * (np.where(bounded, low, 0.0) + np.where(bounded, high, 0.0))
-    near = np.where(bounded, middle + circular.wrap(angles - middle), angles)
-    whole = bounded & (high - low >= TURN)
-    return np.where(whole, angles, np.clip(near, low, high))
+def mid_range(joint: Limited, mean: Array) -> Array:
+    """Return (4,) the middle of the hinge interval, or of the cone and its twist."""
+    return mid_ranges([joint], mean[None])[0]
 
 
-def _clamp_hinges(q: Array, joints: list[Limited]) -> Array:
-    rests = np.array([joint.rest for joint in joints])
-    axes = np.array([joint.axes[0] for joint in joints])
-    ends = np.array([joint.limits.hinge for joint in joints])  # type: ignore[union-attr]
-    return clamp_hinges(q, rests, axes, ends)
+def mid_ranges(joints: Sequence[Limited], means: Array) -> Array:
+    """Return (n_joints, 4) ``mid_range`` of each; of joints without limits their means."""
+    starts, axes, angles = np.array(means), np.zeros((len(joints), 3)), np.zeros(len(joints))
+    after = np.ones(len(joints), dtype=bool)
+    for j, joint in enumerate(joints):
+        limits = joint.limits
+        if limits is not None and limits.hinge is not None and joint.kind == "hinge":
+            starts[j], axes[j], angles[j] = joint.rest, joint.axes[0], sum(limits.hinge) / 2
+            after[j] = False
+        elif limits is not None and limits.cone is not None:
+            cone = limits.cone
+            starts[j], axes[j], angles[j] = cone.centre, cone.axis, sum(cone.twist) / 2
+    turns = quat.from_axis_angle(axes, angles)
+    ordered = (np.where(after[:, None], a, b) for a, b in ((starts, turns), (turns, starts)))
+    return clamp_each(quat.multiply(*ordered), joints)
 
 
-def _clamp_cones(q: Array, cones: Sequence[Cone]) -> Array:
-    most = max(len(cone.polygon) for cone in cones)
-    return clamp_cones(
-        q,
-        np.array([cone.centre for cone in cones]),
-        np.array([cone.axis for cone in cones]),
-        np.array([cone.across for cone in cones]),
-        np.array([_with_corners(cone.polygon, most) for cone in cones]),
-        np.array([cone.twist for cone in cones]),
-    )
-
-
-def _with_corners(polygon: Array, n: int) -> Array:
-    """Return the same polygon with n corners, its last one several times."""
-    if len(polygon) == n:
-        return polygon
-    return polygon[np.minimum(np.arange(n), len(polygon) - 1)]
-
-
-def _clamp_cone(q: Array, cone: Cone, *, elliptic: bool) -> Array:
-    swing, twist = swing_twist.split(quat.between(cone.centre, q), cone.axis, cone.across)
-    held = _into_ellipse(swing, cone.radii) if elliptic else nearest_in_polygon(swing, cone.polygon)
-    inner = swing_twist.join(held, into(twist, *cone.twist), cone.axis, cone.across)
-    return quat.multiply(cone.centre, inner)
-
-
-def _into_ellipse(points: Array, radii: Array) -> Array:
-    """Return the nearest points of the ellipse, by Newton on the multiplier of its equation."""
-    size = np.linalg.norm(points / radii, axis=-1)
-    outside = size > 1.0
-    multiplier = np.zeros(size.shape)
-    for _ in range(60):
-        base = radii**2 + multiplier[..., None]
-        share = (radii * points / base) ** 2
-        value, slope = share.sum(axis=-1) - 1.0, -2.0 * (share / base).sum(axis=-1)
-        multiplier = np.where(outside, multiplier - value / np.where(slope < 0.0, slope, -1.0), 0.0)
-    foot = points * radii**2 / (radii**2 + multiplier[..., None])
-    return np.where(outside[..., None], foot, points)
-
-
-def _clamp_zyz(q: Array, box: tuple[Interval, Interval, Interval]) -> Array:
-    angles = zyz.from_quat(q)
-    held = [into(angles[..., i], *interval) for i, interval in enumerate(box)]
-    return zyz.to_quat(np.stack(held, axis=-1))
+def has_mean(joint: Limited, samples: Array) -> bool:
+    """Return whether the samples point anywhere: else the motion is unlimited or not sampled
+    enough."""
+    limits = joint.limits
+    if joint.kind == "hinge":
+        return bool(rotations.resultant_length(hinge_angle(samples, joint)) > VANISHING_LENGTH)
+    if limits is None or limits.cone is None:
+        return True
+    cone = limits.cone
+    turns = quat.between(cone.centre, samples)
+    twist = swing_twist.twist_angle(turns, cone.axis)
+    bones = quat.rotate(turns, cone.axis)
+    lengths = (rotations.resultant_length(twist), np.linalg.norm(np.nanmean(bones, axis=0)))
+    return bool(min(lengths) > VANISHING_LENGTH)

@@ -13,12 +13,13 @@ import math
 import numpy as np
 
 from osteon.maths.compiled import kernel
+from osteon.maths.rigid import AXIS, FULL, NONE, POINT
 
 LANES = 64
-NONE, POINT, AXIS, FULL = 0, 1, 2, 3
-
-# below this product of eigenvalue gaps (largest scaled to 1) Newton and adjugate lose digits
+"""Count of frames side by side, chosen: loops of that length vectorise."""
 _SAFE_GAPS = 0.02
+"""Ratio: product of the eigenvalue gaps, the largest eigenvalue scaled to 1. Chosen: below it
+Newton's method and the adjugate lose digits."""
 
 
 @kernel

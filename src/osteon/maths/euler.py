@@ -1,16 +1,25 @@
-"""Angles about successive axes, as animation files store them. Radians; axes are named x, y, z.
+"""Angles about successive axes: as animation files store them, and ZYZ. Radians.
 
-Everywhere ``order`` "zxy" means R = Rz(a₀)·Rx(a₁)·Ry(a₂): read left to right the axes turn with
-the body, read right to left they stand still.
+Axes are named x, y, z. Everywhere ``order`` "zxy" means R = Rz(a₀)·Rx(a₁)·Ry(a₂): read left to
+right the axes turn with the body, read right to left they stand still.
+
+ZYZ: R = Rz(φ)·Ry(ψ)·Rz(θ) with ψ in [0, π]. [001] appendix A, with both poles. At ψ = 0 only φ + θ
+means anything, at ψ = π only φ − θ. There θ is set to zero, as the paper does at the first pole. No
+arc cosine: ψ keeps its digits at both ends.
 """
 
 import numpy as np
 
 from osteon.maths.quat import identity, unroll
+from osteon.maths.rotations import wrap
 from osteon.typing import Array
 
 NEARLY_LOCKED = 1e-8
-"""Below this (about radians from gimbal lock) two angles can no longer be told apart."""
+"""Radians, about, from gimbal lock below which two angles cannot be told apart. Derived: the
+root of rounding."""
+LOCKED_ANGLE = 1e-4
+"""Radians from a pole below which the outer angles are not told apart. Chosen: far below any noise
+of a joint."""
 
 
 def to_quat(angles: Array, order: str) -> Array:
@@ -101,3 +110,30 @@ def _gap(a: Array, b: Array) -> Array:
 def _near_zero(angles: Array) -> Array:
     """Whole turns taken off each angle's track so that it starts within half a turn of zero."""
     return angles - 2.0 * np.pi * np.rint(angles[:1] / (2.0 * np.pi))
+
+
+def zyz_from_quat(q: Array, locked: float = LOCKED_ANGLE) -> Array:
+    """Angles (..., 3) φ, ψ, θ of rotations (..., 4); φ and θ in [−π, π)."""
+    w, x, y, z = np.moveaxis(np.asarray(q), -1, 0)
+    cos_half, sin_half = np.hypot(w, z), np.hypot(x, y)
+    psi = 2.0 * np.arctan2(sin_half, cos_half)
+    half_sum, half_difference = np.arctan2(z, w), np.arctan2(-x, y)
+    half_difference = np.where(psi < locked, half_sum, half_difference)
+    half_sum = np.where(psi > np.pi - locked, half_difference, half_sum)
+    phi, theta = half_sum + half_difference, half_sum - half_difference
+    return np.stack([wrap(phi), psi, wrap(theta)], axis=-1)
+
+
+def zyz_to_quat(angles: Array) -> Array:
+    """Rotations (..., 4) of ZYZ angles (..., 3)."""
+    phi, psi, theta = np.moveaxis(0.5 * np.asarray(angles), -1, 0)
+    cos, sin = np.cos(psi), np.sin(psi)
+    return np.stack(
+        [
+            cos * np.cos(phi + theta),
+            -sin * np.sin(phi - theta),
+            sin * np.cos(phi - theta),
+            cos * np.sin(phi + theta),
+        ],
+        axis=-1,
+    )

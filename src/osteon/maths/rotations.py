@@ -1,4 +1,7 @@
-"""Mean and spread of rotations, measured along the turns themselves. NaN is passed over."""
+"""Statistics of angles and of rotations, these measured along the turns themselves.
+
+Radians. NaN is passed over.
+"""
 
 from typing import NamedTuple
 
@@ -6,6 +9,9 @@ import numpy as np
 
 from osteon.maths import quat
 from osteon.typing import Array
+
+TURN = 2.0 * np.pi
+"""Radians of a whole turn: defined."""
 
 
 class Spread(NamedTuple):
@@ -47,27 +53,6 @@ def frechet_mean(
     return np.where(share.sum(axis=0)[..., None] > 0.0, mean, np.nan)
 
 
-def spread(q: Array, weights: Array | None = None, mean: Array | None = None) -> Spread:
-    """Standard deviation of rotations along their principal directions, about the mean.
-
-    Parameters
-    ----------
-    q, weights
-        As in :func:`frechet_mean`.
-    mean : (..., 4), optional
-        About this rotation instead of the Fréchet mean.
-    """
-    mean = frechet_mean(q, weights) if mean is None else np.asarray(mean)
-    share = _shares(q, weights)
-    logs = _logs(mean, q)
-    covariance = np.einsum("n...,n...i,n...j->...ij", share, logs, logs)
-    values, vectors = np.linalg.eigh(covariance)
-    std = np.sqrt(np.maximum(values[..., ::-1], 0.0))
-    # nothing seen: the mean is NaN, and so is the spread about it
-    std = std + 0.0 * mean[..., :1]
-    return Spread(mean, std, np.swapaxes(vectors[..., ::-1], -1, -2))
-
-
 def _logs(mean: Array, q: Array) -> Array:
     """Turns (n_samples, ..., 3) from the mean to each sample, in the mean's frame; missing: 0."""
     logs = quat.log(quat.between(mean[None], q))
@@ -80,3 +65,25 @@ def _shares(q: Array, weights: Array | None) -> Array:
     weights = np.where(seen, 1.0 if weights is None else weights, 0.0)
     total = weights.sum(axis=0)
     return weights / np.where(total > 0.0, total, 1.0)
+
+
+def wrap(angles: Array) -> Array:
+    """Return the same angles in [−π, π)."""
+    return (np.asarray(angles) + np.pi) % TURN - np.pi
+
+
+def unwrap(angles: Array, axis: int = 0) -> Array:
+    """Add whole turns so that seen neighbours along ``axis`` differ by at most π."""
+    moved = np.moveaxis(np.array(angles, dtype=float), axis, 0)
+    for series in moved.reshape(len(moved), -1).T if moved.size else ():
+        seen = np.isfinite(series)
+        series[seen] = np.unwrap(series[seen])
+    return np.moveaxis(moved, 0, axis)
+
+
+def resultant_length(angles: Array, axis: int | None = None) -> Array:
+    """Length of the mean vector: 1 all alike, 0 spread evenly (or cancelling); NaN of nothing."""
+    seen = np.isfinite(angles)
+    total = seen.sum(axis=axis)
+    vector = np.where(seen, np.exp(1j * np.where(seen, angles, 0.0)), 0.0).sum(axis=axis)
+    return np.abs(np.where(total > 0, vector / np.maximum(total, 1), np.nan))

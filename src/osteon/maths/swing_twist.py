@@ -2,6 +2,9 @@
 
 Swings are rotation vectors across the axis, given by two numbers along two directions: the axis'
 new direction drawn in a plane, distances from the middle true. Only a swing by π is ambiguous.
+
+A limb's swing may also be told by angles about one or two fixed axes, R(first)·R(second).
+[002] §4.4 and §4.5; docs/methods.md §10.
 """
 
 import numpy as np
@@ -17,17 +20,15 @@ def twist_angle(q: Array, axis: Array) -> Array:
     return 2.0 * np.arctan2(sign * along, np.abs(q[..., 0]))
 
 
-def split(q: Array, axis: Array, across: Array) -> tuple[Array, Array]:
-    """Swing (..., 2) along the two rows of ``across`` (..., 2, 3), and twist (...) about ``axis``.
-
-    ``across`` and ``axis`` must be orthonormal.
-    """
-    twist = twist_angle(q, axis)
-    swing = quat.multiply(q, quat.from_axis_angle(axis, -twist))
-    return np.einsum("...ij,...j->...i", across, quat.log(swing)), twist
-
-
 def join(swing: Array, twist: Array, axis: Array, across: Array) -> Array:
     """Return the rotation (..., 4) of a swing (..., 2) and a twist (...)."""
     turn = np.einsum("...i,...ij->...j", swing, across)
     return quat.multiply(quat.exp(turn), quat.from_axis_angle(axis, twist))
+
+
+def swing(axes: Array, angles: Array) -> Array:
+    """R(first)·R(second)·… as quaternions (..., 4) for ``axes`` (n, 3), ``angles`` (..., n)."""
+    turned = quat.identity(angles.shape[:-1])
+    for axis, angle in zip(axes, np.moveaxis(angles, -1, 0), strict=True):
+        turned = quat.multiply(turned, quat.from_axis_angle(axis, angle))
+    return turned

@@ -9,6 +9,7 @@ import numpy as np
 from osteon.errors import BadValue, NotEnoughData, counted
 from osteon.formats import read
 from osteon.human import StandingFigure, body_masses, figure_at_rest, name_parts
+from osteon.joint_limits import hold_within
 from osteon.maths import quat
 from osteon.pipeline.map_notes import (
     far_off,
@@ -28,7 +29,6 @@ from osteon.posing import (
     Standing,
     find_soles,
     find_standing,
-    hold_within,
 )
 from osteon.retargeting import (
     Attachments,

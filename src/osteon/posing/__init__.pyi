@@ -1,5 +1,4 @@
-from ._kernels.levenberg_marquardt import sweep as sweep
-from ._kernels.limit_terms import hold_inside as hold_inside
+from ._kernels.levenberg_marquardt import Status as Status, sweep as sweep
 from .contacts import (
     FEET as FEET,
     Contact as Contact,
@@ -20,19 +19,12 @@ from .first_pose import (
     universal_angles as universal_angles,
 )
 from .inverse_kinematics import reach as reach
-from .limit_arrays import (
-    HINGE as HINGE,
-    Bounds as Bounds,
-    hold_within as hold_within,
-    make_bounds as make_bounds,
-)
 from .per_frame import (
     PoseOptions as PoseOptions,
+    PoseProblem as PoseProblem,
     PoseResult as PoseResult,
-    Status as Status,
     solve_frames as solve_frames,
 )
-from .problem import PoseProblem as PoseProblem
 from .rig import (
     IN_BODY as IN_BODY,
     Rig as Rig,
@@ -45,8 +37,8 @@ from .solve_poses import (
     rms_of_seen as rms_of_seen,
     rms_per_marker as rms_per_marker,
     solve as solve,
+    sudden_turns as sudden_turns,
 )
-from .steady_limbs import sudden_turns as sudden_turns
 from .stream import (
     Follower as Follower,
     FramePose as FramePose,

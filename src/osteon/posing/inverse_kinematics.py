@@ -11,23 +11,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from osteon.errors import BadValue, ShapeError, UnknownName
+from osteon.joint_limits import hold_within, make_bounds
 from osteon.maths import quat
-from osteon.posing._kernels import levenberg_marquardt
+from osteon.posing._kernels.levenberg_marquardt import UNDECIDED, Status, Task
 from osteon.posing._kernels.normal_equations import make_model
 from osteon.posing.first_pose import on_joints
-from osteon.posing.limit_arrays import hold_within, make_bounds
-from osteon.posing.per_frame import PoseOptions, run
-from osteon.posing.problem import PoseProblem
+from osteon.posing.per_frame import PoseOptions, PoseProblem, run
 from osteon.posing.rig import Rig, rig_on
 from osteon.threads import one_thread
 from osteon.typing import Array, Indices
 from osteon.values import Motion, Skeleton
 
-STAGES = ((1.0, 1e-2, 10.0), (30.0, 1e-3, 10.0), (1000.0, 1e-4, 1.0))
+REACH_STAGES = ((1.0, 1e-2, 10.0), (30.0, 1e-3, 10.0), (1000.0, 1e-4, 1.0))
 """One solve after the other: weights of the limits and of the pull to where the stage before ended,
-square metres per square radian, and how many times the tolerance is good enough. The pull chooses
-among the poses that targets leave; a firm one first is found soonest, a weak one last hardly
-shows."""
+square metres per square radian, and the ratio of what is good enough to the tolerance. The pull
+chooses among the poses that targets leave. Chosen: a firm one first is found soonest, a weak one
+last hardly shows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +92,7 @@ def reach(
         rest = hold_within(skeleton, rest, limits)
     task = problem.task()
     task.rotations[:], task.root[:] = rest, place
-    task.status[np.isnan(observed[..., 0]).all(axis=1)] = levenberg_marquardt.HELD
+    task.status[np.isnan(observed[..., 0]).all(axis=1)] = Status.HELD
     _solve(problem, task, options, root_held=root == "held")
     rotations = quat.unroll(task.rotations)
     if limits != "none":
@@ -151,16 +150,14 @@ def _starting_pose(skeleton: Skeleton) -> Array:
     return np.stack(poses)[None]
 
 
-def _solve(
-    problem: PoseProblem, task: levenberg_marquardt.Task, options: PoseOptions, *, root_held: bool
-) -> None:
+def _solve(problem: PoseProblem, task: Task, options: PoseOptions, *, root_held: bool) -> None:
     """Fit by stages; each is pulled to where the one before has come."""
-    held = task.status == levenberg_marquardt.HELD
+    held = task.status == Status.HELD
     total = np.zeros_like(task.iterations)
-    for stiffness, pull, loose in STAGES:
+    for stiffness, pull, loose in REACH_STAGES:
         stiff = problem.bounds and problem.bounds._replace(weight=np.array([stiffness]))
         model = make_model(problem.rig, pull, stiff, root_held=root_held)
-        task.status[~held] = levenberg_marquardt.UNDECIDED
+        task.status[~held] = UNDECIDED
         task.rest[:] = task.rotations
         run(model, task, replace(options, tolerance=loose * options.tolerance))
         total += task.iterations

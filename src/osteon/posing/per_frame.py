@@ -1,6 +1,8 @@
-"""Poses of a rig from marker positions: every frame a damped least-squares fit of its own."""
+"""Poses of a rig from marker positions: every frame a damped least-squares fit of its own.
 
-import enum
+What poses are fitted to, a ``PoseProblem``, is said once and handed on from stage to stage.
+"""
+
 import itertools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,50 +10,101 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from osteon.errors import BadValue
+from osteon.errors import BadValue, ShapeError
+from osteon.joint_limits import Bounds
 from osteon.maths import quat
-from osteon.posing._kernels import levenberg_marquardt, normal_equations
+from osteon.posing._kernels.levenberg_marquardt import (
+    UNDECIDED,
+    Rules,
+    Status,
+    Task,
+    make_task,
+    solve_range,
+)
+from osteon.posing._kernels.normal_equations import (
+    GEMAN_MCCLURE,
+    HUBER,
+    LANES,
+    SQUARED,
+    PoseModel,
+    make_model,
+)
 from osteon.posing.first_pose import has_evidence, on_joints, start_frames
-from osteon.posing.problem import PoseProblem
 from osteon.posing.rig import Rig
 from osteon.typing import Array, Indices, Share, unheard
 
-LOSSES = {
-    "squared": normal_equations.SQUARED,
-    "huber": normal_equations.HUBER,
-    "geman-mcclure": normal_equations.GEMAN_MCCLURE,
-}
+REST_WEIGHT = 1e-8
+"""Pull of each joint to its rest, square metres per square radian. A marker error of σ metres
+balances a joint σ / √REST_WEIGHT radians from rest; chosen so small that it only settles what no
+marker sees."""
+LOSSES = {"squared": SQUARED, "huber": HUBER, "geman-mcclure": GEMAN_MCCLURE}
 
-BLOCK_FRAMES = 64 * normal_equations.LANES
+BLOCK_FRAMES = 64 * LANES
 """That one call of the kernel takes. Chosen: enough to track along, few enough to share out."""
 
-"""Told now and then the share that is done; ends the work by raising."""
-
-_WIDER = ((64.0, 1e-3, 1e-3), (8.0, 1e-5, 1e-3))
-"""A loss that forgets far markers has local minima, and so has a limb that few markers show. These
-fits come first and choose well: loss scale, in its own; pull to rest, square metres per square
-radian; tolerance, radians and metres, rough because they only choose where the next one starts."""
+_WIDER_FITS = ((64.0, 1e-3, 1e-3), (8.0, 1e-5, 1e-3))
+"""Ratio of the loss scale to its own; pull to rest, square metres per square radian; tolerance,
+radians and metres. A loss that forgets far markers has local minima, and so has a limb that few
+markers show: these fits come first and choose where the next one starts. Chosen: each reaches eight
+times as far as the next, and is rough."""
 
 FAR_COST = 9.0
 """In lower quartiles of the take, that makes a frame doubtful. Chosen: three times their error."""
 
 
-class Status(enum.IntEnum):
-    """Why the fit of a frame ended."""
+@dataclass(frozen=True, slots=True, eq=False)
+class PoseProblem:
+    """A rig, where its markers were seen in every frame, and what its joints are pulled to."""
 
-    CONVERGED = levenberg_marquardt.CONVERGED
-    ITERATION_LIMIT = levenberg_marquardt.ITERATION_LIMIT
-    STALLED = levenberg_marquardt.STALLED
-    HELD = levenberg_marquardt.HELD
+    rig: Rig
+    targets: Array
+    """(n_frames, n_markers, 3) metres; NaN where not seen."""
+    weights: Array = 1.0  # type: ignore[assignment]
+    """(n_frames or 1, n_markers) trust in each marker; 0 leaves it out. Given as one number, for
+    each marker, or for each in every frame."""
+    rest_weights: Array = REST_WEIGHT  # type: ignore[assignment]
+    """(n_bodies,) pull of each joint to the rest, square metres per square radian; the root has no
+    rest. Given as one number or for each joint."""
+    rest: Array = (1.0, 0.0, 0.0, 0.0)  # type: ignore[assignment]
+    """(n_frames or 1, n_bodies, 4) local rotations of the rest pose. Given as one rotation, for
+    each body, or for each in every frame."""
+    bounds: Bounds | None = None
+    """Limits of the joints, which pull back what leaves them."""
+
+    def __post_init__(self) -> None:
+        tree, targets = self.rig.tree, np.ascontiguousarray(self.targets, dtype=np.float64)
+        if targets.ndim != 3 or targets.shape[1:] != (tree.n_markers, 3):
+            wanted = f"(n_frames, {tree.n_markers}, 3)"
+            raise ShapeError(f"targets must have shape {wanted}, got {targets.shape}")
+        object.__setattr__(self, "targets", targets)
+        object.__setattr__(self, "weights", _frame_rows(self.weights, (tree.n_markers,)))
+        object.__setattr__(self, "rest", _frame_rows(self.rest, (tree.n_bodies, 4)))
+        pull = np.broadcast_to(np.asarray(self.rest_weights, dtype=np.float64), tree.n_bodies)
+        object.__setattr__(self, "rest_weights", pull)
 
     @property
-    def text(self) -> str:
-        return {
-            Status.CONVERGED: "step below tolerance",
-            Status.ITERATION_LIMIT: "iteration limit reached",
-            Status.STALLED: "no step lowers the cost",
-            Status.HELD: "too few markers; nearest solved frame held",
-        }[self]
+    def n_frames(self) -> int:
+        return len(self.targets)
+
+    def model(self, *, root_held: bool = False) -> PoseModel:
+        """Return the rig as the kernels walk over it."""
+        return make_model(self.rig, self.rest_weights, self.bounds, root_held=root_held)
+
+    def task(self) -> Task:
+        """Return every frame yet to be solved, without a start."""
+        n_frames, tree = self.n_frames, self.rig.tree
+        rotations = np.full((n_frames, tree.n_bodies, 4), np.nan)
+        root = np.full((n_frames, 3), np.nan)
+        return make_task(self.targets, self.weights, self.rest, rotations, root)
+
+
+def _frame_rows(values: Array, row: tuple[int, ...]) -> Array:
+    """Return (n_frames or 1, *row) of what is given for every frame, for all, or for all of a
+    row."""
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim <= len(row):
+        values = np.broadcast_to(values, row)[None]
+    return np.require(values, requirements=["C", "W"])  # kernels know one kind of array
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +172,12 @@ def solve_frames(
     """
     options, rig = options or PoseOptions(), problem.rig
     task, model = problem.task(), problem.model()
-    task.status[~has_evidence(task.observed, task.weights)] = levenberg_marquardt.HELD
+    task.status[~has_evidence(task.observed, task.weights)] = Status.HELD
     if start is not None:
         task.rotations[:], task.root[:] = on_joints(rig.tree, start[0]), start[1]
-    fits = [*(_WIDER if options.loss == "geman-mcclure" else ()), (1.0, 0.0, 0.0)]
+    fits = [*(_WIDER_FITS if options.loss == "geman-mcclure" else ()), (1.0, 0.0, 0.0)]
     for done, (wider, rest_weight, tolerance) in enumerate(fits):
-        task.status[task.status != levenberg_marquardt.HELD] = levenberg_marquardt.UNDECIDED
+        task.status[task.status != Status.HELD] = UNDECIDED
         firm = model._replace(rest_weights=np.maximum(model.rest_weights, rest_weight))
         firm.rest_weights[0] = 0.0
         rules = replace(
@@ -144,13 +197,7 @@ def solve_frames(
     )
 
 
-def _track(
-    rig: Rig,
-    model: normal_equations.PoseModel,
-    task: levenberg_marquardt.Task,
-    options: PoseOptions,
-    progress: Share,
-) -> None:
+def _track(rig: Rig, model: PoseModel, task: Task, options: PoseOptions, progress: Share) -> None:
     """Start the frames that have no start, go along the take, and try again where it went wrong."""
     _start_heads(rig, task)
     run(model, task, options, progress)
@@ -162,28 +209,26 @@ def _track(
         _retry(model, task, options, doubtful, other_start(rig, task, doubtful))
 
 
-def _start_heads(rig: Rig, task: levenberg_marquardt.Task) -> None:
+def _start_heads(rig: Rig, task: Task) -> None:
     """Frames with nothing solved just before them in their stretch start from their markers."""
     head = np.zeros(len(task.root), dtype=bool)
     head[[first for first, _ in _stretches(len(head))]] = True
-    head[1:] |= task.status[:-1] == levenberg_marquardt.HELD
-    frames = np.flatnonzero(
-        head & (task.status != levenberg_marquardt.HELD) & np.isnan(task.rotations[:, 0, 0])
-    )
+    head[1:] |= task.status[:-1] == Status.HELD
+    frames = np.flatnonzero(head & (task.status != Status.HELD) & np.isnan(task.rotations[:, 0, 0]))
     if len(frames):
         task.rotations[frames], task.root[frames] = _own_start(rig, task, frames)
 
 
-def _own_start(rig: Rig, task: levenberg_marquardt.Task, frames: Indices) -> tuple[Array, Array]:
+def _own_start(rig: Rig, task: Task, frames: Indices) -> tuple[Array, Array]:
     weights, rest = _rows(task.weights, frames), _rows(task.rest, frames)
     return start_frames(rig, task.observed[frames], weights=weights, rest=rest)
 
 
-def _start_before(rig: Rig, task: levenberg_marquardt.Task, frames: Indices) -> tuple[Array, Array]:
+def _start_before(rig: Rig, task: Task, frames: Indices) -> tuple[Array, Array]:
     return task.rotations[np.maximum(frames - 1, 0)], task.root[np.maximum(frames - 1, 0)]
 
 
-def _start_after(rig: Rig, task: levenberg_marquardt.Task, frames: Indices) -> tuple[Array, Array]:
+def _start_after(rig: Rig, task: Task, frames: Indices) -> tuple[Array, Array]:
     after = np.minimum(frames + 1, len(task.root) - 1)
     return task.rotations[after], task.root[after]
 
@@ -192,43 +237,39 @@ def _rows(array: Array, frames: Indices) -> Array:
     return array if len(array) == 1 else array[frames]
 
 
-def _doubtful(task: levenberg_marquardt.Task) -> Indices:
+def _doubtful(task: Task) -> Indices:
     """Frames that did not converge, or ended far worse than the take: local minima show there."""
-    solved = task.status != levenberg_marquardt.HELD
+    solved = task.status != Status.HELD
     if not solved.any():
         return np.zeros(0, dtype=np.int64)
     seen = np.maximum(np.isfinite(task.marker_error).sum(axis=1), 1)
     mean = task.cost / seen
     far = mean > FAR_COST * np.quantile(mean[solved], 0.25) + 1e-8
-    return np.flatnonzero(solved & (far | (task.status != levenberg_marquardt.CONVERGED)))
+    return np.flatnonzero(solved & (far | (task.status != Status.CONVERGED)))
 
 
 def _retry(
-    model: normal_equations.PoseModel,
-    task: levenberg_marquardt.Task,
-    options: PoseOptions,
-    frames: Indices,
-    start: tuple[Array, Array],
+    model: PoseModel, task: Task, options: PoseOptions, frames: Indices, start: tuple[Array, Array]
 ) -> None:
     """Solve these frames from another start; keep what ends lower."""
-    again = levenberg_marquardt.make_task(
+    again = make_task(
         task.observed[frames],
         _rows(task.weights, frames),
         _rows(task.rest, frames),
         np.array(start[0]),
         np.array(start[1]),
     )
-    again.status[np.isnan(again.root[:, 0])] = levenberg_marquardt.HELD
+    again.status[np.isnan(again.root[:, 0])] = Status.HELD
     run(model, again, options)
-    better = (again.status != levenberg_marquardt.HELD) & (again.cost < task.cost[frames])
+    better = (again.status != Status.HELD) & (again.cost < task.cost[frames])
     for new, old in zip(again[3:], task[3:], strict=True):
         old[frames[better]] = new[better]
 
 
 def repeat_nearest(status: Indices, rotations: Array, root: Array) -> None:
     """Frames without evidence repeat the nearest solved frame."""
-    solved = np.flatnonzero(status != levenberg_marquardt.HELD)
-    held = np.flatnonzero(status == levenberg_marquardt.HELD)
+    solved = np.flatnonzero(status != Status.HELD)
+    held = np.flatnonzero(status == Status.HELD)
     if len(solved) == 0:
         rotations[:], root[:] = quat.identity(), 0.0
         return
@@ -239,27 +280,18 @@ def repeat_nearest(status: Indices, rotations: Array, root: Array) -> None:
     rotations[held], root[held] = rotations[source], root[source]
 
 
-def run(
-    model: normal_equations.PoseModel,
-    task: levenberg_marquardt.Task,
-    options: PoseOptions,
-    progress: Share = unheard,
-) -> None:
-    rules = levenberg_marquardt.Rules(
+def run(model: PoseModel, task: Task, options: PoseOptions, progress: Share = unheard) -> None:
+    rules = Rules(
         options.max_iterations, options.tolerance, LOSSES[options.loss], options.loss_scale
     )
     blocks = list(_blocks(len(task.root)))
     if options.threads == 1 or len(blocks) == 1:
         for first, last in blocks:
-            levenberg_marquardt.solve_range(model, task, rules, first, last)
+            solve_range(model, task, rules, first, last)
             progress(last / len(task.root))
         return
     with ThreadPoolExecutor(options.threads) as pool:  # the kernel lets go of the interpreter
-        list(
-            pool.map(
-                lambda block: levenberg_marquardt.solve_range(model, task, rules, *block), blocks
-            )
-        )
+        list(pool.map(lambda block: solve_range(model, task, rules, *block), blocks))
 
 
 def _blocks(n_frames: int) -> Iterator[tuple[int, int]]:
@@ -272,6 +304,6 @@ def _blocks(n_frames: int) -> Iterator[tuple[int, int]]:
 def _stretches(n_frames: int) -> Iterator[tuple[int, int]]:
     """What each lane of each block works through."""
     for first, last in _blocks(n_frames):
-        stretch = max(1, -(-(last - first) // normal_equations.LANES))
+        stretch = max(1, -(-(last - first) // LANES))
         for begin in range(first, last, stretch):
             yield begin, min(begin + stretch, last)

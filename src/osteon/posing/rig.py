@@ -17,9 +17,10 @@ from osteon.typing import Array, Indices
 from osteon.values import Skeleton, frozen
 
 TRANSLATION, IN_PARENT, IN_BODY = 0, 1, 2
-"""What a degree of freedom moves along or about."""
+"""Codes of what a degree of freedom moves along or about, defined here."""
 
 _N_AXES = {"fixed": 0, "hinge": 1, "universal": 2, "ball": 3}
+"""Count of axes by kind of joint: defined by the kinds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,24 +1,66 @@
-"""Recording + Skeleton → Motion, with the evidence."""
+"""Recording + Skeleton → Motion, with the evidence.
+
+Limbs that jump where no marker does are solved again, held back by time. A frame alone leaves
+directions open. A collar bone turns about its one marker, a straight arm about itself; millimetres
+of skin decide between poses that are tens of degrees apart, and each frame, or each lane of the
+kernel, decides for itself. So where a joint turns faster than anybody moves, its limb is solved
+again: it starts a little way from the pose before towards the pose that the frame alone would have,
+and a weak pull holds it there. If markers draw it on all the same, they did jump, and the frame
+stays as it was. A second sweep runs from the end to the beginning: what a marker shows when it
+comes back is prepared for in the gap.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from osteon.errors import NotEnoughData
-from osteon.posing.limit_arrays import hold_within, make_bounds
-from osteon.posing.per_frame import PoseOptions, Status, solve_frames
-from osteon.posing.problem import PoseProblem
-from osteon.posing.rig import compile_rig
-from osteon.posing.steady_limbs import steady
+from osteon.joint_limits import hold_within, make_bounds
+from osteon.maths import quat
+from osteon.posing._kernels.normal_equations import make_model
+from osteon.posing._kernels.single_frame import FrameLimits, fit_frame, make_work
+from osteon.posing.first_pose import on_joints
+from osteon.posing.per_frame import (
+    PoseOptions,
+    PoseProblem,
+    PoseResult,
+    Status,
+    repeat_nearest,
+    solve_frames,
+)
+from osteon.posing.rig import IN_BODY, Rig, compile_rig
 from osteon.posing.whole_take import smooth_frames
 from osteon.typing import Array, Indices, Share, unheard
 from osteon.values import Motion, Recording, Skeleton
 
 LIMIT_WEIGHT = 10.0
-"""Pull back into the limits, square metres per square radian: beside 3 mm of marker error it leaves
-about a hundredth of a degree, which is then cut off."""
+"""Square metres per square radian: pull back into the limits. Chosen: beside 3 mm of marker error
+it leaves about a hundredth of a degree, which is then cut off."""
+REFERENCE_RATE = 120.0
+"""Frames per second that the numbers below are meant for. Chosen: that of many recordings."""
+FAST_TURN = np.radians(8.0)
+"""Radians. A joint that turns further from one frame to the next, 960° per second, is looked at
+again. Chosen: nobody moves so fast."""
+APPROACH_TURN = np.radians(4.0)
+"""Radians that each joint of such a limb is led towards the pose of the frame alone. Chosen: half
+of what is fast."""
+HOLD_WEIGHT = 2e-3
+"""Square metres per square radian: pull to where it is led. Chosen: three markers 5 cm from a joint
+weigh four times as much, and win; between poses that they hardly tell apart it is a hundred times
+what they say."""
+
+INSISTING_SHARE = 2.0 / 3.0
+"""Share of the way to the pose of the frame alone. Derived: markers that draw a limb so far against
+the pull are weightier than twice the pull. They did jump, and the frame stays as it is."""
+LEAP_DISTANCE = 0.05
+"""Metres by which a marker that leaps moves otherwise than in the frames beside. Chosen: 6 m/s, at
+once."""
+SUDDEN_TURN = np.radians(15.0)
+"""Radians from one frame to the next that are worth a word. Chosen."""
+SQUARED_SCALE = 1e3
+"""Metres. Chosen: a loss that doubts no marker nearer than this is the sum of squares."""
 
 
 def rms_per_marker(names: Sequence[str], errors: Array) -> dict[str, float]:
@@ -120,3 +162,136 @@ def solve(
         source=recording.source,
     )
     return SolveResult(motion, found.marker_error, names, result.status, result.iterations)
+
+
+def steady(
+    problem: PoseProblem, poses: PoseResult, *, rate: float, options: PoseOptions | None = None
+) -> PoseResult:
+    """Poses that were solved frame by frame, without the turns that no marker asks for.
+
+    Frames in which nothing turns fast stay as they are. ``cost`` and ``iterations`` remain those
+    of the frames alone. Limits are not looked at.
+
+    Parameters
+    ----------
+    problem, options
+        That ``poses`` were solved from, as in ``solve_frames``.
+    rate
+        Frames per second.
+    """
+    options, pace = options or PoseOptions(), REFERENCE_RATE / rate
+    frames = np.flatnonzero(poses.status != Status.HELD)
+    if not _turns_fast(poses.rotations, frames, pace * FAST_TURN).any():
+        return poses
+    rotations, root = np.array(poses.rotations), np.array(poses.root)
+    limbs = _Limbs(problem, rotations, root, options, pace)
+    changed = np.union1d(limbs.sweep(frames), limbs.sweep(frames[::-1]))
+    error = np.array(poses.marker_error)
+    lack = problem.targets[changed] - problem.rig.markers(rotations[changed], root[changed])
+    error[changed] = np.where(np.isnan(error[changed]), np.nan, np.linalg.norm(lack, axis=-1))
+    repeat_nearest(poses.status, rotations, root)
+    return replace(poses, rotations=quat.unroll(rotations), root=root, marker_error=error)
+
+
+def sudden_turns(motion: Motion) -> list[tuple[str, int, float]]:
+    """Body, frame and angle, radians, of turns that remained, largest first, one per body."""
+    turns = quat.angle(quat.between(motion.rotations[:-1], motion.rotations[1:]))
+    sudden = turns > SUDDEN_TURN * REFERENCE_RATE / motion.rate
+    worst = [
+        (motion.skeleton.names[body], int(turns[:, body].argmax()) + 1, float(turns[:, body].max()))
+        for body in np.flatnonzero(sudden.any(axis=0))
+    ]
+    return sorted(worst, key=lambda turn: -turn[2])
+
+
+def limbs_of(parents: Sequence[int]) -> Indices:
+    """Return (n_bodies,) the first body of each body's limb: a limb ends where the tree
+    branches."""
+    n_children = np.bincount([p for p in parents if p >= 0], minlength=len(parents))
+    first: list[int] = []
+    for body, parent in enumerate(parents):
+        alone = parent > 0 and n_children[parent] == 1
+        first.append(first[parent] if alone else body)
+    return np.array(first)
+
+
+def _leaps(rig: Rig, observed: Array, limbs: Indices, limit: float) -> NDArray[np.bool_]:
+    """Return (n_frames, n_bodies) whether a marker of the body's limb leaps from the frame
+    before."""
+    steps = np.diff(observed, axis=0, prepend=np.nan, append=np.nan)
+    unlike = np.linalg.norm(np.diff(steps, axis=0, append=np.nan), axis=-1) > limit
+    leaps = unlike[:-1].copy()
+    leaps[1:] &= unlike[:-2]  # unlike the step before, and the step after
+    limb = limbs[rig.tree.marker_bodies]
+    return np.stack([leaps[:, limb == first].any(axis=1) for first in limbs], axis=1)
+
+
+def _turns_fast(rotations: Array, frames: Indices, limit: float) -> NDArray[np.bool_]:
+    """Return (len(frames) − 1,) whether any joint turns further than the limit in every frame
+    between."""
+    turns = quat.angle(quat.between(rotations[frames[:-1], 1:], rotations[frames[1:], 1:]))
+    return np.any(turns > limit * np.abs(np.diff(frames))[:, None], axis=1)
+
+
+class _Limbs:
+    """Solves limbs again, in place."""
+
+    def __init__(
+        self, problem: PoseProblem, rotations: Array, root: Array, options: PoseOptions, pace: float
+    ) -> None:
+        rig, self.observed, self.weights = problem.rig, problem.targets, problem.weights
+        self.tree, self.rotations, self.root = rig.tree, rotations, root
+        self.limbs = limbs_of(rig.tree.parents.tolist())
+        self.leaps = _leaps(rig, self.observed, self.limbs, pace * LEAP_DISTANCE)
+        self.fast, self.approach = pace * FAST_TURN, pace * APPROACH_TURN
+        self.model = make_model(rig, problem.rest_weights)
+        self.work = make_work(rig.tree)
+        scale = SQUARED_SCALE if options.loss == "squared" else options.loss_scale
+        self.limits = FrameLimits(options.max_iterations, 1e-4, 1e-5, scale, HOLD_WEIGHT / pace)
+
+    def sweep(self, frames: Indices) -> Indices:
+        """Go along the frames; from where a joint turns fast until the frames alone agree again.
+
+        Returns those that were solved again.
+        """
+        changed, done = [], 0
+        for begin in np.flatnonzero(_turns_fast(self.rotations, frames, self.fast)) + 1:
+            at = max(begin, done)
+            while at < len(frames) and self._solve_again(frames[at - 1], frames[at]):
+                changed.append(frames[at])
+                at += 1
+            done = at
+        return np.array(changed, dtype=np.int64)
+
+    def _solve_again(self, before: int, frame: int) -> bool:
+        """Solve a frame's fast limbs again, held to the frame before.
+
+        False where none is fast, or markers insist: then the frame stays as it is.
+        """
+        pose, last, n_frames = self.rotations[frame], self.rotations[before], abs(frame - before)
+        turn = quat.log(quat.between(last, pose))
+        angle = np.linalg.norm(turn, axis=-1)
+        angle[0] = 0.0  # a root goes where it will
+        jumps = (angle > self.fast * n_frames) & ~self.leaps[max(frame, before)]
+        if not jumps.any():
+            return False
+        wild = np.isin(self.limbs, self.limbs[jumps]) & (angle > 0.0)
+        share = np.minimum(1.0, self.approach * n_frames / angle[wild])
+        led = pose.copy()
+        led[wild] = quat.multiply(last[wild], quat.exp(share[:, None] * turn[wild]))
+        root = self.root[frame].copy()
+        self._fit(frame, led, root)
+        left = quat.angle(quat.between(led[wild], pose[wild]))
+        if np.linalg.norm(left) < (1.0 - INSISTING_SHARE) * np.linalg.norm(
+            (1.0 - share) * angle[wild]
+        ):
+            return False
+        self.rotations[frame], self.root[frame] = led, root
+        return True
+
+    def _fit(self, frame: int, led: Array, root: Array) -> None:
+        if (self.tree.dof_kind == IN_BODY).any():  # between two poses of a universal joint is none
+            led[:] = on_joints(self.tree, led)
+        self.work.trust[:] = self.weights[min(frame, len(self.weights) - 1)]
+        still, seen = np.zeros(self.tree.n_dofs), np.array(self.observed[frame])
+        fit_frame(self.model, self.work, seen, led, root, still, self.limits)

@@ -9,8 +9,7 @@ from osteon.maths import quat
 from osteon.posing._kernels.normal_equations import make_model
 from osteon.posing._kernels.single_frame import FrameLimits, fit_frame, make_work
 from osteon.posing.first_pose import has_evidence, start_frames
-from osteon.posing.per_frame import PoseOptions
-from osteon.posing.problem import REST_WEIGHT
+from osteon.posing.per_frame import REST_WEIGHT, PoseOptions
 from osteon.posing.rig import compile_rig
 from osteon.typing import Array
 from osteon.values import Body, Joint, Marker, Skeleton
@@ -23,13 +22,14 @@ AGAIN_FRAMES = 60
 the next one would do no better."""
 USUAL = PoseOptions()
 UNSEEN_WEIGHT = 3e-5
-"""Pull to rest of bodies with one marker or none, square metres per square radian. A clavicle turns
-about its one marker at will: now and then it fell over to the other side for tenths of a second
-and took the shoulder along by 8 cm; whole takes are solved with second opinions against that."""
+"""Square metres per square radian: pull to rest of bodies with one marker or none. Chosen: without
+it a clavicle, which turns about its one marker at will, now and then fell over to the other side
+for tenths of a second and took the shoulder along by 8 cm; whole takes are solved with second
+opinions against that."""
 HOLD_PULL = 1e-3
-"""Pull to the pose before, square metres per square radian: where markers hardly see a direction a
-limb moves on slowly instead of falling over. Three markers 5 cm from a joint weigh eight times as
-much: what they show lags an eighth of a frame."""
+"""Square metres per square radian: pull to the pose before. Where markers hardly see a direction a
+limb moves on slowly instead of falling over. Chosen: three markers 5 cm from a joint weigh eight
+times as much; what they show lags an eighth of a frame."""
 LIMITS = FrameLimits(
     USUAL.max_iterations, tolerance=1e-4, gain=1e-5, scale=USUAL.loss_scale, hold=HOLD_PULL
 )

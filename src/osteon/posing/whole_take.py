@@ -18,10 +18,19 @@ import numpy as np
 from scipy import ndimage
 
 from osteon.maths import kernel, quat, solve_banded
-from osteon.posing._kernels import normal_equations
+from osteon.posing._kernels.normal_equations import (
+    LANES,
+    build_normal,
+    forward,
+    gather_moments,
+    make_lanes,
+    make_model,
+    place_markers,
+    place_screws,
+    pull_to_rest,
+)
 from osteon.posing.first_pose import universal_angles
-from osteon.posing.per_frame import PoseResult
-from osteon.posing.problem import PoseProblem
+from osteon.posing.per_frame import PoseProblem, PoseResult
 from osteon.posing.rig import IN_BODY, Rig
 from osteon.typing import Array
 
@@ -31,7 +40,7 @@ from a still limb to a kick, four to a decade."""
 N_SETTLING = 6
 """Frames until a filter that starts knowing nothing says something. Chosen."""
 THIRD_WEIGHTS = np.array([-1.0, 3.0, -3.0, 1.0])
-"""Of four frames in a third difference."""
+"""Ratios of four frames in a third difference: defined by it."""
 JERK_ORDER = len(THIRD_WEIGHTS) - 1
 """Of the differences that are kept small."""
 WINDOW_FRAMES, AHEAD_FRAMES = 1024, 128
@@ -41,7 +50,8 @@ ALONE_WEIGHT = 1e-5
 """Pull to the pose of the frame alone, square metres per square radian. Chosen: decides what no
 marker sees; without it the free turn of a hand with one marker is any parabola over time."""
 SETTLED_STIFFNESS = 1e12
-"""Stiffness beside which nothing moves a frame that the window before has settled."""
+"""Ratio to the stiffness of a marker. Chosen: beside it nothing moves a frame that the window
+before has settled."""
 
 
 def process_noise(tracks: Array, variances: Array, window: float) -> Array:
@@ -200,26 +210,26 @@ def linearise(
     rest_weight: float = 0.0,
 ) -> tuple[Array, Array]:
     """Normal matrices (n_frames, len(path)) along the tree's paths and gradients (…, n_dofs)."""
-    model = normal_equations.make_model(rig, rest_weight)
-    memory = normal_equations.make_lanes(model)
+    model = make_model(rig, rest_weight)
+    memory = make_lanes(model)
     seen = np.isfinite(observed[..., :1])
     centre = root[:, None]
     markers = np.concatenate([np.where(seen, observed - centre, 0.0), seen], axis=-1)
     normal = np.zeros((len(root), len(model.path)))
     gradient = np.zeros((len(root), rig.tree.n_dofs))
-    for first in range(0, len(root), normal_equations.LANES):
-        block = np.minimum(np.arange(first, first + normal_equations.LANES), len(root) - 1)
+    for first in range(0, len(root), LANES):
+        block = np.minimum(np.arange(first, first + LANES), len(root) - 1)
         memory.rotations[:] = rotations[block].transpose(1, 2, 0).ravel()
         memory.observed[:] = markers[block].transpose(1, 2, 0).ravel()
         memory.rest[:] = rest[block].transpose(1, 2, 0).ravel()
-        normal_equations.forward(model, memory)
-        normal_equations.place_markers(model, memory)
-        normal_equations.pull_to_rest(model, memory)
-        normal_equations.gather_moments(model, memory)
-        normal_equations.place_screws(model, memory)
-        normal_equations.build_normal(model, memory)
-        normal[block] = memory.normal.reshape(-1, normal_equations.LANES).T
-        gradient[block] = memory.step.reshape(-1, normal_equations.LANES).T
+        forward(model, memory)
+        place_markers(model, memory)
+        pull_to_rest(model, memory)
+        gather_moments(model, memory)
+        place_screws(model, memory)
+        build_normal(model, memory)
+        normal[block] = memory.normal.reshape(-1, LANES).T
+        gradient[block] = memory.step.reshape(-1, LANES).T
     return normal, gradient
 
 

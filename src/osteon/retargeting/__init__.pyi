@@ -14,13 +14,13 @@ from .carry import (
     points_of as points_of,
     pose_points as pose_points,
     proportions as proportions,
+    without_partner as without_partner,
 )
 from .corrections import (
     Corrections as Corrections,
     read_corrections as read_corrections,
 )
-from .pairing import without_partner as without_partner
-from .physics.dynamics import (
+from .dynamics import (
     Simulated as Simulated,
     simulate as simulate,
 )

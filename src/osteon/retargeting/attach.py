@@ -23,19 +23,25 @@ TRUNK = ("pelvis", "spine", "chest")
 LEVEL_PARTS = ("neck", "head")
 """Level at rest on anybody, wherever joints and ends of their bones were put."""
 STRETCH_RATIOS = (0.4, 2.5)
-"""Least and most that a part is stretched along its bone."""
+"""Ratios: least and most that a part is stretched along its bone. Chosen: beyond them a bone's end
+was put somewhere else."""
 SIZE_RATIOS = (0.05, 20.0)
-"""Least and most size of a character against the performer; beyond it a unit must be wrong."""
+"""Ratios: least and most size of a character against the performer. Chosen: beyond them a unit must
+be wrong."""
 OWN_SIZES = (0.3, 3.0)
-"""The same for a skeleton that carries the recording's own markers; postures differ by less."""
+"""Ratios: the same for a skeleton that carries the recording's own markers. Chosen: postures differ
+by less."""
 BESIDE_SHARE = 0.12
-"""Share of a bone's length within which a marker at its far end pulls the next bone too."""
+"""Share of a bone's length within which a marker at its far end pulls the next bone too. Chosen: as
+far as markers of a knee or an elbow sit from the joint."""
 PLACE_SIGMA, FIT_SIGMA = 0.03, 0.005
-"""Metres. How far a marker's place may be from the guess, and how well poses tell it."""
+"""Metres: how far a marker's place may be from the guess, and how well poses tell it. Chosen:
+figures differ by centimetres, poses tell millimetres."""
 BENDING = {"shin": "thigh", "forearm": "upper_arm"}
 """Parts below a knee or an elbow, and those above."""
 SAMPLE_FRAMES = 200
-"""Frames that places are found from, evenly spread."""
+"""Count of frames that places are found from, evenly spread. Chosen: a median needs no more, and
+time grows with it."""
 
 
 @dataclass(frozen=True, eq=False)

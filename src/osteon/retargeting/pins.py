@@ -17,20 +17,25 @@ from osteon.typing import Array
 from osteon.values import Motion, Skeleton
 
 PIN_STIFFNESS = 300.0
-"""Stiffness of a pin against a marker's spring."""
+"""Ratio of a pin's stiffness to a marker's spring. Chosen: all markers of a leg together give
+way."""
 GROUND_STIFFNESS = 50.0
-"""Stiffness of the ground under a point that does not stand."""
+"""Ratio of the ground's stiffness, under a point that does not stand, to a marker's spring. Chosen:
+firm, and yet softer than a pin."""
 LOOSE_DISTANCE = 0.03
-"""Metres between a pin and the point it holds at which it begins to let go: markers know better."""
+"""Metres between a pin and the point it holds at which it begins to let go. Chosen: then markers
+know better."""
 DEEP_DISTANCE = 0.025
-"""Metres. The ground pushes less what is deeper, and not at all what is twice as deep: markers that
-say so know of a hole, or of no ground."""
+"""Metres. The ground pushes less what is deeper, and not at all what is twice as deep. Chosen:
+markers that say so know of a hole, or of no ground."""
 PUSH_ROUNDS = 6
-"""How often the ground pushes, each time harder where it did not push enough."""
-AT_GROUND = 0.0002
-"""Metres below it that count as on it."""
+"""Count of pushes of the ground, each harder where the one before was not enough. Chosen: bounds
+the time."""
+GROUND_TOLERANCE = 0.0002
+"""Metres below the ground that count as on it. Chosen: nobody sees them."""
 EASE_SECONDS = 0.1
-"""Seconds before and after a stay in which its pin takes hold and lets go."""
+"""Seconds before and after a stay in which its pin takes hold and lets go. Chosen: feet neither
+jump nor lag."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +131,7 @@ def stand(
         np.zeros(below.shape),
     )
     for _ in range(PUSH_ROUNDS):
-        deep = below.max(axis=1) > AT_GROUND  # other frames stay as they are
+        deep = below.max(axis=1) > GROUND_TOLERANCE  # other frames stay as they are
         if not deep.any():
             break
         pushed = _where(deep, _lifted(soles, push, lift, standing, motion), pushed)

@@ -11,33 +11,38 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.ndimage import median_filter
 
+from osteon.joint_limits import Bounds, make_bounds
 from osteon.maths import quat
 from osteon.posing import (
-    Bounds,
     PoseOptions,
     PoseProblem,
     PoseResult,
     Rig,
-    make_bounds,
     solve_frames,
 )
 from osteon.typing import Array, Indices
 from osteon.values import Skeleton
 
 LET_GO_RATIO = 6.0
-"""A spring stretched by this many times what is usual for it lets go."""
+"""Ratio of a spring's stretch to what is usual for it from which it lets go. Chosen: skin and build
+do not come near."""
 NEAR_FRAMES = (-2, -1, 0, 1, 2)
-"""Frames among which a sample may jump."""
+"""Frames among which a sample may jump. Chosen: the median of five stands against two that are
+wrong."""
 USUAL_SECONDS = 0.2
-"""Seconds over which it is told what is usual at a time."""
+"""Seconds over which it is told what is usual at a time. Chosen: postures last longer, jumps do
+not."""
 FAR_STRETCH = 0.1
-"""Metres. A spring stretched farther lets go however long it lasts, unless that is usual for it."""
+"""Metres. Chosen: a spring stretched farther lets go however long it lasts, unless that is usual
+for it."""
 JUDGEMENT_ROUNDS = 2
-"""How often springs are judged again by what the others say."""
+"""Count of times that springs are judged again by what the others say. Chosen: so that one that
+another's error pulled away is hung on again."""
 IDLE_RATIO = 10.0
-"""Joints of bodies that nothing pulls are this many times stiffer: chains bend evenly."""
+"""Ratio by which joints of bodies that nothing pulls are stiffer. Chosen: chains bend evenly."""
 LIMIT_STIFFNESS = 30.0
-"""Stiffness of a joint's limits, square metres per square radian."""
+"""Square metres per square radian: stiffness of a joint's limits. Chosen: markers hardly push a
+joint beyond them."""
 
 
 def firm_bounds(skeleton: Skeleton) -> Bounds:
@@ -141,10 +146,11 @@ def springs_that_hold(errors: Array, least: float, rate: float) -> np.ndarray:
 
 
 BEND_STIFFNESS = 0.3
-"""Stiffness of these springs against a marker's, square metres per square radian."""
+"""Square metres per square radian: stiffness of the springs that bend knees and elbows, against a
+marker's. Chosen: it decides how much they bend, and leaves markers the rest."""
 PLANE_WEIGHT = 0.1
-"""What the performer's plane of bending counts against the character's own, of which a straight
-limb has none."""
+"""Ratio of what the performer's plane of bending counts to the character's own. Chosen: it decides
+for a straight limb, which has none."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,7 +33,7 @@ PARENTS = {
     },
 }
 FIGURE_HEIGHTS = (0.3, 4.0)
-"""Metres. Least and most that a figure is tall."""
+"""Metres: least and most that a figure is tall. Chosen: beyond them a unit must be wrong."""
 
 
 def average_figure(height: float) -> Skeleton:

@@ -58,7 +58,7 @@ def make_skin(skeleton: Skeleton, pose: Array | None = None) -> SkinnedMesh:
     pose : (n_bodies, 4)
         Rotations to the parents' frames in which to put it on; by default the joints' rest.
     """
-    from osteon.skinning.surface_nets import triangles_of
+    from osteon.skinning.flesh_surface import triangles_of
 
     placed = pose_of(skeleton, pose)
     pieces = _pieces(placed)
@@ -115,7 +115,7 @@ def find_carriers(
 
 def body_extent(pose: FleshPose) -> tuple[Array, Array]:
     """Return lowest and highest corner (3,) of the body's box."""
-    from osteon.skinning._flesh_kernel import HIGH_COLUMN, LOW_COLUMN
+    from osteon.skinning.flesh_surface import HIGH_COLUMN, LOW_COLUMN
 
     flesh = _pack(pose, _pieces(pose), 0.0)
     return flesh[:, LOW_COLUMN : LOW_COLUMN + 3].min(axis=0), flesh[
@@ -152,8 +152,7 @@ def _surface(
     pose: FleshPose, pieces: Sequence[Piece], kin: np.ndarray, cell: float
 ) -> tuple[Array, np.ndarray, Array]:
     """Return vertices and quadrilaterals, and the flesh they were made of."""
-    from osteon.skinning._flesh_kernel import HIGH_COLUMN, LOW_COLUMN
-    from osteon.skinning.surface_nets import surface_nets
+    from osteon.skinning.flesh_surface import HIGH_COLUMN, LOW_COLUMN, surface_nets
 
     flesh = _pack(pose, pieces, LEAST_RATIO * cell)
     low = flesh[:, LOW_COLUMN : LOW_COLUMN + 3].min(axis=0) - 3.0 * cell
@@ -179,7 +178,7 @@ def _without_crumbs(vertices: Array, quads: np.ndarray) -> tuple[Array, np.ndarr
 
 def _field(points: Array, flesh: Array, kin: np.ndarray, cell: float) -> Array:
     """Return the field (n,), negative inside the flesh, metres."""
-    from osteon.skinning._flesh_kernel import field_at
+    from osteon.skinning.flesh_surface import field_at
 
     values = np.empty(len(points))
     field_at(points, flesh, kin, REACH_RATIO * cell, MELT_RATIO * cell, GAP_RATIO * cell, values)
@@ -251,7 +250,7 @@ def _weights(
 ) -> tuple[np.ndarray, Array]:
     """Return bodies and weights (n_vertices, 4): each body by how near its flesh is, evened out
     along the surface. Vertices at one place, as along the seams of textures, get the same."""
-    from osteon.skinning._flesh_kernel import carriers_at
+    from osteon.skinning.flesh_surface import carriers_at
 
     places, welded = np.unique(vertices, axis=0, return_inverse=True)
     on = np.array([piece.body for piece in pieces])

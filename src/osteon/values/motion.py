@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from osteon.errors import NotEnoughData, UnknownName
-from osteon.maths import chain, quat, two_axes
+from osteon.maths import chain, quat, swing_twist
 from osteon.typing import Array, Indices
 from osteon.values.array_checks import freeze, positive_rate, unit_quaternions
 from osteon.values.events import Mark
@@ -134,7 +134,7 @@ class CompactMotion:
             movement = body.movement
             n = len(movement.axes) + 1
             axes = np.vstack([movement.axes, quat.rotate(movement.rest, movement.direction)])
-            turned = two_axes.swing(axes, self.angles[:, column : column + n])
+            turned = swing_twist.swing(axes, self.angles[:, column : column + n])
             rotations[:, index] = quat.multiply(turned, movement.rest)
             column += n
         return Motion(

@@ -5,6 +5,7 @@ so that a hard frame holds up nobody else. A frame whose start is NaN goes on fr
 the frame before it.
 """
 
+import enum
 from typing import NamedTuple
 
 import numpy as np
@@ -31,10 +32,33 @@ from osteon.posing._kernels.normal_equations import (
     total_cost,
 )
 
-CONVERGED, ITERATION_LIMIT, STALLED, HELD = 0, 1, 2, 3
 UNDECIDED = -1
+"""Code of a fit that goes on, defined here."""
 
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-4, 1e-12, 1e8
+"""Ratios: share of the diagonal that is added to it. Chosen: nearly a Gauss–Newton step at first,
+never none, and a fit that asks for the most has stalled."""
+
+
+class Status(enum.IntEnum):
+    """Why the fit of a frame ended."""
+
+    CONVERGED = 0
+    ITERATION_LIMIT = 1
+    STALLED = 2
+    HELD = 3
+
+    @property
+    def text(self) -> str:
+        return {
+            Status.CONVERGED: "step below tolerance",
+            Status.ITERATION_LIMIT: "iteration limit reached",
+            Status.STALLED: "no step lowers the cost",
+            Status.HELD: "too few markers; nearest solved frame held",
+        }[self]
+
+
+CONVERGED, ITERATION_LIMIT, STALLED, HELD = map(int, Status)
 
 
 class Task(NamedTuple):

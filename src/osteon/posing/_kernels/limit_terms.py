@@ -7,17 +7,18 @@ docs/methods.md §12.
 
 import numpy as np
 
-from osteon.maths import FAST_MATH, TURN, kernel
+from osteon.joint_limits import HINGE, ZYZ, beyond, nearest_in_ellipse, nearest_in_polygon
+from osteon.maths import FAST_MATH, kernel
 from osteon.posing._kernels.normal_equations import LANES, PULL, PULL_COST, L, U
-from osteon.posing.limit_arrays import HINGE, ZYZ
 from osteon.posing.rig import IN_BODY
 
 ROWS = 3
+"""Count of excesses of a joint, derived: of three angles at most."""
 ROW = U(4 * LANES)
 ITEM = U(ROWS * 4 * LANES)
-NO_TURN = 1e-12
-POLE = 1e-3
-"""Sine below which ZYZ angles are too stiff to pull at."""
+POLE_SINE = 1e-3
+"""Ratio: sine below which ZYZ angles are too stiff to pull at. Chosen: there a turn of a
+milliradian is one of a radian about φ or θ."""
 
 
 @kernel(fastmath=FAST_MATH)
@@ -108,7 +109,7 @@ def _hinge(bounds, i, lanes, item):
     for n in range(L):
         turn = _multiply(_turn_at(q, r + n), back)
         along = turn[1] * axis[0] + turn[2] * axis[1] + turn[3] * axis[2]
-        value = _beyond(2.0 * np.arctan2(along, turn[0]), low, high)
+        value = beyond(2.0 * np.arctan2(along, turn[0]), low, high)
         if value != 0.0:
             _write(out, item + n, value, axis)
             lanes.active[i] += 1
@@ -149,7 +150,7 @@ def _twist_row(d, axis, low, high):
     """Excess of the twist angle 2·atan2(v·axis, w) and its gradient."""
     w, v = d[0], (d[1], d[2], d[3])
     along = _dot(v, axis)
-    value = _beyond(2.0 * np.arctan2(along, w), low, high)
+    value = beyond(2.0 * np.arctan2(along, w), low, high)
     if value == 0.0:
         return 0.0, (0.0, 0.0, 0.0)
     across = _cross(v, axis)
@@ -172,9 +173,9 @@ def _swing_row(d, axis, one, two, corners, i, n_corners, radii):
     ratio = angle / sine if sine > 1e-9 else 1.0
     x, y = ratio * _dot(hinge, one), ratio * _dot(hinge, two)
     if n_corners == 0:
-        u, v = _nearest_in_ellipse(x, y, radii[0], radii[1])
+        u, v = nearest_in_ellipse(x, y, radii[0], radii[1])
     else:
-        u, v = _nearest_in_polygon(x, y, corners, i, n_corners)
+        u, v = nearest_in_polygon(x, y, corners, i, n_corners)
     value = np.hypot(x - u, y - v)
     if value == 0.0:
         return 0.0, (0.0, 0.0, 0.0)
@@ -209,127 +210,16 @@ def _zyz(bounds, i, lanes, item):
         half_sum, half_difference = np.arctan2(z, w), np.arctan2(-x, y)
         phi, theta = half_sum + half_difference, half_sum - half_difference
         k = (-np.sin(phi), np.cos(phi), 0.0)
-        beyond = _beyond(psi, ranges[i, 1, 0], ranges[i, 1, 1])
-        _write(out, item + ROW + n, beyond, k)
+        excess = beyond(psi, ranges[i, 1, 0], ranges[i, 1, 1])
+        _write(out, item + ROW + n, excess, k)
         sine = np.sin(psi)
-        if sine > POLE:
+        if sine > POLE_SINE:
             first = _over(_cross(_rotate(q, up), k), sine)
             last = _over(_cross(k, up), sine)
-            _write(out, item + n, _beyond(phi, ranges[i, 0, 0], ranges[i, 0, 1]), first)
-            beyond = _beyond(theta, ranges[i, 2, 0], ranges[i, 2, 1])
-            _write(out, item + U(2) * ROW + n, beyond, last)
+            _write(out, item + n, beyond(phi, ranges[i, 0, 0], ranges[i, 0, 1]), first)
+            excess = beyond(theta, ranges[i, 2, 0], ranges[i, 2, 1])
+            _write(out, item + U(2) * ROW + n, excess, last)
     lanes.active[i] = 1
-
-
-@kernel(fastmath=FAST_MATH)
-def hold_inside(bounds, rotations):
-    """Bring rotations (n_frames, n_bodies, 4) inside, in place; what is inside stays as it is."""
-    for i in range(len(bounds.body)):
-        body = bounds.body[i]
-        f, x = bounds.frame[i], bounds.axes[i]
-        frame, axis = (f[0], f[1], f[2], f[3]), (x[0, 0], x[0, 1], x[0, 2])
-        back = (f[0], -f[1], -f[2], -f[3])
-        for n in range(len(rotations)):
-            r = rotations[n, body]
-            q = (r[0], r[1], r[2], r[3])
-            if bounds.shape[i] == HINGE:
-                q = _hold_hinge(bounds, i, _multiply(q, back), axis, frame)
-            else:
-                d = _multiply(back, q)
-                if abs(d[0]) >= bounds.safe[i]:
-                    continue
-                d, moved = _hold_cone(bounds, i, d, axis)
-                if not moved:
-                    continue
-                q = _multiply(frame, d)
-            for k in range(4):
-                rotations[n, body, k] = q[k]
-
-
-@kernel(fastmath=FAST_MATH)
-def _hold_hinge(bounds, i, turn, axis, rest):
-    """The nearest rotation about the axis within its interval."""
-    angle = 2.0 * np.arctan2(_dot((turn[1], turn[2], turn[3]), axis), turn[0])
-    angle -= _beyond(angle, bounds.ranges[i, 0, 0], bounds.ranges[i, 0, 1])
-    return _multiply(_about(axis, angle), rest)
-
-
-@kernel(fastmath=FAST_MATH)
-def _hold_cone(bounds, i, d, axis):
-    """A turn from the cone's centre with its swing and twist brought inside, and whether moved."""
-    twist = 2.0 * np.arctan2(_dot((d[1], d[2], d[3]), axis), d[0])
-    beyond = _beyond(twist, bounds.ranges[i, 0, 0], bounds.ranges[i, 0, 1])
-    bone = _rotate(d, axis)
-    hinge = _cross(axis, bone)
-    sine = np.sqrt(_dot(hinge, hinge))
-    ratio = np.arctan2(sine, _dot(axis, bone)) / sine if sine > 1e-9 else 1.0
-    a = bounds.axes[i]
-    one, two = (a[1, 0], a[1, 1], a[1, 2]), (a[2, 0], a[2, 1], a[2, 2])
-    x, y = ratio * _dot(hinge, one), ratio * _dot(hinge, two)
-    u, v = _nearest_in_polygon(x, y, bounds.corners, i, bounds.n_corners[i])
-    if beyond == 0.0 and u == x and v == y:
-        return d, False
-    size = np.hypot(u, v)
-    along = (u * one[0] + v * two[0], u * one[1] + v * two[1], u * one[2] + v * two[2])
-    scale = 1.0 / size if size > NO_TURN else 0.0
-    swing = _about((scale * along[0], scale * along[1], scale * along[2]), size)
-    return _multiply(swing, _about(axis, twist - beyond)), True
-
-
-@kernel(fastmath=FAST_MATH)
-def _about(axis, angle):
-    sine = np.sin(0.5 * angle)
-    return np.cos(0.5 * angle), sine * axis[0], sine * axis[1], sine * axis[2]
-
-
-@kernel(fastmath=FAST_MATH)
-def _beyond(angle, low, high):
-    """How far an angle lies beyond a range, with sign; 0 inside."""
-    if np.isfinite(low) and np.isfinite(high):
-        middle = 0.5 * (low + high)
-        angle -= TURN * np.rint((angle - middle) / TURN)
-    if angle < low:
-        return angle - low
-    return angle - high if angle > high else 0.0
-
-
-@kernel(fastmath=FAST_MATH)
-def _nearest_in_polygon(x, y, corners, i, n):
-    """The point of a convex polygon, corners anticlockwise, nearest to (x, y)."""
-    outside = False
-    for j in range(n):
-        ax, ay = corners[i, j, 0], corners[i, j, 1]
-        ex, ey = corners[i, j + 1, 0] - ax, corners[i, j + 1, 1] - ay
-        outside = outside or ex * (y - ay) - ey * (x - ax) < 0.0
-    if not outside:
-        return x, y
-    best_x, best_y, best = x, y, np.inf
-    for j in range(n):
-        ax, ay = corners[i, j, 0], corners[i, j, 1]
-        ex, ey = corners[i, j + 1, 0] - ax, corners[i, j + 1, 1] - ay
-        length = ex * ex + ey * ey
-        share = ((x - ax) * ex + (y - ay) * ey) / length if length > 0.0 else 0.0
-        share = min(max(share, 0.0), 1.0)
-        fx, fy = ax + share * ex, ay + share * ey
-        distance = (x - fx) ** 2 + (y - fy) ** 2
-        if distance < best:
-            best_x, best_y, best = fx, fy, distance
-    return best_x, best_y
-
-
-@kernel(fastmath=FAST_MATH)
-def _nearest_in_ellipse(x, y, a, b):
-    """The same for an ellipse about zero, by Newton on the multiplier of its equation."""
-    if (x / a) ** 2 + (y / b) ** 2 <= 1.0:
-        return x, y
-    m = 0.0
-    for _ in range(60):
-        p, q = a * x / (a * a + m), b * y / (b * b + m)
-        value = p * p + q * q - 1.0
-        if value < 1e-14:
-            break
-        m += 0.5 * value / (p * p / (a * a + m) + q * q / (b * b + m))
-    return x * a * a / (a * a + m), y * b * b / (b * b + m)
 
 
 @kernel(fastmath=FAST_MATH)

@@ -4,6 +4,11 @@ A spring is a soft ``connect`` between a point of a body and a body of its own t
 marker is. MuJoCo solves such constraints implicitly, so that stiff springs on light bodies do not
 explode. It scales their softness by the inertia they meet; ``set_stiffness`` undoes that, so that
 every spring has the stiffness it is given and the model's rest is the minimum of the energy.
+
+MuJoCo knows limits as ranges of angles only. So each joint with a cone has two ropes between its
+bodies, one against too much swing, one against too much twist. Where the joint leaves its cone a
+rope is hung so that it is too short by as much, and pulls both bodies straight back; along the
+cone's edge, across the rope, they slide freely. Else it is slack.
 """
 
 import warnings
@@ -15,29 +20,124 @@ import numpy as np
 
 from osteon.errors import BadValue, MissingExtra
 from osteon.human import bone_lengths
+from osteon.joint_limits import HINGE, Bounds, hold_inside, make_bounds
 from osteon.maths import quat
-from osteon.posing import IN_BODY, Rig, RigTree, make_bounds, on_joints, universal_angles
-from osteon.retargeting.physics.stops import (
-    STIFF,
-    Stops,
-    add_stops,
-    cones_of,
-    find_stops,
-    hang_stops,
-)
+from osteon.posing import IN_BODY, Rig, RigTree, on_joints, universal_angles
 from osteon.retargeting.springs import LIMIT_STIFFNESS
 from osteon.typing import Array
 from osteon.values import Joint, Skeleton
 
-STIFFNESS = 1e5
-"""Newtons per metre of a marker's spring. Only its ratio to the others matters for the rest."""
-SETTLING = 0.015
-"""Seconds in which springs come to rest on bodies lighter than they are stiff."""
+ROPE_ARM = 0.1
+"""Metres from the joint to the point that its rope pulls. Chosen: any serves, for the stiffness is
+set by it."""
+STIFF = LIMIT_STIFFNESS / ROPE_ARM**2
+"""Of each rope, against a marker's spring."""
+ROPE_COUNT = 2
+"""Count of ropes of each joint, derived: twist and swing."""
+ROPE, SLACK = 1.0, 100.0
+"""Metres that a rope is long, and that a slack one may be. Chosen: so long that it pulls straight,
+and never too short."""
+BEYOND_ANGLE = 1e-6
+"""Radians outside a cone at which ropes begin to pull. Chosen: above rounding."""
+SPRING_STIFFNESS = 1e5
+"""Newtons per metre of a marker's spring. Chosen: only its ratio to the others matters for the
+rest."""
+SETTLING_SECONDS = 0.015
+"""Seconds in which springs come to rest on bodies lighter than they are stiff. Chosen: three steps
+of the simulation."""
 POSTURE_RATE = 40.0
 """Radians per second at which the pull to the neutral posture swings, critically damped, whatever
-it moves: its inertia is raised to fit, for at rest inertia does not matter."""
-THICKNESS = 0.12
-"""Radius of a capsule as a share of its bone's length."""
+it moves. Chosen: its inertia is raised to fit, for at rest inertia does not matter."""
+RADIUS_SHARE = 0.12
+"""Share of its bone's length: radius of a capsule. Chosen: at rest it does not matter."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stops:
+    """The ropes of the joints that have cones, and where they are in the model."""
+
+    bounds: Bounds
+    """Of these joints alone."""
+    bodies: np.ndarray
+    """(n_stops,) which bodies of the skeleton."""
+    parents: np.ndarray
+    """(n_stops,)"""
+    offsets: Array
+    """(n_stops, 3) the joints in their parents."""
+    sites: np.ndarray
+    """(n_stops, ROPE_COUNT, 2) the model's points on parents and bodies."""
+    ropes: np.ndarray
+    """(n_stops, ROPE_COUNT) the model's ropes."""
+
+
+def cones_of(bounds: Bounds) -> Bounds:
+    """Leave out the hinges, whose ranges MuJoCo keeps itself."""
+    rows = bounds.shape != HINGE
+    return bounds._replace(
+        **{name: getattr(bounds, name)[rows] for name in bounds._fields if name != "weight"}
+    )
+
+
+def add_stops(spec: Any, added: list[Any], skeleton: Skeleton, b: Bounds) -> None:
+    """Hang slack ropes on every joint that ``b`` bounds."""
+    arm = np.array([ROPE_ARM, 0.0, 0.0])
+    for body in b.body.tolist():
+        for which in range(ROPE_COUNT):
+            above, here = f"stop{body}_{which}", f"stopped{body}_{which}"
+            added[skeleton.parents[body]].add_site(name=above, pos=skeleton.offsets[body] - arm)
+            added[body].add_site(name=here, pos=arm)
+            rope = spec.add_tendon(name=f"rope{body}_{which}", limited=True, range=[0.0, SLACK])
+            rope.wrap_site(above)
+            rope.wrap_site(here)
+
+
+def find_stops(model: Any, skeleton: Skeleton, b: Bounds) -> Stops:
+    """Find where the ropes are in a compiled model."""
+    bodies = b.body.astype(int)
+    parents = np.array(skeleton.parents, dtype=int)[bodies]
+    names = [f"{body}_{which}" for body in bodies for which in range(ROPE_COUNT)]
+    sites = [[model.site(f"{end}{name}").id for end in ("stop", "stopped")] for name in names]
+    ropes = [model.tendon(f"rope{name}").id for name in names]
+    return Stops(
+        b,
+        bodies,
+        parents,
+        skeleton.offsets[bodies],
+        np.array(sites, dtype=int).reshape(-1, ROPE_COUNT, 2),
+        np.array(ropes, dtype=int).reshape(-1, ROPE_COUNT),
+    )
+
+
+def hang_stops(stops: Stops, model: Any, turned: Array) -> None:
+    """Hang the ropes by the pose that ``turned`` (n_bodies, 4), world rotations, shows."""
+    local = quat.identity((1, len(turned)))
+    local[0, stops.bodies] = quat.between(turned[stops.parents], turned[stops.bodies])
+    held = local.copy()
+    hold_inside(stops.bounds, held)
+    own, wanted = local[0, stops.bodies], held[0, stops.bodies]
+    parts = _twist_and_swing(
+        quat.log(quat.multiply(own, quat.inverse(wanted))),
+        quat.rotate(own, stops.bounds.axes[:, 0]),
+    )
+    outside = np.linalg.norm(parts, axis=-1) > BEYOND_ANGLE
+    model.tendon_range[stops.ropes, 1] = np.where(outside, ROPE, SLACK)
+    arms = ROPE_ARM * _across(parts)
+    edge = quat.rotate(quat.exp(-parts), arms)
+    away = quat.normalise(np.where(outside[..., None], arms - edge, arms))
+    model.site_pos[stops.sites[..., 0]] = stops.offsets[:, None] + edge - ROPE * away
+    model.site_pos[stops.sites[..., 1]] = quat.rotate(quat.inverse(own)[:, None], arms)
+
+
+def _twist_and_swing(turns: Array, bones: Array) -> Array:
+    """(n, 2, 3) the parts of rotation vectors (n, 3) about and across the bones (n, 3)."""
+    twist = np.sum(turns * bones, axis=-1, keepdims=True) * bones
+    return np.stack([twist, turns - twist], axis=1)
+
+
+def _across(axes: Array) -> Array:
+    """(..., 3) a unit vector across each."""
+    least = np.eye(3)[np.argmin(np.abs(axes), axis=-1)]
+    return quat.normalise(np.cross(axes + 1e-12, least))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,12 +216,12 @@ def set_stiffness(model: Model, weights: Array) -> None:
 
 def _make_springs(solref: Array, solimp: Array, weights: Array, softness: Array) -> None:
     """Make constraints (n, …) linear springs of ``weights`` (n,) against a marker's."""
-    asked = np.maximum(STIFFNESS * weights, 1e-9)
-    firm = softness / (softness + 1.0 / (SETTLING**2 * asked))
+    asked = np.maximum(SPRING_STIFFNESS * weights, 1e-9)
+    firm = softness / (softness + 1.0 / (SETTLING_SECONDS**2 * asked))
     solimp[:, 0] = solimp[:, 1] = firm
     # written so that aref = −B v − K r with the same K and B whatever the firmness is
-    solref[:, 0] = -firm / SETTLING**2
-    solref[:, 1] = -2.0 * firm / SETTLING
+    solref[:, 0] = -firm / SETTLING_SECONDS**2
+    solref[:, 1] = -2.0 * firm / SETTLING_SECONDS
 
 
 def keep_within(model: Model) -> None:
@@ -176,7 +276,7 @@ def _add_body(
     else:
         _add_joints(mujoco, body, index, rig.tree, posture[index], skeleton.bodies[index].joint)
     ends = [end for end in skeleton.bone_ends(index) if np.linalg.norm(end) > 1e-4]
-    radius = max(THICKNESS * float(bone_lengths(skeleton)[index]), 0.005)
+    radius = max(RADIUS_SHARE * float(bone_lengths(skeleton)[index]), 0.005)
     solid = {"contype": 0, "conaffinity": 0}
     for end in ends:
         body.add_geom(

@@ -12,8 +12,8 @@ import numpy as np
 
 from osteon.maths import quat
 from osteon.posing import PoseProblem
-from osteon.retargeting.physics.mujoco_model import (
-    STIFFNESS,
+from osteon.retargeting.mujoco_model import (
+    SPRING_STIFFNESS,
     Model,
     build_model,
     get_pose,
@@ -25,16 +25,17 @@ from osteon.retargeting.physics.mujoco_model import (
 from osteon.typing import Array
 from osteon.values import Skeleton
 
-STEPS = 60
-"""Most steps in which a frame settles."""
-AT_REST = 1e-2
-"""Radians or metres per second below which a body rests."""
-RUNAWAY = 1e3
-"""Radians or metres per second that no settling body reaches."""
-FAR = 0.04
-"""Metres. Markers that move farther than this in a frame are led there in several."""
-RETRIES = 3
-"""How often the step is halved before a frame is held."""
+MOST_STEPS = 60
+"""Count of steps in which a frame settles at the most. Chosen: bounds the time."""
+REST_SPEED = 1e-2
+"""Radians or metres per second below which a body rests. Chosen: a step then moves it by less than
+a tenth of a millimetre."""
+RUNAWAY_SPEED = 1e3
+"""Radians or metres per second. Chosen: no settling body reaches them."""
+FAR_JUMP = 0.04
+"""Metres. Chosen: markers that move farther than this in a frame are led there in several."""
+MOST_RETRIES = 3
+"""Count of times that the step is halved before a frame is held. Chosen: bounds the time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ def simulate(
     """
     rest = np.broadcast_to(pulls.rest, (pulls.n_frames, *pulls.rest.shape[-2:]))
     model = build_model(
-        skeleton, pulls.rig, masses, posture=STIFFNESS * pulls.rest_weights, rest=rest[0]
+        skeleton, pulls.rig, masses, posture=SPRING_STIFFNESS * pulls.rest_weights, rest=rest[0]
     )
     put_pose(model, *start)
     n_frames = pulls.n_frames
@@ -90,11 +91,11 @@ def _settle_frame(model: Model, previous: Array, targets: Array, weights: Array)
     set_stiffness(model, weights)
     usual = model.model.opt.timestep
     taken = -1
-    for retry in range(RETRIES + 1):
+    for retry in range(MOST_RETRIES + 1):
         model.model.opt.timestep = usual / 2**retry
         model.data.qpos[:], model.data.qvel[:] = before, 0.0
         model.data.qacc_warmstart[:] = 0.0
-        taken = _lead(model, previous, targets, STEPS * 2**retry)
+        taken = _lead(model, previous, targets, MOST_STEPS * 2**retry)
         if taken >= 0:
             break
     model.model.opt.timestep = usual
@@ -108,7 +109,7 @@ def _lead(model: Model, previous: Array, targets: Array, n_steps: int) -> int:
     """Move the targets to their places, in several steps where they are far, and settle."""
     jump = np.linalg.norm(targets - previous, axis=-1)
     far = float(np.nanmax(jump, initial=0.0)) if np.isfinite(jump).any() else 0.0
-    stages = min(int(np.ceil(far / FAR)), 8) or 1
+    stages = min(int(np.ceil(far / FAR_JUMP)), 8) or 1
     for stage in range(1, stages):
         share = stage / stages
         between = np.where(np.isfinite(previous), previous + share * (targets - previous), targets)
@@ -130,8 +131,8 @@ def _settle(model: Model, n_steps: int) -> int:
         keep_within(model)
         step(model.model, data)
         fastest = float(np.abs(data.qvel).max())
-        if not fastest < RUNAWAY:  # NaN runs away too
+        if not fastest < RUNAWAY_SPEED:  # NaN runs away too
             return -1
-        if fastest < AT_REST and taken > 2:
+        if fastest < REST_SPEED and taken > 2:
             return taken
     return n_steps

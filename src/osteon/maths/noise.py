@@ -1,8 +1,4 @@
-"""Weights and scales that outliers cannot move.
-
-A weight maps residuals to the factor by which iteratively reweighted least squares multiplies
-their squares: 1 at zero, smaller farther out. Residuals and scale share a unit. NaN residuals (not
-seen) weigh nothing.
+"""Noise of tracks, and scales that outliers cannot move. NaN is passed over.
 
 White noise survives repeated differencing and motion does not: high differences of a track are
 nearly pure noise, enlarged by a known factor. Noise that is smooth in time is not seen there.
@@ -14,29 +10,24 @@ import numpy as np
 
 from osteon.typing import Array
 
-NORMAL = 1.4826
-"""Standard deviation by median absolute deviation of a normal distribution: 1 / 0.67449."""
+NORMAL_RATIO = 1.4826
+"""Ratio of standard to median absolute deviation; derived: 1 / 0.67449 for a normal law."""
 SMOOTH_ORDER = 5
-"""Differences taken: at 60 Hz a swing of 1 Hz is damped to 1e-5 of its size, (2π / 60)⁵."""
+"""Count of differences taken. Derived: at 60 Hz it damps a swing of 1 Hz to 1e-5, (2π / 60)⁵."""
 FEWEST_SAMPLES = 30
-"""Of differences. Chosen: the median of fewer is chance, and their track counts as noiseless."""
-
-
-def huber(residuals: Array, scale: float | Array) -> Array:
-    """Return 1 up to ``scale``, then scale / |r|: far residuals pull with constant force."""
-    size = np.abs(residuals)
-    return _seen(scale / np.maximum(size, scale))
+"""Count of differences. Chosen: the median of fewer is chance, and their track counts as
+noiseless."""
 
 
 def mad_scale(values: Array, axis: int | None = None) -> Array:
-    """Return the standard deviation judged by the median absolute deviation; NaN is passed over.
+    """Return the standard deviation judged by the median absolute deviation.
 
     Half of the values may be anything. NaN where no value was seen.
     """
     values = np.ma.masked_invalid(values)
     centre = np.ma.median(values, axis=axis, keepdims=True)
     spread = np.ma.median(np.ma.abs(values - centre), axis=axis)
-    return np.ma.filled(NORMAL * spread, np.nan)
+    return np.ma.filled(NORMAL_RATIO * spread, np.nan)
 
 
 def noise_gain(order: int) -> int:
@@ -50,16 +41,12 @@ def white_noise(paths: Array, order: int = SMOOTH_ORDER) -> Array:
 
 
 def noise_of_differences(differences: Array, order: int = SMOOTH_ORDER) -> Array:
-    """Return the deviation per axis (n_points,) of the noise behind differences (n, n_points, 3).
+    """Return the deviation per axis (n_points,) of the noise behind differences (n, n_points, …).
 
-    The median ignores impacts and jumps. NaN is passed over.
+    The median ignores impacts and jumps.
     """
     enough = np.isfinite(differences).sum(axis=(0, 2)) > FEWEST_SAMPLES
     scale = np.zeros(differences.shape[1])
     if enough.any():
         scale[enough] = np.nanmedian(np.abs(differences[:, enough]), axis=(0, 2))
-    return NORMAL * scale / np.sqrt(noise_gain(order))
-
-
-def _seen(weights: Array) -> Array:
-    return np.where(np.isfinite(weights), weights, 0.0)
+    return NORMAL_RATIO * scale / np.sqrt(noise_gain(order))

@@ -1,1 +1,0 @@
-"""The physical model, simulated: MuJoCo pulled by springs."""
