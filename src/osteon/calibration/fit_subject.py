@@ -26,9 +26,10 @@ from osteon.calibration.scatter import (
     first_scatter,
     scatter_of,
 )
-from osteon.calibration.soles import FootSole, find_soles, foot_tip, still_markers
+from osteon.calibration.soles import UP, FootSole, find_soles, foot_tip, still_markers
 from osteon.calibration.subject_model import SubjectModel
 from osteon.calibration.template_guess import guess_from_template
+from osteon.calibration.toe_joints import add_toes
 from osteon.errors import NotEnoughData
 from osteon.human import Landmark
 from osteon.maths import fit_rigid, quat
@@ -52,7 +53,6 @@ a few postures tell them."""
 STRAY = 0.04
 """Metres off its place, in half of the frames, from which a marker rides on no body that its label
 names: skin and loose clothes keep below 0.02."""
-UP = np.array([0.0, 0.0, 1.0])
 MOST_STRAYS = 0.25
 """Share of the markers beyond which not they but the set or the take is wrong."""
 
@@ -199,6 +199,7 @@ def fit_guess(
     skeleton = _skeleton(
         fit.rig, tips, turns, per_marker, (joint_covariances, place_covariances), subject
     )
+    skeleton = add_toes(skeleton, guess, fit.rig, soles, turns)
     doubts = guess.doubts
     if not fit.converged:
         doubts += ("the calibration had not settled when its iterations ran out",)
