@@ -22,8 +22,8 @@ MOST_BEND = np.radians(100.0)
 instep."""
 FASTEST_BEND = np.radians(720.0)
 """Radians per second (720° per second); chosen: 6° in 1/120 s, which with a foot that turns as fast
-as feet do is no jump. Where ground asks for more, as under who lands on tiptoe, toes lift before, as
-people's do."""
+as feet do is no jump. Where ground asks for more, as under who lands on tiptoe, toes lift before,
+as people's do."""
 Stands = Sequence[tuple[tuple[int, int], float]]
 """First and last frame of each, and its height, metres."""
 
