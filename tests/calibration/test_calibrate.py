@@ -368,6 +368,8 @@ def test_bones_point_in_the_rest_pose_as_on_the_template(exercised):
         child = bone_child(skeleton.names, skeleton.parents, index)
         if child is None or body.parent is None:  # the root lies as its markers do
             continue
+        if body.name.endswith("_foot"):  # and feet as their soles do
+            continue
         ours = skeleton.bodies[child].joint.in_parent
         template = at[skeleton.names[child]] - at[body.name]
         across = np.cross(ours, template)

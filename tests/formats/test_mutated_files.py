@@ -135,7 +135,7 @@ def test_movement_axes(home, count):
 
 @pytest.mark.parametrize("count", [20, pytest.param(150, marks=pytest.mark.slow)])
 def test_edits(home, count):
-    assert "18 bodies" in run(
+    assert "20 bodies" in run(
         *("solve", home / "short.c3d", "--edits", home / "take.edits.json", "-o", home / "out")
     )
     through(home, "take.edits.json", count, solve(home, "--edits"))
@@ -238,6 +238,6 @@ def test_a_passport_may_know_nothing_of_a_place(home, part):
     path.write_text(json.dumps(document))
     try:
         assert read_passport(path).skeleton.names[0] == "pelvis"
-        assert "18 bodies" in solve(home, "--passport")(path)
+        assert "20 bodies" in solve(home, "--passport")(path)
     finally:
         path.write_bytes(whole)

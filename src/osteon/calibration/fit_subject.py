@@ -27,9 +27,10 @@ from osteon.calibration.scatter import (
     first_scatter,
     scatter_of,
 )
-from osteon.calibration.soles import FootSole, bone_tip, find_soles, still_markers
+from osteon.calibration.soles import UP, FootSole, bone_tip, find_soles, still_markers
 from osteon.calibration.subject_model import SubjectModel
 from osteon.calibration.template_guess import guess_from_template
+from osteon.calibration.toe_joints import add_toes
 from osteon.calibration.uncertain_joints import tell_uncertain
 from osteon.errors import NotEnoughData
 from osteon.human import Landmark
@@ -54,7 +55,6 @@ a few postures tell them."""
 STRAY = 0.04
 """Metres off its place, in half of the frames, from which a marker rides on no body that its label
 names: skin and loose clothes keep below 0.02."""
-UP = np.array([0.0, 0.0, 1.0])
 MOST_STRAYS = 0.25
 """Share of the markers beyond which not they but the set or the take is wrong."""
 
@@ -209,6 +209,7 @@ def fit_guess(
     )
     skeleton = with_findings(skeleton, fit, guess.usual, deviations)
     motions = joint_motions(fit, guess.usual, deviations, turns)
+    skeleton = add_toes(skeleton, guess, fit.rig, soles, turns)
     doubts = guess.doubts
     if not fit.converged:
         doubts += ("the calibration had not settled when its iterations ran out",)

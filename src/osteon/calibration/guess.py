@@ -8,8 +8,27 @@ from osteon.calibration.scatter import Usual
 from osteon.calibration.subject_model import SubjectModel
 from osteon.typing import Array
 
-FEET = ("_foot", "_toes")
-"""How bodies end that stand on soles."""
+FEET, TOES = ("_foot", "_toes"), "_toes"
+"""How bodies are called, at their end, that stand on soles; and toes."""
+
+
+@dataclass(frozen=True)
+class Ball:
+    """Where the toes of a foot begin, of which no marker shows how they turn."""
+
+    toes: str
+    """How they are called."""
+    at: Array
+    """(3,) in the foot's frame on the template, metres."""
+    near: Near | None
+    """The same seen from the foot's markers around it; None: there are none."""
+    height: float
+    """Above the sole, metres."""
+    farther: float
+    """How much farther ahead than the foot the toes end, metres: a foot's bone ends where it leaves
+    the ground last."""
+    sigma: float
+    """How sure that is, metres."""
 
 
 @dataclass(frozen=True)
@@ -29,5 +48,7 @@ class Guess:
     ends: Mapping[str, Near | None] = field(default_factory=dict)
     """The same ends seen from the markers around them, those of feet on their soles; None: there
     are no such markers."""
+    balls: Mapping[str, Ball] = field(default_factory=dict)
+    """Of feet whose toes carry too few markers to move by them."""
     doubts: tuple[str, ...] = ()
     """What could not be settled, one sentence each."""

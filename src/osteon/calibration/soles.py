@@ -12,6 +12,7 @@ from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Recording
 
+UP = np.array([0.0, 0.0, 1.0])
 STILL, OVER = 0.3, 0.04
 """Metres per second that a marker of a standing foot rises or sinks at most, and the seconds over
 which that is told. On a treadmill it goes along at any speed."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from osteon.calibration.guess import Guess
+from osteon.calibration.guess import TOES, Ball, Guess
 from osteon.calibration.pose_start import start_poses
 from osteon.calibration.priors import BeliefRows, Beliefs, Near
 from osteon.calibration.scatter import Usual
@@ -71,7 +71,24 @@ def guess_from_template(
     heights = np.array([_height(found[label], scale) for label in rig.marker_names])
     firm = placed & ~np.array([found[label].soft for label in rest.marker_names], dtype=bool)
     ends = {name: _near(rest, firm, rest.names.index(name), tip) for name, tip in tips.items()}
-    return Guess(rig, beliefs, rest.offsets, tips, heights, _usual(figure, rig.names), ends)
+    balls = {
+        parent: _ball(figure, rest, placed, name, scale)
+        for name, toes in figure.bodies.items()
+        if name.endswith(TOES) and name not in bodies and (parent := toes.parent) in bodies
+    }
+    return Guess(rig, beliefs, rest.offsets, tips, heights, _usual(figure, rig.names), ends, balls)
+
+
+def _ball(figure: Human, rest: SubjectModel, placed: np.ndarray, name: str, scale: float) -> Ball:
+    """Where toes without markers begin on the template at the subject's size."""
+    toes = figure.bodies[name]
+    assert toes.parent is not None
+    foot = rest.names.index(toes.parent)
+    at = scale * (toes.at - figure.bodies[toes.parent].at)
+    near = _near(rest, placed, foot, at)
+    sigma = 4 * toes.sigma if near is None else _beside_sigma(toes.sigma, near)
+    farther = figure.tips[name] - figure.tips[toes.parent]
+    return Ball(name, at, near, scale * float(toes.at[2]), scale * float(farther[0]), sigma)
 
 
 def _usual(figure: Human, names: tuple[str, ...]) -> Usual:

@@ -315,7 +315,8 @@ def demo(output: Path, seed: int) -> None:
         read(output / "take.c3d"), progress=lambda saying: click.echo(saying, err=True)
     )[0]
     delivery.deliver(solved, output)
-    limbs = [name for name in solved.skeleton.names if name.startswith(("left_", "right_"))]
+    shared = [name for name in solved.skeleton.names if name in truth.skeleton.names]
+    limbs = [name for name in shared if name.startswith(("left_", "right_"))]
     found = solved.motion.world()[1][:, [solved.skeleton.index(name) for name in limbs]]
     wanted = truth.joints[:, [truth.skeleton.index(name) for name in limbs]]
     apart = 1e3 * np.linalg.norm(found - wanted, axis=-1)

@@ -334,7 +334,7 @@ def _points(skeleton: Skeleton, index: int) -> Array:
     try:
         for sole in find_soles(figure_at_rest(skeleton)):
             if sole.body == index:
-                return sole.points
+                return sole.points[sole.carriers == index]
     except (NotEnoughData, BadValue):
         pass
     tip = skeleton.bodies[index].tip_from_joint

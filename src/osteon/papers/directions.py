@@ -58,4 +58,4 @@ def stratified(points: Array) -> Array:
     cell = np.concatenate([cell, side[:, None]], axis=-1)
     _, label = np.unique(cell, axis=0, return_inverse=True)
     sums = [np.bincount(label.ravel(), column) for column in points.T]
-    return quat.normalise(np.stack(sums, axis=-1))
+    return quat.normalise(np.stack(sums, axis=-1).astype(float))

@@ -26,11 +26,13 @@ from osteon.human import (
     recognise,
 )
 from osteon.identity import TakeFindings, hold_against
+from osteon.joint_limits import hold_within
 from osteon.pipeline.solved import Solved, SolveOptions, Stopwatch
 from osteon.pipeline.subjects_in_files import Subject, file_of, subjects_of
 from osteon.posing import (
     PoseOptions,
     Standing,
+    bend_toes,
     rms_of_seen,
     rms_per_marker,
     soles_off,
@@ -236,6 +238,7 @@ def _solve_take(
     strange = _far(recording.names, errors) if options.skeleton is None else _strange(errors)
     motion, errors = add_riders(recording, result.motion, errors)
     motion = _with_marker_rms(motion, recording.names, errors)
+    motion = _with_toes_bent(motion, options)
     standing = standing_of(motion)
     return Solved(
         recording,
@@ -254,6 +257,14 @@ def _solve_take(
         plan.findings,
         motion.skeleton.marker_names - result.motion.skeleton.marker_names,
     )
+
+
+def _with_toes_bent(motion: Motion, options: SolveOptions) -> Motion:
+    """The motion with toes on the ground, within their limits where these are to be kept."""
+    motion = bend_toes(motion)
+    if not options.limits:
+        return motion
+    return replace(motion, rotations=hold_within(motion.skeleton, motion.rotations, "auto"))
 
 
 def _sunken(standing: Standing) -> tuple[str, ...]:

@@ -44,6 +44,7 @@ from .stream import (
     FramePose as FramePose,
     warm_up as warm_up,
 )
+from .toes_on_ground import bend_toes as bend_toes
 from .whole_take import (
     SmoothResult as SmoothResult,
     smooth_frames as smooth_frames,

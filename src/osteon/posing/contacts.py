@@ -15,7 +15,7 @@ from scipy.ndimage import minimum_filter1d, uniform_filter1d
 from osteon.errors import BadValue, NotEnoughData
 from osteon.human import StandingFigure, figure_at_rest
 from osteon.maths import quat, runs
-from osteon.typing import Array
+from osteon.typing import Array, Indices
 from osteon.values import Motion
 
 FEET = ("left_foot", "right_foot")
@@ -108,11 +108,15 @@ class GroundPlane:
 
 @dataclass(frozen=True, eq=False)
 class Sole:
-    """Points under a foot, in the foot's frame from its joint."""
+    """Points under a foot."""
 
     body: int
     points: Array
-    """(n_points, 3) heel, inner and outer ball, tip of the toes."""
+    """(n_points, 3) heel, inner and outer ball, tip of the toes, each in its carrier's frame from
+    its joint."""
+    carriers: Indices
+    """(n_points,) the body that carries each: the foot, and the toes their tip where they move by
+    themselves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,12 +151,15 @@ def find_soles(figure: StandingFigure) -> tuple[Sole, ...]:
         sole = figure.sole(side)
         up = figure.axes()[:, 2] if sole is None else sole[:, 2]
         ankle, body = figure.joint(part), figure.skeleton.index(figure.parts[part])
+        toes = figure.skeleton.index(figure.parts.get(f"{side}_toes", figure.parts[part]))
         along = (end - ankle) - ((end - ankle) @ up) * up
         across = 0.25 * np.cross(up, along)
         heel = end - 1.3 * along
         ball = end - 0.3 * along
-        places = np.stack([heel, ball + across, ball - across, end]) - ankle
-        soles.append(Sole(body, quat.rotate(quat.inverse(figure.rotations[body]), places)))
+        carriers = np.array([body, body, body, toes])
+        places = np.stack([heel, ball + across, ball - across, end]) - figure.joints[carriers]
+        points = quat.rotate(quat.inverse(figure.rotations[carriers]), places)
+        soles.append(Sole(body, points, carriers))
     return tuple(soles)
 
 
@@ -275,7 +282,7 @@ def _rolls(motion: Motion, sole: Sole, ground: GroundPlane) -> np.ndarray:
 
 def sole_paths(motion: Motion, sole: Sole) -> Array:
     """Return (n_frames, n_points, 3) of a sole's points in the world."""
-    return motion.points([sole.body] * len(sole.points), sole.points)
+    return motion.points(sole.carriers, sole.points)
 
 
 @dataclass(frozen=True, eq=False)
@@ -442,7 +449,8 @@ def _level(
                 continue
             lift = np.median([p.place[2] - ground.height(np.array(p.place)) for p in own])
             frames = [f for p in own for f in range(p.frames[0], p.frames[1] + 1)]
-            down = quat.rotate(quat.inverse(turned[frames, sole.body]), np.array([0.0, 0.0, -1.0]))
+            carrier = turned[frames, sole.carriers[point]]
+            down = quat.rotate(quat.inverse(carrier), np.array([0.0, 0.0, -1.0]))
             points[point] += lift * np.median(down, axis=0)
-        levelled.append(Sole(sole.body, points))
+        levelled.append(replace(sole, points=points))
     return tuple(levelled)

@@ -84,7 +84,7 @@ def pin_soles(standing: Standing, motion: Motion) -> Pins:
     """
     rate, n_frames = motion.rate, motion.n_frames
     names = motion.skeleton.names
-    bodies = np.array([sole.body for sole in standing.soles for _ in sole.points], dtype=int)
+    bodies = np.array([body for sole in standing.soles for body in sole.carriers], dtype=int)
     places = np.concatenate([sole.points for sole in standing.soles] or [np.zeros((0, 3))])
     targets = np.full((n_frames, len(bodies), 3), np.nan)
     weights, shares = np.zeros((2, n_frames, len(bodies)))

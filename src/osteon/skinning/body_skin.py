@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from osteon.anatomy import body_size
 from osteon.maths import quat
 from osteon.skinning.flesh import FleshPose, Piece, plain_pieces, pose_of
-from osteon.skinning.flesh_parts import known_pieces
+from osteon.skinning.flesh_parts import known_pieces, sole_heights
 from osteon.typing import Array
 from osteon.values import CARRIERS, Motion, Skeleton, SkinnedMesh
 
@@ -40,6 +40,8 @@ triangles, not over limbs."""
 CRUMB_COUNT = 20
 """Count of vertices below which a piece of the surface is dropped; chosen: leftovers between two
 limbs are smaller, flesh is larger."""
+MOSTLY_SHARE = 0.5
+"""Share of a vertex that feet carry where it is theirs; chosen: most of it."""
 SAMPLE_COUNT = 120
 """Count of frames of a motion from which its typical pose is taken; chosen: a mean needs no
 more."""
@@ -77,6 +79,7 @@ def make_skin(skeleton: Skeleton, pose: Array | None = None) -> SkinnedMesh:
     vertices = _draw_to(vertices, flesh, kin, cell)
     triangles = triangles_of(vertices, quads)
     bodies, weights = _weights(vertices, triangles, flesh, kin, pieces)
+    vertices = _on_soles(placed, vertices, bodies, weights)
     return SkinnedMesh(vertices, triangles, bodies, weights, placed.rotations, placed.joints)
 
 
@@ -197,6 +200,16 @@ def _draw_to(points: Array, flesh: Array, kin: np.ndarray, cell: float) -> Array
         length = np.linalg.norm(move, axis=-1, keepdims=True)
         points = points + move * np.minimum(1.0, 0.5 * cell / np.maximum(length, 1e-12))
     return points
+
+
+def _on_soles(pose: FleshPose, vertices: Array, bodies: np.ndarray, weights: Array) -> Array:
+    """Return the vertices with flat soles: a coarse grid swells below thin feet."""
+    vertices, soles = vertices.copy(), sole_heights(pose)
+    for height in set(soles.values()):
+        own = [body for body, level in soles.items() if level == height]
+        on = np.sum(weights * np.isin(bodies, own), axis=1) > MOSTLY_SHARE
+        vertices[on, 2] = np.maximum(vertices[on, 2], height)
+    return vertices
 
 
 def _pack(pose: FleshPose, pieces: Sequence[Piece], least: float) -> Array:

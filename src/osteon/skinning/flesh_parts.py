@@ -4,12 +4,13 @@ Widths are those of a person whose legs, hip to ankle, are 0.85 m long, and go w
 are chosen: the skin is to be looked at, nothing is measured by it.
 """
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from osteon.maths import quat
-from osteon.skinning.flesh import SHORTEST_BONE, UP, FleshPose, Piece, tube
+from osteon.skinning.flesh import SHORTEST_BONE, STATION_COUNT, UP, FleshPose, Piece, tube
 from osteon.typing import Array
 
 LEG_LENGTH = 0.85
@@ -27,6 +28,9 @@ HAND_WIDTHS = ((22, 21, 19, 15, 10), (29, 42, 44, 40, 27), (0, 2, 3, 2, 0))
 look like a mitten."""
 FOOT_WIDTHS = ((34, 37, 40, 46, 38), (34, 32, 29, 24, 18), (1, 3, 4, 3, 10))
 """Millimetres, as the hand's; chosen: drawn to look like a shoe."""
+LEVEL_SHARE = 0.3
+"""Share of a foot's length that lies along the ground where it stands; chosen: steeper, within 17°
+of straight down, it hangs."""
 NECK_WIDTHS = ((54, 51, 49, 49, 50), (56, 54, 53, 53, 54), (0, 0, 2, 3, 4))
 """Millimetres, as the hand's; chosen: drawn between trunk and skull."""
 SKULL_WIDTHS = ((66, 72, 76, 77, 74), (82, 90, 96, 97, 94))
@@ -139,10 +143,8 @@ def _extremities(found: dict[int, list[Piece]], pose: FleshPose, side: str, scal
     if hand is not None:
         found[hand] = _foot(pose, hand, scale) if level else _hand(pose, hand, scale)
     if foot is not None:
-        found[foot] = _foot(pose, foot, scale)
-    toes = pose.parts.get(f"{side}_toes")
-    if toes is not None and (tip := pose.tip(toes)) is not None:
-        found[toes] = _toes(pose, toes, tip, scale)
+        for piece in _foot(pose, foot, scale, pose.parts.get(f"{side}_toes")):
+            found.setdefault(piece.body, []).append(piece)
     clavicle, arm = pose.parts.get(f"{side}_clavicle"), pose.parts.get(f"{side}_upper_arm")
     if clavicle is not None and arm is not None:
         radii = scale * np.array([0.045, 0.05, 0.054, 0.057, 0.057])
@@ -168,36 +170,70 @@ def _hand(pose: FleshPose, body: int, scale: float) -> list[Piece]:
     return pieces
 
 
-def _foot(pose: FleshPose, body: int, scale: float) -> list[Piece]:
+def _foot(pose: FleshPose, body: int, scale: float, toes: int | None = None) -> list[Piece]:
     """Return a foot, from a heel behind and below the ankle to the toes, on a level sole that goes
-    through the tip."""
-    ankle, ends = pose.joints[body], pose.ends(body)
+    through the tip; one tube, cut where the ``toes`` begin whose tip is known."""
+    ankle, tip = pose.joints[body], None if toes is None else pose.tip(toes)
+    ends = pose.ends(body) if tip is None else [tip]
     toe = np.mean(ends, axis=0) if ends else ankle + scale * (0.17 * pose.front - 0.08 * UP)
-    below = [tip for child in pose.children(body) if (tip := pose.tip(child)) is not None]
-    toe = toe + UP * (below[0] - toe)[2] if below else toe
     ahead = toe - ankle
-    level = ahead - UP * (ahead @ UP)
-    if np.linalg.norm(level) < 0.3 * np.linalg.norm(ahead):  # a foot that hangs
-        level = ahead
+    level = ahead if _hangs(ahead) else ahead - UP * (ahead @ UP)
     length = float(np.linalg.norm(ahead))
     small = min(scale, length / 0.19)
     level = level / np.linalg.norm(level)
     up = quat.normalise(np.cross(level, np.cross(UP, level))) if abs(level[2]) < 0.9 else UP
-    wide, deep, shift = (1e-3 * small * np.array(row) for row in FOOT_WIDTHS)
+    rows = [1e-3 * small * np.array(row) for row in FOOT_WIDTHS]
+    deep = rows[1]
     heel = ankle - 0.028 * small * level + (ahead - level * (ahead @ level)) + deep[0] * up
     toe = toe + deep[-1] * up + (0.028 * small * level if not pose.children(body) else 0.0)
     instep = np.array([37, 37, 36, 36, 34]) * 1e-3 * small
+    top = 0.5 * (heel + toe) + 0.012 * small * up
     return [
-        tube(body, heel, toe, pose.front, wide, deep, shift),
-        tube(body, ankle, 0.5 * (heel + toe) + 0.012 * small * up, pose.front, instep, instep),
+        *_cut_tube(pose, (body, toes if tip is not None else None), (heel, toe), rows),
+        tube(body, ankle, top, pose.front, instep, instep),
     ]
 
 
-def _toes(pose: FleshPose, body: int, tip: Array, scale: float) -> list[Piece]:
-    """Return toes as thick as the foot ends, on the sole that goes through the tip."""
-    wide, deep = (1e-3 * scale * np.linspace(row[-2], row[-1], 5) for row in FOOT_WIDTHS[:2])
-    start = np.array([*pose.joints[body][:2], tip[2] + deep[0]])
-    return [tube(body, start, tip + deep[-1] * UP, pose.front, wide, deep)]
+def _hangs(foot: Array) -> bool:
+    """Return whether a foot, from ankle to tip, hangs instead of standing on its sole."""
+    return bool(np.hypot(foot[0], foot[1]) < LEVEL_SHARE * np.linalg.norm(foot))
+
+
+def sole_heights(pose: FleshPose) -> dict[int, float]:
+    """Return foot or toes → height of the level sole that they stand on, metres; of feet whose tip
+    is known."""
+    heights = {}
+    for side in ("left", "right"):
+        own = [pose.parts[p] for p in (f"{side}_foot", f"{side}_toes") if p in pose.parts]
+        tip = pose.tip(own[-1]) if f"{side}_foot" in pose.parts else None
+        if tip is not None and not _hangs(tip - pose.joints[own[0]]):
+            heights.update(dict.fromkeys(own, float(tip[2])))
+    return heights
+
+
+def _cut_tube(
+    pose: FleshPose,
+    bodies: tuple[int, int | None],
+    ends: tuple[Array, Array],
+    rows: Sequence[Array],
+) -> list[Piece]:
+    """Return one tube on two bodies, cut beside the second's joint; whole where there is none.
+
+    Ends are round, and what lies in each other swells: the two go half of that into each other.
+    """
+    (first, second), (start, end) = bodies, ends
+    if second is None:
+        return [tube(first, start, end, pose.front, *rows)]
+    way = end - start
+    along = np.linspace(0, 1, STATION_COUNT)
+    cut = float(np.clip((pose.joints[second] - start) @ way / (way @ way), 0.2, 0.8))
+    round_off = 0.5 * float(np.interp(cut, along, rows[1]) / np.linalg.norm(way))
+    pieces = []
+    for body, (low, high) in ((first, (0.0, cut - round_off)), (second, (cut + round_off, 1.0))):
+        stations = np.linspace(low, high, STATION_COUNT)
+        sections = [np.interp(stations, along, row) for row in rows]
+        pieces.append(tube(body, start + low * way, start + high * way, pose.front, *sections))
+    return pieces
 
 
 def _is_level(pose: FleshPose) -> bool:
