@@ -15,7 +15,7 @@ import numpy as np
 from osteon.articulation import skin_motion
 from osteon.articulation.centre import PRIOR, PairFits
 from osteon.articulation.pose_noise import PoseNoise
-from osteon.articulation.refine import RefinedJoint, refine_hinge, refine_joint
+from osteon.articulation.refine import RefinedJoint, lags_alike, refine_hinge, refine_joint
 from osteon.articulation.skin_motion import SkinView
 from osteon.typing import Array
 from osteon.values import Bodies
@@ -67,35 +67,27 @@ def noise_covariance(fit: RefinedJoint) -> Array:
     The scatter is summed over lags up to where the residuals forget each other.
     """
     scores = np.einsum("kia,ki->ka", fit.slopes, fit.residuals)
-    n_lags = _memory(fit.residuals)
+    n_lags = lags_alike(fit.residuals)
     scatter = scores.T @ scores
     for lag in range(1, n_lags + 1):
         share = scores[lag:].T @ scores[:-lag]
         scatter += (1.0 - lag / (n_lags + 1)) * (share + share.T)
     # where the prior decides, the data's scatter is zero and the prior's own spread remains
-    scatter += fit.ridge * np.eye(len(scatter))
+    scatter += fit.misfit * fit.ridge * np.eye(len(scatter))
     hessian = fit.hessian
     inverse = np.linalg.inv(hessian)
     return inverse @ scatter @ inverse + _misjudged_noise(fit, hessian)
 
 
 def _misjudged_noise(fit: RefinedJoint, hessian: Array) -> Array:
-    """(n_free, n_free) what an error of the noise level does: it moves the joint along its arms."""
+    """(n_free, n_free) what an error of the noise level does: it moves the joint along its arms.
+
+    Noise that was left in is such an error, of known size.
+    """
     curvatures, ways = np.linalg.eigh(hessian)
-    share = np.minimum(fit.feigned / curvatures, 1.0)
+    shares = LEVEL * np.minimum(fit.feigned / curvatures, 1.0), fit.left_in / curvatures
     arm = float(fit.centres @ fit.centres) / 2.0
-    return arm * (ways * (LEVEL * share) ** 2) @ ways.T
-
-
-def _memory(residuals: Array) -> int:
-    """Frames after which residuals are no longer alike; 0 for white noise."""
-    centred = residuals - residuals.mean(axis=0)
-    power = np.sum(centred**2)
-    limit = max(0.1, 3.0 / np.sqrt(centred.size))
-    for lag in range(1, len(centred) // 10):
-        if np.sum(centred[lag:] * centred[:-lag]) < limit * power:
-            return 2 * (lag - 1)
-    return len(centred) // 10
+    return arm * (ways * np.sum(np.square(shares), axis=0)) @ ways.T
 
 
 UNKNOWN = 0.03
