@@ -22,7 +22,11 @@ from .playback import play_back as play_back
 from .pose_noise import (
     PoseNoise as PoseNoise,
 )
-from .segmentation import segment as segment, track as track
+from .segmentation import (
+    segment as segment,
+    tell_one_body as tell_one_body,
+    track as track,
+)
 from .statistics import JointStatistics as JointStatistics
 from .summed import (
     Sums as Sums,

@@ -9,7 +9,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from osteon.articulation.pose_noise import PoseNoise, estimate_noise
-from osteon.articulation.segmentation import TrackedBodies, segment, track
+from osteon.articulation.segmentation import (
+    TrackedBodies,
+    segment,
+    tell_one_body,
+    track,
+    turning_noise,
+)
 from osteon.cleaning import prepare
 from osteon.errors import BadValue, NotEnoughData
 from osteon.values import Bodies, Joints, Marker, Motion, Swap, Take
@@ -91,7 +97,10 @@ def bodies_of(take: Take, subject: str | None = None) -> Moving:
         return Moving(take.body_poses(subject))
     if take.recordings:
         recording, swaps = prepare(take.recording(subject).markers())
-        tracked = track(recording, segment(recording))
+        groups = segment(recording)
+        if len(groups) == 1:
+            raise NotEnoughData(tell_one_body(recording.select(groups[0])))
+        tracked = track(recording, groups)
         return Moving(
             tracked.bodies, cluster_noise(tracked), _worn(tracked), swaps, _left_out(tracked)
         )
@@ -128,10 +137,9 @@ def cluster_noise(tracked: TrackedBodies) -> PoseNoise:
     white = estimate_noise(tracked.bodies).position
     position, rotation = [], []
     for template, noise, seen in zip(tracked.templates, tracked.marker_noise, white, strict=True):
-        square = max(min(float(noise), float(seen) * np.sqrt(len(template))), FINEST) ** 2
-        inertia = np.sum(template**2) * np.eye(3) - template.T @ template
-        position.append(np.sqrt(square / len(template)))
-        rotation.append(square * np.linalg.inv(inertia))
+        level = max(min(float(noise), float(seen) * np.sqrt(len(template))), FINEST)
+        position.append(level / np.sqrt(len(template)))
+        rotation.append(turning_noise(template, level))
     return PoseNoise(np.array(position), np.array(rotation))
 
 
