@@ -9,7 +9,7 @@ import pytest
 from osteon import synth
 from osteon.articulation.body_source import Moving
 from osteon.articulation.find_joints import joints as find_joints
-from osteon.articulation.pose_noise import estimate_noise
+from osteon.articulation.body_source import estimate_noise
 from osteon.cli import main
 from osteon.formats import read, write
 from osteon.maths import quat

@@ -1,6 +1,11 @@
 """The bodies of any take: sensors as they are, clusters of markers, or a moving skeleton.
 
 The scale of a tracker, from two sensors whose distance is known: [000] finds 0.94.
+
+How noisy each body's poses are, judged from what moves too fast to be motion.
+
+Noise that is smooth in time (a loose strap, skin) is not seen here; it shows in the residuals of
+the joints.
 """
 
 from collections.abc import Collection, Mapping
@@ -8,7 +13,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from osteon.articulation.pose_noise import PoseNoise, estimate_noise
 from osteon.articulation.segmentation import (
     TrackedBodies,
     segment,
@@ -18,7 +22,33 @@ from osteon.articulation.segmentation import (
 )
 from osteon.cleaning import prepare
 from osteon.errors import BadValue, NotEnoughData
+from osteon.maths import SMOOTH_ORDER, noise_of_differences, quat, white_noise
+from osteon.typing import Array
 from osteon.values import Bodies, Joints, Marker, Motion, Swap, Take
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PoseNoise:
+    """White noise of every body's pose."""
+
+    position: Array
+    """(n_bodies,) standard deviation per axis of the origin's place, metres."""
+    rotation: Array
+    """(n_bodies, 3, 3) covariance of small turns in the body's own frame, square radians."""
+
+    @property
+    def shrinkage(self) -> Array:
+        """(n_bodies, 3, 3) ``K`` with mean(noisy R) = R K: noise shortens the mean rotation."""
+        trace = np.trace(self.rotation, axis1=-2, axis2=-1)[:, None, None]
+        return np.eye(3) + 0.5 * (self.rotation - trace * np.eye(3))
+
+
+def estimate_noise(bodies: Bodies) -> PoseNoise:
+    """White noise of each body from its own trajectory; equal in all directions."""
+    position = white_noise(bodies.positions)
+    steps = quat.log(quat.between(bodies.rotations[:-1], bodies.rotations[1:]))
+    angle = noise_of_differences(np.diff(steps, n=SMOOTH_ORDER - 1, axis=0))
+    return PoseNoise(position, angle[:, None, None] ** 2 * np.eye(3))
 
 
 def scale_factor(bodies: Bodies, first: str, second: str, distance: float) -> float:

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from osteon.articulation.body_source import PoseNoise
 from osteon.articulation.centre import PairFits, fit_pairs, residual_vectors
 from osteon.articulation.hierarchy import fit_looseness, side_of, steps_between
-from osteon.articulation.pose_noise import PoseNoise
 from osteon.articulation.slips import Link
 from osteon.articulation.statistics import JointStatistics
 from osteon.maths import quat, runs

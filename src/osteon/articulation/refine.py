@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from osteon.articulation.body_source import PoseNoise
 from osteon.articulation.centre import PRIOR
-from osteon.articulation.pose_noise import PoseNoise
 from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Bodies
