@@ -8,7 +8,7 @@ import pytest
 
 import mechanism
 from osteon import synth
-from osteon.articulation.segmentation import UNREST, join_groups, segment, tell_one_body
+from osteon.articulation.segmentation import UNREST_RATIO, join_groups, segment, tell_one_body
 from osteon.calibration.pivot import find_pivot
 from osteon.errors import NotEnoughData
 from osteon.maths import quat
@@ -111,7 +111,7 @@ def test_always_the_cheapest_two_groups_are_joined(rng):
         pairs = [(a, b) for b in range(len(groups)) for a in range(b)]
         prices = [price_of_joining(groups[a], groups[b], spread**2) for a, b in pairs]
         first, second = pairs[int(np.argmin(prices))]
-        if min(prices) > (UNREST * unrest) ** 2:
+        if min(prices) > (UNREST_RATIO * unrest) ** 2:
             break
         groups[first] = groups[first] + groups.pop(second)
     assert len(groups) == 4

@@ -30,7 +30,7 @@ from osteon.articulation.requirements import (
 )
 from osteon.articulation.segmentation import TrackedBodies, track
 from osteon.articulation.slips import (
-    MOST as MOST_SLIPS,
+    MOST_SLIPS,
     Link,
     SlipStep,
     as_event,

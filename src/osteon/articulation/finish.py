@@ -31,13 +31,14 @@ from osteon.values import Bodies
 GAINS = np.geomspace(1e-8, 0.1, 161)
 """Gains that are tried, metres per radian. Bones show thighs whose skin moves by 4–26 mm rms as
 they swing [Cereatti 2017]: some 70 mm per radian at worst."""
-ALIKE = 0.5
-"""Standard deviation of ln gain between the joints of one take."""
-ASIDE = 2
-"""Frames between a residual and the postures that may explain it: a frame's own posture shares its
-noise with the residual."""
-FEWEST = 3
-"""Frames per term below which residuals are not asked."""
+GAIN_SPREAD = 0.5
+"""Standard deviation of ln gain between the joints of one take. Chosen: one person's skin
+differs by half from joint to joint."""
+FRAMES_ASIDE = 2
+"""Frames between a residual and the postures that may explain it. Chosen: a frame's own posture
+shares its noise with the residual."""
+FRAMES_PER_TERM = 3
+"""Frames per term below which residuals are not asked. Chosen: fewer say nothing of its size."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +87,10 @@ def angles_beside(
     near = [joint] + [
         other for other, pair in enumerate(ends) if other != joint and set(pair) & set(ends[joint])
     ]
-    before, after = np.maximum(frames - ASIDE, 0), np.minimum(frames + ASIDE, len(bent) - 1)
+    before, after = (
+        np.maximum(frames - FRAMES_ASIDE, 0),
+        np.minimum(frames + FRAMES_ASIDE, len(bent) - 1),
+    )
     around = 0.5 * (bent[before][:, near] + bent[after][:, near])
     return np.nan_to_num(around).reshape(len(frames), -1)
 
@@ -101,7 +105,7 @@ def view_skin(fit: RefinedJoint, angles: Array) -> SkinView:
     pull = np.einsum("kia,kf->aif", fit.slopes, terms).reshape(fit.free.shape[1], -1)
     moved = np.linalg.solve(fit.hessian, pull)
     bent = float(np.sum(np.var(angles, axis=0)))
-    if len(terms) < FEWEST * terms.shape[1]:
+    if len(terms) < FRAMES_PER_TERM * terms.shape[1]:
         return SkinView(np.zeros(len(GAINS)), moved / fit.unit, bent)
     left = np.kron(np.eye(fit.residuals.shape[1]), terms.T @ terms) - pull.T @ moved
     sizes, ways = np.linalg.eigh(left)
@@ -144,7 +148,7 @@ def mean_square_gains(views: Sequence[SkinView | None]) -> Array:
     if not seen:
         return np.zeros(len(views))
     scale = np.log(GAINS)
-    usual = -0.5 * ((scale - scale[:, None]) / ALIKE) ** 2
+    usual = -0.5 * ((scale - scale[:, None]) / GAIN_SPREAD) ** 2
     usual -= np.logaddexp.reduce(usual, axis=1, keepdims=True)
     # rows: the usual gain of the take; it is chosen by what all joints say together
     together = [np.logaddexp.reduce(usual + likelihood, axis=1) for likelihood in seen]
@@ -157,15 +161,15 @@ def _expected(log_weights: Array) -> float:
     return float(weights @ GAINS**2 / weights.sum())
 
 
-REST = 1.0
+REST_ANGLE = 1.0
 """Radians: how far the take's mean posture may lie from the one in which the skin is at rest. By
-so much skin a sensor may sit elsewhere than where it was put, all the time."""
-LEVEL = 0.015
-"""Share to which the level of orientation noise is known; it draws joints to the sensors."""
-LEVER = 0.25
-"""Metres: skin that moves a sensor by this much turns it by one radian."""
-ARM = 0.1
-"""Metres: usual distance of a joint from its sensors, one coordinate of it."""
+so much skin a sensor may sit elsewhere than where it was put, all the time. Chosen."""
+LEVEL_SHARE = 0.015
+"""Share to which the level of orientation noise is known; draws joints to sensors. Chosen."""
+SKIN_LEVER = 0.25
+"""Metres: skin that moves a sensor by this much turns it by one radian. Chosen."""
+USUAL_ARM = 0.1
+"""Metres: usual distance of a joint from its sensors, one coordinate of it. Chosen."""
 
 
 def covariance_of(fit: RefinedJoint, view: SkinView, gain: float) -> Array:
@@ -174,14 +178,14 @@ def covariance_of(fit: RefinedJoint, view: SkinView, gain: float) -> Array:
     Doubt is said, and moves nothing. Directions that were not fitted are known as the prior has it.
     """
     n_free = fit.free.shape[1]
-    skin = gain * (view.moved @ view.moved.T + REST**2 * np.eye(n_free))
+    skin = gain * (view.moved @ view.moved.T + REST_ANGLE**2 * np.eye(n_free))
     silent = np.eye(6) - fit.free @ fit.free.T
     return fit.free @ (noise_covariance(fit) + skin) @ fit.free.T + PRIOR**2 * silent
 
 
 def turned_by_skin(gain: float, view: SkinView) -> float:
     """Mean square by which skin turns two sensors against each other, rad²."""
-    return 2.0 * gain * view.bent / LEVER**2
+    return 2.0 * gain * view.bent / SKIN_LEVER**2
 
 
 def drawn(fit: RefinedJoint, turned: float) -> Array:
@@ -194,7 +198,7 @@ def drawn(fit: RefinedJoint, turned: float) -> Array:
     feigned = turned * len(fit.frames) / fit.unit**2
     true = np.maximum(curvatures - fit.feigned, 0.05 * curvatures)
     share = np.minimum(feigned / true, 0.999)
-    shift = fit.free @ ways * np.minimum(ARM * share / (1.0 - share), PRIOR)
+    shift = fit.free @ ways * np.minimum(USUAL_ARM * share / (1.0 - share), PRIOR)
     return shift @ shift.T
 
 
@@ -222,21 +226,21 @@ def _misjudged_noise(fit: RefinedJoint, hessian: Array) -> Array:
     Noise that was left in is such an error, of known size.
     """
     curvatures, ways = np.linalg.eigh(hessian)
-    shares = LEVEL * np.minimum(fit.feigned / curvatures, 1.0), fit.left_in / curvatures
+    shares = LEVEL_SHARE * np.minimum(fit.feigned / curvatures, 1.0), fit.left_in / curvatures
     arm = float(fit.centres @ fit.centres) / 2.0
     return arm * (ways * np.sum(np.square(shares), axis=0)) @ ways.T
 
 
-UNKNOWN = 0.03
-"""Metres: a joint whose deviation along its least turned axis exceeds this is a hinge."""
-RESTLESS = 2.4
-"""Turns whose mean square is less than this many times what unrest may give are no motion. 720
-hinges in filtered noise gave 0.5–2.3, ball joints that SCoRE places to 5 mm 2.4 and more, half of
-them over 50."""
+UNKNOWN_DEVIATION = 0.03
+"""Metres: a joint whose deviation along its least turned axis exceeds this is a hinge. Chosen."""
+RESTLESS_RATIO = 2.4
+"""Ratio: turns whose mean square is less than this many times what unrest may give are no motion.
+Simulated: 720 hinges in filtered noise gave 0.5–2.3, ball joints that SCoRE places to 5 mm 2.4 and
+more, half of them over 50."""
 HINGE_MISFIT = 1.4
-"""Times a ball joint's mean square that the one of a hinge, axis and all, may have. Beyond, poses
-turn by more than their noise, as skin and knees do, and the axis says nothing about the place. Of
-160 mechanical hinges the worst had 1.31; those of a functional knee 1.4–2.8."""
+"""Ratio to a ball joint's mean square that the one of a hinge, axis and all, may have. Beyond,
+poses turn by more than their noise, as skin and knees do; the axis says nothing of the place then.
+Simulated: of 160 mechanical hinges the worst had 1.31; those of a functional knee 1.4–2.8."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -328,7 +332,7 @@ def finish_joints(
         for pair, start in zip(ends, starts, strict=True)
     ]
     found = [fitter.first() for fitter in fitters]
-    bent = postures(bodies, ends, [RESTLESS * start.unrest for start in starts])
+    bent = postures(bodies, ends, [RESTLESS_RATIO * start.unrest for start in starts])
 
     def viewed(fit: RefinedJoint, place: int) -> SkinView:
         return view_skin(fit, angles_beside(bent, ends, place, fit.frames))
@@ -339,7 +343,7 @@ def finish_joints(
     for place, (parent, child, row) in enumerate(order):
         start, (kind, fit), view, gain = starts[place], found[place], views[place], gains[place]
         centres, axes = start.centres, start.axes
-        covariance = start.covariance + REST**2 * gain * np.eye(6)
+        covariance = start.covariance + REST_ANGLE**2 * gain * np.eye(6)
         if fit is not None and view is not None:
             covariance = covariance_of(fit, view, gain)
             other = _second_thought(fitters[place], kind, fit, covariance)
@@ -402,14 +406,14 @@ def _kind(fits: PairFits, row: int, turning: Array) -> str:
         return "fixed"
     axes = fits.axes[row]
     shaken = np.trace(turning.sum(axis=0)) - np.einsum("ba,bac,bc->", axes, turning, axes)
-    restless = fits.motion[row, 0] < RESTLESS * 0.5 * shaken
+    restless = fits.motion[row, 0] < RESTLESS_RATIO * 0.5 * shaken
     return "hinge" if fits.silent[row, 0] or restless else "ball"
 
 
 def _slides(covariance: Array) -> bool:
     """Whether a joint is known but for one direction: all the rest of its motion is unrest."""
     deviations = np.sqrt(np.linalg.eigvalsh(covariance[3:, 3:]))
-    return bool(deviations[2] > UNKNOWN and deviations[1] < 0.2 * deviations[2])
+    return bool(deviations[2] > UNKNOWN_DEVIATION and deviations[1] < 0.2 * deviations[2])
 
 
 def _untold(fit: RefinedJoint, covariance: Array) -> Array:

@@ -24,13 +24,16 @@ from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Bodies
 
-MAX_FRAMES = 20_000
-"""A longer take is thinned to this for the last step."""
+MOST_FRAMES = 20_000
+"""Frames to which a longer take is thinned for the last step. Chosen: bounds time."""
 FEWEST_FRAMES = 10
-STEP = 1e-6
-MAX_ITERATIONS = 12
-HUBER = 2.5
-"""Residuals beyond this many standard deviations count less, where asked."""
+"""Frames below which nothing is fitted. Chosen: six unknowns and some to spare."""
+SLOPE_STEP = 1e-6
+"""Metres over which slopes are differences. Chosen: far below joints, far above rounding."""
+MOST_ITERATIONS = 12
+"""Count of steps at most. Chosen: bounds time."""
+HUBER_LIMIT = 2.5
+"""Standard deviations beyond which residuals count less, where asked. Chosen."""
 FULLER_COUNT = 4.0
 """Count: independent frames whose noise is left in the sums; gives the least mean square error
 [Fuller 1977]."""
@@ -38,7 +41,8 @@ ALIKE_SHARE = 0.1
 """Share of their power below which the products of residuals some frames apart are no likeness;
 chosen: a third of what 100 numbers feign at three deviations."""
 MEDIAN_LENGTHS = {3: 1.538, 5: 2.086}
-"""Median length of a normal vector of so many dimensions, standard deviations."""
+"""Median length of a normal vector of so many dimensions, standard deviations. Derived: roots of
+the median of chi square."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,7 +226,7 @@ def refine_joint(
     basis = np.eye(6) if free is None else free
     centres = np.array(centres, dtype=float)
     pull = _pull(problem, centres, prior)
-    for _ in range(MAX_ITERATIONS):
+    for _ in range(MOST_ITERATIONS):
         equations = _equations(problem, centres, basis, robust=robust)
         step = _newton_step(equations, basis, centres, pull)
         centres = centres - step
@@ -253,7 +257,7 @@ def refine_hinge(
     centres, axes = np.array(centres, dtype=float), np.array(axes, dtype=float)
     along = float(axes.reshape(6) @ centres)
     pull = _pull(problem, centres, prior)
-    for _ in range(MAX_ITERATIONS):
+    for _ in range(MOST_ITERATIONS):
         hinge, basis = _hinge_problem(problem, axes)
         start = np.concatenate([centres, np.zeros(4)])
         step = _newton_step(_equations(hinge, start, basis, robust=robust), basis, start, pull)
@@ -330,7 +334,8 @@ def _equations(
     """The equations at ``place``; slopes along the columns of ``basis``."""
     residuals = problem.residuals(place)
     columns = [
-        (problem.residuals(place + STEP * way) - problem.residuals(place - STEP * way)) / (2 * STEP)
+        (problem.residuals(place + SLOPE_STEP * way) - problem.residuals(place - SLOPE_STEP * way))
+        / (2 * SLOPE_STEP)
         for way in basis.T
     ]
     slopes = np.stack(columns, axis=-1)
@@ -343,7 +348,7 @@ def _equations(
 def _problem(bodies: Bodies, pair: tuple[int, int], noise: PoseNoise) -> _Problem:
     i, j = pair
     both = np.flatnonzero(bodies.seen[:, i] & bodies.seen[:, j])
-    both = both[:: -(-len(both) // MAX_FRAMES) or 1]
+    both = both[:: -(-len(both) // MOST_FRAMES) or 1]
     q_first, q_second = bodies.rotations[both, i], bodies.rotations[both, j]
     apart = bodies.positions[both, i] - bodies.positions[both, j]
     place = noise.position[i] ** 2 + noise.position[j] ** 2
@@ -362,7 +367,7 @@ def _problem(bodies: Bodies, pair: tuple[int, int], noise: PoseNoise) -> _Proble
 def _huber(residuals: Array) -> Array:
     """Weight of each frame; the scale is the median's, so that outliers do not set it."""
     size = np.linalg.norm(residuals, axis=-1)
-    limit = HUBER * np.median(size) / MEDIAN_LENGTHS[residuals.shape[1]] + 1e-300
+    limit = HUBER_LIMIT * np.median(size) / MEDIAN_LENGTHS[residuals.shape[1]] + 1e-300
     return np.minimum(1.0, limit / np.maximum(size, limit))
 
 

@@ -106,12 +106,12 @@ def without_poses(bodies: Bodies, hidden: np.ndarray, did: str) -> Bodies:
     return replace(bodies, positions=positions, rotations=rotations, history=(*bodies.history, did))
 
 
-FACTOR = 8.0
-"""How many times a joint's median residual an outlier exceeds."""
-SMALLEST = 0.05
-"""Metres: nothing smaller is called an outlier."""
-MOST = 0.25
-"""Share of frames: what happens more often is no exception."""
+OUTLIER_RATIO = 8.0
+"""Ratio to a joint's median residual that an outlier exceeds. Chosen."""
+SMALLEST_OUTLIER = 0.05
+"""Metres: nothing smaller is called an outlier. Chosen: trackers that flip do so by decimetres."""
+MOST_OUTLIERS = 0.25
+"""Share of frames. Chosen: what happens more often is no exception."""
 
 
 def impossible_poses(ends: np.ndarray, distances: Array, n_bodies: int) -> np.ndarray:
@@ -124,9 +124,9 @@ def impossible_poses(ends: np.ndarray, distances: Array, n_bodies: int) -> np.nd
     distances : (n_frames, n_joints)
         Residual of each joint, metres; NaN where not seen.
     """
-    limit = np.maximum(FACTOR * np.nanmedian(distances, axis=0), SMALLEST)
+    limit = np.maximum(OUTLIER_RATIO * np.nanmedian(distances, axis=0), SMALLEST_OUTLIER)
     broken = np.nan_to_num(distances) > limit
-    broken[:, broken.mean(axis=0) > MOST] = False
+    broken[:, broken.mean(axis=0) > MOST_OUTLIERS] = False
     hidden = np.zeros((len(distances), n_bodies), dtype=bool)
     touches = np.zeros((len(ends), n_bodies), dtype=bool)
     touches[np.arange(len(ends)), ends[:, 0]] = touches[np.arange(len(ends)), ends[:, 1]] = True
@@ -150,13 +150,14 @@ def _blame(hidden: np.ndarray, broken: np.ndarray, touches: np.ndarray) -> None:
         broken &= ~touches[:, worst]
 
 
-GOOD = 0.005
-"""Metres: a joint known this well needs no advice."""
-SWEEP = np.radians(30.0)
-"""The advised motion goes this far to either side."""
-SECONDS = 2.0
-"""How long one such motion takes."""
-REPEATS = 2
+GOOD_DEVIATION = 0.005
+"""Metres: a joint known this well needs no advice. Chosen."""
+SWEEP_ANGLE = np.radians(30.0)
+"""Radians that the advised motion goes to either side. Chosen: most joints can."""
+SWEEP_SECONDS = 2.0
+"""Seconds that one such motion takes. Chosen."""
+SWEEP_COUNT = 2
+"""Count of such motions. Chosen: as the sentence says."""
 
 
 def advise(bodies: Bodies, connections: tuple[Connection, ...]) -> tuple[Advice, ...]:
@@ -164,7 +165,7 @@ def advise(bodies: Bodies, connections: tuple[Connection, ...]) -> tuple[Advice,
     found = [
         _advice(bodies, link)
         for link in connections
-        if link.kind != "free" and link.ellipsoid[0][0] > GOOD
+        if link.kind != "free" and link.ellipsoid[0][0] > GOOD_DEVIATION
     ]
     return tuple(sorted(found, key=lambda advice: -advice.deviation))
 
@@ -194,8 +195,8 @@ def _after(bodies: Bodies, link: Connection) -> float:
     with the frames as well; skin and straps do not, and nothing is promised on their behalf.
     """
     deviations, directions = link.ellipsoid
-    n_more = REPEATS * SECONDS * bodies.rate
-    turned = 1.0 - np.sinc(SWEEP / np.pi)
+    n_more = SWEEP_COUNT * SWEEP_SECONDS * bodies.rate
+    turned = 1.0 - np.sinc(SWEEP_ANGLE / np.pi)
     shown = bodies.n_frames * _share(bodies, link, directions[0]) + n_more * turned
     share = shown / (bodies.n_frames + n_more)
     worth = deviations[2] ** 2 * _share(bodies, link, directions[2])
@@ -223,7 +224,7 @@ def _motion_word(bodies: Bodies, link: Connection, axis: Array) -> str:
 
 
 def _degrees() -> str:
-    return f"{np.degrees(SWEEP):.0f}°"
+    return f"{np.degrees(SWEEP_ANGLE):.0f}°"
 
 
 def _where(bodies: Bodies, link: Connection, direction: Array) -> str:

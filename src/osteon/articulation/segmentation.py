@@ -22,57 +22,59 @@ from osteon.maths import generalised_procrustes, noise_gain, quat
 from osteon.typing import Array
 from osteon.values import Bodies, Recording
 
-FRAMES = 600
-"""Frames looked at, spread evenly."""
-SHARED = 20
-"""Frames two markers must be seen in together to be compared."""
-ENOUGH = 3 * SHARED
+MOST_LOOKED_AT = 600
+"""Frames looked at, spread evenly. Chosen: bounds time."""
+SHARED_FRAMES = 20
+"""Frames two markers must be seen in together to be compared. Chosen."""
+ENOUGH = 3 * SHARED_FRAMES
 """Frames of a motion that tell its parts; where fewer differ all are looked at."""
-RARE = 0.02
-"""Share of the frames in which a joint must bend to be noticed."""
+RARE_SHARE = 0.02
+"""Share of the frames in which a joint must bend to be noticed. Chosen."""
 RARE_SIGMAS = 2.33
-"""Standard deviations that normal noise exceeds in so few frames."""
-STILLEST = 0.002
-"""Skin is never steadier than this share of the body's size: 1 mm on a human, 0.1 on a mouse."""
+"""Standard deviations that normal noise exceeds in so few frames. Derived: two-sided, 2 %."""
+STILLEST_SHARE = 0.002
+"""Share of the body's size. Chosen: skin is never steadier, 1 mm on a human, 0.1 on a mouse."""
 FOURTH = np.array([1.0, -4.0, 6.0, -4.0, 1.0]) / np.sqrt(noise_gain(4))
 """Fourth difference that leaves the variance of white noise as it is."""
-AWHILE = 0.5
-"""Seconds: who changes nothing for so long holds a pose."""
-HELD = 3.0
-"""A marker moves where its distances have changed by more than this many times their noise: noise
-alone does so in one frame of thirty."""
-UNREST = 3.0
-"""Misfit per degree of freedom, in units of the markers' own unrest, up to which parts are one."""
+HELD_SECONDS = 0.5
+"""Seconds. Chosen: who changes nothing for so long holds a pose."""
+HELD_RATIO = 3.0
+"""Ratio: a marker moves where its distances have changed by more than this many times their noise.
+Chosen: noise alone does so in one frame of thirty."""
+UNREST_RATIO = 3.0
+"""Ratio of the misfit per degree of freedom to the markers' own unrest up to which parts are one.
+Chosen."""
 
 
 TWO_BODIES_RATIO = 1.7
 """Ratio of mean squares: halves of what looks like one body are two if they turn against each other
 by more than so many times what noise explains. Simulated: 64 rigid bodies in raw and in filtered
 noise gave 0.7–1.5, 128 joints of 20° and 40°, three and nine markers, 2 mm, gave 2 and more."""
-SETTLING = 10
-"""Rounds in which markers may still change groups."""
-NO_STRUCTURE = 0.1
-"""Where even the steadiest pairs vary by this share of the markers' distances, nothing is rigid."""
+SETTLING_COUNT = 10
+"""Count of rounds in which markers may still change groups. Chosen: bounds time."""
+LOOSEST_SHARE = 0.1
+"""Share of the markers' distances: where even the steadiest pairs vary by it nothing is rigid.
+Chosen."""
 
 
 def segment(recording: Recording) -> tuple[tuple[str, ...], ...]:
     """Groups of markers that move together, largest first; markers hardly seen are left out."""
     positions = np.where(recording.measured[..., None], recording.positions, np.nan)
-    looked_at = np.arange(0, len(positions), max(1, len(positions) // FRAMES))
+    looked_at = np.arange(0, len(positions), max(1, len(positions) // MOST_LOOKED_AT))
     noise = _noise(positions, looked_at)
     usual = float(np.median(noise[noise > 0.0])) if noise.any() else 0.0
-    stillest = STILLEST * _size(positions[looked_at])
-    positions = _moving(positions, recording.rate, max(stillest, HELD * usual))
+    stillest = STILLEST_SHARE * _size(positions[looked_at])
+    positions = _moving(positions, recording.rate, max(stillest, HELD_RATIO * usual))
     spread = distance_spread(positions)
     usable = np.isfinite(spread).sum(axis=1) > 1
     if usable.sum() < 2:
         raise NotEnoughData(
-            f"no two markers are seen together in {SHARED} frames; bodies are found by what keeps "
-            "its distance while it moves, so give a longer take, or labels of a known marker set"
+            f"no two markers are seen together in {SHARED_FRAMES} frames; bodies are found by what "
+            "keeps its distance while it moves, so give a longer take, or labels of a known set"
         )
     columns = np.flatnonzero(usable)
     spread, noise = spread[np.ix_(columns, columns)], noise[np.ix_(columns, columns)]
-    _check_structure(spread, stillest / STILLEST)
+    _check_structure(spread, stillest / STILLEST_SHARE)
     # noise below the stillest skin is within what any marker is allowed
     calm = np.sqrt(np.maximum(spread**2 - np.maximum(noise**2 - stillest**2, 0.0), 0.0))
     # a variance is known to a share of √(2/n): so much of the noise may be left
@@ -114,18 +116,18 @@ def _noise(positions: Array, frames: np.ndarray) -> Array:
 
 
 def _moving(positions: Array, rate: float, least: float) -> Array:
-    """Up to about ``FRAMES`` frames in which some marker's distances differ, RMS, by ``least``
-    metres from a while before; of all frames where too few do: then nothing else is known."""
-    stride = max(1, len(positions) // (4 * FRAMES))
+    """Up to about ``MOST_LOOKED_AT`` frames in which some marker's distances differ, RMS, by
+    ``least`` metres from a while before; of all frames where too few do: nothing else is known."""
+    stride = max(1, len(positions) // (4 * MOST_LOOKED_AT))
     candidates = positions[::stride]
-    lag = max(1, round(AWHILE * rate / stride))
+    lag = max(1, round(HELD_SECONDS * rate / stride))
     moves = np.ones(len(candidates), dtype=bool)
     for frame in range(lag, len(candidates)):
         now, then = candidates[frame], candidates[frame - lag]
         change = cdist(now, now) - cdist(then, then)
         moves[frame] = not np.isfinite(change).any() or (_rms(change) > least).any()
     kept = candidates[moves] if moves.sum() >= ENOUGH else candidates
-    return kept[:: max(1, len(kept) // FRAMES)]
+    return kept[:: max(1, len(kept) // MOST_LOOKED_AT)]
 
 
 def _rms(values: Array) -> Array:
@@ -147,10 +149,10 @@ def distance_spread(positions: Array) -> Array:
     for first in range(n_markers):
         gaps = np.linalg.norm(positions - positions[:, first : first + 1], axis=-1)
         count = np.isfinite(gaps).sum(axis=0)
-        enough = count >= SHARED
+        enough = count >= SHARED_FRAMES
         known = gaps[:, enough]
         off = np.abs(known - np.nanmedian(known, axis=0))
-        rare = np.nanquantile(off, 1.0 - RARE, axis=0) / RARE_SIGMAS
+        rare = np.nanquantile(off, 1.0 - RARE_SHARE, axis=0) / RARE_SIGMAS
         spread[first] = np.inf
         spread[first, enough] = np.maximum(np.nanstd(known, axis=0), rare)
     return spread
@@ -167,7 +169,7 @@ def join_groups(spread: Array, stillest: float) -> list[list[int]]:
     between = squares.copy()  # sums over the pairs of markers of two groups
     while len(groups) > 1:
         price, first, second = _cheapest(np.array([len(group) for group in groups]), between)
-        if price > (UNREST * unrest) ** 2:
+        if price > (UNREST_RATIO * unrest) ** 2:
             break
         groups[first] += groups.pop(second)
         between[first] += between[second]
@@ -181,7 +183,7 @@ def _settled(groups: list[list[int]], squares: Array) -> list[list[int]]:
     home = np.zeros(len(squares), dtype=int)
     for index, group in enumerate(groups):
         home[group] = index
-    for _ in range(SETTLING):
+    for _ in range(SETTLING_COUNT):
         member = np.eye(len(groups))[home]
         others = member.sum(axis=0) - member  # how many others each group would offer a marker
         total = (
@@ -210,7 +212,7 @@ def _size(positions: Array) -> float:
 
 
 def _check_structure(spread: Array, size: float) -> None:
-    if _unrest(spread) > NO_STRUCTURE * size:
+    if _unrest(spread) > LOOSEST_SHARE * size:
         raise NotEnoughData(
             f"no markers keep their distance: even the steadiest pairs vary by "
             f"{1e3 * _unrest(spread):.0f} mm; check the labels, or whether these are markers at all"
@@ -235,8 +237,8 @@ def _cheapest(sizes: np.ndarray, between: Array) -> tuple[float, int, int]:
     return float(price[first, second]), int(first), int(second)
 
 
-NARROWEST = 0.1
-"""Least ratio of a shape's second extent to its first that still shows an orientation."""
+NARROWEST_RATIO = 0.1
+"""Ratio of a shape's second extent to its first that still shows an orientation. Chosen."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -354,7 +356,7 @@ def _shared_start(names: Sequence[str]) -> str:
 
 def _shows_orientation(template: Array) -> bool:
     extents = np.linalg.svd(template - template.mean(axis=0), compute_uv=False)
-    return bool(extents[1] > NARROWEST * extents[0])
+    return bool(extents[1] > NARROWEST_RATIO * extents[0])
 
 
 def _coordinate_noise(marker_rms: Array) -> float:
