@@ -7,13 +7,11 @@ import osteon as ost
 import scenes
 from conftest import assert_close, real
 from osteon import synth
-from osteon.articulation.body_source import scale_factor
+from osteon.articulation.body_source import estimate_noise, scale_factor
 from osteon.articulation.centre import fit_pairs
 from osteon.articulation.find_joints import joints, solve
+from osteon.articulation.found_skeleton import limb_table, play_back
 from osteon.articulation.hierarchy import CLEAR
-from osteon.articulation.limb_lengths import limb_table
-from osteon.articulation.playback import play_back
-from osteon.articulation.pose_noise import estimate_noise
 from osteon.articulation.statistics import JointStatistics
 from osteon.errors import BadValue, NotEnoughData, UnknownName
 from osteon.maths import quat

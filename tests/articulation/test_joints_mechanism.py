@@ -8,50 +8,27 @@ import pytest
 import mechanism
 import osteon as ost
 from conftest import real
-from osteon.articulation.body_source import bodies_of, cluster_noise
-from osteon.articulation.find_joints import joints
-from osteon.articulation.segmentation import TrackedBodies, track
+from osteon.articulation import (
+    JointStatistics,
+    bodies_of,
+    cluster_noise,
+    fit_pairs,
+    joints,
+    track,
+)
+from osteon.articulation.refine import refine_joint
 from osteon.maths import quat
-from osteon.values import Connection
 
 FEW, MANY = 8, 16
 """Draws of a row."""
 SCATTER = {FEW: 1.25, MANY: 1.1}
 """Ratio of two rms over so many draws. 36 rows of 16 draws: axes 0.59–1.01 of SARA's, places
 0.49–1.08 of SCoRE's; of three draws one of 1.5 among rows that over 40 are 0.86."""
-NOBODYS = 0.02
-"""Metres: a joint that SCoRE misses by so much is found by nobody. There SCoRE, which noise draws
-to the sensors, scatters less: 100 ball joints of 20° in 2 mm of filtered noise are 35 mm off by
-SCoRE and 40 mm by ours with three markers a body, 28 mm by both with five."""
 ROWS = list(product((20, 140), (3, 9), (0.0002, 0.002)))
 ALL_ROWS = list(product((20, 40, 60, 90, 140), (3, 5, 9), (0.0002, 0.0005, 0.001, 0.002)))
 """Degrees, markers on a body, metres of noise."""
 FILTERED = 0.05
 """Seconds: what a low-pass of 6 Hz leaves of noise."""
-
-
-def in_world(tracked: TrackedBodies, link: Connection) -> tuple[np.ndarray, np.ndarray | None]:
-    """Path of the joint and of a hinge's axis, both bodies' ideas averaged."""
-    bodies = tracked.bodies
-    ends = [
-        (bodies.index(link.parent), link.in_parent, link.axis_in_parent),
-        (bodies.index(link.child), link.in_child, link.axis_in_child),
-    ]
-    q = [bodies.rotations[:, i] for i, _, _ in ends]
-    places = [
-        bodies.positions[:, i] + quat.rotate(turn, np.asarray(point))
-        for (i, point, _), turn in zip(ends, q, strict=True)
-    ]
-    if link.axis_in_parent is None:
-        return np.mean(places, axis=0), None
-    axes = [quat.rotate(turn, np.asarray(axis)) for (_, _, axis), turn in zip(ends, q, strict=True)]
-    return np.mean(places, axis=0), np.mean(axes, axis=0)
-
-
-def tracked_and_joined(recording, groups) -> tuple[TrackedBodies, Connection]:
-    tracked = track(recording, groups)
-    found = joints(tracked.bodies, noise=cluster_noise(tracked), root=tracked.bodies.names[0])
-    return tracked, found.connections[0]
 
 
 def rms(errors: list[float]) -> float:
@@ -69,8 +46,8 @@ def compare(kind: str, smoothed: float, rows, draws: int) -> list[tuple[float, f
             )
             names = take.recording.names
             groups = (names[:n_markers], names[n_markers:])
-            tracked, link = tracked_and_joined(take.recording, groups)
-            place, line = in_world(tracked, link)
+            tracked, link = mechanism.joined(take.recording, groups)
+            place, line = mechanism.in_world(tracked, link)
             ours.append(mechanism.off_joint(take, kind, place))
             theirs.append(mechanism.off_joint(take, kind, mechanism.score(take)))
             assert link.kind != "free"
@@ -90,8 +67,7 @@ def check(kind: str, smoothed: float, rows, draws: int) -> None:
     """Row by row within the scatter of so few draws, and better over all rows together."""
     errors = compare(kind, smoothed, rows, draws)
     for row, (ours, theirs) in zip(rows, errors, strict=True):
-        worst = max(SCATTER[draws], 1.3 if theirs > NOBODYS else 0.0) * theirs
-        assert ours < worst + 1e-5, f"{row}: {ours:.5f} against {theirs:.5f} m"
+        assert ours < SCATTER[draws] * theirs + 1e-5, f"{row}: {ours:.5f} against {theirs:.5f} m"
     assert np.mean([np.log(ours / theirs) for ours, theirs in errors]) < np.log(0.9)
 
 
@@ -108,6 +84,25 @@ def test_no_worse_than_plain_score_and_sara_in_any_row(kind, smoothed):
     check(kind, smoothed, ALL_ROWS, MANY)
 
 
+def test_joints_that_hardly_turn_do_not_run_away():
+    """Noise of 2.3° in motion of 4°: without the noise that is left in, the fit has 1.6 times
+    SCoRE's error over 100 draws, 4 times at worst; with it 1.05 and twice."""
+    ours, theirs = [], []
+    for seed in range(24):
+        take = mechanism.mechanism("ball", 20, 3, 0.002, smoothed=FILTERED, seed=seed, n_frames=400)
+        names = take.recording.names
+        tracked = track(take.recording, (names[:3], names[3:]))
+        noise = cluster_noise(tracked)
+        start = fit_pairs(JointStatistics.of(tracked.bodies), noise).centres[0]
+        found = refine_joint(tracked.bodies, (0, 1), start, noise)
+        assert found is not None
+        q, p = tracked.bodies.rotations, tracked.bodies.positions
+        place = np.mean(p + quat.rotate(q, found.centres.reshape(2, 3)), axis=1)
+        ours.append(mechanism.off_joint(take, "ball", place))
+        theirs.append(mechanism.off_joint(take, "ball", mechanism.score(take)))
+    assert rms(ours) < 1.2 * rms(theirs)
+
+
 @pytest.mark.parametrize("smoothed", [0.0, FILTERED])
 def test_deviations_of_clusters_are_honest(smoothed):
     """z of 12 takes; 48 others gave 0.8–1.1, white or filtered."""
@@ -115,7 +110,7 @@ def test_deviations_of_clusters_are_honest(smoothed):
     for degrees, seed in product((20, 60, 140), range(4)):
         take = mechanism.mechanism("ball", degrees, 6, 0.0005, smoothed=smoothed, seed=20 + seed)
         names = take.recording.names
-        tracked, link = tracked_and_joined(take.recording, (names[:6], names[6:]))
+        tracked, link = mechanism.joined(take.recording, (names[:6], names[6:]))
         turns, places = tracked.bodies.rotations[:, 0], tracked.bodies.positions[:, 0]
         truth = quat.rotate(quat.inverse(turns), take.centres - places).mean(axis=0)
         error = link.in_parent - truth

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from osteon import synth
-from osteon.articulation import skin_motion as skin
+from osteon.articulation import finish as skin
 from osteon.articulation.find_joints import joints, solve
 from osteon.articulation.finish import covariance_of, finish_joints, noise_covariance
 from osteon.articulation.refine import refine_joint

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from osteon import synth
-from osteon.articulation.body_source import Moving
+from osteon.articulation.body_source import Moving, estimate_noise
 from osteon.articulation.find_joints import joints as find_joints
-from osteon.articulation.pose_noise import estimate_noise
 from osteon.cli import main
 from osteon.formats import read, write
 from osteon.maths import quat

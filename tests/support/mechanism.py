@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from osteon.articulation import cluster_noise, joints, track
+from osteon.articulation.segmentation import TrackedBodies
 from osteon.maths import quat
 from osteon.synth.curves import smooth_noise, waves
-from osteon.values import Recording
+from osteon.values import Connection, Recording
 
 Pose = tuple[np.ndarray, np.ndarray]
 """Rotations (n_frames, 3, 3) and places (n_frames, 3) of a body."""
@@ -75,6 +77,31 @@ def _cluster(rng: np.random.Generator, n_markers: int, middle: tuple[float, floa
     angle = 2.0 * np.pi * np.arange(n_markers) / n_markers
     ring = 0.04 * np.stack([np.cos(angle), np.sin(angle), 0.3 * np.sin(2.0 * angle)], axis=-1)
     return np.array(middle) + quat.rotate(quat.exp(rng.normal(size=3)), ring)
+
+
+def joined(recording: Recording, groups) -> tuple[TrackedBodies, Connection]:
+    """The bodies of two groups of markers, and the joint that we find between them."""
+    tracked = track(recording, groups)
+    found = joints(tracked.bodies, noise=cluster_noise(tracked), root=tracked.bodies.names[0])
+    return tracked, found.connections[0]
+
+
+def in_world(tracked: TrackedBodies, link: Connection) -> tuple[np.ndarray, np.ndarray | None]:
+    """Path of the joint and of a hinge's axis, both bodies' ideas averaged."""
+    bodies = tracked.bodies
+    ends = [
+        (bodies.index(link.parent), link.in_parent, link.axis_in_parent),
+        (bodies.index(link.child), link.in_child, link.axis_in_child),
+    ]
+    q = [bodies.rotations[:, i] for i, _, _ in ends]
+    places = [
+        bodies.positions[:, i] + quat.rotate(turn, np.asarray(point))
+        for (i, point, _), turn in zip(ends, q, strict=True)
+    ]
+    if link.axis_in_parent is None:
+        return np.mean(places, axis=0), None
+    axes = [quat.rotate(turn, np.asarray(axis)) for (_, _, axis), turn in zip(ends, q, strict=True)]
+    return np.mean(places, axis=0), np.mean(axes, axis=0)
 
 
 def score(take: Mechanism) -> np.ndarray:

@@ -1,10 +1,10 @@
 from .body_source import (
+    PoseNoise as PoseNoise,
     bodies_of as bodies_of,
     cluster_noise as cluster_noise,
     scale_factor as scale_factor,
 )
 from .centre import fit_pairs as fit_pairs
-from .coach import advise_motion as advise_motion
 from .find_joints import (
     GroupJoint as GroupJoint,
     joints as joints,
@@ -12,17 +12,19 @@ from .find_joints import (
     solve as solve,
 )
 from .finish import finish_joints as finish_joints
-from .hierarchy import in_doubt as in_doubt
-from .limb_lengths import (
+from .found_skeleton import (
     Limb as Limb,
     limb_table as limb_table,
+    play_back as play_back,
     table_text as table_text,
 )
-from .playback import play_back as play_back
-from .pose_noise import (
-    PoseNoise as PoseNoise,
+from .hierarchy import in_doubt as in_doubt
+from .requirements import advise_motion as advise_motion
+from .segmentation import (
+    segment as segment,
+    tell_one_body as tell_one_body,
+    track as track,
 )
-from .segmentation import segment as segment, track as track
 from .statistics import JointStatistics as JointStatistics
 from .summed import (
     Sums as Sums,

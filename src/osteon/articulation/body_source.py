@@ -1,6 +1,11 @@
 """The bodies of any take: sensors as they are, clusters of markers, or a moving skeleton.
 
 The scale of a tracker, from two sensors whose distance is known: [000] finds 0.94.
+
+How noisy each body's poses are, judged from what moves too fast to be motion.
+
+Noise that is smooth in time (a loose strap, skin) is not seen here; it shows in the residuals of
+the joints.
 """
 
 from collections.abc import Collection, Mapping
@@ -8,11 +13,42 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from osteon.articulation.pose_noise import PoseNoise, estimate_noise
-from osteon.articulation.segmentation import TrackedBodies, segment, track
+from osteon.articulation.segmentation import (
+    TrackedBodies,
+    segment,
+    tell_one_body,
+    track,
+    turning_noise,
+)
 from osteon.cleaning import prepare
 from osteon.errors import BadValue, NotEnoughData
+from osteon.maths import SMOOTH_ORDER, noise_of_differences, quat, white_noise
+from osteon.typing import Array
 from osteon.values import Bodies, Joints, Marker, Motion, Swap, Take
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PoseNoise:
+    """White noise of every body's pose."""
+
+    position: Array
+    """(n_bodies,) standard deviation per axis of the origin's place, metres."""
+    rotation: Array
+    """(n_bodies, 3, 3) covariance of small turns in the body's own frame, square radians."""
+
+    @property
+    def shrinkage(self) -> Array:
+        """(n_bodies, 3, 3) ``K`` with mean(noisy R) = R K: noise shortens the mean rotation."""
+        trace = np.trace(self.rotation, axis1=-2, axis2=-1)[:, None, None]
+        return np.eye(3) + 0.5 * (self.rotation - trace * np.eye(3))
+
+
+def estimate_noise(bodies: Bodies) -> PoseNoise:
+    """White noise of each body from its own trajectory; equal in all directions."""
+    position = white_noise(bodies.positions)
+    steps = quat.log(quat.between(bodies.rotations[:-1], bodies.rotations[1:]))
+    angle = noise_of_differences(np.diff(steps, n=SMOOTH_ORDER - 1, axis=0))
+    return PoseNoise(position, angle[:, None, None] ** 2 * np.eye(3))
 
 
 def scale_factor(bodies: Bodies, first: str, second: str, distance: float) -> float:
@@ -91,7 +127,10 @@ def bodies_of(take: Take, subject: str | None = None) -> Moving:
         return Moving(take.body_poses(subject))
     if take.recordings:
         recording, swaps = prepare(take.recording(subject).markers())
-        tracked = track(recording, segment(recording))
+        groups = segment(recording)
+        if len(groups) == 1:
+            raise NotEnoughData(tell_one_body(recording.select(groups[0])))
+        tracked = track(recording, groups)
         return Moving(
             tracked.bodies, cluster_noise(tracked), _worn(tracked), swaps, _left_out(tracked)
         )
@@ -128,10 +167,9 @@ def cluster_noise(tracked: TrackedBodies) -> PoseNoise:
     white = estimate_noise(tracked.bodies).position
     position, rotation = [], []
     for template, noise, seen in zip(tracked.templates, tracked.marker_noise, white, strict=True):
-        square = max(min(float(noise), float(seen) * np.sqrt(len(template))), FINEST) ** 2
-        inertia = np.sum(template**2) * np.eye(3) - template.T @ template
-        position.append(np.sqrt(square / len(template)))
-        rotation.append(square * np.linalg.inv(inertia))
+        level = max(min(float(noise), float(seen) * np.sqrt(len(template))), FINEST)
+        position.append(level / np.sqrt(len(template)))
+        rotation.append(turning_noise(template, level))
     return PoseNoise(np.array(position), np.array(rotation))
 
 

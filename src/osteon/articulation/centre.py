@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.articulation.pose_noise import PoseNoise
+from osteon.articulation.body_source import PoseNoise
 from osteon.articulation.statistics import JointStatistics
 from osteon.maths import quat
 from osteon.typing import Array

@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.articulation import hierarchy
-from osteon.articulation.body_source import cluster_noise
+from osteon.articulation.body_source import PoseNoise, cluster_noise, estimate_noise
 from osteon.articulation.centre import PairFits, fit_pairs, products_of_frames, residual_vectors
-from osteon.articulation.coach import advise
 from osteon.articulation.finish import FinishedJoint, finish_joints
 from osteon.articulation.hierarchy import FINEST, fit_looseness, is_free, spread_of_bodies
 from osteon.articulation.loops import (
@@ -21,9 +20,9 @@ from osteon.articulation.loops import (
     find_loops,
     tell_twins_apart,
 )
-from osteon.articulation.pose_noise import PoseNoise, estimate_noise
 from osteon.articulation.requirements import (
     MIN_FRAMES,
+    advise,
     check_bodies,
     check_motion,
     impossible_poses,
@@ -31,7 +30,7 @@ from osteon.articulation.requirements import (
 )
 from osteon.articulation.segmentation import TrackedBodies, track
 from osteon.articulation.slips import (
-    MOST as MOST_SLIPS,
+    MOST_SLIPS,
     Link,
     SlipStep,
     as_event,

@@ -4,7 +4,16 @@ How well a joint is known: noise that averages out, and skin that does not.
 
 Under white noise the covariance is that of least squares. Frames whose errors go together, as
 those of loose straps do, count as fewer. Skin moves with the posture, frame after frame alike:
-what it may have done to the joint is ``skin_motion``'s, and is added here.
+what it may have done to the joint is found first, and added.
+
+Skin: what moves with the posture, and what it may do to a joint.
+
+The flesh that carries a sensor slides as the joints beside it bend. Take it as a random smooth
+function of their angles with an unknown *gain*, metres of skin per radian. As far as another place
+of the joint would explain it, the fit takes that place, and no residual shows it; the rest of the
+same function stays in the residuals and shows how large the gain is. So the likelihood of the
+residuals gives the gain, and the gain how far the joint may be off. Joints of one person have
+similar skin: they tell one another its usual gain, which helps those that show little themselves.
 """
 
 from collections.abc import Sequence
@@ -12,23 +21,155 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.articulation import skin_motion
+from osteon.articulation.body_source import PoseNoise
 from osteon.articulation.centre import PRIOR, PairFits
-from osteon.articulation.pose_noise import PoseNoise
-from osteon.articulation.refine import RefinedJoint, refine_hinge, refine_joint
-from osteon.articulation.skin_motion import SkinView
+from osteon.articulation.refine import RefinedJoint, lags_alike, refine_hinge, refine_joint
+from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Bodies
 
-REST = 1.0
+GAINS = np.geomspace(1e-8, 0.1, 161)
+"""Gains that are tried, metres per radian. Bones show thighs whose skin moves by 4–26 mm rms as
+they swing [Cereatti 2017]: some 70 mm per radian at worst."""
+GAIN_SPREAD = 0.5
+"""Standard deviation of ln gain between the joints of one take. Chosen: one person's skin
+differs by half from joint to joint."""
+FRAMES_ASIDE = 2
+"""Frames between a residual and the postures that may explain it. Chosen: a frame's own posture
+shares its noise with the residual."""
+FRAMES_PER_TERM = 3
+"""Frames per term below which residuals are not asked. Chosen: fewer say nothing of its size."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SkinView:
+    """What one joint's residuals say about its skin."""
+
+    likelihood: Array
+    """(n_gains,) ln likelihood of every gain, up to a constant."""
+    moved: Array
+    """(n_free, n_terms) metres by which a unit gain of each term moves the joint, times rad."""
+    bent: float
+    """Mean square of all angles beside the joint together, about their means, rad²."""
+
+
+def postures(bodies: Bodies, ends: Sequence[tuple[int, int]], still: Sequence[float]) -> Array:
+    """(n_frames, n_joints, 3) rotation vectors of joints about their means; NaN if not seen.
+
+    ``still`` (n_joints,) is the mean square angle, rad², below which a turn is no posture: a sensor
+    that turns on its body turns the joint and moves it alike, and no skin slides so far.
+    """
+    turns = [quat.between(bodies.rotations[:, i], bodies.rotations[:, j]) for i, j in ends]
+    return np.stack(
+        [_above(_about_mean(turn), least) for turn, least in zip(turns, still, strict=True)], axis=1
+    )
+
+
+def _about_mean(turns: Array) -> Array:
+    known = turns[np.isfinite(turns).all(axis=-1)]
+    # the first eigenvector is the mean whatever the signs of the quaternions
+    mean = np.linalg.eigh(known.T @ known)[1][:, -1]
+    return quat.log(quat.between(mean, turns))
+
+
+def _above(angles: Array, least: float) -> Array:
+    """Rotation vectors without the axes about which they turn less than that, mean square."""
+    known = angles[np.isfinite(angles).all(axis=-1)]
+    squares, axes = np.linalg.eigh(known.T @ known / len(known))
+    kept = axes[:, squares > least]
+    return angles @ kept @ kept.T
+
+
+def angles_beside(
+    bent: Array, ends: Sequence[tuple[int, int]], joint: int, frames: np.ndarray
+) -> Array:
+    """(n_frames, 3 n_near) postures of a joint, first, and of all others of its two bodies."""
+    near = [joint] + [
+        other for other, pair in enumerate(ends) if other != joint and set(pair) & set(ends[joint])
+    ]
+    before, after = (
+        np.maximum(frames - FRAMES_ASIDE, 0),
+        np.minimum(frames + FRAMES_ASIDE, len(bent) - 1),
+    )
+    around = 0.5 * (bent[before][:, near] + bent[after][:, near])
+    return np.nan_to_num(around).reshape(len(frames), -1)
+
+
+def view_skin(fit: RefinedJoint, angles: Array) -> SkinView:
+    """What a joint's residuals say of its skin; ``angles`` (n_frames, n) as ``angles_beside``.
+
+    The part of each term that the joint's place explains is taken out of it (restricted maximum
+    likelihood); along the eigenvectors of what is left, residuals are independent.
+    """
+    terms = fit.weights[:, None] * _terms(angles)
+    pull = np.einsum("kia,kf->aif", fit.slopes, terms).reshape(fit.free.shape[1], -1)
+    moved = np.linalg.solve(fit.hessian, pull)
+    bent = float(np.sum(np.var(angles, axis=0)))
+    if len(terms) < FRAMES_PER_TERM * terms.shape[1]:
+        return SkinView(np.zeros(len(GAINS)), moved / fit.unit, bent)
+    left = np.kron(np.eye(fit.residuals.shape[1]), terms.T @ terms) - pull.T @ moved
+    sizes, ways = np.linalg.eigh(left)
+    shown = sizes > 1e-6 * np.sum(terms**2)
+    power = (ways.T @ (fit.residuals.T @ terms).reshape(-1))[shown] ** 2 / sizes[shown]
+    gains = (GAINS / fit.unit) ** 2
+    variance = _slow_variance(fit.residuals, terms) + np.multiply.outer(gains, sizes[shown])
+    likelihood = -0.5 * np.sum(np.log(variance) + power / variance, axis=1)
+    return SkinView(likelihood, moved / fit.unit, bent)
+
+
+def _terms(angles: Array) -> Array:
+    """(n_frames, n_terms) functions of the posture: all angles, and squares of the joint's own."""
+    first, second = np.triu_indices(3)
+    terms = np.concatenate([angles, angles[:, first] * angles[:, second]], axis=1)
+    return terms - terms.mean(axis=0)
+
+
+def _slow_variance(residuals: Array, terms: Array) -> float:
+    """Variance that slow functions see in what the posture leaves unexplained of the residuals.
+
+    Slow noise is as few independent frames as it has memory: of them, one per term was explained.
+    """
+    rest = residuals - terms @ np.linalg.lstsq(terms, residuals, rcond=1e-6)[0]
+    power = float(np.sum(rest**2))
+    limit = max(0.1, 3.0 / np.sqrt(rest.size))
+    total = 1.0
+    for lag in range(1, len(rest) // 10):
+        alike = float(np.sum(rest[lag:] * rest[:-lag])) / max(power, 1e-300)
+        if alike < limit:
+            break
+        total += 2.0 * alike
+    left = max(1.0 - total * np.linalg.matrix_rank(terms, rtol=1e-3) / len(rest), 0.1)
+    return max(total * power / (left * rest.size), 1e-300)
+
+
+def mean_square_gains(views: Sequence[SkinView | None]) -> Array:
+    """(n_joints,) expected square of each joint's gain, metres² per rad²; None: no view of it."""
+    seen = [view.likelihood for view in views if view is not None]
+    if not seen:
+        return np.zeros(len(views))
+    scale = np.log(GAINS)
+    usual = -0.5 * ((scale - scale[:, None]) / GAIN_SPREAD) ** 2
+    usual -= np.logaddexp.reduce(usual, axis=1, keepdims=True)
+    # rows: the usual gain of the take; it is chosen by what all joints say together
+    together = [np.logaddexp.reduce(usual + likelihood, axis=1) for likelihood in seen]
+    prior = usual[int(np.argmax(np.sum(together, axis=0)))]
+    return np.array([_expected(prior if v is None else prior + v.likelihood) for v in views])
+
+
+def _expected(log_weights: Array) -> float:
+    weights = np.exp(log_weights - log_weights.max())
+    return float(weights @ GAINS**2 / weights.sum())
+
+
+REST_ANGLE = 1.0
 """Radians: how far the take's mean posture may lie from the one in which the skin is at rest. By
-so much skin a sensor may sit elsewhere than where it was put, all the time."""
-LEVEL = 0.015
-"""Share to which the level of orientation noise is known; it draws joints to the sensors."""
-LEVER = 0.25
-"""Metres: skin that moves a sensor by this much turns it by one radian."""
-ARM = 0.1
-"""Metres: usual distance of a joint from its sensors, one coordinate of it."""
+so much skin a sensor may sit elsewhere than where it was put, all the time. Chosen."""
+LEVEL_SHARE = 0.015
+"""Share to which the level of orientation noise is known; draws joints to sensors. Chosen."""
+SKIN_LEVER = 0.25
+"""Metres: skin that moves a sensor by this much turns it by one radian. Chosen."""
+USUAL_ARM = 0.1
+"""Metres: usual distance of a joint from its sensors, one coordinate of it. Chosen."""
 
 
 def covariance_of(fit: RefinedJoint, view: SkinView, gain: float) -> Array:
@@ -37,14 +178,14 @@ def covariance_of(fit: RefinedJoint, view: SkinView, gain: float) -> Array:
     Doubt is said, and moves nothing. Directions that were not fitted are known as the prior has it.
     """
     n_free = fit.free.shape[1]
-    skin = gain * (view.moved @ view.moved.T + REST**2 * np.eye(n_free))
+    skin = gain * (view.moved @ view.moved.T + REST_ANGLE**2 * np.eye(n_free))
     silent = np.eye(6) - fit.free @ fit.free.T
     return fit.free @ (noise_covariance(fit) + skin) @ fit.free.T + PRIOR**2 * silent
 
 
 def turned_by_skin(gain: float, view: SkinView) -> float:
     """Mean square by which skin turns two sensors against each other, rad²."""
-    return 2.0 * gain * view.bent / LEVER**2
+    return 2.0 * gain * view.bent / SKIN_LEVER**2
 
 
 def drawn(fit: RefinedJoint, turned: float) -> Array:
@@ -57,7 +198,7 @@ def drawn(fit: RefinedJoint, turned: float) -> Array:
     feigned = turned * len(fit.frames) / fit.unit**2
     true = np.maximum(curvatures - fit.feigned, 0.05 * curvatures)
     share = np.minimum(feigned / true, 0.999)
-    shift = fit.free @ ways * np.minimum(ARM * share / (1.0 - share), PRIOR)
+    shift = fit.free @ ways * np.minimum(USUAL_ARM * share / (1.0 - share), PRIOR)
     return shift @ shift.T
 
 
@@ -67,47 +208,39 @@ def noise_covariance(fit: RefinedJoint) -> Array:
     The scatter is summed over lags up to where the residuals forget each other.
     """
     scores = np.einsum("kia,ki->ka", fit.slopes, fit.residuals)
-    n_lags = _memory(fit.residuals)
+    n_lags = lags_alike(fit.residuals)
     scatter = scores.T @ scores
     for lag in range(1, n_lags + 1):
         share = scores[lag:].T @ scores[:-lag]
         scatter += (1.0 - lag / (n_lags + 1)) * (share + share.T)
     # where the prior decides, the data's scatter is zero and the prior's own spread remains
-    scatter += fit.ridge * np.eye(len(scatter))
+    scatter += fit.misfit * fit.ridge * np.eye(len(scatter))
     hessian = fit.hessian
     inverse = np.linalg.inv(hessian)
     return inverse @ scatter @ inverse + _misjudged_noise(fit, hessian)
 
 
 def _misjudged_noise(fit: RefinedJoint, hessian: Array) -> Array:
-    """(n_free, n_free) what an error of the noise level does: it moves the joint along its arms."""
+    """(n_free, n_free) what an error of the noise level does: it moves the joint along its arms.
+
+    Noise that was left in is such an error, of known size.
+    """
     curvatures, ways = np.linalg.eigh(hessian)
-    share = np.minimum(fit.feigned / curvatures, 1.0)
+    shares = LEVEL_SHARE * np.minimum(fit.feigned / curvatures, 1.0), fit.left_in / curvatures
     arm = float(fit.centres @ fit.centres) / 2.0
-    return arm * (ways * (LEVEL * share) ** 2) @ ways.T
+    return arm * (ways * np.sum(np.square(shares), axis=0)) @ ways.T
 
 
-def _memory(residuals: Array) -> int:
-    """Frames after which residuals are no longer alike; 0 for white noise."""
-    centred = residuals - residuals.mean(axis=0)
-    power = np.sum(centred**2)
-    limit = max(0.1, 3.0 / np.sqrt(centred.size))
-    for lag in range(1, len(centred) // 10):
-        if np.sum(centred[lag:] * centred[:-lag]) < limit * power:
-            return 2 * (lag - 1)
-    return len(centred) // 10
-
-
-UNKNOWN = 0.03
-"""Metres: a joint whose deviation along its least turned axis exceeds this is a hinge."""
-RESTLESS = 2.4
-"""Turns whose mean square is less than this many times what unrest may give are no motion. 720
-hinges in filtered noise gave 0.5–2.3, ball joints that SCoRE places to 5 mm 2.4 and more, half of
-them over 50."""
+UNKNOWN_DEVIATION = 0.03
+"""Metres: a joint whose deviation along its least turned axis exceeds this is a hinge. Chosen."""
+RESTLESS_RATIO = 2.4
+"""Ratio: turns whose mean square is less than this many times what unrest may give are no motion.
+Simulated: 720 hinges in filtered noise gave 0.5–2.3, ball joints that SCoRE places to 5 mm 2.4 and
+more, half of them over 50."""
 HINGE_MISFIT = 1.4
-"""Times a ball joint's mean square that the one of a hinge, axis and all, may have. Beyond, poses
-turn by more than their noise, as skin and knees do, and the axis says nothing about the place. Of
-160 mechanical hinges the worst had 1.31; those of a functional knee 1.4–2.8."""
+"""Ratio to a ball joint's mean square that the one of a hinge, axis and all, may have. Beyond,
+poses turn by more than their noise, as skin and knees do; the axis says nothing of the place then.
+Simulated: of 160 mechanical hinges the worst had 1.31; those of a functional knee 1.4–2.8."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,18 +332,18 @@ def finish_joints(
         for pair, start in zip(ends, starts, strict=True)
     ]
     found = [fitter.first() for fitter in fitters]
-    bent = skin_motion.postures(bodies, ends, [RESTLESS * start.unrest for start in starts])
+    bent = postures(bodies, ends, [RESTLESS_RATIO * start.unrest for start in starts])
 
     def viewed(fit: RefinedJoint, place: int) -> SkinView:
-        return skin_motion.view_skin(fit, skin_motion.angles_beside(bent, ends, place, fit.frames))
+        return view_skin(fit, angles_beside(bent, ends, place, fit.frames))
 
     views = [None if fit is None else viewed(fit, place) for place, (_, fit) in enumerate(found)]
-    gains = skin_motion.mean_square_gains(views)
+    gains = mean_square_gains(views)
     joints = []
     for place, (parent, child, row) in enumerate(order):
         start, (kind, fit), view, gain = starts[place], found[place], views[place], gains[place]
         centres, axes = start.centres, start.axes
-        covariance = start.covariance + REST**2 * gain * np.eye(6)
+        covariance = start.covariance + REST_ANGLE**2 * gain * np.eye(6)
         if fit is not None and view is not None:
             covariance = covariance_of(fit, view, gain)
             other = _second_thought(fitters[place], kind, fit, covariance)
@@ -273,14 +406,14 @@ def _kind(fits: PairFits, row: int, turning: Array) -> str:
         return "fixed"
     axes = fits.axes[row]
     shaken = np.trace(turning.sum(axis=0)) - np.einsum("ba,bac,bc->", axes, turning, axes)
-    restless = fits.motion[row, 0] < RESTLESS * 0.5 * shaken
+    restless = fits.motion[row, 0] < RESTLESS_RATIO * 0.5 * shaken
     return "hinge" if fits.silent[row, 0] or restless else "ball"
 
 
 def _slides(covariance: Array) -> bool:
     """Whether a joint is known but for one direction: all the rest of its motion is unrest."""
     deviations = np.sqrt(np.linalg.eigvalsh(covariance[3:, 3:]))
-    return bool(deviations[2] > UNKNOWN and deviations[1] < 0.2 * deviations[2])
+    return bool(deviations[2] > UNKNOWN_DEVIATION and deviations[1] < 0.2 * deviations[2])
 
 
 def _untold(fit: RefinedJoint, covariance: Array) -> Array:

@@ -16,34 +16,37 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from osteon.articulation.body_source import PoseNoise
 from osteon.articulation.centre import PairFits, fit_pairs, residual_vectors
 from osteon.articulation.hierarchy import fit_looseness, side_of, steps_between
-from osteon.articulation.pose_noise import PoseNoise
 from osteon.articulation.slips import Link
 from osteon.articulation.statistics import JointStatistics
 from osteon.maths import quat, runs
 from osteon.typing import Array
 from osteon.values import Attachment, Bodies, Loop
 
-LOOSER = 2.0
-"""A loop joint may leave this many times the mean square that its bodies' noise explains."""
-SMALLEST = 0.001
-"""Metres: residual that is always allowed."""
-KNOWN_TO = 0.02
-"""Metres: a loop joint must be known this well in its worst direction, one standard deviation."""
-APART = 0.03
-"""Metres: a loop joint lies at least this far from every joint between its bodies."""
-AS_WELL = 2.2
-"""A joint between two bodies that fits them within this many times the loop's rms will do."""
-TURN = np.radians(4.0)
-"""Radians: a loop joint turns at least this much (rms) about every axis."""
-REACH = 0.35
-"""Metres: farthest that a loop joint lies from its bodies' origins."""
-BLOCK = 0.5
-"""Seconds: the grain in which parts of a take are looked at."""
-SHORTEST = 2.0
-"""Seconds: what holds for less is not called held."""
+LOOSER_RATIO = 2.0
+"""Ratio of the mean square that a loop joint may leave to what its bodies' noise explains.
+Chosen."""
+SMALLEST_RESIDUAL = 0.001
+"""Metres that are always allowed. Chosen."""
+KNOWN_DEVIATION = 0.02
+"""Metres: a loop joint must be known this well in its worst direction, one standard deviation.
+Chosen."""
+LEAST_DISTANCE = 0.03
+"""Metres: a loop joint lies at least this far from every joint between its bodies. Chosen."""
+AS_GOOD_RATIO = 2.2
+"""Ratio to the loop's rms within which a joint between two bodies will do as well. Chosen."""
+LEAST_TURN = np.radians(4.0)
+"""Radians: a loop joint turns at least this much (rms) about every axis. Chosen."""
+FARTHEST_REACH = 0.35
+"""Metres: farthest that a loop joint lies from its bodies' origins. Chosen: a limb's length."""
+BLOCK_SECONDS = 0.5
+"""Seconds: the grain in which parts of a take are looked at. Chosen."""
+SHORTEST_SECONDS = 2.0
+"""Seconds. Chosen: what holds for less is not called held."""
 MOST_BLOCKS = 240
+"""Count of such parts at most. Chosen: bounds time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,8 +78,8 @@ def find_attachments(
     bodies: Bodies, tree: list[Link], noise: Array, pose_noise: PoseNoise, skip: set[frozenset[int]]
 ) -> list[Closure]:
     """Joints that hold for a part of the take only."""
-    block = max(round(BLOCK * bodies.rate), -(-bodies.n_frames // MOST_BLOCKS))
-    need = max(2, round(SHORTEST * bodies.rate / block))
+    block = max(round(BLOCK_SECONDS * bodies.rate), -(-bodies.n_frames // MOST_BLOCKS))
+    need = max(2, round(SHORTEST_SECONDS * bodies.rate / block))
     starts = range(0, bodies.n_frames - block + 1, block)
     if len(starts) <= need:
         return []
@@ -129,7 +132,7 @@ def _same(bodies: Bodies, one: Closure, other: Closure) -> bool:
         return False
     here = _world(bodies, one.pair[0], one.centres[:3])[start:stop]
     there = _world(bodies, other.pair[0], other.centres[:3])[start:stop]
-    return bool(np.nanmedian(np.linalg.norm(here - there, axis=-1)) < APART)
+    return bool(np.nanmedian(np.linalg.norm(here - there, axis=-1)) < LEAST_DISTANCE)
 
 
 def _frames(bodies: Bodies, start: int, stop: int) -> Bodies:
@@ -139,15 +142,19 @@ def _frames(bodies: Bodies, start: int, stop: int) -> Bodies:
 
 def shared(fits: PairFits, noise: Array) -> np.ndarray:
     """(n_pairs,) whether some point is shared, be it for want of motion."""
-    allowed = LOOSER * (noise[fits.first] + noise[fits.second]) + SMALLEST**2
+    allowed = LOOSER_RATIO * (noise[fits.first] + noise[fits.second]) + SMALLEST_RESIDUAL**2
     return fits.mean_square < allowed
 
 
 def holds(fits: PairFits, noise: Array) -> np.ndarray:
     """(n_pairs,) whether a point is shared, and the motion is rich enough to say so."""
     known = np.sqrt(np.linalg.eigvalsh(fits.covariance[:, 3:, 3:])[:, -1])
-    rich = (known < KNOWN_TO) & (fits.motion[:, 0] > TURN**2 / 2.0) & ~fits.silent.any(axis=1)
-    near = np.linalg.norm(fits.centres.reshape(-1, 2, 3), axis=-1).max(axis=1) < REACH
+    rich = (
+        (known < KNOWN_DEVIATION)
+        & (fits.motion[:, 0] > LEAST_TURN**2 / 2.0)
+        & ~fits.silent.any(axis=1)
+    )
+    near = np.linalg.norm(fits.centres.reshape(-1, 2, 3), axis=-1).max(axis=1) < FARTHEST_REACH
     return shared(fits, noise) & rich & near
 
 
@@ -159,7 +166,7 @@ def _fitted(
     noise: Array,
 ) -> Closure | None:
     """The joint of a part of the take with its ends set to the frame; None if it is no joint."""
-    limit = float(np.sqrt(LOOSER * (noise[pair[0]] + noise[pair[1]]) + SMALLEST**2))
+    limit = float(np.sqrt(LOOSER_RATIO * (noise[pair[0]] + noise[pair[1]]) + SMALLEST_RESIDUAL**2))
     both = bodies.select([bodies.names[body] for body in pair])
     own = PoseNoise(pose_noise.position[list(pair)], pose_noise.rotation[list(pair)])
     apart, centres = np.zeros(0), np.zeros(6)
@@ -194,9 +201,12 @@ def repeats(bodies: Bodies, tree: list[Link], closure: Closure) -> bool:
     here = _world(bodies, closure.pair[0], closure.centres[:3])[part]
     for link in path(tree, *closure.pair):
         there = _world(bodies, link.first, link.centres[:3])[part]
-        if np.nanmedian(np.linalg.norm(here - there, axis=-1)) < APART:
+        if np.nanmedian(np.linalg.norm(here - there, axis=-1)) < LEAST_DISTANCE:
             return True
-        if max(_wander(bodies, body, there, part) for body in closure.pair) < AS_WELL * closure.rms:
+        if (
+            max(_wander(bodies, body, there, part) for body in closure.pair)
+            < AS_GOOD_RATIO * closure.rms
+        ):
             return True
     return False
 
@@ -239,8 +249,9 @@ def as_attachment(bodies: Bodies, closure: Closure) -> Attachment:
     )
 
 
-TIE = 0.15
-"""Margin below which the distance of joints from their sensors may decide."""
+TIE_MARGIN = 0.15
+"""Ratio, its logarithm: margin below which the distance of joints from their sensors may decide.
+Chosen."""
 
 
 def cut_rings(
@@ -322,7 +333,7 @@ def tell_twins_apart(
         if arms[swapped + closed].sum() >= arms[chosen + loops].sum():
             continue
         deviance = fit_looseness(products, fits, swapped, n_bodies).deviance
-        if deviance - own < TIE:
+        if deviance - own < TIE_MARGIN:
             chosen, loops, own = swapped, closed, deviance
     return chosen
 

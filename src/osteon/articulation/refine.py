@@ -6,6 +6,9 @@ covariance that pose noise gives the residual at the present joint. Only the rat
 shifting noise enters, and for a cluster of markers that is its shape: then this is the fit to the
 markers themselves. docs/methods.md §1 and E1.3.
 
+Where motion hardly exceeds noise that fit is free of bias and scatters without bounds; so a little
+of the noise's pull to the bodies is left in, as [Fuller 1977] does.
+
 A hinge's axis is fitted with its place: where both axes part, a pose was turned, and by as much its
 idea of the place is wrong.
 """
@@ -15,21 +18,31 @@ from typing import NamedTuple
 
 import numpy as np
 
+from osteon.articulation.body_source import PoseNoise
 from osteon.articulation.centre import PRIOR
-from osteon.articulation.pose_noise import PoseNoise
 from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Bodies
 
-MAX_FRAMES = 20_000
-"""A longer take is thinned to this for the last step."""
+MOST_FRAMES = 20_000
+"""Frames to which a longer take is thinned for the last step. Chosen: bounds time."""
 FEWEST_FRAMES = 10
-STEP = 1e-6
-MAX_ITERATIONS = 12
-HUBER = 2.5
-"""Residuals beyond this many standard deviations count less, where asked."""
+"""Frames below which nothing is fitted. Chosen: six unknowns and some to spare."""
+SLOPE_STEP = 1e-6
+"""Metres over which slopes are differences. Chosen: far below joints, far above rounding."""
+MOST_ITERATIONS = 12
+"""Count of steps at most. Chosen: bounds time."""
+HUBER_LIMIT = 2.5
+"""Standard deviations beyond which residuals count less, where asked. Chosen."""
+FULLER_COUNT = 4.0
+"""Count: independent frames whose noise is left in the sums; gives the least mean square error
+[Fuller 1977]."""
+ALIKE_SHARE = 0.1
+"""Share of their power below which the products of residuals some frames apart are no likeness;
+chosen: a third of what 100 numbers feign at three deviations."""
 MEDIAN_LENGTHS = {3: 1.538, 5: 2.086}
-"""Median length of a normal vector of so many dimensions, standard deviations."""
+"""Median length of a normal vector of so many dimensions, standard deviations. Derived: roots of
+the median of chi square."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +66,8 @@ class RefinedJoint:
     """(n_frames, 3 or 5, n_free) derivative of the residuals along ``free``, per metre."""
     ridge: float
     """Curvature that the prior adds in every direction, per square metre."""
+    left_in: float
+    """Curvature of the noise that was left in, per square metre."""
     unit: float
     """The unit of noise at this joint, metres."""
     feigned: float
@@ -69,7 +84,7 @@ class RefinedJoint:
     def hessian(self) -> Array:
         """(n_free, n_free) curvature of half the sum of squares, per square metre."""
         own = np.einsum("kia,kib->ab", self.slopes, self.slopes)
-        return own + self.ridge * np.eye(own.shape[0])
+        return own + (self.ridge + self.left_in) * np.eye(own.shape[0])
 
 
 class _Equations(NamedTuple):
@@ -98,6 +113,11 @@ class _Problem:
         out = np.zeros_like(self.gaps)
         whitened_residuals(self.turns, self.gaps, centres, self.place, self.first, self.second, out)
         return out
+
+    def feigned(self, centres: Array, weights: Array) -> float:
+        """Curvature that orientation noise alone would show, per square metre."""
+        turning = float(np.trace(self.first + self.second)) * 2.0 / 3.0
+        return float(np.sum(weights**2)) * turning / self.unit(centres) ** 2
 
     def unit(self, centres: Array) -> float:
         """Standard deviation per axis that pose noise gives the residual, metres."""
@@ -136,6 +156,50 @@ class _HingeProblem:
         return axes / np.linalg.norm(axes, axis=1, keepdims=True)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pull:
+    """What draws a joint to its bodies' origins: the prior, and some of the noise's own pull."""
+
+    problem: _Problem
+    prior: float
+    share: float
+    """Of the noise, to leave in."""
+
+    def curvatures(self, centres: Array, equations: _Equations) -> tuple[float, float]:
+        """Of the prior and of the noise, per square metre."""
+        residuals, _, weights = equations
+        variance = _variance(residuals, weights)
+        noise = self.share * self.problem.feigned(centres, weights)
+        return variance / self.prior**2, variance * noise
+
+
+def _pull(problem: _Problem, centres: Array, prior: float) -> _Pull:
+    """The fewer independent frames, the more noise is left in; all of it if there are four."""
+    residuals = problem.residuals(centres)
+    share = FULLER_COUNT * frames_alike(residuals) / len(residuals)
+    return _Pull(problem, prior, min(share, 1.0))
+
+
+def frames_alike(residuals: Array) -> float:
+    """Count of frames that say as much as one independent frame does; 1 for white noise."""
+    centred = residuals - residuals.mean(axis=0)
+    power, n_lags = float(np.sum(centred**2)), lags_alike(residuals)
+    products = [np.sum(centred[lag:] * centred[:-lag]) for lag in range(1, n_lags + 1)]
+    taper = 1.0 - np.arange(1, n_lags + 1) / (n_lags + 1)
+    return max(1.0 + 2.0 * float(taper @ products) / max(power, 1e-300), 1.0)
+
+
+def lags_alike(residuals: Array) -> int:
+    """Frames after which residuals are no longer alike; 0 for white noise."""
+    centred = residuals - residuals.mean(axis=0)
+    power = np.sum(centred**2)
+    limit = max(ALIKE_SHARE, 3.0 / np.sqrt(centred.size))
+    for lag in range(1, len(centred) // 10):
+        if np.sum(centred[lag:] * centred[:-lag]) < limit * power:
+            return 2 * (lag - 1)
+    return len(centred) // 10
+
+
 def refine_joint(
     bodies: Bodies,
     pair: tuple[int, int],
@@ -161,15 +225,15 @@ def refine_joint(
         return None
     basis = np.eye(6) if free is None else free
     centres = np.array(centres, dtype=float)
-    for _ in range(MAX_ITERATIONS):
-        step = _newton_step(
-            _equations(problem, centres, basis, robust=robust), basis, centres, prior
-        )
+    pull = _pull(problem, centres, prior)
+    for _ in range(MOST_ITERATIONS):
+        equations = _equations(problem, centres, basis, robust=robust)
+        step = _newton_step(equations, basis, centres, pull)
         centres = centres - step
         if np.abs(step).max() < 1e-7 * prior:
             break
     equations = _equations(problem, centres, basis, robust=robust)
-    return _refined(problem, centres, basis, equations, prior)
+    return _refined(problem, centres, basis, equations, pull)
 
 
 def refine_hinge(
@@ -192,10 +256,11 @@ def refine_hinge(
         return None
     centres, axes = np.array(centres, dtype=float), np.array(axes, dtype=float)
     along = float(axes.reshape(6) @ centres)
-    for _ in range(MAX_ITERATIONS):
+    pull = _pull(problem, centres, prior)
+    for _ in range(MOST_ITERATIONS):
         hinge, basis = _hinge_problem(problem, axes)
         start = np.concatenate([centres, np.zeros(4)])
-        step = _newton_step(_equations(hinge, start, basis, robust=robust), basis, start, prior)
+        step = _newton_step(_equations(hinge, start, basis, robust=robust), basis, start, pull)
         axes = hinge.tipped(-step[6:])
         centres = _slide(centres - step[:6], axes, along)
         if np.abs(step).max() < 1e-7 * prior:
@@ -203,7 +268,7 @@ def refine_hinge(
     hinge, basis = _hinge_problem(problem, axes)
     start = np.concatenate([centres, np.zeros(4)])
     equations = _equations(hinge, start, basis, robust=robust)
-    return _refined(problem, centres, basis[:6, :5], _without_axes(equations), prior, axes)
+    return _refined(problem, centres, basis[:6, :5], _without_axes(equations), pull, axes)
 
 
 def _hinge_problem(problem: _Problem, axes: Array) -> tuple[_HingeProblem, Array]:
@@ -228,10 +293,10 @@ def _without_axes(equations: _Equations) -> _Equations:
     return equations._replace(slopes=places - tips @ np.linalg.solve(own, shared))
 
 
-def _newton_step(equations: _Equations, basis: Array, place: Array, prior: float) -> Array:
-    """The step of Gauss and Newton away from the least sum of squares; the prior is of places."""
-    residuals, slopes, weights = equations
-    ridge = _variance(residuals, weights) / prior**2
+def _newton_step(equations: _Equations, basis: Array, place: Array, pull: _Pull) -> Array:
+    """The step of Gauss and Newton away from the least sum of squares; the pull is of places."""
+    residuals, slopes, _ = equations
+    ridge = sum(pull.curvatures(place[:6], equations))
     own = basis[:6]
     hessian = np.einsum("kia,kib->ab", slopes, slopes) + ridge * own.T @ own
     gradient = np.einsum("kia,ki->a", slopes, residuals) + ridge * own.T @ place[:6]
@@ -243,12 +308,11 @@ def _refined(
     centres: Array,
     free: Array,
     equations: _Equations,
-    prior: float,
+    pull: _Pull,
     axes: Array | None = None,
 ) -> RefinedJoint:
     residuals, slopes, weights = equations
-    unit = problem.unit(centres)
-    turning = float(np.trace(problem.first + problem.second)) * 2.0 / 3.0
+    ridge, left_in = pull.curvatures(centres, equations)
     return RefinedJoint(
         centres=centres,
         free=free,
@@ -256,9 +320,10 @@ def _refined(
         weights=weights,
         residuals=residuals,
         slopes=slopes,
-        ridge=_variance(residuals, weights) / prior**2,
-        unit=unit,
-        feigned=float(np.sum(weights**2)) * turning / unit**2,
+        ridge=ridge,
+        left_in=left_in,
+        unit=problem.unit(centres),
+        feigned=problem.feigned(centres, weights),
         axes=axes,
     )
 
@@ -269,7 +334,8 @@ def _equations(
     """The equations at ``place``; slopes along the columns of ``basis``."""
     residuals = problem.residuals(place)
     columns = [
-        (problem.residuals(place + STEP * way) - problem.residuals(place - STEP * way)) / (2 * STEP)
+        (problem.residuals(place + SLOPE_STEP * way) - problem.residuals(place - SLOPE_STEP * way))
+        / (2 * SLOPE_STEP)
         for way in basis.T
     ]
     slopes = np.stack(columns, axis=-1)
@@ -282,7 +348,7 @@ def _equations(
 def _problem(bodies: Bodies, pair: tuple[int, int], noise: PoseNoise) -> _Problem:
     i, j = pair
     both = np.flatnonzero(bodies.seen[:, i] & bodies.seen[:, j])
-    both = both[:: -(-len(both) // MAX_FRAMES) or 1]
+    both = both[:: -(-len(both) // MOST_FRAMES) or 1]
     q_first, q_second = bodies.rotations[both, i], bodies.rotations[both, j]
     apart = bodies.positions[both, i] - bodies.positions[both, j]
     place = noise.position[i] ** 2 + noise.position[j] ** 2
@@ -301,7 +367,7 @@ def _problem(bodies: Bodies, pair: tuple[int, int], noise: PoseNoise) -> _Proble
 def _huber(residuals: Array) -> Array:
     """Weight of each frame; the scale is the median's, so that outliers do not set it."""
     size = np.linalg.norm(residuals, axis=-1)
-    limit = HUBER * np.median(size) / MEDIAN_LENGTHS[residuals.shape[1]] + 1e-300
+    limit = HUBER_LIMIT * np.median(size) / MEDIAN_LENGTHS[residuals.shape[1]] + 1e-300
     return np.minimum(1.0, limit / np.maximum(size, limit))
 
 

@@ -18,64 +18,84 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from osteon.errors import NotEnoughData
-from osteon.maths import generalised_procrustes, noise_gain
+from osteon.maths import generalised_procrustes, noise_gain, quat
 from osteon.typing import Array
 from osteon.values import Bodies, Recording
 
-FRAMES = 600
-"""Frames looked at, spread evenly."""
-SHARED = 20
-"""Frames two markers must be seen in together to be compared."""
-ENOUGH = 3 * SHARED
+MOST_LOOKED_AT = 600
+"""Frames looked at, spread evenly. Chosen: bounds time."""
+SHARED_FRAMES = 20
+"""Frames two markers must be seen in together to be compared. Chosen."""
+ENOUGH = 3 * SHARED_FRAMES
 """Frames of a motion that tell its parts; where fewer differ all are looked at."""
-RARE = 0.02
-"""Share of the frames in which a joint must bend to be noticed."""
+RARE_SHARE = 0.02
+"""Share of the frames in which a joint must bend to be noticed. Chosen."""
 RARE_SIGMAS = 2.33
-"""Standard deviations that normal noise exceeds in so few frames."""
-STILLEST = 0.002
-"""Skin is never steadier than this share of the body's size: 1 mm on a human, 0.1 on a mouse."""
+"""Standard deviations that normal noise exceeds in so few frames. Derived: two-sided, 2 %."""
+STILLEST_SHARE = 0.002
+"""Share of the body's size. Chosen: skin is never steadier, 1 mm on a human, 0.1 on a mouse."""
 FOURTH = np.array([1.0, -4.0, 6.0, -4.0, 1.0]) / np.sqrt(noise_gain(4))
 """Fourth difference that leaves the variance of white noise as it is."""
-AWHILE = 0.5
-"""Seconds: who changes nothing for so long holds a pose."""
-HELD = 3.0
-"""A marker moves where its distances have changed by more than this many times their noise: noise
-alone does so in one frame of thirty."""
-UNREST = 3.0
-"""Misfit per degree of freedom, in units of the markers' own unrest, up to which parts are one."""
+HELD_SECONDS = 0.5
+"""Seconds. Chosen: who changes nothing for so long holds a pose."""
+HELD_RATIO = 3.0
+"""Ratio: a marker moves where its distances have changed by more than this many times their noise.
+Chosen: noise alone does so in one frame of thirty."""
+UNREST_RATIO = 3.0
+"""Ratio of the misfit per degree of freedom to the markers' own unrest up to which parts are one.
+Chosen."""
 
 
-SETTLING = 10
-"""Rounds in which markers may still change groups."""
-NO_STRUCTURE = 0.1
-"""Where even the steadiest pairs vary by this share of the markers' distances, nothing is rigid."""
+TWO_BODIES_RATIO = 1.7
+"""Ratio of mean squares: halves of what looks like one body are two if they turn against each other
+by more than so many times what noise explains. Simulated: 64 rigid bodies in raw and in filtered
+noise gave 0.7–1.5, 128 joints of 20° and 40°, three and nine markers, 2 mm, gave 2 and more."""
+SETTLING_COUNT = 10
+"""Count of rounds in which markers may still change groups. Chosen: bounds time."""
+LOOSEST_SHARE = 0.1
+"""Share of the markers' distances: where even the steadiest pairs vary by it nothing is rigid.
+Chosen."""
 
 
 def segment(recording: Recording) -> tuple[tuple[str, ...], ...]:
     """Groups of markers that move together, largest first; markers hardly seen are left out."""
     positions = np.where(recording.measured[..., None], recording.positions, np.nan)
-    looked_at = np.arange(0, len(positions), max(1, len(positions) // FRAMES))
+    looked_at = np.arange(0, len(positions), max(1, len(positions) // MOST_LOOKED_AT))
     noise = _noise(positions, looked_at)
     usual = float(np.median(noise[noise > 0.0])) if noise.any() else 0.0
-    stillest = STILLEST * _size(positions[looked_at])
-    positions = _moving(positions, recording.rate, max(stillest, HELD * usual))
+    stillest = STILLEST_SHARE * _size(positions[looked_at])
+    positions = _moving(positions, recording.rate, max(stillest, HELD_RATIO * usual))
     spread = distance_spread(positions)
     usable = np.isfinite(spread).sum(axis=1) > 1
     if usable.sum() < 2:
         raise NotEnoughData(
-            f"no two markers are seen together in {SHARED} frames; bodies are found by what keeps "
-            "its distance while it moves, so give a longer take, or labels of a known marker set"
+            f"no two markers are seen together in {SHARED_FRAMES} frames; bodies are found by what "
+            "keeps its distance while it moves, so give a longer take, or labels of a known set"
         )
     columns = np.flatnonzero(usable)
     spread, noise = spread[np.ix_(columns, columns)], noise[np.ix_(columns, columns)]
-    _check_structure(spread, stillest / STILLEST)
+    _check_structure(spread, stillest / STILLEST_SHARE)
     # noise below the stillest skin is within what any marker is allowed
     calm = np.sqrt(np.maximum(spread**2 - np.maximum(noise**2 - stillest**2, 0.0), 0.0))
     # a variance is known to a share of √(2/n): so much of the noise may be left
     left_over = usual * (2.0 / len(positions)) ** 0.25
     groups = join_groups(calm, max(stillest, left_over))
     named = [tuple(recording.names[columns[i]] for i in sorted(group)) for group in groups]
+    if len(named) == 1:
+        named = _one_or_two(recording, named[0])
     return tuple(sorted(named, key=lambda group: (-len(group), recording.index(group[0]))))
+
+
+def _one_or_two(recording: Recording, group: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The one group of a take, or its halves where these turn by more than noise explains.
+
+    Turns show what distances hide; how noisy they are a shape must tell.
+    """
+    halves = _halves(recording.select(group))
+    if halves is None:
+        return [group]
+    turn, explained = _turn_of_halves(halves)
+    return list(halves.markers) if turn**2 > TWO_BODIES_RATIO * explained**2 else [group]
 
 
 def _noise(positions: Array, frames: np.ndarray) -> Array:
@@ -96,18 +116,18 @@ def _noise(positions: Array, frames: np.ndarray) -> Array:
 
 
 def _moving(positions: Array, rate: float, least: float) -> Array:
-    """Up to about ``FRAMES`` frames in which some marker's distances differ, RMS, by ``least``
-    metres from a while before; of all frames where too few do: then nothing else is known."""
-    stride = max(1, len(positions) // (4 * FRAMES))
+    """Up to about ``MOST_LOOKED_AT`` frames in which some marker's distances differ, RMS, by
+    ``least`` metres from a while before; of all frames where too few do: nothing else is known."""
+    stride = max(1, len(positions) // (4 * MOST_LOOKED_AT))
     candidates = positions[::stride]
-    lag = max(1, round(AWHILE * rate / stride))
+    lag = max(1, round(HELD_SECONDS * rate / stride))
     moves = np.ones(len(candidates), dtype=bool)
     for frame in range(lag, len(candidates)):
         now, then = candidates[frame], candidates[frame - lag]
         change = cdist(now, now) - cdist(then, then)
         moves[frame] = not np.isfinite(change).any() or (_rms(change) > least).any()
     kept = candidates[moves] if moves.sum() >= ENOUGH else candidates
-    return kept[:: max(1, len(kept) // FRAMES)]
+    return kept[:: max(1, len(kept) // MOST_LOOKED_AT)]
 
 
 def _rms(values: Array) -> Array:
@@ -129,10 +149,10 @@ def distance_spread(positions: Array) -> Array:
     for first in range(n_markers):
         gaps = np.linalg.norm(positions - positions[:, first : first + 1], axis=-1)
         count = np.isfinite(gaps).sum(axis=0)
-        enough = count >= SHARED
+        enough = count >= SHARED_FRAMES
         known = gaps[:, enough]
         off = np.abs(known - np.nanmedian(known, axis=0))
-        rare = np.nanquantile(off, 1.0 - RARE, axis=0) / RARE_SIGMAS
+        rare = np.nanquantile(off, 1.0 - RARE_SHARE, axis=0) / RARE_SIGMAS
         spread[first] = np.inf
         spread[first, enough] = np.maximum(np.nanstd(known, axis=0), rare)
     return spread
@@ -149,7 +169,7 @@ def join_groups(spread: Array, stillest: float) -> list[list[int]]:
     between = squares.copy()  # sums over the pairs of markers of two groups
     while len(groups) > 1:
         price, first, second = _cheapest(np.array([len(group) for group in groups]), between)
-        if price > (UNREST * unrest) ** 2:
+        if price > (UNREST_RATIO * unrest) ** 2:
             break
         groups[first] += groups.pop(second)
         between[first] += between[second]
@@ -163,7 +183,7 @@ def _settled(groups: list[list[int]], squares: Array) -> list[list[int]]:
     home = np.zeros(len(squares), dtype=int)
     for index, group in enumerate(groups):
         home[group] = index
-    for _ in range(SETTLING):
+    for _ in range(SETTLING_COUNT):
         member = np.eye(len(groups))[home]
         others = member.sum(axis=0) - member  # how many others each group would offer a marker
         total = (
@@ -192,7 +212,7 @@ def _size(positions: Array) -> float:
 
 
 def _check_structure(spread: Array, size: float) -> None:
-    if _unrest(spread) > NO_STRUCTURE * size:
+    if _unrest(spread) > LOOSEST_SHARE * size:
         raise NotEnoughData(
             f"no markers keep their distance: even the steadiest pairs vary by "
             f"{1e3 * _unrest(spread):.0f} mm; check the labels, or whether these are markers at all"
@@ -217,8 +237,8 @@ def _cheapest(sizes: np.ndarray, between: Array) -> tuple[float, int, int]:
     return float(price[first, second]), int(first), int(second)
 
 
-NARROWEST = 0.1
-"""Least ratio of a shape's second extent to its first that still shows an orientation."""
+NARROWEST_RATIO = 0.1
+"""Ratio of a shape's second extent to its first that still shows an orientation. Chosen."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -271,6 +291,54 @@ def track(recording: Recording, groups: Sequence[Sequence[str]]) -> TrackedBodie
     )
 
 
+def tell_one_body(recording: Recording) -> str:
+    """Say that all markers move as one body, and how far its halves turn against each other."""
+    said = f"all {recording.n_markers} markers move as one body; there is no joint to be found"
+    halves = _halves(recording)
+    if halves is None:
+        return said
+    turn, noise = np.degrees(_turn_of_halves(halves))
+    named = " and ".join(", ".join(markers) for markers in halves.markers)
+    return (
+        f"{said}. Its halves, {named}, turn against each other by {turn:.1f}° rms, of which noise "
+        f"explains {noise:.1f}°: if they are two bodies, bend their joint further"
+    )
+
+
+def _halves(recording: Recording) -> TrackedBodies | None:
+    """The markers nearer to either end, as two bodies; None where they do not make two."""
+    apart = np.linalg.norm(recording.positions[:, :, None] - recording.positions[:, None], axis=-1)
+    known = np.isfinite(apart)
+    lengths = np.where(known, apart, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    ends = np.unravel_index(np.argmax(lengths), lengths.shape)
+    nearer = np.argmin(lengths[:, ends], axis=1)
+    names = np.array(recording.names)
+    groups = [names[nearer == end].tolist() for end in (0, 1)]
+    if min(map(len, groups)) < 3:
+        return None
+    halves = track(recording, groups)
+    return halves if halves.bodies.n_bodies == 2 else None
+
+
+def _turn_of_halves(halves: TrackedBodies) -> tuple[float, float]:
+    """Rms angle of two bodies about their mean posture, and what noise gives it; radians."""
+    turns = quat.between(halves.bodies.rotations[:, 0], halves.bodies.rotations[:, 1])
+    turns = turns[np.isfinite(turns).all(axis=-1)]
+    mean = np.linalg.eigh(turns.T @ turns)[1][:, -1]
+    angles = quat.angle(quat.between(mean, turns))
+    noise = sum(
+        float(np.trace(turning_noise(shape, level)))
+        for shape, level in zip(halves.templates, halves.marker_noise, strict=True)
+    )
+    return float(np.sqrt(np.mean(angles**2))), float(np.sqrt(noise))
+
+
+def turning_noise(template: Array, noise: float) -> Array:
+    """(3, 3) covariance, rad², of the turns of a shape whose markers have this noise per axis."""
+    inertia = np.sum(template**2) * np.eye(3) - template.T @ template
+    return noise**2 * np.linalg.inv(inertia)
+
+
 def body_names(groups: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """What the markers' names have in common where that tells bodies apart, else a number."""
     common = [_shared_start(group).rstrip("_-.: 0123456789") for group in groups]
@@ -288,7 +356,7 @@ def _shared_start(names: Sequence[str]) -> str:
 
 def _shows_orientation(template: Array) -> bool:
     extents = np.linalg.svd(template - template.mean(axis=0), compute_uv=False)
-    return bool(extents[1] > NARROWEST * extents[0])
+    return bool(extents[1] > NARROWEST_RATIO * extents[0])
 
 
 def _coordinate_noise(marker_rms: Array) -> float:

@@ -19,17 +19,17 @@ WINDOWS = (0.12, 0.5, 2.0)
 """Seconds averaged on either side of a supposed step, shortest first. Chosen: 2 cm are sharp in the
 first where noise is 1 mm; of a magnetic tracker's 7 mm and 1° the last, 120 frames at 60 Hz, leaves
 less than 1 mm."""
-SHARPEST_ELSEWHERE = 2.0
-"""A slip steps by this many times what 99 of 100 other instants do."""
-SMALLEST = 0.005
-"""Metres."""
-LASTING = 0.6
-"""Seconds that must lie before and after a slip, and one window of any length: a step near either
-end cannot be told from a passing disturbance."""
-FINEST = 1e-4
-"""Metres: residuals below this are all the same."""
-MOST = 8
-"""A take with more slips than this needs another strap, not another fit."""
+SHARPEST_RATIO = 2.0
+"""Ratio of a slip's step to what 99 of 100 other instants do. Chosen."""
+SMALLEST_SLIP = 0.005
+"""Metres. Chosen: what slides by less is skin."""
+LASTING_SECONDS = 0.6
+"""Seconds that must lie before and after a slip, and one window of any length. Chosen: a step near
+either end cannot be told from a passing disturbance."""
+FINEST_STEP = 1e-4
+"""Metres: residuals below this are all the same. Chosen."""
+MOST_SLIPS = 8
+"""Count. Chosen: a take with more slips needs another strap, not another fit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,14 +55,14 @@ def find_slip(bodies: Bodies, links: list[Link]) -> SlipStep | None:
     """The clearest slip of the take, if there is one."""
     for window in WINDOWS:
         half = max(4, round(window * bodies.rate))
-        margin = max(half, round(LASTING * bodies.rate))
+        margin = max(half, round(LASTING_SECONDS * bodies.rate))
         if bodies.n_frames < 3 * margin:
             return None
         best, frame = 0.0, -1
         for link in links:
             steps = _steps(_in_frame(bodies, link, link.first), half, margin)
             peak = int(np.argmax(steps))
-            if max(best, SMALLEST) < steps[peak] and _stands_out(steps, peak, half):
+            if max(best, SMALLEST_SLIP) < steps[peak] and _stands_out(steps, peak, half):
                 best, frame = float(steps[peak]), peak
         step = None if frame < 0 else _blame(bodies, links, frame, half, best)
         if step is not None:
@@ -89,9 +89,7 @@ def _stands_out(steps: Array, peak: int, half: int) -> bool:
     """Whether a step is sharp against all others, of which there must be some."""
     away = np.abs(np.arange(len(steps)) - peak) > 2 * half
     others = steps[away & (steps > 0.0)]
-    return len(others) > 2 * half and bool(
-        steps[peak] > SHARPEST_ELSEWHERE * np.percentile(others, 99)
-    )
+    return len(others) > 2 * half and bool(steps[peak] > SHARPEST_RATIO * np.percentile(others, 99))
 
 
 def _in_frame(bodies: Bodies, link: Link, body: int) -> Array:
@@ -152,7 +150,7 @@ def _shift_equations(pair: Bodies, frame: int) -> tuple[Array, Array, float]:
     bend = own - shared.T @ solved[:, :3]
     pull = late[1][0][:3] - shared.T @ solved[:, 3]
     left = square - side @ solved[:, 3] - pull @ np.linalg.lstsq(bend, pull, rcond=1e-9)[0]
-    return bend, pull, max(float(left / count), FINEST**2)
+    return bend, pull, max(float(left / count), FINEST_STEP**2)
 
 
 def _cut(bodies: Bodies, part: slice) -> Bodies:

@@ -18,10 +18,10 @@ from osteon.errors import BadValue, FormatError, ShapeError
 from osteon.typing import Array
 from osteon.values import Bodies
 
-LARGEST = 1e30
-"""Square metres times frames; beyond, a number is a damaged one."""
+LARGEST_SUM = 1e30
+"""Square metres times frames; beyond, a number is a damaged one. Chosen."""
 BLOCK_BYTES = 250_000
-"""Size of the packed block that is multiplied at once: it stays in the processor's cache."""
+"""Bytes of the packed block that is multiplied at once. Chosen: it stays in the cache."""
 
 
 @dataclass(slots=True, eq=False)
@@ -190,7 +190,7 @@ def checked_sums(
     if values.dtype != np.float64 or values.shape != shape:
         found = f"{values.dtype} {values.shape}"
         raise FormatError(path, f"expected float64 of shape {shape}, got {found}", name)
-    if not (np.abs(values) <= LARGEST).all():
+    if not (np.abs(values) <= LARGEST_SUM).all():
         raise FormatError(path, "holds numbers that no sum can have", name)
     return values
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from osteon.articulation import hierarchy
+from osteon.articulation.body_source import PoseNoise, estimate_noise
 from osteon.articulation.centre import PairFits, fit_pairs, residual_vectors
 from osteon.articulation.hierarchy import FINEST
-from osteon.articulation.pose_noise import PoseNoise, estimate_noise
 from osteon.articulation.statistics import JointStatistics, checked_sums, read_npz, statistics_of
 from osteon.errors import FormatError, NotEnoughData
 from osteon.typing import Array

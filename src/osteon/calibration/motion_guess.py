@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from osteon.articulation import segment
+from osteon.articulation import segment, tell_one_body
 from osteon.calibration.frame_choice import STANDING_TURN
 from osteon.calibration.guess import Guess
 from osteon.calibration.joint_evidence import with_joint_evidence
@@ -59,9 +59,7 @@ def guess_from_motion(recording: Recording, progress: Share = unheard) -> Guess:
     observed = np.where(recording.measured[..., None], recording.positions, np.nan)[rows]
     bodies = [group(observed, np.array([used.index(n) for n in names])) for names in groups]
     if len(bodies) < 2:
-        raise NotEnoughData(
-            f"all {len(used)} markers move as one body; there is no joint to be found"
-        )
+        raise NotEnoughData(tell_one_body(recording))
     if not any(body.poses is not None for body in bodies):
         raise NotEnoughData("no three markers move as one body, so nothing has a frame of its own")
     bodies, edges, props = _without_props(bodies, progress)

@@ -27,7 +27,7 @@ LEAST_EIGENVALUE = 1e-7
 """Of a block, as a share of the stiffness that it rests on. Chosen: it can then be inverted."""
 ROUNDING_ERROR = 1e-14
 """Metres: coordinates of a stage are no finer, so a cost is not known better than this times its
-root, and smaller differences mean nothing."""
+root, and smaller differences mean nothing. Derived: 2⁻⁵² of some 50 m."""
 
 
 @kernel

@@ -30,7 +30,7 @@ LAST_PULL = 1e-10
 FRAME_ITERATIONS, LENGTH_ITERATIONS = 100, 50
 """At most, of a frame and of the lengths. Chosen: bounds time."""
 LEAST_FRAMES = 500
-"""Chosen: fewer are not worth a thread."""
+"""Frames. Chosen: fewer are not worth a thread."""
 
 T = TypeVar("T")
 

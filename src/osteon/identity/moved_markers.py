@@ -38,15 +38,16 @@ from osteon.typing import Array
 from osteon.values import Marker, Recording, Skeleton
 
 SKIN_SHARE = 0.5
-"""How far a marker's mean place differs between two takes, as a share of its rms within them."""
+"""How far a marker's mean place differs between two takes, as a share of its rms within them.
+Chosen."""
 PLACE_SIGMA = 0.001
-"""Metres, per axis, beside that: a marker that is taken off and put on the same ink."""
+"""Metres, per axis, beside that: a marker that is taken off and put on the same ink. Chosen."""
 JOINT_SIGMA = 0.002
-"""Metres. A joint between takes beside what its covariance owns up to."""
+"""Metres. A joint between takes beside what its covariance owns up to. Chosen."""
 TRUNK_SIGMA = 0.004
-"""The same for joints of the trunk, which is no chain of bones."""
+"""Metres. The same for joints of the trunk. Chosen: it is no chain of bones."""
 TURN_SIGMA = 0.02
-"""Radians. All markers of a body about their middle."""
+"""Radians. All markers of a body about their middle. Chosen."""
 N_FRAMES = 40
 """Count of frames looked at. Chosen: varied ones; more repeat the same skin."""
 FREE_SIGMA = 0.05
@@ -55,15 +56,16 @@ LOOSE_SIGMA = 0.02
 """Metres: how far markers may go while it is found out what the frames say. Chosen: they must not
 hold on to what is believed."""
 JUDGED_SIGMA = 0.006
-"""Metres. A shift in a direction known no better is not judged: there skin, which follows the pose
-and is no noise, adds up."""
+"""Metres. A shift in a direction known no better is not judged. Chosen: there skin, which
+follows the pose and is no noise, adds up."""
 SURE_CHANCE = 0.01
 """Share of unchanged takes in which some marker would be accused, below which a
 marker was put elsewhere. Chosen: one false alarm in a hundred takes."""
 OPEN_CHANCE = 0.1
 """The same share, below which it may have been. Chosen."""
 SCALE_FREEDOM = 40
-"""Independent values that the scale of skin rests on: tails are F's, not those of a normal law."""
+"""Count of independent values that the scale of skin rests on. Chosen: tails are F's, not those of
+a normal law."""
 MOST_FREED = 4
 """Count of markers set free before it is said that all were put on anew. Chosen."""
 MOST_MISFIT = 2.0

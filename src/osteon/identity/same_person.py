@@ -14,15 +14,16 @@ from osteon.typing import Array
 from osteon.values import Skeleton, without_gaps
 
 LIMB_FLOOR = 0.005
-"""Metres by which lengths of one limb differ between takes beside what the fits own up to."""
+"""Metres by which lengths of one limb differ between takes beside what fits own up to.
+Chosen."""
 TRUNK_FLOOR = 0.020
-"""The same between neck, shoulders and hips: a trunk is no chain of bones."""
+"""Metres, the same between neck, shoulders and hips. Chosen: a trunk is no chain of bones."""
 TRUNK = ("spine", "chest", "neck", "head", "clavicle", "upper_arm")
 """Bodies whose joint ends a bone of the trunk."""
 SIZE_SPREAD = 0.045
-"""Standard deviation of people's size, as a share of it."""
+"""Standard deviation of people's size, as a share of it. Chosen: about adults' heights."""
 PROPORTION_SPREAD = 0.035
-"""Standard deviation of each bone's share of the size."""
+"""Standard deviation of each bone's share of the size. Chosen."""
 REPEATED_SIGMA = 0.004
 """Metres that a joint or a marker of one person differs by between calibrations, at the most, on
 account of what they are unsure of: what motion does not show the template says, in every take
