@@ -27,6 +27,7 @@ LAYERS = (
     "skinning",
     "papers",
     "fixed_lengths",
+    "keypoints",
     "retargeting",
     "synth",
     "report",

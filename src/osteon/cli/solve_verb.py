@@ -77,7 +77,7 @@ def solve(
         else:
             solved = (_solve_edited(files, edits, asked, saying),)
         saying(Step("analyse", "analysing the motion"))
-        analyses = [pipeline.analyse(one.motion) for one in solved]
+        analyses = [pipeline.analyse(one.motion, advise=not one.keypoints) for one in solved]
     solved = tuple(_hold_against(one, lengths or {}) for one in solved)
     folders = [Path() if len(solved) == 1 else name for name in _folders(solved)]
     for name in folders:

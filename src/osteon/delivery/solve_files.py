@@ -63,7 +63,7 @@ def deliver(
         Of the motion, where they were made before.
     """
     check_endings(formats)
-    analyses = analyse(solved.motion) if analyses is None else analyses
+    analyses = analyse(solved.motion, advise=not solved.keypoints) if analyses is None else analyses
     folder.mkdir(parents=True, exist_ok=True)
     write(solved.skeleton, folder / "skeleton.json")
     motions: list[Path] = []
@@ -166,7 +166,7 @@ def solve_text(solved: Solved) -> str:
         f"{solved.recording.subject or solved.recording.source.file}: "
         f"{counted(len(solved.skeleton.bodies), 'body')}, "
         f"{counted(solved.recording.n_frames, 'frame')}, "
-        f"markers {1e3 * solved.rms:.2f} mm rms from the model",
+        f"{solved.points} {1e3 * solved.rms:.2f} mm rms from the model",
         "worst: " + ", ".join(f"{name} {1e3 * rms:.1f} mm" for name, rms in worst),
     ]
     missing = f"{100.0 - 100.0 * solved.recording.seen.mean():.1f} %"
@@ -181,7 +181,7 @@ def solve_text(solved: Solved) -> str:
     if sigma:
         lines.append(f"least certain joint: {joint}, ± {1e3 * sigma:.0f} mm")
     if solved.motion.held:
-        lines.append(f"{counted(len(solved.motion.held), 'frame')} held for want of markers")
+        lines.append(f"{counted(len(solved.motion.held), 'frame')} held for want of {solved.points}")
     return "\n".join([*lines, *(f"note: {warning}" for warning in solved.warnings)])
 
 

@@ -97,7 +97,7 @@ def calibrate_keypoints(
     person = _gather(recordings, found)
     observed = dict(zip(person.labels, np.moveaxis(person.tracks.positions, 1, 0), strict=True))
     worn = {label: found[label] for label in person.labels}
-    guess = guess_from_template(worn, observed)
+    guess = guess_from_template(worn, observed, wanted=_completing(worn))
     guess = replace(guess, rig=_with_trunk(_on_joints(guess.rig, worn), observed))
     rig, errors = _with_lengths(guess.rig, observed)
     chosen = spread_frames(np.isfinite(person.tracks.positions[..., 0]), POSED_FRAMES)
@@ -134,6 +134,13 @@ def _gather(recordings: Sequence[Recording], found: dict[str, Landmark]) -> _Per
     jumps = np.concatenate([tracks.jumps for tracks in steady])
     still = still_markers(smoothed, labels)
     return _Person(labels, np.concatenate(raw), Tracks(positions, noise, jumps), still)
+
+
+def _completing(found: dict[str, Landmark]) -> set[str]:
+    """Bodies that no keypoint rides on but that people have: a head, collar bones under arms."""
+    bodies = {landmark.body for landmark in found.values()}
+    sides = [side for side in ("left", "right") if f"{side}_upper_arm" in bodies]
+    return {f"{side}_clavicle" for side in sides} | ({"head"} if sides else set())
 
 
 def _on_joints(rig: SubjectModel, found: dict[str, Landmark]) -> SubjectModel:
@@ -196,7 +203,7 @@ def _with_lengths(rig: SubjectModel, observed: dict[str, Array]) -> tuple[Subjec
     names = list(joints)
     paths = np.stack([joints[name] for name in names], axis=1) if names else np.zeros((0, 0, 3))
     starts = np.array([_bone_start(rig, names, name) for name in names], dtype=np.int64)
-    offsets, errors = rig.offsets.copy(), np.zeros(rig.n_bodies)
+    rest, offsets, errors = _at_rest(rig), rig.offsets.copy(), np.zeros(rig.n_bodies)
     found = debiased(length_moments(paths, starts))
     for name, start, length, error in zip(names, starts, found.lengths, found.errors, strict=True):
         body = rig.names.index(name)
@@ -205,7 +212,8 @@ def _with_lengths(rig: SubjectModel, observed: dict[str, Array]) -> tuple[Subjec
         across = names[start].endswith(WIDE_PARTS) and not name.endswith(("shin", "forearm"))
         if across:
             for side in (body, rig.names.index(names[start])):
-                offsets[side, 1] = np.sign(offsets[side, 1]) * 0.5 * length
+                begin = abs(rest[rig.parents[side], 1])
+                offsets[side, 1] = np.sign(offsets[side, 1]) * (0.5 * length - begin)
         else:
             offsets[body] *= length / np.linalg.norm(offsets[body])
         errors[body] = np.nan_to_num(error)

@@ -26,10 +26,12 @@ from osteon.human import (
     recognise,
 )
 from osteon.identity import TakeFindings, hold_against
+from osteon.keypoints import calibrate_keypoints, pose_keypoints
 from osteon.pipeline.solved import Solved, SolveOptions, Stopwatch
 from osteon.pipeline.subjects_in_files import Subject, file_of, subjects_of
 from osteon.posing import (
     PoseOptions,
+    SolveResult,
     Standing,
     rms_of_seen,
     rms_per_marker,
@@ -48,6 +50,9 @@ OTHER_PERSON_RMS = 0.02
 """Metres: twice what skin moves markers, and more than a marker set put on anew adds."""
 FAR_MARKER_RMS = 0.025
 """Metres RMS from its place above which a marker was elsewhere at times: skin stays below."""
+FAR_KEYPOINT_RMS = 0.06
+"""Metres RMS from its place above which a keypoint was elsewhere at times. Chosen: twice what is
+usual of such systems [Nakano 2020]."""
 SUNKEN_SOLE_HEIGHT = 0.015
 """Metres off the ground at which a user is told of a sole."""
 NAMED_FEW = 5
@@ -97,12 +102,11 @@ def _solve_subject(
     saying = _calibrating(name or "the subject", chosen, options)
     with watch.stage("calibrate", saying) as share:
         plans = _plans(name, everything, n_takes, chosen, options, share)
-    set_name = chosen[0].name if chosen else ""
     solved = []
     for take, plan, found in zip(everything[:n_takes], plans, swaps, strict=False):
         notes = (*subject.notes, *_no_help(everything[n_takes:], plan, options))
         told = replace(plan, warnings=(*notes, *plan.warnings))
-        solved.append(_solve_take(take, told, found, set_name, watch, options))
+        solved.append(_solve_take(take, told, found, chosen, watch, options))
     return solved
 
 
@@ -194,6 +198,11 @@ def calibrate_subject(
 ) -> Calibration:
     """Calibrate the subject of prepared takes; by motion alone where no set is known."""
     labels = _labels_of(takes)
+    if _are_keypoints(chosen):
+        assert chosen is not None
+        return calibrate_keypoints(
+            takes, chosen[1], set_name=chosen[0].name, subject=subject, progress=progress
+        )
     if chosen is None:
         blind = calibrate_blind(takes, subject=subject, progress=progress)
         longest = max(takes, key=lambda take: take.n_frames)
@@ -213,27 +222,48 @@ def calibrate_subject(
     return replace(calibration, doubts=(explain_misfit(chosen[0], labels), *calibration.doubts))
 
 
+def _are_keypoints(chosen: Chosen) -> bool:
+    """Whether a markerless system found the points: on joints, not on skin."""
+    return chosen is not None and chosen[0].keypoints
+
+
+def _pose(
+    recording: Recording,
+    skeleton: Skeleton,
+    chosen: Chosen,
+    options: SolveOptions,
+    progress: Share,
+) -> SolveResult:
+    limits = "auto" if options.limits else "none"
+    if _are_keypoints(chosen):
+        return pose_keypoints(recording, skeleton, limits=limits, progress=progress)
+    return solve_pose(
+        recording,
+        skeleton,
+        options=PoseOptions(loss="geman-mcclure"),
+        smooth=options.smooth,
+        limits=limits,
+        progress=progress,
+    )
+
+
 def _solve_take(
     recording: Recording,
     plan: _Plan,
     swaps: tuple[Swap, ...],
-    set_name: str,
+    chosen: Chosen,
     watch: Stopwatch,
     options: SolveOptions,
 ) -> Solved:
     skeleton = replace(plan.skeleton, events=(*plan.skeleton.events, *swaps))
     with watch.stage("solve", f"solving {counted(recording.n_frames, 'frame')}") as share:
-        result = solve_pose(
-            recording,
-            skeleton,
-            options=PoseOptions(loss="geman-mcclure"),
-            smooth=options.smooth,
-            limits="auto" if options.limits else "none",
-            progress=share,
-        )
+        result = _pose(recording, skeleton, chosen, options, share)
     errors = np.full((recording.n_frames, recording.n_markers), np.nan)
     errors[:, [recording.index(name) for name in result.marker_names]] = result.marker_error
-    strange = _far(recording.names, errors) if options.skeleton is None else _strange(errors)
+    usual = FAR_KEYPOINT_RMS if _are_keypoints(chosen) else FAR_MARKER_RMS
+    strange = _far(recording.names, errors, usual)
+    if options.skeleton is not None:
+        strange = _strange(errors, usual if _are_keypoints(chosen) else OTHER_PERSON_RMS)
     motion, errors = add_riders(recording, result.motion, errors)
     motion = _with_marker_rms(motion, recording.names, errors)
     standing = standing_of(motion)
@@ -241,7 +271,7 @@ def _solve_take(
         recording,
         motion,
         errors,
-        set_name,
+        chosen[0].name if chosen else "",
         (
             *recording.source.problems,
             *plan.warnings,
@@ -253,6 +283,7 @@ def _solve_take(
         standing.contacts(),
         plan.findings,
         motion.skeleton.marker_names - result.motion.skeleton.marker_names,
+        keypoints=_are_keypoints(chosen),
     )
 
 
@@ -270,10 +301,11 @@ def _sunken(standing: Standing) -> tuple[str, ...]:
     )
 
 
-def _strange(errors: Array) -> tuple[str, ...]:
-    """A word where a skeleton that was given is hardly that of who was recorded."""
+def _strange(errors: Array, most: float) -> tuple[str, ...]:
+    """A word where a skeleton that was given is hardly that of who was recorded: its markers are
+    farther off than ``most`` metres."""
     rms = rms_of_seen(errors)
-    if rms is None or rms < OTHER_PERSON_RMS:
+    if rms is None or rms < most:
         return ()
     return (
         f"markers are {1e3 * rms:.0f} mm rms from the skeleton that was given: of another person, "
@@ -281,10 +313,11 @@ def _strange(errors: Array) -> tuple[str, ...]:
     )
 
 
-def _far(names: Sequence[str], errors: Array) -> tuple[str, ...]:
-    """A word about markers that are not always where the rig has them, worst first."""
+def _far(names: Sequence[str], errors: Array, most: float) -> tuple[str, ...]:
+    """A word about markers that are not always within ``most`` metres of where the rig has them,
+    worst first."""
     off = rms_per_marker(names, errors)
-    far = [name for name, rms in off.items() if rms > FAR_MARKER_RMS]
+    far = [name for name, rms in off.items() if rms > most]
     if not far:
         return ()
     told = [f"{name} {1e3 * off[name]:.0f} mm" for name in far[:NAMED_FEW]]
