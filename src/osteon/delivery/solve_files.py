@@ -181,7 +181,9 @@ def solve_text(solved: Solved) -> str:
     if sigma:
         lines.append(f"least certain joint: {joint}, ± {1e3 * sigma:.0f} mm")
     if solved.motion.held:
-        lines.append(f"{counted(len(solved.motion.held), 'frame')} held for want of {solved.points}")
+        lines.append(
+            f"{counted(len(solved.motion.held), 'frame')} held for want of {solved.points}"
+        )
     return "\n".join([*lines, *(f"note: {warning}" for warning in solved.warnings)])
 
 

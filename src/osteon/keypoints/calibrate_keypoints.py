@@ -52,6 +52,9 @@ DEEP_JOINTS = ("thigh", "shin")
 """Bodies whose joints lie deep: networks learned them from people who pointed at pictures."""
 MIRROR = np.array([1.0, -1.0, 1.0])
 """Left to right, in bodies whose y axis points left."""
+ANYWHERE_PLACE = np.array([0.0, 0.0, 0.1])
+"""Metres: where keypoints start of which only the body is known. Chosen: on no joint, and so far
+from most places that poses doubt it until it is found."""
 WIDE_PARTS = ("thigh", "upper_arm")
 """Bodies whose joints are as far apart as a trunk is wide."""
 
@@ -103,9 +106,7 @@ def calibrate_keypoints(
     chosen = spread_frames(np.isfinite(person.tracks.positions[..., 0]), POSED_FRAMES)
     for turn in range(PLACE_ROUNDS):
         progress(turn / PLACE_ROUNDS)
-        rig, poses = _with_places(guess, rig, person[chosen])
-    if len(poses.held) == len(chosen):
-        raise NotEnoughData("no frame shows three keypoints off a line; there is no pose to find")
+        rig = _with_places(guess, rig, person[chosen])
     return _finished(guess, rig, errors, person, chosen, set_name, subject)
 
 
@@ -148,7 +149,9 @@ def _on_joints(rig: SubjectModel, found: dict[str, Landmark]) -> SubjectModel:
     places, figure = rig.places.copy(), human()
     for marker, (label, body) in enumerate(zip(rig.marker_names, rig.marker_bodies, strict=True)):
         at = found[label].at
-        if at is not None and np.array_equal(at, figure.bodies[rig.names[body]].at):
+        if at is None:
+            places[marker] = ANYWHERE_PLACE
+        elif np.array_equal(at, figure.bodies[rig.names[body]].at):
             own = rig.marker_bodies == body
             places[own] = rig.places[own] - rig.places[marker]
     return replace(rig, places=places)
@@ -231,7 +234,7 @@ def _bone_start(rig: SubjectModel, names: list[str], name: str) -> int:
     return names.index(rig.names[parent]) if beside and rig.names[parent] in names else -1
 
 
-def _both_sides_alike(rig: SubjectModel, places: Array, bodies: np.ndarray | None = None) -> Array:
+def _both_sides_alike(rig: SubjectModel, places: Array) -> Array:
     """Joints (n_bodies, 3) of left and right, each the mean of itself and the other's mirror."""
     places = places.copy()
     for left, name in enumerate(rig.names):
@@ -243,20 +246,20 @@ def _both_sides_alike(rig: SubjectModel, places: Array, bodies: np.ndarray | Non
     return places
 
 
-def _with_places(
-    guess: Guess, rig: SubjectModel, tracks: Tracks
-) -> tuple[SubjectModel, PoseResult]:
-    """Keypoints beside joints where they are in the middle of the frames, and the poses."""
+def _with_places(guess: Guess, rig: SubjectModel, tracks: Tracks) -> SubjectModel:
+    """Keypoints beside joints where they are in the middle of the frames."""
     bare = _bare_skeleton(guess, rig)
     posed = compile_rig(bare, rig.marker_names)
     poses = fit_poses(bare, posed, tracks)
+    if len(poses.held) == len(poses.root):
+        raise NotEnoughData("no frame shows three keypoints off a line; there is no pose to find")
     local = in_bodies(posed, poses, tracks.positions)
     places = rig.places.copy()
     for marker in range(rig.n_markers):
         own = local[np.isfinite(local[:, marker, 0]), marker]
         if np.linalg.norm(rig.places[marker]) >= ON_JOINT and len(own):
             places[marker] = np.median(own, axis=0)
-    return replace(rig, places=places), poses
+    return replace(rig, places=places)
 
 
 def _bare_skeleton(guess: Guess, rig: SubjectModel) -> Skeleton:

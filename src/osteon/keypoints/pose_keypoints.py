@@ -1,8 +1,8 @@
 """Keypoints + a person's skeleton → poses: every frame the rigid figure nearest to its keypoints.
 
-Keypoints are first freed of noise and jumps by time (``tracks``), then each frame is a least-squares
-fit of the whole rig, whose bones are constant. What keypoints leave open is drawn a little towards
-how anatomy has it (``turns_from_joints``).
+Keypoints are first freed of noise and jumps by time (``tracks``), then each frame is a fit by least
+squares of the whole rig, whose bones are constant. What keypoints leave open is drawn a little
+towards how anatomy has it (``turns_from_joints``).
 """
 
 from dataclasses import dataclass

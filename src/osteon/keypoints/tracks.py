@@ -103,7 +103,7 @@ def _smoothed(
 ) -> tuple[Array, NDArray[np.bool_]]:
     """The likeliest path (n_frames, 3), and which samples are too far from it to be honest."""
     given = np.where(used[:, None], path, 0.0)
-    weights, smooth = used.astype(float), path
+    weights, smooth, off = used.astype(float), path, np.zeros(len(path))
     for _ in range(ROBUST_ROUNDS):
         smooth = _penalised(given, weights / noise**2, process)
         off = np.sum((given - smooth) ** 2, axis=-1) / (3.0 * noise**2)

@@ -2,7 +2,7 @@
 
 A bone shows where it points, not how it is twisted. Knees and elbows bend about one axis, so a bent
 limb shows its twist after all; a straight leg is twisted as its foot and the pelvis are, a straight
-arm as one is that was lifted there the shortest way. All of it is one sum of vectors per limb, which
+arm as one is that was lifted there the shortest way. All of it is one sum of vectors per limb; it
 passes from one to the other without a step. Where the spine bends keypoints do not show: pelvis and
 chest lean as the line between hips and shoulders does, each turned about it by its own joints.
 """
