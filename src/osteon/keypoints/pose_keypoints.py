@@ -8,7 +8,9 @@ towards how anatomy has it (``turns_from_joints``).
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from osteon.calibration import part
 from osteon.errors import NotEnoughData
 from osteon.keypoints.tracks import Tracks, steady_tracks
 from osteon.keypoints.turns_from_joints import turns_from_joints
@@ -39,6 +41,12 @@ GIRDLE_WEIGHT = 0.0075
 DOUBT_DISTANCE = 0.06
 """Metres from the model at which a keypoint begins to lose weight. Chosen: three times what such
 systems are off on joints [Nakano 2020], and less than a jump."""
+STRAY_RATIO = 4.0
+"""Ratio of a sample's distance from the rig to its deviation per axis, from which it jumped.
+Derived: χ of three is beyond once in a thousand."""
+TWIST_SECONDS = 0.08
+"""Seconds, standard deviation, over which a limb's twist is judged. Chosen: a stride has a
+second, so its twist is not smoothed away."""
 SYSTEMATIC_ERROR = 0.013
 """Metres per axis that keypoints are off their joint for all of a take. [Nakano 2020]: half of the
 mean distances from markers' joints are below 20 mm, four fifths below 30 mm."""
@@ -66,10 +74,14 @@ def pose_keypoints(
         raise NotEnoughData(
             f"recording and skeleton share {len(names)} keypoints; a pose needs 3 or more"
         )
-    given = recording.select(names).positions
-    tracks = steady_tracks(given, recording.rate)
+    given, rate = recording.select(names).positions, recording.rate
     rig = compile_rig(skeleton, names)
-    found = fit_poses(skeleton, rig, tracks, progress)
+    tracks = steady_tracks(given, rate)
+    found = fit_poses(skeleton, rig, tracks, rate, part(progress, 0.0, 0.5))
+    # a rig tells of jumps that time alone did not
+    strayed = tracks.jumps | _strayed(rig, found, given, tracks.noise)
+    tracks = steady_tracks(np.where(strayed[..., None], np.nan, given), rate)
+    found = fit_poses(skeleton, rig, tracks, rate, part(progress, 0.5, 1.0))
     if len(found.held) == len(given):
         raise NotEnoughData("no frame shows three keypoints off a line; there is no pose to find")
     rotations = found.rotations
@@ -86,16 +98,31 @@ def pose_keypoints(
         source=recording.source,
     )
     error = np.linalg.norm(given - rig.markers(rotations, found.root), axis=-1)
-    error[tracks.jumps] = np.nan
+    error[strayed | tracks.jumps] = np.nan
     return SolveResult(motion, error, names, found.status, found.iterations)
 
 
+def _strayed(rig: Rig, poses: PoseResult, given: Array, noise: Array) -> NDArray[np.bool_]:
+    """(n_frames, n_points) samples that lie farther from the rig than such systems are off."""
+    most = np.maximum(DOUBT_DISTANCE, STRAY_RATIO * np.hypot(noise, SYSTEMATIC_ERROR))
+    away = np.linalg.norm(given - rig.markers(poses.rotations, poses.root), axis=-1)
+    return away > most
+
+
 def fit_poses(
-    skeleton: Skeleton, rig: Rig, tracks: Tracks, progress: Share = unheard
+    skeleton: Skeleton,
+    rig: Rig,
+    tracks: Tracks,
+    rate: float = 0.0,
+    progress: Share = unheard,
 ) -> PoseResult:
-    """Fit the rig to smoothed keypoints, frame by frame."""
+    """Fit the rig to smoothed keypoints, frame by frame.
+
+    ``rate`` in Hz where frames follow each other; 0: they do not.
+    """
     points = KeypointsOnRig(skeleton, rig, tracks.positions)
-    turns = turns_from_joints(skeleton, points.joints(), points.forward())
+    window = TWIST_SECONDS * rate
+    turns = turns_from_joints(skeleton, points.joints(), points.forward(), window)
     weights = SYSTEMATIC_ERROR**2 / (SYSTEMATIC_ERROR**2 + tracks.noise**2)
     girdles = [name.endswith("clavicle") for name in skeleton.names]
     pulls = np.where(girdles, GIRDLE_WEIGHT, ANATOMY_WEIGHT)

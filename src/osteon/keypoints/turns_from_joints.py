@@ -10,6 +10,7 @@ chest lean as the line between hips and shoulders does, each turned about it by 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import ndimage
 
 from osteon.maths import quat
 from osteon.typing import Array
@@ -26,7 +27,9 @@ HINGED_LIMBS = {"thigh": ("shin", "foot"), "upper_arm": ("forearm", "hand")}
 """Upper bone of a limb → the bodies whose joints end its two bones."""
 
 
-def turns_from_joints(skeleton: Skeleton, joints: Array, forward: Array) -> Array:
+def turns_from_joints(
+    skeleton: Skeleton, joints: Array, forward: Array, window: float = 0.0
+) -> Array:
     """Return local rotations (n_frames, n_bodies, 4) that suit where joints are.
 
     Where joints are not known, a body is bent as between the frames before and after, else as at
@@ -38,8 +41,10 @@ def turns_from_joints(skeleton: Skeleton, joints: Array, forward: Array) -> Arra
         In the world, metres; NaN where not known.
     forward : (n_frames, n_bodies, 3)
         From a foot's joint towards its toes, in the world; NaN where not known.
+    window
+        Frames, standard deviation, over which twist is judged; 0: each frame for itself.
     """
-    figure = _Figure(skeleton, joints, forward)
+    figure = _Figure(skeleton, joints, forward, window)
     local, world = quat.identity(joints.shape[:2]), quat.identity(joints.shape[:2])
     for body, parent in enumerate(skeleton.parents):
         above = quat.identity((len(joints),)) if parent < 0 else world[:, parent]
@@ -54,6 +59,7 @@ class _Figure:
     skeleton: Skeleton
     joints: Array
     forward: Array
+    window: float
 
     def world_turn(self, body: int, above: Array) -> Array:
         """(n_frames, 4) of a body in the world; NaN where its joints are not known."""
@@ -118,7 +124,13 @@ class _Figure:
             axis, sense = UP_AXIS, -1.0 if chain[0].startswith("left") else 1.0
             lifted = quat.multiply(quat.shortest(quat.rotate(above, at_rest), bone), above)
             hint = sense * bend + TRUNK_SHARE * quat.rotate(lifted, axis)
-        return _turn(at_rest, bone, axis, hint)
+        return _turn(at_rest, bone, axis, self._over_time(hint))
+
+    def _over_time(self, hint: Array) -> Array:
+        """A hint as it is around each frame."""
+        if not self.window:
+            return hint
+        return ndimage.gaussian_filter1d(np.nan_to_num(hint), self.window, axis=0, mode="nearest")
 
     def _toward_toes(self, foot: str) -> Array:
         if foot not in self.skeleton.names:
