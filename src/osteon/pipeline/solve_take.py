@@ -15,6 +15,7 @@ from osteon.calibration import (
 )
 from osteon.cleaning import prepare
 from osteon.errors import NotEnoughData, UnknownName, counted
+from osteon.formats import UNNAMED
 from osteon.human import (
     Landmark,
     MarkerSet,
@@ -93,7 +94,8 @@ def solve(
 def _solve_subject(
     name: str, subject: Subject, options: SolveOptions, watch: Stopwatch
 ) -> list[Solved]:
-    everything: Sequence[Recording] = [*subject.takes, *subject.stills]
+    given = [*subject.takes, *subject.stills]
+    everything: Sequence[Recording] = [_named_as_asked(take, options) for take in given]
     n_takes = len(subject.takes)
     _check_solvable(everything)
     chosen = set_of(everything, options)
@@ -172,6 +174,14 @@ def _by_passport(
 def set_of(takes: Sequence[Recording], options: SolveOptions) -> Chosen:
     """Choose the marker set that a subject wears, by the labels of all its takes."""
     return _marker_set(_labels_of(takes), options)
+
+
+def _named_as_asked(take: Recording, options: SolveOptions) -> Recording:
+    """Points without names under those of the keypoint set that was asked for, in its order."""
+    asked = _asked_set(options)
+    if take.source.detail != UNNAMED or asked is None or len(asked.markers) != take.n_markers:
+        return take
+    return replace(take, names=tuple(asked.markers))
 
 
 def _labels_of(takes: Sequence[Recording]) -> tuple[str, ...]:
@@ -359,21 +369,25 @@ def _with_marker_rms(motion: Motion, names: Sequence[str], errors: Array) -> Mot
 
 
 def _marker_set(labels: Sequence[str], options: SolveOptions) -> Chosen:
+    chosen = _asked_set(options)
+    if chosen is None:
+        return recognise(labels) if options.template == "auto" else None
+    found = chosen.match(labels)
+    if options.own_set is not None and not found:
+        raise UnknownName("marker of the own set", next(iter(chosen.markers), ""), labels)
+    return chosen, found
+
+
+def _asked_set(options: SolveOptions) -> MarkerSet | None:
+    """The set that was asked for by file or name; None where none was."""
     if options.own_set is not None:
-        chosen = load_set(options.own_set)
-        found = chosen.match(labels)
-        if not found:
-            raise UnknownName("marker of the own set", next(iter(chosen.markers), ""), labels)
-        return chosen, found
-    if options.template == "auto":
-        return recognise(labels)
-    if options.template == "none":
+        return load_set(options.own_set)
+    if options.template in ("auto", "none"):
         return None
     by_name = {each.name.lower(): each for each in known_sets()}
     if options.template.lower() not in by_name:
         raise UnknownName("marker set", options.template, [each.name for each in known_sets()])
-    chosen = by_name[options.template.lower()]
-    return chosen, chosen.match(labels)
+    return by_name[options.template.lower()]
 
 
 def _check_solvable(recordings: Sequence[Recording]) -> None:

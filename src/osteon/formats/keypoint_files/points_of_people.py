@@ -36,6 +36,8 @@ HAND_POINTS = ("wrist", *(
     for knuckle in knuckles
 ))  # fmt: skip
 """MediaPipe's 21 of a hand, in its order."""
+UNNAMED = "points without names"
+"""The detail of a source whose points were named by their count."""
 BODY_COUNT, HOLISTIC_COUNT = 33, 75
 """Counts of MediaPipe's points: of a body, and with both hands; defined by it. FreeMoCap puts the
 right hand first, and a face behind them."""
@@ -73,6 +75,7 @@ def _recording(path: Path, person: PeoplePoints, form: str) -> Recording:
     source = Source(
         file=path.name,
         format=form,
+        detail=UNNAMED if person.names is None else "",
         unit=unit,
         up=up,
         problems=(*assumed, *named, sized, stood, *person.problems, *zeros),
