@@ -20,8 +20,8 @@ from scipy.stats import chi2
 
 from osteon import fixed_lengths, formats, pipeline
 from osteon.errors import OsteonError
-from osteon.keypoints.calibrate_keypoints import DEEP_ERROR
-from osteon.keypoints.pose_keypoints import SYSTEMATIC_ERROR
+from osteon.keypoints.person_from_keypoints import DEEP_ERROR
+from osteon.keypoints.poses_from_keypoints import SYSTEMATIC_ERROR
 from osteon.maths import quat
 from osteon.values import Recording, Take
 

@@ -2,7 +2,7 @@
 
 Keypoints are first freed of noise and jumps by time (``tracks``), then each frame is a fit by least
 squares of the whole rig, whose bones are constant. What keypoints leave open is drawn a little
-towards how anatomy has it (``turns_from_joints``).
+towards how anatomy has it (``limb_turns``).
 """
 
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from osteon.calibration import part
 from osteon.errors import NotEnoughData
+from osteon.keypoints.limb_turns import turns_from_joints
 from osteon.keypoints.tracks import Tracks, steady_tracks
-from osteon.keypoints.turns_from_joints import turns_from_joints
 from osteon.maths import quat
 from osteon.posing import (
     PoseOptions,

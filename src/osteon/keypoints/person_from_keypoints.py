@@ -26,7 +26,7 @@ from osteon.calibration import (
 from osteon.errors import NotEnoughData
 from osteon.fixed_lengths import debiased, length_moments
 from osteon.human import Landmark, human
-from osteon.keypoints.pose_keypoints import (
+from osteon.keypoints.poses_from_keypoints import (
     ON_JOINT,
     SYSTEMATIC_ERROR,
     fit_poses,
