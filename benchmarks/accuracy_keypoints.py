@@ -170,6 +170,7 @@ def trial(person: Person, *, lasting: bool) -> Iterator[tuple[str, str, Error]]:
                 axis=0
             )
             covariance = solved.skeleton.bodies[body].joint.covariance
+            assert covariance is not None
             z = float(np.sqrt(mean @ np.linalg.solve(covariance, mean) / 3.0))
             yield "solve", joint, Error(np.linalg.norm(off, axis=-1), z)
             at = points[:, fitted.names.index(label)]

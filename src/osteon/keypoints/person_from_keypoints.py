@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from osteon.calibration import (
     Calibration,
@@ -33,7 +34,7 @@ from osteon.keypoints.poses_from_keypoints import (
     in_bodies,
 )
 from osteon.keypoints.tracks import Tracks, steady_tracks
-from osteon.maths import quat
+from osteon.maths import NORMAL, quat
 from osteon.posing import PoseResult, Rig, compile_rig
 from osteon.typing import Array, Share, unheard
 from osteon.values import Recording, Skeleton
@@ -46,6 +47,9 @@ PLACE_ROUNDS = 3
 STRAIGHT_SHARE = 75.0
 """% of the frames in which shoulders are nearer to the hips than the trunk is long. Chosen: who
 stands is straight, who bends is not."""
+ODD_RATIO = 5.0
+"""Ratio of a bone's deviation from its middle length to the usual one, from which an end of it
+jumped. Chosen: honest ones are beyond once in a million."""
 DEEP_ERROR = 0.023
 """Metres per axis that keypoints of hips and knees are off: 30 to 50 mm in space [Needham 2021]."""
 DEEP_JOINTS = ("thigh", "shin")
@@ -84,6 +88,7 @@ def calibrate_keypoints(
     *,
     set_name: str = "",
     subject: str = "",
+    in_order: bool = True,
     progress: Share = unheard,
 ) -> Calibration:
     """Fit the skeleton of a person whom a markerless system saw.
@@ -96,8 +101,10 @@ def calibrate_keypoints(
         Labels on the template's landmarks.
     set_name
         Of the keypoint set, to be told.
+    in_order
+        Whether frames follow each other, so that time tells of noise and jumps.
     """
-    person = _gather(recordings, found)
+    person = _gather(recordings, found, in_order=in_order)
     observed = dict(zip(person.labels, np.moveaxis(person.tracks.positions, 1, 0), strict=True))
     worn = {label: found[label] for label in person.labels}
     guess = guess_from_template(worn, observed, wanted=_completing(worn))
@@ -110,7 +117,9 @@ def calibrate_keypoints(
     return _finished(guess, rig, errors, person, chosen, set_name, subject)
 
 
-def _gather(recordings: Sequence[Recording], found: dict[str, Landmark]) -> _Person:
+def _gather(
+    recordings: Sequence[Recording], found: dict[str, Landmark], *, in_order: bool
+) -> _Person:
     labels = tuple(
         label
         for label in found
@@ -125,7 +134,7 @@ def _gather(recordings: Sequence[Recording], found: dict[str, Landmark]) -> _Per
             if label in take.names:
                 points[:, column] = take.positions[:, take.index(label)]
         raw.append(points)
-        steady.append(steady_tracks(points, take.rate))
+        steady.append(steady_tracks(points, take.rate) if in_order else _as_they_are(points))
     smoothed = [
         Recording(tracks.positions, labels, take.rate)
         for take, tracks in zip(recordings, steady, strict=True)
@@ -135,6 +144,11 @@ def _gather(recordings: Sequence[Recording], found: dict[str, Landmark]) -> _Per
     jumps = np.concatenate([tracks.jumps for tracks in steady])
     still = still_markers(smoothed, labels)
     return _Person(labels, np.concatenate(raw), Tracks(positions, noise, jumps), still)
+
+
+def _as_they_are(points: Array) -> Tracks:
+    noise = np.full(points.shape[1], SYSTEMATIC_ERROR)
+    return Tracks(points, noise, np.zeros(points.shape[:2], dtype=bool))
 
 
 def _completing(found: dict[str, Landmark]) -> set[str]:
@@ -207,7 +221,7 @@ def _with_lengths(rig: SubjectModel, observed: dict[str, Array]) -> tuple[Subjec
     paths = np.stack([joints[name] for name in names], axis=1) if names else np.zeros((0, 0, 3))
     starts = np.array([_bone_start(rig, names, name) for name in names], dtype=np.int64)
     rest, offsets, errors = _at_rest(rig), rig.offsets.copy(), np.zeros(rig.n_bodies)
-    found = debiased(length_moments(paths, starts))
+    found = debiased(length_moments(_without_odd_bones(paths, starts), starts))
     for name, start, length, error in zip(names, starts, found.lengths, found.errors, strict=True):
         body = rig.names.index(name)
         if start < 0 or not np.isfinite(length):
@@ -221,6 +235,20 @@ def _with_lengths(rig: SubjectModel, observed: dict[str, Array]) -> tuple[Subjec
             offsets[body] *= length / np.linalg.norm(offsets[body])
         errors[body] = np.nan_to_num(error)
     return replace(rig, offsets=_both_sides_alike(rig, offsets)), errors
+
+
+def _without_odd_bones(paths: Array, starts: NDArray[np.int64]) -> Array:
+    """Joints (n_frames, n_joints, 3) without those whose bone is of a length it never has else."""
+    lengths = np.linalg.norm(paths - paths[:, starts], axis=-1)
+    seen = np.isfinite(lengths).any(axis=0)
+    middle, kept = np.full(len(starts), np.nan), paths.copy()
+    middle[seen] = np.nanmedian(lengths[:, seen], axis=0)
+    off = np.abs(lengths - middle)
+    usual = np.zeros(len(starts))
+    usual[seen] = NORMAL * np.nanmedian(off[:, seen], axis=0)
+    odd = (off > ODD_RATIO * usual) & (starts >= 0)
+    kept[odd] = np.nan
+    return kept
 
 
 def _bone_start(rig: SubjectModel, names: list[str], name: str) -> int:

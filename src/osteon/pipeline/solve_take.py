@@ -205,13 +205,23 @@ def calibrate_subject(
     options: SolveOptions,
     subject: str = "",
     progress: Share = unheard,
+    *,
+    in_order: bool = True,
 ) -> Calibration:
-    """Calibrate the subject of prepared takes; by motion alone where no set is known."""
+    """Calibrate the subject of prepared takes; by motion alone where no set is known.
+
+    ``in_order`` says whether frames follow each other, as those chosen from long takes do not.
+    """
     labels = _labels_of(takes)
     if _are_keypoints(chosen):
         assert chosen is not None
         return calibrate_keypoints(
-            takes, chosen[1], set_name=chosen[0].name, subject=subject, progress=progress
+            takes,
+            chosen[1],
+            set_name=chosen[0].name,
+            subject=subject,
+            in_order=in_order,
+            progress=progress,
         )
     if chosen is None:
         blind = calibrate_blind(takes, subject=subject, progress=progress)
