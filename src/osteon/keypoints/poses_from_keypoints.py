@@ -24,6 +24,7 @@ from osteon.posing import (
     compile_rig,
     hold_within,
     solve_frames,
+    steady,
 )
 from osteon.typing import Array, Share, unheard
 from osteon.values import Motion, Recording, Skeleton
@@ -129,7 +130,8 @@ def fit_poses(
     problem = PoseProblem(rig, tracks.positions, weights, pulls, turns)
     options = PoseOptions(loss="geman-mcclure", loss_scale=DOUBT_DISTANCE)
     start = (turns, points.root(turns))
-    return solve_frames(problem, start=start, options=options, progress=progress)
+    found = solve_frames(problem, start=start, options=options, progress=progress)
+    return steady(problem, found, rate=rate, options=options) if rate else found
 
 
 @dataclass(frozen=True, eq=False)

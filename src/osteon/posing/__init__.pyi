@@ -46,7 +46,10 @@ from .solve_poses import (
     rms_per_marker as rms_per_marker,
     solve as solve,
 )
-from .steady_limbs import sudden_turns as sudden_turns
+from .steady_limbs import (
+    steady as steady,
+    sudden_turns as sudden_turns,
+)
 from .stream import (
     Follower as Follower,
     FramePose as FramePose,
