@@ -123,6 +123,14 @@ def test_a_skeleton_of_before_is_kept():
     assert np.median(off(again, WALK.motion)) < 0.010
 
 
+def test_a_passport_is_taken_as_it_is():
+    first = solve(WALK.seen(0.010))
+    passport = pipeline.make_passport(first.skeleton, [first.motion], [], 0.010)
+    again = solve(WALK.seen(0.010, seed=5), passport=passport)
+    assert np.allclose(again.skeleton.offsets, first.skeleton.offsets)
+    assert any("do not tell people apart" in told for told in again.warnings)
+
+
 def test_a_limb_out_of_sight_does_not_stop_the_others():
     recording = WALK.seen(0.010)
     points = recording.positions.copy()

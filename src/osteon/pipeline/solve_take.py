@@ -152,7 +152,10 @@ def _plans(
 ) -> list[_Plan]:
     """For each of the first ``n`` takes."""
     if options.skeleton is not None:
-        return [_Plan(options.skeleton)] * n
+        return [_Plan(options.skeleton, _known_as_keypoints(chosen))] * n
+    if options.passport is not None and _are_keypoints(chosen):
+        told = "the passport's person is taken for this one: keypoints do not tell people apart"
+        return [_Plan(options.passport.skeleton, (*_known_as_keypoints(chosen), told))] * n
     if options.passport is not None:
         return [_by_passport(name, take, options.passport, chosen, options) for take in takes[:n]]
     calibration = calibrate_subject(takes, chosen, options, name, progress)
@@ -245,6 +248,13 @@ def calibrate_subject(
 def _are_keypoints(chosen: Chosen) -> bool:
     """Whether a markerless system found the points: on joints, not on skin."""
     return chosen is not None and chosen[0].keypoints
+
+
+def _known_as_keypoints(chosen: Chosen) -> tuple[str, ...]:
+    """A word about what the points are, where nothing is calibrated that would tell it."""
+    if chosen is None or not chosen[0].keypoints:
+        return ()
+    return (f"{len(chosen[1])} keypoints ({chosen[0].name}): joint centres, not skin",)
 
 
 def _pose(
