@@ -4,6 +4,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from osteon import delivery, pipeline, synth
+from osteon.keypoints import steady_tracks
 from osteon.values import Take
 
 script = synth.walk(seconds=1)
@@ -12,3 +13,4 @@ take = Take(recordings=(performed.recording,))
 with TemporaryDirectory() as folder:
     delivery.deliver(pipeline.solve(take)[0], Path(folder))
 pipeline.map_to(take, "figure")
+steady_tracks(performed.recording.positions, performed.recording.rate)

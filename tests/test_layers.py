@@ -27,6 +27,7 @@ LAYERS = (
     "anatomy",
     "skinning",
     "fixed_lengths",
+    "keypoints",
     "retargeting",
     "synth",
     "report",

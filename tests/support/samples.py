@@ -1,5 +1,6 @@
 """Small values of every kind, and a small file of every format, for tests of all formats."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -183,6 +184,24 @@ def _compact_csv(path: Path, rng: np.random.Generator) -> None:
     write_compact_csv(path, compact)
 
 
+def _npy(path: Path, rng: np.random.Generator) -> None:
+    np.save(path, rng.normal(scale=0.4, size=(5, 17, 4)))
+
+
+def _keypoint_csv(path: Path, rng: np.random.Generator) -> None:
+    rows = rng.normal(scale=400.0, size=(5, 12))
+    names = ("nose", "left_hip", "right_hip", "left_knee")
+    header = ",".join(f"{name}_{axis}" for name in names for axis in "xyz")
+    path.write_text(
+        "\n".join([header, *(",".join(f"{x:.3f}" for x in row) for row in rows)]) + "\n"
+    )
+
+
+def _keypoint_json(path: Path, rng: np.random.Generator) -> None:
+    frames = rng.normal(scale=0.4, size=(5, 17, 3)).round(4).tolist()
+    path.write_text(json.dumps({"fps": 50, "frames": frames}))
+
+
 SEEDS: dict[str, Callable[[Path, np.random.Generator], None]] = {
     "Motive CSV": _motive,
     "QTM TSV": _qtm_tsv,
@@ -190,6 +209,9 @@ SEEDS: dict[str, Callable[[Path, np.random.Generator], None]] = {
     "Polhemus matrices": _polhemus,
     "MVNX": _mvnx,
     "compact CSV": _compact_csv,
+    "NPY": _npy,
+    "keypoint CSV": _keypoint_csv,
+    "keypoint JSON": _keypoint_json,
 }
 """How to make a file of a format that osteon reads and does not write."""
 

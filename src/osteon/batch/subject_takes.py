@@ -60,7 +60,8 @@ def calibrate_markers(
         for survey, person in surveys[::stride]
     ]
     everything = join_samples(samples)
-    found = calibrate_subject([everything], set_of([everything], asked), asked, subject)
+    chosen = set_of([everything], asked)
+    found = calibrate_subject([everything], chosen, asked, subject, in_order=False)
     write(found.skeleton, folder / "skeleton.json")
     return {
         "frames": found.frames,

@@ -199,17 +199,15 @@ def fit_guess(
     soles = {}
     if still is not None:
         soles = find_soles(guess, fit.rig, fit.poses, frames, still[candidates[chosen]])
-    fit, turns = _aligned(fit, guess, soles)
     seen = np.isfinite(frames[..., 0])
     squared = np.sum(fit.residuals**2, axis=-1)
     per_marker = np.sqrt(squared.sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
-    tips = _tips(fit.rig, guess, turns, soles)
-    skeleton = _skeleton(
-        fit.rig, tips, turns, per_marker, (joint_covariances, place_covariances), subject
-    )
+    covariances = (joint_covariances, place_covariances)
+    rig, turns = align_frames(fit.rig, guess, soles)
+    skeleton = skeleton_of(guess, rig, turns, soles, per_marker, covariances, subject)
     skeleton = with_findings(skeleton, fit, guess.usual, deviations)
     motions = joint_motions(fit, guess.usual, deviations, turns)
-    skeleton = add_toes(skeleton, guess, fit.rig, soles, turns)
+    skeleton = add_toes(skeleton, guess, rig, soles, turns)
     doubts = guess.doubts
     if not fit.converged:
         doubts += ("the calibration had not settled when its iterations ran out",)
@@ -350,14 +348,39 @@ def _held_covariance(fit: Adjustment, held: np.ndarray, columns: slice) -> Array
     return np.linalg.solve(fit.information[np.ix_(free, free)], unit)[place]
 
 
-def _aligned(fit: Adjustment, guess: Guess, soles: dict[int, FootSole]) -> tuple[Adjustment, Array]:
+def skeleton_of(
+    guess: Guess,
+    rig: SubjectModel,
+    turns: Array,
+    soles: dict[int, FootSole],
+    per_marker: Array,
+    covariances: tuple[Array, Array],
+    subject: str,
+) -> Skeleton:
+    """Return a subject whose frames are aligned as a skeleton in its rest pose.
+
+    Parameters
+    ----------
+    turns : (n_bodies, 4)
+        How its frames were turned.
+    per_marker : (n_markers,)
+        RMS distance of each marker from its place, metres.
+    covariances : (n_bodies, 3, 3), (n_markers, 3, 3)
+        Of joints and of marker places in the frames before, square metres.
+    """
+    return _skeleton(rig, _tips(rig, guess, turns, soles), turns, per_marker, covariances, subject)
+
+
+def align_frames(
+    rig: SubjectModel, guess: Guess, soles: dict[int, FootSole]
+) -> tuple[SubjectModel, Array]:
     """Turn body frames so that bones point in the rest pose as they do on the template, and soles
     are level.
 
     The root lies as its markers do there: it branches, so no bone of its own says how.
-    Returns the fit in the new frames and the turns (n_bodies, 4) to the new frame from the old.
+    Returns the rig in the new frames and the turns (n_bodies, 4) to the new frame from the old.
     """
-    rig, rest = fit.rig, guess.rest
+    rest = guess.rest
     turns = quat.identity((rig.n_bodies,))
     own = np.flatnonzero(rig.marker_bodies == 0)
     laid = fit_rigid(rig.places[own], guess.rig.places[None, own]).rotations[0]
@@ -374,13 +397,7 @@ def _aligned(fit: Adjustment, guess: Guess, soles: dict[int, FootSole]) -> tuple
         if parent >= 0:
             offsets[body] = quat.rotate(turns[parent], rig.offsets[body])
     places = quat.rotate(turns[rig.marker_bodies], rig.places)
-    rotations = fit.poses.rotations @ quat.to_matrix(quat.inverse(turns))
-    turned = replace(
-        fit,
-        rig=replace(rig, offsets=offsets, places=places),
-        poses=FramePoses(rotations, fit.poses.positions),
-    )
-    return turned, turns
+    return replace(rig, offsets=offsets, places=places), turns
 
 
 def bone_child(names: Sequence[str], parents: Sequence[int], body: int) -> int | None:

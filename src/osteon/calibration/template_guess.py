@@ -1,6 +1,7 @@
 """A recognised marker set → a first guess of the subject, and what to believe about it."""
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -40,7 +41,11 @@ more change neither."""
 
 
 def guess_from_template(
-    found: dict[str, Landmark], observed: dict[str, Array], hips: str = "harrington"
+    found: dict[str, Landmark],
+    observed: dict[str, Array],
+    hips: str = "harrington",
+    *,
+    wanted: Collection[str] = (),
 ) -> Guess:
     """Scale the average human to a recording.
 
@@ -52,10 +57,12 @@ def guess_from_template(
         Metres; NaN where not seen.
     hips
         Regression for the hip centres: ``harrington``, ``davis`` or ``seidel``.
+    wanted
+        Bodies to have even without markers.
     """
     figure = human()
     found = _settled(figure, found)
-    bodies = _supported(figure, {landmark.body for landmark in found.values()})
+    bodies = _supported(figure, {landmark.body for landmark in found.values()} | set(wanted))
     stride = max(1, len(next(iter(observed.values()))) // SIZE_FRAMES)
     sampled = {label: observed[label][::stride] for label in found}
     scale = scale_of(found, sampled)

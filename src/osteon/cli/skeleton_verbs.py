@@ -51,8 +51,9 @@ def fit(
     """Fit bones of fixed length to the joint positions in FILE.
 
     FILE holds joint centres as points (C3D, TRC, CSV), with --tree unless they are named like
-    Plug-in Gait's origins or LHJC, LKJC, LAJC; or a motion whose bones stretch (BVH, GLB). Writes
-    skeleton.json, motion.bvh, motion.glb, summary.json and report.html.
+    Plug-in Gait's origins, LHJC, LKJC, LAJC or a markerless system's keypoints; or a motion whose
+    bones stretch (BVH, GLB). Writes skeleton.json, motion.bvh, motion.glb, summary.json and
+    report.html.
 
     Example: osteon fit joints.trc --tree rig.bvh -o fitted
     """

@@ -83,7 +83,7 @@ def solve(
             whom = {"static": static, "subject": subject}
             solved = pipeline.solve(*files, **whom, options=asked, progress=saying)
         saying("analysing the motion")
-        analyses = [pipeline.analyse(one.motion) for one in solved]
+        analyses = [pipeline.analyse(one.motion, advise=not one.keypoints) for one in solved]
     solved = tuple(_hold_against(one, lengths or {}) for one in solved)
     folders = [Path() if len(solved) == 1 else name for name in _folders(solved)]
     for name in folders:

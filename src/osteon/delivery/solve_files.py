@@ -63,7 +63,7 @@ def deliver(
         Of the motion, where they were made before.
     """
     check_endings(formats)
-    analyses = analyse(solved.motion) if analyses is None else analyses
+    analyses = analyse(solved.motion, advise=not solved.keypoints) if analyses is None else analyses
     folder.mkdir(parents=True, exist_ok=True)
     write(solved.skeleton, folder / "skeleton.json")
     motions: list[Path] = []
@@ -168,7 +168,7 @@ def solve_text(solved: Solved) -> str:
         f"{solved.recording.subject or solved.recording.source.file}: "
         f"{counted(len(solved.skeleton.bodies), 'body')}, "
         f"{counted(solved.recording.n_frames, 'frame')}, "
-        f"markers {1e3 * solved.rms:.2f} mm rms from the model",
+        f"{solved.points} {1e3 * solved.rms:.2f} mm rms from the model",
         "worst: " + ", ".join(f"{name} {1e3 * rms:.1f} mm" for name, rms in worst),
     ]
     missing = f"{100.0 - 100.0 * solved.recording.seen.mean():.1f} %"
@@ -186,7 +186,9 @@ def solve_text(solved: Solved) -> str:
         told = ", ".join(f"{name} {size:.0f} mm" for name, size in gliding.items())
         lines.append(f"joints that glide, by more than skin explains: {told}")
     if solved.motion.held:
-        lines.append(f"{counted(len(solved.motion.held), 'frame')} held for want of markers")
+        lines.append(
+            f"{counted(len(solved.motion.held), 'frame')} held for want of {solved.points}"
+        )
     return "\n".join([*lines, *(f"note: {warning}" for warning in solved.warnings)])
 
 

@@ -101,7 +101,8 @@ def fit(
         Joint centres as the points of a recording, or a motion whose bones stretch.
     tree
         What hangs on what: a skeleton, whose rest pose is kept, or a table joint → parent. Not
-        needed for a motion, nor for points named like Plug-in Gait's origins or LHJC, LKJC, ….
+        needed for a motion, nor for points named like Plug-in Gait's origins, LHJC, LKJC, … or the
+        keypoints of a known set.
     lengths
         Known lengths, by the joint at the bone's far end, metres.
     debias, noise, dividing

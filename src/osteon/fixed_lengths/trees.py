@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from osteon.errors import BadValue, FormatError, NotEnoughData
+from osteon.fixed_lengths.keypoint_trees import HIPS, keypoint_parents
 from osteon.typing import Array
 from osteon.values import Recording, Skeleton
 
@@ -30,15 +31,15 @@ PLUG_IN_GAIT: Table = {
 """Segment origins that Plug-in Gait writes: FEP is the hip, FEO the knee, TIO the ankle."""
 
 JOINT_CENTRES: Table = {
-    "hips": None,
-    **{f"{side}HJC": "hips" for side in SIDES},
+    HIPS: None,
+    **{f"{side}HJC": HIPS for side in SIDES},
     **{f"{side}KJC": f"{side}HJC" for side in SIDES},
     **{f"{side}AJC": f"{side}KJC" for side in SIDES},
 }
 """Joint centres of the legs; the hips' middle carries them."""
 
-MIDDLES = {"hips": ("LHJC", "RHJC")}
-"""Joints that are the middle of two points."""
+MIDDLES = {HIPS: (("LHJC", "RHJC"), ("LHip", "RHip"), ("left_hip", "right_hip"))}
+"""Joints that are the middle of two points, by the names that these have."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +125,8 @@ def known_tree(names: Sequence[str]) -> JointTree | None:
         tree = tree_of_table(table)
         if len(_found(tree, names)) >= 0.5 * len(tree.names):
             return tree
-    return None
+    keypoints = keypoint_parents(names)
+    return None if keypoints is None else tree_of_table(keypoints)
 
 
 def pick_joints(recording: Recording, tree: JointTree) -> tuple[JointTree, Array]:
@@ -148,11 +150,10 @@ def _found(tree: JointTree, names: Sequence[str]) -> dict[str, list[str]]:
     plain = {_plain(name): name for name in reversed(names)}
     found = {}
     for joint in tree.names:
-        points = [joint]
-        if _plain(joint) not in plain:
-            points = list(MIDDLES.get(joint, points))
-        if all(_plain(point) in plain for point in points):
-            found[joint] = [plain[_plain(point)] for point in points]
+        for points in ((joint,), *MIDDLES.get(joint, ())):
+            if all(_plain(point) in plain for point in points):
+                found[joint] = [plain[_plain(point)] for point in points]
+                break
     return found
 
 

@@ -18,6 +18,7 @@ from .glb.read import (
     read_glb_mesh as read_glb_mesh,
 )
 from .glb.write import write_skinned as write_skinned
+from .keypoint_files.points_of_people import UNNAMED as UNNAMED
 from .obj import (
     Triangles as Triangles,
     read_obj as read_obj,

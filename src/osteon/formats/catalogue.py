@@ -15,6 +15,9 @@ from osteon.formats.bvh import BVH
 from osteon.formats.c3d import C3D
 from osteon.formats.glb import GLB
 from osteon.formats.glb.schema import MAGIC
+from osteon.formats.keypoint_files.keypoint_csv import KEYPOINT_CSV
+from osteon.formats.keypoint_files.keypoint_json import KEYPOINT_JSON
+from osteon.formats.keypoint_files.npy import NPY
 from osteon.formats.mjcf import MJCF
 from osteon.formats.motive_csv import MOTIVE_CSV
 from osteon.formats.mvnx import MVNX
@@ -54,6 +57,9 @@ FORMATS: tuple[Format, ...] = (
     MOTIVE_CSV,
     QTM_TSV,
     QTM_MAT,
+    KEYPOINT_CSV,
+    KEYPOINT_JSON,
+    NPY,
     POLHEMUS,
     BVH,
     AMC,

@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -96,14 +96,39 @@ class MarkerSet:
 
     name: str
     markers: dict[str, Landmark]
-    """By label as the set writes it."""
+    """By label as the set writes it, in the order of arrays that know no labels."""
+    keypoints: bool = False
+    """Whether a markerless system found its points: on joints, not on skin."""
+    spellings: dict[str, str] = field(default_factory=dict)
+    """Other labels of the same points → the set's own."""
 
     def match(self, labels: Iterable[str]) -> dict[str, Landmark]:
         """Return the recording's labels that belong to the set, under the recording's own
         spelling."""
-        known = {plain(label): landmark for label, landmark in self.markers.items()}
+        return {label: self.markers[own] for label, own in self._named(labels).items()}
+
+    def lacks(self, labels: Iterable[str]) -> list[str]:
+        """Return the set's labels that a recording does not have."""
+        found = set(self._named(labels).values())
+        return [label for label in self.markers if label not in found]
+
+    def _named(self, labels: Iterable[str]) -> dict[str, str]:
+        """The recording's labels → the set's own."""
+        known = {self._word(plain(label)): label for label in self.markers}
+        for other, label in self.spellings.items():
+            known.setdefault(self._word(plain(other)), label)
         given = _without_prefix(tuple(labels))
-        return {label: known[word] for label, word in given.items() if word in known}
+        words = {label: self._word(word) for label, word in given.items()}
+        return {label: known[word] for label, word in words.items() if word in known}
+
+    def _word(self, word: str) -> str:
+        """Keypoints are spelt ``LHip``, ``left_hip`` or ``HipLeft``: all are one."""
+        if not self.keypoints:
+            return word
+        for side in ("LEFT", "RIGHT"):
+            if word.startswith(side) or word.endswith(side):
+                return side[0] + word.removeprefix(side).removesuffix(side)
+        return word
 
 
 def plain(label: str) -> str:
@@ -176,9 +201,9 @@ def parse_set(text: str, file: str) -> MarkerSet:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise FormatError(file, f"not valid TOML: {error}") from None
-    if not isinstance(table.get("markers"), dict):
+    words = table.get("markers")
+    if not isinstance(words, dict):
         raise FormatError(file, 'a marker set needs a [markers] table such as LASI = "left_asis"')
-    words = table["markers"]
     for label, word in words.items():
         if not isinstance(word, str) or not plain(label):
             raise FormatError(
@@ -190,7 +215,20 @@ def parse_set(text: str, file: str) -> MarkerSet:
         for label, word in words.items()
         if label[0] == "L" and _is_left(word)
     }
-    return MarkerSet(str(table.get("name", file)), {**mirrored, **given})
+    return MarkerSet(
+        str(table.get("name", file)),
+        {**given, **mirrored, **given},
+        table.get("keypoints", False) is True,
+        _spellings(table.get("spellings", {}), given, file),
+    )
+
+
+def _spellings(table: Any, given: dict[str, Landmark], file: str) -> dict[str, str]:
+    if not isinstance(table, dict) or not all(label in given for label in table.values()):
+        raise FormatError(
+            file, 'lines of [spellings], such as HeadTop = "Head", must name labels of [markers]'
+        )
+    return table
 
 
 def recognise(
@@ -198,22 +236,22 @@ def recognise(
 ) -> tuple[MarkerSet, dict[str, Landmark]] | None:
     """Return the set that explains most of a recording's labels, or None when none does."""
     labels = tuple(labels)
-    best: tuple[int, float, MarkerSet, dict[str, Landmark]] | None = None
+    best: tuple[int, float, int, MarkerSet, dict[str, Landmark]] | None = None
     for candidate in known_sets() if sets is None else sets:
         found = candidate.match(labels)
         share = _share_of_touched_bodies(candidate, found)
         if len(found) >= ENOUGH_LABELS and share >= ENOUGH_OF_SET:
-            rank = (len(found), share, candidate, found)
-            best = rank if best is None or rank[:2] > best[:2] else best
-    return None if best is None else best[2:]
+            # of sets that explain as much, the one that asks for least
+            rank = (len(found), share, -len(candidate.markers), candidate, found)
+            best = rank if best is None or rank[:3] > best[:3] else best
+    return None if best is None else best[3:]
 
 
 def explain_misfit(asked: MarkerSet, labels: Iterable[str]) -> str:
     """Return what a recording lacks of a set, and what to ask for instead; empty where it has
     all."""
     labels = tuple(labels)
-    given = set(_without_prefix(labels).values())
-    missing = [label for label in asked.markers if plain(label) not in given]
+    missing = asked.lacks(labels)
     if not missing:
         return ""
     n = len(asked.markers)
@@ -236,8 +274,7 @@ def explain_unrecognised(labels: Sequence[str]) -> str:
     said = f"no known marker set has these labels ({_some(labels)})"
     nearest = max(known_sets(), key=lambda each: (len(each.match(labels)), -len(each.markers)))
     if nearest.match(labels):
-        given = set(_without_prefix(tuple(labels)).values())
-        missing = [label for label in nearest.markers if plain(label) not in given]
+        missing = nearest.lacks(labels)
         n = len(nearest.markers)
         said += (
             f"; nearest is {nearest.name!r} with {n - len(missing)} of {n}, not {_some(missing)}"

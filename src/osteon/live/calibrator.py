@@ -139,12 +139,18 @@ def calibrate_frames(frames: Recording | Bodies) -> Calibrated:
     from osteon.calibration import calibrate, calibrate_blind
     from osteon.cleaning import prepare
     from osteon.human import recognise
+    from osteon.keypoints import calibrate_keypoints
 
     known = recognise(frames.names)
     said = replace(frames, source=replace(frames.source, up_known=True))  # streams are z up
     # labels were put right as frames came; what they skip between them would look like spikes
     whole, _ = prepare(said, {} if known is None else known[1], repair=False)
-    found = calibrate_blind([whole]) if known is None else calibrate([whole], known[1])
+    if known is None:
+        found = calibrate_blind([whole])
+    elif known[0].keypoints:
+        found = calibrate_keypoints([whole], known[1], set_name=known[0].name, in_order=False)
+    else:
+        found = calibrate([whole], known[1])
     told = (*whole.source.problems, *found.doubts)
     return Calibrated(found.skeleton, _advice(whole, found.skeleton), told)
 

@@ -15,6 +15,7 @@ from osteon.calibration import (
 )
 from osteon.cleaning import prepare
 from osteon.errors import NotEnoughData, UnknownName, counted
+from osteon.formats import UNNAMED
 from osteon.human import (
     Landmark,
     MarkerSet,
@@ -27,10 +28,12 @@ from osteon.human import (
 )
 from osteon.identity import TakeFindings, hold_against
 from osteon.joint_limits import hold_within
+from osteon.keypoints import calibrate_keypoints, pose_keypoints
 from osteon.pipeline.solved import Solved, SolveOptions, Stopwatch
 from osteon.pipeline.subjects_in_files import Subject, file_of, subjects_of
 from osteon.posing import (
     PoseOptions,
+    SolveResult,
     Standing,
     bend_toes,
     rms_of_seen,
@@ -50,6 +53,9 @@ OTHER_PERSON_RMS = 0.02
 """Metres: twice what skin moves markers, and more than a marker set put on anew adds."""
 FAR_MARKER_RMS = 0.025
 """Metres RMS from its place above which a marker was elsewhere at times: skin stays below."""
+FAR_KEYPOINT_RMS = 0.06
+"""Metres RMS from its place above which a keypoint was elsewhere at times. Chosen: twice what is
+usual of such systems [Nakano 2020]."""
 SUNKEN_SOLE_HEIGHT = 0.015
 """Metres off the ground at which a user is told of a sole."""
 NAMED_FEW = 5
@@ -90,7 +96,8 @@ def solve(
 def _solve_subject(
     name: str, subject: Subject, options: SolveOptions, watch: Stopwatch
 ) -> list[Solved]:
-    everything: Sequence[Recording] = [*subject.takes, *subject.stills]
+    given = [*subject.takes, *subject.stills]
+    everything: Sequence[Recording] = [_named_as_asked(take, options) for take in given]
     n_takes = len(subject.takes)
     _check_solvable(everything)
     chosen = set_of(everything, options)
@@ -99,12 +106,11 @@ def _solve_subject(
     saying = _calibrating(name or "the subject", chosen, options)
     with watch.stage("calibrate", saying) as share:
         plans = _plans(name, everything, n_takes, chosen, options, share)
-    set_name = chosen[0].name if chosen else ""
     solved = []
     for take, plan, found in zip(everything[:n_takes], plans, swaps, strict=False):
         notes = (*subject.notes, *_no_help(everything[n_takes:], plan, options))
         told = replace(plan, warnings=(*notes, *plan.warnings))
-        solved.append(_solve_take(take, told, found, set_name, watch, options))
+        solved.append(_solve_take(take, told, found, chosen, watch, options))
     return solved
 
 
@@ -148,7 +154,10 @@ def _plans(
 ) -> list[_Plan]:
     """For each of the first ``n`` takes."""
     if options.skeleton is not None:
-        return [_Plan(options.skeleton)] * n
+        return [_Plan(options.skeleton, _known_as_keypoints(chosen))] * n
+    if options.passport is not None and _are_keypoints(chosen):
+        told = "the passport's person is taken for this one: keypoints do not tell people apart"
+        return [_Plan(options.passport.skeleton, (*_known_as_keypoints(chosen), told))] * n
     if options.passport is not None:
         return [_by_passport(name, take, options.passport, chosen, options) for take in takes[:n]]
     calibration = calibrate_subject(takes, chosen, options, name, progress)
@@ -172,6 +181,14 @@ def set_of(takes: Sequence[Recording], options: SolveOptions) -> Chosen:
     return _marker_set(_labels_of(takes), options)
 
 
+def _named_as_asked(take: Recording, options: SolveOptions) -> Recording:
+    """Points without names under those of the keypoint set that was asked for, in its order."""
+    asked = _asked_set(options)
+    if take.source.detail != UNNAMED or asked is None or len(asked.markers) != take.n_markers:
+        return take
+    return replace(take, names=tuple(asked.markers))
+
+
 def _labels_of(takes: Sequence[Recording]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(label for take in takes for label in take.names))
 
@@ -193,9 +210,24 @@ def calibrate_subject(
     options: SolveOptions,
     subject: str = "",
     progress: Share = unheard,
+    *,
+    in_order: bool = True,
 ) -> Calibration:
-    """Calibrate the subject of prepared takes; by motion alone where no set is known."""
+    """Calibrate the subject of prepared takes; by motion alone where no set is known.
+
+    ``in_order`` says whether frames follow each other, as those chosen from long takes do not.
+    """
     labels = _labels_of(takes)
+    if _are_keypoints(chosen):
+        assert chosen is not None
+        return calibrate_keypoints(
+            takes,
+            chosen[1],
+            set_name=chosen[0].name,
+            subject=subject,
+            in_order=in_order,
+            progress=progress,
+        )
     if chosen is None:
         blind = calibrate_blind(takes, subject=subject, progress=progress)
         longest = max(takes, key=lambda take: take.n_frames)
@@ -215,27 +247,55 @@ def calibrate_subject(
     return replace(calibration, doubts=(explain_misfit(chosen[0], labels), *calibration.doubts))
 
 
+def _are_keypoints(chosen: Chosen) -> bool:
+    """Whether a markerless system found the points: on joints, not on skin."""
+    return chosen is not None and chosen[0].keypoints
+
+
+def _known_as_keypoints(chosen: Chosen) -> tuple[str, ...]:
+    """A word about what the points are, where nothing is calibrated that would tell it."""
+    if chosen is None or not chosen[0].keypoints:
+        return ()
+    return (f"{len(chosen[1])} keypoints ({chosen[0].name}): joint centres, not skin",)
+
+
+def _pose(
+    recording: Recording,
+    skeleton: Skeleton,
+    chosen: Chosen,
+    options: SolveOptions,
+    progress: Share,
+) -> SolveResult:
+    limits = "auto" if options.limits else "none"
+    if _are_keypoints(chosen):
+        return pose_keypoints(recording, skeleton, limits=limits, progress=progress)
+    return solve_pose(
+        recording,
+        skeleton,
+        options=PoseOptions(loss="geman-mcclure"),
+        smooth=options.smooth,
+        limits=limits,
+        progress=progress,
+    )
+
+
 def _solve_take(
     recording: Recording,
     plan: _Plan,
     swaps: tuple[Swap, ...],
-    set_name: str,
+    chosen: Chosen,
     watch: Stopwatch,
     options: SolveOptions,
 ) -> Solved:
     skeleton = replace(plan.skeleton, events=(*plan.skeleton.events, *swaps))
     with watch.stage("solve", f"solving {counted(recording.n_frames, 'frame')}") as share:
-        result = solve_pose(
-            recording,
-            skeleton,
-            options=PoseOptions(loss="geman-mcclure"),
-            smooth=options.smooth,
-            limits="auto" if options.limits else "none",
-            progress=share,
-        )
+        result = _pose(recording, skeleton, chosen, options, share)
     errors = np.full((recording.n_frames, recording.n_markers), np.nan)
     errors[:, [recording.index(name) for name in result.marker_names]] = result.marker_error
-    strange = _far(recording.names, errors) if options.skeleton is None else _strange(errors)
+    usual = FAR_KEYPOINT_RMS if _are_keypoints(chosen) else FAR_MARKER_RMS
+    strange = _far(recording.names, errors, usual)
+    if options.skeleton is not None:
+        strange = _strange(errors, usual if _are_keypoints(chosen) else OTHER_PERSON_RMS)
     motion, errors = add_riders(recording, result.motion, errors)
     motion = _with_marker_rms(motion, recording.names, errors)
     motion = _with_toes_bent(motion, options)
@@ -244,7 +304,7 @@ def _solve_take(
         recording,
         motion,
         errors,
-        set_name,
+        chosen[0].name if chosen else "",
         (
             *recording.source.problems,
             *plan.warnings,
@@ -256,6 +316,7 @@ def _solve_take(
         standing.contacts(),
         plan.findings,
         motion.skeleton.marker_names - result.motion.skeleton.marker_names,
+        keypoints=_are_keypoints(chosen),
     )
 
 
@@ -281,10 +342,11 @@ def _sunken(standing: Standing) -> tuple[str, ...]:
     )
 
 
-def _strange(errors: Array) -> tuple[str, ...]:
-    """A word where a skeleton that was given is hardly that of who was recorded."""
+def _strange(errors: Array, most: float) -> tuple[str, ...]:
+    """A word where a skeleton that was given is hardly that of who was recorded: its markers are
+    farther off than ``most`` metres."""
     rms = rms_of_seen(errors)
-    if rms is None or rms < OTHER_PERSON_RMS:
+    if rms is None or rms < most:
         return ()
     return (
         f"markers are {1e3 * rms:.0f} mm rms from the skeleton that was given: of another person, "
@@ -292,10 +354,11 @@ def _strange(errors: Array) -> tuple[str, ...]:
     )
 
 
-def _far(names: Sequence[str], errors: Array) -> tuple[str, ...]:
-    """A word about markers that are not always where the rig has them, worst first."""
+def _far(names: Sequence[str], errors: Array, most: float) -> tuple[str, ...]:
+    """A word about markers that are not always within ``most`` metres of where the rig has them,
+    worst first."""
     off = rms_per_marker(names, errors)
-    far = [name for name, rms in off.items() if rms > FAR_MARKER_RMS]
+    far = [name for name, rms in off.items() if rms > most]
     if not far:
         return ()
     told = [f"{name} {1e3 * off[name]:.0f} mm" for name in far[:NAMED_FEW]]
@@ -337,21 +400,25 @@ def _with_marker_rms(motion: Motion, names: Sequence[str], errors: Array) -> Mot
 
 
 def _marker_set(labels: Sequence[str], options: SolveOptions) -> Chosen:
+    chosen = _asked_set(options)
+    if chosen is None:
+        return recognise(labels) if options.template == "auto" else None
+    found = chosen.match(labels)
+    if options.own_set is not None and not found:
+        raise UnknownName("marker of the own set", next(iter(chosen.markers), ""), labels)
+    return chosen, found
+
+
+def _asked_set(options: SolveOptions) -> MarkerSet | None:
+    """The set that was asked for by file or name; None where none was."""
     if options.own_set is not None:
-        chosen = load_set(options.own_set)
-        found = chosen.match(labels)
-        if not found:
-            raise UnknownName("marker of the own set", next(iter(chosen.markers), ""), labels)
-        return chosen, found
-    if options.template == "auto":
-        return recognise(labels)
-    if options.template == "none":
+        return load_set(options.own_set)
+    if options.template in ("auto", "none"):
         return None
     by_name = {each.name.lower(): each for each in known_sets()}
     if options.template.lower() not in by_name:
         raise UnknownName("marker set", options.template, [each.name for each in known_sets()])
-    chosen = by_name[options.template.lower()]
-    return chosen, chosen.match(labels)
+    return by_name[options.template.lower()]
 
 
 def _check_solvable(recordings: Sequence[Recording]) -> None:

@@ -65,6 +65,8 @@ class Solved:
     by_hand: Skeleton | None = None
     """Where kinds and limits of joints were found: the skeleton without them, with those alone that
     were said by hand."""
+    keypoints: bool = False
+    """Whether ``recording`` holds joints as a markerless system found them."""
 
     @property
     def skeleton(self) -> Skeleton:
@@ -76,7 +78,10 @@ class Solved:
 
     @property
     def points(self) -> str:
-        """What ``recording`` holds: ``markers``, or ``joints`` that stand in their place."""
+        """What ``recording`` holds: ``markers``, ``keypoints``, or ``joints`` that stand in their
+        place."""
+        if self.keypoints:
+            return "keypoints"
         return "joints" if self.recording.names == self.skeleton.names else "markers"
 
     @property

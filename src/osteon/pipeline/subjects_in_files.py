@@ -6,7 +6,8 @@ from pathlib import Path
 
 from osteon.errors import NotEnoughData, UnknownName
 from osteon.formats import read
-from osteon.values import Recording, Take
+from osteon.human import recognise
+from osteon.values import Bodies, Recording, Take
 
 Source = str | Path | Take
 
@@ -52,8 +53,25 @@ def _take(source: Source) -> Take:
 
 
 def _markers(take: Take) -> list[Recording]:
-    """Of everybody in a file."""
-    return [recording.markers() for recording in take.recordings]
+    """Of everybody in a file; of segments that lie on joints, as Theia's, their origins."""
+    segments = [] if take.recordings else [each for each in take.bodies if _on_joints(each)]
+    return [recording.markers() for recording in take.recordings] + [
+        Recording(
+            each.positions,
+            each.names,
+            each.rate,
+            each.subject,
+            marks=each.marks,
+            history=(*each.history, "origins of segments taken as keypoints"),
+            source=each.source,
+        )
+        for each in segments
+    ]
+
+
+def _on_joints(bodies: Bodies) -> bool:
+    known = recognise(bodies.names)
+    return known is not None and known[0].keypoints
 
 
 def _named(files: list[list[Recording]]) -> list[list[Recording]]:

@@ -37,6 +37,7 @@ from .solve_poses import (
     rms_of_seen as rms_of_seen,
     rms_per_marker as rms_per_marker,
     solve as solve,
+    steady as steady,
     sudden_turns as sudden_turns,
 )
 from .stream import (

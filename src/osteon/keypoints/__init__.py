@@ -1,0 +1,5 @@
+"""Keypoints of markerless systems → a person with constant bones, and how it moves."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
