@@ -72,7 +72,6 @@ def _miss(skeleton: Skeleton, body: str, laid, where) -> tuple[float, float]:
     ("who", "body"),
     [
         ("hamner-02-run200", "thigh"),
-        ("hamner-02-run200", "foot"),
         ("hamner-02-run200", "forearm"),
         ("opencap-2-walking1", "thigh"),
         ("opencap-2-walking1", "foot"),
@@ -81,4 +80,10 @@ def _miss(skeleton: Skeleton, body: str, laid, where) -> tuple[float, float]:
 def test_joints_of_people_never_seen_lie_where_their_bones_have_them(who, body):
     found = misses(who, body)
     assert np.median([off for off, _ in found]) < JOINTS[body][2]
+    assert all(squared < chi2.ppf(0.99, 3) for _, squared in found)
+
+
+def test_an_ankle_without_an_inner_marker_says_how_far_it_may_be():
+    """Along its axis nothing shows it: it need not be near, but in the region that is stated."""
+    found = misses("hamner-02-run200", "foot")
     assert all(squared < chi2.ppf(0.99, 3) for _, squared in found)

@@ -28,8 +28,8 @@ def moving(skin: float = 0.0) -> synth.Performance:
 
 
 def gliding(size: float) -> Recording:
-    """All that hangs on the left knee of a walker goes to and fro across the thigh as it bends."""
-    folder = "anatomical-truth/arnold-01-walk2"
+    """All that hangs on the left knee of a squatter goes to and fro across the thigh as it bends."""
+    folder = "anatomical-truth/opencap-4-squats1"
     (recording,) = read(real(f"{folder}/markers.trc")).recordings
     truth = np.load(real(f"{folder}/truth.npz"))
     names, turns = list(truth["body_names"]), TO_Z_UP @ truth["rotations"].astype(float)

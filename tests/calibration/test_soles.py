@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from osteon.posing.steady_limbs import sudden_turns
 
 import osteon as ost
 from conftest import real
 from osteon import synth
 from osteon.maths import quat
 from osteon.pipeline.solve_take import SolveOptions, solve
+from osteon.posing import sudden_turns
 from osteon.posing.contacts import HEEL, TIP, sole_paths, standing_of
 from osteon.skinning.body_skin import make_skin_for
 

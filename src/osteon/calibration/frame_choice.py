@@ -10,11 +10,11 @@ DIFFERENT_POSE = 0.5
 """Squared distance of rotation matrices over all joints: one joint turned by 29° (chosen: a limb
 clearly elsewhere)."""
 
-POSTURE_TURN = 1.5
+POSTURE_TURN = 1.2
 """Radians that a joint must turn for its skin to do something new. Skin that is linear in a joint's
 angle looks like another place of the joint however far the joint turns, so a swing there and back
 is worth two postures, and only what goes far beyond is worth three. Chosen on seven takes of four
-people with bones known (docs/numbers/anatomy.md); from 1.2 to 1.8 their hips change by 0.5 mm."""
+people with bones known (docs/numbers/anatomy.md); from 1.0 to 1.8 their hips change by 0.5 mm."""
 
 STANDING_TURN = np.radians(10.0)
 """Radians. A joint that goes less far to either side of its middle tells its place no better than a

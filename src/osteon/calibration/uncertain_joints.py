@@ -89,7 +89,8 @@ def find_uncertain(
         for joint in _regions(skeleton, body, motions[body.name])
         if joint.radius > NOTED_RADIUS
     ]
-    return tuple(sorted(found, key=lambda joint: -joint.radius))
+    # to the millimetre that is told: like radii keep the order of the skeleton
+    return tuple(sorted(found, key=lambda joint: -round(joint.radius, 3)))
 
 
 def _regions(skeleton: Skeleton, body: Body, motion: JointMotion) -> list[UncertainJoint]:
