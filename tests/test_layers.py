@@ -23,6 +23,7 @@ LAYERS = (
     "joint_limits",
     "posing",
     "identity",
+    "labelling",
     "anatomy",
     "skinning",
     "papers",

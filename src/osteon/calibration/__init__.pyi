@@ -23,3 +23,4 @@ from .scatter import (
     Scatter as Scatter,
 )
 from .subject_model import SubjectModel as SubjectModel
+from .template_guess import rest_model as rest_model

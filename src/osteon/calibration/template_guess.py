@@ -51,8 +51,7 @@ def guess_from_template(
         Regression for the hip centres: ``harrington``, ``davis`` or ``seidel``.
     """
     figure = human()
-    found = _settled(figure, found)
-    bodies = _supported(figure, {landmark.body for landmark in found.values()})
+    found, bodies = _worn(figure, found)
     stride = max(1, len(next(iter(observed.values()))) // SIZE_FRAMES)
     sampled = {label: observed[label][::stride] for label in found}
     scale = scale_of(found, sampled)
@@ -72,6 +71,21 @@ def guess_from_template(
         if name.endswith(FEET)
     }
     return Guess(rig, beliefs, rest.offsets, tips, heights, _usual(figure, rig.names), ends)
+
+
+def rest_model(found: dict[str, Landmark], scale: float) -> SubjectModel:
+    """Return the average human at a size, with labels on the landmarks that are given."""
+    figure = human()
+    found, bodies = _worn(figure, found)
+    return _scaled_rig(figure, bodies, found, scale)
+
+
+def _worn(
+    figure: Human, found: dict[str, Landmark]
+) -> tuple[dict[str, Landmark], dict[str, str | None]]:
+    """The labels on bodies that have enough of them, and these bodies with their parents."""
+    found = _settled(figure, found)
+    return found, _supported(figure, {landmark.body for landmark in found.values()})
 
 
 def _usual(figure: Human, names: tuple[str, ...]) -> Usual:

@@ -17,6 +17,7 @@ VERBS = {
     "info": "Versions, formats, marker sets, and which optional parts are installed.",
     "inspect": "Say what is in a file.",
     "joints": "Find joints and hierarchy from moving bodies.",
+    "label": "Give labels to tracks that have none, break, or are exchanged.",
     "limits": "Find what kind each joint is and how far it goes.",
     "live": "Pose a stream while it comes in.",
     "map": "Move a given skeleton by a recording or a motion.",
