@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.labelling.pieces import Pieces
-from osteon.typing import Array, Indices
+from osteon.labelling.pieces import JUMP_ACCELERATION, Pieces
+from osteon.typing import Array, Indices, Mask
 
 LONGEST_COURSE = 0.15
 """Seconds of a gap over which a marker's own course tells where it comes out. Chosen: a limb in
@@ -23,6 +23,9 @@ COURSE_DISTANCE = 0.01
 COURSE_SPEED = 0.3
 """Metres per second of gap that they may miss each other by besides. Chosen: on running and jumping
 people the true continuation misses by less in 99 of 100 gaps."""
+SAME_TRACK_RATIO = 3.0
+"""Ratio: so much farther may pieces miss each other that were one track until a jump cut it.
+Chosen: a limb may be swung harder than any bound, and then nobody else goes on from there."""
 RIVAL_RATIO = 2.0
 """Ratio: a second continuation must miss by this many times more than the first. Chosen: even
 odds of being right are not enough to join."""
@@ -38,7 +41,8 @@ def join_courses(pieces: Pieces) -> Indices:
         near = _starting(pieces, piece, longest)
         gap = pieces.first[near] - pieces.last[piece]
         miss = _miss(pieces, slopes, piece, near, gap)
-        allowed = COURSE_DISTANCE + COURSE_SPEED * gap / rate
+        allowed = COURSE_DISTANCE + COURSE_SPEED * gap / rate + JUMP_ACCELERATION / rate**2
+        allowed *= np.where(_same_track(pieces, piece, near), SAME_TRACK_RATIO, 1.0)
         kept = miss < RIVAL_RATIO * allowed
         prices = miss[kept] / allowed[kept]
         pairs += [(piece, int(n), float(c)) for n, c in zip(near[kept], prices, strict=True)]
@@ -49,6 +53,12 @@ def _starting(pieces: Pieces, piece: int, longest: int) -> Indices:
     """Return pieces that start within ``longest`` frames after one ends; they are in order."""
     low, high = np.searchsorted(pieces.first, pieces.last[piece] + np.array([1, longest + 1]))
     return np.arange(low, high)
+
+
+def _same_track(pieces: Pieces, piece: int, near: Indices) -> Mask:
+    """Return (n_near,) whether a piece and another were one track until a jump cut it."""
+    adjoining = pieces.first[near] == pieces.last[piece] + 1
+    return adjoining & (pieces.column[near] == pieces.column[piece])
 
 
 def _end_slopes(path: Array) -> tuple[Array, Array]:

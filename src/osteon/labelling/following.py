@@ -180,7 +180,8 @@ class _Window:
         """Take labels back from pieces that are elsewhere, and from what follows them."""
         chains, dropped = self.holders.chains, False
         for column, (chain, label) in enumerate(zip(self.chains, self.labels, strict=True)):
-            if label < 0 or not _far(self.places[:, column], predicted[:, label]):
+            gate = self.wearer.widened(FAR_GATE)[label]
+            if label < 0 or not _far(self.places[:, column], predicted[:, label], gate):
                 continue
             own = chains.members(chain)
             here = np.intersect1d(
@@ -216,7 +217,7 @@ class _Window:
         seen = np.isfinite(observed[..., 0]).any(axis=0)
         count = np.bincount(bodies, weights=seen, minlength=len(self.wearer.parents))[bodies] - seen
         gates = np.array(SHOWN_GATES)[np.minimum(count.astype(int), len(SHOWN_GATES) - 1)]
-        return np.maximum(gates, 3.0 * self.wearer.slack)
+        return np.maximum(gates, self.wearer.widened(0.0))
 
     def _find_lost(self, rotations: Array, root: Array) -> bool:
         """Look for labels about their joints, in the frame that shows most open chains."""
@@ -245,10 +246,10 @@ class _Window:
         return given
 
 
-def _far(path: Array, expected: Array) -> bool:
+def _far(path: Array, expected: Array, gate: float) -> bool:
     off = np.linalg.norm(path - expected, axis=-1)
     off = off[np.isfinite(off)]
-    return len(off) > 0 and float(np.median(off)) > FAR_GATE
+    return len(off) > 0 and float(np.median(off)) > gate
 
 
 def _assigned(cost: Array) -> Iterator[tuple[int, int]]:

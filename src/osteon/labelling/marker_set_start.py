@@ -5,6 +5,7 @@ be, only with more slack. What is labelled there calibrates the person, and the 
 followed as one who is known; twice, for what is labelled in between calibrates better.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -93,8 +94,20 @@ def start_with_set(marker_set: MarkerSet, pieces: Pieces) -> "SetWearer":
     best = _different(starts)[:KEPT_STARTS]
     if not best:
         raise NotEnoughData(f"nobody who wears {marker_set.name!r} is found in the points")
-    people = [SetWearer(marker_set, scale, held_recording(start, chains)) for start in best]
+    people = [person for start in best for person in _person(marker_set, scale, start, chains)]
+    if not people:
+        raise NotEnoughData(f"what is found of {marker_set.name!r} calibrates nobody")
     return max(people, key=lambda person: _likeness(person.wearer, chains))
+
+
+def _person(
+    marker_set: MarkerSet, scale: float, start: Start, chains: Chains
+) -> Iterator["SetWearer"]:
+    """Yield the person that a start calibrates; nobody, where too little was found."""
+    try:
+        yield SetWearer(marker_set, scale, held_recording(start, chains))
+    except NotEnoughData:
+        return
 
 
 def _different(starts: list[Start]) -> list[Start]:

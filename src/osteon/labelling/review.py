@@ -81,12 +81,12 @@ def _odds(wearer: Wearer, off: Array) -> Array:
 
 def _open_misfits(following: Following, off: Array) -> bool:
     """Take labels back that are far off, or where another suits far better."""
-    changed = False
+    changed, far = False, following.wearer.widened(FAR_GATE)
     for piece in np.flatnonzero(following.holders.label >= 0):
         label = int(following.holders.label[piece])
         own = off[piece, label]
         other = np.delete(off[piece], label).min(initial=np.inf)
-        if own > FAR_GATE:
+        if own > far[label]:
             following.refuse(np.array([piece]), label)
         elif own > CLOSE_ENOUGH and own > BETTER_RATIO * other:
             following.holders.take_back(np.array([piece]))
@@ -101,7 +101,7 @@ def _give_open(following: Following, off: Array) -> bool:
     holders, changed = following.holders, False
     rows = np.flatnonzero(holders.label < 0)
     holders.chains = holders.chains.apart(rows)
-    pairs = np.argwhere(off[rows] < NEAR_GATE)
+    pairs = np.argwhere(off[rows] < following.wearer.widened(NEAR_GATE))
     for row, label in pairs[np.argsort(off[rows][tuple(pairs.T)])]:
         piece = rows[row]
         chain = int(holders.chains.number[piece])

@@ -20,7 +20,7 @@ MEMORY_FRAMES = 15
 MOST_PARTNERS = 25
 """Count of chains, nearest in time, that a chain is held against. Chosen: bounds the time; a marker
 that is lost comes back before so many others have."""
-COMPANIONS = 12
+COMPANIONS = 8
 """Count of neighbours that carry a marker, the steadiest counting most. Chosen: some of them are
 hidden at the other end of the gap."""
 LEAST_UNREST = 0.005
@@ -28,9 +28,9 @@ LEAST_UNREST = 0.005
 LEVER_SHARE = 0.1
 """Share of a neighbour's distance that counts as unrest: a long lever makes small errors large.
 Chosen: as in cleaning."""
-CARRIED_DISTANCE = 0.04
-"""Metres that a marker may be off where its neighbours carry it. Chosen: skin and a joint between
-them do as much; most markers are farther apart."""
+CARRIED_DISTANCE = 0.08
+"""Metres that a marker may be off where its neighbours carry it. Chosen: a joint between them bends
+by as much meanwhile; a rival, which may not be near, is mostly farther."""
 JOIN_ROUNDS = 4
 """Count of times that all gaps are asked; each join gives others more neighbours. Chosen: the
 fourth finds next to nothing."""
@@ -116,7 +116,7 @@ def _carried_off(
     fit = fit_rigid(at_end[1:], carriers, weights)
     carried = quat.rotate(fit.rotations, at_end[0]) + fit.positions
     off = np.linalg.norm(places[row, column] - carried, axis=-1)
-    return np.where(np.isfinite(off), off + fit.rms, np.inf)
+    return np.where(np.isfinite(off), off, np.inf)
 
 
 def _neighbours(
@@ -139,5 +139,5 @@ def _neighbours(
     unrest[own] = np.inf
     order = np.sort(np.argsort(unrest)[: min(COMPANIONS, len(seen) - 1)])
     now = places[0 if back else -1]
-    weights = (unrest[order] + LEAST_UNREST) ** -2
+    weights = (unrest[order] + LEAST_UNREST) ** -3
     return seen[order], np.concatenate([now[own : own + 1], now[order]]), weights

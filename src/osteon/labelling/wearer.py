@@ -50,6 +50,11 @@ class Wearer:
         """(n_labels,) log odds of a label against clutter for a marker that is exactly in place."""
         return -1.5 * np.log(2.0 * np.pi) - 3.0 * np.log(self.slack) - np.log(CLUTTER_DENSITY)
 
+    def widened(self, gate: float) -> Array:
+        """(n_labels,) a distance in metres, or three times the slack of a label where that is
+        more."""
+        return np.maximum(gate, 3.0 * self.slack)
+
     def labels_of(self, body: int) -> Indices:
         return np.flatnonzero(self.rig.tree.marker_bodies == body)
 
