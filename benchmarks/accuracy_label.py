@@ -3,9 +3,9 @@
     python benchmarks/accuracy_label.py [--seeds 3] [--by skeleton,set,motion,rig] [TAKE …]
 
 Every track is cut into pieces of 0.5 to 6 s, with up to 0.1 s lost at each cut, and all names are
-taken away. Who is known by skeleton was calibrated on the first half of the same take. Samples that lie
-5 cm and more from their place by the file's own labels do not count: some files have labels
-exchanged. Takes of ``CHOSEN`` were looked at while thresholds were chosen, those of ``KEPT`` were not.
+taken away. Who is known by skeleton was calibrated on the first half of the same take. Samples that
+lie 5 cm and more from their place by the file's own labels do not count: some files have labels
+exchanged. Takes of ``CHOSEN`` were looked at while thresholds were chosen, those of ``KEPT`` not.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -131,7 +132,9 @@ def judged(truth: Truth, found: Labelled, markers: list[int]) -> tuple[float, fl
         far = np.median(truth.error[piece.first : piece.last + 1, marker]) > MISLABELLED
         if far or (placed is not None and own not in placed and not piece.label):
             continue
-        count[2 if not piece.label else 0 if _same(truth, piece.label, own) else 1] += piece.n_frames
+        count[2 if not piece.label else 0 if _same(truth, piece.label, own) else 1] += (
+            piece.n_frames
+        )
     right, wrong, left_open = count / count.sum()
     return float(right), float(wrong), float(left_open)
 
@@ -152,11 +155,7 @@ def joined(found: Labelled, markers: list[int]) -> tuple[float, float]:
         by_marker[marker].append(piece)
         by_name[piece.label][marker] += piece.n_frames
     by_name.pop("", None)
-    links = [
-        a.label == b.label != ""
-        for own in by_marker.values()
-        for a, b in zip(own[:-1], own[1:], strict=True)
-    ]
+    links = [a.label == b.label != "" for own in by_marker.values() for a, b in pairwise(own)]
     mixed = sum(sum(held.values()) - max(held.values()) for held in by_name.values())
     total = sum(piece.n_frames for piece in found.pieces)
     return float(np.mean(links)) if links else 1.0, mixed / total
@@ -168,9 +167,7 @@ def rig_distance(truth: Truth, found: Labelled) -> float:
     take = truth.take
     names = [name for name in found.recording.names if name in ours.marker_names]
     a = solve(take, truth.whole, options=PoseOptions(loss="geman-mcclure")).motion
-    b = solve(
-        found.recording.select(names), ours, options=PoseOptions(loss="geman-mcclure")
-    ).motion
+    b = solve(found.recording.select(names), ours, options=PoseOptions(loss="geman-mcclure")).motion
     both = [name for name in truth.whole.names if name in ours.names]
     joints = [
         motion.world()[1][:, [motion.skeleton.index(name) for name in both]] for motion in (a, b)
@@ -180,33 +177,36 @@ def rig_distance(truth: Truth, found: Labelled) -> float:
 
 def rows(path: str, seeds: int, kinds: set[str]) -> Iterator[str]:
     truth = truth_of(DATA / path)
-    seconds = truth.take.n_frames / truth.take.rate
     for seed in range(seeds):
         cut, markers = scattered(truth.take, seed)
-        for kind, options in (
-            ("skeleton", {"skeleton": truth.half}),
-            ("set", {"marker_set": truth.marker_set}),
-            ("motion", {"marker_set": "none"}),
-        ):
+        for kind in ("skeleton", "set", "motion"):
             if kind not in kinds or (kind == "set" and truth.marker_set is None):
                 continue
             start = time.process_time()
             try:
-                found = label(cut, **options)
+                found = labelled(truth, cut, kind)
             except OsteonError as error:
                 yield f"{path} seed {seed} by {kind}: {error}"
                 continue
-            took = time.process_time() - start
-            speed = f"{took:.1f} s for {seconds:.1f} s"
-            if kind == "motion":
-                links, mixed = joined(found, markers)
-                yield f"{path} seed {seed} by motion: joined {100 * links:.2f} %, mixed {100 * mixed:.3f} %, {speed}"
-                continue
-            right, wrong, left = (100.0 * share for share in judged(truth, found, markers))
-            told = f"{path} seed {seed} by {kind}: right {right:.2f} wrong {wrong:.2f} open {left:.2f} %, {speed}"
+            took, lasts = time.process_time() - start, truth.take.n_frames / truth.take.rate
+            told = verdict(truth, found, markers, kind)
             if "rig" in kinds and kind == "skeleton" and seed == 0:
                 told += f", joints {1e3 * rig_distance(truth, found):.2f} mm apart"
-            yield told
+            yield f"{path} seed {seed} by {kind}: {told}, {took:.1f} s for {lasts:.1f} s"
+
+
+def labelled(truth: Truth, cut: Recording, kind: str) -> Labelled:
+    if kind == "skeleton":
+        return label(cut, skeleton=truth.half)
+    return label(cut, marker_set="none" if kind == "motion" else truth.marker_set or "none")
+
+
+def verdict(truth: Truth, found: Labelled, markers: list[int], kind: str) -> str:
+    if kind == "motion":
+        links, mixed = joined(found, markers)
+        return f"joined {100 * links:.2f} %, mixed {100 * mixed:.3f} %"
+    right, wrong, left = (100.0 * share for share in judged(truth, found, markers))
+    return f"right {right:.2f} wrong {wrong:.2f} open {left:.2f} %"
 
 
 def main() -> None:

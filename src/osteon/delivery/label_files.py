@@ -59,7 +59,9 @@ def label_summary(found: Sequence[Labelled], files: Sequence[Path]) -> dict[str,
     """Return the facts of a run, as they stand in summary.json."""
     return {
         "takes": {file.name: _facts(one) for one, file in zip(found, files, strict=True)},
-        "warnings": [text for one in found for text in one.recording.source.problems],
+        "warnings": [
+            text for one in found for text in (*one.recording.source.problems, *one.warnings)
+        ],
     }
 
 
@@ -113,6 +115,7 @@ def label_text(found: Sequence[Labelled], files: Sequence[Path]) -> str:
             f"{file.name}: {100.0 * one.labelled:.2f} % of the samples, {len(one.pieces)} pieces, "
             f"under {names} labels by {one.by}; {len(one.left_open)} pieces left open"
         )
+        lines += [f"  {sentence}" for sentence in one.warnings]
         lines += [f"  {_doubt(piece)}" for piece in one.doubtful[:TOLD_DOUBTS]]
         if len(one.doubtful) > TOLD_DOUBTS:
             lines.append(

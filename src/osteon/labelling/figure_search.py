@@ -15,8 +15,9 @@ from scipy.spatial.distance import cdist
 from osteon.labelling.wearer import Wearer
 from osteon.typing import Array, Indices
 
-BEAM_WIDTH = 48
-"""Count of answers carried along. Chosen: doubling it finds nobody else on takes of ten sets."""
+BEAM_WIDTH, WIDE_BEAM = 48, 150
+"""Count of answers carried along; the second where only the average human is known, who suits many
+places. Chosen: doubling the first finds nobody else on takes of ten sets."""
 SEED_WIDTH = 400
 """Count of places that the first body may be at. Chosen: as the beam's."""
 BODY_WIDTH = 40
@@ -27,6 +28,9 @@ marker of a hundred thousand if the slack is right, and few if it is half of it.
 USUAL_LEAN = 0.5
 """Radians rms that an average human's trunk and legs lean. Chosen: people are upright most of the
 time."""
+STEADY_SLACK = 0.012
+"""Metres rms per axis that a marker moves about its place while a cloud is looked at. Chosen: what
+skin does; less is known of where a marker sits than of that it stays there."""
 LOYAL_DISTANCE = 0.02
 """Metres: a body follows its neighbour as if markers this far out said so. Chosen: settles the turn
 that its own leave open, as in calibration."""
@@ -77,7 +81,8 @@ def find_figures(
     search = _Search(wearer, cloud, known)
     answers = search.seeds(seed)
     for body, near in order_from(wearer, seed):
-        answers = _best([new for old in answers for new in search.grow(old, body, near)])
+        grown = [new for old in answers for new in search.grow(old, body, near)]
+        answers = _best(grown, search.width)
     return answers
 
 
@@ -101,7 +106,7 @@ def find_limbs(
         grown = [
             new for old in answers for new in search.grow(_without(wearer, old, body), body, near)
         ]
-        answers = _best(grown)[:LIMB_WIDTH]
+        answers = _best(grown, LIMB_WIDTH)
     return answers[0].points
 
 
@@ -137,12 +142,12 @@ def order_from(wearer: Wearer, seed: int) -> list[tuple[int, int]]:
     return order
 
 
-def _best(answers: list[Found]) -> list[Found]:
-    """Return the best that differ in what they give to whom."""
+def _best(answers: list[Found], width: int) -> list[Found]:
+    """Return the best ``width`` that differ in what they give to whom."""
     kept: dict[bytes, Found] = {}
     for one in sorted(answers, key=lambda answer: -answer.score):
         kept.setdefault(one.points.tobytes(), one)
-        if len(kept) == BEAM_WIDTH:
+        if len(kept) == width:
             break
     return list(kept.values())
 
@@ -154,7 +159,7 @@ class _Search:
         self, wearer: Wearer, cloud: Cloud, known: Indices | None, pose: Array | None = None
     ) -> None:
         self.wearer, self.cloud, self.apart = wearer, cloud, cloud.apart
-        self.pose = pose
+        self.pose, self.width = pose, BEAM_WIDTH if wearer.known else WIDE_BEAM
         self.known = np.full(len(wearer.names), -1) if known is None else known
 
     def seeds(self, seed: int) -> list[Found]:
@@ -168,7 +173,8 @@ class _Search:
         )
         given = self._share_out(labels, self._unary(empty, labels), SEED_WIDTH)
         given = given[(given >= 0).sum(axis=1) >= 3]
-        return _best([self._stood(each, seed) for each in self._placed(empty, seed, given, None)])
+        placed = self._placed(empty, seed, given, None)
+        return _best([self._stood(each, seed) for each in placed], self.width)
 
     def _stood(self, answer: Found, body: int) -> Found:
         """Return the answer, less likely the more a body leans that mostly stands."""
@@ -227,7 +233,8 @@ class _Search:
             variance = slack[-1] ** 2 + slack[before] ** 2
             wanted = np.linalg.norm(places[-1] - places[before])
             at = given[:, before]
-            off = ((self.apart[at] - wanted) ** 2 + self.cloud.unrest[at] ** 2) / variance
+            off = (self.apart[at] - wanted) ** 2 / variance
+            off += self.cloud.unrest[at] ** 2 / min(variance, 2.0 * STEADY_SLACK**2)
             term = np.where(off < GATE_SIGMAS**2, -off / (1.0 + len(labels)), -np.inf)
             term[np.arange(len(at)), at] = -np.inf
             terms += np.where((at >= 0)[:, None], term, 0.0)

@@ -180,7 +180,7 @@ class _Window:
         """Take labels back from pieces that are elsewhere, and from what follows them."""
         chains, dropped = self.holders.chains, False
         for column, (chain, label) in enumerate(zip(self.chains, self.labels, strict=True)):
-            gate = self.wearer.widened(FAR_GATE)[label]
+            gate = float(self.wearer.widened(FAR_GATE)[label])
             if label < 0 or not _far(self.places[:, column], predicted[:, label], gate):
                 continue
             own = chains.members(chain)

@@ -65,6 +65,8 @@ class Labelled:
     """What the labels come from: ``skeleton``, the name of a marker set, or ``motion``."""
     skeleton: Skeleton | None = None
     """Who wears them; None where only motion is known."""
+    warnings: tuple[str, ...] = ()
+    """What to know before the labels are believed, one sentence each."""
 
     @property
     def labelled(self) -> float:
@@ -165,7 +167,8 @@ def label_by_set(
     person = start_with_set(marker_set, pieces)
     for _ in range(SET_ROUNDS - 1):
         person = person.again(_followed(person.wearer, pieces, marker_set.name, progress).recording)
-    return _followed(person.wearer, pieces, marker_set.name, progress)
+    found = _followed(person.wearer, pieces, marker_set.name, progress)
+    return replace(found, warnings=person.doubts())
 
 
 def _followed(wearer: Wearer, pieces: Pieces, by: str, progress: Progress) -> Labelled:

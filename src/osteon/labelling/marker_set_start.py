@@ -22,10 +22,10 @@ from osteon.posing import compile_rig
 from osteon.typing import Array
 from osteon.values import Body, Joint, Marker, Recording, Skeleton
 
-PLACE_SLACK, SOFT_SLACK = 0.03, 0.06
+PLACE_SLACK, SOFT_SLACK = 0.04, 0.07
 """Metres rms per axis that a marker is off the average human's place; the second of those that are
 not on a bone. Chosen: a tenth of a limb's length, and a fifth."""
-AVERAGE_JOINT = 0.03
+AVERAGE_JOINT = 0.035
 """Metres rms per axis that a joint is off the average human's. Chosen: as a marker."""
 HANGING_ANGLE = 1.2
 """Radians by which arms hang below the rest pose, which stretches them. Chosen: 70 degrees."""
@@ -33,8 +33,14 @@ STIFF_TURN, LIMB_TURN = 0.35, 1.2
 """Radians rms that joints of trunk, head, hands and feet are away from rest, and those of limbs.
 Chosen: a third of their ranges."""
 LIMBS = ("upper_arm", "forearm", "thigh", "shin")
-SIZES = (1.0, 0.93, 1.07)
+SIZES = (1.0, 1.07, 0.93)
 """Ratios to the size that the cloud's height tells. Chosen: heels lift, heads are bent."""
+SURE_AVERAGE = 0.85
+"""Share of the log odds of markers exactly in place, from which no other size is tried. Chosen:
+wrong answers stay below 0.8."""
+LEAST_AVERAGE = 0.65
+"""Share of the same, below which nobody is found. Chosen: where most was wrong it was 0.45, where
+most was right 0.71 and more."""
 KEPT_STARTS = 3
 """Count of starts that calibrate a person each. Chosen: the right one is mostly the first."""
 MISSING_RMS = 0.07
@@ -86,17 +92,20 @@ def start_with_set(marker_set: MarkerSet, pieces: Pieces) -> "SetWearer":
     """Return the person who wears a set, calibrated on what one frame of the take tells."""
     chains = sure_chains(pieces)
     scale = size_of(pieces.recording, marker_set)
-    starts = [
-        start
-        for ratio in SIZES
-        for start in find_starts(average_wearer(marker_set.markers, ratio * scale), chains)
-    ]
-    best = _different(starts)[:KEPT_STARTS]
-    if not best:
-        raise NotEnoughData(f"nobody who wears {marker_set.name!r} is found in the points")
+    starts: list[Start] = []
+    for ratio in SIZES:
+        starts += find_starts(average_wearer(marker_set.markers, ratio * scale), chains)
+        if max((start.share for start in starts), default=0.0) > SURE_AVERAGE:
+            break
+    best = [start for start in _different(starts)[:KEPT_STARTS] if start.share > LEAST_AVERAGE]
     people = [person for start in best for person in _person(marker_set, scale, start, chains)]
     if not people:
-        raise NotEnoughData(f"what is found of {marker_set.name!r} calibrates nobody")
+        share = max((start.share for start in starts), default=0.0)
+        raise NotEnoughData(
+            f"nobody who wears {marker_set.name!r} is found: the average human suits by "
+            f"{100.0 * max(share, 0.0):.0f} % at best, {100.0 * LEAST_AVERAGE:.0f} are needed; "
+            "give a `skeleton` of the person, another set, or `marker_set=none`"
+        )
     return max(people, key=lambda person: _likeness(person.wearer, chains))
 
 
@@ -105,7 +114,7 @@ def _person(
 ) -> Iterator["SetWearer"]:
     """Yield the person that a start calibrates; nobody, where too little was found."""
     try:
-        yield SetWearer(marker_set, scale, held_recording(start, chains))
+        yield SetWearer(marker_set, scale, held_recording(start, chains), start.share)
     except NotEnoughData:
         return
 
@@ -128,8 +137,10 @@ def _likeness(wearer: Wearer, chains: Chains) -> float:
 class SetWearer:
     """A person as calibrated by what is labelled of a set, the average human for the rest."""
 
-    def __init__(self, marker_set: MarkerSet, scale: float, labelled: Recording) -> None:
-        self.marker_set, self.scale = marker_set, scale
+    def __init__(
+        self, marker_set: MarkerSet, scale: float, labelled: Recording, share: float
+    ) -> None:
+        self.marker_set, self.scale, self.share = marker_set, scale, share
         seen = np.flatnonzero(labelled.seen.any(axis=0))
         worn = [labelled.names[index] for index in seen]
         found = {name: marker_set.markers[name] for name in worn}
@@ -138,7 +149,17 @@ class SetWearer:
 
     def again(self, labelled: Recording) -> "SetWearer":
         """Return the person as calibrated by more of their labels."""
-        return SetWearer(self.marker_set, self.scale, labelled)
+        return SetWearer(self.marker_set, self.scale, labelled, self.share)
+
+    def doubts(self) -> tuple[str, ...]:
+        """Return what to know about labels that an average human has begun."""
+        if self.share > SURE_AVERAGE:
+            return ()
+        return (
+            f"the average human in {self.marker_set.name!r} suits by {100.0 * self.share:.0f} % "
+            "only: markers beside each other, or whole limbs, may be exchanged; look at the rig, "
+            "and label with its `skeleton` once it is right",
+        )
 
     def _completed(self) -> Skeleton:
         """The skeleton, with labels that were not found where the average human has them."""
