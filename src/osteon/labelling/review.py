@@ -18,12 +18,9 @@ time."""
 NEAR_GATE = 0.04
 """Metres from a label's place within which an open piece is given to it. Chosen: as while
 following, of a body that is seen."""
-BETTER_RATIO = 3.0
-"""Ratio by which another label must be nearer for a piece to be opened again. Chosen: more than
-one marker pulls a pose towards itself."""
-CLOSE_ENOUGH = 0.025
-"""Metres: who is this near to its place is not asked again. Chosen: nearer than most markers are
-to each other, farther than skin moves most."""
+OTHER_ODDS = 0.8
+"""Share: probability of another label from which a piece is opened again. Chosen: more likely than
+not by far, though every marker pulls the pose towards itself."""
 DOUBT_RATIO = 1.5
 """Ratio of the deviation that a label's odds are reckoned with to the slack of its marker. Chosen:
 a median over a piece carries the whole stretch's skin and pose."""
@@ -46,7 +43,7 @@ def review(following: Following, progress: Share = unheard) -> PieceOdds:
     for done in range(ROUNDS):
         likeness = compare_pieces(wearer, holders)
         progress((done + 1) / ROUNDS)
-        if not (_open_misfits(following, likeness.off) | _give_open(following, likeness.off)):
+        if not (_open_misfits(following, likeness) | _give_open(following, likeness.off)):
             return likeness
     return compare_pieces(wearer, holders)
 
@@ -79,16 +76,14 @@ def _odds(wearer: Wearer, off: Array) -> Array:
     return odds / odds.sum(axis=1, keepdims=True)
 
 
-def _open_misfits(following: Following, off: Array) -> bool:
-    """Take labels back that are far off, or where another suits far better."""
+def _open_misfits(following: Following, likeness: PieceOdds) -> bool:
+    """Take labels back that are far off, or where another is more likely."""
     changed, far = False, following.wearer.widened(FAR_GATE)
     for piece in np.flatnonzero(following.holders.label >= 0):
         label = int(following.holders.label[piece])
-        own = off[piece, label]
-        other = np.delete(off[piece], label).min(initial=np.inf)
-        if own > far[label]:
+        if likeness.off[piece, label] > far[label]:
             following.refuse(np.array([piece]), label)
-        elif own > CLOSE_ENOUGH and own > BETTER_RATIO * other:
+        elif np.delete(likeness.odds[piece, :-1], label).max(initial=0.0) > OTHER_ODDS:
             following.holders.take_back(np.array([piece]))
         else:
             continue
