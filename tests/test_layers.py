@@ -24,6 +24,7 @@ LAYERS = (
     "joint_limits",
     "posing",
     "identity",
+    "labelling",
     "anatomy",
     "skinning",
     "fixed_lengths",

@@ -7,6 +7,7 @@ from .errors import OsteonError as OsteonError
 from .fixed_lengths import fit as fit, rectify as rectify
 from .formats import read as read, write as write
 from .joint_limits import LimitOptions as LimitOptions, limits as limits
+from .labelling import label as label
 from .pipeline import (
     MapOptions as MapOptions,
     SolveOptions as SolveOptions,

@@ -28,7 +28,7 @@ def moving(skin: float = 0.0) -> synth.Performance:
 
 
 def gliding(size: float) -> Recording:
-    """All that hangs on the left knee of a squatter goes to and fro across the thigh as it bends."""
+    """All that hangs on a squatter's left knee goes to and fro across the thigh as it bends."""
     folder = "anatomical-truth/opencap-4-squats1"
     (recording,) = read(real(f"{folder}/markers.trc")).recordings
     truth = np.load(real(f"{folder}/truth.npz"))

@@ -32,4 +32,7 @@ from .soles import (
     still_markers as still_markers,
 )
 from .subject_model import SubjectModel as SubjectModel
-from .template_guess import guess_from_template as guess_from_template
+from .template_guess import (
+    guess_from_template as guess_from_template,
+    rest_model as rest_model,
+)

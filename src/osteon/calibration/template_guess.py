@@ -61,8 +61,7 @@ def guess_from_template(
         Bodies to have even without markers.
     """
     figure = human()
-    found = _settled(figure, found)
-    bodies = _supported(figure, {landmark.body for landmark in found.values()} | set(wanted))
+    found, bodies = _worn(figure, found, wanted)
     stride = max(1, len(next(iter(observed.values()))) // SIZE_FRAMES)
     sampled = {label: observed[label][::stride] for label in found}
     scale = scale_of(found, sampled)
@@ -96,6 +95,21 @@ def _ball(figure: Human, rest: SubjectModel, placed: np.ndarray, name: str, scal
     sigma = 4 * toes.sigma if near is None else _beside_sigma(toes.sigma, near)
     farther = figure.tips[name] - figure.tips[toes.parent]
     return Ball(name, at, near, scale * float(toes.at[2]), scale * float(farther[0]), sigma)
+
+
+def rest_model(found: dict[str, Landmark], scale: float) -> SubjectModel:
+    """Return the average human at a size, with labels on the landmarks that are given."""
+    figure = human()
+    found, bodies = _worn(figure, found)
+    return _scaled_rig(figure, bodies, found, scale)
+
+
+def _worn(
+    figure: Human, found: dict[str, Landmark], wanted: Collection[str] = ()
+) -> tuple[dict[str, Landmark], dict[str, str | None]]:
+    """The labels on bodies that have enough of them, and these bodies with their parents."""
+    found = _settled(figure, found)
+    return found, _supported(figure, {mark.body for mark in found.values()} | set(wanted))
 
 
 def _usual(figure: Human, names: tuple[str, ...]) -> Usual:

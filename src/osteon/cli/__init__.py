@@ -17,6 +17,7 @@ VERBS = {
     "info": "Versions, formats, marker sets, and which optional parts are installed.",
     "inspect": "Say what is in a file.",
     "joints": "Find joints and hierarchy from moving bodies.",
+    "label": "Give labels to tracks that have none, break, or are exchanged.",
     "limits": "Find what kind each joint is and how far it goes.",
     "live": "Pose a stream while it comes in.",
     "map": "Move a given skeleton by a recording or a motion.",
@@ -27,6 +28,7 @@ VERBS = {
 }
 HOMES = {
     "file_verbs": ("convert", "info", "inspect", "view"),
+    "label_verb": ("label",),
     "motion_verbs": ("axes", "limits", "normalise"),
     "session_verbs": ("live", "studio"),
     "skeleton_verbs": ("fit", "joints", "map"),

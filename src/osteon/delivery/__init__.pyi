@@ -11,6 +11,12 @@ from .joints_files import (
     joints_text as joints_text,
     write_joints as write_joints,
 )
+from .label_files import (
+    label_summary as label_summary,
+    label_text as label_text,
+    labelled_files as labelled_files,
+    write_labelled as write_labelled,
+)
 from .limits_files import (
     limits_summary as limits_summary,
     limits_text as limits_text,

@@ -1,0 +1,26 @@
+from .courses import (
+    Chains as Chains,
+    sure_chains as sure_chains,
+)
+from .first_frame import (
+    Start as Start,
+    find_start as find_start,
+    find_starts as find_starts,
+)
+from .label_take import (
+    Labelled as Labelled,
+    LabelledPiece as LabelledPiece,
+    label as label,
+    set_named as set_named,
+    share_of_samples as share_of_samples,
+)
+from .marker_set_start import average_wearer as average_wearer
+from .pieces import (
+    Pieces as Pieces,
+    cut_pieces as cut_pieces,
+)
+from .rigid_joins import join_by_neighbours as join_by_neighbours
+from .wearer import (
+    Wearer as Wearer,
+    wearer_of as wearer_of,
+)

@@ -1,0 +1,106 @@
+"""Every piece looked at again in the light of the whole take, and how sure its label is."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.labelling.following import FAR_GATE, Following, Holders, median_of_seen
+from osteon.labelling.pieces import Pieces, by_label
+from osteon.labelling.wearer import Wearer
+from osteon.posing import PoseOptions, PoseProblem, solve_frames
+from osteon.typing import Array, Share, unheard
+
+LOOKS = 30
+"""Count of frames of a piece that are compared with the pose. Chosen: enough for a median."""
+ROUNDS = 3
+"""Count of times that what changed is looked at again. Chosen: mostly nothing does the second
+time."""
+NEAR_GATE = 0.04
+"""Metres from a label's place within which an open piece is given to it. Chosen: as while
+following, of a body that is seen."""
+OTHER_ODDS = 0.8
+"""Share: probability of another label from which a piece is opened again. Chosen: more likely than
+not by far, though every marker pulls the pose towards itself."""
+DOUBT_RATIO = 1.5
+"""Ratio of the deviation that a label's odds are reckoned with to the slack of its marker. Chosen:
+a median over a piece carries the whole stretch's skin and pose."""
+
+
+@dataclass(frozen=True, eq=False)
+class PieceOdds:
+    """How far every piece is from every label's place, and what follows from it."""
+
+    off: Array
+    """(n_pieces, n_labels) metres, median over the piece."""
+    odds: Array
+    """(n_pieces, n_labels + 1) probability of each label, and, last, of none."""
+
+
+def review(following: Following, progress: Share = unheard) -> PieceOdds:
+    """Open what is far from its label's place, give what is near, until nothing changes."""
+    holders, wearer = following.holders, following.wearer
+    following.forget_refusals()
+    for done in range(ROUNDS):
+        likeness = compare_pieces(wearer, holders)
+        progress((done + 1) / ROUNDS)
+        if not (_open_misfits(following, likeness) | _give_open(following, likeness.off)):
+            return likeness
+    return compare_pieces(wearer, holders)
+
+
+def compare_pieces(wearer: Wearer, holders: Holders) -> PieceOdds:
+    """Pose the whole take by the labels as they are, and hold every piece against it."""
+    pieces = holders.chains.pieces
+    observed = by_label(pieces, holders.label, len(wearer.names))
+    poses = solve_frames(
+        PoseProblem(wearer.rig, observed), options=PoseOptions(loss="geman-mcclure")
+    )
+    predicted = wearer.rig.markers(poses.rotations, poses.root)
+    off = np.stack([_off(pieces, piece, predicted) for piece in range(len(pieces))])
+    return PieceOdds(off, _odds(wearer, off))
+
+
+def _off(pieces: Pieces, piece: int, predicted: Array) -> Array:
+    """Return (n_labels,) how far a piece is from each label's place, median."""
+    frames = np.arange(pieces.first[piece], pieces.last[piece] + 1)
+    frames = frames[:: max(1, len(frames) // LOOKS)]
+    path = pieces.recording.positions[frames, pieces.column[piece]]
+    return median_of_seen(np.linalg.norm(predicted[frames] - path[:, None], axis=-1))
+
+
+def _odds(wearer: Wearer, off: Array) -> Array:
+    """Return (n_pieces, n_labels + 1) probabilities of the labels and of none."""
+    log_odds = wearer.gain - 0.5 * (off / (DOUBT_RATIO * wearer.slack)) ** 2
+    log_odds = np.pad(log_odds, ((0, 0), (0, 1)))
+    odds = np.exp(log_odds - log_odds.max(axis=1, keepdims=True))
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
+def _open_misfits(following: Following, likeness: PieceOdds) -> bool:
+    """Take labels back that are far off, or where another is more likely."""
+    changed, far = False, following.wearer.widened(FAR_GATE)
+    for piece in np.flatnonzero(following.holders.label >= 0):
+        label = int(following.holders.label[piece])
+        if likeness.off[piece, label] > far[label]:
+            following.refuse(np.array([piece]), label)
+        elif np.delete(likeness.odds[piece, :-1], label).max(initial=0.0) > OTHER_ODDS:
+            following.holders.take_back(np.array([piece]))
+        else:
+            continue
+        changed = True
+    return changed
+
+
+def _give_open(following: Following, off: Array) -> bool:
+    """Give open pieces to free labels that they are near to, the nearest first."""
+    holders, changed = following.holders, False
+    rows = np.flatnonzero(holders.label < 0)
+    holders.chains = holders.chains.apart(rows)
+    pairs = np.argwhere(off[rows] < following.wearer.widened(NEAR_GATE))
+    for row, label in pairs[np.argsort(off[rows][tuple(pairs.T)])]:
+        piece = rows[row]
+        chain = int(holders.chains.number[piece])
+        if holders.label[piece] < 0 and following.may_hold(int(label), chain):
+            holders.give(int(label), chain)
+            changed = True
+    return changed

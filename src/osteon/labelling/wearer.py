@@ -1,0 +1,79 @@
+"""Who wears the markers: bodies, and where on them each label sits, and how surely."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.errors import NotEnoughData
+from osteon.maths import quat
+from osteon.posing import Rig, compile_rig
+from osteon.typing import Array, Indices
+from osteon.values import Skeleton
+
+LEAST_SLACK = 0.008
+"""Metres rms per axis that a marker is allowed about its place on a known person. Chosen: what skin
+does, and a suit put on again."""
+KNOWN_JOINT = 0.012
+"""Metres rms per axis: the same of a known person's joint. Chosen: shoulders glide by as much."""
+USUAL_TURN = 1.2
+"""Radians that a joint is mostly away from its rest, rms. Chosen: arms hang from a rest that
+stretches them, knees and elbows bend."""
+CLUTTER_DENSITY = 50.0
+"""Points per cubic metre that are there anyhow. Chosen: a person's markers fill about one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Wearer:
+    """A skeleton with labels on it, as flat arrays."""
+
+    skeleton: Skeleton
+    rig: Rig
+    names: tuple[str, ...]
+    """Of the labels, in the rig's order."""
+    slack: Array
+    """(n_labels,) metres rms per axis that a marker may be off its place."""
+    joint_slack: float
+    """Metres rms per axis that two bodies may disagree by about their joint."""
+    rest: Array
+    """(n_bodies, 3, 3) rotation of each body in its parent that is most to be expected."""
+    turn: Array
+    """(n_bodies,) radians rms that a joint is away from that."""
+    known: bool = True
+    """Whether lengths and places were measured on this person, or are an average human's."""
+
+    @property
+    def parents(self) -> Indices:
+        return self.rig.tree.parents
+
+    @property
+    def gain(self) -> Array:
+        """(n_labels,) log odds of a label against clutter for a marker that is exactly in place."""
+        return -1.5 * np.log(2.0 * np.pi) - 3.0 * np.log(self.slack) - np.log(CLUTTER_DENSITY)
+
+    def widened(self, gate: float) -> Array:
+        """(n_labels,) a distance in metres, or three times the slack of a label where that is
+        more."""
+        return np.maximum(gate, 3.0 * self.slack)
+
+    def labels_of(self, body: int) -> Indices:
+        return np.flatnonzero(self.rig.tree.marker_bodies == body)
+
+
+def wearer_of(skeleton: Skeleton) -> Wearer:
+    """Return a person who was calibrated before."""
+    places = skeleton.marker_places()
+    if len(places.names) < 3:
+        raise NotEnoughData(
+            f"the skeleton carries {len(places.names)} markers; labels are found by three or more"
+        )
+    rms = {marker.name: marker.rms for body in skeleton.bodies for marker in body.markers}
+    told = np.array([rms[name] or 0.0 for name in places.names]) / np.sqrt(3.0)
+    return Wearer(
+        skeleton,
+        compile_rig(skeleton, places.names),
+        places.names,
+        np.maximum(told, LEAST_SLACK),
+        KNOWN_JOINT,
+        quat.to_matrix(skeleton.rest),
+        np.full(len(skeleton.bodies), USUAL_TURN),
+    )

@@ -1,0 +1,145 @@
+"""Labels found again after they were taken away, on performers whose truth is known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from osteon import synth
+from osteon.errors import NotEnoughData, UnknownName
+from osteon.labelling import Labelled, cut_pieces, label, sure_chains
+from osteon.maths import runs
+from osteon.values import Recording, Skeleton
+
+
+def scattered(recording: Recording, seed: int, gap: float = 0.1) -> tuple[Recording, list[str]]:
+    """Tracks cut into nameless pieces of 0.5 to 6 s with gaps of up to ``gap`` seconds, in any
+    order; and the label of each."""
+    rng, pieces = np.random.default_rng(seed), []
+    for marker in range(recording.n_markers):
+        for first, last in runs(recording.seen[:, marker]):
+            at = first
+            while at <= last:
+                end = min(last, at + round(rng.uniform(0.5, 6.0) * recording.rate) - 1)
+                pieces.append((marker, at, end))
+                at = end + 1 + round(rng.uniform(0.0, gap) * recording.rate)
+    order = rng.permutation(len(pieces))
+    positions = np.full((recording.n_frames, len(pieces), 3), np.nan)
+    for column, (marker, first, last) in enumerate(pieces[each] for each in order):
+        positions[first : last + 1, column] = recording.positions[first : last + 1, marker]
+    names = tuple(f"*{column}" for column in range(len(pieces)))
+    truth = [recording.names[pieces[each][0]] for each in order]
+    return Recording(positions, names, recording.rate), truth
+
+
+def shares(found: Labelled, truth: list[str]) -> tuple[float, float]:
+    """Of the samples: labelled right, labelled wrong."""
+    right = wrong = total = 0
+    for piece in found.pieces:
+        own = truth[int(piece.track.removeprefix("*"))]
+        total += piece.n_frames
+        right += piece.n_frames * (piece.label == own)
+        wrong += piece.n_frames * (piece.label not in ("", own))
+    return right / total, wrong / total
+
+
+@pytest.fixture(scope="module")
+def performance() -> tuple[Recording, Skeleton]:
+    person, script = synth.human(), synth.walk(seconds=6)
+    one = synth.perform(person, script, noise=0.001, skin=1.0, gaps=0.01, seed=3)
+    return one.recording, person
+
+
+def test_a_known_person_is_labelled(performance) -> None:
+    recording, skeleton = performance
+    cut, truth = scattered(recording, seed=1)
+    right, wrong = shares(label(cut, skeleton=skeleton), truth)
+    assert right > 0.995
+    assert wrong < 0.002
+
+
+def test_samples_and_residuals_are_kept(performance) -> None:
+    """What is labelled is what was recorded, and nothing else."""
+    recording, skeleton = performance
+    cut, _ = scattered(recording, seed=2)
+    doubt = np.where(cut.seen, np.arange(cut.n_markers) + 1.0, np.nan)
+    found = label(replace(cut, residuals=doubt), skeleton=skeleton)
+    assert found.recording.residuals is not None
+    for piece in found.pieces:
+        if piece.label:
+            frames = slice(piece.first, piece.last + 1)
+            new, old = found.recording.index(piece.label), cut.index(piece.track)
+            assert (found.recording.positions[frames, new] == cut.positions[frames, old]).all()
+            assert (found.recording.residuals[frames, new] == old + 1.0).all()
+    assert found.recording.seen.sum() == sum(p.n_frames for p in found.pieces if p.label)
+
+
+def test_exchanged_labels_are_put_back(performance) -> None:
+    recording, skeleton = performance
+    left, right = recording.index(recording.names[0]), recording.index(recording.names[20])
+    positions = recording.positions.copy()
+    positions[300:500, [left, right]] = positions[300:500, [right, left]]
+    broken = recording.with_positions(positions, "exchanged")
+    found = label(broken, skeleton=skeleton).recording
+    for name in (recording.names[left], recording.names[right]):
+        true, own = (
+            recording.positions[:, recording.index(name)],
+            found.positions[:, found.index(name)],
+        )
+        both = np.isfinite(true[:, 0]) & np.isfinite(own[:, 0])
+        assert both.sum() > 0.99 * np.isfinite(true[:, 0]).sum()
+        assert (true[both] == own[both]).mean() > 0.99
+
+
+def test_ghosts_are_left_out(performance, rng) -> None:
+    recording, skeleton = performance
+    ghosts = rng.uniform([-1.0, -1.0, 0.0], [1.0, 1.0, 2.0], (4, 3)) + recording.positions[0, 0]
+    path = np.repeat(ghosts[None], recording.n_frames, axis=0)
+    path += np.cumsum(rng.normal(0.0, 0.002, path.shape), axis=0)
+    with_ghosts = Recording(
+        np.concatenate([recording.positions, path], axis=1),
+        (*recording.names, "g1", "g2", "g3", "g4"),
+        recording.rate,
+    )
+    found = label(with_ghosts, skeleton=skeleton)
+    strays = sum(p.n_frames for p in found.pieces if p.label and p.track.startswith("g"))
+    assert strays < 0.01 * 4 * recording.n_frames
+    assert found.labelled < 1.0
+
+
+def test_nothing_known_still_joins_pieces_of_one_marker(performance) -> None:
+    recording, _ = performance
+    cut, truth = scattered(recording, seed=3, gap=0.02)
+    found = label(cut, marker_set="none")
+    assert found.recording.names[0] == "m01"
+    held: dict[str, set[str]] = {}
+    for piece in found.pieces:
+        held.setdefault(piece.label, set()).add(truth[int(piece.track.removeprefix("*"))])
+    assert all(len(markers) == 1 for name, markers in held.items() if name)
+    assert len(held) < 1.3 * recording.n_markers
+
+
+def test_jumps_cut_and_courses_join(rng) -> None:
+    """Two markers that pass each other and exchange labels are four pieces and two chains."""
+    time = np.arange(240) / 120.0
+    one = np.stack([time, 0.0 * time, np.sin(3.0 * time)], axis=-1)
+    two = np.stack([2.0 - time, 0.05 + 0.0 * time, np.cos(2.0 * time)], axis=-1)
+    paths = np.stack([one, two], axis=1) + rng.normal(0.0, 0.0003, (240, 2, 3))
+    paths[100:] = paths[100:, ::-1]
+    chains = sure_chains(cut_pieces(Recording(paths, ("a", "b"), 120.0)))
+    assert len(chains.pieces) == 4
+    assert len(chains) == 2
+    columns = [chains.pieces.column[chains.members(chain)].tolist() for chain in (0, 1)]
+    assert sorted(columns) == [[0, 1], [1, 0]]
+
+
+def test_what_cannot_be_labelled_is_said(performance) -> None:
+    recording, skeleton = performance
+    nothing = recording.with_positions(np.full_like(recording.positions, np.nan), "hidden")
+    with pytest.raises(NotEnoughData, match="ever seen"):
+        label(nothing, skeleton=skeleton)
+    with pytest.raises(UnknownName, match="marker set"):
+        label(recording, marker_set="Plug in Gate")
+    giant = recording.with_positions(3.0 * recording.positions, "grown")
+    with pytest.raises(NotEnoughData, match="is not found"):
+        label(giant, skeleton=skeleton)
