@@ -5,6 +5,7 @@ from .body_source import (
     scale_factor as scale_factor,
 )
 from .centre import fit_pairs as fit_pairs
+from .displaced import without_displaced as without_displaced
 from .find_joints import (
     GroupJoint as GroupJoint,
     joints as joints,

@@ -9,6 +9,7 @@ import numpy as np
 from osteon.articulation import hierarchy
 from osteon.articulation.body_source import PoseNoise, cluster_noise, estimate_noise
 from osteon.articulation.centre import PairFits, fit_pairs, products_of_frames, residual_vectors
+from osteon.articulation.displaced import without_displaced
 from osteon.articulation.finish import FinishedJoint, finish_joints
 from osteon.articulation.hierarchy import FINEST, fit_looseness, is_free, spread_of_bodies
 from osteon.articulation.loops import (
@@ -134,7 +135,7 @@ def joints_of_groups(
 ) -> list[GroupJoint | None]:
     """Find the joints of these pairs (parent, child) of marker groups; None where a group shows no
     orientation, or both are hardly seen together."""
-    tracked = track(recording, groups)
+    tracked = track(without_displaced(recording, groups), groups)
     place = {markers: column for column, markers in enumerate(tracked.markers)}
     columns = [place.get(tuple(group)) for group in groups]
     seen = tracked.bodies.seen

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from osteon.errors import NotEnoughData
-from osteon.maths import generalised_procrustes, noise_gain, quat
+from osteon.maths import NORMAL_RATIO, generalised_procrustes, noise_gain, quat
 from osteon.typing import Array
 from osteon.values import Bodies, Recording
 
@@ -41,6 +41,15 @@ HELD_SECONDS = 0.5
 HELD_RATIO = 3.0
 """Ratio: a marker moves where its distances have changed by more than this many times their noise.
 Chosen: noise alone does so in one frame of thirty."""
+AROUND_FRAMES = np.arange(-6, 7, 2)
+"""Frames before and after of which half must show a deviation too. Derived: samples displaced for
+up to six frames in a row do not, and a joint takes longer to bend and straighten."""
+USUAL_SIGMAS = 3.0
+"""Standard deviations, judged by the median, up to which a deviation needs no neighbours. Chosen:
+normal noise hardly exceeds them."""
+OUTLYING_SIGMAS = 6.0
+"""Standard deviations, judged by the median, beyond which a difference is no noise but a sample
+displaced. Chosen: normal noise never gets there, that of filtered tracks hardly."""
 UNREST_RATIO = 3.0
 """Ratio of the misfit per degree of freedom to the markers' own unrest up to which parts are one.
 Chosen."""
@@ -64,8 +73,8 @@ def segment(recording: Recording) -> tuple[tuple[str, ...], ...]:
     noise = _noise(positions, looked_at)
     usual = float(np.median(noise[noise > 0.0])) if noise.any() else 0.0
     stillest = STILLEST_SHARE * _size(positions[looked_at])
-    positions = _moving(positions, recording.rate, max(stillest, HELD_RATIO * usual))
-    spread = distance_spread(positions)
+    frames = _moving(positions, recording.rate, max(stillest, HELD_RATIO * usual))
+    spread = distance_spread(positions, frames)
     usable = np.isfinite(spread).sum(axis=1) > 1
     if usable.sum() < 2:
         raise NotEnoughData(
@@ -78,7 +87,7 @@ def segment(recording: Recording) -> tuple[tuple[str, ...], ...]:
     # noise below the stillest skin is within what any marker is allowed
     calm = np.sqrt(np.maximum(spread**2 - np.maximum(noise**2 - stillest**2, 0.0), 0.0))
     # a variance is known to a share of √(2/n): so much of the noise may be left
-    left_over = usual * (2.0 / len(positions)) ** 0.25
+    left_over = usual * (2.0 / len(frames)) ** 0.25
     groups = join_groups(calm, max(stillest, left_over))
     named = [tuple(recording.names[columns[i]] for i in sorted(group)) for group in groups]
     if len(named) == 1:
@@ -111,11 +120,11 @@ def _noise(positions: Array, frames: np.ndarray) -> Array:
         for step, share in zip(range(-2, 3), FOURTH, strict=True):
             there = positions[frames + step]
             differences += share * np.linalg.norm(there - there[:, first : first + 1], axis=-1)
-        noise[first] = _rms(differences)
+        noise[first] = _steady_rms(differences)
     return noise
 
 
-def _moving(positions: Array, rate: float, least: float) -> Array:
+def _moving(positions: Array, rate: float, least: float) -> np.ndarray:
     """Up to about ``MOST_LOOKED_AT`` frames in which some marker's distances differ, RMS, by
     ``least`` metres from a while before; of all frames where too few do: nothing else is known."""
     stride = max(1, len(positions) // (4 * MOST_LOOKED_AT))
@@ -126,7 +135,7 @@ def _moving(positions: Array, rate: float, least: float) -> Array:
         now, then = candidates[frame], candidates[frame - lag]
         change = cdist(now, now) - cdist(then, then)
         moves[frame] = not np.isfinite(change).any() or (_rms(change) > least).any()
-    kept = candidates[moves] if moves.sum() >= ENOUGH else candidates
+    kept = stride * np.flatnonzero(moves if moves.sum() >= ENOUGH else np.ones_like(moves))
     return kept[:: max(1, len(kept) // MOST_LOOKED_AT)]
 
 
@@ -137,8 +146,17 @@ def _rms(values: Array) -> Array:
     return np.sqrt(total / np.maximum(known.sum(axis=0), 1))
 
 
-def distance_spread(positions: Array) -> Array:
-    """(n_markers, n_markers) how much each distance varies over time, metres.
+def _steady_rms(values: Array) -> Array:
+    """Of each column as ``_rms``, but for values that no noise of the middle ones would reach."""
+    size = np.abs(values)
+    known = np.isfinite(size).any(axis=0)
+    limit = np.full(values.shape[1], np.inf)
+    limit[known] = OUTLYING_SIGMAS * NORMAL_RATIO * np.nanmedian(size[:, known], axis=0)
+    return _rms(np.where(size > np.maximum(limit, 1e-12), np.nan, values))
+
+
+def distance_spread(positions: Array, frames: np.ndarray) -> Array:
+    """(n_markers, n_markers) how much each distance varies over these frames, metres.
 
     The standard deviation, or what the rarer frames say where that is more: a joint that bends
     for a moment only is a joint all the same. Pairs seen together too rarely are infinite: nothing
@@ -146,16 +164,33 @@ def distance_spread(positions: Array) -> Array:
     """
     n_markers = positions.shape[1]
     spread = np.zeros((n_markers, n_markers))
+    around = np.clip(frames + AROUND_FRAMES[:, None], 0, len(positions) - 1)
+    rows, places = np.unique(np.concatenate([frames[None], around]), return_inverse=True)
+    positions, places = positions[rows], places.reshape(-1, len(frames))
+    frames, around = places[0], places[1:]
     for first in range(n_markers):
         gaps = np.linalg.norm(positions - positions[:, first : first + 1], axis=-1)
-        count = np.isfinite(gaps).sum(axis=0)
-        enough = count >= SHARED_FRAMES
+        enough = np.isfinite(gaps[frames]).sum(axis=0) >= SHARED_FRAMES
         known = gaps[:, enough]
-        off = np.abs(known - np.nanmedian(known, axis=0))
-        rare = np.nanquantile(off, 1.0 - RARE_SHARE, axis=0) / RARE_SIGMAS
+        off = known - np.nanmedian(known[frames], axis=0)
+        off = _as_neighbours_show(off[frames], off[around])
+        rare = np.nanquantile(np.abs(off), 1.0 - RARE_SHARE, axis=0) / RARE_SIGMAS
         spread[first] = np.inf
-        spread[first, enough] = np.maximum(np.nanstd(known, axis=0), rare)
+        spread[first, enough] = np.maximum(np.nanstd(off, axis=0), rare)
     return spread
+
+
+def _as_neighbours_show(off: Array, around: Array) -> Array:
+    """Deviations (n_frames, n), cut to what is usual or to what the frames ``around`` (n_around,
+    n_frames, n) show.
+
+    Joints bend and skin slides for a while; what is there for a moment only is a sample displaced.
+    """
+    usual = USUAL_SIGMAS * NORMAL_RATIO * np.nanmedian(np.abs(off), axis=0)
+    limit = np.broadcast_to(usual, off.shape).copy()
+    far = np.abs(off) > limit
+    limit[far] = np.maximum(limit[far], np.nanmedian(np.abs(around[:, far]), axis=0))
+    return np.clip(off, -limit, limit)
 
 
 def join_groups(spread: Array, stillest: float) -> list[list[int]]:

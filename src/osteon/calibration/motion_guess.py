@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from osteon.articulation import segment, tell_one_body
+from osteon.articulation import segment, tell_one_body, without_displaced
 from osteon.calibration.frame_choice import STANDING_TURN
 from osteon.calibration.guess import Guess
 from osteon.calibration.joint_evidence import with_joint_evidence
@@ -54,7 +54,7 @@ def guess_from_motion(recording: Recording, progress: Share = unheard) -> Guess:
     in_pieces = _pieces(recording)
     groups = segment(recording)
     used = [name for group in groups for name in group]
-    recording = recording.select(used)
+    recording = without_displaced(recording.select(used), groups)
     rows = np.unique(np.linspace(0, recording.n_frames - 1, TREE_FRAMES).astype(int))
     observed = np.where(recording.measured[..., None], recording.positions, np.nan)[rows]
     bodies = [group(observed, np.array([used.index(n) for n in names])) for names in groups]

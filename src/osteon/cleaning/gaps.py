@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.ndimage import median_filter
 
+from osteon.cleaning.astray import astray_samples
 from osteon.cleaning.neighbours import SeenRun, View, bridge, companions, runs
 from osteon.errors import BadValue
 from osteon.typing import Array
@@ -42,7 +43,7 @@ def find_spikes(recording: Recording, threshold: float = 0.02) -> np.ndarray:
 
     Seen against the running median in the world a fast turn looks like a spike; seen from the
     markers that move along, and against a smooth path over the moment, it does not. A sample must
-    stand out in all three.
+    stand out in all three; or its distances to companions jump and come back, whatever its path.
 
     Parameters
     ----------
@@ -68,6 +69,8 @@ def find_spikes(recording: Recording, threshold: float = 0.02) -> np.ndarray:
         for run in runs((off > limit)[:, None]):
             frames = slice(run.first, run.last + 1)
             spikes[frames, marker] = _flies_off(path, run, limit)
+    left = np.where(spikes[:, kept, None], np.nan, positions[:, kept])
+    spikes[:, kept] |= astray_samples(left, threshold)
     return spikes
 
 

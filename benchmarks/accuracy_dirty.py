@@ -1,0 +1,261 @@
+"""What dirty data does to a rig, with and without a template.
+
+    python benchmarks/accuracy_dirty.py [occlusion displaced skin]…
+
+Generated people and two of people whose bones are known (OSTEON_DATA/anatomical-truth), with
+samples missing in gaps of all lengths, others displaced for a few frames at a time, and skin that
+slides as people's does. Writes its section of docs/numbers/accuracy.md; with numbers, as
+``0.12 0.07 1``, prints these rows only, of twice as many people.
+"""
+
+import os
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from accuracy_anatomy import TO_Z_UP, Person, sliding
+from accuracy_page import put_section, table
+from accuracy_solve import performer
+
+from osteon import formats, pipeline, synth
+from osteon.errors import OsteonError
+from osteon.values import Recording, Skeleton, Take
+
+DATA = Path(os.environ.get("OSTEON_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+PEOPLE = (1, 4)
+"""Of these and of ``KNOWN`` the first are in the table, for time."""
+KNOWN = ("hamner-01-run200", "opencap-4-squats1")
+OCCLUSION, DISPLACED, SKIN = (0.0, 0.05, 0.12, 0.20), (0.0, 0.02, 0.07), (0.0, 1.0, 2.0)
+FARTHEST, LONGEST_BURST, LONGEST_GAP = 0.17, 5, 3.0
+"""Metres, frames, seconds."""
+JOINTS = {
+    "femur": "pelvis",
+    "tibia": "femur",
+    "talus": "tibia",
+    "humerus": "torso",
+    "ulna": "humerus",
+}
+FEET = {"calcn": "talus", "toes": "talus", "radius": "ulna"}
+"""Bodies of the models that no marker tells from others."""
+
+
+class Scene(NamedTuple):
+    """A take whose truth is known."""
+
+    recording: Recording
+    wearers: dict[str, str]
+    """Marker → body."""
+    joints: dict[tuple[str, str], np.ndarray]
+    """(body, parent) → (n_frames, 3)."""
+
+
+class Outcome(NamedTuple):
+    errors: dict[tuple[str, str], float]
+    """Metres, of the joints that the rig has."""
+    missing: int
+    split: int
+    """Bodies whose markers ride on several."""
+    mixed: int
+    """Bodies found that carry markers of several."""
+    told: tuple[str, ...]
+    seconds: float
+
+
+def dirty(recording: Recording, occluded: float, displaced: float, seed: int) -> Recording:
+    """Bursts up to 17 cm off, then gaps: log-uniform from one frame to three seconds."""
+    rng = np.random.default_rng([seed, 19])
+    positions = recording.positions.copy()
+    shape = positions.shape[:2]
+    off = np.zeros(shape, dtype=bool)
+    while off.mean() < displaced:
+        marker, first = rng.integers(shape[1]), rng.integers(shape[0])
+        frames = slice(first, first + rng.integers(1, LONGEST_BURST + 1))
+        way = rng.normal(size=3)
+        if not off[max(first - 1, 0) : frames.stop + 1, marker].any():
+            size = FARTHEST * rng.uniform(0.1, 1.0)
+            positions[frames, marker] += size * way / np.linalg.norm(way)
+            off[frames, marker] = True
+    gone = np.zeros(shape, dtype=bool)
+    while gone.mean() < occluded:
+        marker, first = rng.integers(shape[1]), rng.integers(shape[0])
+        length = int(np.exp(rng.uniform(0.0, np.log(LONGEST_GAP * recording.rate))))
+        gone[first : first + length, marker] = True
+    positions[gone] = np.nan
+    return replace(recording, positions=positions)
+
+
+def generated(seed: int, skin: float) -> Scene:
+    script = synth.sequence(synth.walk(seconds=4, rate=60), synth.exercise(seconds=16, rate=60))
+    take = synth.perform(performer(seed), script, seed=seed, noise=0.001, skin=skin)
+    truth = take.truth
+    bodies = truth.skeleton.bodies
+    wearers = {marker.name: body.name for body in bodies for marker in body.markers}
+    places = np.moveaxis(truth.joints, 1, 0)
+    # collar bones and hands of one marker are nothing that motion could tell
+    joints = {
+        (body.name, body.parent): place
+        for body, place in zip(bodies, places, strict=True)
+        if body.parent and len(body.markers) > 1 and "clavicle" not in body.parent
+    }
+    return Scene(take.recording, wearers, joints)
+
+
+def known(name: str, skin: float) -> Scene:
+    folder = DATA / "anatomical-truth" / name
+    stored = np.load(folder / "truth.npz")
+    places = stored["positions"].astype(float) @ TO_Z_UP.T
+    person = Person(list(stored["body_names"]), places, TO_Z_UP @ stored["rotations"].astype(float))
+    (recording,) = formats.read(folder / "markers.trc").recordings
+    rng = np.random.default_rng(3)
+    positions = recording.positions + 0.0005 * rng.normal(size=recording.positions.shape)
+    if skin:
+        positions = positions + skin * sliding(person, recording, rng)
+    worn = Recording(positions[: len(places)], recording.names, recording.rate)
+    wearers = {
+        label: _plain(person.names[k])
+        for label, k in zip(worn.names, _steadiest(person, recording), strict=True)
+    }
+    joints = {}
+    for body, parent in JOINTS.items():
+        for side in "lr":
+            above = parent if parent in ("pelvis", "torso") else f"{parent}_{side}"
+            if (name := f"{body}_{side}") in person.names:
+                joints[name, above] = person.places[: worn.n_frames, person.names.index(name)]
+    return Scene(worn, wearers, joints)
+
+
+def _steadiest(person: Person, recording: Recording) -> np.ndarray:
+    """(n_markers,) the body on which each marker of the model rides."""
+    rows = slice(0, min(len(person.places), recording.n_frames), 5)
+    away = recording.positions[rows, :, None] - person.places[rows, None]
+    local = np.einsum("fbji,fmbj->fmbi", person.turns[rows], away)
+    return np.argmin(np.nanstd(local, axis=0).sum(axis=-1), axis=1)
+
+
+def _plain(body: str) -> str:
+    for model, ours in FEET.items():
+        body = body.replace(model, ours)
+    return body
+
+
+def solve(scene: Scene, recording: Recording, template: str | None) -> Outcome:
+    options = pipeline.SolveOptions(template="none") if template else pipeline.SolveOptions()
+    began = time.process_time()
+    try:
+        (solved,) = pipeline.solve(Take(recordings=(recording,)), options=options)
+    except OsteonError as error:
+        return Outcome({}, len(scene.joints), 0, 0, (str(error),), time.process_time() - began)
+    spent = time.process_time() - began
+    errors, missing = joint_errors(scene, solved.skeleton, solved.motion.world()[1])
+    split, mixed = wrong_bodies(scene, solved.skeleton)
+    return Outcome(errors, missing, split, mixed, tuple(solved.warnings), spent)
+
+
+def joint_errors(
+    scene: Scene, skeleton: Skeleton, places: np.ndarray
+) -> tuple[dict[tuple[str, str], float], int]:
+    """A joint of ours is a true one where it parts the markers of the two bodies."""
+    homes: dict[str, Counter[str]] = {}
+    for body in skeleton.bodies:
+        for marker in body.markers:
+            homes.setdefault(scene.wearers[marker.name], Counter())[body.name] += 1
+    errors, missing = {}, 0
+    for (body, parent), truth in scene.joints.items():
+        path = None
+        if body in homes and parent in homes:
+            path = _chain(
+                skeleton, homes[parent].most_common(1)[0][0], homes[body].most_common(1)[0][0]
+            )
+        if not path:
+            missing += 1
+            continue
+        away = [np.linalg.norm(places[:, skeleton.index(one)] - truth, axis=-1) for one in path]
+        # bodies of the template between the two, as a spine, add joints: the nearest counts
+        errors[body, parent] = min(float(np.nanmedian(each)) for each in away)
+    return errors, missing
+
+
+def _chain(skeleton: Skeleton, above: str, below: str) -> list[str]:
+    """Bodies whose joints lie between two bodies of a tree."""
+    up, down = ([*_ancestors(skeleton, one)] for one in (above, below))
+    return [one for one in (*up, *down) if (one in up) != (one in down)]
+
+
+def _ancestors(skeleton: Skeleton, name: str | None):
+    while name is not None:
+        yield name
+        name = skeleton.body(name).parent
+
+
+def wrong_bodies(scene: Scene, skeleton: Skeleton) -> tuple[int, int]:
+    """True bodies that are split, and ours that mix; what carries one marker may ride anywhere."""
+    worn = Counter(scene.wearers.values())
+    homes: dict[str, set[str]] = {}
+    mixed = 0
+    for body in skeleton.bodies:
+        here = {scene.wearers[marker.name] for marker in body.markers}
+        here = {each for each in here if worn[each] > 1}
+        mixed += len(here) > 1
+        for each in here:
+            homes.setdefault(each, set()).add(body.name)
+    return sum(len(found) > 1 for found in homes.values()), mixed
+
+
+def cells(outcomes: list[Outcome]) -> list[str]:
+    errors = [1e3 * error for each in outcomes for error in each.errors.values()]
+    middle, worst = (f"{np.median(errors):.0f}", f"{max(errors):.0f}") if errors else ("–", "–")
+    missing = sum(each.missing for each in outcomes)
+    wrong = "/".join(str(sum(each[k] for each in outcomes)) for k in (2, 3))
+    notes = sum(len(each.told) for each in outcomes)
+    return [middle, worst, str(missing), wrong, str(notes)]
+
+
+def row(occluded: float, displaced: float, skin: float, *, speak: bool) -> list[str]:
+    n_each = 2 if speak else 1
+    scenes = [generated(seed, skin) for seed in PEOPLE[:n_each]]
+    scenes += [known(name, skin) for name in KNOWN[:n_each]]
+    shown = [f"{100 * occluded:g} %", f"{100 * displaced:g} %", f"{skin:g} ×"]
+    for template in ("none", None):
+        outcomes = []
+        for seed, scene in enumerate(scenes):
+            worn = dirty(scene.recording, occluded, displaced, seed)
+            outcomes.append(solve(scene, worn, template))
+            if speak:
+                each = outcomes[-1]
+                print(template, seed, *cells([each]), f"{each.seconds:.1f} s")
+                print(*(f"    {sentence[:160]}" for sentence in each.told), sep="\n")
+        shown += cells(outcomes)
+    print(shown, flush=True)
+    return shown
+
+
+HEAD = ["occluded", "displaced", "skin"]
+HEAD += ["blind: joints off, mm", "worst", "missing", "split/mixed", "notes"]
+HEAD += ["template: joints off, mm", "worst", "missing", "split/mixed", "notes"]
+
+
+def report() -> str:
+    rows = [row(*each, speak=False) for each in product(OCCLUSION, DISPLACED, SKIN)]
+    return f"""\
+`python benchmarks/accuracy_dirty.py`: a generated person (41 markers, 20 s at 60 Hz, 1 mm
+noise) and one whose bones are known (`{KNOWN[0]}`).
+Gaps last from a frame to {LONGEST_GAP:g} s, log-uniform; displaced samples are up to
+{1e3 * FARTHEST:.0f} mm off for one to {LONGEST_BURST} frames. *Joints off*: the median over joints
+of the median distance over a take; *missing*: true joints that the rig does not have;
+*split/mixed*: true bodies whose markers ride on several, and bodies that carry markers of several
+(with the template each chest is split, for it has two bodies there).
+
+{table(HEAD, rows)}"""
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        asked = np.array(sys.argv[1:], dtype=float).reshape(-1, 3)
+        print(table(HEAD, [row(*each, speak=True) for each in asked.tolist()]))
+    else:
+        put_section("Dirty data", report())
