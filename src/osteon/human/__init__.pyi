@@ -31,6 +31,11 @@ from .parts import (
     name_parts as name_parts,
     plain_name as plain_name,
 )
+from .recognised_set import (
+    Recognition as Recognition,
+    Unlike as Unlike,
+    recognise_shape as recognise_shape,
+)
 from .standing_figure import (
     NEXT as NEXT,
     StandingFigure as StandingFigure,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from osteon.human import Recognition
 from osteon.identity import TakeFindings
 from osteon.posing import Contact, rms_per_marker
 from osteon.typing import Array, Progress, Share, Step
@@ -65,6 +66,8 @@ class Solved:
     by_hand: Skeleton | None = None
     """Where kinds and limits of joints were found: the skeleton without them, with those alone that
     were said by hand."""
+    recognition: Recognition | None = None
+    """Which marker was taken to sit where, where labels did not say it."""
 
     @property
     def skeleton(self) -> Skeleton:

@@ -1,0 +1,150 @@
+"""A marker set made for a take whose labels nobody knows: is it a human, and which marker is where.
+
+What says so is stated with a confidence; below one the answer is no, with the reason.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from osteon.errors import NotEnoughData
+from osteon.human.marker_sets import Landmark, MarkerSet, human, plain
+from osteon.human.recognition import Likeness, likeness
+from osteon.human.usual_posture import usual_posture
+from osteon.values import Recording
+
+SURE_CONFIDENCE = 0.6
+"""Ratio, of 1 for certain, from which a take is called human; chosen: more likely than not."""
+USUAL_MISFIT = 0.055
+"""Metres that markers are from the template on average at which shape is a coin's throw; measured:
+those of people 0.027 to 0.046 on half of the recordings, seated ones and hands from 0.044."""
+MISFIT_POWER = 8
+"""Count: how sharply confidence falls around it; chosen: by half over a centimetre."""
+FAR_SHARE = 0.2
+"""Share of markers that may be far from the template; chosen: props and a raised arm."""
+FAR_MARKER_DISTANCE = 0.08
+"""Metres from the template that count as far; chosen: twice what laboratories differ by."""
+LEGS = ("left_thigh", "right_thigh", "left_shin", "right_shin")
+NEEDED_BODIES = 7
+"""Count of bodies with markers; chosen: a lower body has them, with feet and a pelvis."""
+LANDMARK_DISTANCE = 0.05
+"""Metres from a landmark within which a marker is called by it; chosen: as laboratories differ."""
+
+
+class Unlike(NamedTuple):
+    """Why a take is not taken for a human."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Recognition:
+    """A human, recognised without labels."""
+
+    words: dict[str, str]
+    """By label: the landmark it is near to, or the body alone."""
+    confidence: float
+    """From 0 to 1, that it is a human whose left and right are not exchanged."""
+
+    @property
+    def set_name(self) -> str:
+        return "recognised by shape"
+
+    def marker_set(self) -> tuple[MarkerSet, dict[str, Landmark]]:
+        """Return the set and the labels found of it, as ``recognise`` does."""
+        figure = human()
+        found = {
+            label: figure.landmarks.get(word) or Landmark(word, None)
+            for label, word in self.words.items()
+        }
+        return MarkerSet(self.set_name, found), found
+
+    def toml(self) -> str:
+        """Return the set as a file that a user may correct and give back."""
+        lines = [
+            "# Found by shape and motion, not by labels: "
+            f"a human with confidence {self.confidence:.2f}.",
+            "# Correct what is wrong (landmarks and bodies: docs/guide/marker_sets.md), then solve "
+            "with --own-set and this file.",
+            f'name = "{self.set_name}"',
+            "",
+            "[markers]",
+        ]
+        return "\n".join(
+            [*lines, *(f'{json.dumps(label)} = "{word}"' for label, word in self.words.items()), ""]
+        )
+
+
+def recognise_shape(recording: Recording) -> Recognition | Unlike:
+    """Return which body each marker rides on, where they are a human's, else why they are not."""
+    try:
+        posture = usual_posture(recording)
+    except NotEnoughData as error:
+        return Unlike(str(error))
+    found = likeness(posture)
+    if lacking := _lacking(found):
+        return Unlike(lacking)
+    confidence = _confidence(found)
+    if confidence < SURE_CONFIDENCE:
+        return Unlike(f"they are like a human's with confidence {confidence:.2f} only")
+    words = {
+        label: word
+        for label, word in zip(found.names, _words(found), strict=True)
+        if plain(label) and word
+    }
+    return Recognition(words, confidence)
+
+
+def _lacking(found: Likeness) -> str:
+    """What a human has and the markers do not show; empty: nothing."""
+    worn = set(found.bodies)
+    missing = [name.replace("_", " ") for name in LEGS if name not in worn]
+    if missing:
+        return f"nothing moves like a {missing[0]}"
+    if len(worn) < NEEDED_BODIES or not worn & {"pelvis", "chest"}:
+        return f"they show {len(worn)} bodies of a human"
+    far = float(np.mean(found.fit.nearest > FAR_MARKER_DISTANCE))
+    return f"{100 * far:.0f} % of them are far from a human's body" if far > FAR_SHARE else ""
+
+
+def _confidence(found: Likeness) -> float:
+    shape = 1.0 / (1.0 + (found.fit.cost / USUAL_MISFIT) ** MISFIT_POWER)
+    sides = 1.0 / (1.0 + float(np.exp(-found.margin)))
+    return shape * sides
+
+
+def _words(found: Likeness) -> list[str]:
+    """Landmarks, each for the marker nearest to it; bodies alone for the others."""
+    figure = human()
+    words = list(found.bodies)
+    marks = {
+        word: mark.body
+        for word, mark in figure.landmarks.items()
+        if not mark.soft and not word.endswith("_centre")
+    }
+    ranked = sorted(
+        (gap, marker, word)
+        for word, body in marks.items()
+        for marker, gap in _gaps(found, word, body)
+        if gap < LANDMARK_DISTANCE
+    )
+    given: set[str] = set()
+    for _, marker, word in ranked:
+        if words[marker] in figure.bodies and word not in given:
+            words[marker] = word
+            given.add(word)
+    return words
+
+
+def _gaps(found: Likeness, word: str, body: str) -> list[tuple[int, float]]:
+    """How far the markers of a body are from one of its landmarks, metres."""
+    at = human().landmarks[word].at
+    assert at is not None
+    place = found.fit.placed(body, at)
+    own = [marker for marker, name in enumerate(found.bodies) if name == body]
+    return [
+        (marker, found.fit.size * float(np.linalg.norm(found.fit.points[marker] - place)))
+        for marker in own
+    ]
