@@ -95,7 +95,7 @@ def first_recording(file: str) -> Recording:
 
 
 def without_labels(recording: Recording, known: dict[str, Landmark]) -> tuple[Recording, list[str]]:
-    """The markers of the set in another order, under nonsense; and the bodies of the true labels."""
+    """The markers of the set, shuffled, under nonsense; and the bodies of the true labels."""
     order = np.random.default_rng(1).permutation(sorted(known)).tolist()
     taken, _ = prepare(recording.select(order), {}, repair=True)
     return replace(taken, names=tuple(f"X{i:02d}Q" for i in range(len(order)))), [
@@ -180,7 +180,7 @@ def others() -> list[str]:
 def report() -> str:
     return "\n".join(
         [
-            "`python benchmarks/accuracy_recognise.py`: labels replaced by nonsense, markers shuffled.",
+            "`python benchmarks/accuracy_recognise.py`: labels are nonsense, markers shuffled.",
             "",
             "Takes on which thresholds were chosen:",
             "",

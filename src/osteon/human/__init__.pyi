@@ -22,6 +22,7 @@ from .marker_sets import (
     human as human,
     known_sets as known_sets,
     load_set as load_set,
+    parse_set as parse_set,
     recognise as recognise,
     scale_of as scale_of,
 )

@@ -11,7 +11,7 @@ import numpy as np
 
 from osteon.errors import NotEnoughData
 from osteon.human.marker_sets import Landmark, MarkerSet, human, plain
-from osteon.human.recognition import Likeness, likeness
+from osteon.human.recognition import LaidFigure, lay_figure, other_side, partners
 from osteon.human.usual_posture import usual_posture
 from osteon.values import Recording
 
@@ -20,8 +20,11 @@ SURE_CONFIDENCE = 0.6
 USUAL_MISFIT = 0.055
 """Metres that markers are from the template on average at which shape is a coin's throw; measured:
 those of people 0.027 to 0.046 on half of the recordings, seated ones and hands from 0.044."""
+USUAL_LOOSENESS = 0.22
+"""Ratio of how much distances vary on bodies to between them at which motion is a coin's throw;
+measured: 0.04 to 0.15 on people, half of the recordings; 0.28 on a linkage taken for one."""
 MISFIT_POWER = 8
-"""Count: how sharply confidence falls around it; chosen: by half over a centimetre."""
+"""Count: how sharply confidence falls around both; chosen: by half over a fifth of them."""
 FAR_SHARE = 0.2
 """Share of markers that may be far from the template; chosen: props and a raised arm."""
 FAR_MARKER_DISTANCE = 0.08
@@ -83,7 +86,7 @@ def recognise_shape(recording: Recording) -> Recognition | Unlike:
         posture = usual_posture(recording)
     except NotEnoughData as error:
         return Unlike(str(error))
-    found = likeness(posture)
+    found = lay_figure(posture)
     if lacking := _lacking(found):
         return Unlike(lacking)
     confidence = _confidence(found)
@@ -97,7 +100,7 @@ def recognise_shape(recording: Recording) -> Recognition | Unlike:
     return Recognition(words, confidence)
 
 
-def _lacking(found: Likeness) -> str:
+def _lacking(found: LaidFigure) -> str:
     """What a human has and the markers do not show; empty: nothing."""
     worn = set(found.bodies)
     missing = [name.replace("_", " ") for name in LEGS if name not in worn]
@@ -109,42 +112,53 @@ def _lacking(found: Likeness) -> str:
     return f"{100 * far:.0f} % of them are far from a human's body" if far > FAR_SHARE else ""
 
 
-def _confidence(found: Likeness) -> float:
+def _confidence(found: LaidFigure) -> float:
     shape = 1.0 / (1.0 + (found.fit.cost / USUAL_MISFIT) ** MISFIT_POWER)
     sides = 1.0 / (1.0 + float(np.exp(-found.margin)))
-    return shape * sides
+    motion = 1.0 / (1.0 + (found.looseness / USUAL_LOOSENESS) ** MISFIT_POWER)
+    return shape * sides * motion
 
 
-def _words(found: Likeness) -> list[str]:
-    """Landmarks, each for the marker nearest to it; bodies alone for the others."""
-    figure = human()
-    words = list(found.bodies)
-    marks = {
-        word: mark.body
-        for word, mark in figure.landmarks.items()
-        if not mark.soft and not word.endswith("_centre")
-    }
-    ranked = sorted(
-        (gap, marker, word)
-        for word, body in marks.items()
-        for marker, gap in _gaps(found, word, body)
-        if gap < LANDMARK_DISTANCE
-    )
-    given: set[str] = set()
-    for _, marker, word in ranked:
-        if words[marker] in figure.bodies and word not in given:
-            words[marker] = word
-            given.add(word)
+def _words(found: LaidFigure) -> list[str]:
+    """Landmarks, each for the marker nearest to it; bodies alone for the others.
+
+    Counterparts on both sides are called alike, or neither.
+    """
+    partner = partners(found.fit, found.bodies)
+    words, given = list(found.bodies), set[str]()
+    for gap, marker, word in sorted(_candidates(found, partner)):
+        other, twin = int(partner[marker]), other_side(word)
+        free = words[marker] == found.bodies[marker] and not {word, twin} & given
+        if gap > LANDMARK_DISTANCE or not free:
+            continue
+        words[marker] = word
+        if other >= 0:
+            words[other] = twin
+        given |= {word, twin}
     return words
 
 
-def _gaps(found: Likeness, word: str, body: str) -> list[tuple[int, float]]:
-    """How far the markers of a body are from one of its landmarks, metres."""
-    at = human().landmarks[word].at
-    assert at is not None
-    place = found.fit.placed(body, at)
-    own = [marker for marker, name in enumerate(found.bodies) if name == body]
-    return [
-        (marker, found.fit.size * float(np.linalg.norm(found.fit.points[marker] - place)))
-        for marker in own
-    ]
+def _candidates(found: LaidFigure, partner: np.ndarray) -> list[tuple[float, int, str]]:
+    """How far markers are from the landmarks of their bodies, metres: counterparts together."""
+    ranked = []
+    for word, mark in human().landmarks.items():
+        if mark.soft or word.endswith("_centre"):
+            continue
+        for marker, body in enumerate(found.bodies):
+            other, twin = int(partner[marker]), other_side(word)
+            if body != mark.body or (other >= 0) != (twin != word):
+                continue
+            gaps = [_gap(found, marker, word)]
+            if other >= 0:
+                if found.bodies[other] != human().landmarks[twin].body:
+                    continue
+                gaps.append(_gap(found, other, twin))
+            ranked.append((float(np.mean(gaps)), marker, word))
+    return ranked
+
+
+def _gap(found: LaidFigure, marker: int, word: str) -> float:
+    mark = human().landmarks[word]
+    assert mark.at is not None
+    place = found.fit.placed(mark.body, mark.at)
+    return found.fit.size * float(np.linalg.norm(found.fit.points[marker] - place))

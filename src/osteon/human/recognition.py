@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from osteon.human.marker_sets import plain
 from osteon.human.posed_template import ARM, LEG, LimbWays, distances, finer_ways, limb_ways, spots
@@ -25,7 +26,7 @@ SIZES = np.arange(0.70, 1.27, 0.035)
 PAIR_DISTANCE = 0.05
 """Metres within which a mirrored marker lies near its counterpart; chosen: as laboratories place
 markers, and people stand."""
-MIDDLE_DISTANCE = 0.03
+MIDDLE_DISTANCE = 0.015
 """Metres from the middle plane within which a marker is on neither side; chosen: a spine's."""
 LIFTS = (0.03, 0.07)
 """Metres at the template's size that the lowest marker is above the ground; chosen: a foot's, or an
@@ -69,10 +70,20 @@ class Fitted:
 
     def placed(self, body: str, at: Array) -> Array:
         """(3,) where a place of the template's rest pose is on the figure as it stands."""
+        turn, shift = self._stands(body)
+        return turn @ at + shift
+
+    def at_rest(self, bodies: Sequence[str]) -> Array:
+        """(n_markers, 3) the markers in the rest pose, each carried by its body."""
+        stands = [self._stands(body) for body in bodies]
+        pairs = zip(self.points, stands, strict=True)
+        return np.array([turn.T @ (point - shift) for point, (turn, shift) in pairs])
+
+    def _stands(self, body: str) -> tuple[Array, Array]:
         for way in self.ways.values():
             if body in way.turns:
-                return way.turns[body][0] @ at + way.shifts[body][0]
-        return at
+                return way.turns[body][0], way.shifts[body][0]
+        return np.eye(3), np.zeros(3)
 
 
 def middle_planes(points: Array, steady: Array, count: int = 2) -> list[tuple[float, float]]:
@@ -84,7 +95,7 @@ def middle_planes(points: Array, steady: Array, count: int = 2) -> list[tuple[fl
         normal = np.array([np.cos(angle), np.sin(angle)])
         base = float(np.median(points[:, :2], axis=0) @ normal)
         tried = np.arange(-0.15, 0.16, 0.02)
-        gain = [_likeness(points, flat @ normal - at, normal, steady) for at in tried]
+        gain = [_alike_sides(points, flat @ normal - at, normal, steady) for at in tried]
         ranked.append((max(gain), float(angle), base + float(tried[int(np.argmax(gain))])))
     ranked.sort(reverse=True)
     kept: list[tuple[float, float]] = []
@@ -95,7 +106,7 @@ def middle_planes(points: Array, steady: Array, count: int = 2) -> list[tuple[fl
     return kept[:count]
 
 
-def _likeness(points: Array, beside: Array, normal: Array, steady: Array) -> float:
+def _alike_sides(points: Array, beside: Array, normal: Array, steady: Array) -> float:
     """How far off the plane markers lie that have a counterpart, metres summed."""
     mirrored = points.copy()
     mirrored[:, :2] -= 2.0 * beside[:, None] * normal
@@ -185,7 +196,16 @@ LOOSE_SPREAD = 0.02
 """Metres rms by which distances vary across a joint that bends a little; chosen: twice what skin
 does."""
 LONE_LOOSENESS = 0.3
-"""Ratio to that spread which counts where a body has no other marker; chosen: that of a rigid one."""
+"""Ratio to that spread which counts where a body has no other marker; chosen: a rigid one's."""
+PARTNER_DISTANCE, FAR_GAP = 0.12, 1.0
+"""Metres within which counterparts lie in the rest pose, and that count where they do not; chosen:
+as far as bones that were found a little too short carry them."""
+MOVING_SPREAD = 0.005
+"""Metres rms by which distances between bodies vary at least where motion tells bodies apart;
+chosen: as much as on one body, by its skin."""
+CENTRAL_COST = 2.0
+"""Ratio to the near distance that a limb is farther for a marker in the middle; chosen: two hands'
+breadths would have to speak for it."""
 TOGETHER_SPREAD = 0.008
 """Metres rms within which all markers of a group keep their distances; chosen: as skin does."""
 ASSIGN_ROUNDS = 10
@@ -197,8 +217,11 @@ def bodies_of(posture: UsualPosture, fit: Fitted) -> tuple[str, ...]:
     names = list(fit.away)
     mirrored = [names.index(other_side(name)) for name in names]
     near = np.minimum(fit.size * np.array(list(fit.away.values())).T / NEAR_DISTANCE, 4.0)
-    partner = _partners(fit)
     bodies = _by_groups(near, posture.spread)
+    partner = partners(fit, [names[body] for body in bodies])
+    central = np.abs(fit.points[:, 1]) < MIDDLE_DISTANCE
+    limbs = np.array([name != other_side(name) for name in names])
+    near[np.ix_(central & (partner < 0), limbs)] += CENTRAL_COST
     for _ in range(ASSIGN_ROUNDS):
         cost = near + _looseness(posture.spread, bodies, len(names))
         both = cost + np.where(partner[:, None] >= 0, cost[partner][:, mirrored], cost)
@@ -209,7 +232,7 @@ def bodies_of(posture: UsualPosture, fit: Fitted) -> tuple[str, ...]:
     return tuple(names[body] for body in bodies)
 
 
-def _by_groups(near: Array, spread: Array) -> Array:
+def _by_groups(near: Array, spread: Array) -> np.ndarray:
     """(n_markers,) the body that is nearest to all markers that move together."""
     bodies = np.zeros(len(near), dtype=int)
     for group in _rigid_groups(spread):
@@ -228,7 +251,7 @@ def _rigid_groups(spread: Array) -> list[list[int]]:
     return groups
 
 
-def _looseness(spread: Array, bodies: Array, n_bodies: int) -> Array:
+def _looseness(spread: Array, bodies: np.ndarray, n_bodies: int) -> Array:
     """(n_markers, n_bodies) how much markers move against those now on a body."""
     loose = np.full((len(bodies), n_bodies), LONE_LOOSENESS)
     for body in range(n_bodies):
@@ -240,16 +263,15 @@ def _looseness(spread: Array, bodies: Array, n_bodies: int) -> Array:
     return np.minimum(loose, 3.0)
 
 
-def _partners(fit: Fitted) -> Array:
-    """(n_markers,) the counterpart on the other side; -1 where there is none."""
-    mirrored = fit.points * [1.0, -1.0, 1.0]
-    gaps = np.linalg.norm(mirrored[:, None] - fit.points[None], axis=-1)
-    gaps[np.abs(fit.points[:, 1]) < MIDDLE_DISTANCE] = np.inf
+def partners(fit: Fitted, bodies: Sequence[str]) -> np.ndarray:
+    """Return (n_markers,) the counterpart on the other side; -1 where there is none."""
+    rest = fit.at_rest(bodies)
+    gaps = np.linalg.norm((rest * [1.0, -1.0, 1.0])[:, None] - rest[None], axis=-1)
+    gaps[np.abs(rest[:, 1]) < MIDDLE_DISTANCE] = np.inf
     np.fill_diagonal(gaps, np.inf)
-    nearest = gaps.argmin(axis=1)
-    mutual = nearest[nearest] == np.arange(len(nearest))
-    close = gaps.min(axis=1) < 3.0 * PAIR_DISTANCE
-    return np.where(mutual & close, nearest, -1)
+    one, other = linear_sum_assignment(np.minimum(gaps + gaps.T, FAR_GAP))
+    mutual = (other[other] == one) & (gaps[one, other] < PARTNER_DISTANCE)
+    return np.where(mutual, other, -1)
 
 
 def other_side(name: str) -> str:
@@ -266,7 +288,8 @@ speaks with one voice for the front. Chosen, about what walking shows of each.""
 LOUDEST_VOICE = 1.5
 """Ratio to one voice that any one observation has at most; chosen: none decides alone."""
 FEWEST_PAIRS = 3
-"""Count of labels that differ by an L and an R from which they mean sides; chosen: two are chance."""
+"""Count of labels that differ by an L and an R from which these are sides; chosen: two may be
+chance."""
 COST_STEP = 0.005
 """Metres by which one way of facing explains markers better that count as one voice; chosen."""
 
@@ -302,11 +325,11 @@ def _label_vote(labels: Sequence[str], bodies: Sequence[str]) -> float:
     return float(np.mean(votes)) if len(votes) >= FEWEST_PAIRS else 0.0
 
 
-def _on(bodies: Sequence[str], name: str) -> Array:
+def _on(bodies: Sequence[str], name: str) -> np.ndarray:
     return np.array([place for place, body in enumerate(bodies) if body == name], dtype=int)
 
 
-def _knee_bend(posture: UsualPosture, fit: Fitted, leg: list[Array]) -> float:
+def _knee_bend(posture: UsualPosture, fit: Fitted, leg: list[np.ndarray]) -> float:
     """How much farther a knee bends as knees do than the other way, radians."""
     ahead, up = posture.frames[..., :2] @ fit.to_front[0], posture.frames[..., 2]
     joints = [(np.nanmedian(ahead[:, m], axis=1), np.nanmedian(up[:, m], axis=1)) for m in leg]
@@ -319,7 +342,7 @@ def _knee_bend(posture: UsualPosture, fit: Fitted, leg: list[Array]) -> float:
 
 
 @dataclass(frozen=True)
-class Likeness:
+class LaidFigure:
     """A take's markers on the template, and how sure that is."""
 
     names: tuple[str, ...]
@@ -328,9 +351,11 @@ class Likeness:
     fit: Fitted
     margin: float
     """Voices by which left and right are known from each other."""
+    looseness: float
+    """Ratio of how much distances vary on bodies to how much they vary between them."""
 
 
-def likeness(posture: UsualPosture) -> Likeness:
+def lay_figure(posture: UsualPosture) -> LaidFigure:
     """Lay the template on a posture and decide which way it faces."""
     tried = fits(posture)
     plane = int(np.argmin([fit.cost for fit in tried])) // 2 * 2
@@ -340,4 +365,14 @@ def likeness(posture: UsualPosture) -> Likeness:
     better = np.clip((pair[1].cost - pair[0].cost) / COST_STEP, -LOUDEST_VOICE, LOUDEST_VOICE)
     margin = 0.5 * (votes[0] - votes[1]) + float(better)
     fit, bodies = found[0 if margin >= 0.0 else 1]
-    return Likeness(posture.names, bodies, fit, abs(margin))
+    return LaidFigure(posture.names, bodies, fit, abs(margin), _loose_ratio(posture.spread, bodies))
+
+
+def _loose_ratio(spread: Array, bodies: Sequence[str]) -> float:
+    """0 where nothing moves, and motion says nothing."""
+    same = np.array([[one == other for other in bodies] for one in bodies])
+    known = np.isfinite(spread) & ~np.eye(len(bodies), dtype=bool)
+    on, between = spread[same & known], spread[~same & known]
+    if not len(on) or not len(between) or between.mean() < MOVING_SPREAD:
+        return 0.0
+    return float(on.mean() / between.mean())

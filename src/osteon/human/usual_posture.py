@@ -2,7 +2,7 @@
 
 Frames are turned about the vertical onto each other, so that whoever walks in circles keeps facing
 one way. The middle places are then stretched to the distances that the markers really reach: swings
-average out, and limbs keep their length [Elad 2003].
+average out, and limbs keep their length (weighted multidimensional scaling).
 """
 
 from dataclasses import dataclass
@@ -119,7 +119,7 @@ def _tallness(turned: Array) -> Array:
 
 def _middle(upright: Array, turned: Array) -> Array:
     """Middle places over upright frames; of markers not seen there over all."""
-    never = ~np.isfinite(upright[..., 0]).any(axis=0)
+    never = np.logical_not(np.isfinite(upright[..., 0]).any(axis=0))
     middle = np.nanmedian(np.where(never[:, None], 0.0, upright), axis=0)
     middle[never] = np.nanmedian(turned[:, never], axis=0)
     return middle
@@ -138,7 +138,7 @@ def _distances(points: Array) -> tuple[Array, Array]:
 
 
 def _stretched(middle: Array, reached: Array, spread: Array) -> Array:
-    """Places whose distances are those reached, rigid ones first [de Leeuw 1977]."""
+    """Places whose distances are those reached, rigid ones first (majorisation of stress)."""
     weights = np.where(np.isfinite(spread), 1.0 / (LOOSE_DISTANCE + spread) ** 2, 0.0)
     np.fill_diagonal(weights, 0.0)
     laplacian = np.diag(weights.sum(axis=1)) - weights

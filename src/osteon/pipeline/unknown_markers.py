@@ -54,7 +54,7 @@ def _as_human(
         return Unlike(f"as one, they would be {off:.0f} mm rms from where the rig has them")
     told = (
         "no known marker set has these labels: recognised as a human by shape and motion, with "
-        f"confidence {found.confidence:.2f}; which marker is taken to sit where is in markers.toml: "
+        f"confidence {found.confidence:.2f}; where each marker is taken to sit is in markers.toml: "
         "look it over, correct it, and give it with `own_set`; without it, `template=none`"
     )
     return replace(calibration, doubts=(told, *calibration.doubts), recognition=found)
