@@ -203,6 +203,16 @@ as far as bones that were found a little too short carry them."""
 MOVING_SPREAD = 0.005
 """Metres rms by which distances between bodies vary at least where motion tells bodies apart;
 chosen: as much as on one body, by its skin."""
+FARTHEST_COST = 10.0
+"""Ratio to the near distance beyond which all bodies are equally far; chosen: a thigh's length."""
+BELOW = {"shin": "thigh", "foot": "shin", "forearm": "upper_arm", "hand": "forearm"}
+"""Which part of a limb hangs on which."""
+RIGID_LOOSENESS, UPPER_COST = 0.4, 0.7
+"""Ratios to the loose spread below which a marker is rigid with a body, and to the near distance
+that the one below it is then farther; chosen: as skin does, and two centimetres."""
+CENTRAL_DISTANCE = 0.04
+"""Metres from the middle plane within which a marker without counterpart is on the trunk; chosen:
+as far as a spine sways."""
 CENTRAL_COST = 2.0
 """Ratio to the near distance that a limb is farther for a marker in the middle; chosen: two hands'
 breadths would have to speak for it."""
@@ -216,20 +226,32 @@ def bodies_of(posture: UsualPosture, fit: Fitted) -> tuple[str, ...]:
     """Return the body that each marker rides on."""
     names = list(fit.away)
     mirrored = [names.index(other_side(name)) for name in names]
-    near = np.minimum(fit.size * np.array(list(fit.away.values())).T / NEAR_DISTANCE, 4.0)
+    near = np.minimum(fit.size * np.array(list(fit.away.values())).T / NEAR_DISTANCE, FARTHEST_COST)
     bodies = _by_groups(near, posture.spread)
     partner = partners(fit, [names[body] for body in bodies])
-    central = np.abs(fit.points[:, 1]) < MIDDLE_DISTANCE
+    central = np.abs(fit.points[:, 1]) < CENTRAL_DISTANCE
     limbs = np.array([name != other_side(name) for name in names])
     near[np.ix_(central & (partner < 0), limbs)] += CENTRAL_COST
     for _ in range(ASSIGN_ROUNDS):
-        cost = near + _looseness(posture.spread, bodies, len(names))
+        loose = _looseness(posture.spread, bodies, len(names))
+        cost = near + loose + UPPER_COST * _rigid_above(names, loose)
         both = cost + np.where(partner[:, None] >= 0, cost[partner][:, mirrored], cost)
         changed = both.argmin(axis=1)
         if (changed == bodies).all():
             break
         bodies = changed
     return tuple(names[body] for body in bodies)
+
+
+def _rigid_above(names: list[str], loose: Array) -> np.ndarray:
+    """(n_markers, n_bodies) whether a marker is rigid with the body above: beside the joint between
+    two it belongs to the upper one, as a marker on the knee to the thigh."""
+    above = np.zeros(loose.shape, dtype=bool)
+    for column, name in enumerate(names):
+        side, _, limb = name.partition("_")
+        if limb in BELOW:
+            above[:, column] = loose[:, names.index(f"{side}_{BELOW[limb]}")] < RIGID_LOOSENESS
+    return above
 
 
 def _by_groups(near: Array, spread: Array) -> np.ndarray:
