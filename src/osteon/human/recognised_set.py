@@ -4,13 +4,15 @@ What says so is stated with a confidence; below one the answer is no, with the r
 """
 
 import json
+from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from osteon.errors import NotEnoughData
-from osteon.human.marker_sets import Landmark, MarkerSet, human, plain
+from osteon.human.marker_sets import Landmark, MarkerSet, human, known_sets, plain
 from osteon.human.recognition import LaidFigure, lay_figure, other_side, partners
 from osteon.human.usual_posture import usual_posture
 from osteon.values import Recording
@@ -32,8 +34,14 @@ FAR_MARKER_DISTANCE = 0.08
 LEGS = ("left_thigh", "right_thigh", "left_shin", "right_shin")
 NEEDED_BODIES = 7
 """Count of bodies with markers; chosen: a lower body has them, with feet and a pelvis."""
-LANDMARK_DISTANCE = 0.05
-"""Metres from a landmark within which a marker is called by it; chosen: as laboratories differ."""
+LANDMARK_DISTANCE = 0.07
+"""Metres from a landmark within which a marker is called by it; chosen on four takes: with 0.05 and
+0.12 joints lie farther from those found by true labels."""
+
+
+RARE_DISTANCE = 0.05
+"""Metres that a landmark which no set has is farther away than one that most have; chosen: as far
+as two neighbours are apart."""
 
 
 class Unlike(NamedTuple):
@@ -126,7 +134,7 @@ def _words(found: LaidFigure) -> list[str]:
     """
     partner = partners(found.fit, found.bodies)
     words, given = list(found.bodies), set[str]()
-    for gap, marker, word in sorted(_candidates(found, partner)):
+    for _, gap, marker, word in sorted(_candidates(found, partner)):
         other, twin = int(partner[marker]), other_side(word)
         free = words[marker] == found.bodies[marker] and not {word, twin} & given
         if gap > LANDMARK_DISTANCE or not free:
@@ -138,9 +146,10 @@ def _words(found: LaidFigure) -> list[str]:
     return words
 
 
-def _candidates(found: LaidFigure, partner: np.ndarray) -> list[tuple[float, int, str]]:
-    """How far markers are from the landmarks of their bodies, metres: counterparts together."""
-    ranked = []
+def _candidates(found: LaidFigure, partner: np.ndarray) -> list[tuple[float, float, int, str]]:
+    """How far markers are from the landmarks of their bodies, metres, counterparts together; first
+    with what a landmark is farther for being rarely marked."""
+    ranked, rarity = [], _rarity()
     for word, mark in human().landmarks.items():
         if mark.soft or word.endswith("_centre"):
             continue
@@ -153,8 +162,23 @@ def _candidates(found: LaidFigure, partner: np.ndarray) -> list[tuple[float, int
                 if found.bodies[other] != human().landmarks[twin].body:
                     continue
                 gaps.append(_gap(found, other, twin))
-            ranked.append((float(np.mean(gaps)), marker, word))
+            gap = float(np.mean(gaps))
+            ranked.append((gap + RARE_DISTANCE * rarity[word], gap, marker, word))
     return ranked
+
+
+@cache
+def _rarity() -> dict[str, float]:
+    """By landmark: from 0, which most marker sets have, to 1, which none has."""
+    words = {id(mark): word for word, mark in human().landmarks.items()}
+    marked = Counter(
+        words[id(mark)]
+        for each in known_sets()
+        for mark in each.markers.values()
+        if id(mark) in words
+    )
+    most = max(marked.values())
+    return {word: 1.0 - marked[word] / most for word in human().landmarks}
 
 
 def _gap(found: LaidFigure, marker: int, word: str) -> float:

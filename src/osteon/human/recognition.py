@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 
 import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import squareform
 
 from osteon.human.marker_sets import plain
 from osteon.human.posed_template import ARM, LEG, LimbWays, distances, finer_ways, limb_ways, spots
@@ -262,15 +264,13 @@ def _by_groups(near: Array, spread: Array) -> np.ndarray:
     return bodies
 
 
-def _rigid_groups(spread: Array) -> list[list[int]]:
-    groups: list[list[int]] = []
-    for marker in range(len(spread)):
-        home = [g for g in groups if spread[marker, g].max() < TOGETHER_SPREAD]
-        if home:
-            min(home, key=lambda g: float(spread[marker, g].mean())).append(marker)
-        else:
-            groups.append([marker])
-    return groups
+def _rigid_groups(spread: Array) -> list[np.ndarray]:
+    """Markers that all keep their distances to each other."""
+    apart = np.where(np.isfinite(spread), spread, 1.0)
+    np.fill_diagonal(apart, 0.0)
+    tree = linkage(squareform(0.5 * (apart + apart.T), checks=False), "complete")
+    labels = fcluster(tree, TOGETHER_SPREAD, "distance")
+    return [np.flatnonzero(labels == label) for label in np.unique(labels)]
 
 
 def _looseness(spread: Array, bodies: np.ndarray, n_bodies: int) -> Array:
