@@ -21,10 +21,10 @@ SURE_CONFIDENCE = 0.6
 """Ratio, of 1 for certain, from which a take is called human; chosen: more likely than not."""
 USUAL_MISFIT = 0.06
 """Metres that markers are from the template on average at which shape is a coin's throw; measured:
-those of people 0.027 to 0.053 on half of the recordings, of one who sits in a wheelchair 0.066."""
+0.027 to 0.046 on nine takes of people who stand, 0.066 on one who sits in a wheelchair."""
 USUAL_LOOSENESS = 0.22
 """Ratio of how much distances vary on bodies to between them at which motion is a coin's throw;
-measured: 0.04 to 0.15 on people, half of the recordings; 0.28 on a linkage taken for one."""
+measured: 0.04 to 0.15 on six takes of people; 0.28 on a linkage laid on one."""
 MISFIT_POWER = 8
 """Count: how sharply confidence falls around both; chosen: by half over a fifth of them."""
 FAR_SHARE = 0.2
@@ -35,8 +35,8 @@ LEGS = ("left_thigh", "right_thigh", "left_shin", "right_shin")
 NEEDED_BODIES = 7
 """Count of bodies with markers; chosen: a lower body has them, with feet and a pelvis."""
 LANDMARK_DISTANCE = 0.07
-"""Metres from a landmark within which a marker is called by it; chosen on four takes: with 0.05 and
-0.12 joints lie farther from those found by true labels."""
+"""Metres from a landmark within which a marker is called by it; measured: with 0.05 joints
+lie farther from those that true labels give, on three of four takes."""
 
 
 RARE_DISTANCE = 0.05

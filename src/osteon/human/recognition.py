@@ -221,7 +221,7 @@ breadths would have to speak for it."""
 TOGETHER_SPREAD = 0.008
 """Metres rms within which all markers of a group keep their distances; chosen: as skin does."""
 ASSIGN_ROUNDS = 10
-"""Count of times that markers may change their body; chosen: they settle after four."""
+"""Count of times that markers may change their body; chosen: enough to settle."""
 
 
 def bodies_of(posture: UsualPosture, fit: Fitted) -> tuple[str, ...]:

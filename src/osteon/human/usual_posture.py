@@ -14,18 +14,18 @@ from osteon.typing import Array
 from osteon.values import Recording
 
 POSTURE_FRAMES = 240
-"""Count of frames looked at, evenly over the take; chosen: more change no place by a millimetre."""
+"""Count of frames looked at, evenly over the take; chosen: steps of a walk, many times."""
 SEEN_SHARE = 0.3
 """Share of those frames that must show a marker; chosen: the middle of fewer is one posture's."""
 UPRIGHT_SHARE = 0.5
 """Share of the frames, the tallest ones, that count; chosen: who squats stands for a while."""
 TURNING_ROUNDS = 8
-"""Count of times that frames are turned onto their middle; chosen: they settle after five."""
+"""Count of times that frames are turned onto their middle; chosen: enough to settle."""
 STEADY_DISTANCE = 0.05
 """Metres from its middle place at which a marker counts half in turning frames onto each other;
 chosen: trunks stay within, limbs do not."""
 STRETCH_ROUNDS = 60
-"""Count of steps that stretch the middle places; chosen: they settle after forty."""
+"""Count of steps that stretch the middle places; chosen: enough to settle."""
 REACHED_SHARE = 0.8
 """Share of the frames in which two markers are nearer than the distance counted as reached;
 chosen: limbs are nearly straight then, and no single outlier counts."""

@@ -11,8 +11,8 @@ from osteon.typing import Share, unheard
 from osteon.values import Recording
 
 UNLIKE_RMS = 0.03
-"""Metres from a human's rig to its markers beyond which it is none; chosen: real takes with their
-labels known stay below 0.015, and a few markers on the next body add some."""
+"""Metres from a human's rig to its markers beyond which it is none; chosen: three times
+what skin moves markers, for some may be given to the next body."""
 
 
 def calibrate_unknown(
