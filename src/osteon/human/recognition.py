@@ -242,7 +242,15 @@ def bodies_of(posture: UsualPosture, fit: Fitted) -> tuple[str, ...]:
         if (changed == bodies).all():
             break
         bodies = changed
-    return tuple(names[body] for body in bodies)
+    return _uncrossed([names[body] for body in bodies], fit.points[:, 1])
+
+
+def _uncrossed(bodies: list[str], beside: Array) -> tuple[str, ...]:
+    """Legs on the side where their thighs are: shins cross in running, thighs do not."""
+    left, right = _on(bodies, "left_thigh"), _on(bodies, "right_thigh")
+    if not len(left) or not len(right) or np.median(beside[left]) > np.median(beside[right]):
+        return tuple(bodies)
+    return tuple(other_side(body) if body.partition("_")[2] in LEG else body for body in bodies)
 
 
 def _rigid_above(names: list[str], loose: Array) -> np.ndarray:
