@@ -114,8 +114,10 @@ def _lacking(found: LaidFigure) -> str:
     missing = [name.replace("_", " ") for name in LEGS if name not in worn]
     if missing:
         return f"nothing moves like a {missing[0]}"
-    if len(worn) < NEEDED_BODIES or not worn & {"pelvis", "chest"}:
-        return f"they show {len(worn)} bodies of a human"
+    if not worn & {"pelvis", "chest"}:
+        return "nothing moves like a pelvis or a chest"
+    if len(worn) < NEEDED_BODIES:
+        return f"they show {len(worn)} bodies of a human only"
     far = float(np.mean(found.fit.nearest > FAR_MARKER_DISTANCE))
     return f"{100 * far:.0f} % of them are far from a human's body" if far > FAR_SHARE else ""
 
