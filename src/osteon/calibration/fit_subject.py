@@ -33,7 +33,7 @@ from osteon.calibration.template_guess import guess_from_template
 from osteon.calibration.toe_joints import add_toes
 from osteon.calibration.uncertain_joints import tell_uncertain
 from osteon.errors import NotEnoughData
-from osteon.human import Landmark
+from osteon.human import Landmark, Recognition
 from osteon.maths import fit_rigid, quat
 from osteon.typing import Array, Share, unheard
 from osteon.values import Body, Joint, Marker, Recording, Skeleton
@@ -78,6 +78,8 @@ class Calibration:
     """Markers that are mostly elsewhere than on the body they were given to, worst first."""
     motions: Mapping[str, JointMotion] = field(default_factory=dict)
     """By the body that hangs on a joint: what the frames show of it."""
+    recognition: Recognition | None = None
+    """Where labels said nothing and shape and motion did: which marker was taken to sit where."""
 
 
 def calibrate(

@@ -29,6 +29,8 @@ from osteon.values import Motion, Skeleton, Swap
 
 ALWAYS_FILES = ("skeleton.json", "summary.json", "report.html")
 """Files besides the motion."""
+SET_FILE = "markers.toml"
+"""The marker set of a take whose labels nobody knew."""
 MOTION_FILES = ("bvh", "glb")
 """Formats of the motion that are always written."""
 NAMED_SWAPS = 10
@@ -78,6 +80,9 @@ def deliver(
         else:
             motions += write(solved.motion, file)
     files = [*ALWAYS_FILES, *(file.name for file in motions)]
+    if solved.recognition is not None:
+        (folder / SET_FILE).write_text(solved.recognition.toml(), encoding="utf-8")
+        files.append(SET_FILE)
     told = {"files": files, "bvh": bvh, "advice": list(analyses.advice)}
     summary = summary_of(solved) | told | (facts or {})
     write_readable(summary, folder / "summary.json")
@@ -132,7 +137,11 @@ def _listed(folder: Path) -> list[str]:
         listed = msgspec.json.decode((folder / "summary.json").read_bytes(), type=_Earlier).files
     except (OSError, ValueError, msgspec.MsgspecError):
         return []
-    ours = [name for name in listed if name in ALWAYS_FILES or re.fullmatch(r"motion\.\w+", name)]
+    ours = [
+        name
+        for name in listed
+        if name in (*ALWAYS_FILES, SET_FILE) or re.fullmatch(r"motion\.\w+", name)
+    ]
     return [name for name in ours if (folder / name).is_file()]
 
 

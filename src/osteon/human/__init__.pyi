@@ -22,6 +22,7 @@ from .marker_sets import (
     human as human,
     known_sets as known_sets,
     load_set as load_set,
+    parse_set as parse_set,
     recognise as recognise,
     scale_of as scale_of,
 )
@@ -30,6 +31,11 @@ from .parts import (
     find_parts as find_parts,
     name_parts as name_parts,
     plain_name as plain_name,
+)
+from .recognised_set import (
+    Recognition as Recognition,
+    Unlike as Unlike,
+    recognise_shape as recognise_shape,
 )
 from .standing_figure import (
     NEXT as NEXT,

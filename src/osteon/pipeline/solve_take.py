@@ -10,8 +10,6 @@ from osteon.calibration import (
     Calibration,
     add_riders,
     calibrate,
-    calibrate_blind,
-    with_hinges,
 )
 from osteon.cleaning import prepare
 from osteon.errors import NotEnoughData, UnknownName, counted
@@ -19,9 +17,9 @@ from osteon.formats import UNNAMED
 from osteon.human import (
     Landmark,
     MarkerSet,
+    Recognition,
     another_fits_better,
     explain_misfit,
-    explain_unrecognised,
     known_sets,
     load_set,
     recognise,
@@ -31,6 +29,7 @@ from osteon.joint_limits import hold_within
 from osteon.keypoints import calibrate_keypoints, pose_keypoints
 from osteon.pipeline.solved import Solved, SolveOptions, Stopwatch
 from osteon.pipeline.subjects_in_files import Subject, file_of, subjects_of
+from osteon.pipeline.unknown_markers import calibrate_unknown
 from osteon.posing import (
     PoseOptions,
     SolveResult,
@@ -142,6 +141,7 @@ class _Plan:
     skeleton: Skeleton
     warnings: tuple[str, ...] = ()
     findings: TakeFindings | None = None
+    recognition: Recognition | None = None
 
 
 def _plans(
@@ -161,7 +161,8 @@ def _plans(
     if options.passport is not None:
         return [_by_passport(name, take, options.passport, chosen, options) for take in takes[:n]]
     calibration = calibrate_subject(takes, chosen, options, name, progress)
-    return [_Plan(calibration.skeleton, calibration.doubts)] * n
+    found = calibration.recognition
+    return [_Plan(calibration.skeleton, calibration.doubts, recognition=found)] * n
 
 
 def _by_passport(
@@ -173,7 +174,8 @@ def _by_passport(
     if own is None:
         assert findings.skeleton is not None
         return _Plan(findings.skeleton, findings.sentences(), findings)
-    return _Plan(own.skeleton, (*findings.sentences(), *own.doubts), findings)
+    told = (*findings.sentences(), *own.doubts)
+    return _Plan(own.skeleton, told, findings, own.recognition)
 
 
 def set_of(takes: Sequence[Recording], options: SolveOptions) -> Chosen:
@@ -229,11 +231,7 @@ def calibrate_subject(
             progress=progress,
         )
     if chosen is None:
-        blind = calibrate_blind(takes, subject=subject, progress=progress)
-        longest = max(takes, key=lambda take: take.n_frames)
-        why = () if options.template == "none" else (explain_unrecognised(labels),)
-        skeleton = with_hinges(blind.skeleton, longest)
-        return replace(blind, skeleton=skeleton, doubts=(*why, *blind.doubts))
+        return calibrate_unknown(takes, options, subject, progress)
     try:
         calibration = calibrate(
             takes, chosen[1], hips=options.hips, subject=subject, progress=progress
@@ -304,7 +302,7 @@ def _solve_take(
         recording,
         motion,
         errors,
-        chosen[0].name if chosen else "",
+        plan.recognition.set_name if plan.recognition else chosen[0].name if chosen else "",
         (
             *recording.source.problems,
             *plan.warnings,
@@ -317,6 +315,7 @@ def _solve_take(
         plan.findings,
         motion.skeleton.marker_names - result.motion.skeleton.marker_names,
         keypoints=_are_keypoints(chosen),
+        recognition=plan.recognition,
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from osteon.human import Recognition
 from osteon.identity import TakeFindings
 from osteon.posing import Contact, rms_per_marker
 from osteon.typing import Array, Progress, Share, Step
@@ -67,6 +68,8 @@ class Solved:
     were said by hand."""
     keypoints: bool = False
     """Whether ``recording`` holds joints as a markerless system found them."""
+    recognition: Recognition | None = None
+    """Which marker was taken to sit where, where labels did not say it."""
 
     @property
     def skeleton(self) -> Skeleton:

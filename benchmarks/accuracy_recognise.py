@@ -1,0 +1,199 @@
+"""Whether ``solve`` knows a human whose labels say nothing.
+
+    python benchmarks/accuracy_recognise.py
+
+Needs the real recordings (OSTEON_DATA, or shared/data beside the project). Takes with a known
+marker set get nonsense for labels. Told are: whether each is recognised, left and right, and the
+share of markers put on the body that their true labels name. Then what is no human, or no standing
+one. Thresholds were chosen on the first half of the takes; the second was looked at afterwards.
+Writes its section of docs/numbers/accuracy.md.
+"""
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from accuracy_page import put_section
+
+from osteon.cleaning import prepare
+from osteon.errors import OsteonError
+from osteon.formats import read
+from osteon.human import Landmark, Recognition, human, recognise, recognise_shape
+from osteon.pipeline.subjects_in_files import subjects_of
+from osteon.values import Recording
+
+DATA = Path(os.environ.get("OSTEON_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+CHOSEN_ON = (
+    *(
+        f"anatomical-truth/{take}/{kind}.trc"
+        for take in (
+            "arnold-01-walk2",
+            "hamner-01-run200",
+            "hamner-01-run400",
+            "opencap-2-squats1",
+            "opencap-2-walking1",
+        )
+        for kind in ("real", "markers")
+    ),
+    "cmu-02/02_01.c3d",
+    "pycgm/Test_Files/Movement_trial.c3d",
+    "kineticstoolkit/kinematics_tennis_serve.c3d",
+    "clinical-gait-auckland/AUC/dynamic/CB_Dynamic0003.c3d",
+    "nimble-c3d/nick_freeform_001.c3d",
+    "c3d-org/sample_09/PlugInC3D.c3d",
+    "c3d-org/sample_10/TYPE-2a.c3d",
+    "c3d-org/sample_14/sample14.c3d",
+    "biobuddy/static.c3d",
+)
+KEPT_BACK = (
+    *(
+        f"anatomical-truth/{take}/{kind}.trc"
+        for take in (
+            "arnold-02-walk2",
+            "hamner-02-run200",
+            "hamner-03-run400",
+            "opencap-11-walking2",
+            "opencap-4-DJ1",
+            "opencap-4-squats1",
+            "opencap-4-walking1",
+        )
+        for kind in ("real", "markers")
+    ),
+    "cmu-01/01_01.c3d",
+    "pycgm/ROM/Sample_Static.c3d",
+    "nimble-c3d/squat.c3d",
+    "nimble-opencap-s4/static1.trc",
+    "clinical-gait-auckland/RCH/dynamic/RCH.08.c3d",
+    "gaitalytics/treadmill_events.c3d",
+    "opensim-core/std_walking5_markers.trc",
+    "opensim-core/walking2.c3d",
+    "biobuddy/functional_trials/right_hip.c3d",
+    "biobuddy/functional_trials/right_knee.c3d",
+    "c3d-org/sample_04/sub_labels.c3d",
+    "c3d-org/sample_06/MACsample.c3d",
+    "c3d-org/sample_07/16bitanalog.c3d",
+    "c3d-org/sample_11/evart.c3d",
+    "c3d-org/sample_32/vicon_zerowire.c3d",
+)
+NOT_HUMAN = (
+    "hand-dfki/recording.tsv",
+    "mouse-oist/MOS1aD_S15_M5_MC2_T2_TRM_15MMIN_B.mat",
+    "c3d-org/sample_29/Facial-Sing.c3d",
+    "c3d-org/sample_27/kyowadengyo.c3d",
+    "kineticstoolkit/kinematics_racing_propulsion.c3d",
+    "kineticstoolkit/kinematics_racing_static.c3d",
+    "kineticstoolkit/kinematics_basket_sprint.c3d",
+    "opensim-core/abdbonepin.trc",
+    "c3d-org/sample_24/MotionMonitorC3D.c3d",
+)
+
+
+def first_recording(file: str) -> Recording:
+    return next(iter(subjects_of([read(DATA / file)], [], None).values())).takes[0]
+
+
+def without_labels(recording: Recording, known: dict[str, Landmark]) -> tuple[Recording, list[str]]:
+    """The markers of the set, shuffled, under nonsense; and the bodies of the true labels."""
+    order = np.random.default_rng(1).permutation(sorted(known)).tolist()
+    taken, _ = prepare(recording.select(order), {}, repair=True)
+    return replace(taken, names=tuple(f"X{i:02d}Q" for i in range(len(order)))), [
+        known[label].body for label in order
+    ]
+
+
+def on_body(word: str) -> str:
+    mark = human().landmarks.get(word)
+    return word if mark is None else mark.body
+
+
+def mirrored(body: str) -> str:
+    return (
+        body.translate(str.maketrans({}))
+        .replace("left_", "~")
+        .replace("right_", "left_")
+        .replace("~", "right_")
+    )
+
+
+def row(file: str) -> tuple[str, float | None]:
+    recording = first_recording(file)
+    chosen = recognise(recording.names)
+    assert chosen is not None, file
+    start = time.perf_counter()
+    taken, bodies = without_labels(recording, chosen[1])
+    found = recognise_shape(taken)
+    seconds = time.perf_counter() - start
+    head = f"| `{file}` | {chosen[0].name} | {len(bodies)} |"
+    if not isinstance(found, Recognition):
+        return f"{head} no: {found.reason} | | | {seconds:.1f} |", None
+    named = [
+        (body, on_body(found.words[label]))
+        for label, body in zip(taken.names, bodies, strict=True)
+        if label in found.words
+    ]
+    right = float(np.mean([one == other for one, other in named]))
+    turned = float(np.mean([mirrored(one) == other for one, other in named]))
+    sides = "right" if right > turned else "**exchanged**"
+    return f"{head} {found.confidence:.2f} | {sides} | {100 * right:.0f} % | {seconds:.1f} |", right
+
+
+def table(files: tuple[str, ...]) -> list[str]:
+    lines = [
+        "| take | set | markers | confidence | sides | on their body | s |",
+        "|---|---|--:|---|---|--:|--:|",
+    ]
+    shares = []
+    for file in files:
+        line, share = row(file)
+        print(line, flush=True)
+        lines.append(line)
+        shares += [] if share is None else [share]
+    mean = f"{100 * float(np.mean(shares)):.1f} %" if shares else "none"
+    return [
+        *lines,
+        "",
+        f"Recognised: {len(shares)} of {len(files)}; of their markers on their body: {mean}.",
+        "",
+    ]
+
+
+def others() -> list[str]:
+    lines = ["| take | taken for a human? |", "|---|---|"]
+    for file in NOT_HUMAN:
+        try:
+            taken, _ = prepare(first_recording(file), {}, repair=True)
+            found = recognise_shape(taken)
+            said = (
+                f"**yes**, {found.confidence:.2f}"
+                if isinstance(found, Recognition)
+                else f"no: {found.reason}"
+            )
+        except OsteonError as error:
+            said = f"not read: {error}"
+        lines.append(f"| `{file}` | {said} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def report() -> str:
+    return "\n".join(
+        [
+            "`python benchmarks/accuracy_recognise.py`: labels are nonsense, markers shuffled.",
+            "",
+            "Takes on which thresholds were chosen:",
+            "",
+            *table(CHOSEN_ON),
+            "Takes kept back:",
+            "",
+            *table(KEPT_BACK),
+            "No human, or none that stands:",
+            "",
+            *others(),
+        ]
+    )
+
+
+if __name__ == "__main__":
+    put_section("Recognised by shape", report())
