@@ -271,7 +271,14 @@ def advise_motion(motion: Motion) -> tuple[Advice, ...]:
     )
     rotations, places = motion.world()
     found = advise(Bodies(places, rotations, motion.skeleton.names, motion.rate), links)
-    return tuple(advice for advice in found if not _is_marked(motion.skeleton, advice))
+    return tuple(advice for advice in found if not _is_in_vain(motion.skeleton, advice))
+
+
+def _is_in_vain(skeleton: Skeleton, advice: Advice) -> bool:
+    """Whether no motion would help: of toes without markers, and where markers tell already."""
+    index = skeleton.index(advice.child)
+    is_bare = not skeleton.bodies[index].markers and not skeleton.children_of(index)
+    return (is_bare and bool(skeleton.marker_names)) or _is_marked(skeleton, advice)
 
 
 def _is_marked(skeleton: Skeleton, advice: Advice) -> bool:
