@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from accuracy_anatomy import TO_Z_UP, Person, sliding
+from accuracy_anatomy import Person, wear
 from accuracy_page import put_section, table
 from accuracy_solve import performer
 
-from osteon import formats, pipeline, synth
+from osteon import pipeline, synth
 from osteon.errors import OsteonError
 from osteon.values import Recording, Skeleton, Take
 
@@ -106,15 +106,8 @@ def generated(seed: int, skin: float) -> Scene:
 
 
 def known(name: str, skin: float) -> Scene:
-    folder = DATA / "anatomical-truth" / name
-    stored = np.load(folder / "truth.npz")
-    places = stored["positions"].astype(float) @ TO_Z_UP.T
-    person = Person(list(stored["body_names"]), places, TO_Z_UP @ stored["rotations"].astype(float))
-    (recording,) = formats.read(folder / "markers.trc").recordings
-    rng = np.random.default_rng(3)
-    positions = recording.positions + 0.0005 * rng.normal(size=recording.positions.shape)
-    if skin:
-        positions = positions + skin * sliding(person, recording, rng)
+    person, recording = wear(DATA / "anatomical-truth" / name, skin)
+    places, positions = person.places, recording.positions
     worn = Recording(positions[: len(places)], recording.names, recording.rate)
     wearers = {
         label: _plain(person.names[k])
