@@ -78,7 +78,7 @@ class Recognition:
             "# Found by shape and motion, not by labels: "
             f"a human with confidence {self.confidence:.2f}.",
             "# Correct what is wrong (landmarks and bodies: docs/guide/marker_sets.md), then solve "
-            "with --own-set and this file.",
+            "with this file as the set of your own.",
             f'name = "{self.set_name}"',
             "",
             "[markers]",
