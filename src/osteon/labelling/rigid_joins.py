@@ -7,7 +7,7 @@ backwards in time, and only who suits both ways, without a rival, is joined.
 
 import numpy as np
 
-from osteon.labelling.courses import Chains, choose_pairs
+from osteon.labelling.courses import Chains, chains_of, choose_pairs
 from osteon.maths import fit_rigid, quat
 from osteon.typing import Array, Indices, Mask
 
@@ -48,14 +48,7 @@ def join_by_neighbours(chains: Chains) -> Chains:
 
 def _joined(chains: Chains, following: Indices) -> Chains:
     """Return the chains with those that follow one another under one number."""
-    new = np.full(len(chains), -1)
-    heads = np.setdiff1d(np.arange(len(chains)), following)
-    for number, head in enumerate(heads):
-        at = head
-        while at >= 0:
-            new[at] = number
-            at = following[at]
-    return Chains(chains.pieces, new[chains.number])
+    return Chains(chains.pieces, chains_of(following)[chains.number])
 
 
 def _candidates(chains: Chains) -> list[tuple[int, int, float]]:
