@@ -38,8 +38,8 @@ chosen: markers of one body keep theirs but for the skin."""
 NEAR_JOINT = 0.075
 """Metres from a joint within which a marker keeps its distance from the next body's markers as the
 joint turns; chosen: half the breadth of a knee, and a marker."""
-LEAST_GLIDE = 0.0003
-"""Metres. Of a joint that is a ball: chosen, less than cameras see."""
+LEAST_GLIDE = 0.0001
+"""Metres. Of a joint that is a ball: chosen, far less than cameras see."""
 
 
 @dataclass(frozen=True)
