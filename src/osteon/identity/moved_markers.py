@@ -66,6 +66,9 @@ OPEN_CHANCE = 0.1
 SCALE_FREEDOM = 40
 """Count of independent values that the scale of skin rests on. Chosen: tails are F's, not those of
 a normal law."""
+RIVAL_RATIO = 10.0
+"""Ratio of chances up to which two markers of a body explain a take alike. Chosen: where a thigh has
+two markers, either may have gone along the bone, and the chances are within three."""
 MOST_FREED = 4
 """Count of markers set free before it is said that all were put on anew. Chosen."""
 MOST_MISFIT = 2.0
@@ -143,6 +146,12 @@ class MovedMarker:
     """Metres, by the directions that the take shows."""
     chance: float
     """That any marker of an unchanged take looks as much moved as this one."""
+    rival: str = ""
+    """Another marker of the body that explains the take as well; empty: none."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.marker} or {self.rival}" if self.rival else self.marker
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,37 +175,56 @@ def find_moved_markers(skeleton: Skeleton, recording: Recording) -> MarkerFindin
     rig = rig_of(skeleton, recording.names)
     said = _read_frames(rig, skeleton, recording)
     covariance = retake_covariance(rig, skeleton, said.rms)
-    freed: dict[int, MovedMarker] = {}
+    replaced: list[MovedMarker] = []
+    freed: list[int] = []
     free = FREE_SIGMA**2 * np.eye(3)
     while True:
-        test = _test_markers(rig, said, covariance, list(freed))
+        test = _test_markers(rig, said, covariance, freed)
         worst = int(np.argmin(test.chances))
         if (
             test.chances[worst] > SURE_CHANCE
             or test.misfit > MOST_MISFIT
-            or len(freed) == MOST_FREED
+            or len(replaced) == MOST_FREED
         ):
             break
-        freed[worst] = _describe(rig, test, worst)
-        covariance[rig.marker_columns(worst), rig.marker_columns(worst)] += free
-    doubtful = [int(m) for m in np.argsort(test.chances) if test.chances[m] <= OPEN_CHANCE]
+        replaced.append(_describe(rig, test, worst))
+        for marker in (worst, _rival(rig, test, worst)):
+            if marker is not None:
+                freed.append(marker)
+                covariance[rig.marker_columns(marker), rig.marker_columns(marker)] += free
+    doubtful: list[MovedMarker] = []
+    for marker in np.argsort(test.chances):
+        told = rig.marker_names[marker] in [one.rival for one in doubtful]
+        if test.chances[marker] <= OPEN_CHANCE and not told:
+            doubtful.append(_describe(rig, test, int(marker)))
     places = {rig.marker_names[m]: rig.places[m] + test.found[m] for m in freed}
-    all_anew = test.misfit > MOST_MISFIT or len(freed) == MOST_FREED
+    all_anew = test.misfit > MOST_MISFIT or len(replaced) == MOST_FREED
     return MarkerFindings(
         _with_places(skeleton, places),
-        tuple(freed.values()),
-        () if all_anew else tuple(_describe(rig, test, m) for m in doubtful),
+        tuple(replaced),
+        () if all_anew else tuple(doubtful),
         all_anew,
         test.misfit,
     )
 
 
+def _rival(rig: SubjectModel, test: "_MarkerTest", marker: int) -> int | None:
+    """The marker of the same body that might be meant as well."""
+    on_body = rig.marker_bodies == rig.marker_bodies[marker]
+    chances = np.where(on_body, test.chances, np.inf)
+    chances[marker] = np.inf
+    second = int(np.argmin(chances))
+    return second if chances[second] <= RIVAL_RATIO * test.chances[marker] else None
+
+
 def _describe(rig: SubjectModel, test: "_MarkerTest", marker: int) -> MovedMarker:
+    rival = _rival(rig, test, marker)
     return MovedMarker(
         rig.marker_names[marker],
         rig.names[rig.marker_bodies[marker]],
         float(np.linalg.norm(test.shifts[marker])),
         float(test.chances[marker]),
+        "" if rival is None else rig.marker_names[rival],
     )
 
 

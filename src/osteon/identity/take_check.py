@@ -40,11 +40,11 @@ class TakeFindings:
             told = [f"{who}: the take was calibrated on its own"]
         else:
             told = [
-                f"{one.marker} was put {1e3 * one.moved:.0f} mm from its place on {one.body}"
+                f"{one.name} was put {1e3 * one.moved:.0f} mm from its place on {one.body}"
                 for one in self.replaced
             ]
             told += [
-                f"{one.marker} may have been put {1e3 * one.moved:.0f} mm from its place on "
+                f"{one.name} may have been put {1e3 * one.moved:.0f} mm from its place on "
                 f"{one.body}: skin alone does as much in 1 of {1.0 / one.chance:.0f} takes"
                 for one in self.doubtful
             ]
@@ -70,8 +70,13 @@ class TakeFindings:
 
 
 def _fact(one: MovedMarker) -> dict[str, Any]:
-    moved = 1e3 * one.moved
-    return {"marker": one.marker, "body": one.body, "moved_mm": moved, "chance": one.chance}
+    return {
+        "marker": one.marker,
+        "rival": one.rival or None,
+        "body": one.body,
+        "moved_mm": 1e3 * one.moved,
+        "chance": one.chance,
+    }
 
 
 def hold_against(
