@@ -47,8 +47,8 @@ def test_same_person_in_another_take_is_left_alone(motion: int) -> None:
 def test_marker_put_elsewhere_is_named_and_its_new_place_found(
     marker: str, rivals: set[str]
 ) -> None:
-    """15 mm along its body: of directions that a pose can imitate nothing is claimed. Of two markers
-    on a thigh either may have gone along it, so both are named."""
+    """15 mm along its body: of directions that a pose can imitate nothing is claimed. Of two
+    markers on a thigh either may have gone along it, so both are named."""
     shift = np.array([0.0, 0.0, 0.015])
     recording = marker_take(moved(person(1), {marker: shift}), 1, 3.0, seed=5)
     places = find_moved_markers(known(), recording)

@@ -67,8 +67,8 @@ SCALE_FREEDOM = 40
 """Count of independent values that the scale of skin rests on. Chosen: tails are F's, not those of
 a normal law."""
 RIVAL_RATIO = 10.0
-"""Ratio of chances up to which two markers of a body explain a take alike. Chosen: where a thigh has
-two markers, either may have gone along the bone, and the chances are within three."""
+"""Ratio of chances up to which two markers of a body explain a take alike. Chosen: where a thigh
+has two markers, either may have gone along the bone, and the chances are within three."""
 MOST_FREED = 4
 """Count of markers set free before it is said that all were put on anew. Chosen."""
 MOST_MISFIT = 2.0
