@@ -11,6 +11,7 @@ from osteon.errors import OsteonError
 VERBS = {
     "axes": "Find along which axes limbs move; tell the motion by angles about them.",
     "batch": "Solve all takes of an archive, on one machine or many.",
+    "clean": "Write a recording cleaned, with joint centres and the rig's own markers.",
     "convert": "Turn one file format into another.",
     "demo": "Generate a performance whose truth is known, and solve it.",
     "fit": "Fit bones of fixed length to joint positions.",
@@ -32,7 +33,7 @@ HOMES = {
     "motion_verbs": ("axes", "limits", "normalise"),
     "session_verbs": ("live", "studio"),
     "skeleton_verbs": ("fit", "joints", "map"),
-    "solve_verbs": ("batch", "demo", "solve"),
+    "solve_verbs": ("batch", "clean", "demo", "solve"),
 }
 """Module → its verbs."""
 

@@ -1,4 +1,4 @@
-"""Verbs that turn recordings into rigs: solve, batch for a whole archive, demo."""
+"""Verbs that turn recordings into rigs: solve, clean, batch for a whole archive, demo."""
 
 import sys
 import time
@@ -97,6 +97,54 @@ def solve(
     for one, name in zip(solved, folders, strict=True):
         summary, text = delivery.summary_of(one), delivery.solve_text(one)
         options.say_results(summary, text, as_json=as_json, folder=output / name)
+
+
+@click.command()
+@click.argument("file", type=options.FILE)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File for the cleaned recording; its ending picks the format.",
+)
+@options.solving
+@options.file("--skeleton", "A subject calibrated before: skeleton.json.")
+@options.file("--passport", "A performer known before: passport.json.")
+@options.subject("markers")
+@options.as_json
+def clean(
+    file: Path,
+    output: Path,
+    skeleton: Path | None,
+    passport: Path | None,
+    subject: str | None,
+    *,
+    as_json: bool,
+    **solving: Any,
+) -> None:
+    """Write the recording in FILE cleaned: exchanged labels put back, spikes out, gaps filled.
+
+    Beside the measured markers stand those of the rig (LTHI_model), which have no gaps and keep
+    their distances, and the joint centres (left_knee_centre).
+
+    Example: osteon clean walk.c3d -o walk_clean.c3d
+    """
+    from osteon import delivery, pipeline
+    from osteon.formats import written_with
+
+    delivery.check_holds_markers(output)
+    options.spare((file, skeleton, passport), written_with(output))
+    asked = _ask(solving, skeleton, passport, limited=False)
+    with options.progress() as saying:
+        solved = pipeline.solve(file, subject=subject, options=asked, progress=saying)
+    cleaned = [pipeline.clean_take(one) for one in solved]
+    delivery.write_cleaned(cleaned, output)
+    for one, found in zip(solved, cleaned, strict=True):
+        summary, text = delivery.clean_summary(one, found), delivery.clean_text(one, found)
+        options.say_results(summary, text, as_json=as_json)
+    if not as_json:
+        click.echo(output)
 
 
 def _ask(solving: dict[str, Any], known: Path | None, passport: Path | None, *, limited: bool):

@@ -6,6 +6,12 @@ from .axes_files import (
     frames_summary as frames_summary,
     frames_text as frames_text,
 )
+from .clean_files import (
+    check_holds_markers as check_holds_markers,
+    clean_summary as clean_summary,
+    clean_text as clean_text,
+    write_cleaned as write_cleaned,
+)
 from .joints_files import (
     joints_summary as joints_summary,
     joints_text as joints_text,

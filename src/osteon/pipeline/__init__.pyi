@@ -3,6 +3,7 @@ from .analyses import (
     analyse as analyse,
     watch_poses as watch_poses,
 )
+from .cleaned_markers import clean_take as clean_take
 from .map_take import (
     FIGURE as FIGURE,
     MapOptions as MapOptions,
