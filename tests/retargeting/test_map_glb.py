@@ -4,11 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import osteon as ost
 from characters import mixamo_like
 from conftest import real
+from glb_files import parts
 from osteon import synth
+from osteon.cli import osteon
 from osteon.formats import read
 from osteon.formats.glb.read import Skinned, read_glb_mesh
 from osteon.human.standing_figure import figure_at_rest
@@ -119,6 +122,23 @@ def test_a_motion_walks_on_a_character(tmp_path, walked, kind):
     own = stood(contacts_of(walked.motion), n_frames)
     assert own.any()
     assert np.mean(own == stood(mapped.contacts, n_frames)) > 0.9
+
+
+def test_the_character_comes_out_with_its_mesh(tmp_path, walked):
+    """Onto a character, and where only its feet are mended."""
+    hero, walk = mixamo_like(tmp_path / "hero.glb"), tmp_path / "walk.bvh"
+    ost.write(walked.motion, walk)
+    first, again = tmp_path / "first", tmp_path / "again"
+    run = CliRunner()
+    arguments = ["map", str(walk), "--skeleton", str(hero), "-o", str(first)]
+    assert run.invoke(osteon, arguments).exit_code == 0
+    moved = ["map", str(first / "motion.glb"), "--feet-only", "-o", str(again)]
+    assert run.invoke(osteon, moved).exit_code == 0
+    own = parts(hero)[0]
+    for folder, names in ((first, ["walk"]), (again, ["walk", "motion"])):
+        found = parts(folder / "motion.glb")[0]
+        assert found["meshes"] == own["meshes"] and found["skins"] == own["skins"]
+        assert [each["name"] for each in found["animations"]] == names
 
 
 def test_markers_move_a_character(tmp_path):

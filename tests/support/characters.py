@@ -1,11 +1,10 @@
 """Characters as other programs write them: skinned GLB files, made here joint by joint."""
 
-import json
-import struct
 from pathlib import Path
 
 import numpy as np
 
+from glb_files import save
 from osteon.maths import quat
 
 HEIGHTS = {  # Mixamo's tree, metres, y up, facing z
@@ -183,9 +182,4 @@ class _Scene:
     def save(self, path: Path, document: dict) -> Path:
         document |= {"accessors": self.accessors, "bufferViews": self.views}
         document["buffers"] = [{"byteLength": len(self.binary)}]
-        text = json.dumps(document).encode()
-        text += b" " * (-len(text) % 4)
-        chunks = struct.pack("<II", len(text), 0x4E4F534A) + text
-        chunks += struct.pack("<II", len(self.binary), 0x004E4942) + self.binary
-        path.write_bytes(b"glTF" + struct.pack("<II", 2, 12 + len(chunks)) + chunks)
-        return path
+        return save(path, document, self.binary)

@@ -26,3 +26,13 @@ def parts(path: Path) -> tuple[dict, bytes]:
     data = path.read_bytes()
     size = struct.unpack_from("<I", data, 12)[0]
     return json.loads(data[20 : 20 + size]), data[20 + size + 8 :]
+
+
+def save(path: Path, document: dict, numbers: bytes) -> Path:
+    """Write a GLB file of these parts."""
+    text = json.dumps(document).encode()
+    text += b" " * (-len(text) % 4)
+    chunks = struct.pack("<II", len(text), 0x4E4F534A) + text
+    chunks += struct.pack("<II", len(numbers), 0x004E4942) + numbers
+    path.write_bytes(b"glTF" + struct.pack("<II", 2, 12 + len(chunks)) + chunks)
+    return path

@@ -211,7 +211,8 @@ def map(
     """Move a given skeleton by the recording, or the motion, in FILE.
 
     The skeleton may be the performer's own or a character of other proportions. Writes
-    skeleton.json, motion.bvh, motion.glb, summary.json and report.html.
+    skeleton.json, motion.bvh, motion.glb, summary.json and report.html. A skinned GLB comes out as
+    motion.glb, with all that it had and the take as one more animation.
 
     Example: osteon map walk.c3d --skeleton hero.bvh -o hero
     """
@@ -238,8 +239,16 @@ def map(
             source, onto, subject=subject, options=asked, solving=solving, progress=progress
         )
     inputs = (file, skeleton, mapping, edits, own_set)
+    character = file if onto is None else onto if isinstance(onto, Path) else None
     with options.whole_results(output, inputs) as scratch:
-        delivery.deliver(mapped, scratch, formats=endings, unit=unit, up=up)
+        delivery.deliver(
+            mapped,
+            scratch,
+            formats=endings,
+            unit=unit,
+            up=up,
+            character=character,
+        )
     whom = "" if skeleton is None else mapped.skeleton.subject or skeleton.stem
     text = delivery.map_text(mapped, file.stem, whom)
     options.say_results(delivery.summary_of(mapped), text, as_json=as_json, folder=output)

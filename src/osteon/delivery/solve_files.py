@@ -16,9 +16,11 @@ from osteon.fixed_lengths import FitResult
 from osteon.formats import (
     bvh_conventions,
     check_endings,
+    is_character,
     remove_unfinished,
     unfinished_folder,
     write,
+    write_character,
     write_readable,
     write_skinned,
 )
@@ -48,6 +50,7 @@ def deliver(
     measured: dict[str, float] | None = None,
     facts: dict[str, Any] | None = None,
     analyses: Analyses | None = None,
+    character: Path | None = None,
 ) -> None:
     """Write skeleton.json, the motion, summary.json and report.html.
 
@@ -63,6 +66,9 @@ def deliver(
         Further entries of summary.json.
     analyses
         Of the motion, where they were made before.
+    character
+        The file that the skeleton was read from. If it is a skinned GLB the motion comes out in it,
+        with its mesh and all else, as one more animation, named after the take.
     """
     check_endings(formats)
     analyses = analyse(solved.motion, advise=not solved.keypoints) if analyses is None else analyses
@@ -74,6 +80,10 @@ def deliver(
         file = folder / f"motion.{ending}"
         if ending == "bvh":
             motions += write(solved.motion, file, **bvh)
+        elif ending == "glb" and character is not None and is_character(character):
+            take = Path(solved.recording.source.file).stem or "motion"
+            write_character(file, character, solved.motion, take)
+            motions.append(file)
         elif ending == "glb" and analyses.skin is not None:
             write_skinned(file, solved.motion, analyses.skin)
             motions.append(file)

@@ -13,6 +13,10 @@ from .catalogue import (
     write as write,
     written_with as written_with,
 )
+from .glb.character import (
+    is_character as is_character,
+    write_character as write_character,
+)
 from .glb.read import (
     Skinned as Skinned,
     read_glb_mesh as read_glb_mesh,

@@ -161,7 +161,7 @@ def sniff(head: bytes) -> bool:
     return first is not None and (first[1] in KEYS or b'"asset"' in head)
 
 
-def pack(gltf: Gltf, binary: bytes) -> bytes:
+def pack(gltf: Gltf | dict[str, Any], binary: bytes) -> bytes:
     """Return the bytes of a GLB file."""
     text = msgspec.json.encode(gltf)
     text += b" " * (-len(text) % 4)
@@ -181,7 +181,8 @@ class File:
 
     def __init__(self, path: Path) -> None:
         data = path.read_bytes()
-        text, self.binary = _chunks(path, data) if data.startswith(MAGIC) else (data, b"")
+        glb = data.startswith(MAGIC)
+        self.text, self.binary = _chunks(path, data) if glb else (data, b"")
         self.path, self.size = path, len(data)
         self._neighbours: dict[Path, bytes] = {}
         # thousands of channels may name the same numbers: those are made once
@@ -191,7 +192,7 @@ class File:
         """Bytes of the file behind all arrays so far."""
         self.drawn = 0
         """Vertices of all primitives so far."""
-        self.gltf = decode(path, text, Gltf)
+        self.gltf = decode(path, self.text, Gltf)
         if not self.gltf.asset.version.startswith("2."):
             version = self.gltf.asset.version
             raise FormatError(path, f"glTF version must be 2, got {version!r}", "$.asset.version")

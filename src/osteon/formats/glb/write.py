@@ -86,7 +86,7 @@ def glb_bytes(skeleton: Skeleton, motion: Motion | None, skin: SkinnedMesh | Non
     """Return the file: node 0 turns z up to y up, nodes 1 … n are the bodies, the last one carries
     the mesh, of a skin or of bones."""
     n_bodies = len(skeleton.bodies)
-    block = _Block()
+    block = BinaryPart()
     if skin is None:
         rest = np.array(skeleton.offsets)
         _, places = forward_kinematics(quat.identity((n_bodies,)), rest, skeleton.parents)
@@ -110,10 +110,11 @@ def glb_bytes(skeleton: Skeleton, motion: Motion | None, skin: SkinnedMesh | Non
     return pack(gltf, bytes(block.data))
 
 
-class _Block:
-    """The binary part, filled array by array."""
+class BinaryPart:
+    """The binary part, filled array by array, behind ``start`` bytes that are there already."""
 
-    def __init__(self) -> None:
+    def __init__(self, start: int = 0) -> None:
+        self.start = start
         self.data = bytearray()
         self.views: list[BufferView] = []
         self.accessors: list[Accessor] = []
@@ -129,7 +130,7 @@ class _Block:
         if not np.isfinite(values).all():
             raise BadValue("GLB counts in single precision, too narrow for a length here")
         self.data += bytes(-len(self.data) % 4)
-        self.views.append(BufferView(0, values.nbytes, len(self.data), target=target))
+        self.views.append(BufferView(0, values.nbytes, self.start + len(self.data), target=target))
         is_time = kind == "SCALAR" and target is None
         ranged = is_time or (kind == "VEC3" and target is not None)
         self.accessors.append(
@@ -146,7 +147,7 @@ class _Block:
         return len(self.accessors) - 1
 
 
-def _add_mesh(block: _Block, skin: SkinnedMesh) -> dict:
+def _add_mesh(block: BinaryPart, skin: SkinnedMesh) -> dict:
     narrow = len(skin.joints) <= 256
     attributes = {
         "POSITION": block.add(skin.vertices, F4, "VEC3", VERTEX_TARGET),
@@ -196,18 +197,9 @@ def _nodes(skeleton: Skeleton) -> tuple[Node, ...]:
     return (turn, *bodies, Node(name=unused_name("bones", skeleton.names), mesh=0, skin=0))
 
 
-def _animation(block: _Block, motion: Motion) -> Animation:
+def _animation(block: BinaryPart, motion: Motion) -> Animation:
     """Return rotations of all bodies, places of the root and of bodies whose bones stretch."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        times = (np.arange(motion.n_frames) / motion.rate).astype(np.float32)
-        increasing = (np.diff(times) > 0).all()
-    if not increasing:
-        raise BadValue(
-            f"GLB counts time in single precision, too coarse for {motion.n_frames} frames at "
-            f"{motion.rate:g} per second; cut the motion first"
-        )
-    _check_whole(motion)
-    clock = block.add(times, F4, "SCALAR")
+    clock = add_clock(block, motion)
     rotations = quat.unroll(motion.rotations, axis=0)[..., [1, 2, 3, 0]]
     samplers, channels = [], []
 
@@ -222,6 +214,20 @@ def _animation(block: _Block, motion: Motion) -> Animation:
         elif motion.offsets is not None:
             drive(body, "translation", motion.offsets[:, body], "VEC3")
     return Animation(tuple(channels), tuple(samplers), "motion")
+
+
+def add_clock(block: BinaryPart, motion: Motion) -> int:
+    """Append the times of a motion that lacks nothing, and return their accessor."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        times = (np.arange(motion.n_frames) / motion.rate).astype(np.float32)
+        increasing = (np.diff(times) > 0).all()
+    if not increasing:
+        raise BadValue(
+            f"GLB counts time in single precision, too coarse for {motion.n_frames} frames at "
+            f"{motion.rate:g} per second; cut the motion first"
+        )
+    _check_whole(motion)
+    return block.add(times, F4, "SCALAR")
 
 
 def _check_whole(motion: Motion) -> None:
