@@ -24,7 +24,7 @@ from osteon.joint_limits import (
     limits,
     mid_range,
 )
-from osteon.maths import euler, quat, rotations, swing_twist
+from osteon.maths import euler, quat, rotations
 from osteon.pipeline import solve
 from osteon.posing import reach
 from osteon.values import Joint, Motion, Skeleton, Take
@@ -206,7 +206,7 @@ def half_off(q: np.ndarray, found: Degrees, j: int, angle: np.ndarray, *, raw: b
     """Half of what a hinge's range is too wide, degrees."""
     track = q[:, j : j + 1] if raw else denoise(q[:, j : j + 1], found.noise[j : j + 1])
     turn = quat.multiply(track[:, 0], quat.inverse(found.rest[j]))
-    angles = swing_twist.twist_angle(turn, found.axes[j][0])
+    angles = rotations.twist_angle(turn, found.axes[j][0])
     arc = find_arc(angles, np.zeros(len(q), dtype=int), RangeOptions())
     return 0.5 * float(np.degrees(arc.high - arc.low - np.ptp(angle)))
 
@@ -220,7 +220,7 @@ def drawn() -> list[str]:
     cone = find_cones(q[:, None], mean[None], Z[None], groups, options)[0][0]
     box = rng.uniform(cone.polygon.min(axis=0), cone.polygon.max(axis=0), size=(8000, 2))
     swing = box[inside_polygon(box, cone.polygon)][:4000]
-    inner = swing_twist.join(swing, rng.uniform(*cone.twist, len(swing)), cone.axis, cone.across)
+    inner = rotations.join(swing, rng.uniform(*cone.twist, len(swing)), cone.axis, cone.across)
     from_cone = share_inside(quat.multiply(cone.centre, inner), q, mean)
     arcs = [find_arc(angle, groups, options) for angle in euler.zyz_from_quat(q).T]
     angles = np.stack([rng.uniform(arc.low, arc.high, 4000) for arc in arcs], axis=-1)

@@ -19,7 +19,7 @@ from osteon.cli import osteon
 from osteon.errors import BadValue, FormatError, UnknownName
 from osteon.formats import read, write
 from osteon.formats.own.compact_tables import write_compact_parquet
-from osteon.maths import quat, swing_twist
+from osteon.maths import quat, rotations
 from osteon.values import Movement
 from sweeps import line_angle, swept, worst_angle
 
@@ -158,12 +158,12 @@ def test_both_branches_lead_to_the_same_place(apart, rng):
     assert both.reached.any()
     for branch in range(2):
         angles = np.stack([both.first[:, branch], both.second[:, branch]], axis=-1)
-        led = quat.rotate(swing_twist.swing(np.stack([first, second]), angles), start)
+        led = quat.rotate(rotations.swing(np.stack([first, second]), angles), start)
         assert_close(led[both.reached], end[both.reached], 1e-9)
         # what cannot be reached: no angles on a fine grid come nearer
         for far in np.flatnonzero(~both.reached)[:3]:
             grid = np.stack(np.meshgrid(*[np.linspace(-np.pi, np.pi, 181)] * 2), -1)
-            tried = quat.rotate(swing_twist.swing(np.stack([first, second]), grid), start)
+            tried = quat.rotate(rotations.swing(np.stack([first, second]), grid), start)
             best = (tried @ end[far]).max()
             assert led[far] @ end[far] > best - 1e-3
 
@@ -178,7 +178,7 @@ def test_the_compiled_angles_are_the_reference_ones(rng):
     assert_close(one, both.first, 1e-9)
     assert_close(two, both.second, 1e-9)
     q, axis = quat.normalise(rng.normal(size=(2, 50, 4))), start
-    turned = swing_twist.twist_angle(q[0], axis)
+    turned = rotations.twist_angle(q[0], axis)
     nearest = quat.from_axis_angle(axis, turned)
     for other in np.linspace(-np.pi, np.pi, 90):
         away = quat.from_axis_angle(axis, turned + other)
@@ -210,7 +210,7 @@ def test_angles_tell_the_rotations(rng):
     )
     told = parameterise(take.rotations, movement)
     around = np.vstack([movement.axes, quat.rotate(movement.rest, movement.direction)])
-    back = quat.multiply(swing_twist.swing(around, told.angles), movement.rest)
+    back = quat.multiply(rotations.swing(around, told.angles), movement.rest)
     assert_rotations_close(back[told.reached], take.rotations[told.reached], 1e-9)
     assert told.reached.mean() > 0.99
 

@@ -16,7 +16,7 @@ from archives import marker_take, person
 from osteon.cli import osteon
 from osteon.errors import WrongContent
 from osteon.formats import read, write
-from osteon.report.rows import body_rows
+from osteon.report.page import body_rows
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from osteon.articulation.summed import Sums
 from osteon.cli import osteon
 from osteon.errors import OsteonError
 from osteon.formats import content_hash, write
-from osteon.formats.own.passport_json import read_passport
+from osteon.formats.own.skeleton_json import read_passport
 from osteon.formats.plain_csv import read_measured
 from osteon.joint_limits.limits_toml import read_edits as read_limits_toml
 from osteon.values.skeleton import UNKNOWN_DEVIATION, without_gaps

@@ -8,10 +8,9 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from osteon.errors import BadValue, FormatError, OsteonError, WrongContent
 from osteon.formats import read, write
-from osteon.formats.own.passport_json import write_passport
-from osteon.formats.own.skeleton_json import read_skeleton_json, skeleton_text
+from osteon.formats.own.skeleton_json import read_skeleton_json, skeleton_text, write_passport
 from osteon.values import Attachment, Body, Joint, Limits, Loop, Marker, Skeleton, Slip, Swap
-from osteon.values.passport import Passport
+from osteon.values.take import Passport
 from whole_values import assert_same, full_skeleton
 
 

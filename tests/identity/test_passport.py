@@ -13,13 +13,13 @@ from archives import marker_take, moved, person
 from conftest import real
 from osteon import delivery, pipeline
 from osteon.errors import BadValue, FormatError, NotEnoughData
-from osteon.formats.own.passport_json import read_passport, write_passport
+from osteon.formats.own.skeleton_json import read_passport, write_passport
 from osteon.identity.moved_markers import find_moved_markers
 from osteon.identity.same_person import compare
 from osteon.identity.take_check import TakeFindings
 from osteon.pipeline import SolveOptions, calibrate_subject, set_of
 from osteon.values import Recording, Skeleton, Take
-from osteon.values.passport import Origin, Passport
+from osteon.values.take import Origin, Passport
 
 
 @cache

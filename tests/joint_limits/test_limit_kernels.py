@@ -11,7 +11,7 @@ from osteon.joint_limits.find_limits import LimitOptions, limits
 from osteon.joint_limits.ranges import measure_arcs
 from osteon.joint_limits.sampling import _bend, _draw, measure_shaking
 from osteon.joint_limits.within_limits import clamp_each
-from osteon.maths import quat, rotations, swing_twist
+from osteon.maths import quat, rotations
 from osteon.values import Body, Cone, Joint, Motion, Skeleton
 from osteon.values.array_checks import in_rows, read_only, with_columns
 
@@ -54,7 +54,7 @@ def test_swings_and_twists(samples, rng):
 def test_hinge_angles_and_rests(samples, rng):
     n = samples.shape[1]
     rest, axes = quat.normalise(rng.normal(size=(n, 4))), quat.normalise(rng.normal(size=(n, 3)))
-    plain = swing_twist.twist_angle(quat.multiply(samples, quat.inverse(rest)), axes)
+    plain = rotations.twist_angle(quat.multiply(samples, quat.inverse(rest)), axes)
     np.testing.assert_allclose(hinge_angles(samples, rest, axes), plain, atol=1e-12)
     inner = quat.normalise(rng.normal(size=(n, 3)))
     alpha, beta = rng.uniform(-np.pi, np.pi, size=(2, 300, n))

@@ -29,7 +29,7 @@ from osteon.joint_limits.within_limits import (
     hinge_angle,
     nearest_in_polygon,
 )
-from osteon.maths import euler, quat, rotations, swing_twist
+from osteon.maths import euler, quat, rotations
 from osteon.values import Cone, Joint, Limits, Marker
 from samples import some_markers
 from whole_values import assert_same
@@ -181,7 +181,7 @@ def draw_from_cone(rng, cone: Cone, n: int):
     box = rng.uniform(cone.polygon.min(axis=0), cone.polygon.max(axis=0), size=(20 * n, 2))
     swing = box[inside_polygon(box, cone.polygon)][:n]
     twist = rng.uniform(*cone.twist, size=len(swing))
-    return quat.multiply(cone.centre, swing_twist.join(swing, twist, cone.axis, cone.across))
+    return quat.multiply(cone.centre, rotations.join(swing, twist, cone.axis, cone.across))
 
 
 def share_inside(drawn, q):

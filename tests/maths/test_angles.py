@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 
 from conftest import assert_close
 from oracles.angle_oracles import covering_interval
-from osteon.maths import noise, rotations
+from osteon.maths import mad_scale, rotations
 
 angles = st.lists(st.floats(-50, 50), min_size=1, max_size=30)
 
@@ -60,7 +60,7 @@ def test_scale_is_not_moved_by_outliers(rng):
     values[:1500] = 1e6
     values[::9] = np.nan
     # 30 % far away on one side: the normal law gives a factor of 1.84
-    found = noise.mad_scale(values, axis=0)
+    found = mad_scale(values, axis=0)
     assert found == pytest.approx(1.84 * 0.3, rel=0.05)
-    assert noise.mad_scale(rng.normal(0, 0.3, 20_000)) == pytest.approx(0.3, rel=0.03)
-    assert np.isnan(noise.mad_scale(np.array([np.nan, np.nan])))
+    assert mad_scale(rng.normal(0, 0.3, 20_000)) == pytest.approx(0.3, rel=0.03)
+    assert np.isnan(mad_scale(np.array([np.nan, np.nan])))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.joint_limits import clamp
-from osteon.maths import TURN, Spread, quat, rotations, swing_twist
+from osteon.maths import TURN, Spread, quat, rotations
 from osteon.typing import Array, Mask
 from osteon.values import Joint
 
@@ -83,7 +83,7 @@ def swing_and_twist(q: Array, axis: Array, across: Array) -> tuple[Array, Array]
 
     ``across`` and ``axis`` must be orthonormal.
     """
-    twist = swing_twist.twist_angle(q, axis)
+    twist = rotations.twist_angle(q, axis)
     swing = quat.multiply(q, quat.from_axis_angle(axis, -twist))
     return np.einsum("...ij,...j->...i", across, quat.log(swing)), twist
 
@@ -94,7 +94,7 @@ def plain_clamp(q: Array, joint: Joint, shape: str = "auto") -> Array:
         return joint.rest
     assert joint.limits is not None
     if shape == "auto" and joint.kind == "hinge" and joint.limits.hinge is not None:
-        angle = swing_twist.twist_angle(quat.multiply(q, quat.inverse(joint.rest)), joint.axes[0])
+        angle = rotations.twist_angle(quat.multiply(q, quat.inverse(joint.rest)), joint.axes[0])
         turn = quat.from_axis_angle(joint.axes[0], _into(angle, *joint.limits.hinge))
         return quat.multiply(turn, joint.rest)
     cone = joint.limits.cone
@@ -106,7 +106,7 @@ def plain_clamp(q: Array, joint: Joint, shape: str = "auto") -> Array:
         polygon = cone.radii * np.stack([np.cos(around), np.sin(around)], axis=-1)
     if not inside_polygon(swing, polygon):
         swing = _nearest_on_edge(swing, polygon)
-    held = swing_twist.join(swing, _into(twist, *cone.twist), cone.axis, cone.across)
+    held = rotations.join(swing, _into(twist, *cone.twist), cone.axis, cone.across)
     return quat.multiply(cone.centre, held)
 
 

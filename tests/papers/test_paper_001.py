@@ -11,7 +11,7 @@ from oracles.angle_oracles import (
 )
 from osteon.joint_limits.kinds import KindOptions, find_kinds
 from osteon.joint_limits.ranges import RangeOptions, find_arc
-from osteon.maths import euler, quat, swing_twist
+from osteon.maths import euler, quat, rotations
 
 AXIS = quat.normalise(np.array([1.0, 2.0, -0.5]))
 
@@ -80,9 +80,9 @@ def test_the_angle_keeps_its_sign_and_its_zero():
     """Eq. 9–12: atan2 has its arguments swapped and the sign is lost: π − |θ|."""
     degrees = np.array([-30.0, 0.0, 30.0, 100.0])
     np.testing.assert_allclose(np.degrees(paper_angle(hinge(degrees))), [150, 180, 150, 80])
-    ours = swing_twist.twist_angle(hinge(degrees), AXIS)
+    ours = rotations.twist_angle(hinge(degrees), AXIS)
     np.testing.assert_allclose(np.degrees(ours), degrees, atol=1e-12)
-    np.testing.assert_allclose(swing_twist.twist_angle(-hinge(degrees), AXIS), ours, atol=1e-12)
+    np.testing.assert_allclose(rotations.twist_angle(-hinge(degrees), AXIS), ours, atol=1e-12)
 
 
 def test_a_rest_offset_leaves_a_hinge_a_hinge(rng):

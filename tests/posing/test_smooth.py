@@ -5,8 +5,7 @@ import pytest
 
 from conftest import assert_close
 from osteon import posing, synth
-from osteon.maths import quat
-from osteon.maths.over_frames import solve_banded
+from osteon.maths import quat, solve_banded
 from osteon.posing import whole_take as smooth
 from osteon.posing.per_frame import PoseProblem, solve_frames
 from osteon.posing.whole_take import coordinate_steps, process_noise, smooth_frames

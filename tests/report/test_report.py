@@ -26,8 +26,7 @@ from osteon.formats import write
 from osteon.maths import quat
 from osteon.pipeline.solve_take import Solved
 from osteon.report.data import Packed, ReportData
-from osteon.report.page import write_report
-from osteon.report.rows import (
+from osteon.report.page import (
     MOST_NUMBERS,
     body_rows,
     distances,
@@ -35,6 +34,7 @@ from osteon.report.rows import (
     pack,
     pack_whole,
     stride_for,
+    write_report,
 )
 from osteon.values import Bodies, Body, Joint, Motion, Recording, Skeleton, Take
 

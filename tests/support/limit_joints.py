@@ -3,7 +3,7 @@
 import numpy as np
 
 from oracles.angle_oracles import directions_across
-from osteon.maths import quat, swing_twist
+from osteon.maths import quat, rotations
 from osteon.values import Body, Joint, Motion, Skeleton
 
 Z = np.array([0.0, 0.0, 1.0])
@@ -66,4 +66,4 @@ def ball_samples(rng, n=1000, swing=(40.0, 25.0), twist=(-20.0, 35.0)):
     twists = np.radians(rng.uniform(*twist, n))
     rest = quat.normalise(rng.normal(size=4))
     across = directions_across(Z)
-    return quat.multiply(rest, swing_twist.join(swings, twists, Z, across)), rest
+    return quat.multiply(rest, rotations.join(swings, twists, Z, across)), rest

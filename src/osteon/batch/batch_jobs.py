@@ -14,9 +14,9 @@ from typing import TypeVar
 import msgspec
 
 import osteon
-from osteon.batch.batch_options import BatchOptions
 from osteon.batch.places import (
     BatchFolders,
+    BatchOptions,
     Quality,
     SubjectRecord,
     Survey,

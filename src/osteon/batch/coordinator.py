@@ -14,10 +14,10 @@ import numpy as np
 import osteon
 from osteon.batch import batch_jobs
 from osteon.batch.batch_jobs import Job, PassportJob, SubjectJob, TakeJob
-from osteon.batch.batch_options import BatchOptions
 from osteon.batch.index import Row, rows_of, write_index
 from osteon.batch.places import (
     BatchFolders,
+    BatchOptions,
     Quality,
     SubjectRecord,
     Survey,
@@ -160,13 +160,11 @@ class _Run:
         now = time.time_ns()
         for take in find_files(self._places.source, self._places.output):
             _, modified = stamp = batch_jobs.stamp(self._places.recording(take))
-            if now - modified > 1e9 * SETTLED_SECONDS and stamp != self._stamp(take):
+            known = read_record(self._places.survey(take), Survey)
+            before = None if known is None else (known.size, known.modified_ns)
+            if now - modified > 1e9 * SETTLED_SECONDS and stamp != before:
                 return True
         return False
-
-    def _stamp(self, take: str) -> tuple[int, int] | None:
-        known = read_record(self._places.survey(take), Survey)
-        return None if known is None else (known.size, known.modified_ns)
 
     def _surveys(self, files: Sequence[str]) -> list[Survey]:
         jobs = [Job(self._places, self._options, take) for take in files]
@@ -213,7 +211,8 @@ class _Run:
         known = read_record(folder, SubjectRecord)
         if known is None or known.options != self._options.calibrating():
             return None
-        if known.skeleton and not _holds(folder / "skeleton.json", known.skeleton):
+        file = folder / "skeleton.json"  # cut, changed or gone, it has to be made again
+        if known.skeleton and not (file.is_file() and content_hash(file) == known.skeleton):
             return None
         grown = known.takes != job.takes
         # a subject that could not be calibrated gets another chance with every new take
@@ -334,11 +333,6 @@ class _Run:
 def _finished_take(job: TakeJob) -> TakeRecord | None:
     """Return what there is of a take that is solved already, or that cannot be."""
     return job.record if job.record.problem else batch_jobs.find_finished(job)
-
-
-def _holds(file: Path, sha256: str) -> bool:
-    """Return whether a file is still as it was written: neither cut, nor changed, nor gone."""
-    return file.is_file() and content_hash(file) == sha256
 
 
 def _is_passport(file: Path) -> bool:

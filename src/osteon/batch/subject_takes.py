@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from osteon.articulation import Sums, joints_of_sums, joints_of_take, limb_table
-from osteon.batch.batch_options import BatchOptions
-from osteon.batch.places import Quality
+from osteon.batch.places import BatchOptions, Quality
 from osteon.calibration import farthest_frames, spread_frames
 from osteon.delivery import deliver, joints_summary, show_joints, summary_of, write_joints
 from osteon.errors import NotEnoughData

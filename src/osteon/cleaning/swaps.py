@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from osteon.cleaning.neighbours import companions, frames_text
-from osteon.maths import noise
+from osteon.maths import mad_scale
 from osteon.typing import Array
 from osteon.values import Recording, Swap
 
@@ -241,7 +241,7 @@ def _strains(positions: Array, a: int, b: int, near: list[list[int]]) -> tuple[A
             for marker in (slot, guest)
         )
         usual = _median_of_seen(as_labelled)
-        scale = noise.mad_scale(as_labelled, axis=0) + 2e-3
+        scale = mad_scale(as_labelled, axis=0) + 2e-3
         for marker, distances, strain in ((slot, as_labelled, right), (guest, exchanged, wrong)):
             seen = np.isfinite(positions[:, marker, 0])
             strain += np.where(seen, _oddness((distances - usual) / scale), 0.0)

@@ -28,8 +28,7 @@ VERBS = {
     "view": "Show any file in the browser.",
 }
 HOMES = {
-    "file_verbs": ("convert", "info", "inspect", "view"),
-    "label_verb": ("label",),
+    "file_verbs": ("convert", "info", "inspect", "label", "view"),
     "motion_verbs": ("axes", "limits", "normalise"),
     "session_verbs": ("live", "studio"),
     "skeleton_verbs": ("fit", "joints", "map"),

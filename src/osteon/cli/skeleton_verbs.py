@@ -142,7 +142,10 @@ def joints(
         moving = moving.rescaled(scale_factor(moving.bodies, *known_distance))
     moving = moving.without(exclude)
     bodies = moving.bodies
-    parents = None if like is None else _parents(read(like).skeleton())
+    parents = None
+    if like is not None:
+        kept = read(like).skeleton().bodies
+        parents = {body.name: body.parent for body in kept if body.parent is not None}
     found = moving.told(
         find_joints(bodies, root=root, parents=parents, noise=moving.noise, robust=robust)
     )
@@ -154,10 +157,6 @@ def joints(
         show_joints(bodies, found, scratch, lengths)
     options.say_results(summary, joints_text(found, limbs), as_json=as_json)
     click.echo(output, err=True)
-
-
-def _parents(skeleton) -> dict[str, str]:
-    return {body.name: body.parent for body in skeleton.bodies if body.parent is not None}
 
 
 @click.command()
@@ -217,13 +216,15 @@ def map(
     Example: osteon map walk.c3d --skeleton hero.bvh -o hero
     """
     from osteon import delivery, pipeline
+    from osteon.retargeting import Corrections, read_corrections
 
     if (skeleton is None) != feet_only:
         raise click.UsageError("give --skeleton, or --feet-only for a motion on its own")
     onto, endings = _onto(skeleton, height), options.endings(formats)
     options.spare((file, skeleton), options.motion_files(output, endings))
     given = {"mode": mode, "follow": follow, "contacts": not no_contacts, "height": height}
-    asked = pipeline.MapOptions(**given, corrections=_read_mapping(mapping))
+    corrections = Corrections() if mapping is None else read_corrections(mapping)
+    asked = pipeline.MapOptions(**given, corrections=corrections)
     solving, source = pipeline.SolveOptions(own_set=own_set), file
     if edits is not None:
         if not isinstance(onto, Path):
@@ -252,12 +253,6 @@ def map(
     whom = "" if skeleton is None else mapped.skeleton.subject or skeleton.stem
     text = delivery.map_text(mapped, file.stem, whom)
     options.say_results(delivery.summary_of(mapped), text, as_json=as_json, folder=output)
-
-
-def _read_mapping(path: Path | None):
-    from osteon.retargeting import Corrections, read_corrections
-
-    return Corrections() if path is None else read_corrections(path)
 
 
 def _as_given(source, unit: str | None, up: str | None) -> tuple[str | None, str | None]:

@@ -1,11 +1,3 @@
-from .axes_files import (
-    axes_summary as axes_summary,
-    axes_text as axes_text,
-    deliver_axes as deliver_axes,
-    deliver_frames as deliver_frames,
-    frames_summary as frames_summary,
-    frames_text as frames_text,
-)
 from .clean_files import (
     check_holds_markers as check_holds_markers,
     clean_summary as clean_summary,
@@ -23,7 +15,13 @@ from .label_files import (
     labelled_files as labelled_files,
     write_labelled as write_labelled,
 )
-from .limits_files import (
+from .motion_files import (
+    axes_summary as axes_summary,
+    axes_text as axes_text,
+    deliver_axes as deliver_axes,
+    deliver_frames as deliver_frames,
+    frames_summary as frames_summary,
+    frames_text as frames_text,
     limits_summary as limits_summary,
     limits_text as limits_text,
     write_limits as write_limits,
@@ -33,7 +31,7 @@ from .pages import (
     show_joints as show_joints,
     view as view,
 )
-from .report_of_solve import motion_spans as motion_spans
+from .report_of_solve import contact_spans as contact_spans, motion_spans as motion_spans
 from .solve_files import (
     MOTION_FILES as MOTION_FILES,
     deliver as deliver,

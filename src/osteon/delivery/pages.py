@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 from msgspec import structs
 
 from osteon.anatomy import AnomalyFindings
@@ -41,7 +40,7 @@ from osteon.report import (
     stride_for,
     write_report,
 )
-from osteon.values import Bodies, Joints, Motion, Recording, Skeleton, Take
+from osteon.values import Bodies, Joints, Motion, Recording, Take
 
 REPORT_FILES = ("report.html", "index.html")
 DEEPEST_FOLDER = 3
@@ -180,7 +179,7 @@ def pages_of(take: Take, name: str = "") -> Iterator[ReportData]:
     """Make a page for everything in a take: markers and motion of one subject share theirs."""
     motions = [*take.motions, *(compact.motion() for compact in take.compacts)]
     if not motions:
-        motions = [_standing(skeleton) for skeleton in take.skeletons]
+        motions = [Motion.at_rest(skeleton) for skeleton in take.skeletons]
     for recording in (recording.markers() for recording in take.recordings):
         own = next((motion for motion in motions if _together(recording, motion)), None)
         motions = [motion for motion in motions if motion is not own]
@@ -196,11 +195,6 @@ def _together(recording: Recording, motion: Motion) -> bool:
     """Whether markers and motion are of one subject and time."""
     same = motion.skeleton.subject in ("", recording.subject)
     return same and motion.n_frames == recording.n_frames
-
-
-def _standing(skeleton: Skeleton) -> Motion:
-    """A skeleton that does not move, at rest."""
-    return Motion(skeleton, skeleton.rest[None], np.zeros((1, 3)), 1.0)
 
 
 def _page(

@@ -143,16 +143,21 @@ def motion_spans(
 ) -> list[Span]:
     """List what happened to the motion, whatever it was made from."""
     names = motion.skeleton.names
-    stands = [
-        Span("contact", f"{contact.body} on the ground", *contact.frames, names.index(contact.body))
-        for contact in contacts
-    ]
     return [
         *held_spans(motion),
         *event_spans(motion.skeleton.events, names),
         *improbable_spans(improbable, names),
         *mark_spans(motion.marks, motion.rate, motion.n_frames),
-        *stands,
+        *contact_spans(contacts, names),
+    ]
+
+
+def contact_spans(contacts: Sequence[Contact], bodies: Sequence[str]) -> list[Span]:
+    return [
+        Span(
+            "contact", f"{contact.body} on the ground", *contact.frames, bodies.index(contact.body)
+        )
+        for contact in contacts
     ]
 
 
@@ -190,7 +195,10 @@ def _joint_distances(recording: Recording, skeleton: Skeleton, stride: int) -> R
     pairs = [(p, c) for c, p in enumerate(skeleton.parents) if p in held and c in held]
     if not pairs:
         return None
-    templates = [_places(skeleton, index, recording.names) for index in held]
+    templates = [
+        np.array([m.position for m in skeleton.bodies[index].markers if m.name in recording.names])
+        for index in held
+    ]
     fit = fit_bodies(templates, [columns[index] for index in held], recording.positions)
     gaps = np.full((recording.n_frames, len(pairs)), np.nan)
     for column, (parent, child) in enumerate(pairs):
@@ -200,11 +208,6 @@ def _joint_distances(recording: Recording, skeleton: Skeleton, stride: int) -> R
         gaps[:, column] = np.linalg.norm(above - below, axis=-1)
     names = [skeleton.names[child] for _, child in pairs]
     return distances("both bodies' ideas of a joint", names, gaps, stride)
-
-
-def _places(skeleton: Skeleton, index: int, known: Sequence[str]) -> Array:
-    """(n_markers, 3) of a body's markers that the recording has, in the body's frame."""
-    return np.array([m.position for m in skeleton.bodies[index].markers if m.name in known])
 
 
 def _point(rotations: Array, positions: Array, body: int, point: Array) -> Array:

@@ -103,15 +103,26 @@ class Place(_OfMarker, frozen=True, tag="place"):
         return _carry_marker(skeleton, self.body, Marker(self.marker, np.array(self.position)))
 
 
-class SetParent(RigEdit, frozen=True, tag="parent"):
-    """A body hangs on another one."""
-
+class _OfBody(RigEdit, frozen=True):
     body: str
-    parent: str
 
     @property
     def touches(self) -> Touched:
-        return Touched("parent", (self.body,))
+        return _touched_body(self, self.body)
+
+    def bodies_on(self, character: str) -> tuple[str, ...]:
+        return (self.body,)
+
+
+def _touched_body(edit: BaseEdit, body: str) -> Touched:
+    """Return what an edit is about that is called after the one thing of a body that it sets."""
+    return Touched(str(edit.__struct_config__.tag), (body,))
+
+
+class SetParent(_OfBody, frozen=True, tag="parent"):
+    """A body hangs on another one."""
+
+    parent: str
 
     @property
     def sentence(self) -> str:
@@ -143,21 +154,12 @@ class SetParent(RigEdit, frozen=True, tag="parent"):
         return replace(skeleton, bodies=sort_by_tree(changed))
 
 
-class SetRoot(RigEdit, frozen=True, tag="root"):
+class SetRoot(_OfBody, frozen=True, tag="root"):
     """A body becomes the root; the joints stay where they are."""
-
-    body: str
-
-    @property
-    def touches(self) -> Touched:
-        return Touched("root", (self.body,))
 
     @property
     def sentence(self) -> str:
         return f"{self.body} is the root"
-
-    def bodies_on(self, character: str) -> tuple[str, ...]:
-        return (self.body,)
 
     def change(self, skeleton: Skeleton, recording: Recording, motion: Motion) -> Skeleton:
         """Hang the same joints up at another body: the chain up to the old root turns round."""
@@ -184,6 +186,10 @@ class LimitEdit(BaseEdit, frozen=True):
     def stage(self) -> EditStage:
         return "limits"
 
+    @property
+    def touches(self) -> Touched:
+        return _touched_body(self, self.body)
+
     def bodies_on(self, character: str) -> tuple[str, ...]:
         return (self.body,)
 
@@ -198,10 +204,6 @@ class SetKind(LimitEdit, frozen=True, tag="kind"):
     kind: Literal["fixed", "hinge", "universal", "ball"]
     axes: tuple[Place3, ...] = ()
     """In the parent's frame: one for a hinge, two for a universal joint; none: as it moves."""
-
-    @property
-    def touches(self) -> Touched:
-        return Touched("kind", (self.body,))
 
     @property
     def sentence(self) -> str:
@@ -232,10 +234,6 @@ class SetLimits(LimitEdit, frozen=True, tag="limits"):
     """Half axes of the elliptic cone."""
     twist: Degrees | None = None
     zyz: tuple[Degrees, Degrees, Degrees] | None = None
-
-    @property
-    def touches(self) -> Touched:
-        return Touched("limits", (self.body,))
 
     @property
     def sentence(self) -> str:

@@ -31,7 +31,7 @@ from .own.compact_tables import (
     write_compact_csv as write_compact_csv,
     write_compact_parquet as write_compact_parquet,
 )
-from .own.passport_json import (
+from .own.skeleton_json import (
     read_passport as read_passport,
     write_passport as write_passport,
 )

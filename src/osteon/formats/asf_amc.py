@@ -18,7 +18,13 @@ import numpy as np
 from osteon.errors import BadValue, FormatError, WrongContent
 from osteon.formats.asf import Asf, read_asf_file, to_skeleton, turn_in_order
 from osteon.formats.registry import Format, WriteOptions, check_one_root, check_posed
-from osteon.formats.shared.text_table import LARGEST_NUMBER, number_or_nan, perhaps_cut, unused_name
+from osteon.formats.shared.text_table import (
+    LARGEST_NUMBER,
+    number_or_nan,
+    perhaps_cut,
+    unused_name,
+    unused_names,
+)
 from osteon.formats.shared.units import CYCLIC_TO_Z_UP, METRES, metres_per, turn_local, turn_points
 from osteon.maths import euler, quat
 from osteon.typing import Array
@@ -322,7 +328,9 @@ def _numbers(values: Array) -> str:
 def _rows(path: Path, skeleton: Skeleton, motion: Motion | None) -> list[AsfRow]:
     """Return bones in tree order, with rigid ones laid between where joints lie apart."""
     _check(path, skeleton, motion)
-    names = _safe_names(skeleton)
+    names = unused_names(
+        "root" if body.parent is None else _safe(body.name) for body in skeleton.bodies
+    )
     offsets = turn_points(skeleton.offsets, TO_FILE)
     parents = skeleton.parents
     ends = _ends(skeleton, offsets)
@@ -417,14 +425,6 @@ def _axes(joint: Joint) -> tuple[Array, str, dict[str, tuple[float, float]]]:
 
 def _square(axes: Array) -> bool:
     return bool(np.abs(axes @ axes.T - np.eye(2)).max() < 1e-9)
-
-
-def _safe_names(skeleton: Skeleton) -> list[str]:
-    """Return names that ASF can hold, unique; the root is always ``root``."""
-    names: list[str] = []
-    for body in skeleton.bodies:
-        names.append(unused_name("root" if body.parent is None else _safe(body.name), names))
-    return names
 
 
 def _safe(name: str) -> str:

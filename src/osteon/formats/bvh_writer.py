@@ -15,7 +15,7 @@ import numpy as np
 
 from osteon.errors import WrongContent
 from osteon.formats.registry import WriteOptions, check_posed
-from osteon.formats.shared.text_table import unused_name
+from osteon.formats.shared.text_table import unused_names
 from osteon.formats.shared.units import metres_per, to_z_up, turn_local, turn_points
 from osteon.maths import euler, quat
 from osteon.typing import Array
@@ -64,7 +64,8 @@ def write_bvh(path: Path, take: Take, options: WriteOptions) -> None:
     unit = options.unit or (own.unit if own else UNIT)
     up = options.up or (own.up if own else UP)
     scale, turn = 1.0 / metres_per(unit), quat.inverse(to_z_up(up))
-    decimals = _decimals(unit, up)
+    angles, lengths = OTHER_DECIMALS
+    decimals = LENGTH_DECIMALS.get(unit, lengths), ANGLE_DECIMALS.get(up, angles)
     order = _depth_first(motion.skeleton)
     header = _hierarchy(motion, order, scale, turn, decimals[0])
     table, formats = _table(motion, order, scale, turn, decimals)
@@ -73,12 +74,6 @@ def write_bvh(path: Path, take: Take, options: WriteOptions) -> None:
         file.write(header)
         file.write(f"MOTION\nFrames: {motion.n_frames}\nFrame Time: {1.0 / motion.rate:.12g}\n")
         file.writelines(row % tuple(values) for values in table.tolist())
-
-
-def _decimals(unit: str, up: str) -> tuple[int, int]:
-    """Return the digits of lengths and of angles."""
-    angles, lengths = OTHER_DECIMALS
-    return LENGTH_DECIMALS.get(unit, lengths), ANGLE_DECIMALS.get(up, angles)
 
 
 def _depth_first(skeleton: Skeleton) -> list[int]:
@@ -97,7 +92,8 @@ def _hierarchy(motion: Motion, order: list[int], scale: float, turn: Array, deci
     skeleton = motion.skeleton
     parents, bodies = skeleton.parents, skeleton.bodies
     offsets = turn_points(skeleton.offsets * scale, turn)
-    names = _safe_names(skeleton)
+    # most readers stumble over blanks and brackets
+    names = unused_names(UNSAFE.sub("_", name) or "joint" for name in skeleton.names)
     leaves = set(range(len(bodies))) - set(parents)
     lines, nest = ["HIERARCHY"], []
 
@@ -127,14 +123,6 @@ def _hierarchy(motion: Motion, order: list[int], scale: float, turn: Array, deci
             lines += [f"{pad}\t\tOFFSET {vector(turn_points(tip, turn))}", f"{pad}\t}}"]
     close(-1)
     return "\n".join(lines) + "\n"
-
-
-def _safe_names(skeleton: Skeleton) -> list[str]:
-    """Return names without blanks and brackets, which most readers stumble over; still unique."""
-    names: dict[str, None] = {}
-    for name in skeleton.names:
-        names[unused_name(UNSAFE.sub("_", name) or "joint", names)] = None
-    return list(names)
 
 
 def _slides(motion: Motion, index: int) -> bool:

@@ -171,9 +171,15 @@ def describe(take: Take, path: str | Path) -> dict[str, Any]:
     entries = {
         "markers": [_markers(recording) for recording in take.recordings],
         "bodies": [_bodies(bodies) for bodies in take.bodies],
-        "motion": [_motion(motion) for motion in take.motions],
+        "motion": [
+            {**_skeleton(motion.skeleton), **_time(motion), "held": list(motion.held)}
+            for motion in take.motions
+        ],
         "skeleton": [_skeleton(skeleton) for skeleton in take.skeletons],
-        "compact": [_compact(compact) for compact in take.compacts],
+        "compact": [
+            {**_skeleton(compact.skeleton), **_time(compact), "parameters": list(compact.names)}
+            for compact in take.compacts
+        ],
     }
     subjects = [entry["subject"] for found in entries.values() for entry in found]
     return {
@@ -221,14 +227,6 @@ def _markers(recording: Recording) -> dict[str, Any]:
 def _bodies(bodies: Bodies) -> dict[str, Any]:
     about = {"subject": bodies.subject, "count": bodies.n_bodies}
     return {**about, **_time(bodies), **_gaps(bodies.names, bodies.seen)}
-
-
-def _motion(motion: Motion) -> dict[str, Any]:
-    return {**_skeleton(motion.skeleton), **_time(motion), "held": list(motion.held)}
-
-
-def _compact(compact: CompactMotion) -> dict[str, Any]:
-    return {**_skeleton(compact.skeleton), **_time(compact), "parameters": list(compact.names)}
 
 
 def _skeleton(skeleton: Skeleton) -> dict[str, Any]:

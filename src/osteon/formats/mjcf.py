@@ -28,7 +28,7 @@ from osteon.formats.shared.simulation_models import (
     freedom_of,
     perpendicular,
 )
-from osteon.formats.shared.text_table import unique_labels
+from osteon.formats.shared.text_table import unique_labels, unused_name
 from osteon.maths import euler, quat
 from osteon.typing import Array
 from osteon.values import Body, Joint, Limits, Marker, Skeleton, Take
@@ -259,9 +259,7 @@ def _with_one_root(nodes: list[MjcfNode]) -> list[MjcfNode]:
     nodes = [node for node in nodes if not moving or tops[id(node)] in moving]
     roots = [node for node in nodes if node.parent is world]
     if len(roots) > 1 or [hinge.kind for hinge in roots[0].hinges] not in ([], ["free"]):
-        names = {node.name for node in nodes}
-        while world.name in names:
-            world.name += "_"
+        world.name = unused_name(world.name, {node.name for node in nodes})
         return [world, *nodes]
     roots[0].parent, roots[0].hinges = None, []
     return nodes

@@ -49,14 +49,16 @@ def sniff(head: bytes) -> bool:
 
 def read_motive_csv(path: Path) -> Take:
     lines = read_lines(path)
-    header = _header(lines[0])
+    cells = [cell.strip() for cell in _cells(lines[0])]
+    header = dict(zip(cells[::2], cells[1::2], strict=False))
     rate = header.get("Export Frame Rate") or header.get("Capture Frame Rate") or "absent"
     rate = positive_number(path, rate, "the frame rate", "line 1")
     columns, first = _columns(path, lines)
     lines, promised = _without_timecode(lines, first, columns), _count_promised(header)
     table = number_rows(path, lines, first, ",", len(columns), promised)
     counts = check_frames(path, len(table) if promised is None else promised, len(table))
-    kinds = _marker_types(columns)
+    measured = any(column.kind == "Marker" for column in columns)
+    kinds = ("Marker",) if measured else SOLVED_TYPES
     source = Source(
         file=path.name,
         format="Motive CSV",
@@ -73,11 +75,6 @@ def read_motive_csv(path: Path) -> Take:
     if not bodies and not recordings:
         raise WrongContent(path, "has neither markers nor rigid bodies nor bones among its columns")
     return Take(recordings=recordings, bodies=bodies)
-
-
-def _header(line: str) -> dict[str, str]:
-    cells = [cell.strip() for cell in _cells(line)]
-    return dict(zip(cells[::2], cells[1::2], strict=False))
 
 
 def _cells(line: str) -> list[str]:
@@ -127,11 +124,6 @@ def _count_promised(header: dict[str, str]) -> int | None:
     """Return how many frames the header speaks of; older versions do not say."""
     text = header.get("Total Exported Frames", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
-
-
-def _marker_types(columns: list[Column]) -> tuple[str, ...]:
-    """Return types of the columns that are read as markers: measured ones if there are any."""
-    return ("Marker",) if any(column.kind == "Marker" for column in columns) else SOLVED_TYPES
 
 
 def _solved_note(columns: list[Column], kinds: tuple[str, ...]) -> tuple[str, ...]:

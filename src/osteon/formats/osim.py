@@ -27,7 +27,7 @@ from osteon.formats.shared.simulation_models import (
     freedom_of,
     mass_of,
 )
-from osteon.formats.shared.text_table import unused_name
+from osteon.formats.shared.text_table import unused_names
 from osteon.formats.shared.units import TO_Z_UP, turn_local, turn_points
 from osteon.maths import euler, quat
 from osteon.typing import Array
@@ -107,7 +107,7 @@ def _plan(path: Path, take: Take, options: WriteOptions) -> tuple[Skeleton, list
         check_posed(motion, path, "an OpenSim motion")
     if free or (motion is not None and motion.offsets is not None):
         raise WrongContent(path, "bones that slide or stretch cannot be written for OpenSim")
-    names = _safe_names(skeleton)
+    names = unused_names((_safe(name) or "body" for name in skeleton.names), taken=["ground"])
     return skeleton, [_join(names[i], i, skeleton, motion) for i in range(len(names))]
 
 
@@ -196,14 +196,6 @@ def _marker(markers: Element, name: str, home: str, place: Array) -> None:
 
 def _text(parent: Element, tag: str, values: Array | list[float]) -> None:
     add(parent, tag).text = text_of(values)
-
-
-def _safe_names(skeleton: Skeleton) -> list[str]:
-    """Return names that may stand in OpenSim's paths, unique."""
-    names: list[str] = []
-    for body in skeleton.bodies:
-        names.append(unused_name(_safe(body.name) or "body", [*names, "ground"]))
-    return names
 
 
 def _safe(name: str) -> str:

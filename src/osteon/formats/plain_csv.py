@@ -162,17 +162,13 @@ def _table(
             path, f"frame {n_frames - 1} is far beyond what {len(frames)} rows can fill"
         )
     cells = np.array(frames) * len(order) + np.array([order[name] for name in names])
-    if len(np.unique(cells)) != len(cells):
-        first = _first_repeat(cells)
+    _, once = np.unique(cells, return_index=True)
+    if len(once) != len(cells):
+        first = int(np.setdiff1d(np.arange(len(cells)), once)[0])
         raise FormatError(path, f"frame {frames[first]} has two rows for {names[first]!r}")
     table = np.full((n_frames * len(order), values.shape[1]), np.nan)
     table[cells] = values
     return table.reshape(n_frames, len(order), -1)
-
-
-def _first_repeat(cells: np.ndarray) -> int:
-    _, first = np.unique(cells, return_index=True)
-    return int(np.setdiff1d(np.arange(len(cells)), first)[0])
 
 
 def write_plain_csv(path: Path, take: Take, options: WriteOptions) -> None:

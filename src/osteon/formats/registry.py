@@ -109,17 +109,11 @@ def format_for_writing(path: Path, formats: tuple[Format, ...]) -> Format:
 
 def as_take(value: Take | Recording | Bodies | Motion | Skeleton | CompactMotion) -> Take:
     """Return any value as a take of its own."""
-    if isinstance(value, Recording):
-        return Take(recordings=(value,))
-    if isinstance(value, Bodies):
-        return Take(bodies=(value,))
-    if isinstance(value, Motion):
-        return Take(motions=(value,))
-    if isinstance(value, Skeleton):
-        return Take(skeletons=(value,))
-    if isinstance(value, CompactMotion):
-        return Take(compacts=(value,))
-    return value
+    if isinstance(value, Take):
+        return value
+    homes = {Recording: "recordings", Bodies: "bodies", Motion: "motions", Skeleton: "skeletons"}
+    held: dict[str, Any] = {homes.get(type(value), "compacts"): (value,)}
+    return Take(**held)
 
 
 def keep_only(take: Take, kind: str) -> Take:
@@ -149,17 +143,9 @@ def as_held(take: Take, form: Format, up: str | None = None) -> Take:
     """
     turned = up is not None and any(up != each.source.up for each in take.recordings)
     if turned or "outputs" not in form.along:
-        take = _without_outputs(take)
+        kept = [r for r in take.recordings if not r.outputs or len(r.outputs) < r.n_markers]
+        take = replace(take, recordings=tuple(recording.markers() for recording in kept))
     return take if "compact" in form.holds else spell_out(take)
-
-
-def _without_outputs(take: Take) -> Take:
-    kept = tuple(
-        recording.markers()
-        for recording in take.recordings
-        if not recording.outputs or len(recording.outputs) < recording.n_markers
-    )
-    return replace(take, recordings=kept)
 
 
 def left_out(take: Take, held: Take, form: Format) -> list[str]:

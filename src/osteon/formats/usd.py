@@ -15,7 +15,7 @@ import numpy as np
 from osteon.errors import MissingExtra
 from osteon.formats.own.skeleton_json import skeleton_text
 from osteon.formats.registry import Format, WriteOptions, check_one_root, check_posed
-from osteon.formats.shared.text_table import unused_name
+from osteon.formats.shared.text_table import unused_names
 from osteon.maths import quat
 from osteon.values import Motion, Skeleton, Take
 
@@ -101,11 +101,9 @@ def _animate(stage: Any, animation: Any, motion: Motion, paths: list[str]) -> No
 
 def _joint_paths(skeleton: Skeleton) -> list[str]:
     """Return joints as ``parent/child`` paths of safe names."""
-    taken: set[str] = set()
+    names = unused_names(_safe(name) or "joint" for name in skeleton.names)
     paths: list[str] = []
-    for body, parent in zip(skeleton.bodies, skeleton.parents, strict=True):
-        name = unused_name(_safe(body.name) or "joint", taken)
-        taken.add(name)
+    for name, parent in zip(names, skeleton.parents, strict=True):
         paths.append(name if parent < 0 else f"{paths[parent]}/{name}")
     return paths
 

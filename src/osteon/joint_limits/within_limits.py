@@ -21,7 +21,6 @@ from osteon.maths import (
     multiply,
     quat,
     rotations,
-    swing_twist,
 )
 from osteon.typing import Array
 from osteon.values import Bind, Cone, Interval, Skeleton, read_only
@@ -371,7 +370,7 @@ def _chosen(joint: Limited, samples: Array, mean: Array, choice: str) -> tuple[s
 def hinge_angle(q: Array, joint: Limited) -> Array:
     """Signed angle (...) of a hinge from its rest, radians."""
     turn = quat.multiply(q, quat.inverse(joint.rest))
-    return swing_twist.twist_angle(turn, joint.axes[0])
+    return rotations.twist_angle(turn, joint.axes[0])
 
 
 def mid_range(joint: Limited, mean: Array) -> Array:
@@ -406,7 +405,7 @@ def has_mean(joint: Limited, samples: Array) -> bool:
         return True
     cone = limits.cone
     turns = quat.between(cone.centre, samples)
-    twist = swing_twist.twist_angle(turns, cone.axis)
+    twist = rotations.twist_angle(turns, cone.axis)
     bones = quat.rotate(turns, cone.axis)
     lengths = (rotations.resultant_length(twist), np.linalg.norm(np.nanmean(bones, axis=0)))
     return bool(min(lengths) > VANISHING_LENGTH)

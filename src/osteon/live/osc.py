@@ -28,8 +28,9 @@ class BadPacket(OsteonError):
 
 def message(address: str, *values: Value) -> bytes:
     """Encode one message; whole numbers go as int32, others as float32."""
-    tags = "," + "".join(_tag(value) for value in values)
-    return _text(address) + _text(tags) + b"".join(_encoded(value) for value in values)
+    told = [_encoded(value) for value in values]
+    tags = "," + "".join(tag for tag, _ in told)
+    return _text(address) + _text(tags) + b"".join(data for _, data in told)
 
 
 def bundle(messages: Sequence[bytes]) -> bytes:
@@ -83,16 +84,12 @@ class Form:
         return words.tobytes()
 
 
-def _tag(value: Value) -> str:
+def _encoded(value: Value) -> tuple[str, bytes]:
+    """Return the type of a value, and its bytes."""
     if isinstance(value, str):
-        return "s"
-    return "i" if isinstance(value, int) else "f"
-
-
-def _encoded(value: Value) -> bytes:
-    if isinstance(value, str):
-        return _text(value)
-    return struct.pack(">i" if isinstance(value, int) else ">f", value)
+        return "s", _text(value)
+    kind = "i" if isinstance(value, int) else "f"
+    return kind, _NUMBERS[kind].pack(value)
 
 
 def _text(text: str) -> bytes:

@@ -28,9 +28,9 @@ FASTEST_RATE = 60.0
 class Stage:
     """Serves the studio beside a live stream."""
 
-    def __init__(self, rate: float, port: int = 0) -> None:
+    def __init__(self, rate: float) -> None:
         self._studio, self._rate = Studio(Path.cwd()), rate
-        bound = bind(port)
+        bound = bind(0)
         self.address = address(self._studio, bound)
         self._every = max(1, round(rate / FASTEST_RATE))
         self._skeleton: Skeleton | None = None

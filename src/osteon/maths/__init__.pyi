@@ -2,11 +2,9 @@ from . import (
     _quat_kernel as _quat_kernel,
     chain as chain,
     euler as euler,
-    noise as noise,
     quat as quat,
     rigid as rigid,
     rotations as rotations,
-    swing_twist as swing_twist,
 )
 from ._quat_kernel import (
     between as between,
@@ -27,14 +25,16 @@ from .compiled import (
     FAST_MATH as FAST_MATH,
     kernel as kernel,
 )
-from .noise import (
+from .over_frames import (
     NORMAL_RATIO as NORMAL_RATIO,
     SMOOTH_ORDER as SMOOTH_ORDER,
+    mad_scale as mad_scale,
     noise_gain as noise_gain,
     noise_of_differences as noise_of_differences,
+    runs as runs,
+    solve_banded as solve_banded,
     white_noise as white_noise,
 )
-from .over_frames import runs as runs, solve_banded as solve_banded
 from .rigid import (
     AXIS as AXIS,
     FULL as FULL,

@@ -8,8 +8,7 @@ from .data import (
     SkinRow as SkinRow,
     Span as Span,
 )
-from .page import write_report as write_report
-from .rows import (
+from .page import (
     PLACE_STEP as PLACE_STEP,
     TURN_STEP as TURN_STEP,
     body_rows as body_rows,
@@ -23,4 +22,5 @@ from .rows import (
     poses_of as poses_of,
     skin_row as skin_row,
     stride_for as stride_for,
+    write_report as write_report,
 )

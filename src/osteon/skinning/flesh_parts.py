@@ -275,8 +275,9 @@ def _trunk(found: dict[int, list[Piece]], pose: FleshPose, scale: float) -> None
         if index == 0:
             start = start - 0.04 * scale * (line[1] - line[0]) / (way[1] - way[0])
         stations = np.linspace(way[index], way[index + 1], 5) / way[-1]
-        wide, deep, shift = _barrel(stations, way[-1]) if level else _torso(pose, stations, scale)
-        found[body].append(tube(body, start, line[index + 1], pose.front, wide, deep, shift))
+        lying = _sections(BARREL_WIDTHS, stations, way[-1])
+        sections = lying if level else _torso(pose, stations, scale)
+        found[body].append(tube(body, start, line[index + 1], pose.front, *sections))
     for body in range(len(pose.joints)):  # hip joints and such inside the trunk
         parent = pose.skeleton.parents[body]
         if (
@@ -291,17 +292,14 @@ def _trunk(found: dict[int, list[Piece]], pose: FleshPose, scale: float) -> None
             found[body] = []
 
 
-def _barrel(stations: Array, length: float) -> tuple[Array, ...]:
-    return tuple(
-        length * np.interp(stations, BARREL_WIDTHS[:, 0], BARREL_WIDTHS[:, k]) for k in (1, 2, 3)
-    )
+def _sections(table: Array, stations: Array, size: float) -> tuple[Array, ...]:
+    """Return half widths, half depths and shifts at stations of a trunk, metres."""
+    return tuple(size * np.interp(stations, table[:, 0], table[:, k]) for k in (1, 2, 3))
 
 
 def _torso(pose: FleshPose, stations: Array, scale: float) -> tuple[Array, ...]:
     """Return sections as wide as the hips and shoulders are apart."""
-    wide, deep, shift = (
-        scale * np.interp(stations, TRUNK_WIDTHS[:, 0], TRUNK_WIDTHS[:, k]) for k in (1, 2, 3)
-    )
+    wide, deep, shift = _sections(TRUNK_WIDTHS, stations, scale)
     hips = _half_width(pose, "thigh", HIP_WIDTH * scale) - HIP_WIDTH * scale
     shoulders = _half_width(pose, "upper_arm", SHOULDER_WIDTH * scale) - SHOULDER_WIDTH * scale
     wider = np.interp(stations, [0.0, 0.4, 0.8, 1.0], [hips, 0.0, shoulders, 0.0])

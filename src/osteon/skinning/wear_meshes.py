@@ -73,16 +73,14 @@ def read_meshes(folder: Path) -> dict[str, Triangles]:
     meshes = {}
     for path in paths:
         mesh = read_mesh(path, up="z")
-        meshes[path.stem] = mesh if isinstance(mesh, Triangles) else _bare(mesh)
+        if isinstance(mesh, Skinned):
+            mesh = Triangles(mesh.mesh.vertices, mesh.mesh.triangles)
+        meshes[path.stem] = mesh
     if not meshes:
         raise NotEnoughData(
             f"{folder.name} holds no mesh; name them after bodies, as left_thigh.obj"
         )
     return meshes
-
-
-def _bare(mesh: Skinned) -> Triangles:
-    return Triangles(mesh.mesh.vertices, mesh.mesh.triangles)
 
 
 def dress_limbs(found: Normalised, meshes: Mapping[str, Triangles]) -> SkinnedMesh:
@@ -91,21 +89,16 @@ def dress_limbs(found: Normalised, meshes: Mapping[str, Triangles]) -> SkinnedMe
     sizes = limb_sizes(found.skeleton)
     rest = quat.identity((len(rig.bodies),))
     _, joints = forward_kinematics(rest, rig.offsets, rig.parents)
-    corners, carriers = [], []
+    corners = []
     for name, mesh in meshes.items():
         if name not in rig.names:
             raise UnknownName("body for the mesh", name, rig.names)
         index = rig.index(name)
         # a node sits at the joint, a limb frame in the middle
         middle = joints[index] - rig.joints_in_bodies[index]
-        corners.append((middle + sizes[index] * mesh.vertices)[mesh.faces].reshape(-1, 3))
-        carriers.append(np.full(len(corners[-1]), index))
-    vertices = np.concatenate(corners)
-    bodies = np.zeros((len(vertices), CARRIERS), dtype=int)
-    bodies[:, 0] = np.concatenate(carriers)
-    weights = np.eye(CARRIERS)[np.zeros(len(vertices), dtype=int)]
-    triangles = np.arange(len(vertices)).reshape(-1, 3)
-    return SkinnedMesh(vertices, triangles, bodies, weights, rest, joints)
+        placed = middle + sizes[index] * mesh.vertices
+        corners.append((index, placed[mesh.faces].reshape(-1, 3)))
+    return SkinnedMesh.of_triangles(corners, rest, joints)
 
 
 def limb_sizes(skeleton: Skeleton) -> np.ndarray:

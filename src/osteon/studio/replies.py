@@ -9,13 +9,12 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from osteon.delivery import motion_spans, summary_of
+from osteon.delivery import contact_spans, motion_spans, summary_of
 from osteon.edits import compact_of, placed_on
 from osteon.errors import BadValue, NotEnoughData, UnknownName
 from osteon.formats import read
 from osteon.human import figure_at_rest
 from osteon.pipeline import watch_poses
-from osteon.posing import Contact
 from osteon.report import MarkerRow, SkinRow, Span, gap_spans, mark_spans, marker_rows, skin_row
 from osteon.retargeting import transfer
 from osteon.studio.document import Change, OpenTake, Shown, rig_row, subjects_of
@@ -135,7 +134,7 @@ def spans_of(take: OpenTake) -> list[Span]:
         marks = take.recording.marks if take.recording is not None else ()
         return [*spans, *mark_spans(marks, take.timed.rate, take.n_frames)]
     contacts = take.motion_draft().contacts
-    return [*spans, *take.found, *_contact_spans(contacts, take.solved.skeleton)]
+    return [*spans, *take.found, *contact_spans(contacts, take.solved.skeleton.names)]
 
 
 def _facts(take: OpenTake, source: Source) -> tuple[tuple[str, str], ...]:
@@ -150,14 +149,6 @@ def _facts(take: OpenTake, source: Source) -> tuple[tuple[str, str], ...]:
     if source.software:
         rows.append(("written by", source.software))
     return tuple(rows)
-
-
-def _contact_spans(contacts: Sequence[Contact], skeleton: Skeleton) -> list[Span]:
-    places = {name: index for index, name in enumerate(skeleton.names)}
-    return [
-        Span("contact", f"{each.body} on the ground", *each.frames, places[each.body])
-        for each in contacts
-    ]
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -280,13 +271,13 @@ def skin_of(shown: OpenTake | Shown) -> SkinRow | None:
 
 
 def character_skin(path: Path) -> SkinRow | None:
-    return skin_row(_at_rest(read(path).skeleton()))
+    return skin_row(Motion.at_rest(read(path).skeleton()))
 
 
 def character_at(path: Path, take: OpenTake) -> Character:
     """Return a character in its rest pose, and where the take's markers are on it so far."""
     skeleton = read(path).skeleton()
-    motion = _at_rest(skeleton)
+    motion = Motion.at_rest(skeleton)
     turned, joints = motion.world()
     return Character(
         rig=rig_row(motion),
@@ -294,10 +285,6 @@ def character_at(path: Path, take: OpenTake) -> Character:
         turned=tuple(map(tuple, turned[0].tolist())),
         placed=_place_markers(skeleton, path.name, take),
     )
-
-
-def _at_rest(skeleton: Skeleton) -> Motion:
-    return Motion(skeleton, skeleton.rest[None], np.zeros((1, 3)), rate=1.0)
 
 
 def _place_markers(skeleton: Skeleton, file: str, take: OpenTake) -> tuple[PlacedMarker, ...]:

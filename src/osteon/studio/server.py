@@ -65,10 +65,8 @@ LEADING_PAGE = """<!doctype html>
 class Studio:
     """A session and the application that serves it."""
 
-    def __init__(
-        self, folder: Path, *, output: Path | None = None, token: str | None = None
-    ) -> None:
-        self.token = token or secrets.token_urlsafe(24)
+    def __init__(self, folder: Path, *, output: Path | None = None) -> None:
+        self.token = secrets.token_urlsafe(24)
         self.entered = threading.Event()
         """Set once somebody has the page."""
         self.session = Session(Folder(folder), output)

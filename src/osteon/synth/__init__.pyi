@@ -18,7 +18,6 @@ from .joint_coordinates import (
     Dof as Dof,
     dofs as dofs,
     joint_angles as joint_angles,
-    n_dofs as n_dofs,
 )
 from .motions import (
     Act as Act,

@@ -34,11 +34,6 @@ def dofs(skeleton: Skeleton) -> tuple[Dof, ...]:
     return tuple(dof for body in skeleton.bodies for dof in _of_body(body))
 
 
-def n_dofs(skeleton: Skeleton) -> int:
-    """Degrees of freedom in all: six of each root, and the joints'."""
-    return len(dofs(skeleton)) + 6 * sum(body.parent is None for body in skeleton.bodies)
-
-
 def to_rotations(skeleton: Skeleton, angles: Array) -> Array:
     """Local rotations (..., n_bodies, 4) of joint angles (..., n_dofs); the root does not turn."""
     ways = dofs(skeleton)

@@ -10,7 +10,7 @@ from osteon.maths import quat
 from osteon.synth.curves import ease, stream, through, waves
 from osteon.synth.joint_coordinates import X, blend, dofs, reach, to_rotations
 from osteon.synth.performers import standing_height
-from osteon.typing import Array, Mask
+from osteon.typing import Array
 from osteon.values import Attachment, Motion, Skeleton
 
 STILL_ANGLE = 0.02
@@ -187,7 +187,8 @@ def _joined(first: Act, second: Act, seconds: float) -> Act:
     )
     before = _between(first.contacts, 0, start - 1)
     after = _between(second.contacts, n_shared, two.n_frames - 1)
-    return Act(motion, (*before, *(_later(contact, start) for contact in after)))
+    later = [replace(c, frames=(c.frames[0] + start, c.frames[1] + start)) for c in after]
+    return Act(motion, (*before, *later))
 
 
 def _between(contacts: Sequence[TrueContact], first: int, last: int) -> list[TrueContact]:
@@ -197,16 +198,6 @@ def _between(contacts: Sequence[TrueContact], first: int, last: int) -> list[Tru
         for contact in contacts
     ]
     return [contact for contact in cut if contact.frames[0] <= contact.frames[1]]
-
-
-def _later(contact: TrueContact, frames: int) -> TrueContact:
-    return replace(contact, frames=(contact.frames[0] + frames, contact.frames[1] + frames))
-
-
-def intervals(held: Mask) -> Sequence[tuple[int, int]]:
-    """First and last frame of every run of true values."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], held, [False]]).astype(int)))
-    return [(int(start), int(end) - 1) for start, end in edges.reshape(-1, 2)]
 
 
 def clasp_hands(act: Act, frames: tuple[int, int], seed: int = 0) -> Act:

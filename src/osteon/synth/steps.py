@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.errors import BadValue
-from osteon.maths import quat
+from osteon.maths import quat, runs
 from osteon.synth.curves import bump, ease, waves
 from osteon.synth.joint_coordinates import X, dofs, reach, to_rotations
-from osteon.synth.motions import STILL_ANGLE, Act, Script, TrueContact, clock, intervals
+from osteon.synth.motions import STILL_ANGLE, Act, Script, TrueContact, clock
 from osteon.synth.performers import rest, standing_height
 from osteon.typing import Array, Mask
 from osteon.values import Motion, Skeleton
@@ -220,9 +220,7 @@ def _stand(motion: Motion, legs: Sequence[Leg], feet: Sequence[FootPath], play: 
         rotations[:, leg.upper] = quat.between(q_world[:, skeleton.parents[leg.upper]], q_upper)
         rotations[:, leg.lower] = q_bend
         rotations[:, leg.foot] = quat.between(quat.multiply(q_upper, q_bend), foot.rotation)
-        contacts += [
-            TrueContact(skeleton.names[leg.foot], span) for span in intervals(foot.planted)
-        ]
+        contacts += [TrueContact(skeleton.names[leg.foot], span) for span in runs(foot.planted)]
     standing = Motion(skeleton, rotations, motion.root, motion.rate, history=motion.history)
     return Act(standing, tuple(contacts))
 

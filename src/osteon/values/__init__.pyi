@@ -5,14 +5,6 @@ from .array_checks import (
     unit_quaternions as unit_quaternions,
     with_columns as with_columns,
 )
-from .events import (
-    Attachment as Attachment,
-    Event as Event,
-    Mark as Mark,
-    Slip as Slip,
-    Swap as Swap,
-    event_sentence as event_sentence,
-)
 from .joints import (
     Advice as Advice,
     Connection as Connection,
@@ -23,15 +15,17 @@ from .motion import (
     Motion as Motion,
     movement_parameters as movement_parameters,
 )
-from .passport import (
-    Origin as Origin,
-    Passport as Passport,
-)
 from .recording import (
     Analog as Analog,
+    Attachment as Attachment,
     Bodies as Bodies,
+    Event as Event,
+    Mark as Mark,
     Recording as Recording,
+    Slip as Slip,
     Source as Source,
+    Swap as Swap,
+    event_sentence as event_sentence,
 )
 from .skeleton import (
     Bind as Bind,
@@ -55,5 +49,7 @@ from .skin import (
 )
 from .take import (
     KIND_FIELDS as KIND_FIELDS,
+    Origin as Origin,
+    Passport as Passport,
     Take as Take,
 )

@@ -39,7 +39,13 @@ def freeze(value: object, **shapes: Sequence[int | str]) -> None:
     """Make fields of a frozen value that are not None read-only arrays of these shapes."""
     for name, shape in shapes.items():
         if (array := getattr(value, name)) is not None:
-            object.__setattr__(value, name, frozen(array, shape, name))
+            settle(value, **{name: frozen(array, shape, name)})
+
+
+def settle(value: object, **fields: object) -> None:
+    """Set fields of a frozen value while it is made."""
+    for name, field in fields.items():
+        object.__setattr__(value, name, field)
 
 
 def read_only(array: Array) -> Array:

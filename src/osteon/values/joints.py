@@ -5,10 +5,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from osteon.errors import UnknownName
 from osteon.typing import Array
 from osteon.values.array_checks import freeze
-from osteon.values.events import Event
+from osteon.values.recording import Event
 from osteon.values.skeleton import Body, Joint, Loop, Marker, Skeleton, ellipsoid
 
 
@@ -97,13 +96,6 @@ class Joints:
     def ambiguous(self) -> bool:
         """Whether another hierarchy explains the motion about as well."""
         return any(connection.ambiguous for connection in self.connections)
-
-    def connection(self, child: str) -> Connection:
-        """Return the joint between ``child`` and its parent."""
-        for connection in self.connections:
-            if connection.child == child:
-                return connection
-        raise UnknownName("joint", child, [c.child for c in self.connections])
 
     def joints_of(self, body: str) -> dict[str, Array]:
         """Return joints (3,) that lie in a body, in its frame, by the name of the other body."""

@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from osteon.errors import NotEnoughData, UnknownName
-from osteon.maths import chain, quat, swing_twist
+from osteon.maths import chain, quat, rotations
 from osteon.typing import Array, Indices
-from osteon.values.array_checks import freeze, positive_rate, unit_quaternions
-from osteon.values.events import Mark
-from osteon.values.recording import Source
+from osteon.values.array_checks import freeze, positive_rate, settle, unit_quaternions
+from osteon.values.recording import Mark, Source
 from osteon.values.skeleton import Skeleton
 
 
@@ -36,9 +35,13 @@ class Motion:
     def __post_init__(self) -> None:
         n_bodies = len(self.skeleton.bodies)
         freeze(self, rotations=("n_frames", n_bodies, 4))
-        object.__setattr__(self, "rotations", unit_quaternions(self.rotations))
-        object.__setattr__(self, "rate", positive_rate(self.rate))
+        settle(self, rotations=unit_quaternions(self.rotations), rate=positive_rate(self.rate))
         freeze(self, root=(self.n_frames, 3), offsets=(self.n_frames, n_bodies, 3))
+
+    @classmethod
+    def at_rest(cls, skeleton: Skeleton) -> "Motion":
+        """Return one frame of a skeleton that stands in its rest pose, its root at the origin."""
+        return cls(skeleton, skeleton.rest[None], np.zeros((1, 3)), 1.0)
 
     @property
     def n_frames(self) -> int:
@@ -104,8 +107,7 @@ class CompactMotion:
             raise NotEnoughData(f"no movement axes are known of {', '.join(lacking[:8])}")
         freeze(self, angles=("n_frames", len(self.names)))
         freeze(self, root=(self.n_frames, 3), turn=(self.n_frames, 4))
-        object.__setattr__(self, "turn", unit_quaternions(self.turn))
-        object.__setattr__(self, "rate", positive_rate(self.rate))
+        settle(self, turn=unit_quaternions(self.turn), rate=positive_rate(self.rate))
 
     @property
     def n_frames(self) -> int:
@@ -125,8 +127,8 @@ class CompactMotion:
 
     def motion(self) -> Motion:
         """Return the motion that the parameters stand for."""
-        rotations = quat.identity((self.n_frames, len(self.skeleton.bodies)))
-        rotations[:, 0] = self.turn
+        local = quat.identity((self.n_frames, len(self.skeleton.bodies)))
+        local[:, 0] = self.turn
         column = 0
         for index, body in enumerate(self.skeleton.bodies):
             if index == 0 or body.movement is None:
@@ -134,12 +136,12 @@ class CompactMotion:
             movement = body.movement
             n = len(movement.axes) + 1
             axes = np.vstack([movement.axes, quat.rotate(movement.rest, movement.direction)])
-            turned = swing_twist.swing(axes, self.angles[:, column : column + n])
-            rotations[:, index] = quat.multiply(turned, movement.rest)
+            turned = rotations.swing(axes, self.angles[:, column : column + n])
+            local[:, index] = quat.multiply(turned, movement.rest)
             column += n
         return Motion(
             self.skeleton,
-            rotations,
+            local,
             self.root,
             self.rate,
             history=(*self.history, "made of movement parameters"),

@@ -1,9 +1,11 @@
-"""What was captured: markers, and rigid bodies (sensors, tracked clusters, fitted segments); and
-what the file said about itself, kept so that it can be written back."""
+"""What was captured: markers, and rigid bodies (sensors, tracked clusters, fitted segments); what
+happened meanwhile: marks set by people, and events that a stage found; and what the file said about
+itself, kept so that it can be written back."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import msgspec
 import numpy as np
 
 from osteon.errors import UnknownName
@@ -12,11 +14,65 @@ from osteon.values.array_checks import (
     freeze,
     frozen,
     positive_rate,
+    settle,
     unique_names,
     unit_quaternions,
     whole_rows,
 )
-from osteon.values.events import Mark
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """An instant that somebody marked in the file, such as a foot strike."""
+
+    label: str
+    time: float
+    """Seconds from the first frame of the file."""
+    context: str = ""
+    """Side or scope: ``Left``, ``Right``, ``General``."""
+
+
+class Slip(msgspec.Struct, frozen=True, tag_field="kind", tag="slip"):
+    """A sensor moved on its body and stayed there."""
+
+    body: str
+    frame: int
+    size: float
+    """How far it moved, metres."""
+
+
+class Swap(msgspec.Struct, frozen=True, tag_field="kind", tag="swap"):
+    """Two markers exchanged labels for a while."""
+
+    markers: tuple[str, str]
+    frames: tuple[int, int]
+    """First and last frame."""
+    repaired: bool
+
+
+class Attachment(msgspec.Struct, frozen=True, tag_field="kind", tag="attachment"):
+    """Two bodies were joined for a part of the take, as a hand that holds an object."""
+
+    bodies: tuple[str, str]
+    frames: tuple[int, int]
+    """First and last frame."""
+    in_first: tuple[float, float, float]
+    in_second: tuple[float, float, float]
+    rms: float
+    """Residual while joined, metres."""
+
+
+Event = Slip | Swap | Attachment
+
+
+def event_sentence(event: Event) -> str:
+    """Return what happened, in words for people; without a full stop."""
+    if isinstance(event, Slip):
+        return f"{event.body} slipped by {1000 * event.size:.1f} mm at frame {event.frame}"
+    first, last = event.frames
+    if isinstance(event, Attachment):
+        return f"{' and '.join(event.bodies)} held together from frame {first} to {last}"
+    mended = "; put right" if event.repaired else ""
+    return f"labels {' and '.join(event.markers)} exchanged from frame {first} to {last}{mended}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +120,10 @@ class Analog:
 
     def __post_init__(self) -> None:
         values = frozen(self.values, ("n_samples", len(self.names)), "analog values")
-        object.__setattr__(self, "values", values)
-        if self.stored is not None:
-            stored = frozen(self.stored, values.shape, "stored analog values")
-            object.__setattr__(self, "stored", stored)
-        object.__setattr__(self, "rate", positive_rate(self.rate))
+        stored = self.stored
+        if stored is not None:
+            stored = frozen(stored, values.shape, "stored analog values")
+        settle(self, values=values, stored=stored, rate=positive_rate(self.rate))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,9 +154,7 @@ class Recording:
     def __post_init__(self) -> None:
         names = unique_names(self.names, "marker")
         positions = whole_rows(frozen(self.positions, ("n_frames", len(names), 3), "positions"))
-        object.__setattr__(self, "names", names)
-        object.__setattr__(self, "positions", positions)
-        object.__setattr__(self, "rate", positive_rate(self.rate))
+        settle(self, names=names, positions=positions, rate=positive_rate(self.rate))
         freeze(self, residuals=positions.shape[:2])
 
     @property
@@ -195,11 +248,9 @@ class Bodies:
         # half a pose is none: both parts are there or neither is
         seen = np.isfinite(np.concatenate([positions, rotations], axis=-1)).all(-1, keepdims=True)
         positions, rotations = np.where(seen, positions, np.nan), np.where(seen, rotations, np.nan)
-        for name, array in (("positions", positions), ("rotations", rotations)):
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
-        object.__setattr__(self, "names", names)
-        object.__setattr__(self, "rate", positive_rate(self.rate))
+        positions.flags.writeable = rotations.flags.writeable = False
+        settle(self, positions=positions, rotations=rotations, names=names)
+        settle(self, rate=positive_rate(self.rate))
 
     @property
     def n_frames(self) -> int:

@@ -9,8 +9,15 @@ import numpy as np
 
 from osteon.errors import BadValue, ShapeError, UnknownName
 from osteon.typing import Array, Indices
-from osteon.values.array_checks import freeze, frozen, read_only, unique_names, unit_quaternions
-from osteon.values.events import Event
+from osteon.values.array_checks import (
+    freeze,
+    frozen,
+    read_only,
+    settle,
+    unique_names,
+    unit_quaternions,
+)
+from osteon.values.recording import Event
 
 Interval = tuple[float, float]
 """Low and high, radians, going up; high may pass π."""
@@ -124,9 +131,9 @@ class Frame:
     """(4,) to the body's frame from the limb's."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "origin", frozen(self.origin, (3,), "frame origin"))
-        rotation = unit_quaternions(frozen(self.rotation, (4,), "frame rotation"))
-        object.__setattr__(self, "rotation", rotation)
+        origin, rotation = frozen(self.origin, (3,), "frame origin"), self.rotation
+        rotation = unit_quaternions(frozen(rotation, (4,), "frame rotation"))
+        settle(self, origin=origin, rotation=rotation)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,10 +162,9 @@ class Movement:
             raise ShapeError(f"{len(axes)} movement axes need as many labels, and two at most")
         if len(set(self.labels)) != len(self.labels):
             raise BadValue(f"the two axes need labels that differ, got {self.labels[0]!r} twice")
-        object.__setattr__(self, "axes", frozen(axes, ("n_axes", 3), "movement axes"))
-        rest = unit_quaternions(frozen(self.rest, (4,), "rest rotation"))
-        object.__setattr__(self, "rest", rest)
-        object.__setattr__(self, "direction", frozen(self.direction, (3,), "limb direction"))
+        settle(self, axes=frozen(axes, ("n_axes", 3), "movement axes"))
+        settle(self, rest=unit_quaternions(frozen(self.rest, (4,), "rest rotation")))
+        settle(self, direction=frozen(self.direction, (3,), "limb direction"))
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -196,9 +202,9 @@ class Joint:
         if self.kind not in KINDS:
             raise BadValue(f"joint kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
         axes = np.asarray(self.axes, dtype=float).reshape(-1, 3)
-        object.__setattr__(self, "axes", frozen(axes, ("n_axes", 3), "axes"))
+        settle(self, axes=frozen(axes, ("n_axes", 3), "axes"))
         freeze(self, in_parent=(3,), in_body=(3,), rest=(4,), covariance=(3, 3))
-        object.__setattr__(self, "rest", unit_quaternions(self.rest))
+        settle(self, rest=unit_quaternions(self.rest))
 
     @property
     def ellipsoid(self) -> tuple[Array, Array] | None:
@@ -241,7 +247,7 @@ class Marker:
     """(3, 3) of the place, square metres."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "position", frozen(self.position, (3,), "marker position"))
+        settle(self, position=frozen(self.position, (3,), "marker position"))
         freeze(self, covariance=(3, 3))
 
 
@@ -266,7 +272,7 @@ class Body:
     """How far each of its markers was found to slide on the bone for itself, metres rms."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "markers", tuple(self.markers))
+        settle(self, markers=tuple(self.markers))
         freeze(self, tip=(3,))
         if self.parent is None and np.any(self.joint.in_body):
             raise BadValue(f"root {self.name!r} must have its joint at its own origin")
@@ -311,7 +317,7 @@ class Skeleton:
     history: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bodies", tuple(self.bodies))
+        settle(self, bodies=tuple(self.bodies))
         names = unique_names([body.name for body in self.bodies], "body")
         place = {name: index for index, name in enumerate(names)}
         for index, body in enumerate(self.bodies):

@@ -1,5 +1,6 @@
 """A surface that bones carry: every place of it moves with up to four bodies."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from osteon.errors import BadValue, ShapeError
 from osteon.maths import quat
 from osteon.typing import Array
-from osteon.values.array_checks import freeze, unit_quaternions
+from osteon.values.array_checks import freeze, settle, unit_quaternions
 
 CARRIERS = 4
 """Count of bodies that carry a place at most, defined by glTF, in which skins are written."""
@@ -41,11 +42,28 @@ class SkinnedMesh:
         off = np.abs(self.weights.sum(axis=1) - 1.0)
         if (self.weights < 0.0).any() or off.max(initial=0.0) > 1e-6:
             raise BadValue("weights of a vertex must be 0 or more and add up to 1")
-        object.__setattr__(self, "rotations", unit_quaternions(self.rotations))
         triangles = _indices(self.triangles, ("n_triangles", 3), n_vertices, "triangles")
-        object.__setattr__(self, "triangles", triangles)
         bodies = _indices(self.bodies, (n_vertices, CARRIERS), n_bodies, "bodies")
-        object.__setattr__(self, "bodies", bodies)
+        rotations = unit_quaternions(self.rotations)
+        settle(self, rotations=rotations, triangles=triangles, bodies=bodies)
+
+    @classmethod
+    def of_triangles(
+        cls, corners: Sequence[tuple[int, Array]], rotations: Array, joints: Array
+    ) -> "SkinnedMesh":
+        """Return triangles that one body each carries, with corners of their own: faces are flat.
+
+        Parameters
+        ----------
+        corners
+            Body, and corners (3 · n_triangles, 3) that it carries.
+        """
+        vertices = np.concatenate([places for _, places in corners])
+        bodies, weights = np.zeros((2, len(vertices), CARRIERS))
+        bodies[:, 0] = np.repeat([b for b, _ in corners], [len(places) for _, places in corners])
+        weights[:, 0] = 1.0
+        triangles = np.arange(len(vertices)).reshape(-1, 3)
+        return cls(vertices, triangles, bodies, weights, rotations, joints)
 
     def moved(self, rotations: Array, joints: Array) -> Array:
         """Return the vertices (..., n_vertices, 3) on bodies somewhere else.

@@ -33,7 +33,7 @@ from osteon.formats.shared.units import to_z_up
 from osteon.formats.shared.whole_files import whole_file
 from osteon.maths import forward_kinematics, quat
 from osteon.typing import Array
-from osteon.values import CARRIERS, Motion, Skeleton, SkinnedMesh, Take
+from osteon.values import Motion, Skeleton, SkinnedMesh, Take
 
 GENERATOR = "Osteon"
 VERTEX_TARGET, INDEX_TARGET = 34962, 34963
@@ -256,25 +256,9 @@ def _extras(skeleton: Skeleton, motion: Motion | None) -> TakeExtras:
 
 def bone_mesh(skeleton: Skeleton, places: Array) -> SkinnedMesh:
     """Return bones of a skeleton whose joints stand at ``places`` (n_bodies, 3), all frames
-    parallel.
-
-    Triangles have corners of their own, so that every face is flat.
-    """
-    corners, carriers = [], []
-    for body, triangles in _octahedra(skeleton):
-        corners.append(places[body] + triangles)
-        carriers.append(np.full(24, body))
-    vertices = np.concatenate(corners)
-    bodies = np.zeros((len(vertices), CARRIERS), dtype=int)
-    bodies[:, 0] = np.concatenate(carriers)
-    return SkinnedMesh(
-        vertices,
-        np.arange(len(vertices)).reshape(-1, 3),
-        bodies,
-        np.eye(CARRIERS)[np.zeros(len(vertices), dtype=int)],
-        quat.identity((len(places),)),
-        places,
-    )
+    parallel."""
+    corners = [(body, places[body] + triangles) for body, triangles in _octahedra(skeleton)]
+    return SkinnedMesh.of_triangles(corners, quat.identity((len(places),)), places)
 
 
 def _octahedra(skeleton: Skeleton) -> Iterator[tuple[int, Array]]:

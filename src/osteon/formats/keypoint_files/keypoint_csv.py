@@ -12,7 +12,7 @@ import numpy as np
 
 from osteon.errors import FormatError
 from osteon.formats.keypoint_files.points_of_people import PeoplePoints, take_of
-from osteon.formats.plain_csv import COLUMNS
+from osteon.formats.plain_csv import COLUMNS, MOST_SPARSITY
 from osteon.formats.registry import Format
 from osteon.formats.shared.text_table import numbers, perhaps_cut, read_lines
 from osteon.typing import Array
@@ -24,9 +24,6 @@ FEWEST_POINTS = 3
 SAMPLE_COLUMNS = ("frame", "keypoint", "x", "y", "z")
 FACE_MODELS = re.compile("face", re.IGNORECASE)
 TIME_COLUMNS = ("time", "timestamp")
-MOST_SPARSITY = 1000
-"""Count of empty cells per row that a table may have before its frame numbers are taken as wrong;
-chosen: a wrong one makes a table of any size."""
 
 
 def sniff(head: bytes) -> bool:
@@ -122,11 +119,9 @@ def _from_samples(path: Path, cells: list[str], rows: list[str]) -> PeoplePoints
 
 
 def _split(row: str, width: int) -> list[str]:
-    cells = row.split(",")
-    if len(cells) > width and "{" in row:
+    if row.count(",") >= width and "{" in row:
         row = re.sub(r"\{[^{}]*\}", "", row)
-        cells = row.split(",")
-    return [cell.strip().strip('"') for cell in cells]
+    return _cells(row)
 
 
 def _sample_name(columns: dict[str, list[str]], row: int) -> str:

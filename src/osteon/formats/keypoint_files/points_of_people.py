@@ -86,19 +86,14 @@ def _recording(path: Path, person: PeoplePoints, form: str) -> Recording:
 def _sane(path: Path, values: Array) -> Array:
     """(n_frames, n_points, 3); points without confidence, or partly missing, are gaps."""
     if values.ndim != 3 or values.shape[2] < 3 or 0 in values.shape:
-        raise FormatError(
-            path, f"expected frames × points × 3 or 4 numbers, found {_shape(values.shape)}"
-        )
+        found = " × ".join(map(str, values.shape))
+        raise FormatError(path, f"expected frames × points × 3 or 4 numbers, found {found}")
     points = np.array(values[..., :3], dtype=float)
     gone = ~np.isfinite(points).all(axis=-1)
     if values.shape[2] == 4:
         gone |= ~(np.asarray(values[..., 3], dtype=float) > 0.0)
     points[gone] = np.nan
     return points
-
-
-def _shape(shape: Sequence[int]) -> str:
-    return " × ".join(map(str, shape))
 
 
 def _named(

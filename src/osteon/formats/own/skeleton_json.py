@@ -4,6 +4,9 @@ The structs below are the file: their fields are its keys, in this order. Keys t
 are passed over, so that later stages may add what they find. A covariance entry that is not a
 finite number is written as ``null``: nothing is known in that direction. A limit that is ``null``
 is none: the joint goes on for ever.
+
+passport.json: a performer as one small text, whose skeleton stands in it as in skeleton.json.
+``lengths_mm`` repeats the bones for reading; what counts is the skeleton.
 """
 
 import dataclasses
@@ -19,6 +22,7 @@ from osteon.errors import BadValue, FormatError, OsteonError
 from osteon.formats.registry import Format, WriteOptions
 from osteon.formats.shared.json_and_xml import check_version, decode
 from osteon.formats.shared.sane_rig import check_rig
+from osteon.formats.shared.whole_files import whole_file
 from osteon.typing import Array
 from osteon.values import (
     Bind,
@@ -32,6 +36,8 @@ from osteon.values import (
     Loop,
     Marker,
     Movement,
+    Origin,
+    Passport,
     Skeleton,
     Take,
 )
@@ -42,11 +48,13 @@ Ends = tuple[float | None, float | None]
 """Of a range; None where the joint goes on for ever."""
 Row = tuple[float | None, float | None, float | None]
 Matrix = tuple[Row, Row, Row]
-Record = TypeVar("Record", bound=msgspec.Struct)
 Value = TypeVar("Value")
 FORMAT = "osteon.skeleton"
 FORMAT_VERSION = 1
 """Version of skeleton.json, defined here; a higher one was written by a later Osteon."""
+PASSPORT = "osteon.passport"
+PASSPORT_VERSION = 1
+"""Version of passport.json, defined here; a higher one was written by a later Osteon."""
 FIRST_FORMAT = re.compile(rb'"format"\s*:\s*"([^"]*)"')
 
 
@@ -109,7 +117,7 @@ class MovementRecord(msgspec.Struct):
 
 
 class JointRecord(msgspec.Struct):
-    type: Literal["fixed", "hinge", "universal", "ball", "free"]
+    kind: Literal["fixed", "hinge", "universal", "ball", "free"] = msgspec.field(name="type")
     in_parent: Point = (0.0, 0.0, 0.0)
     in_body: Point = (0.0, 0.0, 0.0)
     axes: tuple[Point, ...] = ()
@@ -157,6 +165,26 @@ class SkeletonRecord(msgspec.Struct):
     history: tuple[str, ...] = ()
 
 
+class OriginRecord(msgspec.Struct, omit_defaults=True):
+    file: str
+    frames: int
+    rate: float
+    sha256: str = ""
+    modified: str = ""
+    software: str = ""
+
+
+class PassportRecord(msgspec.Struct, kw_only=True):
+    format: Literal["osteon.passport"]
+    version: int
+    subject: str = ""
+    made_by: str = ""
+    noise: float = 0.0
+    takes: tuple[OriginRecord, ...] = ()
+    lengths_mm: dict[str, float] = {}
+    skeleton: SkeletonRecord
+
+
 def sniff(head: bytes) -> bool:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     first = FIRST_FORMAT.search(text)
@@ -202,138 +230,79 @@ def check_finite(record: msgspec.Struct) -> None:
 
 
 def from_skeleton(skeleton: Skeleton) -> SkeletonRecord:
-    return SkeletonRecord(
-        format=FORMAT,
-        version=FORMAT_VERSION,
-        subject=skeleton.subject,
-        bodies=tuple(map(from_body, skeleton.bodies)),
-        loops=tuple(
-            LoopRecord(loop.bodies, _point(loop.in_first), _point(loop.in_second), _known(loop.rms))
-            for loop in skeleton.loops
-        ),
-        events=skeleton.events,
-        history=skeleton.history,
-    )
+    told = {"format": FORMAT, "version": FORMAT_VERSION}
+    return msgspec.convert(_plain(skeleton) | told, SkeletonRecord)
 
 
 def from_body(body: Body) -> BodyRecord:
-    joint = JointRecord(
-        type=body.joint.kind,  # type: ignore[arg-type]  # the value has checked it
-        in_parent=_point(body.joint.in_parent),
-        in_body=_point(body.joint.in_body),
-        axes=tuple(map(_point, body.joint.axes)),
-        limits=_from_limits(body.joint.limits),
-        rms=_known(body.joint.rms),
-        covariance=_matrix(body.joint.covariance),
-        rest=tuple(body.joint.rest.tolist()),
-        gap=_known(body.joint.gap),
-        glide=_known(body.joint.glide),
-    )
-    markers = tuple(
-        MarkerRecord(m.name, _point(m.position), _known(m.rms), _matrix(m.covariance))
-        for m in body.markers
-    )
-    tip = None if body.tip is None else _point(body.tip)
-    return BodyRecord(
-        body.name,
-        body.parent,
-        joint,
-        _known(body.length),
-        tip,
-        markers,
-        body.frame and _to_record(body.frame, FrameRecord),
-        body.movement and _to_record(body.movement, MovementRecord),
-        _known(body.skin),
-    )
+    return msgspec.convert(_plain(body), BodyRecord)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as msgspec converts it to the struct whose fields are called the same.
+
+    Numbers that are not finite stay: msgspec writes ``null`` for them.
+    """
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, float):  # numpy's own is another type to msgspec
+        return float(value)
+    if isinstance(value, tuple):
+        return [_plain(member) for member in value]
+    if isinstance(value, msgspec.Struct):
+        return msgspec.to_builtins(value)
+    if not dataclasses.is_dataclass(value):
+        return value
+    plain = {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Joint):
+        plain["type"] = value.kind
+    if isinstance(value, Limits):
+        plain["euler"] = [
+            {"axis": axis, "low": low, "high": high} for axis, low, high in plain["euler"]
+        ]
+    return plain
 
 
 def to_skeleton(record: SkeletonRecord) -> Skeleton:
-    loops = [
-        Loop(
-            loop.bodies,
-            np.array(loop.in_first),
-            np.array(loop.in_second),
-            np.nan if loop.rms is None else loop.rms,
-        )
-        for loop in record.loops
-    ]
-    return check_rig(
-        Skeleton(
-            bodies=tuple(map(to_body, record.bodies)),
-            subject=record.subject,
-            loops=tuple(loops),
-            events=record.events,
-            history=record.history,
-        )
+    bodies = tuple(map(to_body, record.bodies))
+    loops = tuple(
+        _to_value(loop, Loop, rms=np.nan if loop.rms is None else loop.rms) for loop in record.loops
     )
+    return check_rig(Skeleton(bodies, record.subject, loops, record.events, record.history))
 
 
 def to_body(record: BodyRecord) -> Body:
-    joint = Joint(
-        kind=record.joint.type,
-        in_parent=np.array(record.joint.in_parent),
-        in_body=np.array(record.joint.in_body),
-        axes=np.array(record.joint.axes),
-        limits=_to_limits(record.joint.limits),
-        rms=record.joint.rms,
-        covariance=_to_matrix(record.joint.covariance),
-        rest=np.array(record.joint.rest),
-        gap=record.joint.gap,
-        glide=record.joint.glide,
-    )
-    markers = tuple(
-        Marker(m.name, np.array(m.position), m.rms, _to_matrix(m.covariance))
-        for m in record.markers
-    )
-    tip = None if record.tip is None else np.array(record.tip)
-    return Body(
-        record.name,
-        record.parent,
-        joint,
-        record.length,
-        markers,
-        tip,
-        record.frame and _to_value(record.frame, Frame),
-        record.movement and _to_value(record.movement, Movement),
-        record.skin,
-    )
-
-
-def _from_limits(limits: Limits | None) -> LimitsRecord | None:
-    if limits is None:
-        return None
-    cone = limits.cone
-    return LimitsRecord(
-        hinge=limits.hinge and _ends(limits.hinge),
-        euler=tuple(EulerRecord(axis, *_ends((low, high))) for axis, low, high in limits.euler),
-        frame=limits.frame,
-        cone=cone and _to_record(cone, ConeRecord, twist=_ends(cone.twist)),
-        zyz=limits.zyz and tuple(map(_ends, limits.zyz)),  # type: ignore[arg-type]
-        bind=limits.bind and _to_record(limits.bind, BindRecord),
-        evidence=limits.evidence and _to_record(limits.evidence, EvidenceRecord),
+    joint, markers = record.joint, record.markers
+    return _to_value(
+        record,
+        Body,
+        joint=_to_value(
+            joint, Joint, limits=_to_limits(joint.limits), covariance=_to_matrix(joint.covariance)
+        ),
+        markers=tuple(_to_value(m, Marker, covariance=_to_matrix(m.covariance)) for m in markers),
+        tip=None if record.tip is None else np.array(record.tip),
+        frame=record.frame and _to_value(record.frame, Frame),
+        movement=record.movement and _to_value(record.movement, Movement),
     )
 
 
 def _to_limits(record: LimitsRecord | None) -> Limits | None:
     if record is None:
         return None
-    cone = record.cone
     return Limits(
         hinge=record.hinge and _range(*record.hinge),
         euler=tuple((e.axis, *_range(e.low, e.high)) for e in record.euler),
         frame=record.frame,
-        cone=cone and _to_value(cone, Cone, polygon=_corners(cone), twist=_range(*cone.twist)),
+        cone=record.cone and _to_cone(record.cone),
         zyz=record.zyz and tuple(_range(*ends) for ends in record.zyz),  # type: ignore[arg-type]
         bind=record.bind and _to_value(record.bind, Bind),
         evidence=record.evidence and _to_value(record.evidence, Evidence),
     )
 
 
-def _to_record(value: Any, kind: type[Record], **others: Any) -> Record:
-    """Return a value as the struct whose fields are called the same."""
-    fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in fields.items()}
-    return msgspec.convert(plain | others, kind)
+def _to_cone(record: ConeRecord) -> Cone:
+    corners = np.array(record.polygon, dtype=float).reshape(-1, 2)
+    return _to_value(record, Cone, polygon=corners, twist=_range(*record.twist))
 
 
 def _to_value(record: msgspec.Struct, kind: type[Value], **others: Any) -> Value:
@@ -343,37 +312,12 @@ def _to_value(record: msgspec.Struct, kind: type[Value], **others: Any) -> Value
     return kind(**fields | {name: np.array(fields[name]) for name in arrays} | others)
 
 
-def _corners(cone: ConeRecord) -> Array:
-    return np.array(cone.polygon, dtype=float).reshape(-1, 2)
-
-
-def _ends(interval: tuple[float, float]) -> Ends:
-    low, high = interval
-    return low if np.isfinite(low) else None, high if np.isfinite(high) else None
-
-
 def _range(low: float | None, high: float | None) -> tuple[float, float]:
     return -np.inf if low is None else low, np.inf if high is None else high
 
 
-def _point(array: np.ndarray) -> Point:
-    x, y, z = array.tolist()
-    return x, y, z
-
-
-def _matrix(array: np.ndarray | None) -> Matrix | None:
-    if array is None:
-        return None
-    rows = [tuple(_known(value) for value in row) for row in array.tolist()]
-    return tuple(rows)  # type: ignore[return-value]  # the value has checked its shape
-
-
 def _to_matrix(matrix: Matrix | None) -> np.ndarray | None:
     return None if matrix is None else np.array(matrix, dtype=float)
-
-
-def _known(value: float | None) -> float | None:
-    return None if value is None or not np.isfinite(value) else float(value)
 
 
 def _lines(value: Any) -> str:
@@ -392,3 +336,53 @@ SKELETON_JSON = Format(
     write=write_skeleton_json,
     holds=frozenset({"skeleton"}),
 )
+
+
+def read_passport(path: str | Path) -> Passport:
+    """Return the performer that a passport.json tells of."""
+    path = Path(path)
+    try:
+        data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    except OSError as error:
+        raise FormatError(path, f"cannot be opened: {error.strerror or error}") from error
+    claim = re.search(rb'"format":\s*"([^"]*)"', data[:200])
+    if claim and claim[1].decode(errors="replace") != PASSPORT:
+        raise FormatError(
+            path,
+            f"is {claim[1].decode(errors='replace')!r}, expected {PASSPORT!r}; give the "
+            "passport.json that osteon solve has written",
+        )
+    record = decode(path, data, PassportRecord)
+    check_version(path, record.version, PASSPORT_VERSION)
+    try:
+        return Passport(
+            skeleton=to_skeleton(record.skeleton),
+            takes=tuple(Origin(**msgspec.structs.asdict(take)) for take in record.takes),
+            noise=record.noise,
+            made_by=record.made_by,
+        )
+    except OsteonError as error:
+        raise FormatError(path, str(error), "$.skeleton") from None
+
+
+def write_passport(path: str | Path, passport: Passport) -> None:
+    """Write the file; it appears whole or not at all."""
+    skeleton = passport.skeleton
+    lengths = {
+        body.name: round(1e3 * float(np.linalg.norm(offset)), 1)
+        for body, offset in zip(skeleton.bodies, skeleton.offsets, strict=True)
+        if body.parent is not None
+    }
+    record = PassportRecord(
+        format=PASSPORT,
+        version=PASSPORT_VERSION,
+        subject=passport.subject,
+        made_by=passport.made_by,
+        noise=passport.noise,
+        takes=tuple(OriginRecord(**dataclasses.asdict(take)) for take in passport.takes),
+        lengths_mm=lengths,
+        skeleton=from_skeleton(skeleton),
+    )
+    check_finite(record)
+    with whole_file(Path(path)) as partial:
+        partial.write_bytes(msgspec.json.encode(record) + b"\n")

@@ -179,6 +179,15 @@ def unused_name(name: str, taken: Container[str]) -> str:
     return name
 
 
+def unused_names(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+    """Return names of which none is another's, or taken; see :func:`unused_name`."""
+    found = dict.fromkeys(taken)
+    n_taken = len(found)
+    for name in names:
+        found[unused_name(name, found)] = None
+    return list(found)[n_taken:]
+
+
 def parse_numbers(path: Path, block: bytes, first_line: int) -> Array:
     """Return all numbers (n_values,) between blanks in a block that starts on ``first_line``."""
     values = _parse_fast(block) if len(block) >= LARGE_BYTES else None
