@@ -18,7 +18,7 @@ from osteon.fixed_lengths.moments import debiased, length_moments
 from osteon.fixed_lengths.trees import JointTree, tree_of_table
 from osteon.formats import read, write
 from osteon.maths import quat
-from osteon.papers.dividing import divide
+from osteon.papers import divide
 from osteon.values import Recording
 from rigs import human, move
 

@@ -313,13 +313,8 @@ def _widened(bad: np.ndarray) -> np.ndarray:
 def _bridged(q: Array, bad: np.ndarray) -> Array:
     """Rotations (n, 4) with the bad ones turned evenly from the good one before to that after."""
     good = np.flatnonzero(~bad & np.isfinite(q[:, 0]))
-    frames = np.flatnonzero(bad)
-    after = np.clip(np.searchsorted(good, frames), 0, len(good) - 1)
-    before = np.clip(np.searchsorted(good, frames) - 1, 0, len(good) - 1)
-    first, last = good[before], good[after]
-    share = (frames - first) / np.maximum(last - first, 1)
     mended = q.copy()
-    mended[frames] = quat.slerp(q[first], q[last], np.clip(share, 0.0, 1.0))
+    mended[bad] = quat.between_known(q, good, np.flatnonzero(bad))
     return mended
 
 

@@ -101,6 +101,4 @@ def _turned(start: Array, bones: Array, wanted: Array) -> Array:
         return quat.multiply(turn, start)
     scale = FAINT_WEIGHT * np.sum(bones**2)
     pull = np.einsum("fci,cj->fij", wanted, bones) + scale * quat.to_matrix(start)
-    u, _, vt = np.linalg.svd(pull)
-    u[..., -1] *= np.linalg.det(u @ vt)[..., None]  # no mirror images
-    return quat.from_matrix(u @ vt)
+    return quat.from_matrix(quat.nearest_matrix(pull))

@@ -17,6 +17,7 @@ from osteon.fixed_lengths.trees import (
     tree_of_skeleton,
     tree_of_table,
 )
+from osteon.posing import rms_of_seen
 from osteon.threads import one_thread
 from osteon.typing import Array
 from osteon.values import Body, Joint, Marker, Motion, Recording, Skeleton
@@ -120,16 +121,10 @@ def fit(
     offsets = body_shapes(found.positions, offsets, joint_tree.parents, guide)
     rotations, _ = rotations_from_joints(found.positions, offsets, joint_tree.parents, guide)
     joints = _as_recording(source, joint_tree, positions)
-    motion = Motion(
-        _skeleton(joint_tree, offsets, joints.subject),
-        rotations,
-        found.positions[:, 0],
-        source.rate,
-        marks=source.marks,
-        held=found.held,
-        history=(*source.history, f"fitted bones of fixed length: {found.status.value}"),
-        source=source.source,
-    )
+    skeleton = _skeleton(joint_tree, offsets, joints.subject)
+    poses = rotations, found.positions[:, 0]
+    did = f"fitted bones of fixed length: {found.status.value}"
+    motion = Motion.found_in(source, skeleton, poses, did, found.held)
     motion, missed = _ends_on_target(motion, found.positions, spread)
     error = np.linalg.norm(motion.world()[1] - positions, axis=-1)
     motion = _with_rms(motion, error)
@@ -243,10 +238,8 @@ def _with_rms(motion: Motion, error: Array) -> Motion:
     """Each body with its joint as a marker: what the fit was made to meet."""
     bodies = []
     for body, column in zip(motion.skeleton.bodies, error.T, strict=True):
-        seen = column[np.isfinite(column)]
-        rms = float(np.sqrt(np.mean(seen**2))) if len(seen) else None
-        markers = (Marker(body.name, np.zeros(3), rms),)
-        bodies.append(replace(body, markers=markers))
+        marker = Marker(body.name, np.zeros(3), rms_of_seen(column))
+        bodies.append(replace(body, markers=(marker,)))
     return replace(motion, skeleton=replace(motion.skeleton, bodies=tuple(bodies)))
 
 

@@ -141,7 +141,8 @@ def _fit_root(at_rest: Array, observed: Array, reach: Array) -> tuple[Array, Arr
     middle = np.einsum("fm,fmi->fi", reach, at_rest) / total
     target = np.einsum("fm,fmi->fi", reach, observed) / total
     arms, targets = at_rest - middle[:, None], observed - target[:, None]
-    q = _nearest_rotation(_match(arms, targets, reach, quat.identity((len(reach),))))
+    match = _match(arms, targets, reach, quat.identity((len(reach),)))
+    q = quat.from_matrix(quat.nearest_matrix(match))
     return q, target - quat.rotate(q, middle)
 
 
@@ -158,7 +159,7 @@ def _best_turn(tree: RigTree, body: int, match: Array) -> Array:
     dofs = [d for d in np.flatnonzero(tree.dof_body == body) if d >= 3]
     rest = tree.rest[body]
     match = match @ quat.to_matrix(quat.inverse(rest))
-    q = _on_axes(tree, body, _nearest_rotation(match))
+    q = _on_axes(tree, body, quat.from_matrix(quat.nearest_matrix(match)))
     if not dofs or len(dofs) == 3:
         return quat.multiply(q, rest)
     first, last = tree.dof_axis[dofs[0]], quat.rotate(rest, tree.dof_axis[dofs[-1]])
@@ -181,9 +182,3 @@ def _best_turn_about(axis: Array, match: Array) -> Array:
     )
     cosine = np.trace(match, axis1=1, axis2=2) - np.einsum("i,fij,j->f", axis, match, axis)
     return quat.from_axis_angle(axis, np.arctan2(sine, cosine))
-
-
-def _nearest_rotation(match: Array) -> Array:
-    u, _, vt = np.linalg.svd(match)
-    u[..., -1] *= np.linalg.det(u @ vt)[..., None]
-    return quat.from_matrix(u @ vt)

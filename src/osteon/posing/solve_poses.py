@@ -151,16 +151,8 @@ def solve(
     rotations = (
         found.rotations if bounds is None else hold_within(skeleton, found.rotations, limits)
     )
-    motion = Motion(
-        skeleton,
-        rotations,
-        found.root,
-        recording.rate,
-        marks=recording.marks,
-        held=result.held,
-        history=(*recording.history, "solved over the clip" if smooth else "solved frame by frame"),
-        source=recording.source,
-    )
+    did = "solved over the clip" if smooth else "solved frame by frame"
+    motion = Motion.found_in(recording, skeleton, (rotations, found.root), did, result.held)
     return SolveResult(motion, found.marker_error, names, result.status, result.iterations)
 
 
@@ -187,8 +179,8 @@ def steady(
     limbs = _Limbs(problem, rotations, root, options, pace)
     changed = np.union1d(limbs.sweep(frames), limbs.sweep(frames[::-1]))
     error = np.array(poses.marker_error)
-    lack = problem.targets[changed] - problem.rig.markers(rotations[changed], root[changed])
-    error[changed] = np.where(np.isnan(error[changed]), np.nan, np.linalg.norm(lack, axis=-1))
+    lack = problem.rig.distances(problem.targets[changed], rotations[changed], root[changed])
+    error[changed] = np.where(np.isnan(error[changed]), np.nan, lack)
     repeat_nearest(poses.status, rotations, root)
     return replace(poses, rotations=quat.unroll(rotations), root=root, marker_error=error)
 

@@ -313,9 +313,7 @@ def _mean_places(
     rig: Rig, observed: Array, poses: tuple[Array, Array], guess: Array, anywhere: np.ndarray
 ) -> Array:
     """Median place of each point on its body, drawn towards the guess unless it may be anywhere."""
-    turned, joints = rig.world(*poses)
-    on = rig.tree.marker_bodies
-    local = quat.rotate(quat.inverse(turned[:, on]), observed - joints[:, on])
+    local = rig.in_bodies(observed, *poses)
     places = np.array(guess)
     for point in range(len(places)):
         seen = local[np.isfinite(local[:, point, 0]), point]

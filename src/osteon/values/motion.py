@@ -10,7 +10,7 @@ from osteon.maths import chain, quat, swing_twist
 from osteon.typing import Array, Indices
 from osteon.values.array_checks import freeze, positive_rate, unit_quaternions
 from osteon.values.events import Mark
-from osteon.values.recording import Source
+from osteon.values.recording import Recording, Source
 from osteon.values.skeleton import Skeleton
 
 
@@ -39,6 +39,26 @@ class Motion:
         object.__setattr__(self, "rotations", unit_quaternions(self.rotations))
         object.__setattr__(self, "rate", positive_rate(self.rate))
         freeze(self, root=(self.n_frames, 3), offsets=(self.n_frames, n_bodies, 3))
+
+    @classmethod
+    def found_in(
+        cls,
+        take: "Recording | Motion",
+        skeleton: Skeleton,
+        poses: tuple[Array, Array],
+        did: str,
+        held: tuple[int, ...] = (),
+    ) -> "Motion":
+        """Return poses, rotations and root places, that were found for the frames of a take."""
+        return cls(
+            skeleton,
+            *poses,
+            take.rate,
+            marks=take.marks,
+            held=held,
+            history=(*take.history, did),
+            source=take.source,
+        )
 
     @property
     def n_frames(self) -> int:
