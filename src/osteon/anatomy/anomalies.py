@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.ndimage import binary_dilation
 from scipy.spatial import KDTree
 
 from osteon.errors import BadValue, NotEnoughData
@@ -161,7 +162,7 @@ class Watch:
         findings = self.check(motion) if findings is None else findings
         turned = motion.rotations.copy()
         for column, name in enumerate(findings.names):
-            bad = _widened(findings.scores[:, column] > 1.0)
+            bad = binary_dilation(findings.scores[:, column] > 1.0)  # errors fade in and out
             if bad.any() and not bad.all():
                 index = motion.skeleton.index(name)
                 turned[:, index] = _bridged(turned[:, index], bad)
@@ -303,11 +304,6 @@ def _away(q: Array, leap: float, longest: int) -> np.ndarray:
                 away[start:end], back = True, end
                 break
     return away
-
-
-def _widened(bad: np.ndarray) -> np.ndarray:
-    """One frame more at both ends: errors fade in and out."""
-    return bad | np.append(bad[1:], False) | np.append(False, bad[:-1])
 
 
 def _bridged(q: Array, bad: np.ndarray) -> Array:

@@ -232,7 +232,7 @@ def _report(method: str, max_gap: float | None, used: Counter[str], filled: np.n
 
 
 def _fillable(recording: Recording) -> list[MarkerRun]:
-    sometimes = recording.seen.any(axis=0)
+    sometimes = np.asarray(recording.seen.any(axis=0))
     return [
         run
         for run in marker_runs(~recording.seen)

@@ -220,12 +220,11 @@ def _ends_on_target(motion: Motion, wanted: Array, spread: float) -> tuple[Motio
 
     Bodies with several children are rigid, which moves their limbs a little ([004] §3.4.1).
     """
-    parents = motion.skeleton.parents
-    branching = [body for body, below in enumerate(children_of(parents)) if len(below) > 1]
+    parents, children = motion.skeleton.parents, children_of(motion.skeleton.parents)
     ends = [
         body
-        for body, below in enumerate(children_of(parents))
-        if not below and parents[body] >= 0 and parents[body] not in branching
+        for body, parent in enumerate(parents)
+        if parent >= 0 and not children[body] and len(children[parent]) == 1
     ]
     names = motion.skeleton.names
     result = rectify(motion, {names[body]: wanted[:, body] for body in ends}, spread=spread)

@@ -125,13 +125,10 @@ class _Figure:
             axis, sense = UP_AXIS, -1.0 if chain[0].startswith("left") else 1.0
             lifted = quat.multiply(quat.shortest(quat.rotate(above, at_rest), bone), above)
             hint = sense * bend + TRUNK_SHARE * quat.rotate(lifted, axis)
-        return _turn(at_rest, bone, axis, self._over_time(hint))
-
-    def _over_time(self, hint: Array) -> Array:
-        """A hint as it is around each frame."""
-        if not self.window:
-            return hint
-        return ndimage.gaussian_filter1d(np.nan_to_num(hint), self.window, axis=0, mode="nearest")
+        if self.window:  # a hint as it is around each frame
+            known = np.nan_to_num(hint)
+            hint = ndimage.gaussian_filter1d(known, self.window, axis=0, mode="nearest")
+        return _turn(at_rest, bone, axis, hint)
 
 
 def _turn(first_rest: Array, first: Array, second_rest: Array, second: Array) -> Array:

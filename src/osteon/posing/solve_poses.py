@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from osteon.errors import NotEnoughData
 from osteon.joint_limits import hold_within, make_bounds
@@ -32,7 +32,7 @@ from osteon.posing.per_frame import (
 )
 from osteon.posing.rig import IN_BODY, Rig, compile_rig
 from osteon.posing.whole_take import smooth_frames
-from osteon.typing import Array, Indices, Share, unheard
+from osteon.typing import Array, Indices, Mask, Share, unheard
 from osteon.values import Motion, Recording, Skeleton
 
 LIMIT_WEIGHT = 10.0
@@ -207,7 +207,7 @@ def limbs_of(parents: Sequence[int]) -> Indices:
     return np.array(first)
 
 
-def _leaps(rig: Rig, observed: Array, limbs: Indices, limit: float) -> NDArray[np.bool_]:
+def _leaps(rig: Rig, observed: Array, limbs: Indices, limit: float) -> Mask:
     """Return (n_frames, n_bodies) whether a marker of the body's limb leaps from the frame
     before."""
     steps = np.diff(observed, axis=0, prepend=np.nan, append=np.nan)
@@ -218,7 +218,7 @@ def _leaps(rig: Rig, observed: Array, limbs: Indices, limit: float) -> NDArray[n
     return np.stack([leaps[:, limb == first].any(axis=1) for first in limbs], axis=1)
 
 
-def _turns_fast(rotations: Array, frames: Indices, limit: float) -> NDArray[np.bool_]:
+def _turns_fast(rotations: Array, frames: Indices, limit: float) -> Mask:
     """Return (len(frames) − 1,) whether any joint turns further than the limit in every frame
     between."""
     turns = quat.angle(quat.between(rotations[frames[:-1], 1:], rotations[frames[1:], 1:]))
