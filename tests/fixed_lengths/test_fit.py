@@ -11,8 +11,7 @@ from scipy.optimize import minimize
 from conftest import assert_close, real
 from osteon.cli import main
 from osteon.errors import BadValue, NotEnoughData, ShapeError, UnknownName
-from osteon.fixed_lengths.angles_from_joints import rotations_from_joints
-from osteon.fixed_lengths.fit_joints import fit
+from osteon.fixed_lengths.fit_joints import fit, rotations_from_joints
 from osteon.fixed_lengths.lengths import FitStatus, _place, _problem, _system, fit_lengths
 from osteon.fixed_lengths.moments import debiased, length_moments
 from osteon.fixed_lengths.trees import JointTree, tree_of_table
