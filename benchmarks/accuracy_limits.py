@@ -22,7 +22,7 @@ from osteon.joint_limits import (
     find_cones,
     find_kinds,
     limits,
-    mid_range,
+    mid_ranges,
 )
 from osteon.maths import euler, quat, rotations
 from osteon.pipeline import solve
@@ -414,7 +414,7 @@ def one_figure(name: str, learned: Skeleton, test: Motion, start_name: str) -> s
 def starting(joint: Joint, name: str) -> np.ndarray:
     if name == "bind pose" or joint.limits is None:
         return quat.identity()
-    return mid_range(joint, joint.limits.evidence.mean)
+    return mid_ranges([joint], joint.limits.evidence.mean[None])[0]
 
 
 def worst_excess(motion: Motion, shape: str) -> float:

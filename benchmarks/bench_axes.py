@@ -9,6 +9,7 @@ linearity. A ratio above 1: ours is better.
 import time
 
 import numpy as np
+from timing import best_of
 
 from osteon.anatomy import axes, normalise
 from osteon.maths import quat
@@ -55,9 +56,4 @@ def performance(n_frames: int) -> Motion:
 
 def seconds(work, motion: Motion) -> float:
     """Processor time, best of three: the work runs on one core."""
-    taken = []
-    for _ in range(3):
-        start = time.process_time()
-        work(motion)
-        taken.append(time.process_time() - start)
-    return min(taken)
+    return best_of(3, lambda: work(motion), time.process_time)

@@ -8,11 +8,10 @@ builds the skeleton.
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from timing import best_of
 
 import osteon as ost
 from osteon.maths import quat
@@ -77,16 +76,6 @@ def peer_seconds(path: Path) -> tuple[str, float] | None:
     told = subprocess.run([PYTHON, "-c", PEER, path], capture_output=True, text=True, check=True)
     version, seconds = told.stdout.split()
     return version, float(seconds)
-
-
-def best_of(times: int, work: Callable[[], object]) -> float:
-    """Seconds, the best of several runs."""
-    seconds = []
-    for _ in range(times):
-        start = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
 """Reading and writing a C3D file of 65 000 frames × 41 points: ours and ezc3d, in one process."""
 
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import ezc3d
 import numpy as np
+from timing import best_of
 
 import osteon as ost
 
@@ -45,16 +44,6 @@ def performance() -> ost.Recording:
     positions[missing], residuals[missing] = np.nan, np.nan
     names = tuple(f"M{i + 1:02d}" for i in range(N_POINTS))
     return ost.Recording(positions, names, RATE, residuals=residuals)
-
-
-def best_of(times: int, work: Callable[[], object]) -> float:
-    """Seconds, the best of several runs."""
-    seconds = []
-    for _ in range(times):
-        start = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
 
 
 if __name__ == "__main__":

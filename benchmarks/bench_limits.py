@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from timing import best_of
 
 from osteon import synth
 from osteon.formats import write
@@ -120,12 +121,7 @@ def motion(n: int, n_bones: int = 30) -> Motion:
 def fastest(work: Callable[[], object], times: int) -> float:
     """Processor seconds of all threads together, best of several."""
     work()
-    spent = []
-    for _ in range(times):
-        start = time.process_time()
-        work()
-        spent.append(time.process_time() - start)
-    return min(spent)
+    return best_of(times, work, time.process_time)
 
 
 def row(name: str, ours: float, peer: float, unit: str, *, more: bool = False) -> dict:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from timing import best_of
 
 from osteon import synth
 from osteon.formats import write
@@ -108,12 +109,7 @@ def cut(pulls: PoseProblem, n_frames: int) -> PoseProblem:
 
 def seconds(work) -> float:
     """Of the processor, so that other work on the machine does not count; best of three."""
-    spent = []
-    for _ in range(3):
-        begin = time.process_time()
-        work()
-        spent.append(time.process_time() - begin)
-    return min(spent)
+    return best_of(3, work, time.process_time)
 
 
 def row(name: str, ours: float, peer: float = PAPER) -> dict:

@@ -1,13 +1,14 @@
 """Marker inverse kinematics: 37 degrees of freedom, 40 markers, 2 mm noise, one thread."""
 
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+from timing import best_of
+
 from oracles.pose_oracle import solve_reference
 from osteon.posing import PoseProblem, smooth_frames, solve_frames
 from pose_rigs import performance
@@ -42,10 +43,5 @@ def row(name: str, ours: float, peer: float, unit: str) -> dict:
 
 
 def rate(work, n_frames: int) -> float:
-    """Frames per second, best of five: the machine's other work only ever adds."""
-    seconds = []
-    for _ in range(5):
-        start = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - start)
-    return n_frames / min(seconds)
+    """Frames per second, best of five."""
+    return n_frames / best_of(5, work)

@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from timing import best_of
 
 from osteon.formats import write
 from osteon.posing import PoseOptions, compile_rig, solve
@@ -143,9 +144,4 @@ def fastest(tried: list[dict], bound: float) -> dict | None:
 
 def rate(work) -> float:
     """Frames per second of processor time, best of three."""
-    seconds = []
-    for _ in range(3):
-        start = time.process_time()
-        work()
-        seconds.append(time.process_time() - start)
-    return N_FRAMES / min(seconds)
+    return N_FRAMES / best_of(3, work, time.process_time)

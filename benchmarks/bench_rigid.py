@@ -1,13 +1,14 @@
 """Rigid fit of 12 bodies × 4 markers, 5 % missing: ours, plain numpy, and scipy frame by frame."""
 
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from timing import best_of
+
 from oracles.rigid_oracle import fit_rigid_reference
 from osteon.maths import quat, rigid
 
@@ -46,12 +47,7 @@ def performance() -> tuple[list, list, np.ndarray]:
 
 def rate(work, n_frames: int) -> float:
     """Body-frames per second, best of three."""
-    seconds = []
-    for _ in range(3):
-        start = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - start)
-    return N_BODIES * n_frames / min(seconds)
+    return N_BODIES * n_frames / best_of(3, work)
 
 
 def with_numpy(templates, columns, observed) -> None:

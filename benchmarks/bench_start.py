@@ -2,8 +2,9 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
+
+from timing import best_of
 
 
 def run() -> list[dict]:
@@ -21,10 +22,5 @@ def run() -> list[dict]:
 
 
 def seconds(command: list[str]) -> float:
-    """Wall time, best of seven: the machine's other work only ever adds."""
-    times = []
-    for _ in range(7):
-        start = time.perf_counter()
-        subprocess.run(command, check=True, capture_output=True)
-        times.append(time.perf_counter() - start)
-    return min(times)
+    """Wall time, best of seven."""
+    return best_of(7, lambda: subprocess.run(command, check=True, capture_output=True))

@@ -15,6 +15,11 @@ Share = Callable[[float], object]
 """Is told which share of the work is done, 0 to 1."""
 
 
+def part(progress: Share, start: float, end: float) -> Share:
+    """Return the listener of a step that is the work from one share to another."""
+    return lambda share: progress(start + share * (end - start))
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """A step of a longer job, told when it begins and, if it takes its time, as it goes on.

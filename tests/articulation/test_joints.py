@@ -100,18 +100,6 @@ def test_statistics_of_other_bodies_do_not_add():
         JointStatistics.empty(("a", "b")) + JointStatistics.empty(("a", "c"))
 
 
-def test_general_matrices_give_the_joint_in_their_own_units(linkage):
-    """Eq. (1) of [000] allows any invertible matrix: a body measured in feet."""
-    bodies = linkage.bodies
-    feet = np.array([1.0, 0.3048, 1.0, 1.0, 1.0, 1.0])[:, None, None]
-    matrices = quat.to_matrix(bodies.rotations) * feet
-    general = JointStatistics.of_matrices(bodies.names, matrices, bodies.positions)
-    # a prior in metres would weigh differently in feet
-    scaled, plain = (fit_pairs(k, prior=1e5) for k in (general, JointStatistics.of(bodies)))
-    row = int(np.flatnonzero((plain.first == 0) & (plain.second == 1))[0])
-    assert_close(scaled.centres[row, 3:] * 0.3048, plain.centres[row, 3:], 1e-8)
-
-
 def test_exact_data_gives_exact_joints():
     worn = synth.sense(synth.human(), MOVING, seed=1)
     skeleton = joints(worn.bodies, root="pelvis").skeleton()

@@ -50,7 +50,7 @@ def planted(motion, side: str) -> np.ndarray:
         if plant.body == f"{side}_foot" and plant.point in (HEEL, TIP):
             ends[int(plant.point == TIP), plant.frames[0] : plant.frames[1] + 1] = True
     if not ends.all(axis=0).any():
-        for contact in standing.contacts():
+        for contact in standing.contacts:
             if contact.body == f"{side}_foot":
                 third = (contact.frames[1] - contact.frames[0]) // 3
                 ends[:, contact.frames[0] + third : contact.frames[1] - third + 1] = True
@@ -61,7 +61,7 @@ def planted(motion, side: str) -> np.ndarray:
 def on_ground(motion, side: str) -> np.ndarray:
     """(n_frames,) whether a foot is on the ground, from first touch to last."""
     on = np.zeros(motion.n_frames, dtype=bool)
-    for contact in standing_of(motion).contacts():
+    for contact in standing_of(motion).contacts:
         if contact.body == f"{side}_foot":
             on[contact.frames[0] : contact.frames[1] + 1] = True
     return on

@@ -9,12 +9,13 @@ import osteon as ost
 from conftest import assert_close, real
 from osteon import synth
 from osteon.cleaning.gaps import fill, find_spikes, remove_spikes
-from osteon.cleaning.preparation import blank, clean, cut, smooth
+from osteon.cleaning.preparation import check_range, clean, smooth
 from osteon.cleaning.swaps import find_swaps, repair_swaps
 from osteon.errors import BadValue, UnknownName
 from osteon.maths import quat
 from osteon.synth import disturb
-from osteon.values import Analog, Mark, Recording, Swap
+from osteon.values import Recording, Swap
+from samples import hide
 
 REAL = ["cmu-02/02_01.c3d", "cmu-01/01_01.c3d"]
 
@@ -206,7 +207,7 @@ def errors(filled, truth, missing):
 def test_rigid_filling_is_exact_on_rigid_bodies(seconds):
     truth = turning()
     length = round(seconds * truth.rate)
-    holes = blank(truth, "a", 60, 59 + length)
+    holes = hide(truth, "a", 60, 59 + length)
     found = fill(holes, "rigid")
     assert_close(found.positions, truth.positions, 1e-3)
     assert np.array_equal(~found.measured, ~holes.seen)
@@ -240,13 +241,13 @@ def test_long_gaps_without_companions_stay_open():
     found = fill(replace(truth, positions=positions))
     assert np.isnan(found.positions[50:150]).all()
     assert found.history == ("fill(method=auto): 0 samples; gaps: 10 left open",)
-    limited = fill(blank(truth, "c", 50, 149), max_gap=0.5)
+    limited = fill(hide(truth, "c", 50, 149), max_gap=0.5)
     assert not limited.seen[50:150, 2].any()
 
 
 @pytest.mark.parametrize("residuals", [None, np.zeros((240, 10)), np.full((240, 10), 2e-4)])
 def test_filled_is_never_evidence(residuals):
-    holes = blank(replace(turning(), residuals=residuals), "c", 100, 119)
+    holes = hide(replace(turning(), residuals=residuals), "c", 100, 119)
     found = fill(holes)
     assert found.seen.all()
     expected = np.zeros((240, 10), dtype=bool)
@@ -256,7 +257,7 @@ def test_filled_is_never_evidence(residuals):
 
 
 def test_what_is_filled_is_still_no_evidence_after_writing(tmp_path):
-    found = fill(blank(turning(), "c", 100, 119))
+    found = fill(hide(turning(), "c", 100, 119))
     ost.write(found, tmp_path / "filled.c3d")
     again = ost.read(tmp_path / "filled.c3d").recording()
     assert np.array_equal(again.measured, found.measured)
@@ -277,7 +278,7 @@ def test_smoothing_halves_the_power_at_the_cutoff(method):
 @pytest.mark.parametrize("method", ["butterworth", "spline"])
 def test_smoothing_keeps_gaps_and_lessens_noise(rng, method):
     truth = turning()
-    noisy = blank(turning(noise=1e-3, rng=rng), "c", 100, 110)
+    noisy = hide(turning(noise=1e-3, rng=rng), "c", 100, 110)
     found = smooth(noisy, 6.0, method)
     assert np.array_equal(found.seen, noisy.seen)
     inner = slice(15, -15)
@@ -287,19 +288,6 @@ def test_smoothing_keeps_gaps_and_lessens_noise(rng, method):
     # 6 of 60 Hz are left: √0.1 of the noise, and a little of the motion is lost
     assert after < 0.5 * before
     assert found.history[-1] == f"smooth(cutoff=6 Hz, method={method})"
-
-
-def test_cutting_takes_marks_and_analog_along():
-    analog = Analog(np.arange(2400.0)[:, None], ("Fz",), ("N",), 1200.0)
-    marks = (Mark("start", 0.1), Mark("strike", 1.0, "Left"))
-    whole = replace(turning(), analog=analog, marks=marks, residuals=np.ones((240, 10)))
-    part = cut(whole, 60, 179)
-    np.testing.assert_array_equal(part.positions, whole.positions[60:180])
-    assert part.residuals.shape == (120, 10)
-    assert part.marks == (Mark("strike", 0.5, "Left"),)
-    assert part.analog.values[[0, -1], 0].tolist() == [600.0, 1799.0]
-    assert part.history == ("cut(first=60, last=179)",)
-    assert part.source.first_frame == 60
 
 
 def test_the_stage_does_all_and_says_so(performances):
@@ -318,7 +306,7 @@ def test_the_stage_does_all_and_says_so(performances):
 def test_sound_data_is_handed_back_untouched():
     sound = turning()
     assert clean(sound) is sound
-    damaged = blank(sound, "c", 10, 20)
+    damaged = hide(sound, "c", 10, 20)
     assert clean(damaged, swaps=False, spikes=False, fill=None) is damaged
     assert clean(sound, cutoff=6.0).history == ("smooth(cutoff=6 Hz, method=butterworth)",)
 
@@ -349,12 +337,12 @@ def test_tiny_and_empty_recordings_pass_through(n_frames, n_markers):
     ("call", "error", "message"),
     [
         (
-            lambda r: cut(r, 10, 240),
+            lambda r: check_range(r.n_frames, 10, 240),
             BadValue,
             "frames must lie in 0…239, first before last; got 10 to 240",
         ),
         (
-            lambda r: blank(r, "z", 0, 1),
+            lambda r: fill(r, markers=["z"]),
             UnknownName,
             "no marker named 'z'; there are 10: a, b, c, d, e, f, g, h, …",
         ),

@@ -9,7 +9,7 @@ import pytest
 from conftest import assert_close, assert_rotations_close
 from osteon import synth
 from osteon.cleaning.gaps import fill
-from osteon.cleaning.preparation import blank, smooth
+from osteon.cleaning.preparation import smooth
 from osteon.edits.edits_json import (
     Edit,
     Edits,
@@ -39,6 +39,7 @@ from osteon.formats import content_hash, write
 from osteon.maths import quat
 from osteon.posing.contacts import Contact
 from osteon.values import Motion, Recording
+from samples import hide
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +78,9 @@ ALL = [
 ]
 
 
-def test_a_cut_is_a_blank_and_a_fill_is_the_fill_of_that_stretch(recording):
+def test_a_cut_hides_and_a_fill_is_the_fill_of_that_stretch(recording):
     cut = apply_edits(recording, [Cut(("LTHI",), 100, 140)])
-    assert_close(cut.positions, blank(recording, "LTHI", 100, 140).positions)
+    assert_close(cut.positions, hide(recording, "LTHI", 100, 140).positions)
     # the whole take lies within the seconds that a fill looks at
     both = apply_edits(recording, [Cut(("LTHI",), 100, 140), Fill(("LTHI",), 95, 145)])
     whole = fill(cut).positions[95:146, recording.index("LTHI")]

@@ -11,14 +11,13 @@ from scipy.optimize import minimize
 from conftest import assert_close, real
 from osteon.cli import main
 from osteon.errors import BadValue, NotEnoughData, ShapeError, UnknownName
-from osteon.fixed_lengths.angles_from_joints import rotations_from_joints
-from osteon.fixed_lengths.fit_joints import fit
+from osteon.fixed_lengths.fit_joints import fit, rotations_from_joints
 from osteon.fixed_lengths.lengths import FitStatus, _place, _problem, _system, fit_lengths
 from osteon.fixed_lengths.moments import debiased, length_moments
 from osteon.fixed_lengths.trees import JointTree, tree_of_table
 from osteon.formats import read, write
 from osteon.maths import quat
-from osteon.papers.dividing import divide
+from osteon.papers import divide
 from osteon.values import Recording
 from rigs import human, move
 

@@ -16,17 +16,17 @@ from osteon.joint_limits.find_limits import LimitOptions, limits
 from osteon.joint_limits.kinds import KindOptions, find_kinds, turn_doubts
 from osteon.joint_limits.limits_toml import apply_edits, read_edits
 from osteon.joint_limits.ranges import (
+    NARROWEST_RADIUS,
     RangeOptions,
-    convex_polygons,
+    close_polygons,
     find_arc,
     find_cones,
 )
 from osteon.joint_limits.sampling import denoise, resample
 from osteon.joint_limits.within_limits import (
     GIVEN_UP,
-    check_bind,
+    check_binds,
     clamp,
-    hinge_angle,
     nearest_in_polygon,
 )
 from osteon.maths import euler, quat, rotations
@@ -114,7 +114,8 @@ def test_raw_hinge_limits_are_what_was_sampled(rng):
         n, noise = int(rng.integers(30, 1000)), rng.uniform(0.5, 3.0)
         q, axis, _ = some_joint(rng, "hinge", n, noise)
         joint, width = hinge_width(q, denoise=False)
-        sampled = hinge_angle(q, replace(joint, axes=np.sign(joint.axes[0] @ axis) * axis[None]))
+        turned = quat.multiply(q, quat.inverse(joint.rest))
+        sampled = rotations.twist_angle(turned, np.sign(joint.axes[0] @ axis) * axis)
         arc = find_arc(sampled, one_group(n), RangeOptions())
         assert abs(width - (arc.high - arc.low)) < np.radians(2.0)
 
@@ -220,7 +221,7 @@ def test_polygons_are_convex_and_touch(rng):
     points = rng.normal(size=(50, 2)) * (3, 1)
     angles = 2 * np.pi * np.arange(16) / 16
     reach = (points @ np.stack([np.cos(angles), np.sin(angles)])).max(axis=0)
-    polygon = convex_polygons(reach)
+    polygon = close_polygons(reach[None], NARROWEST_RADIUS)[0]
     assert inside_polygon(points, polygon).all()
     outside = rng.normal(size=(200, 2)) * 6
     closed = np.append(polygon, polygon[:1], axis=0)[None]
@@ -313,7 +314,8 @@ def test_a_mean_vector_that_vanishes_is_said():
     """A hinge that goes all the way round has no middle; two opposite poses have none either."""
     angles = np.concatenate([np.full(50, 0.5 * np.pi), np.full(50, -0.5 * np.pi)])
     joint = Joint("hinge", axes=[X], limits=Limits(hinge=(0.5 * np.pi, 1.5 * np.pi)))
-    bind = check_bind(joint, quat.from_axis_angle(X, angles), quat.identity(), "circular mean")
+    turned = quat.from_axis_angle(X, angles)[:, None]
+    bind = check_binds([joint], turned, quat.identity((1,)), "circular mean")[0]
     assert bind.choice == GIVEN_UP == "unlimited or not enough motion"
 
 

@@ -51,7 +51,7 @@ def shaken(motion, size, seed=0):
 def test_planted_feet_are_found_to_two_frames(walked, noise, least):
     # 10 seeds: 1.000 without noise, 0.997–0.998 at 0.5 mm, 0.983–0.989 at 1 mm
     standing = stand(shaken(walked.motion, noise))
-    score = f1_score(walked.contacts, standing.contacts(), walked.motion.n_frames)
+    score = f1_score(walked.contacts, standing.contacts, walked.motion.n_frames)
     assert score >= least
 
 
@@ -84,13 +84,13 @@ def test_on_a_treadmill_feet_stand_on_the_belt(walked):
     times = np.arange(motion.n_frames)[:, None] / motion.rate
     standing = stand(replace(motion, root=motion.root + times * belt))
     assert standing.ground.belt == pytest.approx(belt[:2], abs=0.02)
-    assert f1_score(walked.contacts, standing.contacts(), motion.n_frames) > 0.97
+    assert f1_score(walked.contacts, standing.contacts, motion.n_frames) > 0.97
 
 
 def test_who_falls_does_not_stand(walked):
     fall = np.arange(walked.motion.n_frames)[:, None] * [0.0, 0.0, -0.03]  # 3.6 m/s
     motion = replace(walked.motion, root=walked.motion.root + fall)
-    assert stand(motion).contacts() == ()
+    assert stand(motion).contacts == ()
 
 
 def test_what_drifts_does_not_stand(walked):
@@ -116,7 +116,7 @@ def test_a_rolling_foot_touches_longer_than_it_stands(walked):
     """Contacts hold every plant of their foot."""
     standing = stand(walked.motion)
     for plant in standing.plants:
-        spans = [c.frames for c in standing.contacts() if c.body == plant.body]
+        spans = [c.frames for c in standing.contacts if c.body == plant.body]
         assert any(first <= plant.frames[0] and plant.frames[1] <= last for first, last in spans)
 
 
@@ -146,4 +146,4 @@ def test_feet_of_which_only_the_ankle_is_known_stand_all_the_same(walked):
     standing = stand(ankles_only(walked.motion))
     assert np.isfinite(standing.ground.offset)
     # ankles roll less than toes do, so contacts are a little shorter
-    assert f1_score(walked.contacts, standing.contacts(), walked.motion.n_frames) > 0.9
+    assert f1_score(walked.contacts, standing.contacts, walked.motion.n_frames) > 0.9

@@ -27,6 +27,15 @@ def some_markers(rng: np.random.Generator, n_frames: int = 12, names=NAMES) -> R
     return Recording(positions, names, rate=120.0)
 
 
+def hide(recording: Recording, marker: str, first: int, last: int) -> Recording:
+    """Count a marker as not seen from ``first`` to ``last``."""
+    positions = recording.positions.copy()
+    positions[first : last + 1, recording.index(marker)] = np.nan
+    return recording.with_filled(
+        positions, np.zeros(recording.seen.shape, dtype=bool), did="hidden"
+    )
+
+
 def some_bodies(rng: np.random.Generator, n_frames: int = 12, names=NAMES) -> Bodies:
     positions = rng.uniform(-1.0, 1.0, size=(n_frames, len(names), 3)) + (0.0, 0.0, 1.5)
     positions[3:5, 1] = np.nan

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.ndimage import binary_dilation
 from scipy.spatial import KDTree
 
 from osteon.errors import BadValue, NotEnoughData
@@ -161,7 +162,7 @@ class Watch:
         findings = self.check(motion) if findings is None else findings
         turned = motion.rotations.copy()
         for column, name in enumerate(findings.names):
-            bad = _widened(findings.scores[:, column] > 1.0)
+            bad = binary_dilation(findings.scores[:, column] > 1.0)  # errors fade in and out
             if bad.any() and not bad.all():
                 index = motion.skeleton.index(name)
                 turned[:, index] = _bridged(turned[:, index], bad)
@@ -305,21 +306,11 @@ def _away(q: Array, leap: float, longest: int) -> np.ndarray:
     return away
 
 
-def _widened(bad: np.ndarray) -> np.ndarray:
-    """One frame more at both ends: errors fade in and out."""
-    return bad | np.append(bad[1:], False) | np.append(False, bad[:-1])
-
-
 def _bridged(q: Array, bad: np.ndarray) -> Array:
     """Rotations (n, 4) with the bad ones turned evenly from the good one before to that after."""
     good = np.flatnonzero(~bad & np.isfinite(q[:, 0]))
-    frames = np.flatnonzero(bad)
-    after = np.clip(np.searchsorted(good, frames), 0, len(good) - 1)
-    before = np.clip(np.searchsorted(good, frames) - 1, 0, len(good) - 1)
-    first, last = good[before], good[after]
-    share = (frames - first) / np.maximum(last - first, 1)
     mended = q.copy()
-    mended[frames] = quat.slerp(q[first], q[last], np.clip(share, 0.0, 1.0))
+    mended[bad] = quat.between_known(q, good, np.flatnonzero(bad))
     return mended
 
 

@@ -175,7 +175,7 @@ def movement_of(
         place = rest_place(chosen[0].axis[None], points)
         if not _keeps_circle(points, chosen[0].axis, place):
             chosen.append(_second(chosen[0], main[1:], points, place))
-            place = rest_place(_stacked(chosen), points)
+            place = rest_place(np.array([one.axis for one in chosen]), points)
     rest = seen[np.argmax(every @ place)]
     return _named(chosen, rest, direction, body_axes)
 
@@ -215,10 +215,6 @@ def _second(first: Direction, others: list[Direction], points: Array, place: Arr
 def _apart(a: Array, b: Array) -> float:
     """Angle between two lines, radians."""
     return float(np.arctan2(np.linalg.norm(np.cross(a, b)), abs(a @ b)))
-
-
-def _stacked(chosen: list[Direction]) -> Array:
-    return np.array([one.axis for one in chosen]).reshape(-1, 3)
 
 
 def _named(chosen: list[Direction], rest: Array, direction: Array, body_axes: Array) -> Movement:

@@ -65,12 +65,6 @@ def scale_factor(bodies: Bodies, first: str, second: str, distance: float) -> fl
     return float(distance / np.sqrt(max(np.mean(lengths**2) - 2.0 * noise, 1e-12)))
 
 
-def rescaled(bodies: Bodies, factor: float) -> Bodies:
-    """Positions multiplied by ``factor``; orientations have no scale."""
-    did = f"scaled by {factor:.4g}"
-    return replace(bodies, positions=bodies.positions * factor, history=(*bodies.history, did))
-
-
 FINEST = 1e-9
 """Metres: noise that even made-up data is granted."""
 
@@ -99,11 +93,12 @@ class Moving:
         return replace(self, bodies=bodies, noise=noise)
 
     def rescaled(self, factor: float) -> "Moving":
-        """All lengths multiplied by ``factor``."""
-        noise = self.noise
+        """All lengths multiplied by ``factor``; orientations have no scale."""
+        bodies, noise = self.bodies, self.noise
+        history = (*bodies.history, f"scaled by {factor:.4g}")
         return replace(
             self,
-            bodies=rescaled(self.bodies, factor),
+            bodies=replace(bodies, positions=bodies.positions * factor, history=history),
             noise=None if noise is None else replace(noise, position=factor * noise.position),
             markers={
                 name: tuple(replace(each, position=factor * each.position) for each in worn)

@@ -45,6 +45,33 @@ class PairFits:
     axes: Array
     """(n_pairs, 2, 3) the least turned direction in the first and second frame, unit."""
 
+    def pair(self, row: int) -> tuple[int, int]:
+        """The two bodies of a fit."""
+        return int(self.first[row]), int(self.second[row])
+
+    def row_of(self) -> dict[frozenset[int], int]:
+        """The fit of two bodies, in whichever order."""
+        return {frozenset(self.pair(row)): row for row in range(len(self.first))}
+
+    def link(self, row: int) -> "Link":
+        return Link(*self.pair(row), self.centres[row])
+
+    def from_child(self, row: int, child: int) -> tuple[Array, Array, Array]:
+        """Centres (6,), their covariance (6, 6) and axes (2, 3), the child's half first."""
+        turn = np.arange(6) if self.first[row] == child else np.r_[3:6, 0:3]
+        axes = self.axes[row] if self.first[row] == child else self.axes[row][::-1]
+        return self.centres[row][turn], self.covariance[row][np.ix_(turn, turn)], axes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Link:
+    """A joint of a tree: two bodies and the point they share."""
+
+    first: int
+    second: int
+    centres: Array
+    """(6,) in both frames, metres."""
+
 
 def fit_pairs(
     statistics: JointStatistics,
@@ -176,6 +203,17 @@ def residual_vectors(bodies: Bodies, pair: tuple[int, int], centres: Array) -> A
         - quat.rotate(bodies.rotations[:, j], centres[3:])
         - bodies.positions[:, j]
     )
+
+
+def joint_distances(
+    bodies: Bodies, child: str, parent: str, in_child: Array, in_parent: Array
+) -> Array:
+    """(n_frames,) how far the two bodies' ideas of their joint lie apart, metres."""
+    pair, centres = (
+        (bodies.index(child), bodies.index(parent)),
+        np.concatenate([in_child, in_parent]),
+    )
+    return np.linalg.norm(residual_vectors(bodies, pair, centres), axis=-1)
 
 
 def products_of_frames(bodies: Bodies, fits: PairFits) -> Array:

@@ -8,7 +8,14 @@ import numpy as np
 
 from osteon.articulation import hierarchy
 from osteon.articulation.body_source import PoseNoise, cluster_noise, estimate_noise
-from osteon.articulation.centre import PairFits, fit_pairs, products_of_frames, residual_vectors
+from osteon.articulation.centre import (
+    Link,
+    PairFits,
+    fit_pairs,
+    joint_distances,
+    products_of_frames,
+    residual_vectors,
+)
 from osteon.articulation.displaced import without_displaced
 from osteon.articulation.finish import FinishedJoint, finish_joints
 from osteon.articulation.hierarchy import FINEST, fit_looseness, is_free, spread_of_bodies
@@ -30,14 +37,7 @@ from osteon.articulation.requirements import (
     without_poses,
 )
 from osteon.articulation.segmentation import TrackedBodies, track
-from osteon.articulation.slips import (
-    MOST_SLIPS,
-    Link,
-    SlipStep,
-    as_event,
-    find_slip,
-    undo_slip,
-)
+from osteon.articulation.slips import MOST_SLIPS, SlipStep, as_event, find_slip, undo_slip
 from osteon.articulation.statistics import JointStatistics
 from osteon.errors import BadValue, UnknownName
 from osteon.maths import quat
@@ -192,11 +192,7 @@ def _settled(
 
 
 def _links(solution: Solution) -> list[Link]:
-    fits = solution.fits
-    return [
-        Link(int(fits.first[row]), int(fits.second[row]), fits.centres[row])
-        for _, _, row in solution.order
-    ]
+    return [solution.fits.link(row) for _, _, row in solution.order]
 
 
 def _apart(bodies: Bodies, links: list[Link]) -> Array:
@@ -235,8 +231,8 @@ def _with_edges(solution: Solution, edges: list[int], root: str | None) -> Solut
 
 
 def _rows_of(fits: PairFits, loops: list[Closure]) -> list[int]:
-    pairs = {loop.pair for loop in loops}
-    return [k for k, ends in enumerate(zip(fits.first, fits.second, strict=True)) if ends in pairs]
+    row_of = fits.row_of()
+    return sorted({row_of[frozenset(loop.pair)] for loop in loops})
 
 
 def _without_loops(solution: Solution, loops: list[Closure]) -> Solution:
@@ -301,10 +297,7 @@ def solve(
 
 
 def _given_tree(bodies: Bodies, fits: PairFits, parents: Mapping[str, str]) -> hierarchy.BodyTree:
-    rows = {
-        frozenset((int(i), int(j))): row
-        for row, (i, j) in enumerate(zip(fits.first, fits.second, strict=True))
-    }
+    rows = fits.row_of()
     edges = [
         rows[frozenset((bodies.index(child), bodies.index(parent)))]
         for child, parent in parents.items()
@@ -360,14 +353,7 @@ def _connection(solution: Solution, joint: FinishedJoint) -> Connection:
 
 def _distances(bodies: Bodies, connections: list[Connection]) -> Array:
     columns = [
-        np.linalg.norm(
-            residual_vectors(
-                bodies,
-                (bodies.index(link.child), bodies.index(link.parent)),
-                np.concatenate([link.in_child, link.in_parent]),
-            ),
-            axis=-1,
-        )
+        joint_distances(bodies, link.child, link.parent, link.in_child, link.in_parent)
         for link in connections
     ]
     return np.stack(columns, axis=-1)

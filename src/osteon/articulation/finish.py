@@ -373,17 +373,10 @@ def _second_thought(
 
 
 def _start(fits: PairFits, row: int, child: int, noise: PoseNoise) -> _Start:
-    swap = int(fits.first[row]) != child
-    turn = np.r_[3:6, 0:3] if swap else np.arange(6)
     turning = _unrest(fits, row, noise)
     kind = _kind(fits, row, turning)
-    return _Start(
-        kind,
-        fits.centres[row][turn],
-        fits.covariance[row][np.ix_(turn, turn)],
-        fits.axes[row][::-1] if swap else fits.axes[row],
-        np.inf if kind == "fixed" else float(np.trace(turning.sum(axis=0))) / 3.0,
-    )
+    unrest = np.inf if kind == "fixed" else float(np.trace(turning.sum(axis=0))) / 3.0
+    return _Start(kind, *fits.from_child(row, child), unrest)
 
 
 def _unrest(fits: PairFits, row: int, noise: PoseNoise) -> Array:
@@ -393,7 +386,7 @@ def _unrest(fits: PairFits, row: int, noise: PoseNoise) -> Array:
     turn a body in much the same proportion: by as much as the residual exceeds what white noise
     gives it, a body turns more, too.
     """
-    ends = [fits.first[row], fits.second[row]]
+    ends = list(fits.pair(row))
     turning, arms = noise.rotation[ends], fits.centres[row].reshape(2, 3)
     spans = np.sum(arms**2, axis=1)[:, None, None] * np.eye(3) - arms[:, :, None] * arms[:, None]
     white = 3.0 * np.sum(noise.position[ends] ** 2) + np.sum(turning * spans)

@@ -12,14 +12,14 @@ which is the side opposite to the trunk. Nor do they say which of two bodies tha
 hand and forearm with a stiff wrist, a joint belongs to: it goes to the nearer.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from osteon.articulation.body_source import PoseNoise
-from osteon.articulation.centre import PairFits, fit_pairs, residual_vectors
+from osteon.articulation.centre import Link, PairFits, fit_pairs, residual_vectors
 from osteon.articulation.hierarchy import fit_looseness, side_of, steps_between
-from osteon.articulation.slips import Link
+from osteon.articulation.slips import cut_take
 from osteon.articulation.statistics import JointStatistics
 from osteon.maths import quat, runs
 from osteon.typing import Array
@@ -64,12 +64,10 @@ def find_loops(
 ) -> list[Closure]:
     """Loop joints of the whole take; ``noise`` (n_bodies,) mean square of each body."""
     found = []
-    for row in np.flatnonzero(holds(fits, noise)):
-        pair = (int(fits.first[row]), int(fits.second[row]))
-        closure = Closure(
-            pair, (0, bodies.n_frames - 1), fits.centres[row], float(np.sqrt(fits.mean_square[row]))
-        )
-        if frozenset(pair) not in skip and not repeats(bodies, tree, closure):
+    for row in np.flatnonzero(holds(fits, noise)).tolist():
+        rms = float(np.sqrt(fits.mean_square[row]))
+        closure = Closure(fits.pair(row), (0, bodies.n_frames - 1), fits.centres[row], rms)
+        if frozenset(closure.pair) not in skip and not repeats(bodies, tree, closure):
             found.append(closure)
     return distinct(bodies, tree, found)
 
@@ -85,7 +83,7 @@ def find_attachments(
         return []
     sums = [JointStatistics.empty(bodies.names)]
     for start in starts:
-        sums.append(sums[-1] + JointStatistics.of(_frames(bodies, start, start + block)))
+        sums.append(sums[-1] + JointStatistics.of(cut_take(bodies, slice(start, start + block))))
     closed = np.stack(
         [
             shared(fit_pairs(late + early.scaled(-1.0), pose_noise), noise)
@@ -135,11 +133,6 @@ def _same(bodies: Bodies, one: Closure, other: Closure) -> bool:
     return bool(np.nanmedian(np.linalg.norm(here - there, axis=-1)) < LEAST_DISTANCE)
 
 
-def _frames(bodies: Bodies, start: int, stop: int) -> Bodies:
-    part = slice(start, stop)
-    return replace(bodies, positions=bodies.positions[part], rotations=bodies.rotations[part])
-
-
 def shared(fits: PairFits, noise: Array) -> np.ndarray:
     """(n_pairs,) whether some point is shared, be it for want of motion."""
     allowed = LOOSER_RATIO * (noise[fits.first] + noise[fits.second]) + SMALLEST_RESIDUAL**2
@@ -171,7 +164,7 @@ def _fitted(
     own = PoseNoise(pose_noise.position[list(pair)], pose_noise.rotation[list(pair)])
     apart, centres = np.zeros(0), np.zeros(6)
     for _ in range(2):
-        fits = fit_pairs(JointStatistics.of(_frames(both, *frames)), own)
+        fits = fit_pairs(JointStatistics.of(cut_take(both, slice(*frames))), own)
         if not holds(fits, noise[list(pair)])[0]:
             return None
         centres = fits.centres[0]
@@ -296,7 +289,7 @@ def _way_round(
     side = side_of(fits.first, fits.second, others, bodies.n_bodies, int(fits.first[edge]))
     across = shared(fits, noise) & (side[fits.first] != side[fits.second])
     across[edge] = False
-    tree = [Link(int(fits.first[k]), int(fits.second[k]), fits.centres[k]) for k in edges]
+    tree = [fits.link(row) for row in edges]
     found = [int(row) for row in np.flatnonzero(across) if _differs(bodies, fits, tree, int(row))]
     return min(
         found,
@@ -312,8 +305,7 @@ def _differs(bodies: Bodies, fits: PairFits, tree: list[Link], row: int) -> bool
     """
     if fits.silent[row].all():
         return True
-    pair = (int(fits.first[row]), int(fits.second[row]))
-    closure = Closure(pair, (0, bodies.n_frames - 1), fits.centres[row], 0.0)
+    closure = Closure(fits.pair(row), (0, bodies.n_frames - 1), fits.centres[row], 0.0)
     return not repeats(bodies, tree, closure)
 
 
@@ -340,14 +332,9 @@ def tell_twins_apart(
 
 def _exchanged(fits: PairFits, rows: list[int], edge: int) -> list[int]:
     """The same joints with the two bodies of ``edge`` in each other's place."""
-    one, other = int(fits.first[edge]), int(fits.second[edge])
-    role = {one: other, other: one}
-    row_of = {
-        frozenset((int(i), int(j))): row
-        for row, (i, j) in enumerate(zip(fits.first, fits.second, strict=True))
-    }
-    ends = [(int(fits.first[row]), int(fits.second[row])) for row in rows]
-    return [row_of[frozenset((role.get(i, i), role.get(j, j)))] for i, j in ends]
+    one, other = fits.pair(edge)
+    role, row_of = {one: other, other: one}, fits.row_of()
+    return [row_of[frozenset(role.get(body, body) for body in fits.pair(row))] for row in rows]
 
 
 def _width(fits: PairFits, edges: list[int]) -> float:

@@ -161,7 +161,6 @@ class _Pull:
     """What draws a joint to its bodies' origins: the prior, and some of the noise's own pull."""
 
     problem: _Problem
-    prior: float
     share: float
     """Of the noise, to leave in."""
 
@@ -170,14 +169,14 @@ class _Pull:
         residuals, _, weights = equations
         variance = _variance(residuals, weights)
         noise = self.share * self.problem.feigned(centres, weights)
-        return variance / self.prior**2, variance * noise
+        return variance / PRIOR**2, variance * noise
 
 
-def _pull(problem: _Problem, centres: Array, prior: float) -> _Pull:
+def _pull(problem: _Problem, centres: Array) -> _Pull:
     """The fewer independent frames, the more noise is left in; all of it if there are four."""
     residuals = problem.residuals(centres)
     share = FULLER_COUNT * frames_alike(residuals) / len(residuals)
-    return _Pull(problem, prior, min(share, 1.0))
+    return _Pull(problem, min(share, 1.0))
 
 
 def frames_alike(residuals: Array) -> float:
@@ -207,7 +206,6 @@ def refine_joint(
     noise: PoseNoise,
     *,
     free: Array | None = None,
-    prior: float = PRIOR,
     robust: bool = False,
 ) -> RefinedJoint | None:
     """Improve ``centres`` (6,) of a pair of bodies; None where too few frames show both.
@@ -225,12 +223,12 @@ def refine_joint(
         return None
     basis = np.eye(6) if free is None else free
     centres = np.array(centres, dtype=float)
-    pull = _pull(problem, centres, prior)
+    pull = _pull(problem, centres)
     for _ in range(MOST_ITERATIONS):
         equations = _equations(problem, centres, basis, robust=robust)
         step = _newton_step(equations, basis, centres, pull)
         centres = centres - step
-        if np.abs(step).max() < 1e-7 * prior:
+        if np.abs(step).max() < 1e-7 * PRIOR:
             break
     equations = _equations(problem, centres, basis, robust=robust)
     return _refined(problem, centres, basis, equations, pull)
@@ -243,7 +241,6 @@ def refine_hinge(
     axes: Array,
     noise: PoseNoise,
     *,
-    prior: float = PRIOR,
     robust: bool = False,
 ) -> RefinedJoint | None:
     """Improve places ``centres`` (6,) and ``axes`` (2, 3) of a hinge together.
@@ -256,14 +253,14 @@ def refine_hinge(
         return None
     centres, axes = np.array(centres, dtype=float), np.array(axes, dtype=float)
     along = float(axes.reshape(6) @ centres)
-    pull = _pull(problem, centres, prior)
+    pull = _pull(problem, centres)
     for _ in range(MOST_ITERATIONS):
         hinge, basis = _hinge_problem(problem, axes)
         start = np.concatenate([centres, np.zeros(4)])
         step = _newton_step(_equations(hinge, start, basis, robust=robust), basis, start, pull)
         axes = hinge.tipped(-step[6:])
         centres = _slide(centres - step[:6], axes, along)
-        if np.abs(step).max() < 1e-7 * prior:
+        if np.abs(step).max() < 1e-7 * PRIOR:
             break
     hinge, basis = _hinge_problem(problem, axes)
     start = np.concatenate([centres, np.zeros(4)])

@@ -275,16 +275,13 @@ def advise_motion(motion: Motion) -> tuple[Advice, ...]:
 
 
 def _is_in_vain(skeleton: Skeleton, advice: Advice) -> bool:
-    """Whether no motion would help: of toes without markers, and where markers tell already."""
+    """Whether no motion would help: of toes without markers, and where markers on both sides of a
+    joint tell already what no motion would."""
     index = skeleton.index(advice.child)
     is_bare = not skeleton.bodies[index].markers and not skeleton.children_of(index)
-    return (is_bare and bool(skeleton.marker_names)) or _is_marked(skeleton, advice)
-
-
-def _is_marked(skeleton: Skeleton, advice: Advice) -> bool:
-    """Whether markers on both sides of a joint tell already what no motion would."""
-    along = is_along_axis(advice.child, advice.direction)
-    return along and is_flanked(skeleton, advice.child, advice.direction)
+    told = advice.child, advice.direction
+    is_marked = is_along_axis(*told) and is_flanked(skeleton, *told)
+    return (is_bare and bool(skeleton.marker_names)) or is_marked
 
 
 def _towards_end(motion: Motion, index: int) -> np.ndarray:

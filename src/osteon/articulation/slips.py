@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from osteon.articulation.centre import normal_equations, residual_vectors
+from osteon.articulation.centre import Link, normal_equations, residual_vectors
 from osteon.articulation.statistics import JointStatistics
 from osteon.maths import quat
 from osteon.typing import Array
@@ -30,15 +30,6 @@ FINEST_STEP = 1e-4
 """Metres: residuals below this are all the same. Chosen."""
 MOST_SLIPS = 8
 """Count. Chosen: a take with more slips needs another strap, not another fit."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Link:
-    """A joint of the present tree: two bodies and the point they share."""
-
-    first: int
-    second: int
-    centres: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,7 +131,7 @@ def _shift_equations(pair: Bodies, frame: int) -> tuple[Array, Array, float]:
     After the frame ``c + δ`` stands for ``c``; the joint itself, c and l, is eliminated.
     """
     early, late = (
-        normal_equations(JointStatistics.of(_cut(pair, part)), np.array([0]), np.array([1]))
+        normal_equations(JointStatistics.of(cut_take(pair, part)), np.array([0]), np.array([1]))
         for part in (slice(None, frame), slice(frame, None))
     )
     normal, side = early[0][0] + late[0][0], early[1][0] + late[1][0]
@@ -153,7 +144,8 @@ def _shift_equations(pair: Bodies, frame: int) -> tuple[Array, Array, float]:
     return bend, pull, max(float(left / count), FINEST_STEP**2)
 
 
-def _cut(bodies: Bodies, part: slice) -> Bodies:
+def cut_take(bodies: Bodies, part: slice) -> Bodies:
+    """The poses of some frames."""
     return replace(bodies, positions=bodies.positions[part], rotations=bodies.rotations[part])
 
 
@@ -177,8 +169,7 @@ def undo_slip(bodies: Bodies, step: SlipStep) -> Bodies:
     positions = bodies.positions.copy()
     turned = quat.rotate(bodies.rotations[step.frame :, step.body], step.shift)
     positions[step.frame :, step.body] -= turned
-    name = bodies.names[step.body]
-    did = f"undid a slip of {name} at frame {step.frame}"
+    did = f"undid a slip of {bodies.names[step.body]} at frame {step.frame}"
     return replace(bodies, positions=positions, history=(*bodies.history, did))
 
 

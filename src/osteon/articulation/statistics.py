@@ -3,6 +3,9 @@
 With ``A`` the rows ``[R_1 t_1 | R_2 t_2 | …]`` of all frames, ``AᵀA`` holds for every pair what its
 joint fit needs. It adds: over takes, over machines, and over the frames of a live stream.
 docs/methods.md §1.
+
+A pose is the 3×4 block ``[R | t]``; a frame of ``n_bodies`` poses is three rows of ``4 n_bodies``
+columns. A body that is not seen leaves a block of zeros, so it adds nothing to any product.
 """
 
 import struct
@@ -11,10 +14,12 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from osteon.errors import BadValue, FormatError, ShapeError
+from osteon.maths import kernel
 from osteon.typing import Array
 from osteon.values import Bodies
 
@@ -49,34 +54,14 @@ class JointStatistics:
         statistics.accumulate(bodies.positions, bodies.rotations)
         return statistics
 
-    @classmethod
-    def of_matrices(
-        cls, names: tuple[str, ...], matrices: Array, positions: Array
-    ) -> "JointStatistics":
-        """The statistic of general transformations, Eq. (1) of [000].
-
-        Parameters
-        ----------
-        matrices : (n_frames, n_bodies, 3, 3)
-            Any invertible matrices to the world from the body; NaN where not seen.
-        positions : (n_frames, n_bodies, 3)
-        """
-        poses = np.concatenate([matrices, np.asarray(positions)[..., None]], axis=-1)
-        seen = np.asarray(np.isfinite(poses).all(axis=(-1, -2)))
-        poses = np.where(seen[..., None, None], poses, 0.0)
-        n_seen = np.maximum(seen.sum(axis=1), 1)[:, None]
-        poses[..., 3] -= (poses[..., 3].sum(axis=1) / n_seen)[:, None] * seen[..., None]
-        rows = np.ascontiguousarray(poses.transpose(0, 2, 1, 3)).reshape(3 * len(poses), -1)
-        statistics = cls.empty(names)
-        statistics._add_rows(rows, seen.astype(float))
-        return statistics
-
     def accumulate(self, positions: Array, rotations: Array) -> None:
         """Add frames: positions (n_frames, n_bodies, 3), rotations (n_frames, n_bodies, 4)."""
-        from osteon.articulation._statistics_kernel import pack
-
         m = len(self.names)
-        _check_frames(positions, rotations, m)
+        if positions.shape[1:] != (m, 3) or rotations.shape != (len(positions), m, 4):
+            raise ShapeError(
+                f"poses of {m} bodies must be (n_frames, {m}, 3) and (n_frames, {m}, 4), "
+                f"got {positions.shape} and {rotations.shape}"
+            )
         block = max(1, BLOCK_BYTES // (3 * 4 * m * 8))
         rows, seen = np.zeros((3 * block, 4 * m)), np.zeros((block, m))
         whole, n_whole = np.zeros_like(self.gram), 0
@@ -93,8 +78,6 @@ class JointStatistics:
 
     def update(self, positions: Array, rotations: Array) -> None:
         """Add one live frame: positions (n_bodies, 3), rotations (n_bodies, 4); NaN if not seen."""
-        from osteon.articulation._statistics_kernel import add_frame, pack
-
         m = len(self.names)
         rows, seen = np.zeros((3, 4 * m)), np.zeros((1, m))
         pack(positions[None], rotations[None], rows, seen)
@@ -116,15 +99,10 @@ class JointStatistics:
             self.names, factor * self.gram, factor * self.own, factor * self.count
         )
 
-    def save(self, path: str | Path) -> None:
-        """Write as one .npz file."""
-        np.savez(
-            Path(path),
-            names=np.array(self.names),
-            gram=self.gram,
-            own=self.own,
-            count=self.count,
-        )
+    def save(self, path: str | Path, **others: Any) -> None:
+        """Write as one .npz file, with ``others`` beside."""
+        arrays = {"gram": self.gram, "own": self.own, "count": self.count, **others}
+        np.savez(Path(path), names=np.array(self.names), **arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> "JointStatistics":
@@ -140,8 +118,6 @@ class JointStatistics:
         self.count += float(n_frames)
 
     def _add_rows(self, rows: Array, seen: Array) -> None:
-        from osteon.articulation._statistics_kernel import self_products
-
         m = len(self.names)
         self.gram += rows.T @ rows
         products = np.zeros((len(seen), 16 * m))
@@ -195,9 +171,78 @@ def checked_sums(
     return values
 
 
-def _check_frames(positions: Array, rotations: Array, n_bodies: int) -> None:
-    if positions.shape[1:] != (n_bodies, 3) or rotations.shape != (len(positions), n_bodies, 4):
-        raise ShapeError(
-            f"poses of {n_bodies} bodies must be (n_frames, {n_bodies}, 3) and (n_frames, "
-            f"{n_bodies}, 4), got {positions.shape} and {rotations.shape}"
-        )
+@kernel
+def pack(positions, rotations, rows, seen):
+    """Write poses (n, m, 3) and (n, m, 4) as ``rows`` (3n, 4m); note who was ``seen`` (n, m).
+
+    Each frame is moved by the mean place of its bodies: only differences of places matter, and
+    far from the origin the products would lose digits.
+    """
+    n_frames, n_bodies = positions.shape[:2]
+    for k in range(n_frames):
+        cx, cy, cz, n_seen = 0.0, 0.0, 0.0, 0
+        for i in range(n_bodies):
+            there = not np.isnan(positions[k, i, 0] + rotations[k, i, 0])
+            seen[k, i] = 1.0 if there else 0.0
+            if there:
+                cx += positions[k, i, 0]
+                cy += positions[k, i, 1]
+                cz += positions[k, i, 2]
+                n_seen += 1
+        if n_seen > 0:
+            cx, cy, cz = cx / n_seen, cy / n_seen, cz / n_seen
+        x_row, y_row, z_row = rows[3 * k], rows[3 * k + 1], rows[3 * k + 2]
+        for i in range(n_bodies):
+            col = 4 * i
+            if seen[k, i] == 0.0:
+                x_row[col : col + 4] = 0.0
+                y_row[col : col + 4] = 0.0
+                z_row[col : col + 4] = 0.0
+                continue
+            w, x, y, z = rotations[k, i]
+            x_row[col] = 1 - 2 * (y * y + z * z)
+            x_row[col + 1] = 2 * (x * y - w * z)
+            x_row[col + 2] = 2 * (x * z + w * y)
+            x_row[col + 3] = positions[k, i, 0] - cx
+            y_row[col] = 2 * (x * y + w * z)
+            y_row[col + 1] = 1 - 2 * (x * x + z * z)
+            y_row[col + 2] = 2 * (y * z - w * x)
+            y_row[col + 3] = positions[k, i, 1] - cy
+            z_row[col] = 2 * (x * z - w * y)
+            z_row[col + 1] = 2 * (y * z + w * x)
+            z_row[col + 2] = 1 - 2 * (x * x + y * y)
+            z_row[col + 3] = positions[k, i, 2] - cz
+
+
+@kernel
+def self_products(rows, products):
+    """Every pose with itself, ``[R t]ᵀ[R t]``, as ``products`` (n, 16 m)."""
+    n_frames, n_bodies = products.shape[0], products.shape[1] // 16
+    for k in range(n_frames):
+        for i in range(n_bodies):
+            for a in range(4):
+                for b in range(4):
+                    total = 0.0
+                    for r in range(3):
+                        total += rows[3 * k + r, 4 * i + a] * rows[3 * k + r, 4 * i + b]
+                    products[k, 16 * i + 4 * a + b] = total
+
+
+@kernel
+def add_frame(gram, own, count, rows, seen):
+    """Add one packed frame: ``rows`` (3, 4m), ``seen`` (1, m)."""
+    n_bodies = seen.shape[1]
+    for p in range(4 * n_bodies):
+        a, b, c = rows[0, p], rows[1, p], rows[2, p]
+        for q in range(4 * n_bodies):
+            gram[p, q] += a * rows[0, q] + b * rows[1, q] + c * rows[2, q]
+    for i in range(n_bodies):
+        for a in range(4):
+            for b in range(4):
+                total = 0.0
+                for r in range(3):
+                    total += rows[r, 4 * i + a] * rows[r, 4 * i + b]
+                for j in range(n_bodies):
+                    own[i, j, a, b] += seen[0, j] * total
+        for j in range(n_bodies):
+            count[i, j] += seen[0, i] * seen[0, j]

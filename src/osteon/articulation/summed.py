@@ -12,7 +12,7 @@ import numpy as np
 
 from osteon.articulation import hierarchy
 from osteon.articulation.body_source import PoseNoise, estimate_noise
-from osteon.articulation.centre import PairFits, fit_pairs, residual_vectors
+from osteon.articulation.centre import PairFits, fit_pairs, joint_distances
 from osteon.articulation.hierarchy import FINEST
 from osteon.articulation.statistics import JointStatistics, checked_sums, read_npz, statistics_of
 from osteon.errors import FormatError, NotEnoughData
@@ -32,10 +32,9 @@ class Sums:
     frames: int
 
     @classmethod
-    def of(cls, bodies: Bodies, noise: PoseNoise | None = None) -> "Sums":
-        """Of one take; its noise is judged from it by default."""
-        noise = estimate_noise(bodies) if noise is None else noise
-        n = bodies.n_frames
+    def of(cls, bodies: Bodies) -> "Sums":
+        """Of one take; its noise is judged from it."""
+        noise, n = estimate_noise(bodies), bodies.n_frames
         return cls(JointStatistics.of(bodies), n * noise.position**2, n * noise.rotation, n)
 
     def __add__(self, other: "Sums") -> "Sums":
@@ -53,17 +52,8 @@ class Sums:
 
     def save(self, path: Path) -> None:
         """Write as one .npz file."""
-        s = self.statistics
-        np.savez(
-            path,
-            names=np.array(s.names),
-            gram=s.gram,
-            own=s.own,
-            count=s.count,
-            position=self.position,
-            rotation=self.rotation,
-            frames=self.frames,
-        )
+        own = {"position": self.position, "rotation": self.rotation, "frames": self.frames}
+        self.statistics.save(path, **own)
 
     @classmethod
     def load(cls, path: Path) -> "Sums":
@@ -79,22 +69,15 @@ class Sums:
         return cls(statistics, position, rotation, int(frames))
 
 
-def joints_of_sums(
-    sums: Sums, rate: float, *, root: str | None = None, subject: str = ""
-) -> Joints:
+def joints_of_sums(sums: Sums, rate: float, *, subject: str = "") -> Joints:
     """The hierarchy and the joint centres that all takes together show."""
     statistics, names = sums.statistics, sums.statistics.names
     fits = fit_pairs(statistics, sums.noise)
     if fits.silent.all():
         raise NotEnoughData("nothing moves: no body turns against another in any take")
     tree = hierarchy.best_tree(_products(statistics, fits), fits, len(names))
-    start = (
-        hierarchy.central_body(
-            fits.first, fits.second, tree.edges, len(names), np.zeros(len(names))
-        )
-        if root is None
-        else names.index(root)
-    )
+    still = np.zeros(len(names))
+    start = hierarchy.central_body(fits.first, fits.second, tree.edges, len(names), still)
     order = hierarchy.parents_from(fits.first, fits.second, tree.edges, start)
     connections = [_connection(names, fits, *link) for link in order]
     return _joints(names[start], connections, np.zeros((0, len(connections))), rate, subject)
@@ -104,13 +87,8 @@ def joints_of_take(skeleton: Skeleton, bodies: Bodies) -> Joints:
     """A take of a subject whose joints are known, with its own residuals."""
     rows = [body for body in skeleton.bodies if body.parent is not None]
     distances = [
-        np.linalg.norm(
-            residual_vectors(
-                bodies,
-                (bodies.index(body.name), bodies.index(body.parent or "")),
-                np.concatenate([body.joint.in_body, body.joint.in_parent]),
-            ),
-            axis=-1,
+        joint_distances(
+            bodies, body.name, body.parent or "", body.joint.in_body, body.joint.in_parent
         )
         for body in rows
     ]
@@ -159,17 +137,14 @@ def _products(statistics: JointStatistics, fits: PairFits) -> Array:
 def _connection(
     names: Sequence[str], fits: PairFits, parent: int, child: int, row: int
 ) -> Connection:
-    swap = int(fits.first[row]) != child
-    turn = np.r_[3:6, 0:3] if swap else np.arange(6)
-    axes = fits.axes[row][::-1] if swap else fits.axes[row]
+    centres, covariance, axes = fits.from_child(row, child)
     kind = "fixed" if fits.silent[row, 1:].any() else "hinge" if fits.silent[row, 0] else "ball"
-    centres = fits.centres[row][turn]
     return Connection(
         parent=names[parent],
         child=names[child],
         in_parent=centres[3:],
         in_child=centres[:3],
-        covariance=fits.covariance[row][np.ix_(turn, turn)],
+        covariance=covariance,
         rms=float(np.sqrt(max(fits.mean_square[row], 0.0))),
         kind=kind,
         axis_in_parent=axes[1] if kind == "hinge" else None,

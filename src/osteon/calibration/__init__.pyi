@@ -18,7 +18,6 @@ from .frame_choice import (
 )
 from .guess import Guess as Guess
 from .joint_evidence import with_hinges as with_hinges
-from .listening import part as part
 from .pose_start import start_poses as start_poses
 from .priors import Beliefs as Beliefs
 from .riders import add_riders as add_riders

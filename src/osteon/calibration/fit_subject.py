@@ -15,7 +15,6 @@ from osteon.calibration.frame_choice import (
 )
 from osteon.calibration.guess import Guess
 from osteon.calibration.joint_findings import JointMotion, joint_motions, with_findings
-from osteon.calibration.listening import part
 from osteon.calibration.motion_guess import guess_from_motion
 from osteon.calibration.pose_start import shown_turns, start_poses
 from osteon.calibration.priors import BeliefRows
@@ -35,7 +34,7 @@ from osteon.calibration.uncertain_joints import tell_uncertain
 from osteon.errors import NotEnoughData
 from osteon.human import Landmark, Recognition
 from osteon.maths import fit_rigid, quat
-from osteon.typing import Array, Share, unheard
+from osteon.typing import Array, Share, part, unheard
 from osteon.values import Body, Joint, Marker, Recording, Skeleton
 
 FRAMES = 120

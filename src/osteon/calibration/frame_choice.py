@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from osteon.maths import quat
 from osteon.typing import Array
 
 DIFFERENT_POSE = 0.5
@@ -114,9 +115,8 @@ def furthest_turn(rotations: Array, parents: Sequence[int], shown: np.ndarray) -
         if parent < 0 or not told.any():
             continue
         bent = np.swapaxes(rotations[told, parent], -1, -2) @ rotations[told, body]
-        u, _, vt = np.linalg.svd(bent.mean(axis=0))
-        u[:, -1] *= np.linalg.det(u @ vt)  # no mirror image
-        cosines = 0.5 * (np.einsum("ij,fij->f", u @ vt, bent) - 1.0)
+        middle = quat.nearest_matrix(bent.mean(axis=0))
+        cosines = 0.5 * (np.einsum("ij,fij->f", middle, bent) - 1.0)
         turns = np.arccos(np.clip(cosines, -1.0, 1.0))
         furthest = max(furthest, float(np.quantile(turns, MOST_FRAMES_SHARE)))
     return furthest

@@ -71,12 +71,8 @@ def shown_turns(rig: SubjectModel, observed: Array) -> np.ndarray:
 
 def _carried_over(rotations: Array, known: np.ndarray) -> Array:
     """(n_frames, 3, 3) those not ``known`` lie between their known neighbours."""
-    at, frames = np.flatnonzero(known), np.arange(len(rotations))
-    before = at[np.maximum(np.searchsorted(at, frames, side="right") - 1, 0)]
-    after = at[np.minimum(np.searchsorted(at, frames), len(at) - 1)]
-    share = np.clip((frames - before) / np.maximum(after - before, 1), 0.0, 1.0)
-    turns = quat.from_matrix(rotations)
-    return quat.to_matrix(quat.slerp(turns[before], turns[after], share))
+    turns, frames = quat.from_matrix(rotations), np.arange(len(rotations))
+    return quat.to_matrix(quat.between_known(turns, np.flatnonzero(known), frames))
 
 
 def _root_poses(rig: SubjectModel, observed: Array) -> RigidFit:
@@ -105,6 +101,4 @@ def _turn(rig: SubjectModel, observed: Array, body: int, joint: Array, above: Ar
     arms = observed[:, own] - joint[:, None]
     arms = np.where(np.isfinite(arms), arms, 0.0)
     moment = np.einsum("fmi,mj->fij", arms, rig.places[own]) + PARENT_SIGMA**2 * above
-    u, _, vt = np.linalg.svd(moment)
-    u[..., -1] *= np.linalg.det(u @ vt)[:, None]
-    return u @ vt
+    return quat.nearest_matrix(moment)

@@ -8,10 +8,8 @@ from .odd_recordings import (
     oddities as oddities,
 )
 from .preparation import (
-    blank as blank,
     check_range as check_range,
     clean as clean,
-    cut as cut,
     prepare as prepare,
     smooth as smooth,
 )

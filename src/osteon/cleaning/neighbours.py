@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.ndimage import median_filter
 
-from osteon.maths import generalised_procrustes, quat
+from osteon.maths import generalised_procrustes, quat, runs
 from osteon.typing import Array
 
 SPARSE_FRAMES = 300
 """Count of frames that are enough to tell who moves with whom. Chosen: time grows with it."""
 
 
-class SeenRun(NamedTuple):
+class MarkerRun(NamedTuple):
     """Neighbouring frames of one marker that share a property."""
 
     marker: int
@@ -23,16 +24,27 @@ class SeenRun(NamedTuple):
     def length(self) -> int:
         return self.last - self.first + 1
 
+    @property
+    def frames(self) -> slice:
+        return slice(self.first, self.last + 1)
 
-def runs(mask: np.ndarray) -> list[SeenRun]:
+
+def marker_runs(mask: np.ndarray) -> list[MarkerRun]:
     """List runs of True in a (n_frames, n_markers) array, marker by marker."""
-    edges = np.diff(np.pad(mask.astype(np.int8), ((1, 1), (0, 0))), axis=0)
-    # transposed, so that both lists go through the markers in order and pair up
-    marker, first = np.nonzero((edges == 1).T)
-    _, after = np.nonzero((edges == -1).T)
-    return [
-        SeenRun(int(m), int(f), int(a) - 1) for m, f, a in zip(marker, first, after, strict=True)
-    ]
+    return [MarkerRun(m, *run) for m, column in enumerate(mask.T) for run in runs(column)]
+
+
+def off_median(tracks: Array, n_frames: int) -> Array:
+    """(n_frames,) distance of tracks (n_frames, k) from the running median of the samples seen.
+
+    NaN where not seen, or less than a window, of ``n_frames``, is.
+    """
+    off = np.full(len(tracks), np.nan)
+    seen = np.isfinite(tracks[:, 0])
+    if seen.sum() >= n_frames:
+        middle = median_filter(tracks[seen], size=(n_frames, 1), mode="nearest")
+        off[seen] = np.linalg.norm(tracks[seen] - middle, axis=-1)
+    return off
 
 
 def frames_text(first: int, last: int) -> str:

@@ -12,7 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from osteon.cleaning.size_and_up import length_text, odd_size, sampled, stands_along, stood_up
+from osteon.cleaning.size_and_up import (
+    centroid,
+    length_text,
+    odd_size,
+    sampled,
+    stands_along,
+    stood_up,
+)
 from osteon.errors import BadValue, NotEnoughData
 from osteon.human import Landmark, human, recognise, scale_of
 from osteon.maths import RigidFit, fit_rigid, quat
@@ -235,9 +242,7 @@ def _side(observed: dict[str, Array], placed: dict[str, Landmark], body: str, le
         own = [label for label in observed if placed[label].body == f"{side}_{body}"]
         if not own:
             return 1.0
-        points = np.stack([observed[label] for label in own])
-        count = np.isfinite(points).sum(axis=0)
-        middle.append(np.where(count > 0, np.nansum(points, axis=0) / np.maximum(count, 1), np.nan))
+        middle.append(centroid(np.stack([observed[label] for label in own], axis=1)))
         rest.append(np.mean([np.asarray(placed[label].at)[1] for label in own]))
     apart = np.sum((middle[0] - middle[1]) * left, axis=-1)
     apart = apart[np.isfinite(apart)]

@@ -1,5 +1,5 @@
-"""What every stage does to a recording before it is used; and the steps by hand: what should not be
-used taken away, frames at the ends or a marker for a while, and curves smoothed.
+"""What every stage does to a recording before it is used; and the steps by hand, curves smoothed
+among them.
 
 Smoothing in time is never needed to solve a rig; it is for those who want calm curves.
 """
@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from osteon.cleaning.gaps import fill as fill_gaps, remove_spikes
-from osteon.cleaning.neighbours import runs
+from osteon.cleaning.neighbours import marker_runs
 from osteon.cleaning.odd_recordings import oddities
 from osteon.cleaning.size_and_up import check_size, upright
 from osteon.cleaning.swaps import find_swaps, repair_swaps
@@ -20,7 +20,7 @@ from osteon.errors import BadValue
 from osteon.human import Landmark, recognise
 from osteon.threads import one_thread
 from osteon.typing import Array
-from osteon.values import Analog, Recording, Swap
+from osteon.values import Recording, Swap
 
 METHODS = ("butterworth", "spline")
 LOWEST_CUTOFF = 0.01
@@ -129,12 +129,10 @@ def smooth(recording: Recording, cutoff: float = 6.0, method: str = "butterworth
         )
     apply = _butterworth if method == "butterworth" else _spline
     positions = recording.positions.copy()
-    for run in runs(recording.seen):
+    for run in marker_runs(recording.seen):
         if recording.names[run.marker] not in recording.outputs:
-            frames = slice(run.first, run.last + 1)
-            positions[frames, run.marker] = apply(
-                positions[frames, run.marker], cutoff, recording.rate
-            )
+            path = positions[run.frames, run.marker]
+            positions[run.frames, run.marker] = apply(path, cutoff, recording.rate)
     return recording.with_positions(positions, f"smooth(cutoff={cutoff:g} Hz, method={method})")
 
 
@@ -163,49 +161,9 @@ def _spline(path: Array, cutoff: float, rate: float) -> Array:
     return make_smoothing_spline(times, path, lam=stiffness, axis=0)(times)
 
 
-def cut(recording: Recording, first: int, last: int) -> Recording:
-    """Keep only the frames from ``first`` to ``last``, with marks and analog channels."""
-    check_range(recording.n_frames, first, last)
-    start, end = first / recording.rate, (last + 1) / recording.rate
-    marks = [
-        type(mark)(mark.label, mark.time - start, mark.context)
-        for mark in recording.marks
-        if start <= mark.time < end
-    ]
-    residuals = recording.residuals
-    return replace(
-        recording,
-        positions=recording.positions[first : last + 1],
-        residuals=None if residuals is None else residuals[first : last + 1],
-        marks=tuple(marks),
-        analog=_cut_analog(recording.analog, start, end),
-        source=replace(recording.source, first_frame=recording.source.first_frame + first),
-        history=(*recording.history, f"cut(first={first}, last={last})"),
-    )
-
-
-def blank(recording: Recording, marker: str, first: int, last: int) -> Recording:
-    """Count a marker as not seen from ``first`` to ``last``."""
-    check_range(recording.n_frames, first, last)
-    positions = recording.positions.copy()
-    positions[first : last + 1, recording.index(marker)] = np.nan
-    return recording.with_filled(
-        positions,
-        np.zeros(positions.shape[:2], dtype=bool),
-        did=f"blank({marker}, first={first}, last={last})",
-    )
-
-
 def check_range(n_frames: int, first: int, last: int) -> None:
     """Refuse frames that are not there."""
     if not 0 <= first <= last < n_frames:
         raise BadValue(
             f"frames must lie in 0…{n_frames - 1}, first before last; got {first} to {last}"
         )
-
-
-def _cut_analog(analog: Analog | None, start: float, end: float) -> Analog | None:
-    if analog is None:
-        return None
-    samples = slice(round(start * analog.rate), round(end * analog.rate))
-    return replace(analog, values=analog.values[samples])

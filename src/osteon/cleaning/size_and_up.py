@@ -136,11 +136,7 @@ def length_text(metres: float) -> str:
     """Say a length as people do: 1.7 km, 17 m, 17 cm, 1.7 mm."""
     for unit, name in ((1e3, "km"), (1.0, "m"), (1e-2, "cm")):
         if metres >= unit:
-            return (
-                f"{metres / unit:.2g} {name}"
-                if metres < 100 * unit
-                else f"{metres / unit:.0f} {name}"
-            )
+            return f"{metres / unit:{'.2g' if metres < 100 * unit else '.0f'}} {name}"
     return f"{1e3 * metres:.2g} mm"
 
 
@@ -205,16 +201,15 @@ def _flat(recording: Recording, axis: int) -> bool:
 
 
 def _travels(recording: Recording, axis: int) -> bool:
-    level = np.delete(_centroid(recording.positions[recording.seen.any(axis=1)]), axis, axis=1)
+    level = np.delete(centroid(recording.positions[recording.seen.any(axis=1)]), axis, axis=1)
     return bool(np.linalg.norm(np.ptp(level, axis=0)) > TRAVEL_DISTANCE)
 
 
 def _head_down(recording: Recording, found: dict[str, Landmark]) -> bool:
     """Whether it is the world that is upside down: on one's hands they are below the head."""
-    head = _middle(recording, [label for label, mark in found.items() if mark.body == "head"])
-    hands = _middle(
-        recording,
-        [label for label, mark in found.items() if mark.body.endswith(("hand", "forearm"))],
+    hands, head = (
+        _middle(recording, [label for label, mark in found.items() if mark.body.endswith(ends)])
+        for ends in (("hand", "forearm"), ("head",))
     )
     above = hands[:, 2] - head[:, 2]
     if np.isfinite(above).any():
@@ -241,11 +236,12 @@ def _feet_to_head(recording: Recording, found: dict[str, Landmark]) -> Array | N
 
 def _middle(recording: Recording, names: Sequence[str]) -> Array:
     """(n_frames, 3) of those seen; NaN where none is."""
-    points = recording.positions[:, [recording.index(n) for n in names if n in recording.names]]
-    return _centroid(points)
+    columns = [recording.index(name) for name in names if name in recording.names]
+    return centroid(recording.positions[:, columns])
 
 
-def _centroid(points: Array) -> Array:
+def centroid(points: Array) -> Array:
+    """(n_frames, 3) middle of the points seen, (n_frames, n_points, 3); NaN where none is."""
     seen = np.isfinite(points[..., :1])
     count = seen.sum(axis=1)
     total = np.where(seen, points, 0.0).sum(axis=1)

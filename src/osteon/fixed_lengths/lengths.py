@@ -12,12 +12,12 @@ from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from osteon.errors import BadValue, NotEnoughData, ShapeError
 from osteon.fixed_lengths.moments import debiased, length_moments, mean_lengths
 from osteon.papers import Links, divide, join
-from osteon.typing import Array
+from osteon.typing import Array, Indices, Mask
 
 WEAK_WEIGHT = 1e-4
 """Ratio: weight of a filled-in position to one that is seen. Chosen: enough to decide where nothing
@@ -80,12 +80,6 @@ class LengthFit:
         """Over all joints and frames seen, metres."""
         return float(np.sqrt(np.nanmean(self.residuals**2)))
 
-    def __str__(self) -> str:
-        return (
-            f"{self.status.value}; {self.iterations} iterations, "
-            f"RMS {1e3 * self.rms:.1f} mm, {len(self.unsettled)} frames unsettled"
-        )
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Problem:
@@ -93,9 +87,9 @@ class _Problem:
 
     targets: Array
     weights: Array
-    parents: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    below: NDArray[np.int64]
+    parents: Indices
+    starts: Indices
+    below: Indices
 
 
 def fit_lengths(
@@ -143,7 +137,7 @@ def fit_lengths(
 
 def _fit(
     positions: Array,
-    tree: NDArray[np.int64],
+    tree: Indices,
     known: Array,
     *,
     debias: bool,
@@ -185,9 +179,7 @@ def _fit(
     )
 
 
-def _put_together(
-    apart: LengthFit, positions: Array, tree: NDArray[np.int64], links: Links
-) -> LengthFit:
+def _put_together(apart: LengthFit, positions: Array, tree: Indices, links: Links) -> LengthFit:
     """One skeleton again: every link starts where the one before has put their joint."""
     whole, disagreement = join(apart.positions, links, tree)
     own = links.own
@@ -204,8 +196,8 @@ def _put_together(
 
 
 def _newton(
-    problem: _Problem, lengths: Array, free: NDArray[np.bool_]
-) -> tuple[Array, Array, Array, NDArray[np.bool_], FitStatus, int]:
+    problem: _Problem, lengths: Array, free: Mask
+) -> tuple[Array, Array, Array, Mask, FitStatus, int]:
     """Least-squares lengths: Newton on the cost that is left when every frame is placed."""
     placed, settled = _place(problem, lengths, problem.targets.copy())
     cost, gradients, hessian = _system(problem, lengths, placed, free)
@@ -249,7 +241,7 @@ def _sandwich(gradients: Array, hessian: Array) -> Array:
 
 
 def _system(
-    problem: _Problem, lengths: Array, placed: Array, free: NDArray[np.bool_]
+    problem: _Problem, lengths: Array, placed: Array, free: Mask
 ) -> tuple[float, Array, Array]:
     """Cost of the placed frames; its gradient by frame and curvature in the free lengths."""
     from osteon.fixed_lengths import (
@@ -282,7 +274,7 @@ def _system(
     return sum(costs), gradients[:, free], (vectors * values) @ vectors.T
 
 
-def _place(problem: _Problem, lengths: Array, start: Array) -> tuple[Array, NDArray[np.bool_]]:
+def _place(problem: _Problem, lengths: Array, start: Array) -> tuple[Array, Mask]:
     """Every frame on its own, lengths given; ``start`` is moved. Also which frames settled."""
     from osteon.fixed_lengths import _length_kernel
 
@@ -315,7 +307,7 @@ def _in_threads(work: Callable[[slice], T], n_frames: int) -> list[T]:
         return list(threads.map(work, stretches))
 
 
-def _problem(targets: Array, weights: Array, tree: NDArray[np.int64]) -> _Problem:
+def _problem(targets: Array, weights: Array, tree: Indices) -> _Problem:
     below: list[list[int]] = [[] for _ in tree]
     for joint, parent in enumerate(tree):
         while parent >= 0:
@@ -328,7 +320,7 @@ def _problem(targets: Array, weights: Array, tree: NDArray[np.int64]) -> _Proble
     return _Problem(targets, weights, tree, starts, flat)
 
 
-def filled(positions: Array, parents: Sequence[int] | NDArray[np.int64]) -> Array:
+def filled(positions: Array, parents: Sequence[int] | Indices) -> Array:
     """Positions (n_frames, n_joints, 3) without gaps.
 
     A missing joint is where its bone's vector, carried over the gap in a straight line, puts it;
@@ -349,7 +341,7 @@ def filled(positions: Array, parents: Sequence[int] | NDArray[np.int64]) -> Arra
     return whole
 
 
-def _checked(positions: ArrayLike, parents: Sequence[int]) -> tuple[Array, NDArray[np.int64]]:
+def _checked(positions: ArrayLike, parents: Sequence[int]) -> tuple[Array, Indices]:
     joints, tree = np.array(positions, dtype=float), np.array(parents, dtype=np.int64)
     if joints.ndim != 3 or joints.shape[1:] != (len(tree), 3):
         raise ShapeError(
@@ -366,7 +358,7 @@ def _checked(positions: ArrayLike, parents: Sequence[int]) -> tuple[Array, NDArr
     return joints, tree
 
 
-def _known(lengths: ArrayLike | None, tree: NDArray[np.int64]) -> Array:
+def _known(lengths: ArrayLike | None, tree: Indices) -> Array:
     if lengths is None:
         return np.full(len(tree), np.nan)
     known = np.array(lengths, dtype=float)

@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from osteon.typing import Array
+from osteon.typing import Array, Indices, Mask
 
 N_BLOCKS = 32
 """Stretches of the take that count as independent in standard errors. Chosen: noise has memory."""
@@ -33,11 +32,11 @@ class LengthEstimate(NamedTuple):
     """Standard errors."""
     noise: Array
     """Standard deviation of one coordinate of the bone's vector."""
-    doubtful: NDArray[np.bool_]
+    doubtful: Mask
     """Bones no longer than their noise: the mean of what was seen stands for them."""
 
 
-def length_moments(positions: Array, parents: NDArray[np.int64]) -> Moments:
+def length_moments(positions: Array, parents: Indices) -> Moments:
     """Sums of the powers of bone lengths in ``positions`` (n_frames, n_joints, 3)."""
     bones = positions - positions[:, parents]
     bones[:, parents < 0] = np.nan

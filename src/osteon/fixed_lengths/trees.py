@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from osteon.errors import BadValue, FormatError, NotEnoughData
-from osteon.fixed_lengths.keypoint_trees import HIPS, keypoint_parents
+from osteon.human import Landmark, human, recognise
+from osteon.maths import untwisted_joints
 from osteon.typing import Array
 from osteon.values import Recording, Skeleton
 
@@ -16,6 +17,8 @@ Table = Mapping[str, str | None]
 """Joint → parent; None or an empty word for the root."""
 
 SIDES = ("L", "R")
+HIPS = "hips"
+"""The root where no point is the hips' middle."""
 
 PLUG_IN_GAIT: Table = {
     "PELO": None,
@@ -79,9 +82,7 @@ class JointTree:
 
 
 def tree_of_skeleton(skeleton: Skeleton) -> JointTree:
-    rest = np.zeros((len(skeleton.bodies), 3))
-    for joint, parent in enumerate(skeleton.parents):
-        rest[joint] = (rest[parent] if parent >= 0 else 0.0) + skeleton.offsets[joint]
+    rest = untwisted_joints(skeleton.offsets, skeleton.parents)
     known = ((body.name, body.tip_from_joint) for body in skeleton.bodies)
     tips = {name: tip for name, tip in known if tip is not None}
     return JointTree(skeleton.names, skeleton.parents, rest, tips)
@@ -125,8 +126,44 @@ def known_tree(names: Sequence[str]) -> JointTree | None:
         tree = tree_of_table(table)
         if len(_found(tree, names)) >= 0.5 * len(tree.names):
             return tree
-    keypoints = keypoint_parents(names)
+    keypoints = _keypoint_parents(names)
     return None if keypoints is None else tree_of_table(keypoints)
+
+
+def _keypoint_parents(names: Sequence[str]) -> dict[str, str | None] | None:
+    """Return a table joint → parent of points that are keypoints of a known set; else None."""
+    known = recognise(names)
+    if known is None or not known[0].keypoints:
+        return None
+    found = known[1]
+    joints = _keypoint_joints(found)
+    parents = {name: _parent(name, mark, joints) for name, mark in found.items()}
+    root = joints["pelvis"]
+    return {root: None} | {name: up or root for name, up in parents.items() if name != root}
+
+
+def _keypoint_joints(found: dict[str, Landmark]) -> dict[str, str]:
+    """Body → the keypoint that is its joint; the chest's is between the shoulders."""
+    figure = human()
+    joints = {"pelvis": HIPS}
+    for name, mark in found.items():
+        body = figure.bodies[mark.body]
+        if mark.at is not None and np.array_equal(mark.at, body.at):
+            joints[mark.body] = name
+        elif mark.at is figure.landmarks["shoulder_middle"].at:
+            joints["chest"] = name
+    return joints
+
+
+def _parent(name: str, mark: Landmark, joints: dict[str, str]) -> str | None:
+    """The joint of the point's own body, else the next one above; None: the root's."""
+    body: str | None = mark.body
+    while body is not None:
+        joint = joints.get(body)
+        if joint is not None and joint != name:
+            return joint
+        body = human().bodies[body].parent
+    return None
 
 
 def pick_joints(recording: Recording, tree: JointTree) -> tuple[JointTree, Array]:

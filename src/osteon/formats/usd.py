@@ -16,7 +16,7 @@ from osteon.errors import MissingExtra
 from osteon.formats.own.skeleton_json import skeleton_text
 from osteon.formats.registry import Format, WriteOptions, check_one_root, check_posed
 from osteon.formats.shared.text_table import unused_names
-from osteon.maths import quat
+from osteon.maths import quat, untwisted_joints
 from osteon.values import Motion, Skeleton, Take
 
 UNSAFE = re.compile(r"\W")
@@ -53,9 +53,7 @@ def usd_text(skeleton: Skeleton, motion: Motion | None) -> str:
     prim.CreateJointsAttr(paths)
     prim.CreateJointNamesAttr(skeleton.names)
     offsets = skeleton.offsets
-    in_world = np.zeros_like(offsets)
-    for index, parent in enumerate(skeleton.parents):
-        in_world[index] = offsets[index] + (in_world[parent] if parent >= 0 else 0.0)
+    in_world = untwisted_joints(offsets, skeleton.parents)
     for create, places in (
         (prim.CreateRestTransformsAttr, offsets),
         (prim.CreateBindTransformsAttr, in_world),

@@ -21,7 +21,6 @@ from scipy.special import chdtri, fdtrc
 
 from osteon.calibration import (
     START_MARKER_SIGMA,
-    Adjustment,
     Beliefs,
     FramePoses,
     Scatter,
@@ -166,8 +165,6 @@ class MarkerFindings:
     """Perhaps elsewhere, worst first; their known places are kept."""
     all_anew: bool
     """Whether so many moved that the subject should be calibrated again."""
-    misfit: float
-    """Variance of the usual marker as a multiple of what retakes show; 1 where it is no more."""
 
 
 def find_moved_markers(skeleton: Skeleton, recording: Recording) -> MarkerFindings:
@@ -204,7 +201,6 @@ def find_moved_markers(skeleton: Skeleton, recording: Recording) -> MarkerFindin
         tuple(replaced),
         () if all_anew else tuple(doubtful),
         all_anew,
-        test.misfit,
     )
 
 
@@ -273,7 +269,9 @@ def _read_frames(rig: SubjectModel, skeleton: Skeleton, recording: Recording) ->
     for marker in range(rig.n_markers):
         wide[rig.marker_columns(marker), rig.marker_columns(marker)] += LOOSE_SIGMA**2 * np.eye(3)
     precision = np.linalg.inv(wide)
-    fit = _fit(rig, frames, poses, precision)
+    root = np.linalg.cholesky(precision).T
+    known = Beliefs(root, root @ rig.shared, np.ones(rig.n_shared))
+    fit = adjust(rig, frames, poses, known, Scatter.of_rigid(rig))
     squares, seen = np.sum(fit.residuals**2, axis=-1), np.isfinite(frames[..., 0])
     rms = np.sqrt(squares.sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
     noise = max(squares.sum() / max(seen.sum(), 1), np.mean(known_rms(rig, skeleton) ** 2)) / 3.0
@@ -282,17 +280,6 @@ def _read_frames(rig: SubjectModel, skeleton: Skeleton, recording: Recording) ->
     scale = START_MARKER_SIGMA**2 / (repeats * max(noise, LEAST_NOISE**2))
     change = fit.rig.shared - rig.shared
     return _Evidence(scale * (fit.information - precision), scale * (fit.information @ change), rms)
-
-
-def _fit(rig: SubjectModel, frames: Array, poses: FramePoses, precision: Array) -> Adjustment:
-    root = np.linalg.cholesky(precision).T
-    return adjust(
-        rig,
-        frames,
-        poses,
-        Beliefs(root, root @ rig.shared, np.ones(rig.n_shared)),
-        Scatter.of_rigid(rig),
-    )
 
 
 @dataclass(frozen=True)
@@ -306,6 +293,7 @@ class _MarkerTest:
     found: Array
     """(n_markers, 3) change of each place when all is weighed."""
     misfit: float
+    """Variance of the usual marker as a multiple of what retakes show; 1 where it is no more."""
 
 
 def _test_markers(
@@ -338,18 +326,11 @@ def _test_markers(
 
 def _with_places(skeleton: Skeleton, places: dict[str, Array]) -> Skeleton:
     """Return the skeleton with other places, counted from the body's joint, for some markers."""
-    bodies = [
-        replace(
-            body,
-            markers=tuple(
-                replace(marker, position=places[marker.name] + body.joint.in_body)
-                if marker.name in places
-                else marker
-                for marker in body.markers
-            ),
-        )
-        for body in skeleton.bodies
-    ]
     if not places:
         return skeleton
+    bodies = []
+    for body in skeleton.bodies:
+        moved = {name: place + body.joint.in_body for name, place in places.items()}
+        markers = [replace(m, position=moved.get(m.name, m.position)) for m in body.markers]
+        bodies.append(replace(body, markers=tuple(markers)))
     return skeleton.with_bodies(bodies, f"new places for {', '.join(places)}")

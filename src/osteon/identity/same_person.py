@@ -79,13 +79,12 @@ class Likeness:
 def compare(known: Skeleton, new: Skeleton) -> Likeness:
     """Lengths of bones between the bodies that both have and that carry the same markers."""
     first, second = _lengths(known, _alike(known, new)), _lengths(new, _alike(new, known))
-    bones = [
-        ComparedBone(
-            *ends, first[ends][0], second[ends][0], _sigma(ends[1], first[ends], second[ends])
-        )
-        for ends in first
-        if ends in second
-    ]
+    bones = []
+    for ends in [ends for ends in first if ends in second]:
+        (before, variance), (now, other) = first[ends], second[ends]
+        floor = TRUNK_FLOOR if is_trunk(ends[1]) else LIMB_FLOOR
+        sigma = float(np.sqrt(variance + other + floor**2))
+        bones.append(ComparedBone(*ends, before, now, sigma))
     return Likeness(tuple(bones), _log_odds(bones))
 
 
@@ -144,11 +143,6 @@ def _lengths(skeleton: Skeleton, bodies: set[str]) -> dict[tuple[str, str], tupl
 
 def _sideless(name: str) -> str:
     return name.removeprefix("left_").removeprefix("right_")
-
-
-def _sigma(end: str, first: tuple[float, float], second: tuple[float, float]) -> float:
-    floor = TRUNK_FLOOR if is_trunk(end) else LIMB_FLOOR
-    return float(np.sqrt(first[1] + second[1] + floor**2))
 
 
 def _log_odds(bones: Sequence[ComparedBone]) -> float:

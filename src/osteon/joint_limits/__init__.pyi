@@ -28,7 +28,7 @@ from .within_limits import (
     hold_inside as hold_inside,
     hold_within as hold_within,
     make_bounds as make_bounds,
-    mid_range as mid_range,
+    mid_ranges as mid_ranges,
     nearest_in_ellipse as nearest_in_ellipse,
     nearest_in_polygon as nearest_in_polygon,
     no_bounds as no_bounds,

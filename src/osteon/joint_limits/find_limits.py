@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +16,6 @@ from osteon.maths import euler, quat
 from osteon.threads import one_thread
 from osteon.typing import Array, Indices
 from osteon.values import (
-    Bind,
-    Cone,
     Evidence,
     Interval,
     Joint,
@@ -97,7 +94,8 @@ def limits(
     moving = [i for i, body in enumerate(skeleton.bodies) if body.parent is not None]
     if not moving:
         raise NotEnoughData("the skeleton has one body only; there is no joint to judge")
-    recorded = _recorded(motions, moving, list(exclude))
+    names, exclude = [skeleton.names[i] for i in moving], list(exclude)
+    recorded = [joint_rotations(m, exclude)[:, _columns(m.skeleton, names)] for m in motions]
     n_samples = [options.samples or default_samples(motion) for motion in motions]
     samples = _gather(recorded, n_samples)
     doubts = turn_doubts(motions[0])
@@ -110,15 +108,6 @@ def limits(
     return skeleton.with_bodies(bodies, did)
 
 
-def _recorded(
-    motions: list[Motion], moving: list[int], exclude: list[Sequence[int]]
-) -> list[Array]:
-    """Of each motion (n_frames, n_joints, 4), in the order of the first one's joints."""
-    known = motions[0].skeleton.names
-    names = [known[i] for i in moving]
-    return [joint_rotations(m, exclude)[:, _columns(m.skeleton, names)] for m in motions]
-
-
 def _gather(recorded: list[Array], n_samples: list[int]) -> _Samples:
     rotations = [resample(each, n) for each, n in zip(recorded, n_samples, strict=True)]
     motion_of = np.repeat(np.arange(len(rotations)), n_samples)
@@ -127,12 +116,6 @@ def _gather(recorded: list[Array], n_samples: list[int]) -> _Samples:
     apart = np.full((3, *recorded[0].shape[1:]), np.nan)
     frames = [part for each in recorded for part in (each, apart)]
     return _Samples(np.concatenate(rotations), motion_of, np.concatenate(frames), recorded)
-
-
-def _denoise_samples(samples: _Samples, noise: Array) -> _Samples:
-    """Return the samples without the noise that was found in the frames."""
-    n_samples = np.bincount(samples.motion_of).tolist()
-    return _gather([denoise(each, noise) for each in samples.recorded], n_samples)
 
 
 def _columns(skeleton: Skeleton, names: list[str]) -> list[int]:
@@ -162,81 +145,46 @@ def _judge(
     frames = None if samples.rotations is samples.recorded[0] else samples.frames
     freedom = find_kinds(samples.rotations, options.kinds, frames, doubts)
     if options.denoise:
-        samples = _denoise_samples(samples, freedom.noise)
-    declared = [body.joint for body in bodies]
-    found = _found(declared, freedom)
-    found = _limited(found, bone_axes(skeleton)[moving], samples, freedom, options)
-    binds = check_binds(found, samples.rotations, freedom.spread.mean, options.bind)
-    return _joints(declared, found, binds)
+        n_samples = np.bincount(samples.motion_of).tolist()
+        samples = _gather([denoise(each, freedom.noise) for each in samples.recorded], n_samples)
+    joints = _shaped([body.joint for body in bodies], freedom)
+    joints = _limited(joints, bone_axes(skeleton)[moving], samples, freedom, options)
+    binds = check_binds(joints, samples.rotations, freedom.spread.mean, options.bind)
+    limits = with_columns([joint.limits or NO_LIMITS for joint in joints], bind=binds)
+    return with_columns(joints, limits=limits)
 
 
-class _Ranges(NamedTuple):
-    """Limits in the making."""
-
-    hinge: Interval | None = None
-    cone: Cone | None = None
-    zyz: tuple[Interval, Interval, Interval] | None = None
-    evidence: Evidence | None = None
-
-
-class _Found(NamedTuple):
-    """A joint in the making."""
-
-    kind: str
-    axes: Array
-    rest: Array
-    limits: _Ranges = _Ranges()
-
-
-def _joints(declared: list[Joint], found: list[_Found], binds: list[Bind]) -> list[Joint]:
-    """Return what was found, where the file has its joints."""
-    kinds, axes, rests, ranges = zip(*found, strict=True)
-    hinges, cones, boxes, evidence = zip(*ranges, strict=True)
-    limits = with_columns(
-        [joint.limits or NO_LIMITS for joint in declared],
-        hinge=hinges,
-        cone=cones,
-        zyz=boxes,
-        bind=binds,
-        evidence=evidence,
-    )
-    return with_columns(declared, kind=kinds, axes=axes, rest=rests, limits=limits)
-
-
-def _found(declared: list[Joint], freedom: Degrees) -> list[_Found]:
-    """Return the joints with their kinds and signed axes, still without limits."""
+def _shaped(declared: list[Joint], freedom: Degrees) -> list[Joint]:
+    """Return joints where the file has them, of the kinds that were found and with signed axes."""
     turns = quat.multiply(freedom.spread.mean, quat.inverse(freedom.rest))
     turns = np.where(turns[:, :1] < 0.0, -1.0, 1.0) * turns[:, 1:]
+    axes = _signed(declared, freedom.axes, turns)
     rests = unit_quaternions(read_only(freedom.rest))
-    rows = zip(freedom.kinds, _signed(declared, freedom.axes, turns), rests, strict=True)
-    return [_Found(*row) for row in rows]
+    return with_columns(declared, kind=freedom.kinds, axes=axes, rest=rests)
 
 
 def _limited(
-    joints: list[_Found], bones: Array, samples: _Samples, freedom: Degrees, options: LimitOptions
-) -> list[_Found]:
+    joints: list[Joint], bones: Array, samples: _Samples, freedom: Degrees, options: LimitOptions
+) -> list[Joint]:
     """Return the joints with their limits and what these were judged from."""
     q, motion_of, ranges = samples.rotations, samples.motion_of, options.ranges
     cones, arcs = find_cones(q, freedom.spread.mean, bones, motion_of, ranges)
     hinges = [j for j, joint in enumerate(joints) if joint.kind == "hinge"]
     for j, arc in zip(hinges, _hinge_arcs(joints, hinges, samples, ranges), strict=True):
         arcs[j] = arc
-    evidence = _evidence(samples.rotations, freedom, arcs, options.kinds.threshold)
-    return [
-        joint._replace(
-            limits=_Ranges(
-                (arcs[j].low, arcs[j].high) if joint.kind == "hinge" else None,
-                None if joint.kind == "fixed" else cones[j],
-                _zyz_box(q[:, j], motion_of, ranges) if options.zyz else None,
-                evidence[j],
-            )
-        )
-        for j, joint in enumerate(joints)
-    ]
+    rows = range(len(joints))
+    limits = with_columns(
+        [joint.limits or NO_LIMITS for joint in joints],
+        hinge=[(arcs[j].low, arcs[j].high) if j in hinges else None for j in rows],
+        cone=[None if joints[j].kind == "fixed" else cones[j] for j in rows],
+        zyz=[_zyz_box(q[:, j], motion_of, ranges) if options.zyz else None for j in rows],
+        evidence=_evidence(q, freedom, arcs, options.kinds.threshold),
+    )
+    return with_columns(joints, limits=limits)
 
 
 def _hinge_arcs(
-    joints: list[_Found], hinges: list[int], samples: _Samples, options: RangeOptions
+    joints: list[Joint], hinges: list[int], samples: _Samples, options: RangeOptions
 ) -> list[Arc]:
     if not hinges:
         return []

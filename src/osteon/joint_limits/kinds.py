@@ -85,21 +85,16 @@ def turn_doubts(motion: Motion) -> Array | None:
     solved from markers.
     """
     skeleton = motion.skeleton
-    places = [
-        (index, marker.position - body.joint.in_body)
-        for index, body in enumerate(skeleton.bodies)
-        for marker in body.markers
-        if marker.rms is not None
-    ]
+    markers = [marker for body in skeleton.bodies for marker in body.markers]
+    _, carriers, places = skeleton.marker_places({m.name for m in markers if m.rms is not None})
     whole = np.flatnonzero(np.isfinite(motion.rotations[..., 0]).all(axis=1))
-    if not places or not len(whole):
+    if not len(places) or not len(whole):
         return None
     poses = motion.rotations[whole[np.linspace(0, len(whole) - 1, N_POSES).astype(int)]]
-    carriers = [index for index, _ in places]
     offsets = np.broadcast_to(skeleton.offsets, (*poses.shape[:2], 3))
     world = forward_kinematics(poses, offsets, skeleton.parents)
-    placed = place_points(*world, carriers, np.stack([place for _, place in places]))
-    moves = point_jacobian(*world, skeleton.parents, carriers, placed)
+    placed = place_points(*world, carriers, places)
+    moves = point_jacobian(*world, skeleton.parents, carriers.tolist(), placed)
     moves = moves.reshape(N_POSES, -1, moves.shape[-1])
     known = moves.transpose(0, 2, 1) @ moves + UNSEEN_ERROR**2 * np.eye(moves.shape[-1])
     doubts = np.linalg.inv(known).mean(axis=0)

@@ -21,8 +21,8 @@ import numpy as np
 
 from osteon.errors import FormatError, UnknownName
 from osteon.formats import whole_file
-from osteon.joint_limits.ranges import N_SIDES
-from osteon.joint_limits.within_limits import check_bind
+from osteon.joint_limits.ranges import N_SIDES, side_normals
+from osteon.joint_limits.within_limits import check_binds
 from osteon.values import Body, Cone, Joint, Limits, Skeleton
 
 Degrees = tuple[float, float]
@@ -82,8 +82,10 @@ def write_edits(skeleton: Skeleton, path: Path) -> None:
 def _edited(joint: Joint, edit: Edit) -> Joint:
     limits = joint.limits or Limits()
     cone = limits.cone
-    if cone is not None and edit.swing is not None and not _same(cone, edit.swing):
-        cone = replace(cone, radii=np.radians(edit.swing), polygon=_ellipse(np.radians(edit.swing)))
+    if cone is not None and edit.swing is not None:
+        changed = np.abs(np.degrees(cone.radii) - edit.swing).max() >= ROUNDED_ANGLE
+        radii = np.radians(edit.swing)
+        cone = replace(cone, radii=radii, polygon=_ellipse(radii)) if changed else cone
     if cone is not None and edit.twist is not None:
         cone = replace(cone, twist=_radians(edit.twist))
     limits = replace(
@@ -95,12 +97,9 @@ def _edited(joint: Joint, edit: Edit) -> Joint:
     joint = replace(_retyped(joint, edit.type or joint.kind), limits=limits)
     if limits.bind is None or limits.evidence is None:
         return joint
-    mean = limits.evidence.mean
-    return replace(joint, limits=replace(limits, bind=check_bind(joint, mean[None], mean)))
-
-
-def _same(cone: Cone, swing: Degrees) -> bool:
-    return bool(np.abs(np.degrees(cone.radii) - swing).max() < ROUNDED_ANGLE)
+    means = limits.evidence.mean[None]
+    bind = check_binds([joint], means[None], means)[0]
+    return replace(joint, limits=replace(limits, bind=bind))
 
 
 def _retyped(joint: Joint, kind: str) -> Joint:
@@ -119,9 +118,7 @@ def _radians(degrees: Degrees) -> tuple[float, float]:
 
 def _ellipse(radii: np.ndarray) -> np.ndarray:
     """Corners (n, 2) of a polygon drawn about an ellipse."""
-    angles = 2.0 * np.pi * np.arange(N_SIDES) / N_SIDES
-    about = 1.0 / np.cos(np.pi / N_SIDES)
-    return about * radii * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    return radii * side_normals() / np.cos(np.pi / N_SIDES)
 
 
 def _table(body: Body) -> str:

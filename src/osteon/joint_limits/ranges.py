@@ -139,8 +139,8 @@ def find_cones(
     centre, across, swing, twist = split_turns(samples, mean, axes)
     arcs = find_arcs(twist, motion_of, options)
     # one product of matrices: over the samples numpy would make many small ones
-    along = (swing.reshape(-1, 2) @ _normals().T).reshape(*swing.shape[:2], N_SIDES)
-    polygons = convex_polygons(highest(along, motion_of, options))
+    along = (swing.reshape(-1, 2) @ side_normals().T).reshape(*swing.shape[:2], N_SIDES)
+    polygons = close_polygons(highest(along, motion_of, options), NARROWEST_RADIUS)
     radii = _radii(swing, motion_of, options)
     columns = map(read_only, (centre, axes, across, radii, polygons))
     cones = in_rows(Cone, *columns, ((arc.low, arc.high) for arc in arcs))
@@ -156,20 +156,10 @@ def _radii(swing: Array, motion_of: Indices, options: RangeOptions) -> Array:
     return np.maximum(half * size[:, None] + np.radians(options.margin), NARROWEST_RADIUS)
 
 
-def _normals() -> Array:
+def side_normals() -> Array:
+    """Return (N_SIDES, 2) the directions that a polygon's sides look in."""
     angles = 2.0 * np.pi * np.arange(N_SIDES) / N_SIDES
     return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-
-
-def convex_polygons(reach: Array) -> Array:
-    """Corners (..., n_sides, 2) of the polygons n·x ≤ reach for evenly turned normals n.
-
-    A side that others make idle is drawn in until it touches; sides that exclude each other
-    (a negative margin on a narrow range) meet in a point.
-    """
-    n_sides = reach.shape[-1]
-    corners = close_polygons(reach.reshape(-1, n_sides), NARROWEST_RADIUS)
-    return corners.reshape(*reach.shape, 2)
 
 
 @kernel
@@ -236,7 +226,11 @@ def _widest_gap(angles, j):
 
 @kernel
 def close_polygons(reach, narrowest):
-    """Corners (n, n_sides, 2) of the polygons u·x ≤ reach (n, n_sides) for evenly turned u."""
+    """Corners (n, n_sides, 2) of the polygons u·x ≤ reach (n, n_sides) for evenly turned u.
+
+    A side that others make idle is drawn in until it touches; sides that exclude each other
+    (a negative margin on a narrow range) meet in a point.
+    """
     n_sides = reach.shape[1]
     step = TURN / n_sides
     corners = np.empty((len(reach), n_sides, 2))

@@ -6,7 +6,7 @@ a rig starts in: is it within the limits, and what to take if not. docs/methods.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from osteon.maths import (
     rotations,
 )
 from osteon.typing import Array
-from osteon.values import Bind, Cone, Interval, Skeleton, read_only
+from osteon.values import Bind, Cone, Interval, Joint, Skeleton, read_only
 
 SHAPES = ("auto", "polygon", "ellipse", "zyz")
 HINGE, POLYGON, ELLIPSE, ZYZ = 0, 1, 2, 3
@@ -36,30 +36,6 @@ BIND_TOLERANCE = np.radians(0.1)
 VANISHING_LENGTH = 0.05
 """Share of full length of the mean vector, below which its direction is chance. Chosen."""
 GIVEN_UP = "unlimited or not enough motion"
-
-
-class Ranges(Protocol):
-    """How far a joint goes: ``Limits``, or those in the making."""
-
-    @property
-    def hinge(self) -> Interval | None: ...
-    @property
-    def cone(self) -> Cone | None: ...
-    @property
-    def zyz(self) -> tuple[Interval, Interval, Interval] | None: ...
-
-
-class Limited(Protocol):
-    """What limits need to know of a joint: a ``Joint``, or one in the making."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def axes(self) -> Array: ...
-    @property
-    def rest(self) -> Array: ...
-    @property
-    def limits(self) -> Ranges | None: ...
 
 
 class Bounds(NamedTuple):
@@ -89,7 +65,7 @@ class Bounds(NamedTuple):
     """(1,) square metres per square radian."""
 
 
-def clamp(q: Array, joint: Limited, shape: str = "auto") -> Array:
+def clamp(q: Array, joint: Joint, shape: str = "auto") -> Array:
     """Return the nearest rotations (..., 4) within the limits; those that are inside are left
     alone.
 
@@ -108,7 +84,7 @@ def hold_within(skeleton: Skeleton, poses: Array, shape: str = "auto") -> Array:
     return clamp_each(poses, _joints_of(skeleton), shape)
 
 
-def clamp_each(q: Array, joints: Sequence[Limited | None], shape: str = "auto") -> Array:
+def clamp_each(q: Array, joints: Sequence[Joint | None], shape: str = "auto") -> Array:
     """``clamp`` of rotations (..., n_joints, 4) of joints; None is free."""
     bounds = _bounds_of(joints, shape)
     held = np.array(q, dtype=np.float64)
@@ -132,11 +108,11 @@ def no_bounds() -> Bounds:
     return _bounds_of((), "auto")
 
 
-def _joints_of(skeleton: Skeleton) -> list[Limited | None]:
+def _joints_of(skeleton: Skeleton) -> list[Joint | None]:
     return [None if body.parent is None else body.joint for body in skeleton.bodies]
 
 
-def _bounds_of(joints: Sequence[Limited | None], shape: str) -> Bounds:
+def _bounds_of(joints: Sequence[Joint | None], shape: str) -> Bounds:
     if shape not in SHAPES:
         raise BadValue(f"shape must be one of {', '.join(SHAPES)}, got {shape!r}")
     found = [
@@ -153,7 +129,7 @@ def _bounds_of(joints: Sequence[Limited | None], shape: str) -> Bounds:
     )
 
 
-def _row(joint: Limited, shape: str) -> tuple | None:
+def _row(joint: Joint, shape: str) -> tuple | None:
     limits = joint.limits
     if limits is None or joint.kind == "fixed":
         return None
@@ -327,13 +303,8 @@ def nearest_in_ellipse(x, y, a, b):
     return x * a * a / (a * a + m), y * b * b / (b * b + m)
 
 
-def check_bind(joint: Limited, samples: Array, mean: Array, choice: str = "mid-range") -> Bind:
-    """``check_binds`` of one joint, samples (n_samples, 4)."""
-    return check_binds([joint], samples[:, None], mean[None], choice)[0]
-
-
 def check_binds(
-    joints: Sequence[Limited], samples: Array, means: Array, choice: str = "mid-range"
+    joints: Sequence[Joint], samples: Array, means: Array, choice: str = "mid-range"
 ) -> list[Bind]:
     """Hold bind poses, rotation zero, against the limits, and choose others for those outside.
 
@@ -358,28 +329,20 @@ def check_binds(
     return binds
 
 
-def _chosen(joint: Limited, samples: Array, mean: Array, choice: str) -> tuple[str, Array]:
+def _chosen(joint: Joint, samples: Array, mean: Array, choice: str) -> tuple[str, Array]:
     if choice == "nearest sample":
         seen = samples[np.isfinite(samples[:, 0])]
         return choice, seen[np.argmin(quat.angle(seen))]
-    if not has_mean(joint, samples):
+    if not _has_mean(joint, samples):
         return GIVEN_UP, quat.identity()
     return choice, clamp(mean, joint)
 
 
-def hinge_angle(q: Array, joint: Limited) -> Array:
-    """Signed angle (...) of a hinge from its rest, radians."""
-    turn = quat.multiply(q, quat.inverse(joint.rest))
-    return rotations.twist_angle(turn, joint.axes[0])
+def mid_ranges(joints: Sequence[Joint], means: Array) -> Array:
+    """Return (n_joints, 4) the middle of each hinge interval, or of each cone and its twist.
 
-
-def mid_range(joint: Limited, mean: Array) -> Array:
-    """Return (4,) the middle of the hinge interval, or of the cone and its twist."""
-    return mid_ranges([joint], mean[None])[0]
-
-
-def mid_ranges(joints: Sequence[Limited], means: Array) -> Array:
-    """Return (n_joints, 4) ``mid_range`` of each; of joints without limits their means."""
+    Of joints without limits their ``means`` (n_joints, 4).
+    """
     starts, axes, angles = np.array(means), np.zeros((len(joints), 3)), np.zeros(len(joints))
     after = np.ones(len(joints), dtype=bool)
     for j, joint in enumerate(joints):
@@ -395,12 +358,14 @@ def mid_ranges(joints: Sequence[Limited], means: Array) -> Array:
     return clamp_each(quat.multiply(*ordered), joints)
 
 
-def has_mean(joint: Limited, samples: Array) -> bool:
+def _has_mean(joint: Joint, samples: Array) -> bool:
     """Return whether the samples point anywhere: else the motion is unlimited or not sampled
     enough."""
     limits = joint.limits
     if joint.kind == "hinge":
-        return bool(rotations.resultant_length(hinge_angle(samples, joint)) > VANISHING_LENGTH)
+        turns = quat.multiply(samples, quat.inverse(joint.rest))
+        angles = rotations.twist_angle(turns, joint.axes[0])
+        return bool(rotations.resultant_length(angles) > VANISHING_LENGTH)
     if limits is None or limits.cone is None:
         return True
     cone = limits.cone

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import ndimage
 
-from osteon.maths import quat
+from osteon.maths import quat, untwisted_joints
 from osteon.typing import Array
 from osteon.values import Skeleton
 
@@ -23,6 +23,7 @@ LEFT_AXIS, UP_AXIS = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
 """Of bodies at rest: knees bend about the first, elbows of arms that are stretched out sideways
 about the second."""
 TRUNKS = ("pelvis", "spine", "chest")
+SIDES = ("left", "right")
 HINGED_LIMBS = {"thigh": ("shin", "foot"), "upper_arm": ("forearm", "hand")}
 """Upper bone of a limb → the bodies whose joints end its two bones."""
 
@@ -73,14 +74,17 @@ class _Figure:
         return above
 
     def _joint(self, name: str) -> Array:
-        """(n_frames, 3); NaN where not known."""
+        return self._column(self.joints, name)
+
+    def _column(self, values: Array, name: str) -> Array:
+        """(n_frames, 3) of a body; NaN where it is not known, or there is none."""
         if name not in self.skeleton.names:
-            return np.full_like(self.joints[:, 0], np.nan)
-        return self.joints[:, self.skeleton.index(name)]
+            return np.full_like(values[:, 0], np.nan)
+        return values[:, self.skeleton.index(name)]
 
     def _across(self, part: str) -> tuple[Array, Array]:
         """From the right to the left joint of a pair, and their middle."""
-        left, right = self._joint(f"left_{part}"), self._joint(f"right_{part}")
+        left, right = (self._joint(f"{side}_{part}") for side in SIDES)
         return left - right, 0.5 * (left + right)
 
     def _trunk(self, name: str) -> Array:
@@ -93,17 +97,13 @@ class _Figure:
 
     def _rest_upward(self) -> Array:
         """From the hips' middle to that of the shoulders, in the rest pose."""
-        names, rest = self.skeleton.names, np.zeros((len(self.skeleton.names), 3))
-        for each, parent in enumerate(self.skeleton.parents):
-            rest[each] = self.skeleton.offsets[each] + (rest[parent] if parent >= 0 else 0.0)
-        pairs = [
-            [rest[names.index(f"{side}_{part}")] for side in ("left", "right")]
+        rest = untwisted_joints(self.skeleton.offsets, self.skeleton.parents)
+        middles = [
+            np.mean([rest[self.skeleton.index(f"{side}_{part}")] for side in SIDES], axis=0)
             for part in ("thigh", "upper_arm")
-            if f"left_{part}" in names and f"right_{part}" in names
+            if all(f"{side}_{part}" in self.skeleton.names for side in SIDES)
         ]
-        if len(pairs) < 2:
-            return UP_AXIS
-        return np.mean(pairs[1], axis=0) - np.mean(pairs[0], axis=0)
+        return middles[1] - middles[0] if len(middles) == 2 else UP_AXIS
 
     def _limb(self, body: int, above: Array, chain: list[str]) -> Array:
         """Of one of the two bones between the joints of ``chain``."""
@@ -118,24 +118,17 @@ class _Figure:
         bend = np.nan_to_num(np.cross(upper, lower))
         if chain[0].endswith("thigh"):
             axis = LEFT_AXIS
-            ahead = np.nan_to_num(np.cross(self._toward_toes(chain[2]), upper))
+            toes = quat.normalise(self._column(self.forward, chain[2]))
+            ahead = np.nan_to_num(np.cross(toes, upper))
             hint = bend + FOOT_SHARE * ahead + TRUNK_SHARE * quat.rotate(above, axis)
         else:
             axis, sense = UP_AXIS, -1.0 if chain[0].startswith("left") else 1.0
             lifted = quat.multiply(quat.shortest(quat.rotate(above, at_rest), bone), above)
             hint = sense * bend + TRUNK_SHARE * quat.rotate(lifted, axis)
-        return _turn(at_rest, bone, axis, self._over_time(hint))
-
-    def _over_time(self, hint: Array) -> Array:
-        """A hint as it is around each frame."""
-        if not self.window:
-            return hint
-        return ndimage.gaussian_filter1d(np.nan_to_num(hint), self.window, axis=0, mode="nearest")
-
-    def _toward_toes(self, foot: str) -> Array:
-        if foot not in self.skeleton.names:
-            return np.full_like(self.joints[:, 0], np.nan)
-        return quat.normalise(self.forward[:, self.skeleton.index(foot)])
+        if self.window:  # a hint as it is around each frame
+            known = np.nan_to_num(hint)
+            hint = ndimage.gaussian_filter1d(known, self.window, axis=0, mode="nearest")
+        return _turn(at_rest, bone, axis, hint)
 
 
 def _turn(first_rest: Array, first: Array, second_rest: Array, second: Array) -> Array:
@@ -157,8 +150,4 @@ def _carried_over(rotations: Array) -> Array:
     known = np.flatnonzero(np.isfinite(rotations[:, 0]))
     if not len(known):
         return quat.identity((len(rotations),))
-    frames = np.arange(len(rotations))
-    before = known[np.maximum(np.searchsorted(known, frames, side="right") - 1, 0)]
-    after = known[np.minimum(np.searchsorted(known, frames), len(known) - 1)]
-    share = np.clip((frames - before) / np.maximum(after - before, 1), 0.0, 1.0)
-    return quat.slerp(rotations[before], rotations[after], share)
+    return quat.between_known(rotations, known, np.arange(len(rotations)))

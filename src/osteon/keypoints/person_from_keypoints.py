@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from osteon.calibration import (
     Calibration,
@@ -28,16 +27,11 @@ from osteon.calibration import (
 from osteon.errors import NotEnoughData
 from osteon.fixed_lengths import debiased, length_moments
 from osteon.human import Landmark, human
-from osteon.keypoints.poses_from_keypoints import (
-    ON_JOINT,
-    SYSTEMATIC_ERROR,
-    fit_poses,
-    in_bodies,
-)
+from osteon.keypoints.poses_from_keypoints import ON_JOINT, SYSTEMATIC_ERROR, fit_poses
 from osteon.keypoints.tracks import Tracks, steady_tracks
-from osteon.maths import NORMAL_RATIO, quat
-from osteon.posing import PoseResult, Rig, compile_rig
-from osteon.typing import Array, Share, unheard
+from osteon.maths import NORMAL_RATIO, quat, untwisted_joints
+from osteon.posing import compile_rig
+from osteon.typing import Array, Indices, Share, unheard
 from osteon.values import Recording, Skeleton
 
 POSED_FRAMES = 300
@@ -197,7 +191,7 @@ def _with_trunk(rig: SubjectModel, observed: dict[str, Array]) -> SubjectModel:
     if low is None or high is None or not np.isfinite(high - low).any():
         return rig
     length = np.nanpercentile(np.linalg.norm(high - low, axis=-1), STRAIGHT_SHARE)
-    rest = {name: place for name, place in zip(rig.names, _at_rest(rig), strict=True)}
+    rest = dict(zip(rig.names, untwisted_joints(rig.offsets, rig.parents), strict=True))
     middles = [0.5 * (rest[f"left_{part}"] + rest[f"right_{part}"]) for part in WIDE_PARTS]
     ratio = length / float(np.linalg.norm(middles[1] - middles[0]))
     trunk = [b for b, name in enumerate(rig.names) if not name.startswith(("left_", "right_"))]
@@ -210,21 +204,14 @@ def _with_trunk(rig: SubjectModel, observed: dict[str, Array]) -> SubjectModel:
     return replace(rig, offsets=offsets, places=places)
 
 
-def _at_rest(rig: SubjectModel) -> Array:
-    """(n_bodies, 3) joints of the rest pose."""
-    rest = rig.offsets.copy()
-    for body in range(1, rig.n_bodies):
-        rest[body] += rest[rig.parents[body]]
-    return rest
-
-
 def _with_lengths(rig: SubjectModel, observed: dict[str, Array]) -> tuple[SubjectModel, Array]:
     """Bones as long as their ends are apart, and (n_bodies,) the standard errors of that."""
     joints = _joint_paths(rig, observed)
     names = list(joints)
     paths = np.stack([joints[name] for name in names], axis=1) if names else np.zeros((0, 0, 3))
     starts = np.array([_bone_start(rig, names, name) for name in names], dtype=np.int64)
-    rest, offsets, errors = _at_rest(rig), rig.offsets.copy(), np.zeros(rig.n_bodies)
+    rest = untwisted_joints(rig.offsets, rig.parents)
+    offsets, errors = rig.offsets.copy(), np.zeros(rig.n_bodies)
     found = debiased(length_moments(_without_odd_bones(paths, starts), starts))
     for name, start, length, error in zip(names, starts, found.lengths, found.errors, strict=True):
         body = rig.names.index(name)
@@ -241,7 +228,7 @@ def _with_lengths(rig: SubjectModel, observed: dict[str, Array]) -> tuple[Subjec
     return replace(rig, offsets=_both_sides_alike(rig, offsets)), errors
 
 
-def _without_odd_bones(paths: Array, starts: NDArray[np.int64]) -> Array:
+def _without_odd_bones(paths: Array, starts: Indices) -> Array:
     """Joints (n_frames, n_joints, 3) without those whose bone is of a length it never has else."""
     lengths = np.linalg.norm(paths - paths[:, starts], axis=-1)
     seen = np.isfinite(lengths).any(axis=0)
@@ -283,9 +270,7 @@ def _with_places(guess: Guess, rig: SubjectModel, tracks: Tracks) -> SubjectMode
     bare = _bare_skeleton(guess, rig)
     posed = compile_rig(bare, rig.marker_names)
     poses = fit_poses(bare, posed, tracks)
-    if len(poses.held) == len(poses.root):
-        raise NotEnoughData("no frame shows three keypoints off a line; there is no pose to find")
-    local = in_bodies(posed, poses, tracks.positions)
+    local = posed.in_bodies(tracks.positions, poses.rotations, poses.root)
     places = rig.places.copy()
     for marker in range(rig.n_markers):
         own = local[np.isfinite(local[:, marker, 0]), marker]
@@ -317,7 +302,8 @@ def _finished(
     rotations, joints = posed.world(poses.rotations, poses.root)
     frames = FramePoses(quat.to_matrix(rotations), joints)
     soles = find_soles(guess, rig, frames, tracks.positions, person.still[chosen])
-    off = _distances(posed, poses, np.where(tracks.jumps[..., None], np.nan, person.raw[chosen]))
+    honest = np.where(tracks.jumps[..., None], np.nan, person.raw[chosen])
+    off = posed.distances(honest, poses.rotations, poses.root)
     per_marker = np.sqrt(np.nanmean(off**2, axis=0))
     covariances = _covariances(rig, errors)
     rig, turns = align_frames(rig, guess, soles)
@@ -330,11 +316,6 @@ def _finished(
         count_different(frames.rotations, rig.parents, shown),
         doubts=(_announced(person, set_name), *guess.doubts),
     )
-
-
-def _distances(rig: Rig, poses: PoseResult, positions: Array) -> Array:
-    """(n_frames, n_points) of keypoints from where the poses have them, metres."""
-    return np.linalg.norm(positions - rig.markers(poses.rotations, poses.root), axis=-1)
 
 
 def _covariances(rig: SubjectModel, errors: Array) -> tuple[Array, Array]:

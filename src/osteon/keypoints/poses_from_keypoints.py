@@ -8,14 +8,11 @@ towards how anatomy has it (``limb_turns``).
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from osteon.calibration import part
 from osteon.errors import NotEnoughData
 from osteon.joint_limits import hold_within
 from osteon.keypoints.limb_turns import turns_from_joints
 from osteon.keypoints.tracks import Tracks, steady_tracks
-from osteon.maths import quat
 from osteon.posing import (
     PoseOptions,
     PoseProblem,
@@ -26,7 +23,7 @@ from osteon.posing import (
     solve_frames,
     steady,
 )
-from osteon.typing import Array, Share, unheard
+from osteon.typing import Array, Mask, Share, part, unheard
 from osteon.values import Motion, Recording, Skeleton
 
 ON_JOINT = 1e-6
@@ -83,31 +80,20 @@ def pose_keypoints(
     strayed = tracks.jumps | _strayed(rig, found, given, tracks.noise)
     tracks = steady_tracks(np.where(strayed[..., None], np.nan, given), rate)
     found = fit_poses(skeleton, rig, tracks, rate, part(progress, 0.5, 1.0))
-    if len(found.held) == len(given):
-        raise NotEnoughData("no frame shows three keypoints off a line; there is no pose to find")
     rotations = found.rotations
     if limits != "none":
-        rotations = hold_within(skeleton, np.array(rotations), limits)
-    motion = Motion(
-        skeleton,
-        rotations,
-        found.root,
-        recording.rate,
-        marks=recording.marks,
-        held=found.held,
-        history=(*recording.history, "solved from keypoints, their noise taken out over time"),
-        source=recording.source,
-    )
-    error = np.linalg.norm(given - rig.markers(rotations, found.root), axis=-1)
+        rotations = hold_within(skeleton, rotations, limits)
+    did = "solved from keypoints, their noise taken out over time"
+    motion = Motion.found_in(recording, skeleton, (rotations, found.root), did, found.held)
+    error = rig.distances(given, rotations, found.root)
     error[strayed | tracks.jumps] = np.nan
     return SolveResult(motion, error, names, found.status, found.iterations)
 
 
-def _strayed(rig: Rig, poses: PoseResult, given: Array, noise: Array) -> NDArray[np.bool_]:
+def _strayed(rig: Rig, poses: PoseResult, given: Array, noise: Array) -> Mask:
     """(n_frames, n_points) samples that lie farther from the rig than such systems are off."""
     most = np.maximum(DOUBT_DISTANCE, STRAY_RATIO * np.hypot(noise, SYSTEMATIC_ERROR))
-    away = np.linalg.norm(given - rig.markers(poses.rotations, poses.root), axis=-1)
-    return away > most
+    return rig.distances(given, poses.rotations, poses.root) > most
 
 
 def fit_poses(
@@ -131,6 +117,8 @@ def fit_poses(
     options = PoseOptions(loss="geman-mcclure", loss_scale=DOUBT_DISTANCE)
     start = (turns, points.root(turns))
     found = solve_frames(problem, start=start, options=options, progress=progress)
+    if len(found.held) == problem.n_frames:
+        raise NotEnoughData("no frame shows three keypoints off a line; there is no pose to find")
     return steady(problem, found, rate=rate, options=options) if rate else found
 
 
@@ -170,10 +158,3 @@ class KeypointsOnRig:
         seen = np.isfinite(off[..., 0])
         total = np.where(seen[..., None], off, 0.0).sum(axis=1)
         return total / np.where(seen.any(axis=1), seen.sum(axis=1), np.nan)[:, None]
-
-
-def in_bodies(rig: Rig, poses: PoseResult, positions: Array) -> Array:
-    """Return (n_frames, n_points, 3) keypoints as their bodies have them, from their joint."""
-    rotations, joints = rig.world(poses.rotations, poses.root)
-    own = rig.tree.marker_bodies
-    return quat.rotate(quat.inverse(rotations[:, own]), positions - joints[:, own])

@@ -10,13 +10,11 @@ lies impossibly far off, so that jumps decide neither. What remains is one bande
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import ndimage
 from scipy.linalg import solveh_banded
 
-from osteon.keypoints._tracks_kernel import filter_points
-from osteon.maths import white_noise
-from osteon.typing import Array
+from osteon.maths import kernel, white_noise
+from osteon.typing import Array, Mask
 
 JERK_GRID = 10.0 ** np.arange(1.5, 5.1, 0.25)
 """Standard deviations of the jerk that are tried, metres per second³. Chosen: from somebody who
@@ -38,6 +36,11 @@ ROBUST_RATIO, ROBUST_ROUNDS = 4.0, 4
 which it does. Chosen: an honest one is beyond once in a thousand."""
 THIRD_WEIGHTS = (-1.0, 3.0, -3.0, 1.0)
 """Ratios of four frames in a third difference, defined."""
+UNKNOWN_VARIANCE = 1.0
+"""Square metres, of a place of which nothing is known yet. Chosen: larger than any room needs."""
+SETTLING_COUNT = 6
+"""Count of samples until a filter that starts knowing nothing says something. Chosen: twice its
+states."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +51,7 @@ class Tracks:
     """(n_frames, n_points, 3) metres; NaN in gaps too long to bridge."""
     noise: Array
     """(n_points,) white, metres per axis."""
-    jumps: NDArray[np.bool_]
+    jumps: Mask
     """(n_frames, n_points) samples that were left out."""
 
 
@@ -86,7 +89,7 @@ def _process(path: Array, noise: float, rate: float) -> Array:
     return ndimage.maximum_filter1d(best, 1 + 2 * round(window), mode="nearest") ** 2
 
 
-def _jumps(path: Array, noise: float, process: Array, rate: float) -> NDArray[np.bool_]:
+def _jumps(path: Array, noise: float, process: Array, rate: float) -> Mask:
     """(n_frames,) samples off the path, whether one comes from before or from after."""
     found = []
     for step in (1, -1):
@@ -98,9 +101,7 @@ def _jumps(path: Array, noise: float, process: Array, rate: float) -> NDArray[np
     return found[0] & found[1]
 
 
-def _smoothed(
-    path: Array, used: NDArray[np.bool_], noise: float, process: Array
-) -> tuple[Array, NDArray[np.bool_]]:
+def _smoothed(path: Array, used: Mask, noise: float, process: Array) -> tuple[Array, Mask]:
     """The likeliest path (n_frames, 3), and which samples are too far from it to be honest."""
     given = np.where(used[:, None], path, 0.0)
     weights, smooth, off = used.astype(float), path, np.zeros(len(path))
@@ -125,9 +126,61 @@ def _penalised(given: Array, weights: Array, process: Array) -> Array:
     return solveh_banded(band, weights[:, None] * given, lower=True)
 
 
-def _far_from(used: NDArray[np.bool_], rate: float) -> NDArray[np.bool_]:
+def _far_from(used: Mask, rate: float) -> Mask:
     """(n_frames,) whether a frame lies in a gap that is too long to bridge."""
     if not used.any():
         return np.ones(len(used), dtype=bool)
     away = ndimage.distance_transform_edt(~used)
     return np.asarray(away) > 0.5 * BRIDGED_SECONDS * rate
+
+
+@kernel
+def filter_points(points, variance, process, gate, patience, likelihood, passed):
+    """Log-likelihood (n_frames,) of each sample given those before it, and whether it was passed
+    over; x₊ = 3x − 3x₋ + x₋₋ + noise, alike in all directions.
+
+    ``points`` (n_frames, 3), NaN where not seen; ``process`` (n_frames,) variance of the third
+    difference. Farther off than ``gate`` deviations squared a sample counts as a jump; after
+    ``patience`` of them in a row, the jump is where the point is.
+    """
+    now, before, earlier = np.zeros(3), np.zeros(3), np.zeros(3)
+    pxx = pyy = pzz = UNKNOWN_VARIANCE
+    pxy = pxz = pyz = 0.0
+    known, waiting = 0, 0
+    for frame in range(len(points)):
+        for i in range(3):
+            ahead = 3.0 * now[i] - 3.0 * before[i] + earlier[i]
+            earlier[i], before[i], now[i] = before[i], now[i], ahead
+        to_x = 3.0 * pxx - 3.0 * pxy + pxz
+        to_y = 3.0 * pxy - 3.0 * pyy + pyz
+        to_z = 3.0 * pxz - 3.0 * pyz + pzz
+        first = 3.0 * to_x - 3.0 * to_y + to_z + process[frame]
+        pzz, pyz, pyy = pyy, pxy, pxx
+        pxx, pxy, pxz = first, to_x, to_y
+        if np.isnan(points[frame, 0]):
+            continue
+        if known == 0 or waiting > patience:
+            now[:], before[:], earlier[:] = points[frame], points[frame], points[frame]
+            pxx, pyy, pzz = variance, UNKNOWN_VARIANCE, UNKNOWN_VARIANCE
+            pxy = pxz = pyz = 0.0
+            known, waiting = 1, 0
+            continue
+        total = pxx + variance
+        miss = 0.0
+        for i in range(3):
+            miss += (points[frame, i] - now[i]) ** 2 / total
+        far = known > SETTLING_COUNT and miss > gate
+        likelihood[frame] = -0.5 * (min(miss, gate) + 3.0 * np.log(total))
+        passed[frame] = far
+        if far:
+            waiting += 1
+            continue
+        known, waiting = known + 1, 0
+        gx, gy, gz = pxx / total, pxy / total, pxz / total
+        for i in range(3):
+            off = points[frame, i] - now[i]
+            now[i] += gx * off
+            before[i] += gy * off
+            earlier[i] += gz * off
+        pzz, pyz, pyy = pzz - gz * pxz, pyz - gy * pxz, pyy - gy * pxy
+        pxz, pxy, pxx = pxz - gx * pxz, pxy - gx * pxy, pxx - gx * pxx

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from osteon.labelling.wearer import Wearer
+from osteon.maths import quat
 from osteon.typing import Array, Indices
 
 BEAM_WIDTH, WIDE_BEAM = 48, 150
@@ -313,7 +314,5 @@ def _lay(places: Array, targets: Array, weights: Array, hold: _Hold | None) -> t
     match = np.einsum("wm,wmi,wmj->wij", weights, targets - centre[:, None], arms)
     if hold is not None:
         match = match + LOYAL_DISTANCE**2 * weights.max(axis=1)[:, None, None] * hold.expected
-    u, _, vt = np.linalg.svd(match)
-    u[..., -1] *= np.linalg.det(u @ vt)[:, None]
-    rotations = u @ vt
+    rotations = quat.nearest_matrix(match)
     return rotations, centre - np.einsum("wij,wj->wi", rotations, middle)

@@ -20,6 +20,7 @@ from .chain import (
     forward_kinematics as forward_kinematics,
     place_points as place_points,
     point_jacobian as point_jacobian,
+    untwisted_joints as untwisted_joints,
 )
 from .compiled import (
     FAST_MATH as FAST_MATH,

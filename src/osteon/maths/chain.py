@@ -32,6 +32,21 @@ def forward_kinematics(
     return q_world, p_world
 
 
+def untwisted_joints(offsets: Array, parents: Sequence[int]) -> Array:
+    """Places (n_joints, 3) of joints from the root where no joint is turned.
+
+    Parameters
+    ----------
+    offsets : (n_joints, 3)
+        Each joint from its parent's, metres; of a root, from the origin.
+    """
+    places = np.array(offsets)
+    for joint, parent in enumerate(parents):
+        if parent >= 0:
+            places[joint] += places[parent]
+    return places
+
+
 def place_points(
     q_world: Array, p_world: Array, carriers: Sequence[int] | Indices, points: Array
 ) -> Array:

@@ -170,6 +170,24 @@ def slerp(a: Array, b: Array, t: Array) -> Array:
     return multiply(a, exp(np.asarray(t)[..., None] * step))
 
 
+def between_known(q: Array, known: np.ndarray, frames: np.ndarray) -> Array:
+    """Rotations (n, 4) at ``frames``, by slerp between the nearest of (n_frames, 4) that are known.
+
+    ``known`` are frames in order, one at least; before the first and after the last these stay.
+    """
+    before = known[np.maximum(np.searchsorted(known, frames, side="right") - 1, 0)]
+    after = known[np.minimum(np.searchsorted(known, frames), len(known) - 1)]
+    share = np.clip((frames - before) / np.maximum(after - before, 1), 0.0, 1.0)
+    return slerp(q[before], q[after], share)
+
+
+def nearest_matrix(m: Array) -> Array:
+    """Return the rotation matrices R (..., 3, 3) that maximise tr(RᵀM): Wahba's problem."""
+    u, _, vt = np.linalg.svd(m)
+    u[..., -1] *= np.linalg.det(u @ vt)[..., None]  # no mirror images
+    return u @ vt
+
+
 def _hold(q: Array) -> Array:
     """Carry the last seen rotation over missing ones along the first axis."""
     seen = np.isfinite(q).all(axis=-1)

@@ -53,7 +53,6 @@ from osteon.retargeting import (
     own_attachments,
     pin_holds,
     pin_keeps,
-    points_of,
     pose_points,
     posture_weights,
     refine,
@@ -337,7 +336,8 @@ def _led_by(motion: Motion, subject: str) -> _Job:
     ]
     shown = replace(skeleton, bodies=tuple(bodies))
     start = np.array(motion.rotations), np.array(motion.root)
-    return _Job(recording, shown, points, points_of(motion, points), start, led=True)
+    paths = motion.points(points.bodies, points.places)
+    return _Job(recording, shown, points, paths, start, led=True)
 
 
 def _corrected(points: Attachments, character: Skeleton, said: Corrections) -> Attachments:
@@ -396,22 +396,15 @@ def _mapped(job: _Job, options: MapOptions, watch: Stopwatch) -> Solved:
     feet = feet_notes(figure) if options.contacts else ()
     said = (*job.notes, *feet, *settled_notes(motion, standing, int((~holds).sum())))
     return Solved(
-        recording, motion, errors, job.marker_set, said, dict(watch.seconds), standing.contacts()
+        recording, motion, errors, job.marker_set, said, dict(watch.seconds), standing.contacts
     )
 
 
 def _as_motion(recording: Recording, skeleton: Skeleton, poses: PoseResult | Simulated) -> Motion:
-    return Motion(
-        skeleton,
-        # markers that pull hard bend limits by 0.7°; the simulation knows ranges of axes only
-        hold_within(skeleton, poses.rotations),
-        poses.root,
-        recording.rate,
-        marks=recording.marks,
-        held=poses.held,
-        history=(*recording.history, f"mapped onto {skeleton.subject or 'a skeleton'}"),
-        source=recording.source,
-    )
+    # markers that pull hard bend limits by 0.7°; the simulation knows ranges of axes only
+    held_in = hold_within(skeleton, poses.rotations), poses.root
+    did = f"mapped onto {skeleton.subject or 'a skeleton'}"
+    return Motion.found_in(recording, skeleton, held_in, did, poses.held)
 
 
 def _footed(motion: Motion, options: MapOptions) -> StandingFigure | None:

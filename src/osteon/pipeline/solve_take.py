@@ -311,7 +311,7 @@ def _solve_take(
             *_sunken(standing),
         ),
         dict(watch.seconds),
-        standing.contacts(),
+        standing.contacts,
         plan.findings,
         motion.skeleton.marker_names - result.motion.skeleton.marker_names,
         keypoints=_are_keypoints(chosen),

@@ -126,12 +126,8 @@ class Standing:
     soles: tuple[Sole, ...]
     plants: tuple[Plant, ...]
     ground: GroundPlane
-
-    touching: tuple[Contact, ...] = ()
+    contacts: tuple[Contact, ...] = ()
     """Feet on the ground, from the first touch to the last: longer than the sole stands."""
-
-    def contacts(self) -> tuple[Contact, ...]:
-        return self.touching
 
     def stays(self, body: str, point: int) -> list[tuple[int, int]]:
         """First and last frames in which a point of a sole stands."""
@@ -177,7 +173,7 @@ def feet_without_length(figure: StandingFigure) -> list[str]:
 
 def contacts_of(motion: Motion) -> tuple[Contact, ...]:
     """Feet on the ground; none where the skeleton's parts have no human names."""
-    return standing_of(motion).contacts()
+    return standing_of(motion).contacts
 
 
 def standing_of(motion: Motion) -> Standing:

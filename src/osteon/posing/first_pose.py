@@ -7,11 +7,10 @@ formula serves bodies with three markers, two, one (the shortest turn from rest)
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from osteon.maths import chain, quat
 from osteon.posing.rig import IN_BODY, Rig, RigTree
-from osteon.typing import Array
+from osteon.typing import Array, Indices, Mask
 
 OUTWARD_WEIGHT = 1e-4
 """Ratio: weight of a marker one joint further out. Chosen: a body's own markers decide where there
@@ -21,7 +20,7 @@ REST_SHARE = 1e-6
 they leave open."""
 
 
-def has_evidence(observed: Array, weights: Array) -> NDArray[np.bool_]:
+def has_evidence(observed: Array, weights: Array) -> Mask:
     """Return (n_frames,) whether a frame shows three markers that are not all in a line."""
     seen = np.isfinite(observed[..., 0]) & (weights > 0.0)
     count = seen.sum(axis=-1)
@@ -77,14 +76,10 @@ def start_frames(rig: Rig, observed: Array, *, weights: Array, rest: Array) -> t
 def on_joints(tree: RigTree, rotations: Array) -> Array:
     """Local rotations (..., n_bodies, 4) with what their joints do not allow taken out."""
     rotations = np.array(rotations, dtype=np.float64)
-    for body in range(tree.n_bodies):
-        rotations[..., body, :] = _on_joint(tree, body, rotations[..., body, :])
+    for body, rest in enumerate(tree.rest):
+        turn = _on_axes(tree, body, quat.multiply(rotations[..., body, :], quat.inverse(rest)))
+        rotations[..., body, :] = quat.multiply(turn, rest)
     return rotations
-
-
-def _on_joint(tree: RigTree, body: int, q: Array) -> Array:
-    turn = _on_axes(tree, body, quat.multiply(q, quat.inverse(tree.rest[body])))
-    return quat.multiply(turn, tree.rest[body])
 
 
 def _on_axes(tree: RigTree, body: int, q: Array) -> Array:
@@ -124,7 +119,7 @@ def _twist(q: Array, axis: Array) -> Array:
     return quat.from_axis_angle(axis, angle)
 
 
-def _joints_between(tree: RigTree) -> NDArray[np.int64]:
+def _joints_between(tree: RigTree) -> Indices:
     """Return (n_bodies, n_markers) joints from a body out to a marker; −1 where it is not further
     out."""
     distance = np.full((tree.n_bodies, tree.n_markers), -1)
@@ -141,7 +136,8 @@ def _fit_root(at_rest: Array, observed: Array, reach: Array) -> tuple[Array, Arr
     middle = np.einsum("fm,fmi->fi", reach, at_rest) / total
     target = np.einsum("fm,fmi->fi", reach, observed) / total
     arms, targets = at_rest - middle[:, None], observed - target[:, None]
-    q = _nearest_rotation(_match(arms, targets, reach, quat.identity((len(reach),))))
+    match = _match(arms, targets, reach, quat.identity((len(reach),)))
+    q = quat.from_matrix(quat.nearest_matrix(match))
     return q, target - quat.rotate(q, middle)
 
 
@@ -158,7 +154,7 @@ def _best_turn(tree: RigTree, body: int, match: Array) -> Array:
     dofs = [d for d in np.flatnonzero(tree.dof_body == body) if d >= 3]
     rest = tree.rest[body]
     match = match @ quat.to_matrix(quat.inverse(rest))
-    q = _on_axes(tree, body, _nearest_rotation(match))
+    q = _on_axes(tree, body, quat.from_matrix(quat.nearest_matrix(match)))
     if not dofs or len(dofs) == 3:
         return quat.multiply(q, rest)
     first, last = tree.dof_axis[dofs[0]], quat.rotate(rest, tree.dof_axis[dofs[-1]])
@@ -181,9 +177,3 @@ def _best_turn_about(axis: Array, match: Array) -> Array:
     )
     cosine = np.trace(match, axis1=1, axis2=2) - np.einsum("i,fij,j->f", axis, match, axis)
     return quat.from_axis_angle(axis, np.arctan2(sine, cosine))
-
-
-def _nearest_rotation(match: Array) -> Array:
-    u, _, vt = np.linalg.svd(match)
-    u[..., -1] *= np.linalg.det(u @ vt)[..., None]
-    return quat.from_matrix(u @ vt)

@@ -86,10 +86,6 @@ class PoseProblem:
     def n_frames(self) -> int:
         return len(self.targets)
 
-    def model(self, *, root_held: bool = False) -> PoseModel:
-        """Return the rig as the kernels walk over it."""
-        return make_model(self.rig, self.rest_weights, self.bounds, root_held=root_held)
-
     def task(self) -> Task:
         """Return every frame yet to be solved, without a start."""
         n_frames, tree = self.n_frames, self.rig.tree
@@ -171,7 +167,7 @@ def solve_frames(
         Without a start, frames start from their markers or from a solved neighbour.
     """
     options, rig = options or PoseOptions(), problem.rig
-    task, model = problem.task(), problem.model()
+    task, model = problem.task(), make_model(rig, problem.rest_weights, problem.bounds)
     task.status[~has_evidence(task.observed, task.weights)] = Status.HELD
     if start is not None:
         task.rotations[:], task.root[:] = on_joints(rig.tree, start[0]), start[1]
@@ -201,12 +197,18 @@ def _track(rig: Rig, model: PoseModel, task: Task, options: PoseOptions, progres
     """Start the frames that have no start, go along the take, and try again where it went wrong."""
     _start_heads(rig, task)
     run(model, task, options, progress)
-    # their own start twice: what is usual for the take may show only after the first repair
-    for other_start in (_own_start, _own_start, _start_before, _start_after):
+    # their own start twice, then the frames before and after: what is usual for the take may show
+    # only after the first repair
+    for beside in (0, 0, -1, 1):
         doubtful = _doubtful(task)
         if len(doubtful) == 0:
             return
-        _retry(model, task, options, doubtful, other_start(rig, task, doubtful))
+        if beside:
+            near = np.clip(doubtful + beside, 0, len(task.root) - 1)
+            start = task.rotations[near], task.root[near]
+        else:
+            start = _own_start(rig, task, doubtful)
+        _retry(model, task, options, doubtful, start)
 
 
 def _start_heads(rig: Rig, task: Task) -> None:
@@ -222,15 +224,6 @@ def _start_heads(rig: Rig, task: Task) -> None:
 def _own_start(rig: Rig, task: Task, frames: Indices) -> tuple[Array, Array]:
     weights, rest = _rows(task.weights, frames), _rows(task.rest, frames)
     return start_frames(rig, task.observed[frames], weights=weights, rest=rest)
-
-
-def _start_before(rig: Rig, task: Task, frames: Indices) -> tuple[Array, Array]:
-    return task.rotations[np.maximum(frames - 1, 0)], task.root[np.maximum(frames - 1, 0)]
-
-
-def _start_after(rig: Rig, task: Task, frames: Indices) -> tuple[Array, Array]:
-    after = np.minimum(frames + 1, len(task.root) - 1)
-    return task.rotations[after], task.root[after]
 
 
 def _rows(array: Array, frames: Indices) -> Array:

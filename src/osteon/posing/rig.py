@@ -92,6 +92,16 @@ class Rig:
         world = self.world(rotations, root)
         return chain.place_points(*world, self.tree.marker_bodies, self.places)
 
+    def distances(self, observed: Array, rotations: Array, root: Array) -> Array:
+        """Return how far observed markers are from where a pose has them, (..., n_markers)."""
+        return np.linalg.norm(observed - self.markers(rotations, root), axis=-1)
+
+    def in_bodies(self, observed: Array, rotations: Array, root: Array) -> Array:
+        """Return (..., n_markers, 3) where bodies in a pose have observed markers, from joints."""
+        turned, joints = self.world(rotations, root)
+        on = self.tree.marker_bodies
+        return quat.rotate(quat.inverse(turned[..., on, :]), observed - joints[..., on, :])
+
     def move(self, rotations: Array, root: Array, step: Array) -> tuple[Array, Array]:
         """Return the pose a step (..., n_dofs) further, on every joint's manifold."""
         tree, rotations = self.tree, np.array(rotations)

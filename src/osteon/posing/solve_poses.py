@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from osteon.errors import NotEnoughData
 from osteon.joint_limits import hold_within, make_bounds
@@ -32,7 +32,7 @@ from osteon.posing.per_frame import (
 )
 from osteon.posing.rig import IN_BODY, Rig, compile_rig
 from osteon.posing.whole_take import smooth_frames
-from osteon.typing import Array, Indices, Share, unheard
+from osteon.typing import Array, Indices, Mask, Share, unheard
 from osteon.values import Motion, Recording, Skeleton
 
 LIMIT_WEIGHT = 10.0
@@ -151,16 +151,8 @@ def solve(
     rotations = (
         found.rotations if bounds is None else hold_within(skeleton, found.rotations, limits)
     )
-    motion = Motion(
-        skeleton,
-        rotations,
-        found.root,
-        recording.rate,
-        marks=recording.marks,
-        held=result.held,
-        history=(*recording.history, "solved over the clip" if smooth else "solved frame by frame"),
-        source=recording.source,
-    )
+    did = "solved over the clip" if smooth else "solved frame by frame"
+    motion = Motion.found_in(recording, skeleton, (rotations, found.root), did, result.held)
     return SolveResult(motion, found.marker_error, names, result.status, result.iterations)
 
 
@@ -187,8 +179,8 @@ def steady(
     limbs = _Limbs(problem, rotations, root, options, pace)
     changed = np.union1d(limbs.sweep(frames), limbs.sweep(frames[::-1]))
     error = np.array(poses.marker_error)
-    lack = problem.targets[changed] - problem.rig.markers(rotations[changed], root[changed])
-    error[changed] = np.where(np.isnan(error[changed]), np.nan, np.linalg.norm(lack, axis=-1))
+    lack = problem.rig.distances(problem.targets[changed], rotations[changed], root[changed])
+    error[changed] = np.where(np.isnan(error[changed]), np.nan, lack)
     repeat_nearest(poses.status, rotations, root)
     return replace(poses, rotations=quat.unroll(rotations), root=root, marker_error=error)
 
@@ -215,7 +207,7 @@ def limbs_of(parents: Sequence[int]) -> Indices:
     return np.array(first)
 
 
-def _leaps(rig: Rig, observed: Array, limbs: Indices, limit: float) -> NDArray[np.bool_]:
+def _leaps(rig: Rig, observed: Array, limbs: Indices, limit: float) -> Mask:
     """Return (n_frames, n_bodies) whether a marker of the body's limb leaps from the frame
     before."""
     steps = np.diff(observed, axis=0, prepend=np.nan, append=np.nan)
@@ -226,7 +218,7 @@ def _leaps(rig: Rig, observed: Array, limbs: Indices, limit: float) -> NDArray[n
     return np.stack([leaps[:, limb == first].any(axis=1) for first in limbs], axis=1)
 
 
-def _turns_fast(rotations: Array, frames: Indices, limit: float) -> NDArray[np.bool_]:
+def _turns_fast(rotations: Array, frames: Indices, limit: float) -> Mask:
     """Return (len(frames) − 1,) whether any joint turns further than the limit in every frame
     between."""
     turns = quat.angle(quat.between(rotations[frames[:-1], 1:], rotations[frames[1:], 1:]))

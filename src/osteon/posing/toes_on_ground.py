@@ -6,14 +6,14 @@ keeps their tip above it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from osteon.errors import BadValue, NotEnoughData
 from osteon.human import StandingFigure, figure_at_rest
 from osteon.maths import quat
-from osteon.posing.contacts import TIP, Sole, Standing, find_soles, find_standing
+from osteon.posing.contacts import TIP, Standing, find_soles, find_standing
 from osteon.typing import Array
 from osteon.values import Motion
 
@@ -26,16 +26,8 @@ as feet do is no jump. Where ground asks for more, as under who lands on tiptoe,
 as people's do."""
 Stands = Sequence[tuple[tuple[int, int], float]]
 """First and last frame of each, and its height, metres."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Floor:
-    """What is under a foot: height = offset + slope · (x, y)."""
-
-    offset: float | Array
-    """() or (n_frames,)"""
-    slope: Array
-    """(2,)"""
+Floor = tuple[float | Array, Array]
+"""What is under a foot, height = offset + slope · (x, y): offset () or (n_frames,), slope (2,)."""
 
 
 def bend_toes(motion: Motion) -> Motion:
@@ -47,7 +39,12 @@ def bend_toes(motion: Motion) -> Motion:
     silent = _silent_toes(figure)
     if not silent or motion.n_frames < 3:
         return motion
-    soles = [_without_tip(sole) for sole in find_soles(figure) if sole.carriers[TIP] in silent]
+    # the points of a sole that tell the ground before the toes are bent
+    soles = [
+        replace(sole, points=sole.points[:TIP], carriers=sole.carriers[:TIP])
+        for sole in find_soles(figure)
+        if sole.carriers[TIP] in silent
+    ]
     standing = find_standing(motion, soles)
     rotations = np.array(motion.rotations)
     for toes in silent:
@@ -71,23 +68,18 @@ def _silent_toes(figure: StandingFigure) -> list[int]:
     return found
 
 
-def _without_tip(sole: Sole) -> Sole:
-    """The points of a sole that tell the ground before the toes are bent."""
-    return replace(sole, points=sole.points[:TIP], carriers=sole.carriers[:TIP])
-
-
-def _floor_under(standing: Standing, foot: str, n_frames: int) -> _Floor | None:
+def _floor_under(standing: Standing, foot: str, n_frames: int) -> Floor | None:
     """The ground; where there is none, as over steps, what the foot stands on, and between two
     stands the lower of both. None for a foot that never stands."""
     ground = standing.ground
     stands = sorted((p.frames, p.place[2]) for p in standing.plants if p.body == foot)
     if ground.solid:
-        return _Floor(ground.offset, ground.slope) if standing.plants else None
+        return (ground.offset, ground.slope) if standing.plants else None
     if not stands:
         return None
     before = _last_stood(stands, n_frames)
     after = _last_stood(_backwards(stands, n_frames), n_frames)[::-1]
-    return _Floor(np.minimum(before, after), np.zeros(2))
+    return np.minimum(before, after), np.zeros(2)
 
 
 def _backwards(stands: Stands, n_frames: int) -> Stands:
@@ -104,7 +96,7 @@ def _last_stood(stands: Stands, n_frames: int) -> Array:
     return heights
 
 
-def _least_angles(motion: Motion, toes: int, floor: _Floor) -> Array:
+def _least_angles(motion: Motion, toes: int, floor: Floor) -> Array:
     """(n_frames,) the least angles about the hinge that bring the tip up to the floor, radians.
 
     The tip's height above it is h + b cos φ + c sin φ, with b and c its arm's rise and the rise of
@@ -115,8 +107,9 @@ def _least_angles(motion: Motion, toes: int, floor: _Floor) -> Array:
     assert tip is not None
     arm = quat.rotate(body.joint.rest, tip)
     beside = (arm @ axis) * axis
-    upward = np.array([*-floor.slope, 1.0])
-    above = joints[:, toes] @ upward - floor.offset
+    offset, slope = floor
+    upward = np.array([*-slope, 1.0])
+    above = joints[:, toes] @ upward - offset
     foot = turned[:, motion.skeleton.parents[toes]]
     h = above + quat.rotate(foot, beside) @ upward
     b = quat.rotate(foot, arm - beside) @ upward

@@ -175,7 +175,7 @@ def smooth_frames(
             turned[kept],
             place[kept],
         )
-    error = np.linalg.norm(observed - rig.markers(rotations, root), axis=-1)
+    error = rig.distances(observed, rotations, root)
     return SmoothResult(quat.unroll(rotations), root, error, noise, process)
 
 

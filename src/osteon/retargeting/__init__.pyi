@@ -11,7 +11,6 @@ from .attach import (
 from .carry import (
     alike as alike,
     carry_poses as carry_poses,
-    points_of as points_of,
     pose_points as pose_points,
     proportions as proportions,
     without_partner as without_partner,

@@ -126,7 +126,7 @@ def transfer(performer: StandingFigure, character: StandingFigure) -> Attachment
     names, bodies, places, weights = [], [], [], []
     for index, body in enumerate(performer.skeleton.bodies):
         part = body.name
-        if not _has(character, part):
+        if not (part in character.parts or part == "spine" or part.endswith("clavicle")):
             continue
         laying = lay_part(performer, character, part, ratio)
         for marker in body.markers:
@@ -145,10 +145,6 @@ def transfer(performer: StandingFigure, character: StandingFigure) -> Attachment
             f"({', '.join(performer.skeleton.names[:6])}, …); name them in a mapping file"
         )
     return Attachments(tuple(names), np.array(bodies), np.array(places), np.array(weights))
-
-
-def _has(character: StandingFigure, part: str) -> bool:
-    return part in character.parts or part == "spine" or part.endswith("clavicle")
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,9 +309,7 @@ def _mean_places(
     rig: Rig, observed: Array, poses: tuple[Array, Array], guess: Array, anywhere: np.ndarray
 ) -> Array:
     """Median place of each point on its body, drawn towards the guess unless it may be anywhere."""
-    turned, joints = rig.world(*poses)
-    on = rig.tree.marker_bodies
-    local = quat.rotate(quat.inverse(turned[:, on]), observed - joints[:, on])
+    local = rig.in_bodies(observed, *poses)
     places = np.array(guess)
     for point in range(len(places)):
         seen = local[np.isfinite(local[:, point, 0]), point]

@@ -87,11 +87,6 @@ def pose_points(skeleton: Skeleton) -> Attachments:
     )
 
 
-def points_of(motion: Motion, points: Attachments) -> Array:
-    """Return (n_frames, n_points, 3) where a motion has these points in the world."""
-    return motion.points(points.bodies, points.places)
-
-
 def carry_poses(
     performer: StandingFigure,
     character: StandingFigure,

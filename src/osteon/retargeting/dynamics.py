@@ -46,8 +46,6 @@ class Simulated:
     """(n_frames, n_bodies, 4) local."""
     root: Array
     """(n_frames, 3)"""
-    steps: np.ndarray
-    """(n_frames,) how many steps it took."""
     held: tuple[int, ...]
     """Frames that would not settle, or show nothing, and repeat the one before."""
 
@@ -71,18 +69,18 @@ def simulate(
     put_pose(model, *start)
     n_frames = pulls.n_frames
     rotations = np.empty((n_frames, len(skeleton.bodies), 4))
-    root, steps, held = np.empty((n_frames, 3)), np.zeros(n_frames, dtype=int), []
+    root, held = np.empty((n_frames, 3)), []
     previous = np.full(pulls.targets.shape[1:], np.nan)
     for frame in range(n_frames):
         weights = np.where(np.isfinite(pulls.targets[frame, :, 0]), pulls.weights[frame], 0.0)
         if len(pulls.rest) > 1:
             set_posture(model, rest[frame])
-        steps[frame] = _settle_frame(model, previous, pulls.targets[frame], weights)
-        if steps[frame] < 0 or not (weights > 0.0).any():
+        steps = _settle_frame(model, previous, pulls.targets[frame], weights)
+        if steps < 0 or not (weights > 0.0).any():
             held.append(frame)
         rotations[frame], root[frame] = get_pose(model)
         previous = pulls.targets[frame]
-    return Simulated(quat.unroll(rotations), root, steps, tuple(held))
+    return Simulated(quat.unroll(rotations), root, tuple(held))
 
 
 def _settle_frame(model: Model, previous: Array, targets: Array, weights: Array) -> int:

@@ -21,7 +21,7 @@ import numpy as np
 from osteon.errors import BadValue, MissingExtra
 from osteon.human import bone_lengths
 from osteon.joint_limits import HINGE, Bounds, hold_inside, make_bounds
-from osteon.maths import quat
+from osteon.maths import quat, rotations as turns
 from osteon.posing import IN_BODY, Rig, RigTree, on_joints, universal_angles
 from osteon.retargeting.springs import LIMIT_STIFFNESS
 from osteon.typing import Array
@@ -351,7 +351,10 @@ def _compiled(mujoco: ModuleType, model: Any, rig: Rig, rest: Array, stops: Stop
 
 
 def _coordinates(tree: RigTree, body: int, q: Array) -> Array:
-    """The model's coordinates of one joint: angles, or a quaternion from where they are zero."""
+    """The model's coordinates of one joint: angles, or a quaternion from where they are zero.
+
+    Angles are within half a turn: a spring must not pull the long way round.
+    """
     dofs = np.flatnonzero(tree.dof_body == body)
     moved = quat.multiply(q, quat.inverse(tree.rest[body]))
     if len(dofs) == 3:
@@ -360,11 +363,6 @@ def _coordinates(tree: RigTree, body: int, q: Array) -> Array:
         return np.zeros(0)
     if len(dofs) == 1:
         axis = tree.dof_axis[dofs[0]]
-        return _wrapped(np.array([2.0 * np.arctan2(moved[1:] @ axis, moved[0])]))
+        return turns.wrap(np.array([2.0 * np.arctan2(moved[1:] @ axis, moved[0])]))
     second = quat.rotate(tree.rest[body], tree.dof_axis[dofs[1]])
-    return _wrapped(universal_angles(moved, tree.dof_axis[dofs[0]], second))
-
-
-def _wrapped(angles: Array) -> Array:
-    """Within half a turn: a spring must not pull the long way round."""
-    return np.remainder(angles + np.pi, 2.0 * np.pi) - np.pi
+    return turns.wrap(universal_angles(moved, tree.dof_axis[dofs[0]], second))

@@ -84,11 +84,11 @@ def let_go_and_settle(
     steady = replace(pulls, weights=pulls.weights * ~_jumps(pulls.targets, least))
     options = PoseOptions(loss="huber", loss_scale=least)
     poses = solve_frames(steady, start=start, options=options)
-    holds = springs_that_hold(_stretch(pulls, poses), least, rate)
+    holds = _judge(pulls, poses, least, rate)
     for _ in range(JUDGEMENT_ROUNDS):
         held = replace(pulls, weights=pulls.weights * holds)
         poses = equilibrium(held, (poses.rotations, poses.root))
-        holds = springs_that_hold(_stretch(pulls, poses), least, rate)
+        holds = _judge(pulls, poses, least, rate)
     held = replace(pulls, weights=pulls.weights * holds)
     return equilibrium(held, (poses.rotations, poses.root)), holds
 
@@ -109,10 +109,10 @@ def _jumps(targets: Array, least: float) -> np.ndarray:
     return jumps & (jumps.sum(axis=1, keepdims=True) < targets.shape[1] / 3)
 
 
-def _stretch(pulls: PoseProblem, poses: PoseResult) -> Array:
-    """(n_frames, n_points) of all springs, also of those that have let go, metres."""
-    points = pulls.rig.markers(poses.rotations, poses.root)
-    return np.linalg.norm(pulls.targets - points, axis=-1)
+def _judge(pulls: PoseProblem, poses: PoseResult, least: float, rate: float) -> np.ndarray:
+    """(n_frames, n_points) which springs hold, of all, also of those that have let go."""
+    stretch = pulls.rig.distances(pulls.targets, poses.rotations, poses.root)
+    return springs_that_hold(stretch, least, rate)
 
 
 def springs_that_hold(errors: Array, least: float, rate: float) -> np.ndarray:

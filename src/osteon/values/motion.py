@@ -9,7 +9,7 @@ from osteon.errors import NotEnoughData, UnknownName
 from osteon.maths import chain, quat, rotations
 from osteon.typing import Array, Indices
 from osteon.values.array_checks import freeze, positive_rate, settle, unit_quaternions
-from osteon.values.recording import Mark, Source
+from osteon.values.recording import Mark, Recording, Source
 from osteon.values.skeleton import Skeleton
 
 
@@ -42,6 +42,26 @@ class Motion:
     def at_rest(cls, skeleton: Skeleton) -> "Motion":
         """Return one frame of a skeleton that stands in its rest pose, its root at the origin."""
         return cls(skeleton, skeleton.rest[None], np.zeros((1, 3)), 1.0)
+
+    @classmethod
+    def found_in(
+        cls,
+        take: "Recording | Motion",
+        skeleton: Skeleton,
+        poses: tuple[Array, Array],
+        did: str,
+        held: tuple[int, ...] = (),
+    ) -> "Motion":
+        """Return poses, rotations and root places, that were found for the frames of a take."""
+        return cls(
+            skeleton,
+            *poses,
+            take.rate,
+            marks=take.marks,
+            held=held,
+            history=(*take.history, did),
+            source=take.source,
+        )
 
     @property
     def n_frames(self) -> int:
