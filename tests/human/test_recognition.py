@@ -7,6 +7,7 @@ import pytest
 
 from osteon import synth
 from osteon.human import Recognition, Unlike, human, parse_set, recognise_shape
+from osteon.human.posed_template import skin_landmarks
 from osteon.values import Recording
 
 ORDINARY = 0.85
@@ -99,3 +100,9 @@ def test_the_file_says_what_was_found(found):
     assert {label: mark.body for label, mark in kept.items()} == {
         label: read.markers[label].body for label in kept
     }
+
+
+def test_markers_sit_on_skin_not_where_markerless_systems_put_points():
+    words = skin_landmarks()
+    assert {"left_asis", "c7", "right_heel", "left_olecranon"} <= words.keys()
+    assert not {"left_knee_centre", "nose", "left_eye", "left_thumb_knuckle"} & words.keys()

@@ -4,13 +4,14 @@ A limb is tried in many ways at once: each way points its upper bone in one dire
 bone in another, turned as little as possible. What hangs below follows straight.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
 import numpy as np
 
-from osteon.human.marker_sets import Human, human
+from osteon.human.marker_sets import Human, Landmark, human, known_sets
 from osteon.typing import Array
 
 BONE_POINT_OFFSET = 0.03
@@ -44,16 +45,27 @@ class Spot:
 
 
 @cache
+def skin_landmarks() -> dict[str, tuple[Landmark, float]]:
+    """Return the landmarks that markers are put on, each with how rarely it is: from 0, which most
+    marker sets have, to 1, which none has. Those of markerless systems lie within the body."""
+    sets = known_sets()
+    on_skin = Counter(id(m) for each in sets if not each.keypoints for m in each.markers.values())
+    within = {id(m) for each in sets if each.keypoints for m in each.markers.values()}
+    most = max(on_skin.values())
+    return {
+        word: (mark, 1.0 - on_skin[id(mark)] / most)
+        for word, mark in human().landmarks.items()
+        if id(mark) in on_skin or id(mark) not in within
+    }
+
+
+@cache
 def spots() -> dict[str, Spot]:
     """Return by body what markers may be near to."""
     figure = human()
     found = {}
     for name in figure.bodies:
-        places = [
-            mark.at
-            for word, mark in figure.landmarks.items()
-            if mark.body == name and mark.at is not None and not word.endswith("_centre")
-        ]
+        places = [mark.at for mark, _ in skin_landmarks().values() if mark.body == name]
         limb = name.split("_", 1)[-1]
         bone = _bone(figure, name) if limb in LIMB_RADII else None
         if places:

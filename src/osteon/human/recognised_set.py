@@ -4,15 +4,14 @@ What says so is stated with a confidence; below one the answer is no, with the r
 """
 
 import json
-from collections import Counter
 from dataclasses import dataclass
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from osteon.errors import NotEnoughData
-from osteon.human.marker_sets import Landmark, MarkerSet, human, known_sets, plain
+from osteon.human.marker_sets import Landmark, MarkerSet, human, plain
+from osteon.human.posed_template import skin_landmarks
 from osteon.human.recognition import LaidFigure, lay_figure, other_side, partners
 from osteon.human.usual_posture import usual_posture
 from osteon.values import Recording
@@ -151,9 +150,9 @@ def _words(found: LaidFigure) -> list[str]:
 def _candidates(found: LaidFigure, partner: np.ndarray) -> list[tuple[float, float, int, str]]:
     """How far markers are from the landmarks of their bodies, metres, counterparts together; first
     with what a landmark is farther for being rarely marked."""
-    ranked, rarity = [], _rarity()
-    for word, mark in human().landmarks.items():
-        if mark.soft or word.endswith("_centre"):
+    ranked = []
+    for word, (mark, rarity) in skin_landmarks().items():
+        if mark.soft:
             continue
         for marker, body in enumerate(found.bodies):
             other, twin = int(partner[marker]), other_side(word)
@@ -165,22 +164,8 @@ def _candidates(found: LaidFigure, partner: np.ndarray) -> list[tuple[float, flo
                     continue
                 gaps.append(_gap(found, other, twin))
             gap = float(np.mean(gaps))
-            ranked.append((gap + RARE_DISTANCE * rarity[word], gap, marker, word))
+            ranked.append((gap + RARE_DISTANCE * rarity, gap, marker, word))
     return ranked
-
-
-@cache
-def _rarity() -> dict[str, float]:
-    """By landmark: from 0, which most marker sets have, to 1, which none has."""
-    words = {id(mark): word for word, mark in human().landmarks.items()}
-    marked = Counter(
-        words[id(mark)]
-        for each in known_sets()
-        for mark in each.markers.values()
-        if id(mark) in words
-    )
-    most = max(marked.values())
-    return {word: 1.0 - marked[word] / most for word in human().landmarks}
 
 
 def _gap(found: LaidFigure, marker: int, word: str) -> float:
