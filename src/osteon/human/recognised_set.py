@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.errors import NotEnoughData
+from osteon.human.landmark_fit import other_side
 from osteon.human.marker_sets import Landmark, MarkerSet, human, plain
-from osteon.human.posed_template import skin_landmarks
-from osteon.human.recognition import LaidFigure, lay_figure, other_side, partners
+from osteon.human.recognition import LaidFigure, lay_figure
 from osteon.human.usual_posture import usual_posture
 from osteon.values import Recording
 
@@ -24,8 +24,16 @@ USUAL_MISFIT = 0.06
 USUAL_LOOSENESS = 0.22
 """Ratio of how much distances vary on bodies to between them at which motion is a coin's throw;
 measured: 0.04 to 0.15 on six takes of people; 0.28 on a linkage laid on one."""
+USUAL_DOUBT = 0.04
+"""Metres that half of the landmarks may lie elsewhere, at which they are a coin's throw; measured:
+0.007 to 0.023 on nineteen takes of people, 0.053 on a linkage laid on one."""
+ALIKE_VOICES = 4.0
+"""Count of markers that say the same about left and right; chosen: those of one body."""
 MISFIT_POWER = 8
-"""Count: how sharply confidence falls around both; chosen: by half over a fifth of them."""
+"""Count: how sharply confidence falls around all three; chosen: by half over a fifth of them."""
+TWIN_SHARE = 0.75
+"""Share of the markers on limbs whose counterpart the other limb has; measured: 0.83 to 1 on
+nineteen takes of people, 0.36 to 0.67 on four of others."""
 FAR_SHARE = 0.2
 """Share of markers that may be far from the template; chosen: props and a raised arm."""
 FAR_MARKER_DISTANCE = 0.08
@@ -33,14 +41,6 @@ FAR_MARKER_DISTANCE = 0.08
 LEGS = ("left_thigh", "right_thigh", "left_shin", "right_shin")
 NEEDED_BODIES = 7
 """Count of bodies with markers; chosen: a lower body has them, with feet and a pelvis."""
-LANDMARK_DISTANCE = 0.07
-"""Metres from a landmark within which a marker is called by it; measured: with 0.05 joints
-lie farther from those that true labels give, on three of four takes."""
-
-
-RARE_DISTANCE = 0.05
-"""Metres that a landmark which no set has is farther away than one that most have; chosen: as far
-as two neighbours are apart."""
 
 
 class Unlike(NamedTuple):
@@ -101,15 +101,15 @@ def recognise_shape(recording: Recording) -> Recognition | Unlike:
         return Unlike(f"they are like a human's with confidence {confidence:.2f} only")
     words = {
         label: word
-        for label, word in zip(found.names, _words(found), strict=True)
-        if plain(label) and word
+        for label, word in zip(found.names, found.landmarked.words, strict=True)
+        if plain(label)
     }
     return Recognition(words, confidence)
 
 
 def _lacking(found: LaidFigure) -> str:
     """What a human has and the markers do not show; empty: nothing."""
-    worn = set(found.bodies)
+    worn = set(found.landmarked.bodies)
     missing = [name.replace("_", " ") for name in LEGS if name not in worn]
     if missing:
         return f"nothing moves like a {missing[0]}"
@@ -118,58 +118,22 @@ def _lacking(found: LaidFigure) -> str:
     if len(worn) < NEEDED_BODIES:
         return f"they show {len(worn)} bodies of a human only"
     far = float(np.mean(found.fit.nearest > FAR_MARKER_DISTANCE))
-    return f"{100 * far:.0f} % of them are far from a human's body" if far > FAR_SHARE else ""
+    if far > FAR_SHARE:
+        return f"{100 * far:.0f} % of them are far from a human's body"
+    twins = _twin_share(found)
+    few = f"{100 * twins:.0f} % of them only have a counterpart on the other limb"
+    return few if twins < TWIN_SHARE else ""
+
+
+def _twin_share(found: LaidFigure) -> float:
+    words = found.landmarked.words
+    return float(np.mean([other_side(word) in words for word in words if other_side(word) != word]))
 
 
 def _confidence(found: LaidFigure) -> float:
     shape = 1.0 / (1.0 + (found.fit.cost / USUAL_MISFIT) ** MISFIT_POWER)
-    sides = 1.0 / (1.0 + float(np.exp(-found.margin)))
+    sides = 1.0 / (1.0 + float(np.exp(-found.margin / ALIKE_VOICES)))
     motion = 1.0 / (1.0 + (found.looseness / USUAL_LOOSENESS) ** MISFIT_POWER)
-    return shape * sides * motion
-
-
-def _words(found: LaidFigure) -> list[str]:
-    """Landmarks, each for the marker nearest to it; bodies alone for the others.
-
-    Counterparts on both sides are called alike, or neither.
-    """
-    partner = partners(found.fit, found.bodies)
-    words, given = list(found.bodies), set[str]()
-    for _, gap, marker, word in sorted(_candidates(found, partner)):
-        other, twin = int(partner[marker]), other_side(word)
-        free = words[marker] == found.bodies[marker] and not {word, twin} & given
-        if gap > LANDMARK_DISTANCE or not free:
-            continue
-        words[marker] = word
-        if other >= 0:
-            words[other] = twin
-        given |= {word, twin}
-    return words
-
-
-def _candidates(found: LaidFigure, partner: np.ndarray) -> list[tuple[float, float, int, str]]:
-    """How far markers are from the landmarks of their bodies, metres, counterparts together; first
-    with what a landmark is farther for being rarely marked."""
-    ranked = []
-    for word, (mark, rarity) in skin_landmarks().items():
-        if mark.soft:
-            continue
-        for marker, body in enumerate(found.bodies):
-            other, twin = int(partner[marker]), other_side(word)
-            if body != mark.body or (other >= 0) != (twin != word):
-                continue
-            gaps = [_gap(found, marker, word)]
-            if other >= 0:
-                if found.bodies[other] != human().landmarks[twin].body:
-                    continue
-                gaps.append(_gap(found, other, twin))
-            gap = float(np.mean(gaps))
-            ranked.append((gap + RARE_DISTANCE * rarity, gap, marker, word))
-    return ranked
-
-
-def _gap(found: LaidFigure, marker: int, word: str) -> float:
-    mark = human().landmarks[word]
-    assert mark.at is not None
-    place = found.fit.placed(mark.body, mark.at)
-    return found.fit.size * float(np.linalg.norm(found.fit.points[marker] - place))
+    doubt = float(np.median(found.landmarked.doubts))
+    places = 1.0 / (1.0 + (doubt / USUAL_DOUBT) ** MISFIT_POWER)
+    return shape * sides * motion * places
