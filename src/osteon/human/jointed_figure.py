@@ -32,8 +32,8 @@ SHIFT_SIGMA = 0.3
 SIZE_SIGMA, LENGTH_SIGMA = 0.1, 0.05
 """Ratios by which the whole and each kind of bone is longer; chosen: as the sizes tried are apart,
 and as people's proportions scatter."""
-LENGTHENED = {"thigh": 0, "shin": 1, "foot": 2, "upper_arm": 3, "forearm": 4, "hand": 4, "head": 5}
-"""Which length each part has of its own; both sides share it."""
+LENGTHENED = ("thigh", "shin", "foot", "upper_arm", "forearm", "hand", "head")
+"""Parts that have a length of their own; both sides share it."""
 NUDGE_STEP = 1e-4
 """Radians, metres or ratio by which derivatives are taken; chosen: small, far above rounding."""
 
@@ -58,13 +58,12 @@ def tree() -> Tree:
     names = tuple(bodies)
     parts = [_part(name) for name in names]
     turns = np.repeat([TURN_SIGMAS[part] for part in parts], 3)
-    n_lengths = 1 + max(LENGTHENED.values())
     return Tree(
         names,
         tuple(-1 if body.parent is None else names.index(body.parent) for body in bodies.values()),
         np.array([body.at for body in bodies.values()]),
-        tuple(LENGTHENED.get(part, -1) for part in parts),
-        np.concatenate([3 * [SHIFT_SIGMA], turns, [SIZE_SIGMA], n_lengths * [LENGTH_SIGMA]]),
+        tuple(LENGTHENED.index(part) if part in LENGTHENED else -1 for part in parts),
+        np.concatenate([3 * [SHIFT_SIGMA], turns, [SIZE_SIGMA], len(LENGTHENED) * [LENGTH_SIGMA]]),
     )
 
 
