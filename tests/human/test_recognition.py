@@ -10,6 +10,7 @@ from osteon.human import Recognition, Unlike, human, parse_set, recognise_shape
 from osteon.human.jointed_figure import Figure, figure_from, tree
 from osteon.human.landmark_fit import fit_landmarks
 from osteon.human.posed_template import skin_landmarks
+from osteon.human.recognised_set import MOST_DOUBT, TOLD_DOUBT
 from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Recording
@@ -96,11 +97,20 @@ def test_what_is_no_human_is_not_called_one(figure):
     assert isinstance(found, Unlike) and found.reason
 
 
+def test_doubtful_landmarks_are_told_or_left_open(found):
+    recognition = found[0]
+    kept = recognition.marker_set()[1]
+    assert all(mark.doubt == recognition.doubts[label] for label, mark in kept.items())
+    assert max(recognition.doubts.values()) < MOST_DOUBT
+    told = [line for line in recognition.toml().splitlines() if "or another" in line]
+    assert len(told) == sum(doubt > TOLD_DOUBT for doubt in recognition.doubts.values()) > 0
+
+
 def test_the_file_says_what_was_found(found):
     recognition = found[0]
     read = parse_set(recognition.toml(), "markers.toml")
     kept = recognition.marker_set()[1]
-    assert all(read.markers[label] is mark or mark.at is None for label, mark in kept.items())
+    assert all(read.markers[label].at is mark.at for label, mark in kept.items())
     assert {label: mark.body for label, mark in kept.items()} == {
         label: read.markers[label].body for label in kept
     }

@@ -4,7 +4,7 @@ What says so is stated with a confidence; below one the answer is no, with the r
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +41,9 @@ FAR_MARKER_DISTANCE = 0.08
 LEGS = ("left_thigh", "right_thigh", "left_shin", "right_shin")
 NEEDED_BODIES = 7
 """Count of bodies with markers; chosen: a lower body has them, with feet and a pelvis."""
+MOST_DOUBT, TOLD_DOUBT = 0.04, 0.02
+"""Metres that a landmark may lie elsewhere beyond which the body alone is told, and from which a
+doubt is; chosen: as landmarks of one body are apart, and half of that."""
 
 
 class Unlike(NamedTuple):
@@ -55,6 +58,8 @@ class Recognition:
 
     words: dict[str, str]
     """By label: the landmark it is near to, or the body alone."""
+    doubts: dict[str, float]
+    """By label: metres rms that the landmark may be another."""
     confidence: float
     """From 0 to 1, that it is a human whose left and right are not exchanged."""
 
@@ -66,7 +71,9 @@ class Recognition:
         """Return the set and the labels found of it, as ``recognise`` does."""
         figure = human()
         found = {
-            label: figure.landmarks.get(word) or Landmark(word, None)
+            label: replace(figure.landmarks[word], doubt=self.doubts[label])
+            if word in figure.landmarks
+            else Landmark(word, None)
             for label, word in self.words.items()
         }
         return MarkerSet(self.set_name, found), found
@@ -82,9 +89,12 @@ class Recognition:
             "",
             "[markers]",
         ]
-        return "\n".join(
-            [*lines, *(f'{json.dumps(label)} = "{word}"' for label, word in self.words.items()), ""]
-        )
+        return "\n".join([*lines, *map(self._line, self.words), ""])
+
+    def _line(self, label: str) -> str:
+        doubt = self.doubts[label]
+        said = f"  # or another, {1e3 * doubt:.0f} mm away" if doubt > TOLD_DOUBT else ""
+        return f'{json.dumps(label)} = "{self.words[label]}"{said}'
 
 
 def recognise_shape(recording: Recording) -> Recognition | Unlike:
@@ -99,12 +109,15 @@ def recognise_shape(recording: Recording) -> Recognition | Unlike:
     confidence = _confidence(found)
     if confidence < SURE_CONFIDENCE:
         return Unlike(f"they are like a human's with confidence {confidence:.2f} only")
-    words = {
-        label: word
-        for label, word in zip(found.names, found.landmarked.words, strict=True)
+    on = found.landmarked
+    rows = zip(found.names, on.words, on.bodies, on.doubts.tolist(), strict=True)
+    said = {
+        label: (word, doubt) if doubt < MOST_DOUBT else (body, 0.0)
+        for label, word, body, doubt in rows
         if plain(label)
     }
-    return Recognition(words, confidence)
+    words = {label: word for label, (word, _) in said.items()}
+    return Recognition(words, {label: doubt for label, (_, doubt) in said.items()}, confidence)
 
 
 def _lacking(found: LaidFigure) -> str:
