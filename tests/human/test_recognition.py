@@ -5,8 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from conftest import real
 from osteon import synth
-from osteon.human import Recognition, Unlike, human, parse_set, recognise_shape
+from osteon.formats import read
+from osteon.human import Recognition, Unlike, human, parse_set, recognise, recognise_shape
 from osteon.human.jointed_figure import Figure, figure_from, tree
 from osteon.human.landmark_fit import fit_landmarks
 from osteon.human.posed_template import skin_landmarks
@@ -170,3 +172,14 @@ def test_markers_find_their_landmarks_from_a_figure_that_stands_otherwise():
     right = np.mean([word == known for word, known in zip(found.words, WORN, strict=True)])
     assert right > ORDINARY
     assert found.doubts[list(WORN).index("c7")] < found.doubts[list(WORN).index("left_toe")]
+
+
+def test_legs_that_cross_in_running_keep_their_sides():
+    (recording,) = read(real("anatomical-truth/hamner-03-run400/markers.trc")).recordings
+    chosen = recognise(recording.names)
+    assert chosen is not None
+    strange, given = under_nonsense(recording.select(list(chosen[1])))
+    found = recognise_shape(strange)
+    assert isinstance(found, Recognition)
+    worn = {label: mark.body for label, mark in chosen[1].items()}
+    assert share_right(found, given, worn) > ORDINARY

@@ -15,7 +15,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 from osteon.human.jointed_figure import Figure, figure_from, tree
-from osteon.human.landmark_fit import Landmarked, fit_landmarks
+from osteon.human.landmark_fit import Landmarked, fit_landmarks, other_side
 from osteon.human.marker_sets import plain
 from osteon.human.posed_template import ARM, LEG, LimbWays, distances, finer_ways, limb_ways, spots
 from osteon.human.usual_posture import UsualPosture
@@ -72,13 +72,14 @@ class Fitted:
         """Metres that markers are from the figure on average."""
         return float(self.nearest.mean())
 
-    @property
-    def figure(self) -> Figure:
-        """The template with these limbs, its trunk bent forward as the markers'."""
+    def figure(self, *, crossed: bool = False) -> Figure:
+        """Return the template with these limbs, its trunk bent forward as the markers'; or with
+        each leg where the other was found."""
         bend = quat.to_matrix(quat.exp(np.array([0.0, np.arctan(self.lean), 0.0])))
         turns = {name: bend for name in STILL if name != "pelvis"}
-        for way in self.ways.values():
-            turns |= {name: turn[0] for name, turn in way.turns.items()}
+        for (_, limb), way in self.ways.items():
+            for name, turn in way.turns.items():
+                turns[other_side(name) if crossed and limb == LEG else name] = turn[0]
         return figure_from(turns)
 
 
@@ -303,13 +304,30 @@ def lay_figure(posture: UsualPosture) -> LaidFigure:
     """Lay the template on a posture and decide which way it faces."""
     found = []
     for fit in fits(posture):
-        start = _nearest_bodies(posture, fit)
-        on = fit_landmarks(fit.points, fit.size, posture.spread, start, fit.figure)
+        on = _landmarked(posture, fit)
         found.append((on.cost - VOICE_ODDS * front_votes(posture, fit, on.bodies), fit, on))
     cost, fit, on = min(found, key=lambda each: each[0])
     turned = [other for other, facing, _ in found if facing.to_front[0] @ fit.to_front[0] < 0.0]
     loose = _loose_ratio(posture.spread, on.bodies)
     return LaidFigure(posture.names, on, fit, min(turned) - cost, loose)
+
+
+def _landmarked(posture: UsualPosture, fit: Fitted) -> Landmarked:
+    """The markers on landmarks; where legs came out crossed also the other way round: shins cross
+    in running, and are then looked for on the wrong side, but thighs do not."""
+    start, names = _nearest_bodies(posture, fit), tree().names
+    on = fit_landmarks(fit.points, fit.size, posture.spread, start, fit.figure())
+    left, right = (fit.points[_on(on.bodies, f"{side}_thigh"), 1] for side in ("left", "right"))
+    if not len(left) or not len(right) or np.median(left) > np.median(right):
+        return on
+    legs = [name.partition("_")[2] in LEG for name in on.bodies]
+    swapped = [
+        names.index(other_side(name) if leg else name)
+        for name, leg in zip(on.bodies, legs, strict=True)
+    ]
+    figure = fit.figure(crossed=True)
+    back = fit_landmarks(fit.points, fit.size, posture.spread, np.array(swapped), figure)
+    return min(on, back, key=lambda each: each.cost)
 
 
 def _loose_ratio(spread: Array, bodies: Sequence[str]) -> float:
