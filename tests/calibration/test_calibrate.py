@@ -23,7 +23,7 @@ from osteon.calibration.subject_model import SubjectModel, mirror_pairs
 from osteon.cleaning.size_and_up import upright
 from osteon.errors import NotEnoughData
 from osteon.formats import read
-from osteon.human.marker_sets import human, recognise
+from osteon.human.marker_sets import Landmark, human, recognise
 from osteon.maths import quat
 from osteon.values import Motion, Recording, Source
 
@@ -90,6 +90,33 @@ def exercised():
     found = recognise(take.recording.names)
     assert found is not None
     return take, calibrate([take.recording], found[1])
+
+
+def test_a_doubtful_landmark_leads_its_joint_less_astray(exercised):
+    """A marker halfway down the thigh, taken for the one beside the knee as shape alone may do."""
+    take, _ = exercised
+    known = human().landmarks
+    found = {name: mark for name, mark in labelled(take).items() if mark.at is not known[KNEE].at}
+    (thigh,) = [name for name, mark in found.items() if mark.at is known["left_thigh_outer"].at]
+    truth, off = take.truth.skeleton, {}
+    short = take.recording.with_positions(take.recording.positions[:60], "the first two seconds")
+    for doubt in (0.0, 0.1):
+        marks = found | {thigh: replace(known[KNEE], doubt=doubt)}
+        skeleton = calibrate([short], marks).skeleton
+        lengths = [
+            np.linalg.norm(each.offsets[each.index("left_shin")]) for each in (skeleton, truth)
+        ]
+        off[doubt] = abs(lengths[0] - lengths[1])
+    assert off[0.1] < 0.5 * off[0.0]
+
+
+KNEE = "left_knee_lateral"
+
+
+def labelled(take) -> dict[str, Landmark]:
+    found = recognise(take.recording.names)
+    assert found is not None
+    return found[1]
 
 
 def test_the_gradient_is_the_slope_of_the_cost(rng):

@@ -405,7 +405,7 @@ def test_going_by_motion_alone_is_announced():
 
 
 def test_a_human_is_recognised_without_labels(tmp_path):
-    """Names, sides and the file to correct; with it the same rig comes again."""
+    """Names, sides and the file to correct; with it nearly the same rig comes again."""
     walk = synth.perform(synth.human(), synth.walk(seconds=4), noise=0.001, seed=3)
     recording = walk.recording
     strange = replace(recording, names=tuple(f"M{i}" for i in range(recording.n_markers)))
@@ -416,13 +416,14 @@ def test_a_human_is_recognised_without_labels(tmp_path):
     joints = found.motion.world()[1][:, [found.skeleton.index(name) for name in limbs]]
     truth = walk.truth
     wanted = truth.joints[:, [truth.skeleton.index(name) for name in limbs]]
-    # legs of the wrong side would be 150 mm off, and more in every step; a knee is up to 93 mm off,
-    # where the one marker beside it is taken for another landmark
-    assert np.median(np.linalg.norm(joints - wanted, axis=-1), axis=0).max() < 0.12
+    # a marker taken for one of the next landmark would lead a knee 50 mm astray and more
+    assert np.median(np.linalg.norm(joints - wanted, axis=-1), axis=0).max() < 0.01
     delivery.deliver(found, tmp_path)
     own = pipeline.SolveOptions(own_set=tmp_path / "markers.toml")
     [again] = pipeline.solve(Take(recordings=(strange,)), options=own)
-    assert np.allclose(again.skeleton.offsets, found.skeleton.offsets)
+    # who gives the file has looked it over: its landmarks are sure, where shape left doubts
+    assert again.skeleton.names == found.skeleton.names
+    assert np.abs(again.skeleton.offsets - found.skeleton.offsets).max() < 0.01
     [blind] = pipeline.solve(
         Take(recordings=(strange,)), options=pipeline.SolveOptions(template="none")
     )

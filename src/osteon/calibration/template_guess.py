@@ -92,7 +92,8 @@ def _ball(figure: Human, rest: SubjectModel, placed: np.ndarray, name: str, scal
     foot = rest.names.index(toes.parent)
     at = scale * (toes.at - figure.bodies[toes.parent].at)
     near = _near(rest, placed, foot, at)
-    sigma = 4 * toes.sigma if near is None else _beside_sigma(toes.sigma, near)
+    known = np.zeros(rest.n_markers)
+    sigma = 4 * toes.sigma if near is None else _beside_sigma(toes.sigma, near, known)
     farther = figure.tips[name] - figure.tips[toes.parent]
     return Ball(name, at, near, scale * float(toes.at[2]), scale * float(farther[0]), sigma)
 
@@ -253,6 +254,7 @@ def _beliefs(
     marks = [found[label] for label in rig.marker_names]
     placed = np.array([mark.at is not None for mark in marks], dtype=bool)
     firm = placed & ~np.array([mark.soft for mark in marks], dtype=bool)
+    doubts = np.array([mark.doubt for mark in marks])
     regressed = _hips(rest, rig, found, hips)
     pelvis = rig.parents[min(regressed)] if regressed else -1
     for marker in range(rig.n_markers):
@@ -261,11 +263,12 @@ def _beliefs(
     for body in range(1, rig.n_bodies):
         sigma, parent = figure.bodies[rig.names[body]].sigma, rig.parents[body]
         if body in regressed:
-            rows.joint_at(body, regressed[body], HIP_SIGMA)
+            pelvic = doubts[rig.marker_bodies == pelvis]
+            rows.joint_at(body, regressed[body], float(np.hypot(HIP_SIGMA, pelvic.mean())))
         elif near := _near(rest, firm, parent, rest.offsets[body]):
-            rows.joint_beside(body, near, _beside_sigma(sigma, near))
+            rows.joint_beside(body, near, _beside_sigma(sigma, near, doubts))
         if near := _near(rest, firm, body, np.zeros(3)):
-            rows.origin_beside(near, _beside_sigma(sigma, near))
+            rows.origin_beside(near, _beside_sigma(sigma, near, doubts))
         rows.joint_at(body, rest.offsets[body], 4 * sigma)
     for left, right in mirror_pairs(rig.names):
         if min(left, right) > 0:
@@ -276,9 +279,11 @@ def _beliefs(
     return rows.beliefs()
 
 
-def _beside_sigma(sigma: float, near: Near) -> float:
-    """Metres that a joint seen from the markers around it is unsure by."""
-    return sigma + DRIFT_RATIO * max(near.distance - BESIDE, 0.0)
+def _beside_sigma(sigma: float, near: Near, doubts: Array) -> float:
+    """Metres that a joint seen from the markers around it is unsure by; ``doubts`` (n_markers,)
+    that these sit on other landmarks."""
+    drifting = sigma + DRIFT_RATIO * max(near.distance - BESIDE, 0.0)
+    return float(np.hypot(drifting, np.linalg.norm(near.shares * doubts[near.markers])))
 
 
 def _near(rest: SubjectModel, placed: np.ndarray, body: int, joint: Array) -> Near | None:

@@ -78,6 +78,8 @@ class Landmark:
     at: np.ndarray | None
     soft: bool = False
     """Not on a bone that can be felt: where along the limb it sits is anybody's choice."""
+    doubt: float = 0.0
+    """Metres rms that it may be another landmark, where shape alone says which."""
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,15 @@ A limb is tried in many ways at once: each way points its upper bone in one dire
 bone in another, turned as little as possible. What hangs below follows straight.
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
 import numpy as np
 
-from osteon.human.marker_sets import Human, human
+from osteon.human.marker_sets import Human, Landmark, human, known_sets
 from osteon.typing import Array
 
 BONE_POINT_OFFSET = 0.03
@@ -31,6 +33,9 @@ LEG_LEAN, SHIN_LEAN = 0.7, 1.4
 """Radians from the vertical within which thighs and shins are tried; chosen: an upright figure
 walks or sits no lower in most of its frames."""
 
+NOWHERE_DISTANCE = 1.0
+"""Metres from a body that carries no markers; chosen: far."""
+
 
 @dataclass(frozen=True)
 class Spot:
@@ -44,6 +49,21 @@ class Spot:
 
 
 @cache
+def skin_landmarks() -> dict[str, tuple[Landmark, float]]:
+    """Return the landmarks that markers are put on, each with how rarely it is: from 0, which most
+    marker sets have, to 1, which none has. Those of markerless systems lie within the body."""
+    sets = known_sets()
+    on_skin = Counter(id(m) for each in sets if not each.keypoints for m in each.markers.values())
+    within = {id(m) for each in sets if each.keypoints for m in each.markers.values()}
+    most = max(on_skin.values())
+    return {
+        word: (mark, 1.0 - on_skin[id(mark)] / most)
+        for word, mark in human().landmarks.items()
+        if id(mark) in on_skin or id(mark) not in within
+    }
+
+
+@cache
 def spots() -> dict[str, Spot]:
     """Return by body what markers may be near to."""
     figure = human()
@@ -51,8 +71,8 @@ def spots() -> dict[str, Spot]:
     for name in figure.bodies:
         places = [
             mark.at
-            for word, mark in figure.landmarks.items()
-            if mark.body == name and mark.at is not None and not word.endswith("_centre")
+            for mark, _ in skin_landmarks().values()
+            if mark.body == name and mark.at is not None
         ]
         limb = name.split("_", 1)[-1]
         bone = _bone(figure, name) if limb in LIMB_RADII else None
@@ -77,10 +97,30 @@ def distances(points: Array, spot: Spot, turns: Array, shifts: Array) -> Array:
     away = np.sqrt(np.maximum(nearest, 0.0))
     if spot.bone is None:
         return away
-    start, along = spot.bone[0], spot.bone[1] - spot.bone[0]
-    share = np.clip((back - start) @ along / (along @ along), 0.0, 1.0)
-    off = np.linalg.norm(back - start - share[..., None] * along, axis=-1)
-    return np.minimum(away, np.abs(off - spot.radius) + BONE_POINT_OFFSET)
+    return np.minimum(away, _off_skin(back, spot.bone, spot.radius) + BONE_POINT_OFFSET)
+
+
+def _off_skin(points: Array, bone: Array, radius: float) -> Array:
+    """(...) how far points are from the skin around a bone."""
+    start, along = bone[0], bone[1] - bone[0]
+    share = np.clip((points - start) @ along / (along @ along), 0.0, 1.0)
+    return np.abs(np.linalg.norm(points - start - share[..., None] * along, axis=-1) - radius)
+
+
+def bone_distances(points: Array, names: Sequence[str]) -> Array:
+    """Return (n_bodies, n_points) how far points (n_bodies, n_points, 3) of the rest pose are from
+    where markers may be on each body: around the bones of limbs, else near the landmarks."""
+    away = np.full(points.shape[:-1], NOWHERE_DISTANCE)
+    for body, name in enumerate(names):
+        spot = spots().get(name)
+        if spot is None:
+            continue
+        if spot.bone is not None:
+            away[body] = _off_skin(points[body], spot.bone, spot.radius)
+        else:
+            gaps = np.linalg.norm(points[body][:, None] - spot.places, axis=-1)
+            away[body] = gaps.min(axis=1)
+    return away
 
 
 @dataclass(frozen=True)

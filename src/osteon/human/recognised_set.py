@@ -4,16 +4,15 @@ What says so is stated with a confidence; below one the answer is no, with the r
 """
 
 import json
-from collections import Counter
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from osteon.errors import NotEnoughData
-from osteon.human.marker_sets import Landmark, MarkerSet, human, known_sets, plain
-from osteon.human.recognition import LaidFigure, lay_figure, other_side, partners
+from osteon.human.landmark_fit import other_side
+from osteon.human.marker_sets import Landmark, MarkerSet, human, plain
+from osteon.human.recognition import LaidFigure, lay_figure
 from osteon.human.usual_posture import usual_posture
 from osteon.values import Recording
 
@@ -25,8 +24,16 @@ USUAL_MISFIT = 0.06
 USUAL_LOOSENESS = 0.22
 """Ratio of how much distances vary on bodies to between them at which motion is a coin's throw;
 measured: 0.04 to 0.15 on six takes of people; 0.28 on a linkage laid on one."""
+USUAL_DOUBT = 0.04
+"""Metres that half of the landmarks may lie elsewhere, at which they are a coin's throw; measured:
+0.007 to 0.023 on nineteen takes of people, 0.053 on a linkage laid on one."""
+ALIKE_VOICES = 4.0
+"""Count of markers that say the same about left and right; chosen: those of one body."""
 MISFIT_POWER = 8
-"""Count: how sharply confidence falls around both; chosen: by half over a fifth of them."""
+"""Count: how sharply confidence falls around all three; chosen: by half over a fifth of them."""
+TWIN_SHARE = 0.75
+"""Share of the markers on limbs whose counterpart the other limb has; measured: 0.83 to 1 on
+nineteen takes of people, 0.36 to 0.67 on four of others."""
 FAR_SHARE = 0.2
 """Share of markers that may be far from the template; chosen: props and a raised arm."""
 FAR_MARKER_DISTANCE = 0.08
@@ -34,14 +41,9 @@ FAR_MARKER_DISTANCE = 0.08
 LEGS = ("left_thigh", "right_thigh", "left_shin", "right_shin")
 NEEDED_BODIES = 7
 """Count of bodies with markers; chosen: a lower body has them, with feet and a pelvis."""
-LANDMARK_DISTANCE = 0.07
-"""Metres from a landmark within which a marker is called by it; measured: with 0.05 joints
-lie farther from those that true labels give, on three of four takes."""
-
-
-RARE_DISTANCE = 0.05
-"""Metres that a landmark which no set has is farther away than one that most have; chosen: as far
-as two neighbours are apart."""
+MOST_DOUBT, TOLD_DOUBT = 0.04, 0.02
+"""Metres that a landmark may lie elsewhere beyond which the body alone is told, and from which a
+doubt is; chosen: as landmarks of one body are apart, and half of that."""
 
 
 class Unlike(NamedTuple):
@@ -56,6 +58,8 @@ class Recognition:
 
     words: dict[str, str]
     """By label: the landmark it is near to, or the body alone."""
+    doubts: dict[str, float]
+    """By label: metres rms that the landmark may be another."""
     confidence: float
     """From 0 to 1, that it is a human whose left and right are not exchanged."""
 
@@ -67,7 +71,9 @@ class Recognition:
         """Return the set and the labels found of it, as ``recognise`` does."""
         figure = human()
         found = {
-            label: figure.landmarks.get(word) or Landmark(word, None)
+            label: replace(figure.landmarks[word], doubt=self.doubts[label])
+            if word in figure.landmarks
+            else Landmark(word, None)
             for label, word in self.words.items()
         }
         return MarkerSet(self.set_name, found), found
@@ -83,9 +89,12 @@ class Recognition:
             "",
             "[markers]",
         ]
-        return "\n".join(
-            [*lines, *(f'{json.dumps(label)} = "{word}"' for label, word in self.words.items()), ""]
-        )
+        return "\n".join([*lines, *map(self._line, self.words), ""])
+
+    def _line(self, label: str) -> str:
+        doubt = self.doubts[label]
+        said = f"  # or another, {1e3 * doubt:.0f} mm away" if doubt > TOLD_DOUBT else ""
+        return f'{json.dumps(label)} = "{self.words[label]}"{said}'
 
 
 def recognise_shape(recording: Recording) -> Recognition | Unlike:
@@ -100,17 +109,20 @@ def recognise_shape(recording: Recording) -> Recognition | Unlike:
     confidence = _confidence(found)
     if confidence < SURE_CONFIDENCE:
         return Unlike(f"they are like a human's with confidence {confidence:.2f} only")
-    words = {
-        label: word
-        for label, word in zip(found.names, _words(found), strict=True)
-        if plain(label) and word
+    on = found.landmarked
+    rows = zip(found.names, on.words, on.bodies, on.doubts.tolist(), strict=True)
+    said = {
+        label: (word, doubt) if doubt < MOST_DOUBT else (body, 0.0)
+        for label, word, body, doubt in rows
+        if plain(label)
     }
-    return Recognition(words, confidence)
+    words = {label: word for label, (word, _) in said.items()}
+    return Recognition(words, {label: doubt for label, (_, doubt) in said.items()}, confidence)
 
 
 def _lacking(found: LaidFigure) -> str:
     """What a human has and the markers do not show; empty: nothing."""
-    worn = set(found.bodies)
+    worn = set(found.landmarked.bodies)
     missing = [name.replace("_", " ") for name in LEGS if name not in worn]
     if missing:
         return f"nothing moves like a {missing[0]}"
@@ -119,72 +131,22 @@ def _lacking(found: LaidFigure) -> str:
     if len(worn) < NEEDED_BODIES:
         return f"they show {len(worn)} bodies of a human only"
     far = float(np.mean(found.fit.nearest > FAR_MARKER_DISTANCE))
-    return f"{100 * far:.0f} % of them are far from a human's body" if far > FAR_SHARE else ""
+    if far > FAR_SHARE:
+        return f"{100 * far:.0f} % of them are far from a human's body"
+    twins = _twin_share(found)
+    few = f"{100 * twins:.0f} % of them only have a counterpart on the other limb"
+    return few if twins < TWIN_SHARE else ""
+
+
+def _twin_share(found: LaidFigure) -> float:
+    words = found.landmarked.words
+    return float(np.mean([other_side(word) in words for word in words if other_side(word) != word]))
 
 
 def _confidence(found: LaidFigure) -> float:
     shape = 1.0 / (1.0 + (found.fit.cost / USUAL_MISFIT) ** MISFIT_POWER)
-    sides = 1.0 / (1.0 + float(np.exp(-found.margin)))
+    sides = 1.0 / (1.0 + float(np.exp(-found.margin / ALIKE_VOICES)))
     motion = 1.0 / (1.0 + (found.looseness / USUAL_LOOSENESS) ** MISFIT_POWER)
-    return shape * sides * motion
-
-
-def _words(found: LaidFigure) -> list[str]:
-    """Landmarks, each for the marker nearest to it; bodies alone for the others.
-
-    Counterparts on both sides are called alike, or neither.
-    """
-    partner = partners(found.fit, found.bodies)
-    words, given = list(found.bodies), set[str]()
-    for _, gap, marker, word in sorted(_candidates(found, partner)):
-        other, twin = int(partner[marker]), other_side(word)
-        free = words[marker] == found.bodies[marker] and not {word, twin} & given
-        if gap > LANDMARK_DISTANCE or not free:
-            continue
-        words[marker] = word
-        if other >= 0:
-            words[other] = twin
-        given |= {word, twin}
-    return words
-
-
-def _candidates(found: LaidFigure, partner: np.ndarray) -> list[tuple[float, float, int, str]]:
-    """How far markers are from the landmarks of their bodies, metres, counterparts together; first
-    with what a landmark is farther for being rarely marked."""
-    ranked, rarity = [], _rarity()
-    for word, mark in human().landmarks.items():
-        if mark.soft or word.endswith("_centre"):
-            continue
-        for marker, body in enumerate(found.bodies):
-            other, twin = int(partner[marker]), other_side(word)
-            if body != mark.body or (other >= 0) != (twin != word):
-                continue
-            gaps = [_gap(found, marker, word)]
-            if other >= 0:
-                if found.bodies[other] != human().landmarks[twin].body:
-                    continue
-                gaps.append(_gap(found, other, twin))
-            gap = float(np.mean(gaps))
-            ranked.append((gap + RARE_DISTANCE * rarity[word], gap, marker, word))
-    return ranked
-
-
-@cache
-def _rarity() -> dict[str, float]:
-    """By landmark: from 0, which most marker sets have, to 1, which none has."""
-    words = {id(mark): word for word, mark in human().landmarks.items()}
-    marked = Counter(
-        words[id(mark)]
-        for each in known_sets()
-        for mark in each.markers.values()
-        if id(mark) in words
-    )
-    most = max(marked.values())
-    return {word: 1.0 - marked[word] / most for word in human().landmarks}
-
-
-def _gap(found: LaidFigure, marker: int, word: str) -> float:
-    mark = human().landmarks[word]
-    assert mark.at is not None
-    place = found.fit.placed(mark.body, mark.at)
-    return found.fit.size * float(np.linalg.norm(found.fit.points[marker] - place))
+    doubt = float(np.median(found.landmarked.doubts))
+    places = 1.0 / (1.0 + (doubt / USUAL_DOUBT) ** MISFIT_POWER)
+    return shape * sides * motion * places

@@ -1,9 +1,9 @@
 """A human recognised by shape and motion, whatever the markers are called.
 
 How the markers mostly stand (``usual_posture``) is laid on the template at every size, facing all
-ways that leave left and right alike; limbs then take the posture that explains most markers. Which
-body a marker rides on is decided by where it is, by what it keeps its distance to, and by its
-counterpart on the other side.
+ways that leave left and right alike; limbs then take the posture that explains most markers. From
+there markers and landmarks are brought together (``landmark_fit``), and the way to face in which
+that goes best is taken, with what speaks for the front.
 """
 
 from collections.abc import Sequence
@@ -12,12 +12,14 @@ from itertools import pairwise, product
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import squareform
 
+from osteon.human.jointed_figure import Figure, figure_from, tree
+from osteon.human.landmark_fit import Landmarked, fit_landmarks, other_side
 from osteon.human.marker_sets import plain
 from osteon.human.posed_template import ARM, LEG, LimbWays, distances, finer_ways, limb_ways, spots
 from osteon.human.usual_posture import UsualPosture
+from osteon.maths import quat
 from osteon.typing import Array
 
 FAR_DISTANCE = 0.15
@@ -28,8 +30,6 @@ SIZES = np.arange(0.70, 1.27, 0.035)
 PAIR_DISTANCE = 0.05
 """Metres within which a mirrored marker lies near its counterpart; chosen: as laboratories place
 markers, and people stand."""
-MIDDLE_DISTANCE = 0.015
-"""Metres from the middle plane within which a marker is on neither side; chosen: a spine's."""
 LIFTS = (0.03, 0.07)
 """Metres at the template's size that the lowest marker is above the ground; chosen: a foot's, or an
 ankle's where feet carry none."""
@@ -53,6 +53,8 @@ class Fitted:
 
     points: Array
     """(n_markers, 3) in the template's axes and size."""
+    lean: float
+    """How far their trunk leans forward, ratio to its height."""
     to_front: Array
     """(2, 2) rows: front and left in the axes of the posture."""
     size: float
@@ -70,22 +72,15 @@ class Fitted:
         """Metres that markers are from the figure on average."""
         return float(self.nearest.mean())
 
-    def placed(self, body: str, at: Array) -> Array:
-        """(3,) where a place of the template's rest pose is on the figure as it stands."""
-        turn, shift = self._stands(body)
-        return turn @ at + shift
-
-    def at_rest(self, bodies: Sequence[str]) -> Array:
-        """(n_markers, 3) the markers in the rest pose, each carried by its body."""
-        stands = [self._stands(body) for body in bodies]
-        pairs = zip(self.points, stands, strict=True)
-        return np.array([turn.T @ (point - shift) for point, (turn, shift) in pairs])
-
-    def _stands(self, body: str) -> tuple[Array, Array]:
-        for way in self.ways.values():
-            if body in way.turns:
-                return way.turns[body][0], way.shifts[body][0]
-        return np.eye(3), np.zeros(3)
+    def figure(self, *, crossed: bool = False) -> Figure:
+        """Return the template with these limbs, its trunk bent forward as the markers'; or with
+        each leg where the other was found."""
+        bend = quat.to_matrix(quat.exp(np.array([0.0, np.arctan(self.lean), 0.0])))
+        turns = {name: bend for name in STILL if name != "pelvis"}
+        for (_, limb), way in self.ways.items():
+            for name, turn in way.turns.items():
+                turns[other_side(name) if crossed and limb == LEG else name] = turn[0]
+        return figure_from(turns)
 
 
 def middle_planes(points: Array, steady: Array, count: int = 2) -> list[tuple[float, float]]:
@@ -142,21 +137,26 @@ def _best_fit(points: Array, axes: Array) -> Fitted:
     return min([first, *(_with_limbs(laid[s], axes, s) for s in beside)], key=lambda f: f.cost)
 
 
-def _laid(points: Array, size: float) -> Array:
-    """The markers at the template's size, where trunk, head and straight legs explain most."""
+def _laid(points: Array, size: float) -> tuple[Array, float]:
+    """The markers at the template's size, where trunk, head and straight legs explain most, and
+    how far the trunk leans."""
     legs = [f"{side}_{name}" for side in ("left", "right") for name in LEG]
     scaled = (points - [float(np.median(points[:, 0])), 0.0, 0.0]) / size
     shifts = np.array([(x, 0.0, -z) for x, z in product(np.arange(-0.15, 0.16, 0.03), LIFTS)])
     ways = np.broadcast_to(np.eye(3), (len(shifts), 3, 3))
-    best, found = np.inf, scaled
+    best, found = np.inf, (scaled, 0.0)
     for lean in LEANS:
-        tried = scaled - np.outer(lean * np.maximum(scaled[:, 2] - HIP_HEIGHT, 0.0), [1, 0, 0])
+        tried = _straightened(scaled, lean)
         away = [distances(tried, spots()[name], ways, shifts) for name in (*STILL, *legs)]
         costs = np.minimum(np.min(away, axis=0), FAR_DISTANCE / size).sum(axis=1)
         way = int(np.argmin(costs))
         if costs[way] < best:
-            best, found = costs[way], tried - shifts[way]
+            best, found = costs[way], (scaled - shifts[way], lean)
     return found
+
+
+def _straightened(points: Array, lean: float) -> Array:
+    return points - np.outer(lean * np.maximum(points[:, 2] - HIP_HEIGHT, 0.0), [1, 0, 0])
 
 
 def _still_away(laid: Array, bodies: tuple[str, ...]) -> dict[str, Array]:
@@ -165,8 +165,10 @@ def _still_away(laid: Array, bodies: tuple[str, ...]) -> dict[str, Array]:
     return {name: distances(laid, known[name], turns, shifts)[0] for name in bodies}
 
 
-def _with_limbs(laid: Array, axes: Array, size: float) -> Fitted:
+def _with_limbs(placed: tuple[Array, float], axes: Array, size: float) -> Fitted:
     """The figure with each limb as it explains most of what trunk and head do not."""
+    points, lean = placed
+    laid = _straightened(points, lean)
     away = _still_away(laid, STILL)
     ways = {}
     for side, limb in LIMBS:
@@ -181,7 +183,7 @@ def _with_limbs(laid: Array, axes: Array, size: float) -> Fitted:
         ways[side, limb] = way
         for name, turns in way.turns.items():
             away[name] = distances(laid, spots()[name], turns, way.shifts[name])[0]
-    return Fitted(laid, axes, size, away, ways)
+    return Fitted(points, lean, axes, size, away, ways)
 
 
 def _left_over(points: Array, taken: Array, tried: LimbWays) -> Array:
@@ -192,83 +194,23 @@ def _left_over(points: Array, taken: Array, tried: LimbWays) -> Array:
     return least.sum(axis=1)
 
 
-NEAR_DISTANCE = 0.03
-"""Metres; chosen: as far as markers of one landmark lie apart among laboratories."""
-LOOSE_SPREAD = 0.02
-"""Metres rms by which distances vary across a joint that bends a little; chosen: twice what skin
-does."""
-LONE_LOOSENESS = 0.3
-"""Ratio to that spread which counts where a body has no other marker; chosen: a rigid one's."""
-PARTNER_DISTANCE, FAR_GAP = 0.12, 1.0
-"""Metres within which counterparts lie in the rest pose, and that count where they do not; chosen:
-as far as bones that were found a little too short carry them."""
+NEAR_DISTANCE, FARTHEST_COST = 0.03, 10.0
+"""Metres as far as markers of one landmark lie apart among laboratories, and the ratio to that
+beyond which all bodies are equally far; chosen: a thigh's length."""
+TOGETHER_SPREAD = 0.008
+"""Metres rms within which all markers of a group keep their distances; chosen: as skin does."""
 MOVING_SPREAD = 0.005
 """Metres rms by which distances between bodies vary at least where motion tells bodies apart;
 chosen: as much as on one body, by its skin."""
-FARTHEST_COST = 10.0
-"""Ratio to the near distance beyond which all bodies are equally far; chosen: a thigh's length."""
-BELOW = {"shin": "thigh", "foot": "shin", "forearm": "upper_arm", "hand": "forearm"}
-"""Which part of a limb hangs on which."""
-RIGID_LOOSENESS, UPPER_COST = 0.4, 0.7
-"""Ratios to the loose spread below which a marker is rigid with a body, and to the near distance
-that the one below it is then farther; chosen: as skin does, and two centimetres."""
-CENTRAL_DISTANCE = 0.04
-"""Metres from the middle plane within which a marker without counterpart is on the trunk; chosen:
-as far as a spine sways."""
-CENTRAL_COST = 2.0
-"""Ratio to the near distance that a limb is farther for a marker in the middle; chosen: two hands'
-breadths would have to speak for it."""
-TOGETHER_SPREAD = 0.008
-"""Metres rms within which all markers of a group keep their distances; chosen: as skin does."""
-ASSIGN_ROUNDS = 10
-"""Count of times that markers may change their body; chosen: enough to settle."""
 
 
-def bodies_of(posture: UsualPosture, fit: Fitted) -> tuple[str, ...]:
-    """Return the body that each marker rides on."""
+def _nearest_bodies(posture: UsualPosture, fit: Fitted) -> np.ndarray:
+    """(n_markers,) the body of the tree that is nearest to all markers that move together."""
     names = list(fit.away)
-    mirrored = [names.index(other_side(name)) for name in names]
     near = np.minimum(fit.size * np.array(list(fit.away.values())).T / NEAR_DISTANCE, FARTHEST_COST)
-    bodies = _by_groups(near, posture.spread)
-    partner = partners(fit, [names[body] for body in bodies])
-    central = np.abs(fit.points[:, 1]) < CENTRAL_DISTANCE
-    limbs = np.array([name != other_side(name) for name in names])
-    near[np.ix_(central & (partner < 0), limbs)] += CENTRAL_COST
-    for _ in range(ASSIGN_ROUNDS):
-        loose = _looseness(posture.spread, bodies, len(names))
-        cost = near + loose + UPPER_COST * _rigid_above(names, loose)
-        both = cost + np.where(partner[:, None] >= 0, cost[partner][:, mirrored], cost)
-        changed = both.argmin(axis=1)
-        if (changed == bodies).all():
-            break
-        bodies = changed
-    return _uncrossed([names[body] for body in bodies], fit.points[:, 1])
-
-
-def _uncrossed(bodies: list[str], beside: Array) -> tuple[str, ...]:
-    """Legs on the side where their thighs are: shins cross in running, thighs do not."""
-    left, right = _on(bodies, "left_thigh"), _on(bodies, "right_thigh")
-    if not len(left) or not len(right) or np.median(beside[left]) > np.median(beside[right]):
-        return tuple(bodies)
-    return tuple(other_side(body) if body.partition("_")[2] in LEG else body for body in bodies)
-
-
-def _rigid_above(names: list[str], loose: Array) -> np.ndarray:
-    """(n_markers, n_bodies) whether a marker is rigid with the body above: beside the joint between
-    two it belongs to the upper one, as a marker on the knee to the thigh."""
-    above = np.zeros(loose.shape, dtype=bool)
-    for column, name in enumerate(names):
-        side, _, limb = name.partition("_")
-        if limb in BELOW:
-            above[:, column] = loose[:, names.index(f"{side}_{BELOW[limb]}")] < RIGID_LOOSENESS
-    return above
-
-
-def _by_groups(near: Array, spread: Array) -> np.ndarray:
-    """(n_markers,) the body that is nearest to all markers that move together."""
     bodies = np.zeros(len(near), dtype=int)
-    for group in _rigid_groups(spread):
-        bodies[group] = near[group].sum(axis=0).argmin()
+    for group in _rigid_groups(posture.spread):
+        bodies[group] = tree().names.index(names[int(near[group].sum(axis=0).argmin())])
     return bodies
 
 
@@ -276,39 +218,9 @@ def _rigid_groups(spread: Array) -> list[np.ndarray]:
     """Markers that all keep their distances to each other."""
     apart = np.where(np.isfinite(spread), spread, 1.0)
     np.fill_diagonal(apart, 0.0)
-    tree = linkage(squareform(0.5 * (apart + apart.T), checks=False), "complete")
-    labels = fcluster(tree, TOGETHER_SPREAD, "distance")
+    joined = linkage(squareform(0.5 * (apart + apart.T), checks=False), "complete")
+    labels = fcluster(joined, TOGETHER_SPREAD, "distance")
     return [np.flatnonzero(labels == label) for label in np.unique(labels)]
-
-
-def _looseness(spread: Array, bodies: np.ndarray, n_bodies: int) -> Array:
-    """(n_markers, n_bodies) how much markers move against those now on a body."""
-    loose = np.full((len(bodies), n_bodies), LONE_LOOSENESS)
-    for body in range(n_bodies):
-        on = np.flatnonzero(bodies == body)
-        for marker in range(len(bodies)):
-            others = on[on != marker]
-            if len(others):
-                loose[marker, body] = np.median(spread[marker, others]) / LOOSE_SPREAD
-    return np.minimum(loose, 3.0)
-
-
-def partners(fit: Fitted, bodies: Sequence[str]) -> np.ndarray:
-    """Return (n_markers,) the counterpart on the other side; -1 where there is none."""
-    rest = fit.at_rest(bodies)
-    gaps = np.linalg.norm((rest * [1.0, -1.0, 1.0])[:, None] - rest[None], axis=-1)
-    gaps[np.abs(rest[:, 1]) < MIDDLE_DISTANCE] = np.inf
-    np.fill_diagonal(gaps, np.inf)
-    one, other = linear_sum_assignment(np.minimum(gaps + gaps.T, FAR_GAP))
-    mutual = (other[other] == one) & (gaps[one, other] < PARTNER_DISTANCE)
-    return np.where(mutual, other, -1)
-
-
-def other_side(name: str) -> str:
-    """Return the body on the other side; one in the middle is its own."""
-    if name.startswith("left_"):
-        return "right_" + name.removeprefix("left_")
-    return "left_" + name.removeprefix("right_") if name.startswith("right_") else name
 
 
 FOOT_LENGTH, ARM_REACH, KNEE_BEND, WALK_STEP = 0.15, 0.1, 0.3, 0.01
@@ -320,8 +232,8 @@ LOUDEST_VOICE = 1.5
 FEWEST_PAIRS = 3
 """Count of labels that differ by an L and an R from which these are sides; chosen: two may be
 chance."""
-COST_STEP = 0.005
-"""Metres by which one way of facing explains markers better that count as one voice; chosen."""
+VOICE_ODDS = 2.0
+"""Logarithm of the odds (a ratio) that one voice speaks for; chosen: seven to one."""
 
 
 def front_votes(posture: UsualPosture, fit: Fitted, bodies: Sequence[str]) -> float:
@@ -361,7 +273,11 @@ def _on(bodies: Sequence[str], name: str) -> np.ndarray:
 
 def _knee_bend(posture: UsualPosture, fit: Fitted, leg: list[np.ndarray]) -> float:
     """How much farther a knee bends as knees do than the other way, radians."""
-    ahead, up = posture.frames[..., :2] @ fit.to_front[0], posture.frames[..., 2]
+    seen = [np.isfinite(posture.frames[:, part, 2]).any(axis=1) for part in leg]
+    frames = posture.frames[np.all(seen, axis=0)]
+    if not len(frames):
+        return 0.0
+    ahead, up = frames[..., :2] @ fit.to_front[0], frames[..., 2]
     joints = [(np.nanmedian(ahead[:, m], axis=1), np.nanmedian(up[:, m], axis=1)) for m in leg]
     leans = [
         np.arctan2(above[0] - below[0], above[1] - below[1]) for above, below in pairwise(joints)
@@ -376,26 +292,42 @@ class LaidFigure:
     """A take's markers on the template, and how sure that is."""
 
     names: tuple[str, ...]
-    bodies: tuple[str, ...]
-    """By marker."""
+    landmarked: Landmarked
     fit: Fitted
     margin: float
-    """Voices by which left and right are known from each other."""
+    """Logarithm of the odds that left and right are not exchanged."""
     looseness: float
     """Ratio of how much distances vary on bodies to how much they vary between them."""
 
 
 def lay_figure(posture: UsualPosture) -> LaidFigure:
     """Lay the template on a posture and decide which way it faces."""
-    tried = fits(posture)
-    plane = int(np.argmin([fit.cost for fit in tried])) // 2 * 2
-    pair = tried[plane : plane + 2]
-    found = [(fit, bodies_of(posture, fit)) for fit in pair]
-    votes = [front_votes(posture, fit, bodies) for fit, bodies in found]
-    better = np.clip((pair[1].cost - pair[0].cost) / COST_STEP, -LOUDEST_VOICE, LOUDEST_VOICE)
-    margin = 0.5 * (votes[0] - votes[1]) + float(better)
-    fit, bodies = found[0 if margin >= 0.0 else 1]
-    return LaidFigure(posture.names, bodies, fit, abs(margin), _loose_ratio(posture.spread, bodies))
+    found = []
+    for fit in fits(posture):
+        on = _landmarked(posture, fit)
+        found.append((on.cost - VOICE_ODDS * front_votes(posture, fit, on.bodies), fit, on))
+    cost, fit, on = min(found, key=lambda each: each[0])
+    turned = [other for other, facing, _ in found if facing.to_front[0] @ fit.to_front[0] < 0.0]
+    loose = _loose_ratio(posture.spread, on.bodies)
+    return LaidFigure(posture.names, on, fit, min(turned) - cost, loose)
+
+
+def _landmarked(posture: UsualPosture, fit: Fitted) -> Landmarked:
+    """The markers on landmarks; where legs came out crossed also the other way round: shins cross
+    in running, and are then looked for on the wrong side, but thighs do not."""
+    start, names = _nearest_bodies(posture, fit), tree().names
+    on = fit_landmarks(fit.points, fit.size, posture.spread, start, fit.figure())
+    left, right = (fit.points[_on(on.bodies, f"{side}_thigh"), 1] for side in ("left", "right"))
+    if not len(left) or not len(right) or np.median(left) > np.median(right):
+        return on
+    legs = [name.partition("_")[2] in LEG for name in on.bodies]
+    swapped = [
+        names.index(other_side(name) if leg else name)
+        for name, leg in zip(on.bodies, legs, strict=True)
+    ]
+    figure = fit.figure(crossed=True)
+    back = fit_landmarks(fit.points, fit.size, posture.spread, np.array(swapped), figure)
+    return min(on, back, key=lambda each: each.cost)
 
 
 def _loose_ratio(spread: Array, bodies: Sequence[str]) -> float:
