@@ -15,7 +15,12 @@ from osteon.calibration.frame_choice import (
 )
 from osteon.calibration.guess import Guess, Held
 from osteon.calibration.joint_evidence import hold_joints
-from osteon.calibration.joint_findings import JointMotion, joint_motions, with_findings
+from osteon.calibration.joint_findings import (
+    JointMotion,
+    joint_motions,
+    with_findings,
+    with_glide_paths,
+)
 from osteon.calibration.listening import part
 from osteon.calibration.motion_guess import guess_from_motion
 from osteon.calibration.pose_start import shown_turns, start_poses
@@ -212,6 +217,7 @@ def fit_guess(
     rig, turns = align_frames(fit.rig, guess, soles)
     skeleton = skeleton_of(guess, rig, turns, soles, per_marker, covariances, subject)
     skeleton = with_findings(skeleton, fit, guess.usual, deviations)
+    skeleton = with_glide_paths(skeleton, fit, frames, guess.usual, deviations, turns)
     motions = joint_motions(fit, guess.usual, deviations, turns)
     skeleton = add_toes(skeleton, guess, rig, soles, turns)
     doubts = guess.doubts

@@ -27,6 +27,7 @@ from osteon.values import (
     Event,
     Evidence,
     Frame,
+    GlidePath,
     Joint,
     Limits,
     Loop,
@@ -108,6 +109,13 @@ class MovementRecord(msgspec.Struct):
     share: tuple[float, ...] = ()
 
 
+class GlidePathRecord(msgspec.Struct):
+    axis: Point
+    rest: Rotation
+    angles: tuple[float, ...]
+    places: tuple[Point, ...]
+
+
 class JointRecord(msgspec.Struct):
     type: Literal["fixed", "hinge", "universal", "ball", "free"]
     in_parent: Point = (0.0, 0.0, 0.0)
@@ -119,6 +127,7 @@ class JointRecord(msgspec.Struct):
     rest: Rotation = (1.0, 0.0, 0.0, 0.0)
     gap: float | None = None
     glide: float | None = None
+    glide_path: GlidePathRecord | None = None
 
 
 class MarkerRecord(msgspec.Struct):
@@ -228,6 +237,7 @@ def from_body(body: Body) -> BodyRecord:
         rest=tuple(body.joint.rest.tolist()),
         gap=_known(body.joint.gap),
         glide=_known(body.joint.glide),
+        glide_path=body.joint.glide_path and _to_record(body.joint.glide_path, GlidePathRecord),
     )
     markers = tuple(
         MarkerRecord(m.name, _point(m.position), _known(m.rms), _matrix(m.covariance))
@@ -280,6 +290,7 @@ def to_body(record: BodyRecord) -> Body:
         rest=np.array(record.joint.rest),
         gap=record.joint.gap,
         glide=record.joint.glide,
+        glide_path=record.joint.glide_path and _to_value(record.joint.glide_path, GlidePath),
     )
     markers = tuple(
         Marker(m.name, np.array(m.position), m.rms, _to_matrix(m.covariance))
