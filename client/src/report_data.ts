@@ -41,6 +41,15 @@ export interface FrameRow {
   rotation: [number, number, number, number];
 }
 
+/** How a joint glides as it turns. */
+export interface GlideRow {
+  /** Radians, and ``high``: the turn that was shown. */
+  low: number;
+  high: number;
+  /** From where it is farthest one way to farthest the other. */
+  travel_mm: number;
+}
+
 /** One body of the rig. A body's node sits at its joint and is turned like the body. */
 export interface BodyRow {
   name: string;
@@ -64,6 +73,7 @@ export interface BodyRow {
   gap_mm: number | null;
   /** The part of the gap that skin does not explain; 0 where it may. */
   glide_mm: number | null;
+  glide_path: GlideRow | null;
   /** How far each of the body's markers slides on the bone for itself. */
   skin_mm: number | null;
   /** Half axes of one standard deviation about the joint, in the parent's frame, metres. */

@@ -8,14 +8,15 @@ import pytest
 from click.testing import CliRunner
 
 from conftest import assert_close, assert_rotations_close, real
+from model_rigs import acted, glided, gliding, true_points
 from osteon import synth
 from osteon.anatomy.default_pose import body_size, looked_at, other_side
-from osteon.anatomy.limb_frames import normalise
+from osteon.anatomy.limb_frames import in_limb_frames, normalise
 from osteon.cli import osteon
 from osteon.errors import NotEnoughData
 from osteon.formats import read, write
 from osteon.maths import quat
-from osteon.values import Body, Joint, Motion, Skeleton
+from osteon.values import Body, Frame, Joint, Motion, Skeleton
 
 
 def act(script, seed=1):
@@ -254,3 +255,20 @@ def test_a_knee_that_its_motion_leaves_open_is_laid_in_line():
     ]
     # 60 mm on 430 mm are 8°; what is left of it is the share that the line does not decide
     assert turned[0] < 1.5 and turned[1] > 6.0
+
+
+def test_gliding_joints_go_on_gliding_in_limb_frames(rng):
+    """Nothing moves in the world: joints are where their paths had them."""
+    skeleton = gliding()
+    frames = [
+        Frame(0.1 * rng.normal(size=3) * (body.parent is not None), quat.exp(rng.normal(size=3)))
+        for body in skeleton.bodies
+    ]
+    bodies = zip(skeleton.bodies, frames, strict=True)
+    framed = replace(skeleton, bodies=tuple(replace(body, frame=frame) for body, frame in bodies))
+    motion = acted(framed, rng)
+    told = in_limb_frames(motion)
+    before, after = true_points(glided(motion)), true_points(glided(told))
+    for body in skeleton.names[1:]:
+        assert_close(after[body], before[body], 1e-9)
+    assert np.abs(after["knee"] - true_points(told)["knee"]).max() > 0.002

@@ -133,3 +133,22 @@ def test_functional_trials_keep_the_joints_that_fit_them(trial):
         one, other = mechanism.score_of_poses(*poses)
         least = np.sqrt(np.mean(np.sum((one - other) ** 2, axis=-1)))
         assert link.rms**2 < 2.1 * least**2
+
+
+@pytest.mark.parametrize("n_markers", [3, 9])
+def test_a_hinge_that_hardly_turns_in_noise_says_so(n_markers):
+    """20° in 2 mm: poses scatter by a third of the swing. Errors across the axis in the deviations
+    stated, rms over 16 draws of two coordinates: of honest ones below 1.4 in 999 of 1000."""
+    squares = []
+    for seed in range(16):
+        take = mechanism.mechanism("hinge", 20, n_markers, 0.002, seed=seed, n_frames=400)
+        names = take.recording.names
+        tracked, link = mechanism.joined(take.recording, (names[:n_markers], names[n_markers:]))
+        turns, places = tracked.bodies.rotations[:, 0], tracked.bodies.positions[:, 0]
+        to_body = quat.inverse(turns)
+        away = quat.rotate(to_body, take.centres - places).mean(axis=0) - link.in_parent
+        axis = quat.rotate(to_body, quat.rotate(take.base, mechanism.AXIS)).mean(axis=0)
+        across = np.linalg.svd(axis[None])[2][1:]
+        off, known = across @ away, across @ link.covariance[3:, 3:] @ across.T
+        squares.append(off @ np.linalg.solve(known, off) / 2.0)
+    assert np.sqrt(np.mean(squares)) < 1.4

@@ -7,6 +7,7 @@ import pytest
 
 import mechanism
 import osteon as ost
+from osteon.calibration import calibrate_blind
 from osteon.maths import fit_rigid, quat
 from osteon.pipeline import SolveOptions
 from osteon.values import Body, Recording, Take
@@ -73,6 +74,44 @@ def check(kind: str, smoothed: float, row: tuple[int, int, float], draws: int) -
 @pytest.mark.parametrize(("smoothed", "row"), ROWS)
 def test_blind_joints_are_no_worse_than_plain_score_and_sara(kind, smoothed, row):
     check(kind, smoothed, row, FEW)
+
+
+@pytest.mark.parametrize("kind", ["hinge", "ball"])
+@pytest.mark.parametrize("row", [(140, 3, 0.0002), (60, 9, 0.002)])
+def test_what_all_frames_have_told_is_not_counted_again(kind, row):
+    """Place and deviations are those of `joints`, which sees every frame once. Closing lets markers
+    give way by their skin, of which noise leaves some to chance: a tenth of a deviation."""
+    degrees, n_markers, noise = row
+    take = mechanism.mechanism(kind, degrees, n_markers, noise, seed=2, n_frames=400)
+    names, options = take.recording.names, SolveOptions(template="none", clean=False)
+    (solved,) = ost.solve(Take(recordings=(take.recording,)), options=options)
+    groups = (names[:n_markers], names[n_markers:])
+    assert {m.name for m in solved.skeleton.bodies[0].markers} == set(groups[0])
+    tracked, link = mechanism.joined(take.recording, groups)
+    stated = solved.skeleton.bodies[1].joint.covariance
+    assert stated is not None
+    assert np.linalg.eigvalsh(stated) == pytest.approx(
+        np.linalg.eigvalsh(link.covariance[3:, 3:]), rel=1e-3
+    )
+    root, joint = solved.skeleton.bodies[0], solved.skeleton.bodies[1].joint
+    fit = fit_rigid(tracked.templates[0], np.array([m.position for m in root.markers])[None])
+    there = fit.positions[0] + quat.rotate(fit.rotations[0], np.asarray(link.in_parent))
+    away = joint.in_parent - there
+    assert np.sqrt(away @ np.linalg.solve(stated, away)) < 0.1
+
+
+def test_every_take_tells_of_the_joints():
+    """Two takes of one mechanism, cut from one: the joint lies where the whole has it."""
+    take = mechanism.mechanism("ball", 90, 3, 0.001, seed=4, n_frames=400)
+    halves = [
+        Recording(take.recording.positions[part], take.recording.names, 100.0)
+        for part in (slice(0, 250), slice(250, 400))
+    ]
+    whole, both = (calibrate_blind(some).skeleton for some in ([take.recording], halves))
+    one, other = whole.bodies[1].joint, both.bodies[1].joint
+    assert np.allclose(one.covariance, other.covariance, rtol=0.05, atol=1e-8)
+    longest = calibrate_blind(halves[:1]).skeleton.bodies[1].joint
+    assert np.trace(longest.covariance) > 1.2 * np.trace(other.covariance)
 
 
 @pytest.mark.slow

@@ -3,17 +3,27 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from conftest import assert_close, assert_rotations_close, real
-from model_rigs import FRAMES, TOLERANCE, acted, composed, every_kind, joint_angles, true_points
+from model_rigs import (
+    FRAMES,
+    TOLERANCE,
+    acted,
+    composed,
+    every_kind,
+    gliding,
+    joint_angles,
+    true_points,
+)
 from osteon.errors import BadValue, FormatError, WrongContent
 from osteon.formats import read, write
 from osteon.formats.shared.simulation_models import Capsule, capsules_of, freedom_of, mass_of
 from osteon.maths import quat
-from osteon.values import Body, Joint, Loop, Marker, Motion, Skeleton
+from osteon.values import Body, GlidePath, Joint, Loop, Marker, Motion, Skeleton
 from rigs import human, move
 
 
@@ -260,6 +270,39 @@ class TestWriteOnly:
         write(move(human(), 5), tmp_path / f"a{suffix}")
         written = {path.suffix for path in tmp_path.iterdir()}
         assert written == {suffix} | ({".mot"} if suffix == ".osim" else set())
+
+
+def test_a_joint_that_glides_has_splines_of_its_angle(tmp_path):
+    """Of a hinge whose zero lies 0.25 rad on, about the path's axis and about its opposite."""
+    skeleton = gliding()
+    write(skeleton, tmp_path / "a.osim")
+    tree = ElementTree.parse(tmp_path / "a.osim").getroot()
+    for name, coordinate, sign, zero in (
+        ("loose", "loose_1", 1.0, 0.0),
+        ("knee", "knee", 1.0, 0.25),
+        ("turned", "turned", -1.0, 0.25),
+    ):
+        path = skeleton.body(name).joint.glide_path
+        assert path is not None
+        joint = tree.find(f".//CustomJoint[@name='{name}_joint']")
+        parts = [joint.find(f".//TransformAxis[@name='translation{i}']") for i in (1, 2, 3)]
+        assert {part.findtext("coordinates") for part in parts} == {coordinate}
+        splines = [part.find("SimmSpline") for part in parts]
+        at = np.array([spline.findtext("x").split() for spline in splines], dtype=float)
+        to = np.array([spline.findtext("y").split() for spline in splines], dtype=float)
+        assert (np.diff(at) > 0.0).all() and (at == at[0]).all()
+        x, y, z = path.at(sign * at[0] + zero).T
+        np.testing.assert_allclose(to, [x, z, -y], atol=1e-12)
+        assert np.ptp(to) > 0.01
+    assert "SimmSpline" not in ElementTree.tostring(tree.find(".//CustomJoint")).decode()
+
+
+def test_a_narrow_path_is_told_in_rising_angles(tmp_path):
+    path = GlidePath((0, 1, 0), (1, 0, 0, 0), (0, 0.01, 0.02, 0.03), np.eye(4)[:, :3])
+    bodies = (Body("a", None), Body("b", "a", Joint("ball", glide_path=path)))
+    write(Skeleton(bodies), tmp_path / "a.osim")
+    told = ElementTree.parse(tmp_path / "a.osim").getroot().findtext(".//SimmSpline/x")
+    assert told is not None and (np.diff(np.array(told.split(), dtype=float)) > 0.0).all()
 
 
 def test_names_that_opensim_cannot_hold(tmp_path):

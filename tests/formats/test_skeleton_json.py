@@ -9,7 +9,18 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from osteon.errors import BadValue, FormatError, OsteonError, WrongContent
 from osteon.formats import read, write
 from osteon.formats.own.skeleton_json import read_skeleton_json, skeleton_text, write_passport
-from osteon.values import Attachment, Body, Joint, Limits, Loop, Marker, Skeleton, Slip, Swap
+from osteon.values import (
+    Attachment,
+    Body,
+    GlidePath,
+    Joint,
+    Limits,
+    Loop,
+    Marker,
+    Skeleton,
+    Slip,
+    Swap,
+)
 from osteon.values.take import Passport
 from whole_values import assert_same, full_skeleton
 
@@ -20,6 +31,7 @@ def skeleton() -> Skeleton:
         "hinge", (0.0, 0.1, -0.42), (0.01, 1 / 3, 0.2), [(0, 1, 0)],
         Limits((-0.1, 2.4), (("x", -0.1, 2.4), ("y", 0.0, 0.1)), (0.6, 0.0, 0.8, 0.0)),
         0.0031, np.eye(3) / 3e6, gap=0.007, glide=0.004,
+        glide_path=GlidePath((0, 1, 0), (0.6, 0, 0.8, 0), (0, 1, 2, 3), np.eye(4)[:, :3] / 300),
     )  # fmt: skip
     bodies = (
         Body("pelvis", None, Joint("free"), 0.2, (Marker("LASI", (0.1, 0.2, 0.3), 0.0029),)),

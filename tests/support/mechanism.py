@@ -12,7 +12,7 @@ from osteon.articulation import cluster_noise, joints, track
 from osteon.articulation.segmentation import TrackedBodies
 from osteon.maths import quat
 from osteon.synth.curves import smooth_noise, waves
-from osteon.values import Connection, Recording
+from osteon.values import Connection, Motion, Recording
 
 Pose = tuple[np.ndarray, np.ndarray]
 """Rotations (n_frames, 3, 3) and places (n_frames, 3) of a body."""
@@ -161,3 +161,19 @@ def off_axis(take: Mechanism, found: np.ndarray) -> float:
     """Radians between a hinge's axis and one found in the world (n_frames, 3), on average."""
     mean = quat.rotate(quat.inverse(take.base), found).mean(axis=0)
     return float(np.arctan2(np.linalg.norm(np.cross(AXIS, mean)), abs(AXIS @ mean)))
+
+
+def off_in_deviations(take: Mechanism, kind: str, motion: Motion) -> float:
+    """How far the second body's joint is off, rms over its coordinates, in the deviations stated of
+    it; of a hinge across its axis."""
+    rotations, places = motion.world()
+    to_root = quat.inverse(rotations[:, 0])
+    away = quat.rotate(to_root, places[:, 1] - take.centres).mean(axis=0)
+    covariance = motion.skeleton.bodies[1].joint.covariance
+    assert covariance is not None
+    across = np.eye(3)
+    if kind == "hinge":
+        axis = quat.rotate(to_root, quat.rotate(take.base, AXIS)).mean(axis=0)
+        across = np.linalg.svd(axis[None])[2][1:]
+    off, known = across @ away, across @ covariance @ across.T
+    return float(np.sqrt(off @ np.linalg.solve(known, off) / len(off)))

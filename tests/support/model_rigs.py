@@ -6,7 +6,7 @@ import numpy as np
 
 from osteon.formats.shared.simulation_models import Freedom, freedom_of
 from osteon.maths import quat
-from osteon.values import Body, Cone, Joint, Limits, Marker, Motion, Skeleton
+from osteon.values import Body, Cone, GlidePath, Joint, Limits, Marker, Motion, Skeleton
 
 FRAMES = (0, 1, 17, 39)
 TOLERANCE = 1e-4
@@ -43,6 +43,37 @@ def every_kind() -> Skeleton:
     ]
     bodies[-1] = replace(bodies[-1], tip=np.array([0.1, 0.0, 0.2]))
     return Skeleton(tuple(bodies), "all kinds")
+
+
+def gliding() -> Skeleton:
+    """Joints that glide as they turn: a ball's path about a skew axis, hinges from their rest."""
+    angles = np.array([-0.9, -0.4, 0.1, 0.7, 1.3])
+    places = 0.01 * np.array([(0, 0, 0), (1, 0, -0.5), (-0.4, 0.3, 0.2), (0.8, 0, 1), (0, 0, 0)])
+    axis, rest = np.array([0.0, 0.6, 0.8]), quat.exp(np.array([0.3, -0.5, 0.2]))
+    path = GlidePath(axis, rest, angles, places)
+    back = quat.multiply(quat.from_axis_angle(axis, 0.25), rest)
+    joints = {
+        "hips": Joint("free"),
+        "loose": Joint("ball", (0, 0.1, 0.3), (0.01, 0, 0.02), glide_path=path),
+        "knee": Joint("hinge", (0, 0, -0.4), (0.02, 0, 0), [axis], rest=back, glide_path=path),
+        "turned": Joint("hinge", (0.1, 0, -0.4), axes=[-axis], rest=back, glide_path=path),
+    }
+    parents = [None, "hips", "hips", "knee"]
+    bodies = [
+        Body(name, parent, joint, markers=(Marker(f"{name} mark", joint.in_body + 0.05),))
+        for (name, joint), parent in zip(joints.items(), parents, strict=True)
+    ]
+    return Skeleton(tuple(bodies), "gliding")
+
+
+def glided(motion: Motion) -> Motion:
+    """The same with joints where their paths have them."""
+    offsets = np.array(np.broadcast_to(motion.skeleton.offsets, (*motion.rotations.shape[:2], 3)))
+    for index, body in enumerate(motion.skeleton.bodies):
+        path = body.joint.glide_path
+        if path is not None:
+            offsets[:, index] += path.at(path.angles_of(motion.rotations[:, index]))
+    return replace(motion, offsets=offsets)
 
 
 def acted(skeleton: Skeleton, rng: np.random.Generator, n_frames: int = N_FRAMES) -> Motion:

@@ -8,7 +8,18 @@ import pytest
 from conftest import assert_close, assert_rotations_close
 from osteon.errors import BadValue, NotEnoughData, ShapeError, UnknownName
 from osteon.maths import quat
-from osteon.values import Analog, Bodies, Body, Joint, Marker, Motion, Recording, Skeleton, Take
+from osteon.values import (
+    Analog,
+    Bodies,
+    Body,
+    GlidePath,
+    Joint,
+    Marker,
+    Motion,
+    Recording,
+    Skeleton,
+    Take,
+)
 
 
 def recording(n_frames=4, names=("A", "B"), **changes):
@@ -83,6 +94,16 @@ REFUSED = [
         lambda: Joint(kind="screw"),
         BadValue,
         "joint kind must be one of fixed, hinge, universal, ball, free, got 'screw'",
+    ),
+    (
+        lambda: GlidePath((0, 1, 0), (1, 0, 0, 0), (0, 1, 1, 2), np.zeros((4, 3))),
+        BadValue,
+        "the angles of a gliding joint must go up from knot to knot",
+    ),
+    (
+        lambda: GlidePath((0, 1, 0), (1, 0, 0, 0), (0, 1, 2), np.zeros((3, 3))),
+        ShapeError,
+        "a gliding joint needs 4 angles or more and a place for each, got 3 and 3",
     ),
     (
         lambda: Body("root", None, Joint(in_body=np.ones(3))),
@@ -291,3 +312,17 @@ def test_a_part_of_a_motion_moves_as_the_whole_does(rng):
     assert_close(part.points([1], tip), whole.points([1], tip)[2:9:3])
     turned, joints = whole.world()
     assert_close(whole.points([1], tip)[:, 0], joints[:, 1] + quat.rotate(turned[:, 1], tip[0]))
+
+
+def test_a_gliding_joint_goes_through_its_knots_and_is_level_beyond():
+    rest = quat.exp(np.array([0.2, 0.0, 0.1]))
+    places = np.array([(0, 0, 0), (1, 2, 0), (-1, 0, 3), (0, 0, 0.5)]) / 1000
+    path = GlidePath((0, 1, 0), rest, (-0.5, 0.0, 0.7, 1.2), places)
+    angles = np.array([-2.0, *path.angles, 2.0])
+    turned = quat.multiply(quat.from_axis_angle(np.array([0.0, 1.0, 0.0]), angles), rest)
+    assert_close(path.angles_of(turned), angles)
+    assert_close(path.at(angles), places[[0, 0, 1, 2, 3, 3]])
+    near = np.array([-0.5, -0.4999, 1.1999, 1.2])
+    assert np.abs(np.diff(path.at(near)[[0, 1, 2, 3]], axis=0)[[0, 2]]).max() < 1e-9
+    assert path.shown == (0.0, 0.7)
+    assert path.travel == pytest.approx(np.sqrt(4 + 4 + 9) / 1000)

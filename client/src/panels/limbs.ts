@@ -17,7 +17,7 @@ const COLUMNS: Column[] = [
   { head: "joint ± mm", cell: (b) => mm(b.sigma_mm), used: (b) => b.sigma_mm !== null },
   { head: "joint rms mm", cell: (b) => mm(b.rms_mm), used: (b) => b.rms_mm !== null },
   { head: "gap mm", cell: (b) => mm(b.gap_mm), used: (b) => b.gap_mm !== null },
-  { head: "glides mm", cell: (b) => (b.glide_mm ? mm(b.glide_mm) : "–"), used: (b) => !!b.glide_mm },
+  { head: "glides mm", cell: glides, used: (b) => !!b.glide_mm },
   { head: "range", cell: range, used: (b) => b.hinge !== null || b.cone !== null },
   { head: "moves by", cell: (b) => b.movement.join(", ") || "–", used: (b) => b.movement.length > 0 },
 ];
@@ -45,7 +45,9 @@ const SPREAD = "± is one standard deviation of the joint centre in its worst di
 const GAP =
   "The gap is how far the two ends of a joint move apart as the calibration found it, rms, noise counted " +
   "out: skin that all markers of a body share, and joints that glide.";
-const GLIDES = "Glides is the part of it that skin does not explain; such a joint is no fixed point.";
+const GLIDES =
+  "Glides is the part of it that skin does not explain; such a joint is no fixed point. In brackets: how far it " +
+  "goes as the joint turns between two angles.";
 
 function apart(body: BodyRow): string {
   if (body.length_mm === null || body.measured_mm === null) return "–";
@@ -55,6 +57,13 @@ function apart(body: BodyRow): string {
 
 const degrees = (radians: number): string =>
   `${radians < 0 ? "−" : ""}${Math.abs((180 / Math.PI) * radians).toFixed(0)}°`;
+
+function glides(body: BodyRow): string {
+  if (!body.glide_mm) return "–";
+  const path = body.glide_path;
+  if (path === null) return mm(body.glide_mm);
+  return `${mm(body.glide_mm)} (${mm(path.travel_mm)} from ${degrees(path.low)} to ${degrees(path.high)})`;
+}
 
 /** How far a joint goes, in words short enough for a cell. */
 export function range(body: BodyRow): string {

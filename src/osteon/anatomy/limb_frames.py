@@ -31,7 +31,7 @@ from osteon.errors import NotEnoughData
 from osteon.maths import chain, quat
 from osteon.threads import one_thread
 from osteon.typing import Array
-from osteon.values import Body, Frame, Limits, Motion, Movement, Skeleton
+from osteon.values import Body, Frame, GlidePath, Limits, Motion, Movement, Skeleton
 
 CROOKED_SHARE = 0.03
 """Share of the line from the joint above to the one below by which joints lie beside it; chosen:
@@ -358,6 +358,7 @@ def _body_in_frame(
         covariance=_turned(body.joint.covariance, of_parent),
         rest=quat.multiply(quat.multiply(to_parent, body.joint.rest), turn),
         limits=_limits_in_frame(body.joint.limits, to_limb, to_parent, turn),
+        glide_path=_glide_in_frame(body.joint.glide_path, to_parent, turn),
     )
     markers = [
         replace(
@@ -374,6 +375,17 @@ def _body_in_frame(
         tip=None if body.tip is None else quat.rotate(to_limb, body.tip - origin),
         frame=Frame(np.zeros(3), quat.identity()),
         movement=_movement_in_frame(body.movement, to_limb, to_parent, turn),
+    )
+
+
+def _glide_in_frame(path: GlidePath | None, to_parent: Array, turn: Array) -> GlidePath | None:
+    if path is None:
+        return None
+    return replace(
+        path,
+        axis=quat.rotate(to_parent, path.axis),
+        rest=quat.multiply(quat.multiply(to_parent, path.rest), turn),
+        places=quat.rotate(to_parent, path.places),
     )
 
 

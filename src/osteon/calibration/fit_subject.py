@@ -13,8 +13,14 @@ from osteon.calibration.frame_choice import (
     spread_frames,
     varied_frames,
 )
-from osteon.calibration.guess import Guess
-from osteon.calibration.joint_findings import JointMotion, joint_motions, with_findings
+from osteon.calibration.guess import Guess, Held
+from osteon.calibration.joint_evidence import hold_joints
+from osteon.calibration.joint_findings import (
+    JointMotion,
+    joint_motions,
+    with_findings,
+    with_glide_paths,
+)
 from osteon.calibration.motion_guess import guess_from_motion
 from osteon.calibration.pose_start import shown_turns, start_poses
 from osteon.calibration.priors import BeliefRows
@@ -156,10 +162,12 @@ def _about_strays(left_out: Sequence[str], calibration: Calibration) -> tuple[st
 def calibrate_blind(
     recordings: Sequence[Recording], *, subject: str = "", progress: Share = unheard
 ) -> Calibration:
-    """Fit a subject of which nothing is known: bodies and tree come from the longest take."""
+    """Fit a subject of which nothing is known: bodies and tree come from the longest take, joints
+    of bodies with a frame of their own from all frames of all takes."""
     longest = max(recordings, key=lambda take: take.n_frames)
     guess = guess_from_motion(longest, part(progress, 0.0, 0.4))
     observed = _stacked(recordings, guess.rig.marker_names)
+    guess = hold_joints(guess, Recording(observed, guess.rig.marker_names, longest.rate))
     return fit_guess(guess, observed, subject=subject, progress=part(progress, 0.4, 1.0))
 
 
@@ -196,7 +204,7 @@ def fit_guess(
     turned = furthest_turn(poses.rotations[chosen], parents, shown[chosen])
     fit, deviations = _fit_frames(guess, frames, poses[chosen], observed, progress)
     different = min(different, count_different(fit.poses.rotations, parents, shown[chosen]))
-    joint_covariances, place_covariances = _covariances(fit)
+    joint_covariances, place_covariances = _covariances(fit, guess.held)
     _add_girdles(joint_covariances, fit.rig, np.where(guess.usual.girdles, deviations.girdles, 0.0))
     soles = {}
     if still is not None:
@@ -208,6 +216,7 @@ def fit_guess(
     rig, turns = align_frames(fit.rig, guess, soles)
     skeleton = skeleton_of(guess, rig, turns, soles, per_marker, covariances, subject)
     skeleton = with_findings(skeleton, fit, guess.usual, deviations)
+    skeleton = with_glide_paths(skeleton, fit, frames, guess.usual, deviations, turns)
     motions = joint_motions(fit, guess.usual, deviations, turns)
     skeleton = add_toes(skeleton, guess, rig, soles, turns)
     doubts = guess.doubts
@@ -253,17 +262,28 @@ def _fit_frames(
         )
         if last:
             break
-    return _close_joints(fit, frames), deviations
+    return _close_joints(fit, frames, _ride_sigmas(guess, deviations)), deviations
 
 
-def _close_joints(fit: Adjustment, frames: Array) -> Adjustment:
+def _ride_sigmas(guess: Guess, deviations: Deviations) -> Array:
+    """(n_markers,) how firmly markers stay when joints are closed: those of a body whose shape and
+    joints are known by all frames shift by no more than their skin does."""
+    rides = np.full(guess.rig.n_markers, RIDE_SIGMA)
+    if guess.held is not None:
+        known = np.isfinite(guess.held.markers)
+        skin = deviations.skin[guess.rig.marker_bodies]
+        rides[known] = np.clip(skin, CLOSED_SIGMA, RIDE_SIGMA)[known]
+    return rides
+
+
+def _close_joints(fit: Adjustment, frames: Array, rides: Array) -> Adjustment:
     """Return the fit with joints that hold, as a skeleton's do, and markers where they then ride
     best; joints stay in their places."""
     rows = BeliefRows(fit.rig)
     for body in range(1, fit.rig.n_bodies):
         rows.joint_at(body, fit.rig.offsets[body], CLOSED_SIGMA)
     for marker in range(fit.rig.n_markers):
-        rows.marker_at(marker, fit.rig.places[marker], RIDE_SIGMA)
+        rows.marker_at(marker, fit.rig.places[marker], float(rides[marker]))
     closed = adjust(
         fit.rig, frames, fit.poses, rows.beliefs(), Scatter.of_rigid(fit.rig), max_iterations=20
     )
@@ -312,12 +332,12 @@ def _stacked(recordings: Sequence[Recording], labels: Sequence[str]) -> Array:
     return np.concatenate(parts)
 
 
-def _covariances(fit: Adjustment) -> tuple[Array, Array]:
+def _covariances(fit: Adjustment, told: Held | None) -> tuple[Array, Array]:
     """Of joints (n_bodies, 3, 3), root zero, and of marker places (n_markers, 3, 3).
 
     A body's frame is only a convention; its markers are what can be touched. So a joint is told as
     seen from its parent's markers, and a marker as seen from the others on its body: those are
-    held while all else varies.
+    held while all else varies. What all frames have ``told`` is known as well as these say.
     """
     rig = fit.rig
     joints, places = np.zeros((rig.n_bodies, 3, 3)), np.zeros((rig.n_markers, 3, 3))
@@ -327,6 +347,11 @@ def _covariances(fit: Adjustment) -> tuple[Array, Array]:
     for marker, body in enumerate(rig.marker_bodies):
         others = np.flatnonzero(rig.marker_bodies == body)
         places[marker] = _held_covariance(fit, others[others != marker], rig.marker_columns(marker))
+    if told is not None:
+        for body, covariance in told.joints.items():
+            joints[body] = covariance
+        known = np.isfinite(told.markers)
+        places[known] = told.markers[known, None, None] ** 2 * np.eye(3)
     return joints, places
 
 

@@ -32,6 +32,17 @@ class Ball:
 
 
 @dataclass(frozen=True)
+class Held:
+    """What all frames have told already: the fit of some of them leaves it as it is."""
+
+    joints: Mapping[int, Array]
+    """Body → (3, 3) covariance of its joint as seen from its parent's markers, metres²."""
+    markers: Array
+    """(n_markers,) deviation of each place against the others on its body, metres; NaN of markers
+    that are not held."""
+
+
+@dataclass(frozen=True)
 class Guess:
     """A rig to start from, and the beliefs that hold it where motion is silent."""
 
@@ -52,3 +63,4 @@ class Guess:
     """Of feet whose toes carry too few markers to move by them."""
     doubts: tuple[str, ...] = ()
     """What could not be settled, one sentence each."""
+    held: Held | None = None

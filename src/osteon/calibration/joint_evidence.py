@@ -1,18 +1,18 @@
 """Joints of a subject of which nothing is known: placed and named as ``articulation`` finds them.
 
-What motion says about the joint of two bodies is found there, from all frames. Here it becomes
-where the fit of the whole subject starts, and evidence that this fit weighs; and afterwards the
-name of those joints that are hinges.
+What motion says about the joint of two bodies with frames of their own is found there, from all
+frames. The fit of the whole subject looks at some of the same frames: it may not count them again,
+so it holds such joints where they are, and finds the others. Afterwards those that are hinges get
+their name.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from osteon.articulation import GroupJoint, joints_of_groups
-from osteon.calibration.guess import Guess
-from osteon.calibration.priors import BeliefRows, Beliefs
+from osteon.calibration.guess import Guess, Held
+from osteon.calibration.priors import Beliefs
 from osteon.calibration.subject_model import SubjectModel
 from osteon.calibration.tree_from_markers import INDEPENDENT_FRAMES
 from osteon.maths import fit_rigid, quat
@@ -20,21 +20,23 @@ from osteon.typing import Array
 from osteon.values import Body, Recording, Skeleton
 
 FINEST_DEVIATION = 1e-4
-"""Metres: no joint and no marker is held to be known better. Chosen: far below what skin leaves,
-and so far above rounding that the fit stays well posed."""
+"""Metres: no marker's place is held to be known better. Chosen: far below what skin leaves."""
+HELD_DEVIATION = 1e-6
+"""Metres. How firmly the fit of some frames holds to what all of them have told: chosen, far below
+what markers of any noise say together, and far above rounding."""
 
 
-def with_joint_evidence(guess: Guess, recording: Recording) -> Guess:
-    """Move joints between bodies of three markers or more to where articulation has them.
-
-    How well each is known there is told to the fit, in all directions.
-    """
+def hold_joints(guess: Guess, recording: Recording) -> Guess:
+    """Move joints between bodies of three markers or more to where articulation has them, and hold
+    them and their bodies' markers there; ``Guess.held`` says how well they are known."""
     rig = guess.rig
     groups = [np.flatnonzero(rig.marker_bodies == body) for body in range(rig.n_bodies)]
     names = [[rig.marker_names[marker] for marker in group] for group in groups]
     pairs = list(zip(rig.parents[1:], range(1, rig.n_bodies), strict=True))
     joints = joints_of_groups(recording, names, pairs)
     known = {body: joint for (_, body), joint in zip(pairs, joints, strict=True) if joint}
+    if not known:
+        return guess
     offsets, places = rig.offsets.copy(), rig.places.copy()
     shifts, noise = np.zeros((rig.n_bodies, 3)), np.full(rig.n_bodies, np.nan)
     turns: dict[int, Array] = {}
@@ -51,48 +53,55 @@ def with_joint_evidence(guess: Guess, recording: Recording) -> Guess:
     offsets[1:] -= shifts[list(rig.parents[1:])]
     rig = replace(rig, offsets=offsets, places=places)
     tips = {name: tip - shifts[rig.names.index(name)] for name, tip in guess.tips.items()}
-    beliefs = [replace(guess.beliefs, target=guess.beliefs.matrix @ rig.shared)]
-    beliefs += [_joint_rows(rig, body, groups, found, turns) for body, found in known.items()]
-    if known:
-        beliefs.append(_marker_rows(rig, noise))
-    return replace(guess, rig=rig, beliefs=_joined(beliefs), tips=tips)
+    held = Held(
+        {body: _seen_from_parent(found, turns[rig.parents[body]]) for body, found in known.items()},
+        np.maximum(noise / np.sqrt(INDEPENDENT_FRAMES), FINEST_DEVIATION)[rig.marker_bodies],
+    )
+    loose = replace(guess.beliefs, target=guess.beliefs.matrix @ rig.shared)
+    beliefs = _joined(loose, _hold(rig, held))
+    return replace(guess, rig=rig, beliefs=beliefs, tips=tips, held=held)
 
 
-def _joint_rows(
-    rig: SubjectModel,
-    body: int,
-    groups: Sequence[np.ndarray],
-    found: GroupJoint,
-    turns: dict[int, Array],
-) -> Beliefs:
-    """Both places of a joint, each seen from the mean of its body's markers, in units of what is
-    known of them."""
-    parent, rows, to_rig = rig.parents[body], np.zeros((6, rig.n_shared)), np.zeros((6, 6))
-    rows[3:, rig.joint_columns(body)] = np.eye(3)
-    for half, one in ((slice(0, 3), body), (slice(3, 6), parent)):
-        to_rig[half, half] = quat.to_matrix(turns[one])
-        for marker in groups[one].tolist():
-            rows[half, rig.marker_columns(marker)] -= np.eye(3) / len(groups[one])
-    covariance = to_rig @ found.joint.covariance @ to_rig.T + FINEST_DEVIATION**2 * np.eye(6)
-    rows = np.linalg.solve(np.linalg.cholesky(covariance), rows)
-    return Beliefs(rows, rows @ rig.shared, np.ones(6))
+def _seen_from_parent(found: GroupJoint, turn: Array) -> Array:
+    """(3, 3) covariance of a joint in the rig's frame of its parent, to which that of the parent's
+    markers is turned."""
+    to_rig = quat.to_matrix(turn)
+    return to_rig @ found.joint.covariance[3:, 3:] @ to_rig.T
 
 
-def _marker_rows(rig: SubjectModel, noise: Array) -> Beliefs:
-    """The shapes of bodies as all frames show them; ``noise`` (n_bodies,) is of one frame."""
-    rows = BeliefRows(rig)
-    for marker, body in enumerate(rig.marker_bodies):
-        if np.isfinite(noise[body]):
-            sigma = max(noise[body] / np.sqrt(INDEPENDENT_FRAMES), FINEST_DEVIATION)
-            rows.marker_at(marker, rig.places[marker], float(sigma))
-    return rows.beliefs()
+def _hold(rig: SubjectModel, held: Held) -> Beliefs:
+    """Markers of a body, and the joints that are known on it, keep their places among each other.
+
+    A body whose own joint is not known may shift against its origin, which is that joint.
+    """
+    blocks = []
+    for marker in np.flatnonzero(np.isfinite(held.markers)).tolist():
+        body = int(rig.marker_bodies[marker])
+        block = np.zeros((3, rig.n_shared))
+        block[:, rig.marker_columns(marker)] = np.eye(3)
+        blocks.append(block if body in held.joints else block + _minus_mean(rig, body))
+    for body in held.joints:
+        block = _minus_mean(rig, rig.parents[body])
+        block[:, rig.joint_columns(body)] = np.eye(3)
+        blocks.append(block)
+    rows = np.concatenate(blocks)
+    return Beliefs(rows, rows @ rig.shared, np.full(len(rows), HELD_DEVIATION))
 
 
-def _joined(parts: Sequence[Beliefs]) -> Beliefs:
+def _minus_mean(rig: SubjectModel, body: int) -> Array:
+    """(3, n_shared) takes away the mean of a body's markers."""
+    own = np.flatnonzero(rig.marker_bodies == body)
+    block = np.zeros((3, rig.n_shared))
+    for marker in own.tolist():
+        block[:, rig.marker_columns(marker)] = -np.eye(3) / len(own)
+    return block
+
+
+def _joined(one: Beliefs, other: Beliefs) -> Beliefs:
     return Beliefs(
-        np.concatenate([part.matrix for part in parts]),
-        np.concatenate([part.target for part in parts]),
-        np.concatenate([part.sigma for part in parts]),
+        np.concatenate([one.matrix, other.matrix]),
+        np.concatenate([one.target, other.target]),
+        np.concatenate([one.sigma, other.sigma]),
     )
 
 

@@ -6,16 +6,30 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import f as f_ratio
 
-from osteon.calibration.adjustment import Adjustment
-from osteon.calibration.scatter import SKIN_COUNT, Deviations, Usual, gap_shown, shared_skin
-from osteon.maths import quat
+from osteon.calibration.adjustment import Adjustment, adjust
+from osteon.calibration.joint_evidence import HELD_DEVIATION
+from osteon.calibration.priors import BeliefRows
+from osteon.calibration.scatter import (
+    SKIN_COUNT,
+    Deviations,
+    Usual,
+    gap_shown,
+    measured_gaps,
+    scatter_of,
+    shared_skin,
+)
+from osteon.maths import quat, rotations
 from osteon.typing import Array
-from osteon.values import Skeleton
+from osteon.values import GlidePath, Skeleton, level_spline
 
 GLIDES_CHANCE = 0.05
 """Share of joints of two bones that share a point which may be said to glide: chosen, as usual."""
-LEAST_GLIDE = 0.001
-"""Metres rms that a joint must glide by to be worth a word: chosen, what a rigid joint may give."""
+KNOT_ANGLE = 0.5
+"""Radians between knots of a path on which a joint glides, at most: chosen on squats of one person,
+where 0.3 to 0.8 come as near to the bones' own path."""
+LEAST_GLIDE = 0.0005
+"""Metres rms that a joint must glide by to be worth a word: chosen, below any skin and above what
+the fit itself leaves of joints that hold."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +73,43 @@ def with_findings(skeleton: Skeleton, fit: Adjustment, usual: Usual, known: Devi
     return replace(skeleton, bodies=tuple(bodies))
 
 
+def with_glide_paths(
+    skeleton: Skeleton,
+    fit: Adjustment,
+    frames: Array,
+    usual: Usual,
+    known: Deviations,
+    turns: Array,
+) -> Skeleton:
+    """Return the skeleton with the paths of joints that glide, as far as they have an axis.
+
+    Parameters
+    ----------
+    fit
+        Its joints closed, so its rig is the skeleton's.
+    frames : (n_frames, n_markers, 3)
+        Those that were fitted, metres; NaN where not seen.
+    turns : (n_bodies, 4)
+        To the skeleton's frames from those of the fit.
+    """
+    bodies = list(skeleton.bodies)
+    gliding = [k for k, b in enumerate(bodies) if b.joint.glide and usual.axes[k].any()]
+    if not gliding:
+        return skeleton
+    opened = adjust(
+        fit.rig,
+        frames,
+        fit.poses,
+        BeliefRows(fit.rig).all_stay(HELD_DEVIATION),
+        scatter_of(fit.rig, usual, known, len(frames)),
+    )
+    for index in gliding:
+        joint = bodies[index].joint
+        path = _glide_path(opened, usual, known, index, joint.glide or 0.0, turns)
+        bodies[index] = replace(bodies[index], joint=replace(joint, glide_path=path))
+    return replace(skeleton, bodies=tuple(bodies))
+
+
 def _glide(fit: Adjustment, usual: Usual, known: Deviations, body: int) -> float:
     """How far a joint's ends move against each other beyond what skin explains, metres rms; 0
     where skin may explain it.
@@ -71,3 +122,28 @@ def _glide(fit: Adjustment, usual: Usual, known: Deviations, body: int) -> float
         return 0.0
     glide = float(np.sqrt(3.0 * (squares / count - skin)))
     return glide if glide > LEAST_GLIDE else 0.0
+
+
+def _glide_path(
+    fit: Adjustment, usual: Usual, known: Deviations, body: int, glide: float, turns: Array
+) -> GlidePath:
+    """The joint's place across its axis as a function of the angle about it, bodies being free.
+
+    Knots are drawn to zero as far as frames do not show their angle; beyond them it is zero.
+    """
+    axis, to_parent = usual.axes[body], turns[fit.rig.parents[body]]
+    bent = quat.multiply(to_parent, quat.exp(fit.leans[:, body]))
+    bent = quat.multiply(bent, quat.inverse(turns[body]))
+    angles = rotations.twist_angle(bent, quat.rotate(to_parent, axis))
+    first, last = float(angles.min()), float(angles.max())
+    shown = np.linspace(first, last, 1 + max(int(np.ceil((last - first) / KNOT_ANGLE)), 1))
+    knots = np.concatenate([[first - KNOT_ANGLE], shown, [last + KNOT_ANGLE]])
+    weights = level_spline(knots, angles)[:, 1:-1]
+    gaps, variances = measured_gaps(fit, known, body)
+    places = np.zeros((len(knots), 3))
+    for way in np.flatnonzero(np.abs(axis) < 0.5):
+        scaled = weights.T / variances[:, way]
+        normal = scaled @ weights + 3.0 / glide**2 * np.eye(len(knots) - 2)
+        places[1:-1, way] = np.linalg.solve(normal, scaled @ gaps[:, way])
+    turned = quat.rotate(to_parent, np.vstack([axis, places]))
+    return GlidePath(turned[0], quat.identity(), knots, turned[1:])

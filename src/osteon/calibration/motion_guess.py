@@ -13,7 +13,6 @@ import numpy as np
 from osteon.articulation import segment, tell_one_body, without_displaced
 from osteon.calibration.frame_choice import STANDING_TURN
 from osteon.calibration.guess import Guess
-from osteon.calibration.joint_evidence import with_joint_evidence
 from osteon.calibration.priors import BeliefRows
 from osteon.calibration.scatter import Usual
 from osteon.calibration.subject_model import SubjectModel
@@ -63,7 +62,7 @@ def guess_from_motion(recording: Recording, progress: Share = unheard) -> Guess:
     if not any(body.poses is not None for body in bodies):
         raise NotEnoughData("no three markers move as one body, so nothing has a frame of its own")
     bodies, edges, props = _without_props(bodies, progress)
-    guess = with_joint_evidence(_guess(used, observed, bodies, edges), recording)
+    guess = _guess(used, observed, bodies, edges)
     if props:
         told = ", ".join(used[marker] for body in props for marker in body.markers)
         in_pieces += (

@@ -85,6 +85,14 @@ class BeliefRows:
         block[0, self._rig.joint_columns(body).start + 1] = 1.0
         self._blocks.append((block, np.zeros(1), sigma))
 
+    def all_stay(self, sigma: float) -> Beliefs:
+        """Return the beliefs that joints and markers are where the rig has them."""
+        for body in range(1, self._rig.n_bodies):
+            self.joint_at(body, self._rig.offsets[body], sigma)
+        for marker in range(self._rig.n_markers):
+            self.marker_at(marker, self._rig.places[marker], sigma)
+        return self.beliefs()
+
     def beliefs(self) -> Beliefs:
         matrices, targets, sigmas = zip(*self._blocks, strict=True)
         rows = [len(target) for target in targets]

@@ -282,3 +282,13 @@ def _girdles(fit: "Adjustment", usual: Usual, known: Deviations, n_frames: int) 
         shown = float(np.sum(leans**2)) / repeats[body] + GIRDLE_COUNT * GIRDLE_SIGMA**2
         girdles[body] = max(np.sqrt(shown / (count + GIRDLE_COUNT)), LEAST_GIRDLE_SIGMA)
     return girdles
+
+
+def measured_gaps(fit: "Adjustment", known: Deviations, body: int) -> tuple[Array, Array]:
+    """Return a joint's gap in each frame as the bodies' own markers show it, and its variance along
+    the axes of the parent's frame, skin that its markers share included; (n_frames, 3) both."""
+    repeats = _repeats(known, len(fit.gaps))[body]
+    left_open = fit.variances.gaps[:, body] / (repeats * known.gaps[body] ** 2)
+    told = np.maximum(1.0 - left_open, 1e-6)
+    skin = repeats * shared_skin(fit.rig, known, body)
+    return fit.gaps[:, body] / told, fit.variances.gaps[:, body] / told + skin

@@ -27,7 +27,7 @@ from osteon.formats import (
 from osteon.pipeline import Analyses, Solved, analyse
 from osteon.report import write_report
 from osteon.threads import one_thread
-from osteon.values import Motion, Skeleton, Swap
+from osteon.values import GlidePath, Motion, Skeleton, Swap
 
 ALWAYS_FILES = ("skeleton.json", "summary.json", "report.html")
 """Files besides the motion."""
@@ -202,13 +202,24 @@ def solve_text(solved: Solved) -> str:
     if sigma:
         lines.append(f"least certain joint: {joint}, ± {1e3 * sigma:.0f} mm")
     if gliding := gliding_joints(solved.skeleton):
-        told = ", ".join(f"{name} {size:.0f} mm" for name, size in gliding.items())
+        told = ", ".join(
+            f"{name} {size:.1f} mm{_told_path(solved.skeleton.body(name).joint.glide_path)}"
+            for name, size in gliding.items()
+        )
         lines.append(f"joints that glide, by more than skin explains: {told}")
     if solved.motion.held:
         lines.append(
             f"{counted(len(solved.motion.held), 'frame')} held for want of {solved.points}"
         )
     return "\n".join([*lines, *(f"note: {warning}" for warning in solved.warnings)])
+
+
+def _told_path(path: GlidePath | None) -> str:
+    """Tell how far a joint glides as it turns."""
+    if path is None:
+        return ""
+    low, high = np.degrees(path.shown)
+    return f" ({1e3 * path.travel:.1f} mm on the way from {low:.0f} to {high:.0f}°)"
 
 
 def gliding_joints(skeleton: Skeleton) -> dict[str, float]:

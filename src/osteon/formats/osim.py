@@ -5,6 +5,9 @@ along. Joints are CustomJoints that turn about successive axes; the root has thr
 well. Coordinates are named after the body: ``left_thigh_1`` … ``_3``, ``pelvis_tx`` … ``_tz``; of
 a hinge, ``left_shin``. Where a motion does what its joint's kind cannot, the joint gets the
 coordinates that are missing, so that the motion is kept.
+
+A joint that glides as it turns (``GlidePath``) has translations that are splines of its angle, as
+OpenSim's own knees have.
 """
 
 import re
@@ -19,6 +22,7 @@ from osteon.errors import WrongContent
 from osteon.formats.registry import Format, WriteOptions, check_one_root, check_posed
 from osteon.formats.shared.json_and_xml import add, text_of
 from osteon.formats.shared.simulation_models import (
+    BALL,
     Freedom,
     Mass,
     Turn,
@@ -31,7 +35,7 @@ from osteon.formats.shared.text_table import unused_names
 from osteon.formats.shared.units import TO_Z_UP, turn_local, turn_points
 from osteon.maths import euler, quat
 from osteon.typing import Array
-from osteon.values import Body, Motion, Skeleton, Take
+from osteon.values import Body, GlidePath, Joint, Motion, Skeleton, Take
 
 TO_FILE = quat.inverse(TO_Z_UP["y"])
 VERSION = "40000"
@@ -39,6 +43,12 @@ VERSION = "40000"
 UNSAFE = re.compile(r"[^\w.-]+")
 ROOT_TURNS = tuple(Turn(np.array(axis)) for axis in ((0.0, -1.0, 0.0), (1.0, 0, 0), (0, 0, 1.0)))
 """Tilt, list and rotation, in OpenSim's usual order: heading never locks the other two."""
+GLIDE_STEP = 0.03
+"""Radians between the points of a spline; chosen: so near that any cubic spline through them is the
+path to far below a micrometre."""
+END_STEPS = 0.001 * 2.0 ** np.arange(6)
+"""Radians of points about its ends, where a path becomes level at once; chosen: from a thirtieth of
+``GLIDE_STEP`` on."""
 FAR_RANGE = 100.0
 """Metres of a translation's range, which OpenSim wants; chosen: wider than any room."""
 
@@ -114,10 +124,18 @@ def _plan(path: Path, take: Take, options: WriteOptions) -> tuple[Skeleton, list
 def _join(name: str, index: int, skeleton: Skeleton, motion: Motion | None) -> Joined:
     body = skeleton.bodies[index]
     root = body.parent is None
-    freedom = Freedom(ROOT_TURNS, quat.identity()) if root else freedom_of(body.joint)
+    freedom = Freedom(ROOT_TURNS, quat.identity()) if root else _freedom(body.joint)
     if motion is not None:
         freedom = freedom.widen(motion.rotations[:, index])
     return Joined(name, body, freedom, slides=root)
+
+
+def _freedom(joint: Joint) -> Freedom:
+    """Return what a joint can do; a ball that glides turns first about the axis it glides by."""
+    freedom, path = freedom_of(joint), joint.glide_path
+    if path is None or freedom.turns is not BALL:
+        return freedom
+    return Freedom(complete_turns((Turn(path.axis),)), path.rest)
 
 
 def _set(model: Element, kind: str) -> Element:
@@ -175,16 +193,43 @@ def _spatial_transform(element: Element, member: Joined) -> None:
     n_turns = len(turns)
     turning = [*member.coordinates[:n_turns], None, None, None][:3]
     sliding = member.coordinates[n_turns:] or [None] * 3
+    path = member.body.joint.glide_path if turns and not member.slides else None
     axes = [turn_points(turn.axis, TO_FILE) for turn in complete_turns(turns)] + [*np.eye(3)]
     for place, (axis, coordinate) in enumerate(zip(axes, turning + sliding, strict=True)):
         name = f"{'rotation' if place < 3 else 'translation'}{place % 3 + 1}"
         part = add(transform, "TransformAxis", name=name)
+        if path is not None and place >= 3:
+            _gliding(part, axis, path, member)
+            continue
         add(part, "coordinates").text = coordinate or ""
         _text(part, "axis", axis)
         if coordinate is None:
             _text(add(part, "Constant", name="function"), "value", [0.0])
         else:
             _text(add(part, "LinearFunction", name="function"), "coefficients", [1.0, 0.0])
+
+
+def _gliding(part: Element, axis: Array, path: GlidePath, member: Joined) -> None:
+    """Fill in one translation of a joint that glides, as a spline of the angle that it goes by."""
+    freedom = member.freedom
+    along = [float(turn.axis @ path.axis) for turn in freedom.turns]
+    turn = int(np.argmax(np.abs(along)))
+    sign, zero = (-1.0 if along[turn] < 0.0 else 1.0), path.angles_of(freedom.rest)
+    angles = _spline_angles(float(path.angles[0]), float(path.angles[-1]))[:: int(sign)]
+    add(part, "coordinates").text = member.coordinates[turn]
+    _text(part, "axis", axis)
+    spline = add(part, "SimmSpline", name="function")
+    _text(spline, "x", sign * (angles - zero))
+    _text(spline, "y", turn_points(path.at(angles), TO_FILE) @ axis)
+
+
+def _spline_angles(first: float, last: float) -> Array:
+    """Return angles, going up, at which a path is told: evenly, and more about its ends. Beyond
+    these OpenSim goes on as it came, so the last ones are level."""
+    near = END_STEPS * min(1.0, 0.25 * (last - first) / END_STEPS[-1])
+    ends = np.concatenate([-near[::-1], [0.0], near])
+    inner = np.arange(first + ends[-1] + GLIDE_STEP, last - ends[-1] - 0.5 * GLIDE_STEP, GLIDE_STEP)
+    return np.concatenate([first + ends, inner, last + ends])
 
 
 def _marker(markers: Element, name: str, home: str, place: Array) -> None:

@@ -59,6 +59,16 @@ class FrameRow(msgspec.Struct, frozen=True):
     rotation: Turn
 
 
+class GlideRow(msgspec.Struct, frozen=True, kw_only=True):
+    """How a joint glides as it turns."""
+
+    low: float
+    """Radians, and ``high``: the turn that was shown."""
+    high: float
+    travel_mm: float
+    """From where it is farthest one way to farthest the other."""
+
+
 class BodyRow(msgspec.Struct, frozen=True, kw_only=True):
     """One body of the rig. A body's node sits at its joint and is turned like the body."""
 
@@ -84,6 +94,7 @@ class BodyRow(msgspec.Struct, frozen=True, kw_only=True):
     markers share."""
     glide_mm: float | None = None
     """The part of the gap that skin does not explain; 0 where it may."""
+    glide_path: GlideRow | None = None
     skin_mm: float | None = None
     """How far each of the body's markers slides on the bone for itself."""
     ellipsoid: tuple[Point, Point, Point] | None = None

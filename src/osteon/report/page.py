@@ -21,6 +21,7 @@ from osteon.report.data import (
     BodyRow,
     ConeRow,
     FrameRow,
+    GlideRow,
     HingeRow,
     MarkerRow,
     Packed,
@@ -150,6 +151,7 @@ def _body_row(
         rms_mm=_mm(joint.rms),
         gap_mm=_mm(joint.gap),
         glide_mm=_mm(joint.glide),
+        glide_path=_glide(joint),
         skin_mm=_mm(body.skin),
         ellipsoid=_half_axes(joint),
         margin=connection.margin if connection is not None and decided else None,
@@ -160,6 +162,13 @@ def _body_row(
         frame=_limb_frame(body) or _limb_frame(shown),
         movement=[] if body.movement is None else list(body.movement.labels),
     )
+
+
+def _glide(joint: Joint) -> GlideRow | None:
+    path = joint.glide_path
+    if path is None:
+        return None
+    return GlideRow(low=path.shown[0], high=path.shown[1], travel_mm=1e3 * path.travel)
 
 
 def _half_axes(joint: Joint) -> Any:

@@ -33,6 +33,7 @@ from .skeleton import (
     Cone as Cone,
     Evidence as Evidence,
     Frame as Frame,
+    GlidePath as GlidePath,
     Interval as Interval,
     Joint as Joint,
     Limits as Limits,
@@ -41,6 +42,7 @@ from .skeleton import (
     MarkerPlaces as MarkerPlaces,
     Movement as Movement,
     Skeleton as Skeleton,
+    level_spline as level_spline,
     without_gaps as without_gaps,
 )
 from .skin import (

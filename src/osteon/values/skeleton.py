@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from osteon.errors import BadValue, ShapeError, UnknownName
+from osteon.maths import quat, rotations
 from osteon.typing import Array, Indices
 from osteon.values.array_checks import (
     freeze,
@@ -24,6 +25,8 @@ Interval = tuple[float, float]
 
 UNKNOWN_DEVIATION = 1.0
 """Metres, of a place of which nothing is known. Chosen: longer than any bone of a person."""
+FEWEST_KNOTS = 4
+"""Count of knots of a gliding joint: derived, two that were shown and one beyond either."""
 KINDS = ("fixed", "hinge", "universal", "ball", "free")
 
 
@@ -173,6 +176,61 @@ class Movement:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class GlidePath:
+    """How a joint's place in the parent goes with one angle: a cubic spline through knots, level at
+    both ends and beyond. The rig's joint stays in its place all the same."""
+
+    axis: Array
+    """(3,) unit, in the parent's frame: the angle is the turn about it."""
+    rest: Array
+    """(4,) rotation to the parent's frame from the body's where the angle is zero."""
+    angles: Array
+    """(n_knots,) radians, going up; the first and the last lie beyond what was shown."""
+    places: Array
+    """(n_knots, 3) from where the rig has the joint, in the parent's frame, metres."""
+
+    def __post_init__(self) -> None:
+        freeze(self, axis=(3,), rest=(4,), angles=("n_knots",), places=("n_knots", 3))
+        object.__setattr__(self, "rest", unit_quaternions(self.rest))
+        if len(self.angles) != len(self.places) or len(self.angles) < FEWEST_KNOTS:
+            raise ShapeError(
+                f"a gliding joint needs {FEWEST_KNOTS} angles or more and a place for each, got "
+                f"{len(self.angles)} and {len(self.places)}"
+            )
+        if not (np.diff(self.angles) > 0.0).all():
+            raise BadValue("the angles of a gliding joint must go up from knot to knot")
+
+    def angles_of(self, turns: Array) -> Array:
+        """(n_frames,) the angle of the joint's rotations (n_frames, 4), radians."""
+        turned = quat.multiply(turns, quat.inverse(self.rest))
+        return rotations.twist_angle(turned, self.axis)
+
+    @property
+    def shown(self) -> Interval:
+        """The angles between which frames have shown it, radians."""
+        return float(self.angles[1]), float(self.angles[-2])
+
+    @property
+    def travel(self) -> float:
+        """The largest distance between two of its places, metres."""
+        apart = self.places[:, None] - self.places
+        return float(np.linalg.norm(apart, axis=-1).max())
+
+    def at(self, angles: Array) -> Array:
+        """(n_angles, 3) where the joint then is, from where the rig has it, metres."""
+        return level_spline(self.angles, angles) @ self.places
+
+
+def level_spline(knots: Array, at: Array) -> Array:
+    """(n, n_knots) what each knot's value counts at angles (n,): a cubic spline, level at both ends
+    and beyond."""
+    from scipy.interpolate import CubicSpline  # slow to load, rarely asked for
+
+    spline = CubicSpline(knots, np.eye(len(knots)), bc_type="clamped")
+    return np.asarray(spline(np.clip(at, knots[0], knots[-1])))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Joint:
     """How a body hangs on its parent: one point that both share."""
 
@@ -197,6 +255,8 @@ class Joint:
     skin that a body's markers share."""
     glide: float | None = None
     """The part of ``gap`` that skin does not explain, metres rms; 0 where skin may explain all."""
+    glide_path: GlidePath | None = None
+    """How it glides as it turns, of a joint with one main axis that does."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

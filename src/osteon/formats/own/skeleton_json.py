@@ -31,6 +31,7 @@ from osteon.values import (
     Event,
     Evidence,
     Frame,
+    GlidePath,
     Joint,
     Limits,
     Loop,
@@ -116,6 +117,13 @@ class MovementRecord(msgspec.Struct):
     share: tuple[float, ...] = ()
 
 
+class GlidePathRecord(msgspec.Struct):
+    axis: Point
+    rest: Rotation
+    angles: tuple[float, ...]
+    places: tuple[Point, ...]
+
+
 class JointRecord(msgspec.Struct):
     kind: Literal["fixed", "hinge", "universal", "ball", "free"] = msgspec.field(name="type")
     in_parent: Point = (0.0, 0.0, 0.0)
@@ -127,6 +135,7 @@ class JointRecord(msgspec.Struct):
     rest: Rotation = (1.0, 0.0, 0.0, 0.0)
     gap: float | None = None
     glide: float | None = None
+    glide_path: GlidePathRecord | None = None
 
 
 class MarkerRecord(msgspec.Struct):
@@ -277,7 +286,11 @@ def to_body(record: BodyRecord) -> Body:
         record,
         Body,
         joint=_to_value(
-            joint, Joint, limits=_to_limits(joint.limits), covariance=_to_matrix(joint.covariance)
+            joint,
+            Joint,
+            limits=_to_limits(joint.limits),
+            covariance=_to_matrix(joint.covariance),
+            glide_path=joint.glide_path and _to_value(joint.glide_path, GlidePath),
         ),
         markers=tuple(_to_value(m, Marker, covariance=_to_matrix(m.covariance)) for m in markers),
         tip=None if record.tip is None else np.array(record.tip),

@@ -73,6 +73,11 @@ def _joint_faults(joint: Joint) -> Iterator[Fault]:
     wanted = AXIS_COUNTS.get(joint.kind, len(joint.axes))
     if len(joint.axes) not in (0, wanted):
         yield "the joint", f"turns about {wanted} axes as a {joint.kind}, got {len(joint.axes)}"
+    path = joint.glide_path
+    if path is not None and not (_is_unit(path.axis) and _is_place(path.places)):
+        yield "the joint", "glides about no axis, or to no place"
+    elif path is not None and not (np.abs(path.angles) < WIDEST_ANGLE).all():
+        yield "the joint", "glides at angles beyond all measure"
     yield from _doubt_faults("the joint", joint.covariance, joint.rms)
     if joint.limits is not None:
         yield from _limit_faults(joint.limits)
