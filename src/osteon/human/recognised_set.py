@@ -177,7 +177,7 @@ def _rarity() -> dict[str, float]:
         words[id(mark)]
         for each in known_sets()
         for mark in each.markers.values()
-        if id(mark) in words
+        if id(mark) in words and not each.of_hands
     )
     most = max(marked.values())
     return {word: 1.0 - marked[word] / most for word in human().landmarks}
