@@ -38,16 +38,16 @@ WORDS = {
         for finger in FINGERS
     },
     **{
-        f"{finger}_2": (f"middle joint of the {finger} finger", "make a {side}fist", "")
+        f"{finger}_2": (f"{finger} finger's middle joint", "make a {side}fist", "")
         for finger in FINGERS
     },
     **{
-        f"{finger}_3": (f"last joint of the {finger} finger", "make a {side}fist", "")
+        f"{finger}_3": (f"{finger} finger's last joint", "make a {side}fist", "")
         for finger in FINGERS
     },
     "thumb_1": ("thumb's joint at the wrist", "circle the {side}thumb{s}", ""),
     "thumb_2": ("thumb knuckle", "bend the {side}thumb{s}", ""),
-    "thumb_3": ("last joint of the thumb", "bend the {side}thumb{s}", ""),
+    "thumb_3": ("thumb's last joint", "bend the {side}thumb{s}", ""),
     "spine": ("lower back", "bend and turn the trunk", ""),
     "chest": ("back", "bend and turn the trunk", ""),
     "neck": ("base of the neck", "nod and turn the head", ""),
