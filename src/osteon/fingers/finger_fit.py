@@ -23,7 +23,7 @@ change nothing."""
 SHARPEST_SIGMA, BLUNTEST_SIGMA = 0.001, 0.006
 """Metres per axis between which a marker is taken to be off. Chosen: a hand's frame is no better
 known, and more is no skin."""
-SETTLED_STEP = 2e-5
+SETTLED_STEP = 1e-4
 """Metres or radians below which a step is the last of its round; chosen, far below any marker."""
 SMALL_CHANGE = 1e-4
 """Metres or radians by which slopes are taken. Chosen: far above rounding, far below a bone."""

@@ -28,8 +28,8 @@ HAND_WIDTHS = ((22, 21, 19, 15, 10), (29, 42, 44, 40, 27), (0, 2, 3, 2, 0))
 """Millimetres: half widths, half depths and shifts to the front at five stations; chosen: drawn to
 look like a mitten."""
 PALM_LENGTH = 0.083
-"""Metres from the wrist to the middle finger's joint of the hand that the radii below are of: the
-average human's."""
+"""Metres from the wrist to the middle finger's joint of the hand that the radii below are of;
+derived from the average human's."""
 PALM_RADII, FINGER_RADII = (0.0135, 0.0115), (0.0095, 0.0085, 0.0078, 0.0065)
 """Metres: half of a palm's thickness at the wrist and at the knuckles, and of a finger's at its
 joints and its tip; chosen: drawn to look like a hand. Thumbs are a sixth thicker."""
