@@ -23,6 +23,7 @@ LAYERS = (
     "calibration",
     "joint_limits",
     "posing",
+    "fingers",
     "identity",
     "labelling",
     "anatomy",

@@ -9,7 +9,7 @@ from osteon.human import human, known_sets
 from osteon.maths import quat
 from osteon.values import Motion, Recording
 
-SETS = {each.name: each for each in known_sets() if each.keypoints}
+SETS = {each.name: each for each in known_sets() if each.keypoints and not each.of_hands}
 
 
 class Scene(NamedTuple):

@@ -84,6 +84,8 @@ def count_different(
     A walk comes to about ten, an exercise of every joint to some sixty. Of two poses only the
     joints that were ``shown`` in both are compared, and stand for the others.
     """
+    if len(parents) == 1:
+        return 1
     poses = _bends(rotations, parents, shown)
     poses = poses[np.argsort(-np.isfinite(poses).sum(axis=1), kind="stable")]
     left, count = np.ones(len(poses), dtype=bool), 0
@@ -107,8 +109,11 @@ def count_postures(turns: Array) -> int:
 def furthest_turn(rotations: Array, parents: Sequence[int], shown: np.ndarray) -> float:
     """How far the joint that moves most goes to either side of its middle, radians.
 
-    The farthest tenth of the frames is left to noise; 0 where no frame shows a joint.
+    The farthest tenth of the frames is left to noise; 0 where no frame shows a joint, and π where
+    there is none that could turn.
     """
+    if len(parents) == 1:
+        return np.pi
     furthest = 0.0
     for body, parent in enumerate(parents):
         told = shown[:, body] & shown[:, parent]

@@ -138,7 +138,9 @@ def _keypoint_parents(names: Sequence[str]) -> dict[str, str | None] | None:
     found = known[1]
     joints = _keypoint_joints(found)
     parents = {name: _parent(name, mark, joints) for name, mark in found.items()}
-    root = joints["pelvis"]
+    on_fingers = {**found, **known[0].match_fingers(names)}
+    parents |= _finger_parents(on_fingers, joints)
+    root = next(iter(found)) if known[0].of_hands else joints["pelvis"]
     return {root: None} | {name: up or root for name, up in parents.items() if name != root}
 
 
@@ -153,6 +155,21 @@ def _keypoint_joints(found: dict[str, Landmark]) -> dict[str, str]:
         elif mark.at is figure.landmarks["shoulder_middle"].at:
             joints["chest"] = name
     return joints
+
+
+def _finger_parents(found: dict[str, Landmark], joints: dict[str, str]) -> dict[str, str | None]:
+    """Along each finger, from the wrist to the tip."""
+    marks = human().hand_landmarks
+    called = {id(mark.at): name for name, mark in found.items()}
+    parents: dict[str, str | None] = {}
+    for finger in human().fingers.values():
+        above = joints.get(finger.hand)
+        for joint in finger.joints:
+            name = called.get(id(marks[f"{finger.name}_{joint}_centre"].at))
+            if name is not None:
+                parents[name] = above
+                above = name
+    return parents
 
 
 def _parent(name: str, mark: Landmark, joints: dict[str, str]) -> str | None:

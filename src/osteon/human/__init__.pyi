@@ -4,6 +4,13 @@ from .anthropometry import (
     bone_lengths as bone_lengths,
     hip_centres as hip_centres,
 )
+from .finger_bones import (
+    ABOVE_JOINTS as ABOVE_JOINTS,
+    BONE_COUNT as BONE_COUNT,
+    FINGERS as FINGERS,
+    Finger as Finger,
+    is_finger as is_finger,
+)
 from .joint_words import (
     JointWords as JointWords,
     direction_word as direction_word,
@@ -25,6 +32,7 @@ from .marker_sets import (
     parse_set as parse_set,
     recognise as recognise,
     scale_of as scale_of,
+    with_hands as with_hands,
 )
 from .parts import (
     chain_between as chain_between,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from osteon.human.finger_bones import FINGERS
 from osteon.human.marker_sets import human
 from osteon.typing import Array
 from osteon.values import Skeleton
@@ -28,6 +29,25 @@ WORDS = {
         "a marker on the inner side of the elbow",
     ),
     "hand": ("wrist", "circle the {side}hand{s}", ""),
+    **{
+        f"{finger}_1": (
+            f"{finger} knuckle",
+            "spread and close the {side}hand{s}",
+            "a marker on the knuckle",
+        )
+        for finger in FINGERS
+    },
+    **{
+        f"{finger}_2": (f"{finger} finger's middle joint", "make a {side}fist", "")
+        for finger in FINGERS
+    },
+    **{
+        f"{finger}_3": (f"{finger} finger's last joint", "make a {side}fist", "")
+        for finger in FINGERS
+    },
+    "thumb_1": ("thumb's joint at the wrist", "circle the {side}thumb{s}", ""),
+    "thumb_2": ("thumb knuckle", "bend the {side}thumb{s}", ""),
+    "thumb_3": ("thumb's last joint", "bend the {side}thumb{s}", ""),
     "spine": ("lower back", "bend and turn the trunk", ""),
     "chest": ("back", "bend and turn the trunk", ""),
     "neck": ("base of the neck", "nod and turn the head", ""),

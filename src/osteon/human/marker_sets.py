@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from osteon.errors import FormatError, UnknownName
+from osteon.human.finger_bones import Finger, is_finger
 from osteon.typing import Array
 
 ENOUGH_OF_SET = 0.6
@@ -29,6 +30,11 @@ PREFIX_SHARE = 0.9
 chosen: nearly all, for some markers may be of something else."""
 ENOUGH_LABELS = 10
 """Count of matching labels; chosen: fewer are chance, not a marker set."""
+ENOUGH_FINGERS = 3
+"""Count of fingers of one hand that labels must show; chosen: a thumb and an index alone are on
+many sets, and bend no others."""
+ENOUGH_ON_HAND = 3
+"""Count of labels on a hand without a body, derived: fewer show no pose of it."""
 NAMED_COUNT = 6
 """Count of missing markers that are named; chosen: one line, where there may be dozens."""
 STEADY_SHARE = 0.06
@@ -90,6 +96,10 @@ class Human:
     bodies: dict[str, TemplateBody]
     tips: dict[str, np.ndarray]
     landmarks: dict[str, Landmark]
+    fingers: dict[str, Finger]
+    """By name with its side, as ``left_index``, thumbs first."""
+    hand_landmarks: dict[str, Landmark]
+    """Of hand sets, on hands and fingers: no body is recognised by them."""
 
 
 @dataclass(frozen=True)
@@ -103,10 +113,30 @@ class MarkerSet:
     """Whether a markerless system found its points: on joints, not on skin."""
     spellings: dict[str, str] = field(default_factory=dict)
     """Other labels of the same points → the set's own."""
+    sides: bool = False
+    """Whether ``LIndexTip`` and ``left_index_tip`` are one; of keypoints they are."""
+
+    @property
+    def of_hands(self) -> bool:
+        """Whether it is of hands alone."""
+        return all(is_finger(m.body) or m.body.endswith("_hand") for m in self.markers.values())
+
+    def without_fingers(self) -> "MarkerSet":
+        """Return the set as it is on bodies that are solved at once."""
+        kept = {own: mark for own, mark in self.markers.items() if not is_finger(mark.body)}
+        spellings = {other: own for other, own in self.spellings.items() if own in kept}
+        return replace(self, markers=kept, spellings=spellings)
 
     def match(self, labels: Iterable[str]) -> dict[str, Landmark]:
         """Return the recording's labels that belong to the set, under the recording's own
-        spelling."""
+        spelling; those of fingers apart."""
+        return {own: mark for own, mark in self._all(labels).items() if not is_finger(mark.body)}
+
+    def match_fingers(self, labels: Iterable[str]) -> dict[str, Landmark]:
+        """Return the same of markers on fingers."""
+        return {own: mark for own, mark in self._all(labels).items() if is_finger(mark.body)}
+
+    def _all(self, labels: Iterable[str]) -> dict[str, Landmark]:
         return {label: self.markers[own] for label, own in self._named(labels).items()}
 
     def lacks(self, labels: Iterable[str]) -> list[str]:
@@ -125,7 +155,7 @@ class MarkerSet:
 
     def _word(self, word: str) -> str:
         """Keypoints are spelt ``LHip``, ``left_hip`` or ``HipLeft``: all are one."""
-        if not self.keypoints:
+        if not (self.keypoints or self.sides):
             return word
         for side in ("LEFT", "RIGHT"):
             if word.startswith(side) or word.endswith(side):
@@ -143,7 +173,8 @@ def _without_prefix(labels: tuple[str, ...]) -> dict[str, str]:
     ``Actor_Chest``."""
     heads = Counter(label.split("_", 1)[0] for label in labels if "_" in label)
     head, count = heads.most_common(1)[0] if heads else ("", 0)
-    shared = head + "_" if count >= PREFIX_SHARE * len(labels) and count > 1 else ""
+    side = head.lower() in ("left", "right", "l", "r")  # of one hand or leg alone, no name
+    shared = head + "_" if count >= PREFIX_SHARE * len(labels) and count > 1 and not side else ""
     return {label: plain(label.removeprefix(shared)) for label in labels}
 
 
@@ -169,11 +200,29 @@ def human() -> Human:
         for name, entry in _both_sides(table["bodies"]).items()
     }
     tips = {name: np.array(at, dtype=float) for name, at in _both_sides(table["tips"]).items()}
-    landmarks = {
+    fingers = {n: Finger.of(n, **entry) for n, entry in _finger_tables(table["fingers"]).items()}
+    places = [finger.places() for finger in fingers.values()]
+    on_hands = {word: Landmark(*place) for own in places for word, place in own.items()}
+    on_hands |= _landmarks(table["hand_landmarks"])
+    landmarks = _landmarks(table["landmarks"])
+    return Human(table["height"], bodies, tips, landmarks, fingers, on_hands)
+
+
+def _landmarks(table: dict[str, Any]) -> dict[str, Landmark]:
+    return {
         name: Landmark(entry["body"], np.array(entry["at"], dtype=float), entry.get("soft", False))
-        for name, entry in _both_sides(table["landmarks"]).items()
+        for name, entry in _both_sides(table).items()
     }
-    return Human(table["height"], bodies, tips, landmarks)
+
+
+def _finger_tables(table: dict[str, Any]) -> dict[str, Any]:
+    """Of both sides; lengths are no places, and have no mirror image."""
+    both = _both_sides(table)
+    return {
+        name: {**both[name], "lengths": own["lengths"]}
+        for left, own in table.items()
+        for name in (left, _right(left))
+    }
 
 
 @cache
@@ -221,7 +270,8 @@ def parse_set(text: str, file: str) -> MarkerSet:
         str(table.get("name", file)),
         {**given, **mirrored, **given},
         table.get("keypoints", False) is True,
-        _spellings(table.get("spellings", {}), given, file),
+        _spellings(table.get("spellings", {}), {**given, **mirrored}, file),
+        table.get("sides", False) is True,
     )
 
 
@@ -239,14 +289,69 @@ def recognise(
     """Return the set that explains most of a recording's labels, or None when none does."""
     labels = tuple(labels)
     best: tuple[int, float, int, MarkerSet, dict[str, Landmark]] | None = None
-    for candidate in known_sets() if sets is None else sets:
+    known = known_sets() if sets is None else sets
+    for candidate in known:
+        if candidate.of_hands:
+            continue
         found = candidate.match(labels)
         share = _share_of_touched_bodies(candidate, found)
         if len(found) >= ENOUGH_LABELS and share >= ENOUGH_OF_SET:
             # of sets that explain as much, the one that asks for least
             rank = (len(found), share, -len(candidate.markers), candidate, found)
             best = rank if best is None or rank[:3] > best[:3] else best
-    return None if best is None else best[3:]
+    if best is None:
+        return _hands_alone(labels, known)
+    return with_hands(best[3], labels, known)
+
+
+def with_hands(
+    body: MarkerSet, labels: Sequence[str], sets: tuple[MarkerSet, ...] | None = None
+) -> tuple[MarkerSet, dict[str, Landmark]]:
+    """Return a body's set and what a recording has of it; together with the hand set that explains
+    most of what is left, where that shows fingers."""
+    found = body.match(labels)
+    known = known_sets() if sets is None else sets
+    hands = [each for each in known if each.of_hands and each.keypoints == body.keypoints]
+    hands = [each for each in hands if _fingers_shown(each, labels) >= ENOUGH_FINGERS]
+    if not hands or body.of_hands:
+        return body, found
+    hand = max(hands, key=lambda each: (len(each._all(labels)), -len(each.markers)))
+    joined = MarkerSet(
+        f"{body.name} + {hand.name}",
+        {**hand.markers, **body.markers},
+        body.keypoints,
+        {**hand.spellings, **body.spellings},
+        body.sides or hand.sides,
+    )
+    return joined, {**hand.match(labels), **found}
+
+
+def _hands_alone(
+    labels: Sequence[str], sets: tuple[MarkerSet, ...]
+) -> tuple[MarkerSet, dict[str, Landmark]] | None:
+    """The hand set that explains most of a recording of a hand; None where it shows none."""
+    hands = [
+        (len(each._all(labels)), each)
+        for each in sets
+        if each.of_hands
+        and _fingers_shown(each, labels) >= ENOUGH_FINGERS
+        and max(_count_sides(each.match(labels)).values(), default=0) >= ENOUGH_ON_HAND
+    ]
+    if not hands:
+        return None
+    best = max(hands, key=lambda pair: (pair[0], -len(pair[1].markers)))[1]
+    return best, best.match(labels)
+
+
+def _fingers_shown(hand: MarkerSet, labels: Sequence[str]) -> int:
+    """How many fingers of one hand carry labels of a set."""
+    marks = hand.match_fingers(labels).values()
+    shown = {mark.body.rpartition("_")[0] for mark in marks}
+    return max(Counter(finger.partition("_")[0] for finger in shown).values(), default=0)
+
+
+def _count_sides(found: dict[str, Landmark]) -> Counter[str]:
+    return Counter(mark.body.partition("_")[0] for mark in found.values())
 
 
 def explain_misfit(asked: MarkerSet, labels: Iterable[str]) -> str:
@@ -315,9 +420,12 @@ def _landmark(word: str) -> Landmark:
     template = human()
     if word in template.landmarks:
         return template.landmarks[word]
-    if word in template.bodies:
+    if word in template.hand_landmarks:
+        return template.hand_landmarks[word]
+    if word in template.bodies or is_finger(word):
         return Landmark(word, None)
-    raise UnknownName("landmark or body", word, [*template.landmarks, *template.bodies])
+    known = [*template.landmarks, *template.hand_landmarks, *template.bodies]
+    raise UnknownName("landmark or body", word, known)
 
 
 def _both_sides(table: dict[str, Any]) -> dict[str, Any]:

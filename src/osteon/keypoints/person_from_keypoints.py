@@ -250,6 +250,8 @@ def _bone_start(rig: SubjectModel, names: list[str], name: str) -> int:
         return names.index(twin) if twin in names else -1
     parent = rig.parents[rig.names.index(name)]
     beside = name.startswith(("left_", "right_")) and not name.endswith(WIDE_PARTS)
+    if parent < 0:
+        return -1
     return names.index(rig.names[parent]) if beside and rig.names[parent] in names else -1
 
 

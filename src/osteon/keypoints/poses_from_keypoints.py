@@ -13,6 +13,7 @@ from osteon.errors import NotEnoughData
 from osteon.joint_limits import hold_within
 from osteon.keypoints.limb_turns import turns_from_joints
 from osteon.keypoints.tracks import Tracks, steady_tracks
+from osteon.maths import fit_rigid, quat
 from osteon.posing import (
     PoseOptions,
     PoseProblem,
@@ -110,6 +111,8 @@ def fit_poses(
     points = KeypointsOnRig(skeleton, rig, tracks.positions)
     window = TWIST_SECONDS * rate
     turns = turns_from_joints(skeleton, points.joints(), points.forward(), window)
+    if skeleton.names[0].endswith("_hand"):
+        turns[:, 0] = points.root_turns()
     weights = SYSTEMATIC_ERROR**2 / (SYSTEMATIC_ERROR**2 + tracks.noise**2)
     girdles = [name.endswith("clavicle") for name in skeleton.names]
     pulls = np.where(girdles, GIRDLE_WEIGHT, ANATOMY_WEIGHT)
@@ -150,6 +153,13 @@ class KeypointsOnRig:
             if len(toes):
                 ahead[:, body] = self.positions[:, toes].mean(axis=1) - joints[:, body]
         return ahead
+
+    def root_turns(self) -> Array:
+        """(n_frames, 4) of a root that is a hand, by its own keypoints; at rest where they are too
+        few."""
+        own = np.flatnonzero(self.rig.tree.marker_bodies == 0)
+        found = fit_rigid(self.rig.places[own], self.positions[:, own]).rotations
+        return np.where(np.isfinite(found), found, quat.identity())
 
     def root(self, turns: Array) -> Array:
         """(n_frames, 3) where the root is when the figure so turned lies best on its keypoints."""

@@ -118,12 +118,12 @@ def label(
         return (
             label_by_motion(recording, progress)
             if known is None
-            else _mend(recording, *known, progress)
+            else _mend(recording, known[0].without_fingers(), known[1], progress)
         )
     if marker_set == "none":
         return label_by_motion(recording, progress)
     chosen = set_named(marker_set) if isinstance(marker_set, str) else marker_set
-    return label_by_set(recording, chosen, progress)
+    return label_by_set(recording, chosen.without_fingers(), progress)
 
 
 def set_named(name: str) -> MarkerSet:

@@ -10,6 +10,7 @@ import socket
 import numpy as np
 
 from osteon.errors import OsteonError
+from osteon.human import is_finger
 from osteon.live.osc import Form, bundle, message
 from osteon.live.performance import LivePose
 from osteon.live.stream_frames import Dropped
@@ -30,6 +31,8 @@ _LIMBS = {
     "foot": "Foot",
     "toes": "Toes",
 }
+_FINGER = ("Proximal", "Intermediate", "Distal")
+_THUMB = ("Metacarpal", "Proximal", "Distal")
 _ARM = ("clavicle", "upper_arm", "forearm", "hand")
 _DOWN = ("thigh", "shin")
 _UP = ("spine", "chest", "neck", "head")
@@ -40,6 +43,10 @@ def bone_name(body: str) -> str:
     side, _, limb = body.partition("_")
     if side in ("left", "right") and limb in _LIMBS:
         return side.capitalize() + _LIMBS[limb]
+    if is_finger(body):
+        finger, _, bone = limb.partition("_")
+        parts = _THUMB if finger == "thumb" else _FINGER
+        return side.capitalize() + finger.capitalize() + parts[int(bone) - 1]
     return _TRUNK.get(body, body)
 
 

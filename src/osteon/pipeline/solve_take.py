@@ -13,6 +13,7 @@ from osteon.calibration import (
 )
 from osteon.cleaning import prepare
 from osteon.errors import NotEnoughData, UnknownName, counted
+from osteon.fingers import HandTake, add_fingers, pose_fingers, without_fingers
 from osteon.formats import UNNAMED
 from osteon.human import (
     Landmark,
@@ -23,6 +24,7 @@ from osteon.human import (
     known_sets,
     load_set,
     recognise,
+    with_hands,
 )
 from osteon.identity import TakeFindings, hold_against
 from osteon.joint_limits import hold_within
@@ -57,6 +59,9 @@ FAR_KEYPOINT_RMS = 0.06
 usual of such systems [Nakano 2020]."""
 SUNKEN_SOLE_HEIGHT = 0.015
 """Metres off the ground at which a user is told of a sole."""
+FINGER_FRAMES = 3000
+"""Frames of each take that fingers are fitted to, its first ones; chosen: most takes are shorter,
+and hands are never still for so long."""
 NAMED_FEW = 5
 """Names that a sentence lists before it counts the others."""
 
@@ -203,7 +208,8 @@ def prepare_take(recording: Recording, options: SolveOptions) -> tuple[Recording
 def _prepare(
     recording: Recording, chosen: Chosen, options: SolveOptions
 ) -> tuple[Recording, tuple[Swap, ...]]:
-    return prepare(recording, chosen[1] if chosen else {}, repair=options.clean)
+    found = chosen[1] if chosen and not chosen[0].of_hands else {}  # hands stand on nothing
+    return prepare(recording, found, repair=options.clean)
 
 
 def calibrate_subject(
@@ -219,6 +225,34 @@ def calibrate_subject(
 
     ``in_order`` says whether frames follow each other, as those chosen from long takes do not.
     """
+    found = _calibrate_body(takes, chosen, options, subject, progress, in_order=in_order)
+    on_fingers = {} if chosen is None else chosen[0].match_fingers(_labels_of(takes))
+    if chosen is None or not on_fingers:
+        return found
+    hands = [_hand_take(take, found.skeleton, chosen, options) for take in takes]
+    skeleton = add_fingers(
+        found.skeleton, hands, chosen[1], on_fingers, keypoints=chosen[0].keypoints
+    )
+    return replace(found, skeleton=skeleton)
+
+
+def _hand_take(
+    take: Recording, skeleton: Skeleton, chosen: Chosen, options: SolveOptions
+) -> HandTake:
+    some = Recording(take.positions[:FINGER_FRAMES], take.names, take.rate)
+    posed = _pose(some, skeleton, chosen, replace(options, limits=False, smooth=False), unheard)
+    return HandTake(some, posed.motion)
+
+
+def _calibrate_body(
+    takes: Sequence[Recording],
+    chosen: Chosen,
+    options: SolveOptions,
+    subject: str,
+    progress: Share,
+    *,
+    in_order: bool,
+) -> Calibration:
     labels = _labels_of(takes)
     if _are_keypoints(chosen):
         assert chosen is not None
@@ -264,6 +298,10 @@ def _pose(
     options: SolveOptions,
     progress: Share,
 ) -> SolveResult:
+    """Poses of a take; of fingers after those of the body, which they leave as it is."""
+    bare = without_fingers(skeleton)
+    if bare is not skeleton:
+        return pose_fingers(recording, _pose(recording, bare, chosen, options, progress), skeleton)
     limits = "auto" if options.limits else "none"
     if _are_keypoints(chosen):
         return pose_keypoints(recording, skeleton, limits=limits, progress=progress)
@@ -402,10 +440,9 @@ def _marker_set(labels: Sequence[str], options: SolveOptions) -> Chosen:
     chosen = _asked_set(options)
     if chosen is None:
         return recognise(labels) if options.template == "auto" else None
-    found = chosen.match(labels)
-    if options.own_set is not None and not found:
+    if options.own_set is not None and not chosen.match(labels):
         raise UnknownName("marker of the own set", next(iter(chosen.markers), ""), labels)
-    return chosen, found
+    return with_hands(chosen, labels)
 
 
 def _asked_set(options: SolveOptions) -> MarkerSet | None:

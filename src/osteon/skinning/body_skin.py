@@ -14,7 +14,12 @@ from scipy.sparse.csgraph import connected_components
 from osteon.anatomy import body_size
 from osteon.maths import quat
 from osteon.skinning.flesh import FleshPose, Piece, plain_pieces, pose_of
-from osteon.skinning.flesh_parts import known_pieces, sole_heights
+from osteon.skinning.flesh_parts import (
+    fingered_hands,
+    hand_pieces,
+    known_pieces,
+    sole_heights,
+)
 from osteon.typing import Array
 from osteon.values import CARRIERS, Motion, Skeleton, SkinnedMesh
 
@@ -22,6 +27,9 @@ TRIANGLE_COUNT = 5700
 """Count of triangles that the grid's cells are sized for; chosen: a little below the most."""
 MOST_TRIANGLES = 6000
 """Count of triangles at most; chosen: smooth to the eye, and small in files and on pages."""
+HAND_SHARE = 0.25
+"""Share of the triangles that a hand with fingers has beside a body; chosen: half of them on what a
+body does most with."""
 REACH_RATIO = 2.5
 """Ratio of the distance from the flesh up to which the field is worked out to a cell; chosen: it is
 needed near the surface only."""
@@ -60,27 +68,55 @@ def make_skin(skeleton: Skeleton, pose: Array | None = None) -> SkinnedMesh:
     pose : (n_bodies, 4)
         Rotations to the parents' frames in which to put it on; by default the joints' rest.
     """
+    placed = pose_of(skeleton, pose)
+    meshes = [_skin_of(placed, pieces, share) for pieces, share in _groups(placed, _pieces(placed))]
+    starts = np.cumsum([0, *(len(vertices) for vertices, *_ in meshes)])
+    triangles = [own + start for (_, own, *_), start in zip(meshes, starts, strict=False)]
+    vertices, bodies, weights = (np.concatenate([mesh[k] for mesh in meshes]) for k in (0, 2, 3))
+    vertices = _on_soles(placed, vertices, bodies, weights)
+    joined = np.concatenate(triangles)
+    return SkinnedMesh(vertices, joined, bodies, weights, placed.rotations, placed.joints)
+
+
+def _groups(pose: FleshPose, pieces: Sequence[Piece]) -> list[tuple[list[Piece], float]]:
+    """The pieces that are one surface, and its share of the triangles: hands with fingers are finer
+    than a body could be."""
+    hands = fingered_hands(pose)
+    if not hands:
+        return [(list(pieces), 1.0)]
+    own = {hand: hand for hand in hands}
+    for body, parent in enumerate(pose.skeleton.parents):
+        if parent in own:
+            own[body] = own[parent]
+    rest = [piece for piece in pieces if piece.body not in own]
+    share = HAND_SHARE if rest else 1.0 / len(hands)
+    groups = [([p for p in pieces if own.get(p.body) == hand], share) for hand in hands]
+    return ([(rest, 1.0 - share * len(hands))] if rest else []) + groups
+
+
+def _skin_of(
+    placed: FleshPose, pieces: Sequence[Piece], share: float
+) -> tuple[Array, np.ndarray, np.ndarray, Array]:
+    """Return vertices, triangles, bodies and weights of one surface, with a share of all
+    triangles."""
     from osteon.skinning.flesh_surface import triangles_of
 
-    placed = pose_of(skeleton, pose)
-    pieces = _pieces(placed)
+    skeleton, count = placed.skeleton, share * TRIANGLE_COUNT
     kin = _kinship(skeleton.parents, [piece.body for piece in pieces])
     finest = _finest(pieces)
-    cell = max(1.5 * float(np.sqrt(3.0 * _area(pieces) / TRIANGLE_COUNT)), finest)
+    cell = max(1.5 * float(np.sqrt(3.0 * _area(pieces) / count)), finest)
     vertices, quads, flesh = _surface(placed, pieces, kin, cell)
     if not len(quads):  # limbs that lie in each other leave nothing between their slits
         kin = np.zeros_like(kin)
         vertices, quads, flesh = _surface(placed, pieces, kin, cell)
-    goal = TRIANGLE_COUNT  # the first, coarse one only tells how much surface there is
-    while goal == TRIANGLE_COUNT or 2 * len(quads) > MOST_TRIANGLES:
+    goal = count  # the first, coarse one only tells how much surface there is
+    while goal == count or 2 * len(quads) > share * MOST_TRIANGLES:
         cell = max(cell * float(np.sqrt(2 * len(quads) / goal)), finest)
         vertices, quads, flesh = _surface(placed, pieces, kin, cell)
         goal *= 0.95
     vertices = _draw_to(vertices, flesh, kin, cell)
     triangles = triangles_of(vertices, quads)
-    bodies, weights = _weights(vertices, triangles, flesh, kin, pieces)
-    vertices = _on_soles(placed, vertices, bodies, weights)
-    return SkinnedMesh(vertices, triangles, bodies, weights, placed.rotations, placed.joints)
+    return vertices, triangles, *_weights(vertices, triangles, flesh, kin, pieces)
 
 
 def make_skin_for(motion: Motion) -> SkinnedMesh:
@@ -127,7 +163,7 @@ def body_extent(pose: FleshPose) -> tuple[Array, Array]:
 
 
 def _pieces(pose: FleshPose) -> list[Piece]:
-    known = known_pieces(pose)
+    known = known_pieces(pose) | hand_pieces(pose)
     size = body_size(pose.skeleton) or 1.0
     pieces: list[Piece] = []
     for body in range(len(pose.joints)):

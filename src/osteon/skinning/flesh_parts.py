@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from osteon.human import FINGERS, is_finger
 from osteon.maths import quat
 from osteon.skinning.flesh import SHORTEST_BONE, STATION_COUNT, UP, FleshPose, Piece, tube
 from osteon.typing import Array
@@ -26,6 +27,12 @@ ARM_LIKE = {
 HAND_WIDTHS = ((22, 21, 19, 15, 10), (29, 42, 44, 40, 27), (0, 2, 3, 2, 0))
 """Millimetres: half widths, half depths and shifts to the front at five stations; chosen: drawn to
 look like a mitten."""
+PALM_LENGTH = 0.083
+"""Metres from the wrist to the middle finger's joint of the hand that the radii below are of;
+derived from the average human's."""
+PALM_RADII, FINGER_RADII = (0.0135, 0.0115), (0.0095, 0.0085, 0.0078, 0.0065)
+"""Metres: half of a palm's thickness at the wrist and at the knuckles, and of a finger's at its
+joints and its tip; chosen: drawn to look like a hand. Thumbs are a sixth thicker."""
 FOOT_WIDTHS = ((34, 37, 40, 46, 38), (34, 32, 29, 24, 18), (1, 3, 4, 3, 10))
 """Millimetres, as the hand's; chosen: drawn to look like a shoe."""
 LEVEL_SHARE = 0.3
@@ -86,6 +93,39 @@ def known_pieces(pose: FleshPose) -> dict[int, list[Piece]]:
         _extremities(found, pose, side, scale)
     _trunk(found, pose, scale)
     _head(found, pose, scale)
+    return found
+
+
+def fingered_hands(pose: FleshPose) -> dict[int, list[int]]:
+    """Return hand → the first bones of its fingers, of hands that have some."""
+    names, found = pose.skeleton.names, {}
+    for body, name in enumerate(names):
+        if name.endswith("_hand"):
+            own = [one for one in pose.children(body) if is_finger(names[one])]
+            if len(own) == len(FINGERS):
+                found[body] = own
+    return found
+
+
+def hand_pieces(pose: FleshPose) -> dict[int, list[Piece]]:
+    """Return body → its flesh, of hands with fingers: a palm of flat tubes, and a tube per bone."""
+    found: dict[int, list[Piece]] = {}
+    for hand, first in fingered_hands(pose).items():
+        wrist, knuckles = pose.joints[hand], pose.joints[first]
+        scale = float(np.linalg.norm(knuckles[len(FINGERS) // 2] - wrist)) / PALM_LENGTH
+        palm = scale * np.linspace(*PALM_RADII, STATION_COUNT)
+        found[hand] = [tube(hand, wrist, at, pose.front, palm, palm) for at in knuckles]
+        # between the knuckles the palm is closed
+        found[hand] += [
+            tube(hand, one, other, UP, palm[::-1], palm[::-1])
+            for one, other in pairwise(knuckles[1:])
+        ]
+        for body in first:
+            thicker = scale * (7.0 / 6.0 if body == first[0] else 1.0)
+            for radii in pairwise(FINGER_RADII):
+                end, thick = pose.ends(body)[0], thicker * np.linspace(*radii, STATION_COUNT)
+                found[body] = [tube(body, pose.joints[body], end, pose.front, thick, thick)]
+                body = next(iter(pose.children(body)), body)
     return found
 
 

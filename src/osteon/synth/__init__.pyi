@@ -14,6 +14,11 @@ from .disturb import (
     Jump as Jump,
     Slipped as Slipped,
 )
+from .gloves import (
+    glove as glove,
+    grasps as grasps,
+    with_gloves as with_gloves,
+)
 from .joint_coordinates import (
     Dof as Dof,
     dofs as dofs,

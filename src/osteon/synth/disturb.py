@@ -25,8 +25,12 @@ SKIN_RMS = {
 }
 """Metres that the median person's skin slides on the bone: rms over a take in which the joints
 beside it turn by ``SKIN_TURN``. Ranges are of [Cereatti 2017] where nothing else is said."""
+FINGER_SKIN_RMS = 0.0012
+"""Metres, of fingers; chosen: their joints turn by 0.6 radians rms, and skin over them then slides
+by 2 to 3 mm."""
 OTHER_SKIN_RMS = 0.004
 """Metres, of bodies that are not in the table, forearms among them; chosen: as the shin."""
+FINGERS = ("thumb_", "index_", "middle_", "ring_", "little_")
 SKIN_TURN = 0.3
 """Radians, rms about its mean, of the joints at both ends of a thigh in gait: sines through the 40°
 of a hip and the 60° of a knee have 14° and 21°. Derived."""
@@ -79,11 +83,17 @@ def soft_tissue(
     joint, in the body's frame; ``skin`` multiplies ``SKIN_RMS``.
     """
     worn = list(wearers)
-    parts = [name.removeprefix("left_").removeprefix("right_") for name in motion.skeleton.names]
-    sizes = skin * np.array([SKIN_RMS.get(part, OTHER_SKIN_RMS) for part in parts])[worn, None]
+    sizes = skin * np.array([_skin_of(name) for name in motion.skeleton.names])[worn, None]
     pulled = _pulled_by_posture(motion, worn, rng) + _left_behind(motion, worn, places)
     stretch = np.sum(pulled**2, axis=-1, keepdims=True) / SKIN_LIMIT**2
     return sizes * pulled / (1.0 + stretch**2) ** 0.25
+
+
+def _skin_of(name: str) -> float:
+    side, _, part = name.partition("_")
+    if side in ("left", "right") and part.startswith(FINGERS):
+        return FINGER_SKIN_RMS
+    return SKIN_RMS.get(part if side in ("left", "right") else name, OTHER_SKIN_RMS)
 
 
 def wobble(

@@ -31,6 +31,7 @@ POINT_KEYS = (
     "pose_world_landmarks",
     "landmarks",
 )
+HAND_KEYS = ("hand_left_keypoints_3d", "hand_right_keypoints_3d")
 PEOPLE_KEYS = ("people", "persons")
 FRAME_KEYS = ("frames",)
 NAME_KEYS = ("names", "keypoint_names", "joint_names", "joints")
@@ -169,8 +170,9 @@ def _who(person: Any, place: int) -> str:
 
 
 def _points(path: Path, value: Any, index: int) -> _Points:
-    inner = _said(value, POINT_KEYS)
+    inner, hands = _said(value, POINT_KEYS), _hands(value)
     value = value if inner is None else inner
+    value = [*value, *hands] if isinstance(value, list) else value
     names = None
     try:
         if isinstance(value, dict):
@@ -189,6 +191,14 @@ def _points(path: Path, value: Any, index: int) -> _Points:
     if table.shape[1] == 3:
         table = np.concatenate([table, np.ones((len(table), 1))], axis=1)
     return _Points(table, names)
+
+
+def _hands(person: Any) -> list[Any]:
+    """OpenPose's points of both hands; none where it looked for none."""
+    found = [_said(person, (key,)) for key in HAND_KEYS]
+    if not all(isinstance(each, list) and each for each in found):
+        return []
+    return [value for each in found for value in each]
 
 
 def _listed(point: dict[str, Any]) -> list[Any]:

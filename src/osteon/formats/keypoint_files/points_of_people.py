@@ -22,6 +22,8 @@ DEFAULT_RATE = 30.0
 PERSON_SIZE = (0.35, 3.4)
 """Metres between which a person's points are spread, corner to corner; chosen about a crouching
 child and a tall man who stretches. Units that differ tenfold cannot both fit."""
+HAND_SIZE = (0.06, 0.35)
+"""Metres between which a hand's points are spread, chosen about a fist and a large hand."""
 MIDDLE_SHARE = 0.02
 """Share of the spread within which a point lies between two others; chosen: files round."""
 HAND_POINTS = ("wrist", *(
@@ -38,6 +40,10 @@ HAND_POINTS = ("wrist", *(
 """MediaPipe's 21 of a hand, in its order."""
 UNNAMED = "points without names"
 """The detail of a source whose points were named by their count."""
+WHOLE_BODY_COUNT, OPENPOSE_COUNT = 133, 67
+"""Counts of COCO-WholeBody's points, defined by it: 17, 6 of feet, 68 of a face, 21 of each hand;
+and of OpenPose's: 25 and 21 of each hand."""
+COCO_FEET = ("LBigToe", "LSmallToe", "LHeel", "RBigToe", "RSmallToe", "RHeel")
 BODY_COUNT, HOLISTIC_COUNT = 33, 75
 """Counts of MediaPipe's points: of a body, and with both hands; defined by it. FreeMoCap puts the
 right hand first, and a face behind them."""
@@ -66,7 +72,9 @@ def _recording(path: Path, person: PeoplePoints, form: str) -> Recording:
     points = _sane(path, person.values)
     names, points, named = _named(path, person.names, points)
     points, zeros = without_zeros(points)
-    unit, sized = _unit(path, points)
+    known = recognise(names)
+    of_hand = known is not None and known[0].of_hands
+    unit, sized = _unit(path, points, HAND_SIZE if of_hand else PERSON_SIZE)
     up, points, stood = _upright(names, points * METRES[unit])
     rate, assumed = person.rate, ()
     if rate is None:
@@ -106,13 +114,17 @@ def _named(
             raise FormatError(path, f"names {len(given)} keypoints, but frames have {count}")
         names, renamed = unique_labels(given)
         return names, points, renamed
+    if count == WHOLE_BODY_COUNT:
+        return _with_hands("COCO-17", COCO_FEET, points)
+    if count == OPENPOSE_COUNT:
+        return _with_hands("BODY-25", (), points)
     if count in (BODY_COUNT + 468 + 42, BODY_COUNT + 478 + 42, HOLISTIC_COUNT):
         return _holistic(points)
     sets = [
         each
         for each in known_sets()
         if each.keypoints
-        and len(each.markers) == count
+        and count in (len(each.markers), each.of_hands and len(each.markers) // 2)
         and all(mark.at is not None for mark in each.markers.values())
     ]
     if not sets:
@@ -124,10 +136,25 @@ def _named(
         )
     best = next((each for each in sets if _roots_between(points, tuple(each.markers))), sets[0])
     return (
-        tuple(best.markers),
+        tuple(best.markers)[:count],
         points,
         (f"{count} points without names were taken for {best.name}",),
     )
+
+
+def _with_hands(
+    body: str, feet: Sequence[str], points: Array
+) -> tuple[tuple[str, ...], Array, tuple[str, ...]]:
+    """A body's points, those of its feet, and last its hands, left hand first; what is between is a
+    face and stays behind."""
+    own = next(each for each in known_sets() if each.name == body)
+    hands = [f"{side}_hand_{point}" for side in ("left", "right") for point in HAND_POINTS]
+    count, before = points.shape[1], len(own.markers) + len(feet)
+    kept = np.r_[0:before, count - len(hands) : count]
+    told = (f"{count} points without names were taken for {body}'s body, left and right hand",)
+    left = count - len(kept)
+    told += (f"{left} points of the face were left out",) if left else ()
+    return (*own.markers, *feet, *hands), points[:, kept], told
 
 
 def _holistic(points: Array) -> tuple[tuple[str, ...], Array, tuple[str, ...]]:
@@ -160,14 +187,15 @@ def _spread(points: Array) -> float:
     return float(np.median(np.linalg.norm(high - low, axis=-1)))
 
 
-def _unit(path: Path, points: Array) -> tuple[str, str]:
+def _unit(path: Path, points: Array, usual: tuple[float, float]) -> tuple[str, str]:
     size = _spread(points)
+    who = "hand" if usual == HAND_SIZE else "person"
     for unit in ("m", "cm", "mm"):
-        if PERSON_SIZE[0] <= size * METRES[unit] < PERSON_SIZE[1]:
-            return unit, f"the file does not say its unit; {unit} judged from a person's size"
+        if usual[0] <= size * METRES[unit] < usual[1]:
+            return unit, f"the file does not say its unit; {unit} judged from a {who}'s size"
     raise FormatError(
         path,
-        f"its points are {size:.3g} apart, which is no person's size in m, cm or mm; pixels, or a "
+        f"its points are {size:.3g} apart, which is no {who}'s size in m, cm or mm; pixels, or a "
         "network's own scale? give points in 3D in one of these",
     )
 
@@ -193,7 +221,7 @@ def _upright(names: tuple[str, ...], points: Array) -> tuple[str, Array, str]:
 def _feet_to_head(names: tuple[str, ...], points: Array) -> Array | None:
     """(3,) how points go with their height on the average human; None where they are not known."""
     known = recognise(names)
-    if known is None:
+    if known is None or known[0].of_hands:
         return None
     figure = human()
     heights = np.array(
