@@ -52,7 +52,7 @@ class Spot:
 def skin_landmarks() -> dict[str, tuple[Landmark, float]]:
     """Return the landmarks that markers are put on, each with how rarely it is: from 0, which most
     marker sets have, to 1, which none has. Those of markerless systems lie within the body."""
-    sets = known_sets()
+    sets = [each for each in known_sets() if not each.of_hands]
     on_skin = Counter(id(m) for each in sets if not each.keypoints for m in each.markers.values())
     within = {id(m) for each in sets if each.keypoints for m in each.markers.values()}
     most = max(on_skin.values())
