@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import real
 
+from conftest import real
 from osteon.formats import read
 from osteon.human import recognise
 from osteon.labelling import average_wearer, cut_pieces, find_starts, label, set_named, sure_chains
