@@ -113,18 +113,17 @@ def settle_by_frames(starts: Sequence[Start], chains: Chains) -> Start:
             pool.setdefault(held.tobytes(), (answer.score, held, replace(start, answer=answer)))
     best = sorted(pool.values(), key=lambda each: -each[0])[:MOST_POOLED]
     frames = _full_frames(chains, SETTLING_FRAMES)
-    scores = np.array(
-        [[_suits(wearer, chains, frame, held) for frame in frames] for _, held, _ in best]
-    )
+    clouds = [_cloud(wearer, chains, frame) for frame in frames]
+    scores = np.array([[_suits(wearer, *each, held) for each in clouds] for _, held, _ in best])
     total = scores.sum(axis=1)
     first = int(np.argmax(total))
     odds = np.exp((total - total[first]) / (DOUBT_SCALE * np.sqrt(len(frames))))
     rivalled = np.array([_rivalled(best[first][1], held, wearer.loose) for _, held, _ in best])
     unsure = odds @ rivalled / odds.sum() > 1.0 - SURE_LABEL
-    seen = [_most(wearer, len(chains.pieces.seen(frame))) for frame in frames]
+    most = sum(_most(wearer, len(seen)) for seen, _ in clouds)
     return replace(
         best[first][2],
-        share=float(total[first] / np.sum(seen)),
+        share=float(total[first] / most),
         undecided=frozenset(np.flatnonzero(unsure).tolist()),
     )
 
@@ -142,9 +141,8 @@ def _rivalled(held: Indices, other: Indices, loose: Mask) -> Mask:
     return rivalled & ~loose
 
 
-def _suits(wearer: Wearer, chains: Chains, frame: int, held: Indices) -> float:
-    """Return the log odds of chains being what they are taken for, in one frame."""
-    seen, cloud = _cloud(wearer, chains, frame)
+def _suits(wearer: Wearer, seen: Indices, cloud: Cloud, held: Indices) -> float:
+    """Return the log odds of chains being what they are taken for, in the frame of a cloud."""
     rows = np.flatnonzero(np.isin(seen, held[held >= 0]))
     cloud = Cloud(cloud.points[rows], cloud.unrest[np.ix_(rows, rows)])
     known = np.full(len(held), -1)
