@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from osteon.labelling.wearer import Wearer
 from osteon.maths import quat
-from osteon.typing import Array, Indices
+from osteon.typing import Array, Indices, Mask
 
 BEAM_WIDTH, WIDE_BEAM = 48, 150
 """Count of answers carried along; the second where only the average human is known, who suits many
@@ -29,17 +30,29 @@ marker of a hundred thousand if the slack is right, and few if it is half of it.
 USUAL_LEAN = 0.5
 """Radians rms that an average human's trunk and legs lean. Chosen: people are upright most of the
 time."""
+USUAL_RISE = 0.3
+"""Metres rms that joints of trunk and legs are above or below where standing people have them.
+Chosen: a thigh's length is two of it."""
 STEADY_SLACK = 0.012
 """Metres rms per axis that a marker moves about its place while a cloud is looked at. Chosen: what
 skin does; less is known of where a marker sits than of that it stays there."""
+STEADY_RMS = 0.004
+"""Metres rms that two markers of one body mostly change their distance by. Measured: 1 to 6 mm on
+walking and squatting people, 10 to 17 mm across a knee."""
 LOYAL_DISTANCE = 0.02
 """Metres: a body follows its neighbour as if markers this far out said so. Chosen: settles the turn
 that its own leave open, as in calibration."""
+TURN_SHARE = 0.5
+"""Share of what speaks against a joint's turn that counts before a body is laid: each of its labels
+tells it anew. Chosen: two labels, as most have."""
 LIMB_WIDTH = 6
 """Count of answers carried along while lost limbs are looked for. Chosen: little is open then."""
 LOOSE_SHARES = (0.25, 0.1, 0.0)
 """Share of the way to the next joint that it may be off besides, if none, one, or more markers show
 how the bone is turned. Chosen: fifteen degrees, and six."""
+ONE_SIDED = 1.5
+"""Log odds, as a ratio to one, that a label worn on one side only has against it. Chosen: of
+laboratories' takes one label in five is so, as markers fall off or are hidden."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +71,7 @@ class Cloud:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Bodies placed so far, and the points their labels were given."""
+    """Bodies placed, and the points their labels were given."""
 
     score: float
     rotations: Array
@@ -69,8 +82,19 @@ class Found:
     """(n_labels,) the point of each label; −1: none."""
 
 
+class _Beam(NamedTuple):
+    """Answers that are carried along, best first; each row as ``Found``."""
+
+    score: Array
+    rotations: Array
+    joints: Array
+    points: Indices
+    hoped: Array
+    """(n_answers,) of the score: what points near bones would add that carry loose labels."""
+
+
 def find_figures(
-    wearer: Wearer, cloud: Cloud, seed: int, known: Indices | None = None
+    wearer: Wearer, cloud: Cloud, seed: int, known: Indices | None = None, width: int = 0
 ) -> list[Found]:
     """Return answers, best first, that all begin with the body ``seed``.
 
@@ -78,13 +102,21 @@ def find_figures(
     ----------
     known : (n_labels,)
         Points that labels are known to be at; −1 where that is open.
+    width
+        How many answers are carried along; 0: as many as the wearer asks for.
     """
     search = _Search(wearer, cloud, known)
-    answers = search.seeds(seed)
+    search.width = width or search.width
+    beam = search.seeds(seed)
     for body, near in order_from(wearer, seed):
-        grown = [new for old in answers for new in search.grow(old, body, near)]
-        answers = _best(grown, search.width)
-    return answers
+        if not len(beam.score):
+            break
+        beam = search.grow(beam, body, near, search.width)
+    sure = beam.score - beam.hoped
+    answers = [Found(float(score), *rest) for score, *rest in zip(sure, *beam[1:4], strict=True)]
+    if not wearer.known:
+        answers = [search.with_loose(answer) for answer in answers]
+    return sorted(answers, key=lambda answer: -answer.score)
 
 
 def find_limbs(
@@ -100,39 +132,29 @@ def find_limbs(
         The pose of the bodies in the world, as far as it is known.
     """
     search = _Search(wearer, cloud, known, pose=rotations)
-    answers = [Found(0.0, rotations, joints, known)]
+    beam = _Beam(np.zeros(1), rotations[None], joints[None], known[None].copy(), np.zeros(1))
     lacking = np.unique(wearer.rig.tree.marker_bodies[known < 0])
     for body in lacking[wearer.parents[lacking] >= 0]:
-        near = int(wearer.parents[body])
-        grown = [
-            new for old in answers for new in search.grow(_without(wearer, old, body), body, near)
-        ]
-        answers = _best(grown, LIMB_WIDTH)
-    return answers[0].points
-
-
-def _without(wearer: Wearer, answer: Found, body: int) -> Found:
-    """Return an answer in which a body's labels have no points yet."""
-    points = answer.points.copy()
-    points[wearer.labels_of(body)] = -1
-    return replace(answer, points=points)
+        beam.points[:, wearer.labels_of(body)] = -1
+        beam = search.grow(beam, body, int(wearer.parents[body]), LIMB_WIDTH)
+    return beam.points[0]
 
 
 def seed_bodies(wearer: Wearer) -> list[int]:
-    """Return the bodies to begin with, best first: many markers, far apart."""
-    bodies = range(len(wearer.parents))
-    size = {}
-    for body in bodies:
-        places = wearer.rig.places[wearer.labels_of(body)]
-        spread = np.linalg.svd(places - places.mean(axis=0), compute_uv=False) if len(places) else 0
-        size[body] = len(places) + float(np.sum(spread)) if len(places) >= 3 else 0.0
-    return [body for body in sorted(bodies, key=lambda b: -size[b]) if size[body]]
+    """Return the bodies to begin with, best first: firm markers that lie far from one line."""
+    breadth = {}
+    for body in range(len(wearer.parents)):
+        places = wearer.rig.places[wearer.firm_labels_of(body)]
+        if len(places) >= 3:
+            spread = np.linalg.svd(places - places.mean(axis=0), compute_uv=False)
+            breadth[body] = float(spread[1])
+    return sorted(breadth, key=lambda body: -breadth[body])
 
 
 def order_from(wearer: Wearer, seed: int) -> list[tuple[int, int]]:
     """Return the other bodies, each with the neighbour it is placed from, most markers first."""
     parents, done, order = wearer.parents, {seed}, []
-    count = [len(wearer.labels_of(body)) for body in range(len(parents))]
+    count = [len(wearer.firm_labels_of(body)) for body in range(len(parents))]
     while len(done) < len(parents):
         links = [(body, int(parents[body])) for body in range(len(parents)) if parents[body] >= 0]
         both = [*links, *(pair[::-1] for pair in links)]
@@ -141,16 +163,6 @@ def order_from(wearer: Wearer, seed: int) -> list[tuple[int, int]]:
         order.append((body, near))
         done.add(body)
     return order
-
-
-def _best(answers: list[Found], width: int) -> list[Found]:
-    """Return the best ``width`` that differ in what they give to whom."""
-    kept: dict[bytes, Found] = {}
-    for one in sorted(answers, key=lambda answer: -answer.score):
-        kept.setdefault(one.points.tobytes(), one)
-        if len(kept) == width:
-            break
-    return list(kept.values())
 
 
 class _Search:
@@ -163,128 +175,219 @@ class _Search:
         self.pose, self.width = pose, BEAM_WIDTH if wearer.known else WIDE_BEAM
         self.known = np.full(len(wearer.names), -1) if known is None else known
 
-    def seeds(self, seed: int) -> list[Found]:
+    def seeds(self, seed: int) -> _Beam:
         """Return places that the first body may be at."""
-        n_bodies, labels = len(self.wearer.parents), self.wearer.labels_of(seed)
-        empty = Found(
-            0.0,
-            np.full((n_bodies, 3, 3), np.nan),
-            np.full((n_bodies, 3), np.nan),
-            np.full(len(self.wearer.names), -1),
+        n_bodies, labels = len(self.wearer.parents), self.wearer.placed_labels_of(seed)
+        empty = _Beam(
+            np.zeros(1),
+            np.full((1, n_bodies, 3, 3), np.nan),
+            np.full((1, n_bodies, 3), np.nan),
+            np.full((1, len(self.wearer.names)), -1),
+            np.zeros(1),
         )
-        given = self._share_out(labels, self._unary(empty, labels), SEED_WIDTH)
-        given = given[(given >= 0).sum(axis=1) >= 3]
-        placed = self._placed(empty, seed, given, None)
-        return _best([self._stood(each, seed) for each in placed], self.width)
+        given, real = self._share_out(labels, self._unary(empty, labels), SEED_WIDTH)
+        real &= (given >= 0).sum(axis=-1) >= 3
+        return self._placed(empty, seed, given, real, None, self.width)
 
-    def _stood(self, answer: Found, body: int) -> Found:
-        """Return the answer, less likely the more a body leans that mostly stands."""
-        if self.wearer.known:
-            return answer
-        lean = np.arccos(np.clip(answer.rotations[body, 2, 2], -1.0, 1.0))
-        return replace(answer, score=answer.score - 0.5 * float(lean / USUAL_LEAN) ** 2)
-
-    def grow(self, answer: Found, body: int, near: int) -> list[Found]:
-        """Return an answer with one body more, in every way worth keeping."""
-        wearer, labels = self.wearer, self.wearer.labels_of(body)
-        hold = _hold(wearer, answer, body, near)
+    def grow(self, beam: _Beam, body: int, near: int, width: int) -> _Beam:
+        """Return the answers with one body more, in the ways most worth keeping."""
+        wearer, labels = self.wearer, self.wearer.placed_labels_of(body)
+        hold = _hold(wearer, beam, body, near)
         if self.pose is not None:
-            hold = hold._replace(expected=self.pose[body])
-        away = np.linalg.norm(self.cloud.points - hold.joint, axis=-1)
+            hold = hold._replace(expected=np.broadcast_to(self.pose[body], (len(beam.score), 3, 3)))
+        away = np.linalg.norm(self.cloud.points - hold.joint[:, None], axis=-1)
         radius = np.linalg.norm(wearer.rig.places[labels] - hold.anchor, axis=-1)
         sigma = np.hypot(wearer.slack[labels], _joint_slack(wearer, near))[:, None]
-        off = (away - radius[:, None]) / sigma
-        unary = self._unary(answer, labels) - 0.5 * off**2
+        off = (away[:, None] - radius[:, None]) / sigma
+        unary = self._unary(beam, labels) - 0.5 * off**2
+        if not wearer.known:
+            unary -= TURN_SHARE * self._turned_away(hold, labels, sigma)
         unary[np.abs(off) > GATE_SIGMAS] = -np.inf
-        return self._placed(answer, body, self._share_out(labels, unary, BODY_WIDTH), hold)
+        given, real = self._share_out(labels, unary, BODY_WIDTH)
+        return self._placed(beam, body, given, real, hold, width)
 
-    def _unary(self, answer: Found, labels: Indices) -> Array:
-        """Return (n_labels, n_points) log odds before places are looked at: −∞ where taken."""
-        odds = np.repeat(self.wearer.gain[labels][:, None], len(self.cloud.points), axis=1)
-        odds[:, answer.points[answer.points >= 0]] = -np.inf
-        odds[:, self.known[self.known >= 0]] = -np.inf
-        settled = np.flatnonzero(self.known[labels] >= 0)
-        odds[settled] = -np.inf
-        odds[settled, self.known[labels[settled]]] = self.wearer.gain[labels[settled]]
+    def _turned_away(self, hold: "_Hold", labels: Indices, sigma: Array) -> Array:
+        """Return (n_answers, n_labels, n_points) log odds against the least turn of the joint that
+        takes each label's place into the direction of each point."""
+        arms = self.wearer.rig.places[labels] - hold.anchor
+        reach = np.linalg.norm(arms, axis=-1)[:, None]
+        away = (self.cloud.points - hold.joint[:, None]) @ hold.expected
+        across = np.cross(arms[:, None], away[:, None])
+        sine, cosine = np.linalg.norm(across, axis=-1), np.einsum("li,api->alp", arms, away)
+        turns = across * (np.arctan2(sine, cosine) / np.maximum(sine, 1e-9))[..., None]
+        usual = hold.turn**2 + (sigma / np.maximum(reach, 1e-3)) ** 2
+        return 0.5 * ((turns @ hold.frame) ** 2 / usual[:, None]).sum(axis=-1)
+
+    def _unary(self, beam: _Beam, labels: Indices) -> Array:
+        """Return (n_answers, n_labels, n_points) log odds before places are looked at: −∞ where a
+        point is taken."""
+        n_answers, n_points = len(beam.score), len(self.cloud.points)
+        taken = np.zeros((n_answers, n_points + 1), dtype=bool)
+        np.put_along_axis(taken, beam.points, values=True, axis=1)  # −1, none: the last
+        taken[:, self.known[self.known >= 0]] = True
+        gain = (self.wearer.gain - self.wearer.rarity)[labels]
+        odds = np.where(taken[:, None, :-1], -np.inf, gain[:, None])
+        for row in np.flatnonzero(self.known[labels] >= 0):
+            odds[:, row] = -np.inf
+            odds[:, row, self.known[labels[row]]] = gain[row]
         return odds
 
-    def _share_out(self, labels: Indices, unary: Array, width: int) -> Indices:
-        """Return (n_ways, n_labels) points that labels of one body may be given; −1: none.
+    def _share_out(self, labels: Indices, unary: Array, width: int) -> tuple[Indices, Mask]:
+        """Return (n_answers, n_ways, n_labels) points that labels of one body may be given, −1:
+        none; and (n_answers, n_ways) which of the ways are any.
 
         Label after label, keeping the ways whose distances suit best so far.
         """
-        given, score = np.zeros((1, 0), dtype=np.int64), np.zeros(1)
+        n_answers, n_points = len(unary), len(self.cloud.points)
+        given, score = np.zeros((n_answers, 1, 0), dtype=np.int64), np.zeros((n_answers, 1))
         for row in range(len(labels)):
-            more = unary[row] + self._distance_terms(labels[: row + 1], given)
-            total = score[:, None] + np.concatenate([more, np.zeros((len(given), 1))], axis=1)
-            flat = np.argsort(-total, axis=None)[:width]
-            flat = flat[np.isfinite(total.ravel()[flat])]
-            way, point = np.unravel_index(flat, total.shape)
-            point = np.where(point == len(self.cloud.points), -1, point)
-            given = np.concatenate([given[way], point[:, None]], axis=1)
-            score = total.ravel()[flat]
-        return given
+            total = np.zeros((*score.shape, n_points + 1))
+            total[..., :-1] = unary[:, row, None] + self._distance_terms(labels[: row + 1], given)
+            total += score[..., None]
+            total = total.reshape(n_answers, -1)
+            best = _largest(total, width)
+            way, point = np.divmod(best, n_points + 1)
+            point[point == n_points] = -1
+            given = np.take_along_axis(given, way[..., None], axis=1)
+            given = np.concatenate([given, point[..., None]], axis=-1)
+            score = np.take_along_axis(total, best, axis=1)
+        given[:, -1], score[:, -1] = -1, 0.0  # that none is worn is worth a look
+        return given, np.isfinite(score)
 
     def _distance_terms(self, labels: Indices, given: Indices) -> Array:
-        """Return (n_ways, n_points) what distances to the points ``given`` (n_ways, n − 1) say of
-        a point for the last of n labels."""
-        places, slack = self.wearer.rig.places[labels], self.wearer.slack[labels]
-        terms = np.zeros((len(given), len(self.cloud.points)))
-        for before in range(len(labels) - 1):
-            variance = slack[-1] ** 2 + slack[before] ** 2
-            wanted = np.linalg.norm(places[-1] - places[before])
-            at = given[:, before]
-            off = (self.apart[at] - wanted) ** 2 / variance
-            off += self.cloud.unrest[at] ** 2 / min(variance, 2.0 * STEADY_SLACK**2)
-            term = np.where(off < GATE_SIGMAS**2, -off / (1.0 + len(labels)), -np.inf)
-            term[np.arange(len(at)), at] = -np.inf
-            terms += np.where((at >= 0)[:, None], term, 0.0)
+        """Return (n_answers, n_ways, n_points) what distances to the points ``given`` (n_answers,
+        n_ways, n − 1) say of a point for the last of n labels."""
+        n_points = len(self.cloud.points)
+        terms = np.zeros((*given.shape[:2], n_points))
+        for before, label in enumerate(labels[:-1]):
+            table = np.zeros((n_points + 1, n_points))  # the last: of a label without a point
+            table[:-1] = self._pair_terms(label, labels[-1]) / (1.0 + len(labels))
+            terms += table[given[..., before]]
+        return terms
+
+    def _pair_terms(self, one: int, other: int) -> Array:
+        """Return (n_points, n_points) what the distance of two points says of two labels."""
+        places, slack = self.wearer.rig.places, self.wearer.slack
+        variance = slack[one] ** 2 + slack[other] ** 2
+        wanted = np.linalg.norm(places[one] - places[other])
+        off = (self.apart - wanted) ** 2 / variance
+        off += self.cloud.unrest**2 / min(variance, 2.0 * STEADY_SLACK**2)
+        terms = np.where(off < GATE_SIGMAS**2, -off, -np.inf)
+        np.fill_diagonal(terms, -np.inf)
         return terms
 
     def _placed(
-        self, answer: Found, body: int, given: Indices, hold: "_Hold | None"
-    ) -> list[Found]:
-        """Return the answer with a body laid on the points that its labels were given, per way."""
-        wearer, labels = self.wearer, self.wearer.labels_of(body)
+        self, beam: _Beam, body: int, given: Indices, real: Mask, hold: "_Hold | None", width: int
+    ) -> _Beam:
+        """Return the answers with a body laid on the points that its labels were given, the best
+        ``width`` of all ways."""
+        wearer, labels = self.wearer, self.wearer.placed_labels_of(body)
+        old, _ = np.nonzero(real)
+        given = given[real]
         weights = np.where(given >= 0, wearer.slack[labels] ** -2, 0.0)
         places, targets = wearer.rig.places[labels], self.cloud.points[given]
+        expected = None
         if hold is not None:
             weights = np.pad(weights, ((0, 0), (0, 1)), constant_values=wearer.joint_slack**-2)
             places = np.concatenate([places, hold.anchor[None]])
-            joint = np.broadcast_to(hold.joint, (len(given), 1, 3))
-            targets = np.concatenate([targets, joint], axis=1)
-        rotations, origins = _lay(places, targets, weights, hold)
+            targets = np.concatenate([targets, hold.joint[old, None]], axis=1)
+            expected = hold.expected[old]
+        rotations, origins = _lay(places, targets, weights, expected)
         off = targets - origins[:, None] - np.einsum("wij,mj->wmi", rotations, places)
-        score = (given >= 0) @ wearer.gain[labels] + answer.score
+        score = (given >= 0) @ (wearer.gain - wearer.rarity)[labels] + beam.score[old]
         score -= 0.5 * np.einsum("wm,wmi,wmi->w", weights, off, off)
-        if hold is not None:
-            cosine = 0.5 * (np.einsum("wij,ij->w", rotations, hold.expected) - 1.0)
-            score -= 0.5 * (np.arccos(np.clip(cosine, -1.0, 1.0)) / hold.turn) ** 2
-        return [
-            _with_body(answer, body, labels, *each)
-            for each in zip(score, rotations, origins, given, strict=True)
-        ]
+        score -= _unusual(wearer, rotations, expected, hold, body)
+        score -= self._too_high(body, origins)
+        score -= self._restless(given) + _one_sided(wearer, beam, old, labels, given)
+        hoped = self._hoped(body, rotations, origins, beam.points[old], given)
+        score += hoped
+        best = np.argsort(-score, kind="stable")[:width]
+        kept = old[best]
+        new = _Beam(
+            score[best],
+            beam.rotations[kept],
+            beam.joints[kept],
+            beam.points[kept],
+            beam.hoped[kept] + hoped[best],
+        )
+        new.rotations[:, body], new.joints[:, body] = rotations[best], origins[best]
+        new.points[:, labels] = given[best]
+        return new
+
+    def _hoped(
+        self, body: int, rotations: Array, origins: Array, points: Indices, given: Indices
+    ) -> Array:
+        """Return (n_ways,) what points near a bone add that are free for its loose labels."""
+        wearer = self.wearer
+        loose = np.setdiff1d(wearer.labels_of(body), wearer.placed_labels_of(body))
+        if not len(loose):
+            return np.zeros(len(given))
+        middle = origins + rotations @ wearer.rig.places[loose[0]]
+        odds = np.zeros((len(given), len(self.cloud.points) + 1))
+        off = cdist(middle, self.cloud.points) / wearer.slack[loose[0]]
+        odds[:, :-1] = np.maximum(wearer.gain[loose[0]] + wearer.worth - 0.5 * off**2, 0.0)
+        np.put_along_axis(odds, np.concatenate([points, given], axis=1), values=0.0, axis=1)
+        return np.sort(odds, axis=1)[:, -len(loose) :].sum(axis=1)
+
+    def with_loose(self, answer: Found) -> Found:
+        """Return the answer with labels on bodies, anywhere on them, for points that are left; and
+        its score with what all points are worth that are explained."""
+        wearer, loose = self.wearer, np.flatnonzero(self.wearer.loose)
+        bodies = wearer.rig.tree.marker_bodies[loose]
+        turned = np.einsum("lij,lj->li", answer.rotations[bodies], wearer.rig.places[loose])
+        off = cdist(turned + answer.joints[bodies], self.cloud.points) / wearer.slack[loose, None]
+        odds = wearer.gain[loose, None] + wearer.worth - 0.5 * off**2
+        odds[:, answer.points[answer.points >= 0]] = 0.0
+        odds = np.maximum(odds, 0.0)
+        rows, columns = linear_sum_assignment(-odds)
+        added = odds[rows, columns]
+        score = answer.score + wearer.worth * (answer.points >= 0).sum() + added.sum()
+        points = answer.points.copy()
+        points[loose[rows[added > 0.0]]] = columns[added > 0.0]
+        return replace(answer, score=float(score), points=points)
+
+    def _too_high(self, body: int, origins: Array) -> Array:
+        """Return (n_ways,) log odds against a joint being so high, or so low."""
+        height = self.wearer.heights[body]
+        if np.isnan(height):
+            return np.zeros(len(origins))
+        floor = self.cloud.points[:, 2].min()
+        return 0.5 * ((origins[:, 2] - floor - height) / USUAL_RISE) ** 2
+
+    def _restless(self, given: Indices) -> Array:
+        """Return (n_ways,) log odds against points of one body that change their distances."""
+        n_labels, cost = given.shape[1], np.zeros(len(given))
+        unrest = np.pad(self.cloud.unrest, ((0, 1), (0, 1)))  # −1, none: the last
+        for one in range(n_labels):
+            for other in range(one):
+                cost += unrest[given[:, one], given[:, other]] ** 2
+        count = np.maximum((given >= 0).sum(axis=1), 1)
+        return 0.5 * cost / (count * STEADY_RMS**2)
 
 
 class _Hold(NamedTuple):
-    """How a body hangs on a neighbour that is placed."""
+    """How a body hangs on a neighbour that is placed, in every answer."""
 
     anchor: Array
     """(3,) the joint they share, from the body's own joint."""
     joint: Array
-    """(3,) where it is in the world."""
+    """(n_answers, 3) where it is in the world."""
     expected: Array
-    """(3, 3) rotation of the body if their joint is at rest."""
-    turn: float
-    """Radians rms that it is away from that."""
+    """(n_answers, 3, 3) rotation of the body if their joint is at rest."""
+    turn: Array
+    """(3,) radians rms that it is away from that, about the axes of ``frame``."""
+    frame: Array
+    """(3, 3) the axes, in the body's own."""
 
 
-def _hold(wearer: Wearer, answer: Found, body: int, near: int) -> _Hold:
-    turn, at = answer.rotations[near], answer.joints[near]
+def _hold(wearer: Wearer, beam: _Beam, body: int, near: int) -> _Hold:
+    turn, at = beam.rotations[:, near], beam.joints[:, near]
     if wearer.parents[body] == near:
         joint = at + turn @ wearer.rig.offsets[body]
-        return _Hold(np.zeros(3), joint, turn @ wearer.rest[body], wearer.turn[body])
-    return _Hold(wearer.rig.offsets[near], at, turn @ wearer.rest[near].T, wearer.turn[near])
+        expected = turn @ wearer.rest[body]
+        return _Hold(np.zeros(3), joint, expected, wearer.turn[body], np.eye(3))
+    rest = wearer.rest[near]
+    return _Hold(wearer.rig.offsets[near], at, turn @ rest.T, wearer.turn[near], rest)
 
 
 def _joint_slack(wearer: Wearer, near: int) -> float:
@@ -295,16 +398,45 @@ def _joint_slack(wearer: Wearer, near: int) -> float:
     return wearer.joint_slack + LOOSE_SHARES[min(shown, 2)] * float(reach)
 
 
-def _with_body(
-    answer: Found, body: int, labels: Indices, score: float, turn: Array, at: Array, given: Indices
-) -> Found:
-    rotations, joints = answer.rotations.copy(), answer.joints.copy()
-    points = answer.points.copy()
-    rotations[body], joints[body], points[labels] = turn, at, given
-    return Found(float(score), rotations, joints, points)
+def _unusual(
+    wearer: Wearer, rotations: Array, expected: Array | None, hold: _Hold | None, body: int
+) -> Array:
+    """Return (n_ways,) log odds against a body being turned so: against its neighbour, or, of the
+    first body of an average human, against standing."""
+    if hold is not None and expected is not None:
+        away = quat.log(quat.from_matrix(np.swapaxes(expected, -1, -2) @ rotations))
+        return 0.5 * (((away @ hold.frame) / hold.turn) ** 2).sum(axis=-1)
+    if wearer.known:
+        return np.zeros(len(rotations))
+    lean = np.arccos(np.clip(rotations[:, 2, 2], -1.0, 1.0))
+    return 0.5 * (lean / USUAL_LEAN) ** 2
 
 
-def _lay(places: Array, targets: Array, weights: Array, hold: _Hold | None) -> tuple[Array, Array]:
+def _one_sided(wearer: Wearer, beam: _Beam, old: Indices, labels: Indices, given: Indices) -> Array:
+    """Return (n_ways,) log odds against labels that are worn on one side, and on the other not."""
+    cost, bodies = np.zeros(len(given)), wearer.rig.tree.marker_bodies
+    for column, twin in enumerate(wearer.twin[labels]):
+        beside = np.flatnonzero(labels == twin)
+        if twin < 0 or (len(beside) and beside[0] < column):
+            continue
+        other = given[:, beside[0]] if len(beside) else beam.points[old, twin]
+        if len(beside) or np.isfinite(beam.joints[:1, bodies[twin]]).any():
+            cost += ONE_SIDED * ((given[:, column] >= 0) != (other >= 0))
+    return cost
+
+
+def _largest(values: Array, count: int) -> Indices:
+    """Return (n, count) the columns of the largest values (n, m) in each row, in falling order."""
+    best = np.arange(values.shape[1])[None].repeat(len(values), axis=0)
+    if values.shape[1] > count:
+        best = np.argpartition(-values, count - 1, axis=1)[:, :count]
+    order = np.argsort(-np.take_along_axis(values, best, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(best, order, axis=1)
+
+
+def _lay(
+    places: Array, targets: Array, weights: Array, expected: Array | None
+) -> tuple[Array, Array]:
     """Return rotations (n_ways, 3, 3) and origins (n_ways, 3) of places (n, 3) on targets
     (n_ways, n, 3) by weights (n_ways, n), turned as expected where these leave it open."""
     total = weights.sum(axis=1, keepdims=True)
@@ -312,7 +444,7 @@ def _lay(places: Array, targets: Array, weights: Array, hold: _Hold | None) -> t
     centre = np.einsum("wm,wmi->wi", weights, targets) / total
     arms = places - middle[:, None]
     match = np.einsum("wm,wmi,wmj->wij", weights, targets - centre[:, None], arms)
-    if hold is not None:
-        match = match + LOYAL_DISTANCE**2 * weights.max(axis=1)[:, None, None] * hold.expected
+    if expected is not None:
+        match = match + LOYAL_DISTANCE**2 * weights.max(axis=1)[:, None, None] * expected
     rotations = quat.nearest_matrix(match)
     return rotations, centre - np.einsum("wij,wj->wi", rotations, middle)

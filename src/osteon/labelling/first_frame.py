@@ -1,7 +1,7 @@
 """Where to begin: a frame that shows much, and the person found in it."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,13 +10,16 @@ from osteon.labelling.courses import Chains
 from osteon.labelling.figure_search import Cloud, Found, find_figures, seed_bodies
 from osteon.labelling.following import Holders, unrest_of
 from osteon.labelling.wearer import Wearer
-from osteon.typing import Indices
+from osteon.typing import Indices, Mask
 
 AROUND_SECONDS = 0.5
 """Seconds before and after a frame in which distances show who moves with whom. Chosen: half a
 step."""
 AROUND_FRAMES = 12
 """Count of frames of these that are looked at. Chosen: enough for a spread."""
+TAKE_FRAMES = 60
+"""Count of frames of the whole take that are looked at besides, where lengths are not known and
+motion must tell who belongs together. Chosen: as many poses as a take of a minute shows."""
 FRAME_TRIES = 3
 """Count of frames to begin with that are tried. Chosen: a person hardly hides in all of them."""
 SEED_TRIES = 2
@@ -24,6 +27,19 @@ SEED_TRIES = 2
 SURE_SHARE = 0.75
 """Share of the log odds that points exactly in place would have, at which the search ends. Chosen:
 right answers of ten marker sets have 0.88 and more, wrong ones 0.6 and less."""
+DOUBT_SCALE = 2.0
+"""Log odds, as a ratio to one, that are reckoned as one. Chosen: markers of one body err together,
+and an average human errs twice as often as its slack tells."""
+MOST_RIVALS, MOST_POOLED = 16, 24
+"""Counts of answers that are kept of one search, and in all. Chosen: bounds time; with two hands
+and two feet open there are sixteen."""
+SETTLING_FRAMES = 5
+"""Count of frames that answers are held against. Chosen: as many postures as differ much."""
+SETTLING_WIDTH = 4
+"""Count of ways carried along while that is done. Chosen: all points are given, little is open."""
+SURE_LABEL = 0.8
+"""Share: probability among all answers from which an average human's label counts. Chosen: a label
+that is left open costs less than a wrong one."""
 LEAST_SHARE = 0.35
 """Share of the same, below which nobody is found. Chosen: half of what an answer in order has, as
 half of the markers are hidden at times."""
@@ -40,11 +56,15 @@ class Start:
     answer: Found
     chains: Indices
     """Those that the answer's points are."""
+    rivals: tuple[Found, ...] = ()
+    """Answers that are next best."""
+    undecided: frozenset[int] = frozenset()
+    """Labels that answers which are nearly as good give to other points."""
 
     def holders(self, chains: Chains) -> Holders:
         """Return who holds which label, given by this frame."""
         holders = Holders(chains, len(self.wearer.names))
-        for label in np.flatnonzero(self.answer.points >= 0):
+        for label in set(np.flatnonzero(self.answer.points >= 0).tolist()) - self.undecided:
             holders.give(int(label), int(self.chains[self.answer.points[label]]))
         return holders
 
@@ -71,10 +91,65 @@ def find_start(wearer: Wearer, chains: Chains) -> Start | None:
 def find_starts(wearer: Wearer, chains: Chains) -> Iterator[Start]:
     """Yield what is found from several bodies in several full frames."""
     for frame in _full_frames(chains):
-        seen, cloud = _cloud(chains, frame)
+        seen, cloud = _cloud(wearer, chains, frame)
         for seed in seed_bodies(wearer)[:SEED_TRIES]:
-            for answer in find_figures(wearer, cloud, seed)[:1]:
-                yield Start(answer.score / _most(wearer, len(seen)), wearer, frame, answer, seen)
+            answers = find_figures(wearer, cloud, seed)
+            if answers:
+                share = answers[0].score / _most(wearer, len(seen))
+                rivals = tuple(answers[1:MOST_RIVALS])
+                yield Start(share, wearer, frame, answers[0], seen, rivals)
+
+
+def settle_by_frames(starts: Sequence[Start], chains: Chains) -> Start:
+    """Return the start whose labels suit several frames best, and what these leave undecided.
+
+    All starts are of one wearer. Their answers and rivals are held against frames far from each
+    other: what is hidden or exchanged in one posture mostly shows in another.
+    """
+    wearer, pool = starts[0].wearer, {}
+    for start in starts:
+        for answer in (start.answer, *start.rivals):
+            held = np.where(answer.points >= 0, start.chains[answer.points], -1)
+            pool.setdefault(held.tobytes(), (answer.score, held, replace(start, answer=answer)))
+    best = sorted(pool.values(), key=lambda each: -each[0])[:MOST_POOLED]
+    frames = _full_frames(chains, SETTLING_FRAMES)
+    clouds = [_cloud(wearer, chains, frame) for frame in frames]
+    scores = np.array([[_suits(wearer, *each, held) for each in clouds] for _, held, _ in best])
+    total = scores.sum(axis=1)
+    first = int(np.argmax(total))
+    odds = np.exp((total - total[first]) / (DOUBT_SCALE * np.sqrt(len(frames))))
+    rivalled = np.array([_rivalled(best[first][1], held, wearer.loose) for _, held, _ in best])
+    unsure = odds @ rivalled / odds.sum() > 1.0 - SURE_LABEL
+    most = sum(_most(wearer, len(seen)) for seen, _ in clouds)
+    return replace(
+        best[first][2],
+        share=float(total[first] / most),
+        undecided=frozenset(np.flatnonzero(unsure).tolist()),
+    )
+
+
+def _rivalled(held: Indices, other: Indices, loose: Mask) -> Mask:
+    """Return (n_labels,) whether two answers give a label to different chains, or its chain to
+    different labels; an answer that merely leaves it out says nothing."""
+    labels = np.where(loose, -1, np.arange(len(held)))
+    mine = {int(chain): label for label, chain in zip(labels, held, strict=True) if chain >= 0}
+    theirs = {int(chain): label for label, chain in zip(labels, other, strict=True) if chain >= 0}
+    rivalled = (held >= 0) & (other >= 0) & (held != other)
+    for chain in mine.keys() & theirs.keys():
+        if mine[chain] != theirs[chain]:
+            rivalled[[label for label in (mine[chain], theirs[chain]) if label >= 0]] = True
+    return rivalled & ~loose
+
+
+def _suits(wearer: Wearer, seen: Indices, cloud: Cloud, held: Indices) -> float:
+    """Return the log odds of chains being what they are taken for, in the frame of a cloud."""
+    rows = np.flatnonzero(np.isin(seen, held[held >= 0]))
+    cloud = Cloud(cloud.points[rows], cloud.unrest[np.ix_(rows, rows)])
+    known = np.full(len(held), -1)
+    for label, chain in enumerate(held):
+        known[label] = np.searchsorted(seen[rows], chain) if chain in seen[rows] else -1
+    answers = find_figures(wearer, cloud, seed_bodies(wearer)[0], known, SETTLING_WIDTH)
+    return answers[0].score if answers else 0.0
 
 
 def _nobody(wearer: Wearer, share: float) -> str:
@@ -87,28 +162,29 @@ def _nobody(wearer: Wearer, share: float) -> str:
     )
 
 
-def _full_frames(chains: Chains) -> list[int]:
+def _full_frames(chains: Chains, tries: int = FRAME_TRIES) -> list[int]:
     """Return frames that show most pieces, far from one another."""
     pieces = chains.pieces
     change = np.zeros(pieces.recording.n_frames + 1)
     np.add.at(change, pieces.first, 1.0)
     np.add.at(change, pieces.last + 1, -1.0)
     count = np.cumsum(change)[:-1]
-    apart = max(1, len(count) // (2 * FRAME_TRIES))
+    apart = max(1, len(count) // (2 * tries))
     chosen: list[int] = []
-    while len(chosen) < FRAME_TRIES and count.max(initial=0.0) >= 3.0:
+    while len(chosen) < tries and count.max(initial=0.0) >= 3.0:
         chosen.append(int(np.argmax(count)))
         count[max(0, chosen[-1] - apart) : chosen[-1] + apart + 1] = 0.0
     return chosen
 
 
-def _cloud(chains: Chains, frame: int) -> tuple[Indices, Cloud]:
+def _cloud(wearer: Wearer, chains: Chains, frame: int) -> tuple[Indices, Cloud]:
     """Return the chains seen in a frame, and their points."""
-    rate = chains.pieces.recording.rate
-    reach = AROUND_SECONDS * rate
-    around = np.unique(np.linspace(frame - reach, frame + reach, AROUND_FRAMES + 1).astype(int))
-    around = np.union1d(around, [frame])
-    around = around[(around >= 0) & (around < chains.pieces.recording.n_frames)]
+    last = chains.pieces.recording.n_frames - 1
+    reach = AROUND_SECONDS * chains.pieces.recording.rate
+    around = np.linspace(frame - reach, frame + reach, AROUND_FRAMES + 1).clip(0, last)
+    if not wearer.known:
+        around = np.append(around, np.linspace(0, last, TAKE_FRAMES))
+    around = np.union1d(around.astype(int), [frame])
     seen = chains.of(chains.pieces.seen(frame))
     places = chains.at(around, seen)
     return seen, Cloud(places[np.searchsorted(around, frame)], unrest_of(places))
@@ -116,4 +192,4 @@ def _cloud(chains: Chains, frame: int) -> tuple[Indices, Cloud]:
 
 def _most(wearer: Wearer, n_points: int) -> float:
     """Return the log odds of as many labels as there are points, all exactly in place."""
-    return float(np.sort(wearer.gain)[::-1][:n_points].sum())
+    return float(np.sort(wearer.gain + wearer.worth)[::-1][:n_points].sum())

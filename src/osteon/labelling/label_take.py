@@ -165,10 +165,23 @@ def label_by_set(
     pieces = cut_pieces(recording)
     progress(Step("set", f"looking for somebody who wears {marker_set.name}"))
     person = start_with_set(marker_set, pieces)
+    wearer = person.completed
     for _ in range(SET_ROUNDS - 1):
-        person = person.again(_followed(person.wearer, pieces, marker_set.name, progress).recording)
-    found = _followed(person.wearer, pieces, marker_set.name, progress)
-    return replace(found, warnings=person.doubts())
+        person = person.again(_followed(wearer, pieces, marker_set.name, progress).recording)
+        wearer = person.wearer
+    found = _followed(wearer, pieces, marker_set.name, progress)
+    known = {label for label, mark in marker_set.markers.items() if mark.at is not None}
+    return replace(_with_labels(found, known), warnings=person.doubts())
+
+
+def _with_labels(found: Labelled, known: set[str]) -> Labelled:
+    """Return what is labelled with these labels alone: nothing tells others from each other."""
+    names = [name for name in found.recording.names if name in known]
+    pieces = [
+        piece if piece.label in known else replace(piece, label="", rival="")
+        for piece in found.pieces
+    ]
+    return replace(found, recording=found.recording.select(names), pieces=tuple(pieces))
 
 
 def _followed(wearer: Wearer, pieces: Pieces, by: str, progress: Progress) -> Labelled:

@@ -5,21 +5,23 @@ be, only with more slack. What is labelled there calibrates the person, and the 
 followed as one who is known; twice, for what is labelled in between calibrates better.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from osteon.calibration import calibrate, rest_model
 from osteon.errors import NotEnoughData
-from osteon.human import Landmark, MarkerSet
+from osteon.human import Landmark, MarkerSet, human
 from osteon.labelling.courses import Chains, sure_chains
-from osteon.labelling.first_frame import Start, find_start, find_starts
+from osteon.labelling.first_frame import SEED_TRIES, Start, find_starts, settle_by_frames
 from osteon.labelling.pieces import Pieces, relabelled
-from osteon.labelling.wearer import Wearer, wearer_of
+from osteon.labelling.rigid_joins import join_by_neighbours
+from osteon.labelling.wearer import LOOSE_SLACK, Wearer, wearer_of
 from osteon.maths import quat
 from osteon.posing import compile_rig
-from osteon.typing import Array
+from osteon.typing import Array, Indices
 from osteon.values import Body, Joint, Marker, Recording, Skeleton
 
 PLACE_SLACK, SOFT_SLACK = 0.04, 0.07
@@ -27,26 +29,37 @@ PLACE_SLACK, SOFT_SLACK = 0.04, 0.07
 not on a bone. Chosen: a tenth of a limb's length, and a fifth."""
 AVERAGE_JOINT = 0.035
 """Metres rms per axis that a joint is off the average human's. Chosen: as a marker."""
-HANGING_ANGLE = 1.2
-"""Radians by which arms hang below the rest pose, which stretches them. Chosen: 70 degrees."""
-STIFF_TURN, LIMB_TURN = 0.35, 1.2
-"""Radians rms that joints of trunk, head, hands and feet are away from rest, and those of limbs.
-Chosen: a third of their ranges."""
-LIMBS = ("upper_arm", "forearm", "thigh", "shin")
+STIFF_POSTURE = ((0.0, 0.0, 0.0), (0.35, 0.35, 0.35))
+"""Radians, of joints that are not listed below, as these. Chosen: a third of their ranges."""
+USUAL_POSTURES = {
+    "upper_arm": ((-1.2, 0.0, 0.0), (1.2, 1.2, 1.2)),
+    "forearm": ((0.0, 0.0, -0.8), (0.4, 1.0, 0.8)),
+    "hand": ((0.0, 0.0, 0.0), (0.5, 0.5, 0.5)),
+    "thigh": ((0.0, -0.3, 0.0), (0.35, 0.7, 0.4)),
+    "shin": ((0.0, 0.6, 0.0), (0.25, 0.7, 0.35)),
+    "foot": ((0.0, 0.0, 0.0), (0.3, 0.4, 0.3)),
+}
+"""Radians, of joints on the left: how they are mostly turned from the rest pose, which stretches
+the arms sideways, as rotation vectors (x forward, y left, z up), and by how much about each axis,
+rms; Chosen: a third of their ranges, arms that hang, knees and elbows that
+bend one way."""
+SIDES = ("left_", "right_")
+TAKEN_OFF = ("elbow_medial", "knee_medial", "malleolus_medial")
+RARE_COST = 1.5
+"""Log odds, as a ratio to one, against labels that many laboratories take off once a person has
+stood still. Chosen: four of five takes are without them, or all wear them and then little hangs on
+it."""
 SIZES = (1.0, 1.07, 0.93)
 """Ratios to the size that the cloud's height tells. Chosen: heels lift, heads are bent."""
 SURE_AVERAGE = 0.85
 """Share of the log odds of markers exactly in place, from which no other size is tried. Chosen:
 wrong answers stay below 0.8."""
-LEAST_AVERAGE = 0.65
-"""Share of the same, below which nobody is found. Chosen: where most was wrong it was 0.45, where
-most was right 0.71 and more."""
-KEPT_STARTS = 3
-"""Count of starts that calibrate a person each. Chosen: the right one is mostly the first."""
-MISSING_RMS = 0.07
-"""Metres that a label, not found so far, is off the average human's place. Chosen: as a soft one,
-in space."""
+LEAST_AVERAGE = 0.7
+"""Share of the same, below which nobody is found. Chosen: where knees and ankles carry no markers
+and clusters were taken for them it was 0.67, where most was right 0.74 and more."""
 ARMS = ("upper_arm", "forearm", "hand")
+TOPS = (*ARMS, "neck", "head")
+"""Bodies that do not tell how tall somebody is: arms may be raised; a head may carry no markers."""
 TALL_QUANTILE = 0.9
 """Share of frames that show the cloud less tall than it is taken to be. Chosen: people stand up in
 a tenth of most takes."""
@@ -56,8 +69,9 @@ fifty."""
 
 
 def average_wearer(marks: dict[str, Landmark], scale: float) -> Wearer:
-    """Return an average human of a size, wearing the labels whose places are known."""
-    placed = {label: mark for label, mark in marks.items() if mark.at is not None}
+    """Return an average human of a size who wears a set's labels."""
+    placed = {label: _somewhere(mark) for label, mark in marks.items()}
+    slack = {label: _slack(marks[label]) for label in marks}
     model = rest_model(placed, scale)
     bodies = [
         Body(
@@ -66,126 +80,164 @@ def average_wearer(marks: dict[str, Landmark], scale: float) -> Wearer:
             Joint("free" if parent < 0 else "ball", in_parent=model.offsets[index]),
             markers=tuple(
                 Marker(model.marker_names[m], model.places[m])
-                for m in np.flatnonzero(model.marker_bodies == index)
+                for m in sorted(
+                    np.flatnonzero(model.marker_bodies == index),
+                    key=lambda m: slack[model.marker_names[m]],
+                )
             ),
         )
         for index, (name, parent) in enumerate(zip(model.names, model.parents, strict=True))
     ]
     skeleton = Skeleton(tuple(bodies))
     names = skeleton.marker_places().names
-    slack = np.array([SOFT_SLACK if placed[name].soft else PLACE_SLACK for name in names])
-    rig = compile_rig(skeleton, names)
-    turn = [LIMB_TURN if name.endswith(LIMBS) else STIFF_TURN for name in skeleton.names]
-    rest = _hanging(skeleton)
-    return Wearer(skeleton, rig, names, slack, AVERAGE_JOINT, rest, np.array(turn), known=False)
+    postures = [_posture(name) for name in skeleton.names]
+    return Wearer(
+        skeleton,
+        compile_rig(skeleton, names),
+        names,
+        np.array([slack[name] for name in names]),
+        AVERAGE_JOINT,
+        quat.to_matrix(quat.exp(np.array([usual for usual, _ in postures]))),
+        np.array([turn for _, turn in postures]),
+        _twins(names, placed),
+        np.array([RARE_COST * _is_for_calibration(marks[name]) for name in names]),
+        np.array([_height(name, scale) for name in skeleton.names]),
+        known=False,
+    )
 
 
-def _hanging(skeleton: Skeleton) -> Array:
-    """(n_bodies, 3, 3) at rest, but with arms that hang."""
-    forward = np.array([1.0, 0.0, 0.0])
-    turns = {"left_upper_arm": -HANGING_ANGLE, "right_upper_arm": HANGING_ANGLE}
-    angles = np.array([turns.get(name, 0.0) for name in skeleton.names])
-    return quat.to_matrix(quat.from_axis_angle(forward, angles))
+def _slack(mark: Landmark) -> float:
+    if mark.at is None:
+        return LOOSE_SLACK
+    return SOFT_SLACK if mark.soft else PLACE_SLACK
+
+
+def _height(body: str, scale: float) -> float:
+    """Return how high above the floor a joint is when somebody stands; NaN: of arms."""
+    return np.nan if body.endswith(ARMS) else scale * float(human().bodies[body].at[2])
+
+
+def _is_for_calibration(mark: Landmark) -> bool:
+    return any(mark is human().landmarks[side + word] for side in SIDES for word in TAKEN_OFF)
+
+
+def _somewhere(mark: Landmark) -> Landmark:
+    """Return a landmark, in the middle of its bone where only that is known."""
+    if mark.at is not None:
+        return mark
+    figure = human()
+    ends = [body.at for body in figure.bodies.values() if body.parent == mark.body]
+    end = ends[0] if ends else figure.tips[mark.body]
+    return replace(mark, at=0.5 * (figure.bodies[mark.body].at + end))
+
+
+def _posture(body: str) -> tuple[Array, Array]:
+    """Return how a joint is mostly turned, as a rotation vector, and by how much about the body's
+    axes it is away from that."""
+    side = -1.0 if body.startswith("right_") else 1.0
+    usual, turn = USUAL_POSTURES.get(
+        body.removeprefix("left_").removeprefix("right_"), STIFF_POSTURE
+    )
+    return np.array(usual) * [side, 1.0, side], np.array(turn)
+
+
+def _twins(names: tuple[str, ...], marks: dict[str, Landmark]) -> Indices:
+    """Return (n_labels,) the label of the same place on the other side; −1: none."""
+    places = np.array([marks[name].at for name in names])
+    apart = cdist(places, places * [1.0, -1.0, 1.0])
+    nearest = apart.argmin(axis=1)
+    same = (apart[np.arange(len(names)), nearest] < 1e-6) & (nearest != np.arange(len(names)))
+    return np.where(same, nearest, -1)
 
 
 def start_with_set(marker_set: MarkerSet, pieces: Pieces) -> "SetWearer":
-    """Return the person who wears a set, calibrated on what one frame of the take tells."""
-    chains = sure_chains(pieces)
-    scale = size_of(pieces.recording, marker_set)
-    starts: list[Start] = []
-    for ratio in SIZES:
-        starts += find_starts(average_wearer(marker_set.markers, ratio * scale), chains)
-        if max((start.share for start in starts), default=0.0) > SURE_AVERAGE:
-            break
-    best = [start for start in _different(starts)[:KEPT_STARTS] if start.share > LEAST_AVERAGE]
-    people = [person for start in best for person in _person(marker_set, scale, start, chains)]
-    if not people:
-        share = max((start.share for start in starts), default=0.0)
+    """Return the person who wears a set, calibrated on what some frames of the take tell."""
+    chains = join_by_neighbours(sure_chains(pieces))
+    starts = _starts(marker_set, chains)
+    best = settle_by_frames(starts, chains) if starts else None
+    if best is None or best.share < LEAST_AVERAGE:
+        share = 0.0 if best is None else best.share
         raise NotEnoughData(
             f"nobody who wears {marker_set.name!r} is found: the average human suits by "
             f"{100.0 * max(share, 0.0):.0f} % at best, {100.0 * LEAST_AVERAGE:.0f} are needed; "
             "give a `skeleton` of the person, another set, or `marker_set=none`"
         )
-    return max(people, key=lambda person: _likeness(person.wearer, chains))
+    return SetWearer(marker_set, best, held_recording(best, chains))
 
 
-def _person(
-    marker_set: MarkerSet, scale: float, start: Start, chains: Chains
-) -> Iterator["SetWearer"]:
-    """Yield the person that a start calibrates; nobody, where too little was found."""
-    try:
-        yield SetWearer(marker_set, scale, held_recording(start, chains), start.share)
-    except NotEnoughData:
-        return
-
-
-def _different(starts: list[Start]) -> list[Start]:
-    """Return starts that label chains otherwise than the better ones before them, best first."""
-    kept: dict[bytes, Start] = {}
-    for start in sorted(starts, key=lambda start: -start.share):
-        chains = np.where(start.answer.points >= 0, start.chains[start.answer.points], -1)
-        kept.setdefault(chains.tobytes(), start)
-    return list(kept.values())
-
-
-def _likeness(wearer: Wearer, chains: Chains) -> float:
-    """Return how well a person as calibrated is found again."""
-    start = find_start(wearer, chains)
-    return 0.0 if start is None else start.share
+def _starts(marker_set: MarkerSet, chains: Chains) -> list[Start]:
+    """Return what is found in several frames, at the size that suits best of some."""
+    tried: list[Start] = []
+    for size in sizes_of(chains.pieces.recording, marker_set):
+        tried += islice(find_starts(average_wearer(marker_set.markers, size), chains), SEED_TRIES)
+        if max((start.share for start in tried), default=0.0) > SURE_AVERAGE:
+            break
+    if not tried:
+        return []
+    return list(find_starts(max(tried, key=lambda start: start.share).wearer, chains))
 
 
 class SetWearer:
     """A person as calibrated by what is labelled of a set, the average human for the rest."""
 
-    def __init__(
-        self, marker_set: MarkerSet, scale: float, labelled: Recording, share: float
-    ) -> None:
-        self.marker_set, self.scale, self.share = marker_set, scale, share
+    def __init__(self, marker_set: MarkerSet, start: Start, labelled: Recording) -> None:
+        self.marker_set, self.start = marker_set, start
         seen = np.flatnonzero(labelled.seen.any(axis=0))
         worn = [labelled.names[index] for index in seen]
         found = {name: marker_set.markers[name] for name in worn}
         self.skeleton = calibrate([labelled.select(worn)], found).skeleton
-        self.wearer = wearer_of(self._completed())
+
+    @property
+    def wearer(self) -> Wearer:
+        """With what is found so far only."""
+        return wearer_of(self.skeleton)
+
+    @property
+    def completed(self) -> Wearer:
+        """With labels that were not found where the average human has them."""
+        average = self.start.wearer
+        rms = dict(zip(average.names, np.sqrt(3.0) * average.slack, strict=True))
+        left = set(np.flatnonzero(~average.loose).tolist()) - self.start.undecided
+        left = {average.names[index] for index in left} - self.skeleton.marker_names
+        bodies = []
+        for body in self.skeleton.bodies:
+            known = body.name in average.skeleton.names
+            missing = [
+                replace(marker, position=marker.position + body.joint.in_body, rms=rms[marker.name])
+                for marker in (average.skeleton.body(body.name).markers if known else ())
+                if marker.name in left
+            ]
+            bodies.append(replace(body, markers=(*body.markers, *missing)))
+        return wearer_of(replace(self.skeleton, bodies=tuple(bodies)))
 
     def again(self, labelled: Recording) -> "SetWearer":
         """Return the person as calibrated by more of their labels."""
-        return SetWearer(self.marker_set, self.scale, labelled, self.share)
+        return SetWearer(self.marker_set, self.start, labelled)
 
     def doubts(self) -> tuple[str, ...]:
         """Return what to know about labels that an average human has begun."""
-        if self.share > SURE_AVERAGE:
+        share = self.start.share
+        if share > SURE_AVERAGE:
             return ()
         return (
-            f"the average human in {self.marker_set.name!r} suits by {100.0 * self.share:.0f} % "
+            f"the average human in {self.marker_set.name!r} suits by {100.0 * share:.0f} % "
             "only: markers beside each other, or whole limbs, may be exchanged; look at the rig, "
             "and label with its `skeleton` once it is right",
         )
 
-    def _completed(self) -> Skeleton:
-        """The skeleton, with labels that were not found where the average human has them."""
-        average = average_wearer(self.marker_set.markers, self.scale).skeleton
-        worn, bodies = self.skeleton.marker_names, []
-        for body in self.skeleton.bodies:
-            more = average.body(body.name).markers if body.name in average.names else ()
-            missing = [
-                replace(marker, position=marker.position + body.joint.in_body, rms=MISSING_RMS)
-                for marker in more
-                if marker.name not in worn
-            ]
-            bodies.append(replace(body, markers=(*body.markers, *missing)))
-        return replace(self.skeleton, bodies=tuple(bodies))
 
-
-def size_of(recording: Recording, marker_set: MarkerSet) -> float:
-    """Return the size against the average human: how tall the cloud is when it stands."""
+def sizes_of(recording: Recording, marker_set: MarkerSet) -> list[float]:
+    """Return sizes against the average human, likeliest first: by how tall the cloud is when it
+    stands, with a head's markers or without."""
     heights = np.where(recording.seen, recording.positions[..., 2], np.nan)
     full = heights[recording.seen.sum(axis=1) >= 3]
     if not len(full):
         raise NotEnoughData("no frame shows three points; there is nobody to label")
     low, high = np.nanquantile(full, [EDGE_QUANTILE, 1.0 - EDGE_QUANTILE], axis=1)
-    marks = marker_set.markers.values()
-    rest = [m.at[2] for m in marks if m.at is not None and not m.body.endswith(ARMS)]
-    return float(np.quantile(high - low, TALL_QUANTILE) / np.ptp(rest))
+    tall = float(np.quantile(high - low, TALL_QUANTILE))
+    places = [(m.body, float(m.at[2])) for m in marker_set.markers.values() if m.at is not None]
+    rest = [np.ptp([z for body, z in places if not body.endswith(out)]) for out in (ARMS, TOPS)]
+    return [ratio * tall / float(height) for ratio in SIZES for height in dict.fromkeys(rest)]
 
 
 def held_recording(start: Start, chains: Chains) -> Recording:

@@ -87,7 +87,10 @@ def jumps(path: Array, rate: float) -> Indices:
             if lag
         ]
     )
-    surprise = np.linalg.norm(steps - np.nanmedian(around, axis=0), axis=-1)
+    ordered = np.sort(around, axis=0)  # NaN last
+    count = np.isfinite(around).sum(axis=0, keepdims=True)
+    middle = [np.take_along_axis(ordered, at, axis=0)[0] for at in ((count - 1) // 2, count // 2)]
+    surprise = np.linalg.norm(steps - 0.5 * (middle[0] + middle[1]), axis=-1)
     return np.flatnonzero(surprise > JUMP_DISTANCE + JUMP_ACCELERATION / rate**2) + 1
 
 

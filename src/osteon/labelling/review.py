@@ -8,10 +8,13 @@ from osteon.labelling.following import FAR_GATE, Following, Holders, median_of_s
 from osteon.labelling.pieces import Pieces, by_label
 from osteon.labelling.wearer import Wearer
 from osteon.posing import PoseOptions, PoseProblem, solve_frames
-from osteon.typing import Array, Share, unheard
+from osteon.typing import Array, Indices, Share, unheard
 
 LOOKS = 30
 """Count of frames of a piece that are compared with the pose. Chosen: enough for a median."""
+LOOK_SECONDS = 0.04
+"""Seconds between the frames that are posed for it. Chosen: a pose is found from the one before,
+and limbs turn by less than half a radian meanwhile."""
 ROUNDS = 3
 """Count of times that what changed is looked at again. Chosen: mostly nothing does the second
 time."""
@@ -49,23 +52,32 @@ def review(following: Following, progress: Share = unheard) -> PieceOdds:
 
 
 def compare_pieces(wearer: Wearer, holders: Holders) -> PieceOdds:
-    """Pose the whole take by the labels as they are, and hold every piece against it."""
+    """Pose the take by the labels as they are, and hold every piece against it."""
     pieces = holders.chains.pieces
-    observed = by_label(pieces, holders.label, len(wearer.names))
+    frames = _looked_at(pieces)
+    observed = by_label(pieces, holders.label, len(wearer.names))[frames]
     poses = solve_frames(
         PoseProblem(wearer.rig, observed), options=PoseOptions(loss="geman-mcclure")
     )
     predicted = wearer.rig.markers(poses.rotations, poses.root)
-    off = np.stack([_off(pieces, piece, predicted) for piece in range(len(pieces))])
+    off = np.stack([_off(pieces, piece, frames, predicted) for piece in range(len(pieces))])
     return PieceOdds(off, _odds(wearer, off))
 
 
-def _off(pieces: Pieces, piece: int, predicted: Array) -> Array:
-    """Return (n_labels,) how far a piece is from each label's place, median."""
-    frames = np.arange(pieces.first[piece], pieces.last[piece] + 1)
-    frames = frames[:: max(1, len(frames) // LOOKS)]
-    path = pieces.recording.positions[frames, pieces.column[piece]]
-    return median_of_seen(np.linalg.norm(predicted[frames] - path[:, None], axis=-1))
+def _looked_at(pieces: Pieces) -> Indices:
+    """Return frames a step apart, and one of every piece."""
+    step = max(1, round(LOOK_SECONDS * pieces.recording.rate))
+    steps = np.arange(0, pieces.recording.n_frames, step)
+    return np.union1d(steps, (pieces.first + pieces.last) // 2)
+
+
+def _off(pieces: Pieces, piece: int, frames: Indices, predicted: Array) -> Array:
+    """Return (n_labels,) how far a piece is from each label's place, median; ``predicted``
+    (n_frames, n_labels, 3) are these in ``frames``."""
+    rows = np.arange(*np.searchsorted(frames, [pieces.first[piece], pieces.last[piece] + 1]))
+    rows = rows[:: max(1, len(rows) // LOOKS)]
+    path = pieces.recording.positions[frames[rows], pieces.column[piece]]
+    return median_of_seen(np.linalg.norm(predicted[rows] - path[:, None], axis=-1))
 
 
 def _odds(wearer: Wearer, off: Array) -> Array:

@@ -7,7 +7,7 @@ import numpy as np
 from osteon.errors import NotEnoughData
 from osteon.maths import quat
 from osteon.posing import Rig, compile_rig
-from osteon.typing import Array, Indices
+from osteon.typing import Array, Indices, Mask
 from osteon.values import Skeleton
 
 LEAST_SLACK = 0.008
@@ -20,6 +20,15 @@ USUAL_TURN = 1.2
 stretches them, knees and elbows bend."""
 CLUTTER_DENSITY = 50.0
 """Points per cubic metre that are there anyhow. Chosen: a person's markers fill about one."""
+
+FEW_DENSITY = 5.0
+"""Points per cubic metre that are none of a set's labels, where only the set is known. Chosen: what
+is seen for long is mostly worn, so somebody must wear it."""
+FIRM_SLACK = 0.05
+"""Metres rms per axis: labels with less show where a body is. Chosen: as landmarks on bones."""
+LOOSE_SLACK = 0.1
+"""Metres rms per axis that a marker is off the middle of its bone, of which only the body is known.
+Chosen: a thigh's breadth, and a quarter of its length."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +46,13 @@ class Wearer:
     rest: Array
     """(n_bodies, 3, 3) rotation of each body in its parent that is most to be expected."""
     turn: Array
-    """(n_bodies,) radians rms that a joint is away from that."""
+    """(n_bodies, 3) radians rms that a joint is away from that, about the body's axes."""
+    twin: Indices
+    """(n_labels,) the label of the same place on the other side; −1: none that is known."""
+    rarity: Array
+    """(n_labels,) log odds against a label being worn at all, as a ratio to one."""
+    heights: Array
+    """(n_bodies,) metres above the floor at which joints mostly are; NaN: anywhere."""
     known: bool = True
     """Whether lengths and places were measured on this person, or are an average human's."""
 
@@ -50,6 +65,16 @@ class Wearer:
         """(n_labels,) log odds of a label against clutter for a marker that is exactly in place."""
         return -1.5 * np.log(2.0 * np.pi) - 3.0 * np.log(self.slack) - np.log(CLUTTER_DENSITY)
 
+    @property
+    def worth(self) -> float:
+        """Log odds that a point adds besides if it is explained by any label, for few are not."""
+        return 0.0 if self.known else float(np.log(CLUTTER_DENSITY / FEW_DENSITY))
+
+    @property
+    def loose(self) -> Mask:
+        """(n_labels,) of which the body is known, and no place on it."""
+        return self.slack >= LOOSE_SLACK
+
     def widened(self, gate: float) -> Array:
         """(n_labels,) a distance in metres, or three times the slack of a label where that is
         more."""
@@ -57,6 +82,16 @@ class Wearer:
 
     def labels_of(self, body: int) -> Indices:
         return np.flatnonzero(self.rig.tree.marker_bodies == body)
+
+    def placed_labels_of(self, body: int) -> Indices:
+        """Return the labels of a body whose places on it are known at all."""
+        own = self.labels_of(body)
+        return own[~self.loose[own]]
+
+    def firm_labels_of(self, body: int) -> Indices:
+        """Return the labels of a body whose places are well known."""
+        own = self.labels_of(body)
+        return own[self.slack[own] < FIRM_SLACK]
 
 
 def wearer_of(skeleton: Skeleton) -> Wearer:
@@ -75,5 +110,8 @@ def wearer_of(skeleton: Skeleton) -> Wearer:
         np.maximum(told, LEAST_SLACK),
         KNOWN_JOINT,
         quat.to_matrix(skeleton.rest),
-        np.full(len(skeleton.bodies), USUAL_TURN),
+        np.full((len(skeleton.bodies), 3), USUAL_TURN),
+        np.full(len(places.names), -1),
+        np.zeros(len(places.names)),
+        np.full(len(skeleton.bodies), np.nan),
     )

@@ -1,0 +1,76 @@
+"""Somebody unknown in a known marker set: what is worn is found, what is open stays open."""
+
+import numpy as np
+import pytest
+
+from conftest import real
+from osteon.formats import read
+from osteon.human import recognise
+from osteon.labelling import average_wearer, cut_pieces, find_starts, label, set_named, sure_chains
+from osteon.labelling.first_frame import _rivalled
+from osteon.maths import quat
+from osteon.values import Recording
+
+
+def shares(path: str) -> tuple[float, float]:
+    """Of the samples of labels whose places are known: labelled right, labelled wrong."""
+    take = read(real(path)).recordings[0].markers()
+    known = recognise(take.names)
+    assert known is not None
+    worn = known[0].match(take.names)
+    take = take.select([name for name in take.names if name in worn])
+    nameless = Recording(take.positions, tuple(f"*{i}" for i in range(take.n_markers)), take.rate)
+    right = wrong = total = 0
+    for piece in label(nameless, marker_set=known[0]).pieces:
+        own = take.names[int(piece.track[1:])]
+        mark = known[0].markers.get(piece.label)
+        total += piece.n_frames * (worn[own].at is not None)
+        right += piece.n_frames * (mark is worn[own])
+        wrong += piece.n_frames * (mark is not None and mark is not worn[own])
+    return right / total, wrong / total
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "anatomical-truth/opencap-2-squats1/real.trc",
+        "clinical-gait-auckland/AUC/dynamic/CB_Dynamic0003.c3d",
+    ],
+)
+def test_clusters_and_labels_that_are_not_worn_do_no_harm(path) -> None:
+    """Markers on thighs and shins are no knees, and a heel is no ankle."""
+    right, wrong = shares(path)
+    assert right > 0.98
+    assert wrong < 0.01
+
+
+def standing(names_left_out: tuple[str, ...], rng: np.random.Generator) -> Recording:
+    """An average human who wears OpenCap's set, but for some; clusters anywhere on their bones."""
+    wearer = average_wearer(set_named("OpenCap").markers, 1.0)
+    local = quat.from_matrix(wearer.rest)
+    points = wearer.rig.markers(local[None], np.array([[0.0, 0.0, 0.93]]))[0]
+    points += rng.normal(0.0, np.where(wearer.loose, 0.04, 0.008)[:, None], points.shape)
+    worn = [name not in names_left_out for name in wearer.names]
+    names = tuple(name for name in wearer.names if name not in names_left_out)
+    return Recording(np.repeat(points[None, worn], 60, axis=0), names, 100.0)
+
+
+def test_a_set_with_clusters_is_found_in_one_frame(rng) -> None:
+    take = standing(("L_mknee", "R_mknee", "L_mankle", "R_mankle"), rng)
+    wearer = average_wearer(set_named("OpenCap").markers, 1.0)
+    start = next(iter(find_starts(wearer, sure_chains(cut_pieces(take)))))
+    for index in np.flatnonzero(~wearer.loose):
+        point = start.answer.points[index]
+        given = take.names[start.chains[point]] if point >= 0 else ""
+        assert given == (wearer.names[index] if wearer.names[index] in take.names else "")
+    assert (start.answer.points[wearer.loose] >= 0).all()
+
+
+def test_what_answers_give_otherwise_is_undecided() -> None:
+    """Chain 7 is label 0 or 1; label 2 is merely left out once; 3 and 4 are loose and alike, and
+    chain 8 is one of them or label 5."""
+    loose = np.array([False, False, False, True, True, False, False])
+    one, other = np.array([7, -1, 5, 6, 9, 8, 4]), np.array([-1, 7, -1, 9, 8, -1, 4])
+    undecided = [True, True, False, False, False, True, False]
+    assert _rivalled(one, other, loose).tolist() == undecided
+    assert not _rivalled(one, one, loose).any()
