@@ -10,6 +10,7 @@ from .first_frame import (
 from .label_take import (
     Labelled as Labelled,
     LabelledPiece as LabelledPiece,
+    cloud_of as cloud_of,
     label as label,
     set_named as set_named,
     share_of_samples as share_of_samples,
