@@ -6,15 +6,17 @@ from osteon.maths import runs
 from osteon.values import Recording
 
 
-def scattered(recording: Recording, seed: int, gap: float = 0.1) -> tuple[Recording, list[str]]:
-    """Tracks cut into nameless pieces of 0.5 to 6 s with gaps of up to ``gap`` seconds, in any
-    order; and the label of each."""
+def scattered(
+    recording: Recording, seed: int, gap: float = 0.1, longest: float = 6.0
+) -> tuple[Recording, list[str]]:
+    """Tracks cut into nameless pieces of 0.5 to ``longest`` seconds with gaps of up to ``gap``
+    seconds, in any order; and the label of each."""
     rng, pieces = np.random.default_rng(seed), []
     for marker in range(recording.n_markers):
         for first, last in runs(recording.seen[:, marker]):
             at = first
             while at <= last:
-                end = min(last, at + round(rng.uniform(0.5, 6.0) * recording.rate) - 1)
+                end = min(last, at + round(rng.uniform(0.5, longest) * recording.rate) - 1)
                 pieces.append((marker, at, end))
                 at = end + 1 + round(rng.uniform(0.0, gap) * recording.rate)
     order = rng.permutation(len(pieces))

@@ -362,6 +362,10 @@ def _on(bodies: Sequence[str], name: str) -> np.ndarray:
 def _knee_bend(posture: UsualPosture, fit: Fitted, leg: list[np.ndarray]) -> float:
     """How much farther a knee bends as knees do than the other way, radians."""
     ahead, up = posture.frames[..., :2] @ fit.to_front[0], posture.frames[..., 2]
+    shown = np.all([np.isfinite(up[:, m]).any(axis=1) for m in leg], axis=0)
+    if not shown.any():
+        return 0.0
+    ahead, up = ahead[shown], up[shown]
     joints = [(np.nanmedian(ahead[:, m], axis=1), np.nanmedian(up[:, m], axis=1)) for m in leg]
     leans = [
         np.arctan2(above[0] - below[0], above[1] - below[1]) for above, below in pairwise(joints)
