@@ -4,6 +4,7 @@ from .courses import (
 )
 from .first_frame import (
     Start as Start,
+    find_first as find_first,
     find_start as find_start,
     find_starts as find_starts,
 )

@@ -179,7 +179,7 @@ def _may_hold_another(person: FoundPerson, rest: Pieces) -> bool:
 
 def _start_apart(marker_set: MarkerSet, pieces: Pieces) -> SetWearer:
     """Return a wearer of the set: of those who stand apart in some frame, else among all."""
-    for group in groups_apart(pieces):
+    for group in groups_apart(pieces, LEAST_WORN * len(marker_set.markers)):
         try:
             return start_with_set(marker_set, subset(pieces, group))
         except NotEnoughData:
@@ -187,15 +187,15 @@ def _start_apart(marker_set: MarkerSet, pieces: Pieces) -> SetWearer:
     return start_with_set(marker_set, pieces)
 
 
-def groups_apart(pieces: Pieces) -> list[Indices]:
-    """Return pieces of groups that stand apart in the frame that shows most of these, largest
-    first; none where all stand together."""
+def groups_apart(pieces: Pieces, least: float) -> list[Indices]:
+    """Return pieces of groups of ``least`` points and more that stand apart in the frame that shows
+    most of these, largest first; none where there are no two: halves of one person are smaller."""
     step = max(1, pieces.recording.n_frames // GROUP_FRAMES)
     best: list[Indices] = []
     for frame in range(0, pieces.recording.n_frames, step):
-        groups = sorted(_groups(pieces, frame), key=len, reverse=True)
+        groups = [group for group in _groups(pieces, frame) if len(group) >= least]
         if len(groups) > 1 and _is_better(groups, best):
-            best = groups
+            best = sorted(groups, key=len, reverse=True)
     chains = sure_chains(pieces)
     return [np.flatnonzero(np.isin(chains.number, chains.of(group))) for group in best]
 
@@ -210,8 +210,8 @@ def _groups(pieces: Pieces, frame: int) -> Iterator[Indices]:
 
 
 def _is_better(groups: list[Indices], best: list[Indices]) -> bool:
-    """Whether groups are more like several people: the second largest decides."""
-    return not best or len(groups[1]) > len(best[1])
+    """Whether groups are more than those before, or of more points."""
+    return (len(groups), sum(map(len, groups))) > (len(best), sum(map(len, best)))
 
 
 def share_out(pieces: Pieces, people: Sequence[FoundPerson], progress: Progress) -> Crowd:
