@@ -18,7 +18,14 @@ from osteon.calibration import farthest_frames, spread_frames
 from osteon.delivery import deliver, joints_summary, show_joints, summary_of, write_joints
 from osteon.errors import NotEnoughData
 from osteon.formats import read, write
-from osteon.pipeline import Solved, calibrate_subject, prepare_take, set_of, solve
+from osteon.pipeline import (
+    Solved,
+    calibrate_subject,
+    labelled_take,
+    prepare_take,
+    set_of,
+    solve,
+)
 from osteon.typing import Array
 from osteon.values import Bodies, Passport, Recording, Skeleton, Take
 
@@ -38,6 +45,9 @@ def sample_markers(recordings: Sequence[Recording], folder: Path, options: Batch
     """Leave a sample of every subject's frames, cleaned, in ``folder``."""
     asked = options.solving
     markers = [recording.markers() for recording in recordings]
+    if asked.own_set is not None or asked.template not in ("auto", "none"):
+        # names by motion would mean another marker in every take
+        markers = [labelled_take(each, asked) for each in markers]
     samples = [sample_frames(prepare_take(each, asked)[0]) for each in markers]
     write(Take(recordings=tuple(samples)), folder / SAMPLE)
 

@@ -85,7 +85,7 @@ def _pieces(recording: Recording) -> tuple[str, ...]:
         raise NotEnoughData(
             f"there are {len(lives)} tracks, {at_once} at a time, most of about {seconds:.1f} s: "
             "pieces of markers' tracks, too short to tell what moves together; join and label them "
-            "in the program that recorded them, then solve the result"
+            "(osteon label), then solve the result"
         )
     if not n_short:
         return ()

@@ -5,6 +5,7 @@ import re
 import tempfile
 import webbrowser
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from pathlib import Path
 from typing import Any
@@ -235,15 +236,17 @@ def _gap_table(entry: dict[str, Any]) -> list[str]:
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=options.FILE)
 @options.output("the labelled takes, a table of every assignment each, and summary.json")
-@click.option("--skeleton", type=options.FILE, help="skeleton.json of the person, from a solve.")
-@click.option("--passport", type=options.FILE, help="passport.json of the person.")
+@options.file(
+    "--skeleton", "skeleton.json of a person, from a solve; may be repeated.", multiple=True
+)
+@options.file("--passport", "passport.json of a person; may be repeated.", multiple=True)
 @click.option(
     "--set",
     "marker_set",
     default="auto",
     show_default=True,
     metavar="NAME",
-    help="Marker set of somebody unknown: one that osteon info lists, auto, or none (by motion).",
+    help="Marker set of people unknown: one that osteon info lists, auto, or none (by motion).",
 )
 @options.own_set
 @options.subject("markers")
@@ -251,8 +254,8 @@ def _gap_table(entry: dict[str, Any]) -> list[str]:
 def label(
     files: tuple[Path, ...],
     output: Path,
-    skeleton: Path | None,
-    passport: Path | None,
+    skeleton: tuple[Path, ...],
+    passport: tuple[Path, ...],
     marker_set: str,
     own_set: Path | None,
     subject: str | None,
@@ -261,41 +264,49 @@ def label(
 ) -> None:
     """Labels for tracks in FILES that have none, break, or are exchanged.
 
-    By a known person, by a marker set, or, where neither is known, steady names m01, m02, …
+    By people who are known, by a marker set, or, where neither is known, steady names m01, m02, …
+    Of several people in one cloud each has their own labels.
 
     Example: osteon label unlabelled.c3d -o labelled --skeleton monday/skeleton.json
     """
     from osteon.delivery import label_summary, label_text, labelled_files, write_labelled
     from osteon.formats import read
     from osteon.human import load_set
-    from osteon.labelling import label as label_markers
+    from osteon.labelling import cloud_of, label as label_markers
 
     options.spare(files, labelled_files(files, output))
-    person = _person(skeleton, passport)
+    people = _people(skeleton, passport)
     worn = marker_set if own_set is None else load_set(own_set)
     found = []
     with options.progress() as saying:
         for file in files:
-            recording = read(file).recording(subject)
             found.append(
-                label_markers(recording, skeleton=person, marker_set=worn, progress=saying)
+                label_markers(
+                    cloud_of(read(file), subject),
+                    skeleton=people or None,
+                    marker_set=worn,
+                    progress=saying,
+                )
             )
-    with options.whole_results(output, (*files, skeleton, passport, own_set)) as scratch:
+    with options.whole_results(output, (*files, *skeleton, *passport, own_set)) as scratch:
         write_labelled(found, files, scratch)
     options.say_results(
         label_summary(found, files), label_text(found, files), as_json=as_json, folder=output
     )
 
 
-def _person(skeleton: Path | None, passport: Path | None):
-    """The skeleton of whom the markers are on; None where that is not known."""
+def _people(skeletons: tuple[Path, ...], passports: tuple[Path, ...]):
+    """The skeletons of whom the markers are on; those without a name are called as their folder."""
     from osteon.formats import read, read_passport
 
-    if skeleton is not None and passport is not None:
+    if skeletons and passports:
         raise click.UsageError("--skeleton and --passport both say who it is: give one of them")
-    if passport is not None:
-        return read_passport(passport).skeleton
-    return None if skeleton is None else read(skeleton).skeleton()
+    found = [(path, read(path).skeleton()) for path in skeletons]
+    found += [(path, read_passport(path).skeleton) for path in passports]
+    return [
+        each if each.subject else replace(each, subject=path.resolve().parent.name)
+        for path, each in found
+    ]
 
 
 @click.command()

@@ -8,6 +8,7 @@ from typing import Any
 from osteon.errors import BadValue
 from osteon.formats import FORMATS, write, write_readable
 from osteon.labelling import Labelled, LabelledPiece, share_of_samples
+from osteon.values import Recording, Take
 
 TOLD_DOUBTS = 8
 """Count of doubtful assignments that are printed. Chosen: a screen; the table has all."""
@@ -37,9 +38,17 @@ def write_labelled(found: Sequence[Labelled], files: Sequence[Path], folder: Pat
     """Write takes with labels, a table of all assignments beside each, and summary.json."""
     for one, file in zip(found, files, strict=True):
         for name in _written_as(file):
-            write(one.recording, folder / name)
+            write(_written(one, name), folder / name)
         _write_table(one, folder / f"{file.stem}.labels.csv")
     write_readable(label_summary(found, files), folder / "summary.json")
+
+
+def _written(one: Labelled, name: str) -> Recording | Take:
+    """Return the markers as they are written: of several people each a subject, in a format that
+    has subjects."""
+    if not one.people or not name.endswith(".c3d"):
+        return one.recording
+    return Take(recordings=tuple(person.recording for person in one.people))
 
 
 def _write_table(one: Labelled, path: Path) -> None:
@@ -68,6 +77,7 @@ def label_summary(found: Sequence[Labelled], files: Sequence[Path]) -> dict[str,
 def _facts(one: Labelled) -> dict[str, Any]:
     return {
         "by": one.by,
+        "people": [person.recording.subject for person in one.people],
         "frames": one.recording.n_frames,
         "rate": one.recording.rate,
         "pieces": len(one.pieces),
@@ -115,6 +125,7 @@ def label_text(found: Sequence[Labelled], files: Sequence[Path]) -> str:
             f"{file.name}: {100.0 * one.labelled:.2f} % of the samples, {len(one.pieces)} pieces, "
             f"under {names} labels by {one.by}; {len(one.left_open)} pieces left open"
         )
+        lines += [f"  {_person(each)}" for each in one.people]
         lines += [f"  {sentence}" for sentence in one.warnings]
         lines += [f"  {_doubt(piece)}" for piece in one.doubtful[:TOLD_DOUBTS]]
         if len(one.doubtful) > TOLD_DOUBTS:
@@ -122,6 +133,12 @@ def label_text(found: Sequence[Labelled], files: Sequence[Path]) -> str:
                 f"  and {len(one.doubtful) - TOLD_DOUBTS} more: see {file.stem}.labels.csv"
             )
     return "\n".join(lines)
+
+
+def _person(one: Labelled) -> str:
+    names, frames = len(one.recording.names), one.recording.n_frames
+    seen = sum(piece.n_frames for piece in one.pieces) / (names * frames) if names else 0.0
+    return f"{one.recording.subject}: {names} labels, seen {100.0 * seen:.1f} % of the time"
 
 
 def _doubt(piece: LabelledPiece) -> str:

@@ -19,7 +19,15 @@ from osteon.edits.recording_edits import apply_edits
 from osteon.edits.rig_edits import LimitEdit, edit_rig
 from osteon.formats import read
 from osteon.joint_limits import hold_within, limits
-from osteon.pipeline import Solved, SolveOptions, marker_errors, prepare_take, set_of, solve
+from osteon.pipeline import (
+    Solved,
+    SolveOptions,
+    labelled_take,
+    marker_errors,
+    prepare_take,
+    set_of,
+    solve,
+)
 from osteon.posing import contacts_of
 from osteon.retargeting import Corrections
 from osteon.threads import one_thread
@@ -147,7 +155,7 @@ def pose_rig(
     chosen = by_stage(edits).rig
     if not chosen:
         return solve(Take(recordings=(recording,)), options=options, progress=progress)[0]
-    whole, swaps = prepare_take(recording, options)
+    whole, swaps = prepare_take(labelled_take(recording, options), options)
     last = {marker: body for edit in chosen for marker, body in edit.carried.items()}
     # a marker on the wrong body would spoil the calibration before it is moved
     first = _again(_blank_markers(whole, tuple(last)), options, progress)

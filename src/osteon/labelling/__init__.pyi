@@ -4,12 +4,14 @@ from .courses import (
 )
 from .first_frame import (
     Start as Start,
+    find_first as find_first,
     find_start as find_start,
     find_starts as find_starts,
 )
 from .label_take import (
     Labelled as Labelled,
     LabelledPiece as LabelledPiece,
+    cloud_of as cloud_of,
     label as label,
     set_named as set_named,
     share_of_samples as share_of_samples,

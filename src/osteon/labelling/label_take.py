@@ -1,5 +1,6 @@
 """Recording → the same recording with labels: whose marker each track is, and how surely."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,23 +11,21 @@ from osteon.cleaning import prepare
 from osteon.errors import NotEnoughData, UnknownName
 from osteon.human import Landmark, MarkerSet, known_sets, recognise
 from osteon.labelling.courses import sure_chains
-from osteon.labelling.first_frame import find_first
-from osteon.labelling.following import Following, Holders
-from osteon.labelling.marker_set_start import start_with_set
 from osteon.labelling.pieces import Pieces, cut_pieces, relabelled
-from osteon.labelling.review import PieceOdds, review
 from osteon.labelling.rigid_joins import join_by_neighbours
-from osteon.labelling.wearer import Wearer, wearer_of
+from osteon.labelling.several_people import Crowd, FoundPerson, follow_known, follow_set
+from osteon.labelling.wearer import wearer_of
 from osteon.threads import one_thread
-from osteon.typing import Indices, Progress, Step, unheard
-from osteon.values import Recording, Skeleton
+from osteon.typing import Progress, Step, unheard
+from osteon.values import Recording, Skeleton, Take
 
 DOUBTFUL = 0.9
 """Share: confidence below which an assignment is listed as doubtful. Chosen: one of ten wrong is
 worth a look."""
 
-SET_ROUNDS = 2
-"""Count of times that a set's wearer is followed. Chosen: the first labels calibrate the second."""
+RIVAL_ODDS = 0.01
+"""Share: probability from which another label is told beside the one given. Chosen: one of a
+hundred is worth no word."""
 GHOST_SECONDS = 0.1
 """Seconds in all for which a point must be seen to have a name where nothing else is known.
 Chosen: reflections mostly flicker for less."""
@@ -67,6 +66,9 @@ class Labelled:
     """Who wears them; None where only motion is known."""
     warnings: tuple[str, ...] = ()
     """What to know before the labels are believed, one sentence each."""
+    people: tuple["Labelled", ...] = ()
+    """Where several were found: what each holds, under the name ``recording.subject`` of theirs.
+    Labels of the whole are then ``name:label``."""
 
     @property
     def labelled(self) -> float:
@@ -94,7 +96,7 @@ def share_of_samples(pieces: Sequence[LabelledPiece], some: Sequence[LabelledPie
 def label(
     recording: Recording,
     *,
-    skeleton: Skeleton | None = None,
+    skeleton: Skeleton | Sequence[Skeleton] | None = None,
     marker_set: MarkerSet | str = "auto",
     progress: Progress = unheard,
 ) -> Labelled:
@@ -104,23 +106,21 @@ def label(
     ----------
     skeleton
         Of the person, with markers on, from a solve or a passport: places on the body decide.
+        Several where several people are in the recording.
     marker_set
-        What is worn where the person is not known: a set or its name. ``auto`` takes the set that
-        the labels are of, and goes by motion alone, as ``none`` does, where they are of none.
+        What is worn where nobody is known: a set or its name; everybody who wears it is found.
+        ``auto`` takes the set that the labels are of, and goes by motion alone, as ``none`` does,
+        where they are of none.
     """
     recording = recording.markers()
     if not recording.seen.any():
         raise NotEnoughData(f"none of the {recording.n_markers} tracks is ever seen")
     if skeleton is not None:
-        return label_by_skeleton(recording, skeleton, progress)
-    if marker_set == "auto":
-        known = recognise(recording.names)
-        return (
-            label_by_motion(recording, progress)
-            if known is None
-            else _mend(recording, known[0].without_fingers(), known[1], progress)
-        )
-    if marker_set == "none":
+        known = [skeleton] if isinstance(skeleton, Skeleton) else list(skeleton)
+        return label_by_skeletons(recording, known, progress)
+    if marker_set == "auto" and (known := _recognised(recording)):
+        return _mend(recording, known, progress)
+    if marker_set in ("auto", "none"):
         return label_by_motion(recording, progress)
     chosen = set_named(marker_set) if isinstance(marker_set, str) else marker_set
     return label_by_set(recording, chosen.without_fingers(), progress)
@@ -134,59 +134,83 @@ def set_named(name: str) -> MarkerSet:
     return by_name[name.lower()]
 
 
-def _mend(
-    recording: Recording,
-    marker_set: MarkerSet,
-    found: dict[str, Landmark],
-    progress: Progress,
-) -> Labelled:
-    """Label anew what has labels of a set that are mostly right: they calibrate the person."""
-    progress(Step("set", f"calibrating by the labels of {marker_set.name}"))
-    person = calibrate([prepare(recording, found)[0]], found).skeleton
-    return replace(label_by_skeleton(recording, person, progress), by=marker_set.name)
+def cloud_of(take: Take, subject: str | None = None) -> Recording:
+    """Return the markers of one person named, or of everybody, as one cloud."""
+    everybody = [recording.markers() for recording in take.recordings]
+    if subject is not None or len(everybody) < 2:
+        return take.recording(subject)
+    return together(everybody)
+
+
+_Worn = tuple[Recording, MarkerSet, dict[str, Landmark]]
+"""What somebody's tracks are, the set that their labels are of, and the places it names."""
+
+
+def _recognised(recording: Recording) -> list[_Worn]:
+    """Return everybody, told apart by ``subject:``, whose labels are of a known set."""
+    own: dict[str, dict[str, str]] = defaultdict(dict)
+    for name in recording.names:
+        who, _, label = name.rpartition(":")
+        own[who][name] = label
+    found = []
+    for who, labels in own.items():
+        if known := recognise(tuple(labels.values())):
+            part = recording.select(list(labels))
+            found.append((replace(part, names=tuple(labels.values()), subject=who), *known))
+    return found
+
+
+def _mend(recording: Recording, people: Sequence[_Worn], progress: Progress) -> Labelled:
+    """Label anew what has labels of sets that are mostly right: they calibrate the people."""
+    skeletons = []
+    for part, marker_set, found in people:
+        progress(Step("set", f"calibrating by the labels of {marker_set.name}"))
+        person = calibrate([prepare(part, found)[0]], found).skeleton
+        skeletons.append(replace(person, subject=part.subject))
+    by = " and ".join(dict.fromkeys(marker_set.name for _, marker_set, _ in people))
+    return replace(label_by_skeletons(recording, skeletons, progress), by=by)
 
 
 @one_thread()
-def label_by_skeleton(
-    recording: Recording, skeleton: Skeleton, progress: Progress = unheard
+def label_by_skeletons(
+    recording: Recording, skeletons: Sequence[Skeleton], progress: Progress = unheard
 ) -> Labelled:
-    """Label the markers of a person whose skeleton, with markers on, is known.
+    """Label the markers of people whose skeletons, with markers on, are known.
 
-    Names that the tracks have are not looked at: places on the body decide.
+    Names that the tracks have are not looked at: places on the bodies decide.
     """
-    return _followed(wearer_of(skeleton), cut_pieces(recording), "skeleton", progress)
+    wearers = [wearer_of(skeleton) for skeleton in skeletons]
+    return assembled(follow_known(wearers, cut_pieces(recording), progress), "skeleton")
 
 
 @one_thread()
 def label_by_set(
     recording: Recording, marker_set: MarkerSet, progress: Progress = unheard
 ) -> Labelled:
-    """Label the markers of somebody unknown who wears a known set."""
-    pieces = cut_pieces(recording)
-    progress(Step("set", f"looking for somebody who wears {marker_set.name}"))
-    person = start_with_set(marker_set, pieces)
-    wearer = person.completed
-    for _ in range(SET_ROUNDS - 1):
-        person = person.again(_followed(wearer, pieces, marker_set.name, progress).recording)
-        wearer = person.wearer
-    found = _followed(wearer, pieces, marker_set.name, progress)
+    """Label the markers of everybody unknown who wears a known set."""
+    crowd = follow_set(marker_set, cut_pieces(recording), progress)
     known = {label for label, mark in marker_set.markers.items() if mark.at is not None}
-    return replace(_with_labels(found, known), warnings=person.doubts())
+    return _with_labels(assembled(crowd, marker_set.name), known)
 
 
 def _with_labels(found: Labelled, known: set[str]) -> Labelled:
     """Return what is labelled with these labels alone: nothing tells others from each other."""
-    names = [name for name in found.recording.names if name in known]
+
+    def is_known(label: str) -> bool:
+        return label.rpartition(":")[2] in known
+
     pieces = [
-        piece if piece.label in known else replace(piece, label="", rival="")
+        piece if is_known(piece.label) else replace(piece, label="", rival="")
         for piece in found.pieces
     ]
-    return replace(found, recording=found.recording.select(names), pieces=tuple(pieces))
-
-
-def _followed(wearer: Wearer, pieces: Pieces, by: str, progress: Progress) -> Labelled:
-    following, likeness = follow_wearer(wearer, pieces, progress)
-    return assembled(wearer, following.holders, likeness, by)
+    return replace(
+        found,
+        recording=found.recording.select(
+            [name for name in found.recording.names if is_known(name)]
+        ),
+        pieces=tuple(pieces),
+        people=tuple(_with_labels(each, known) for each in found.people),
+    )
 
 
 @one_thread()
@@ -216,47 +240,87 @@ def label_by_motion(recording: Recording, progress: Progress = unheard) -> Label
     return Labelled(relabelled(pieces, place, names), told, "motion")
 
 
-def follow_wearer(
-    wearer: Wearer, pieces: Pieces, progress: Progress = unheard
-) -> tuple[Following, PieceOdds]:
-    """Return the labels of pieces by what is known of who wears them."""
-    progress(Step("start", f"looking for a start among {len(pieces)} pieces of tracks"))
-    chains = sure_chains(pieces)
-    start = find_first(wearer, chains)
-    following = Following(wearer, start.holders(chains))
-    progress(Step("follow", "labelling"))
-    following.both_ways(start.frame, lambda share: progress(Step("follow", "labelling", share)))
-    progress(Step("review", "looking at every piece again"))
-    return following, review(following)
-
-
-def assembled(wearer: Wearer, holders: Holders, likeness: PieceOdds, by: str) -> Labelled:
-    """Return the recording by label, and how sure each piece's label is."""
-    pieces, label = holders.chains.pieces, holders.label
-    told = tuple(_told(wearer, pieces, piece, label, likeness) for piece in range(len(pieces)))
-    worn = np.unique(label[label >= 0])
-    place = np.full(len(wearer.names) + 1, -1)
-    place[worn] = np.arange(len(worn))
-    names = tuple(wearer.names[index] for index in worn)
+def assembled(crowd: Crowd, by: str) -> Labelled:
+    """Return the recording by label, of each person and of all, and how sure each label is."""
+    pieces = crowd.pieces
+    alone = len(crowd.people) == 1
+    names = [""] if alone else _distinct([who.wearer.skeleton.subject for who in crowd.people])
+    own = [_of_person(pieces, who, by, name) for who, name in zip(crowd.people, names, strict=True)]
+    if alone:
+        return own[0]
+    told = [_of_crowd(crowd, piece, own) for piece in range(len(pieces))]
     return Labelled(
-        relabelled(pieces, np.where(label >= 0, place[label], -1), names),
-        told,
+        together([each.recording for each in own]),
+        tuple(told),
         by,
-        wearer.skeleton,
+        warnings=tuple(dict.fromkeys(text for each in own for text in each.warnings)),
+        people=tuple(_with_own_pieces(each) for each in own),
     )
 
 
-def _told(
-    wearer: Wearer, pieces: Pieces, piece: int, label: Indices, likeness: PieceOdds
-) -> LabelledPiece:
-    own, odds = int(label[piece]), likeness.odds[piece]
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Return names of people that differ; those without one are numbered."""
+    return [
+        name if name and names.count(name) == 1 else f"{name or 'person'}_{number}"
+        for number, name in enumerate(names, 1)
+    ]
+
+
+def _of_person(pieces: Pieces, who: FoundPerson, by: str, name: str) -> Labelled:
+    """Return what one person holds; of the other pieces, what they would be on this person."""
+    told = tuple(_told(who, pieces, piece) for piece in range(len(pieces)))
+    worn = np.unique(who.label[who.label >= 0])
+    place = np.full(len(who.wearer.names) + 1, -1)
+    place[worn] = np.arange(len(worn))
+    names = tuple(who.wearer.names[index] for index in worn)
+    recording = relabelled(pieces, np.where(who.label >= 0, place[who.label], -1), names)
+    subject = name or recording.subject
+    return Labelled(
+        replace(recording, subject=subject), told, by, who.wearer.skeleton, who.warnings
+    )
+
+
+def _of_crowd(crowd: Crowd, piece: int, own: Sequence[Labelled]) -> LabelledPiece:
+    """Return what a piece is among everybody: its holder's label, the likeliest other as rival."""
+    held = [each for each in own if each.pieces[piece].label]
+    who = held[0] if held else own[0]
+    one, name = who.pieces[piece], who.recording.subject
+    rivals = {
+        f"{each.recording.subject}:{label}": float(person.odds[piece, at])
+        for each, person in zip(own, crowd.people, strict=True)
+        for at, label in enumerate(person.wearer.names)
+        if person.odds[piece, at] > RIVAL_ODDS
+    }
+    label = f"{name}:{one.label}" if one.label else ""
+    rivals.pop(label, None)
+    return replace(one, label=label, rival=max(rivals, key=rivals.__getitem__, default=""))
+
+
+def _with_own_pieces(one: Labelled) -> Labelled:
+    return replace(one, pieces=tuple(piece for piece in one.pieces if piece.label))
+
+
+def together(recordings: Sequence[Recording]) -> Recording:
+    """Return everybody's markers as one recording, under ``subject:name``."""
+    first, *_ = recordings
+    residuals = [each.residuals for each in recordings if each.residuals is not None]
+    return replace(
+        first,
+        positions=np.concatenate([each.positions for each in recordings], axis=1),
+        names=tuple(f"{each.subject}:{name}" for each in recordings for name in each.names),
+        subject="",
+        residuals=np.concatenate(residuals, axis=1) if len(residuals) == len(recordings) else None,
+    )
+
+
+def _told(who: FoundPerson, pieces: Pieces, piece: int) -> LabelledPiece:
+    own, odds, names = int(who.label[piece]), who.odds[piece], who.wearer.names
     order = [int(i) for i in np.argsort(-odds[:-1])[:2] if i != own]
-    rival = wearer.names[order[0]] if order and odds[order[0]] > 0.01 else ""
     return LabelledPiece(
-        wearer.names[own] if own >= 0 else "",
+        names[own] if own >= 0 else "",
         pieces.recording.names[pieces.column[piece]],
         int(pieces.first[piece]),
         int(pieces.last[piece]),
         float(odds[own]),  # of none, where it has none
-        rival,
+        names[order[0]] if order and odds[order[0]] > RIVAL_ODDS else "",
     )

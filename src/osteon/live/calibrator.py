@@ -48,11 +48,30 @@ class CalibrationRefused:
     sentence: str
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Unlabelled:
+    """Frames whose names say nothing, of somebody who is known."""
+
+    skeleton: Skeleton
+    frames: Recording
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLabels:
+    """Whose marker each point is, by the point's name in the stream."""
+
+    given: dict[str, str]
+
+
+Job = Recording | Bodies | Unlabelled
+Answer = Calibrated | CalibrationRefused | FoundLabels
+
+
 class Calibrator:
     """Runs ``calibrate_frames`` in another process, one job at a time."""
 
     def __init__(self) -> None:
-        self._jobs: queue.SimpleQueue[Recording | Bodies | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._results: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self.idle = True
         self._closed = False
@@ -60,11 +79,11 @@ class Calibrator:
         # pipes block while the other side is busy; a thread waits instead of the stream
         threading.Thread(target=self._exchange, daemon=True).start()
 
-    def submit(self, frames: Recording | Bodies) -> None:
+    def submit(self, frames: Job) -> None:
         self.idle = False
         self._jobs.put(frames)
 
-    def poll(self) -> Calibrated | CalibrationRefused | None:
+    def poll(self) -> Answer | None:
         """What the last job brought, once; None while there is nothing new.
 
         Takes milliseconds where there is something: it is unpacked here, when the stream has time,
@@ -114,7 +133,7 @@ def _started(*, when_idle: bool) -> subprocess.Popen:
     )
 
 
-def _answer(process: subprocess.Popen, job: Recording | Bodies) -> bytes | None:
+def _answer(process: subprocess.Popen, job: Job) -> bytes | None:
     """What a process makes of a job, packed; None where it was killed meanwhile."""
     assert process.stdin is not None and process.stdout is not None
     try:
@@ -132,10 +151,12 @@ def _end(process: subprocess.Popen) -> None:
         process.terminate()
 
 
-def calibrate_frames(frames: Recording | Bodies) -> Calibrated:
-    """Calibrate the subject behind some frames of a stream."""
+def calibrate_frames(frames: Job) -> Calibrated | FoundLabels:
+    """Calibrate the subject behind some frames of a stream; or find one who is known in them."""
     if isinstance(frames, Bodies):
         return _from_bodies(frames)
+    if isinstance(frames, Unlabelled):
+        return _find_labels(frames)
     from osteon.calibration import calibrate, calibrate_blind
     from osteon.cleaning import prepare
     from osteon.human import recognise
@@ -153,6 +174,19 @@ def calibrate_frames(frames: Recording | Bodies) -> Calibrated:
         found = calibrate([whole], known[1])
     told = (*whole.source.problems, *found.doubts)
     return Calibrated(found.skeleton, _advice(whole, found.skeleton), told)
+
+
+def _find_labels(job: Unlabelled) -> FoundLabels:
+    from osteon.labelling import cut_pieces, find_first, sure_chains, wearer_of
+
+    chains = sure_chains(cut_pieces(job.frames))
+    start = find_first(wearer_of(job.skeleton), chains)
+    given = {}
+    for label, point in zip(start.wearer.names, start.answer.points, strict=True):
+        if point >= 0:
+            latest = chains.members(int(start.chains[point]))[-1]
+            given[job.frames.names[chains.pieces.column[latest]]] = label
+    return FoundLabels(given)
 
 
 def _from_bodies(bodies: Bodies) -> Calibrated:

@@ -7,7 +7,15 @@ import msgspec
 import numpy as np
 
 from osteon.live import label_watch
-from osteon.live.calibrator import Calibrated, CalibrationRefused, Calibrator
+from osteon.live.calibrator import (
+    Answer,
+    Calibrated,
+    CalibrationRefused,
+    Calibrator,
+    FoundLabels,
+    Unlabelled,
+)
+from osteon.live.label_keeper import LabelKeeper
 from osteon.live.stream_frames import MOST_NAMES, Arrivals, Dropped, Memory, Say, StreamFrame
 from osteon.maths import forward_pose, quat
 from osteon.posing import Follower, FramePose, warm_up
@@ -20,6 +28,9 @@ it."""
 SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 """Seconds between calibrations: a tenth of what has been seen, within these. Chosen: early ones
 differ much, late ones little."""
+LOST_SECONDS = 0.5
+"""Seconds of points without a label, while labels are missing, after which the person is looked for
+among them. Chosen: what comes back near its place is known by then."""
 SAME_SECONDS = 2.0
 """Seconds within which the same thing, found by another calibration, is no news. Chosen:
 calibrations place the start of one event a little differently."""
@@ -86,19 +97,26 @@ class LiveSession:
         """Nothing is known of whom the stream shows."""
         self.memory = Memory()
         self._courses = label_watch.Courses(self.rate)
+        self.keeper = LabelKeeper(self.rate)
         self._following: Follower | BodyFollower | None = None
         self._seats: label_watch.Seats | None = None
         self._carriers = np.zeros(0, dtype=np.int64)
         self._next_look = FIRST_SECONDS * self.rate
-        self._heard: Calibrated | CalibrationRefused | None = None
+        self._heard: Answer | None = None
         self._asked: tuple[int, ...] = ()
         self._noticed: list[Event] = []
         self._others = 0
+        self._known_by: tuple[str, ...] = ()
+        self._kept_labels = self._has_places = False
+        self._next_search, self._pause = LOST_SECONDS * self.rate, SHORTEST_PAUSE
 
     def feed(self, frame: StreamFrame) -> LivePose | None:
         """Pose a frame; None where it is late, overtaken, too empty or fits nothing."""
         if not self._is_of_this_stream(frame):
             return None
+        if not self._of_bodies:
+            frame = self._with_labels_kept(frame)
+            self._make_places(frame)
         values = self._values(frame)
         self._take_known()
         if not self.arrivals.is_news(frame.number):
@@ -173,6 +191,17 @@ class LiveSession:
         if self._following is not None:
             self._adopt(Calibrated(self._following.skeleton, self.advice))
 
+    def _with_labels_kept(self, frame: StreamFrame) -> StreamFrame:
+        frame, given = self.keeper.keep(frame)
+        if given and not self._kept_labels:
+            self._kept_labels = True
+            point, label = given[0]
+            self.say(
+                f"frame {frame.number}: {point} is {label}, by where the person's markers must be; "
+                "labels that break off are kept so from now on, without a word"
+            )
+        return frame
+
     def _with_right_labels(self, number: int, values: Array) -> Array:
         values, changed = self._courses.sort_out(number, values)
         for pair in changed:
@@ -183,7 +212,15 @@ class LiveSession:
 
     def _ask_calibrator(self) -> None:
         seen = self.memory.count
-        if not self.calibrator.idle or seen < self._next_look or self.skeleton is not None:
+        if not self.calibrator.idle:
+            return
+        following = self._following
+        person = self.skeleton if following is None else following.skeleton
+        lost = following is None or self.keeper.n_lost > LOST_SECONDS * self.rate
+        if person is not None and lost and not self._of_bodies and seen >= self._next_search:
+            self._ask_for_labels(person)
+            return
+        if seen < self._next_look or self.skeleton is not None:
             return
         wait = np.clip(seen / self.rate / 10.0, SHORTEST_PAUSE, LONGEST_PAUSE)
         self._next_look = seen + wait * self.rate
@@ -197,10 +234,32 @@ class LiveSession:
         else:
             self.calibrator.submit(Recording(kept, names, rate))
 
+    def _ask_for_labels(self, person: Skeleton) -> None:
+        """Have a person who is known looked for in points whose names say nothing."""
+        self._next_search = self.memory.count + self._pause * self.rate
+        self._pause = min(2.0 * self._pause, LONGEST_PAUSE)
+        rate = self.rate / self.memory.stride
+        lately = self.memory.frames()[-round(FIRST_SECONDS * rate) :]
+        self.calibrator.submit(Unlabelled(person, Recording(lately, self.memory.names, rate)))
+
+    def _make_places(self, frame: StreamFrame) -> None:
+        """Have a place for every marker of a known person who is there, also for those that come
+        under another name."""
+        if self._has_places or self.skeleton is None:
+            return
+        worn = self.skeleton.marker_names
+        if not worn.isdisjoint(frame.names):
+            self.memory.roster(tuple(sorted(worn)))
+            self._has_places = True
+
     def _take_known(self) -> None:
         """Follow with a skeleton that was given, as soon as its markers have names."""
-        joined = self._following is not None and self._following.names != self.memory.names
-        if self.skeleton is not None and (self._following is None or joined):
+        if self.skeleton is None or self._known_by == self.memory.names:
+            return
+        self._known_by = self.memory.names
+        worn = self.skeleton.marker_names if not self._of_bodies else set(self.skeleton.names)
+        here = worn & set(self.memory.names)
+        if self._following is None or not here <= set(self._following.names):
             self._adopt(Calibrated(self.skeleton))
 
     def _hear_calibrator(self) -> None:
@@ -209,6 +268,10 @@ class LiveSession:
             case Calibrated() as found:
                 self.calibrations += 1
                 self._adopt(found)
+            case FoundLabels(given):
+                if self.keeper.know(given):
+                    self._pause = SHORTEST_PAUSE
+                self._say_once(f"{len(given)} points without labels are known by the skeleton")
             case CalibrationRefused(sentence):
                 self._say_once(sentence)
             case None:  # to hear and to adopt take milliseconds each: not after the same frame
@@ -259,6 +322,9 @@ class LiveSession:
         world, joints = forward_pose(found.rotations, found.root, self._offsets, self._parents)
         if isinstance(following, Follower):
             self._look_for_slips(frame.number, following, values)
+            tree, places = following.rig.tree, following.rig.places
+            markers = joints[tree.marker_bodies] + quat.rotate(world[tree.marker_bodies], places)
+            self.keeper.saw(frame.number, following, markers)
         shown = (following.skeleton, found.rotations, world, joints, found.rms, found.settled)
         return LivePose(frame.number, *shown)
 

@@ -100,6 +100,7 @@ def run_live(
         "late": arrivals.late,
         "overtaken": arrivals.overtaken,
         "missing": arrivals.missing,
+        "labels_kept": session.keeper.n_given,
         "dropped": dict(session.dropped.counts),
         "calibrations": session.calibrations,
         "latency_ms": latencies.milliseconds(),

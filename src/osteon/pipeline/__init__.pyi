@@ -11,6 +11,7 @@ from .map_take import (
     map_to as map_to,
     marker_errors as marker_errors,
 )
+from .missing_labels import labelled_take as labelled_take
 from .passports import (
     MOST_FRAMES as MOST_FRAMES,
     make_passport as make_passport,

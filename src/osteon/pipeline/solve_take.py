@@ -21,14 +21,13 @@ from osteon.human import (
     Recognition,
     another_fits_better,
     explain_misfit,
-    known_sets,
-    load_set,
     recognise,
     with_hands,
 )
 from osteon.identity import TakeFindings, hold_against
 from osteon.joint_limits import hold_within
 from osteon.keypoints import calibrate_keypoints, pose_keypoints
+from osteon.pipeline.missing_labels import asked_set, with_labels
 from osteon.pipeline.solved import Solved, SolveOptions, Stopwatch
 from osteon.pipeline.subjects_in_files import Subject, file_of, subjects_of
 from osteon.pipeline.unknown_markers import calibrate_unknown
@@ -90,9 +89,9 @@ def solve(
     given = all(isinstance(source, Take) for source in (*sources, *static))
     with watch.stage("read", "" if given else "reading"):
         subjects = subjects_of(sources, static, subject)
-    solved = []
-    for name, one in subjects.items():
-        own = _solve_subject(name, one, options or SolveOptions(), watch)
+    options, solved = options or SolveOptions(), []
+    for name, one in with_labels(subjects, options, watch).items():
+        own = _solve_subject(name, one, options, watch)
         solved += [replace(each, path=path) for each, path in zip(own, one.paths, strict=True)]
     return tuple(solved)
 
@@ -190,7 +189,7 @@ def set_of(takes: Sequence[Recording], options: SolveOptions) -> Chosen:
 
 def _named_as_asked(take: Recording, options: SolveOptions) -> Recording:
     """Points without names under those of the keypoint set that was asked for, in its order."""
-    asked = _asked_set(options)
+    asked = asked_set(options)
     if take.source.detail != UNNAMED or asked is None or len(asked.markers) != take.n_markers:
         return take
     return replace(take, names=tuple(asked.markers))
@@ -437,24 +436,12 @@ def _with_marker_rms(motion: Motion, names: Sequence[str], errors: Array) -> Mot
 
 
 def _marker_set(labels: Sequence[str], options: SolveOptions) -> Chosen:
-    chosen = _asked_set(options)
+    chosen = asked_set(options)
     if chosen is None:
         return recognise(labels) if options.template == "auto" else None
     if options.own_set is not None and not chosen.match(labels):
         raise UnknownName("marker of the own set", next(iter(chosen.markers), ""), labels)
     return with_hands(chosen, labels)
-
-
-def _asked_set(options: SolveOptions) -> MarkerSet | None:
-    """The set that was asked for by file or name; None where none was."""
-    if options.own_set is not None:
-        return load_set(options.own_set)
-    if options.template in ("auto", "none"):
-        return None
-    by_name = {each.name.lower(): each for each in known_sets()}
-    if options.template.lower() not in by_name:
-        raise UnknownName("marker set", options.template, [each.name for each in known_sets()])
-    return by_name[options.template.lower()]
 
 
 def _check_solvable(recordings: Sequence[Recording]) -> None:
