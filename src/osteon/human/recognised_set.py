@@ -136,7 +136,7 @@ def _lacking(found: LaidFigure) -> str:
     if far > FAR_SHARE:
         return f"{100 * far:.0f} % of them are far from a human's body"
     twins = _twin_share(found)
-    few = f"{100 * twins:.0f} % of them only have a counterpart on the other limb"
+    few = f"only {100 * twins:.0f} % of those on limbs have a counterpart on the other one"
     return few if twins < TWIN_SHARE else ""
 
 
