@@ -10,6 +10,7 @@ of uncertain joints.
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -135,13 +136,20 @@ def wear(folder: Path, skin: float) -> tuple[Person, Recording]:
     return person, Recording(positions, recording.names, recording.rate)
 
 
-def trial(folder: Path, *, skin: bool, seconds: float) -> tuple[list[tuple[str, Error]], list[str]]:
+def trial(
+    folder: Path, *, skin: bool, seconds: float, labels: bool = True
+) -> tuple[list[tuple[str, Error]], list[str]]:
+    """The errors of a take's joints, and the notes about them; without ``labels`` these are
+    nonsense."""
     person, recording = wear(folder, float(skin))
     positions = recording.positions
     left = int(max(0.0, recording.n_frames - seconds * recording.rate)) // 2
     middle = slice(left, recording.n_frames - left)
     person = person._replace(places=person.places[middle], turns=person.turns[middle])
     worn = Recording(positions[middle], recording.names, recording.rate)
+    if not labels:
+        order = np.random.default_rng(1).permutation(worn.names).tolist()
+        worn = replace(worn.select(order), names=tuple(f"X{i:02d}Q" for i in range(len(order))))
     (solved,) = pipeline.solve(Take(recordings=(worn,)))
     rotations, joints = solved.motion.world()
     sentences = [note for note in solved.warnings if "joints lie is uncertain" in note]

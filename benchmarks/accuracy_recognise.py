@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from accuracy_anatomy import Error, told, trial
 from accuracy_page import put_section
 
 from osteon.cleaning import prepare
@@ -87,6 +88,27 @@ NOT_HUMAN = (
     "kineticstoolkit/kinematics_basket_sprint.c3d",
     "opensim-core/abdbonepin.trc",
     "c3d-org/sample_24/MotionMonitorC3D.c3d",
+)
+BONES_IN_VIEW = (
+    "arnold-01-walk2",
+    "hamner-01-run200",
+    "opencap-2-squats1",
+    "opencap-2-walking1",
+)
+BONES_KEPT_BACK = (
+    "arnold-02-walk2",
+    "hamner-02-run200",
+    "opencap-4-squats1",
+    "opencap-11-walking2",
+)
+SECONDS = 6.0
+KEPT_BACK_STORY = (
+    "Takes kept back. Their first count gave 27 of 29 recognised, 94.0 % on their body and sides",
+    "exchanged in two: `hamner-03-run400/markers.trc`, where legs cross, and",
+    "`c3d-org/sample_04/sub_labels.c3d`, who moves against the front that was found. Both were",
+    "looked into (crossed legs are since tried the other way round, and who moves against the",
+    "front is not sure), so their rows are not kept back any more. `c3d-org/sample_06` was looked",
+    "at, and nothing was changed for it:",
 )
 
 
@@ -177,20 +199,54 @@ def others() -> list[str]:
     return lines
 
 
+def joint_errors(people: str, takes: tuple[str, ...]) -> list[str]:
+    """Rows by joint: off and inside the stated region, with true labels and with nonsense."""
+    found: dict[str, tuple[list[Error], list[Error]]] = {}
+    for take in takes:
+        for column, labels in enumerate((True, False)):
+            errors, _ = trial(
+                DATA / "anatomical-truth" / take, skin=True, seconds=SECONDS, labels=labels
+            )
+            for joint, error in errors:
+                found.setdefault(joint, ([], []))[column].append(error)
+    rows = []
+    for joint, columns in found.items():
+        cells = [cell for errors in columns for cell in told(errors)]
+        rows.append(f"| {people} | {joint} | {' | '.join(cells[i] for i in (0, 1, 4, 5, 6, 9))} |")
+        print(rows[-1], flush=True)
+    return rows
+
+
+def joints() -> list[str]:
+    return [
+        f"The joints that follow: up to {SECONDS:g} s of people whose bones are known, under skin",
+        "of real size, solved with their true labels and with nonsense.",
+        "",
+        "| people | joint | labels: mm | 95 % | inside | nonsense: mm | 95 % | inside |",
+        "|---|---|--:|--:|--:|--:|--:|--:|",
+        *joint_errors("in view", BONES_IN_VIEW),
+        *joint_errors("kept back", BONES_KEPT_BACK),
+    ]
+
+
 def report() -> str:
     return "\n".join(
         [
-            "`python benchmarks/accuracy_recognise.py`: labels are nonsense, markers shuffled.",
+            "`python benchmarks/accuracy_recognise.py`: labels are nonsense, markers shuffled. How",
+            "often landmarks are marked is counted on the known sets, and each take wears one of",
+            "these: a stranger's set may do worse.",
             "",
             "Takes on which thresholds were chosen:",
             "",
             *table(CHOSEN_ON),
-            "Takes kept back:",
+            *KEPT_BACK_STORY,
             "",
             *table(KEPT_BACK),
             "No human, or none that stands:",
             "",
             *others(),
+            "",
+            *joints(),
         ]
     )
 

@@ -12,7 +12,7 @@ import numpy as np
 from osteon.errors import NotEnoughData
 from osteon.human.landmark_fit import other_side
 from osteon.human.marker_sets import Landmark, MarkerSet, human, plain
-from osteon.human.recognition import LaidFigure, lay_figure
+from osteon.human.recognition import VOICE_ODDS, LaidFigure, lay_figure
 from osteon.human.usual_posture import usual_posture
 from osteon.values import Recording
 
@@ -106,9 +106,11 @@ def recognise_shape(recording: Recording) -> Recognition | Unlike:
     found = lay_figure(posture)
     if lacking := _lacking(found):
         return Unlike(lacking)
-    confidence = _confidence(found)
+    held = _confidences(found)
+    confidence = float(np.prod(list(held.values())))
     if confidence < SURE_CONFIDENCE:
-        return Unlike(f"they are like a human's with confidence {confidence:.2f} only")
+        wrong = min(held, key=lambda each: held[each])
+        return Unlike(f"like a human's with confidence {confidence:.2f} only, for {wrong}")
     on = found.landmarked
     rows = zip(found.names, on.words, on.bodies, on.doubts.tolist(), strict=True)
     said = {
@@ -134,7 +136,7 @@ def _lacking(found: LaidFigure) -> str:
     if far > FAR_SHARE:
         return f"{100 * far:.0f} % of them are far from a human's body"
     twins = _twin_share(found)
-    few = f"{100 * twins:.0f} % of them only have a counterpart on the other limb"
+    few = f"only {100 * twins:.0f} % of those on limbs have a counterpart on the other one"
     return few if twins < TWIN_SHARE else ""
 
 
@@ -143,10 +145,23 @@ def _twin_share(found: LaidFigure) -> float:
     return float(np.mean([other_side(word) in words for word in words if other_side(word) != word]))
 
 
-def _confidence(found: LaidFigure) -> float:
-    shape = 1.0 / (1.0 + (found.fit.cost / USUAL_MISFIT) ** MISFIT_POWER)
-    sides = 1.0 / (1.0 + float(np.exp(-found.margin / ALIKE_VOICES)))
-    motion = 1.0 / (1.0 + (found.looseness / USUAL_LOOSENESS) ** MISFIT_POWER)
+def _confidences(found: LaidFigure) -> dict[str, float]:
+    """How sure each thing is that has to hold, by what is wrong if it does not."""
     doubt = float(np.median(found.landmarked.doubts))
-    places = 1.0 / (1.0 + (doubt / USUAL_DOUBT) ** MISFIT_POWER)
-    return shape * sides * motion * places
+    return {
+        f"they are {1e3 * found.fit.cost:.0f} mm from its shape on average": _falling(
+            found.fit.cost / USUAL_MISFIT
+        ),
+        "which side is left is open": _odds(found.margin / ALIKE_VOICES),
+        "they walk or bend as if it faced the other way": _odds(VOICE_ODDS * found.voices),
+        "those on one body move against each other": _falling(found.looseness / USUAL_LOOSENESS),
+        "most of them could be elsewhere on it": _falling(doubt / USUAL_DOUBT),
+    }
+
+
+def _falling(ratio: float) -> float:
+    return 1.0 / (1.0 + ratio**MISFIT_POWER)
+
+
+def _odds(logarithm: float) -> float:
+    return 1.0 / (1.0 + float(np.exp(-logarithm)))

@@ -296,6 +296,8 @@ class LaidFigure:
     fit: Fitted
     margin: float
     """Logarithm of the odds that left and right are not exchanged."""
+    voices: float
+    """For the front among these, as ``front_votes`` counts them."""
     looseness: float
     """Ratio of how much distances vary on bodies to how much they vary between them."""
 
@@ -305,11 +307,12 @@ def lay_figure(posture: UsualPosture) -> LaidFigure:
     found = []
     for fit in fits(posture):
         on = _landmarked(posture, fit)
-        found.append((on.cost - VOICE_ODDS * front_votes(posture, fit, on.bodies), fit, on))
-    cost, fit, on = min(found, key=lambda each: each[0])
-    turned = [other for other, facing, _ in found if facing.to_front[0] @ fit.to_front[0] < 0.0]
+        voices = front_votes(posture, fit, on.bodies)
+        found.append((on.cost - VOICE_ODDS * voices, fit, on, voices))
+    cost, fit, on, voices = min(found, key=lambda each: each[0])
+    turned = [each[0] for each in found if each[1].to_front[0] @ fit.to_front[0] < 0.0]
     loose = _loose_ratio(posture.spread, on.bodies)
-    return LaidFigure(posture.names, on, fit, min(turned) - cost, loose)
+    return LaidFigure(posture.names, on, fit, min(turned) - cost, voices, loose)
 
 
 def _landmarked(posture: UsualPosture, fit: Fitted) -> Landmarked:
