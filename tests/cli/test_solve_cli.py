@@ -17,6 +17,7 @@ from osteon.cli import osteon
 from osteon.errors import WrongContent
 from osteon.formats import read, write
 from osteon.report.page import body_rows
+from osteon.values import GlidePath
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +150,17 @@ def test_terminal_and_report_tell_the_same_doubt(take: Path, tmp_path: Path) -> 
     rows = body_rows(read(tmp_path / "skeleton.json").skeleton())
     worst = max(rows, key=lambda row: row.sigma_mm or 0.0)
     assert f"least certain joint: {worst.name}, ± {worst.sigma_mm:.0f} mm" in said
+
+
+def test_a_joint_that_glides_is_told_with_its_path(take: Path, tmp_path: Path) -> None:
+    solve(take, "-o", tmp_path)
+    rig = read(tmp_path / "skeleton.json").skeleton()
+    places = np.array([(0, 0, 0), (0.003, 0, 0), (0, 0, 0.004), (0, 0, 0)])
+    path = GlidePath((0, 1, 0), (1, 0, 0, 0), (-0.5, 0.0, np.pi / 2, 2.0), places)
+    joint = replace(rig.body("left_shin").joint, glide=0.0021, glide_path=path)
+    write(rig.replacing("left_shin", joint=joint), tmp_path / "glides.json")
+    said = solve(take, "-o", tmp_path / "out", "--skeleton", tmp_path / "glides.json").stdout
+    assert "left_shin 2.1 mm (5.0 mm on the way from 0 to 90°)" in said
 
 
 def test_a_summary_that_names_other_files_removes_none(take: Path, tmp_path: Path) -> None:

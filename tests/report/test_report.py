@@ -36,7 +36,7 @@ from osteon.report.page import (
     stride_for,
     write_report,
 )
-from osteon.values import Bodies, Body, Joint, Motion, Recording, Skeleton, Take
+from osteon.values import Bodies, Body, GlidePath, Joint, Motion, Recording, Skeleton, Take
 
 
 def unpacked(packed: Packed) -> np.ndarray:
@@ -210,11 +210,16 @@ def test_a_motion_shows_skin_ranges_frames_and_contacts(motion):
 
 
 def test_skin_gaps_and_gliding_are_told_in_millimetres():
-    joint = Joint(gap=0.007, glide=0.004)
+    places = np.array([(0, 0, 0), (0.003, 0, 0), (0, 0, 0.004), (0, 0, 0)])
+    path = GlidePath((0, 1, 0), (1, 0, 0, 0), (-0.5, 0.0, 1.5, 2.0), places)
+    joint = Joint(gap=0.007, glide=0.004, glide_path=path)
     rig = Skeleton((Body("thigh", None, skin=0.009), Body("shin", "thigh", joint)))
     thigh, shin = body_rows(rig)
     assert (thigh.skin_mm, thigh.gap_mm, thigh.glide_mm) == (pytest.approx(9.0), None, None)
     assert (shin.skin_mm, shin.gap_mm, shin.glide_mm) == (None, *map(pytest.approx, (7.0, 4.0)))
+    told = shin.glide_path
+    assert told is not None and (told.low, told.high) == (0.0, 1.5)
+    assert told.travel_mm == pytest.approx(5.0)
 
 
 def test_markers_alone(rng):
