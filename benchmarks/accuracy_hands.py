@@ -26,7 +26,7 @@ MARK = "<!-- table -->"
 NOISE, KEYPOINT_NOISE = 0.0005, 0.005
 INSIDE = float(chi2.ppf(0.95, 3))
 SEEDS = (11, 12)
-"""Performers; 1 to 3 were in view while constants were chosen."""
+"""Performers; 1 and 2 were in view while constants were chosen."""
 FINGERS = ("thumb", "index", "middle", "ring", "little")
 
 

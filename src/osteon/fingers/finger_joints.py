@@ -41,7 +41,7 @@ ACROSS_SIGMA = 0.0015
 Chosen."""
 UNMARKED_SIGMA = 0.003
 """Metres per axis that joints are off besides where no marker shows the knuckle: measured, what
-lacks to their stated regions on three generated hands. A finger's short arc and sliding skin say
+lacks to their stated regions on two generated hands. A finger's short arc and sliding skin say
 little of its middle."""
 KEYPOINT_SIGMA, KEYPOINT_BIAS = 0.001, 0.008
 """Metres per axis: how firmly a keypoint is its joint in the fit, chosen; and how far it is off for
