@@ -121,7 +121,10 @@ def _glide(fit: Adjustment, usual: Usual, known: Deviations, body: int) -> float
     if count < 1.0 or squares / count < f_ratio.isf(GLIDES_CHANCE, count, SKIN_COUNT) * skin:
         return 0.0
     glide = float(np.sqrt(3.0 * (squares / count - skin)))
-    return glide if glide > LEAST_GLIDE else 0.0
+    beside = np.isin(fit.rig.marker_bodies, (body, fit.rig.parents[body]))
+    # what cameras jitter by was counted out, as well as a take tells it and no better
+    jitter = float(known.noise[beside].mean()) if beside.any() else 0.0
+    return glide if glide > max(LEAST_GLIDE, jitter) else 0.0
 
 
 def _glide_path(
