@@ -92,8 +92,8 @@ TABLES = {
     "isb": """
         PelvisAngles walking pelvis zxy
             pelvis_tilt_forward=-0 pelvis_obliquity_right_up=-1 pelvis_rotation_left=+2
-        PelvisLabAngles laboratory pelvis zxy
-            pelvis_lab_tilt_forward=-0 pelvis_lab_obliquity_right_up=-1 pelvis_lab_rotation_left=+2
+        PelvisLabAngles laboratory pelvis yxz
+            pelvis_lab_tilt_forward=-2 pelvis_lab_obliquity_right_up=-1 pelvis_lab_rotation_left=+0
         ThoraxAngles walking trunk zxy
             thorax_tilt_forward=-0 thorax_obliquity_right_up=-1 thorax_rotation_left=+2
         SpineAngles pelvis trunk zxy

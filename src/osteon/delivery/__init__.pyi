@@ -1,3 +1,8 @@
+from .angles_files import (
+    angles_summary as angles_summary,
+    angles_text as angles_text,
+    deliver_angles as deliver_angles,
+)
 from .axes_files import (
     axes_summary as axes_summary,
     axes_text as axes_text,
