@@ -11,6 +11,7 @@ from .labelling import label as label
 from .pipeline import (
     MapOptions as MapOptions,
     SolveOptions as SolveOptions,
+    angles as angles,
     map_to as map_to,
     solve as solve,
 )

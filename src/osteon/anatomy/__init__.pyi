@@ -1,6 +1,16 @@
+from .anatomical_frames import (
+    Segment as Segment,
+    find_segments as find_segments,
+)
 from .anomalies import (
     AnomalyFindings as AnomalyFindings,
     learn as learn,
+)
+from .clinical_angles import (
+    CONVENTIONS as CONVENTIONS,
+    ClinicalAngles as ClinicalAngles,
+    angles_between as angles_between,
+    find_angles as find_angles,
 )
 from .default_pose import (
     body_size as body_size,

@@ -9,6 +9,7 @@ import click
 from osteon.errors import OsteonError
 
 VERBS = {
+    "angles": "Tell a recording as joint angles with clinical names.",
     "axes": "Find along which axes limbs move; tell the motion by angles about them.",
     "batch": "Solve all takes of an archive, on one machine or many.",
     "clean": "Write a recording cleaned, with joint centres and the rig's own markers.",
@@ -32,7 +33,7 @@ HOMES = {
     "motion_verbs": ("axes", "limits", "normalise"),
     "session_verbs": ("live", "studio"),
     "skeleton_verbs": ("fit", "joints", "map"),
-    "solve_verbs": ("batch", "clean", "demo", "solve"),
+    "solve_verbs": ("angles", "batch", "clean", "demo", "solve"),
 }
 """Module → its verbs."""
 

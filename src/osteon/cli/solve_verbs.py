@@ -1,4 +1,4 @@
-"""Verbs that turn recordings into rigs: solve, clean, batch for a whole archive, demo."""
+"""Verbs that turn recordings into rigs: solve, clean, angles, batch for a whole archive, demo."""
 
 import sys
 import time
@@ -145,6 +145,63 @@ def clean(
         options.say_results(summary, text, as_json=as_json)
     if not as_json:
         click.echo(output)
+
+
+@click.command()
+@click.argument("file", type=options.FILE)
+@options.output("angles.csv, angles.mot, angles.c3d, skeleton.json and summary.json")
+@options.choice(
+    "--convention",
+    ("isb", "pig", "opensim"),
+    "Names, order and signs: of the ISB, of Plug-in Gait, or of OpenSim's coordinates.",
+)
+@options.solving
+@options.file("--skeleton", "A subject calibrated before: skeleton.json.")
+@options.file("--passport", "A performer known before: passport.json.")
+@click.option(
+    "--static",
+    type=options.FILE,
+    multiple=True,
+    help="Take that only helps to calibrate, as one with medial markers; may be repeated.",
+)
+@options.subject("angles")
+@options.as_json
+def angles(
+    file: Path,
+    output: Path,
+    convention: str,
+    skeleton: Path | None,
+    passport: Path | None,
+    static: tuple[Path, ...],
+    subject: str | None,
+    *,
+    as_json: bool,
+    **solving: Any,
+) -> None:
+    """Tell the recording in FILE as joint angles with clinical names and signs.
+
+    Solves FILE first. Anatomical frames come from landmarks that were marked, from motion, or from
+    the template; summary.json says which, and how uncertain each angle is. Where a file holds
+    several subjects each gets a folder of its own.
+
+    Example: osteon angles walk.c3d -o angles --convention pig
+    """
+    from osteon import delivery, pipeline
+
+    read = (file, *static, skeleton, passport)
+    options.spare(read, [output / f"angles.{ending}" for ending in ("csv", "mot", "c3d")])
+    asked = _ask(solving, skeleton, passport, limited=False)
+    with options.progress() as saying:
+        whom = {"static": static, "subject": subject}
+        solved = pipeline.solve(file, **whom, options=asked, progress=saying)
+    told = [pipeline.angles(one, convention) for one in solved]
+    folders = [Path() if len(solved) == 1 else name for name in _folders(solved)]
+    with options.whole_results(output, (*read, solving["own_set"])) as scratch:
+        for one, found, name in zip(solved, told, folders, strict=True):
+            delivery.deliver_angles(one, found, scratch / name)
+    for one, found, name in zip(solved, told, folders, strict=True):
+        summary, text = delivery.angles_summary(one, found), delivery.angles_text(one, found)
+        options.say_results(summary, text, as_json=as_json, folder=output / name)
 
 
 def _ask(solving: dict[str, Any], known: Path | None, passport: Path | None, *, limited: bool):

@@ -1,3 +1,8 @@
+from .angles_files import (
+    angles_summary as angles_summary,
+    angles_text as angles_text,
+    deliver_angles as deliver_angles,
+)
 from .clean_files import (
     check_holds_markers as check_holds_markers,
     clean_summary as clean_summary,

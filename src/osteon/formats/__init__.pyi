@@ -27,6 +27,7 @@ from .obj import (
     Triangles as Triangles,
     read_obj as read_obj,
 )
+from .osim import write_storage as write_storage
 from .own.compact_tables import (
     write_compact_csv as write_compact_csv,
     write_compact_parquet as write_compact_parquet,

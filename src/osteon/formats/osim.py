@@ -11,6 +11,7 @@ OpenSim's own knees have.
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -97,7 +98,13 @@ def write_mot(path: Path, take: Take, options: WriteOptions) -> None:
         if member.slides:
             values = np.hstack([values, turn_points(motion.root, TO_FILE)])
         columns |= zip(member.coordinates, values.T, strict=True)
-    header = ["Coordinates", "version=1", f"nRows={motion.n_frames}", f"nColumns={len(columns)}"]
+    write_storage(path, columns)
+
+
+def write_storage(path: Path, columns: Mapping[str, Array]) -> None:
+    """Write a table as OpenSim stores it: columns (n_frames,), time first, angles in degrees."""
+    n_rows = len(columns["time"])
+    header = ["Coordinates", "version=1", f"nRows={n_rows}", f"nColumns={len(columns)}"]
     header += ["inDegrees=yes", "endheader", "\t".join(columns)]
     row = "\t".join(["%.10g"] * len(columns)) + "\n"
     with path.open("w", encoding="utf-8", newline="\n") as file:

@@ -28,6 +28,7 @@ from .marker_sets import (
     explain_unrecognised as explain_unrecognised,
     human as human,
     known_sets as known_sets,
+    landmark_names as landmark_names,
     load_set as load_set,
     parse_set as parse_set,
     recognise as recognise,

@@ -404,6 +404,12 @@ def another_fits_better(asked: MarkerSet, labels: Sequence[str]) -> bool:
     )
 
 
+def landmark_names(found: dict[str, Landmark]) -> dict[str, str]:
+    """Return by label the name of the template's landmark, of labels that sit on one."""
+    names = {id(landmark): name for name, landmark in human().landmarks.items()}
+    return {label: names[id(mark)] for label, mark in found.items() if id(mark) in names}
+
+
 def _share_of_touched_bodies(candidate: MarkerSet, found: dict[str, Landmark]) -> float:
     """Return how complete the set is on the bodies it shares with the recording: a lower body is
     whole.

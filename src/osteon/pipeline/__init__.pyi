@@ -1,6 +1,7 @@
 from .analyses import (
     Analyses as Analyses,
     analyse as analyse,
+    angles as angles,
     watch_poses as watch_poses,
 )
 from .cleaned_markers import clean_take as clean_take

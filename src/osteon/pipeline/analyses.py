@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from osteon.anatomy import AnomalyFindings, learn, normalise
+from osteon.anatomy import AnomalyFindings, ClinicalAngles, find_angles, learn, normalise
 from osteon.articulation import advise_motion
 from osteon.errors import OsteonError
 from osteon.joint_limits import LimitOptions, limits
+from osteon.pipeline.solved import Solved
 from osteon.skinning import make_skin_for
 from osteon.threads import one_thread
 from osteon.values import Motion, Skeleton, SkinnedMesh
@@ -70,6 +71,18 @@ def analyse(motion: Motion, *, advise: bool = True) -> Analyses:
         tuple(each.text for each in advise_motion(few)) if advise else (),
         tuple(problems),
     )
+
+
+@one_thread()
+def angles(solved: Solved, convention: str = "isb") -> ClinicalAngles:
+    """Return the joint angles of a solved take with a convention's names, order and signs.
+
+    Parameters
+    ----------
+    convention
+        ``isb``, ``pig`` (Plug-in Gait) or ``opensim``.
+    """
+    return find_angles(solved.motion, solved.landmarks, convention)
 
 
 def watch_poses(motion: Motion, problems: list[str]) -> AnomalyFindings | None:

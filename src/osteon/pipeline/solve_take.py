@@ -21,6 +21,7 @@ from osteon.human import (
     Recognition,
     another_fits_better,
     explain_misfit,
+    landmark_names,
     recognise,
     with_hands,
 )
@@ -353,7 +354,14 @@ def _solve_take(
         motion.skeleton.marker_names - result.motion.skeleton.marker_names,
         keypoints=_are_keypoints(chosen),
         recognition=plan.recognition,
+        landmarks=_landmarks(chosen, plan.recognition),
     )
+
+
+def _landmarks(chosen: Chosen, recognition: Recognition | None) -> dict[str, str]:
+    """Label → landmark, as labels say or as they were recognised."""
+    found = recognition.marker_set() if recognition else chosen
+    return landmark_names(found[1]) if found else {}
 
 
 def _with_toes_bent(motion: Motion, options: SolveOptions) -> Motion:

@@ -70,6 +70,8 @@ class Solved:
     """Whether ``recording`` holds joints as a markerless system found them."""
     recognition: Recognition | None = None
     """Which marker was taken to sit where, where labels did not say it."""
+    landmarks: dict[str, str] = field(default_factory=dict)
+    """Label → the template's landmark, of markers on landmarks; also of a standing trial's."""
 
     @property
     def skeleton(self) -> Skeleton:

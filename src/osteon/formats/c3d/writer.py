@@ -282,13 +282,12 @@ def _point_labels(section: Section, plan: Plan) -> None:
     section.texts("POINT", "LABELS", labels)
     section.texts("POINT", "DESCRIPTIONS", [about.get(label, "") for label in labels])
     lists = _type_lists(section, plan.original, {*labels, *names})
-    outputs = [
-        label
-        for label, name, is_output in zip(labels, names, listed, strict=True)
-        if is_output and not {label, name} & lists
-    ]
-    if outputs:
-        section.texts("POINT", "OUTPUTS", outputs)
+    named = {label for listed in lists.values() for label in listed}
+    for label, name, is_output in zip(labels, names, listed, strict=True):
+        if is_output and not {label, name} & named:
+            kind = "ANGLES" if name.endswith("Angles") else "OUTPUTS"
+            lists.setdefault(kind, []).append(label)
+            section.texts("POINT", kind, lists[kind])
 
 
 def _descriptions(before: Original | None) -> dict[str, str]:
@@ -298,19 +297,18 @@ def _descriptions(before: Original | None) -> dict[str, str]:
     return dict(zip(labels, told, strict=False))
 
 
-def _type_lists(section: Section, before: Original | None, present: set[str]) -> set[str]:
-    """Lists of angles, forces … without points that are no longer there; what they name."""
-    if before is None:
-        return set()
-    named: set[str] = set()
-    for name, listed in output_lists(before.parameters).items():
-        kept = [label for label in listed if label in present]
-        named |= set(kept)
-        if not kept:
+def _type_lists(
+    section: Section, before: Original | None, present: set[str]
+) -> dict[str, list[str]]:
+    """Lists of angles, forces … without points that are no longer there."""
+    lists: dict[str, list[str]] = {}
+    for name, listed in output_lists(before.parameters).items() if before else ():
+        lists[name] = [label for label in listed if label in present]
+        if not lists[name]:
             section.drop("POINT", name)
-        elif kept != listed:
-            section.texts("POINT", name, kept)
-    return named
+        elif lists[name] != listed:
+            section.texts("POINT", name, lists[name])
+    return lists
 
 
 def _plates(section: Section, plan: Plan) -> None:

@@ -1,0 +1,507 @@
+"""A moving human rig → anatomical frames of its segments, and how sure each of them is.
+
+Every frame has x to the front, y up (along a limb: towards the trunk) and z to the right when the
+body stands in the anatomical position, on both sides [Wu 2002] [Wu 2005]. What a frame is made of
+is chosen segment by segment: landmarks that were marked, an axis that the motion shows, or the
+template; the one with the least uncertainty wins, and is told.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.errors import NotEnoughData
+from osteon.human import hip_centres, human, split_side
+from osteon.maths import fit_rigid, quat
+from osteon.typing import Array
+from osteon.values import Motion
+
+MARK_SIGMA = 0.005
+"""Metres per axis that a marker is off the bony point it is named after; chosen: a third of a
+marker and its base, as trained hands repeat it."""
+JOINT_SIGMA = 0.01
+"""Metres per axis of a joint centre that carries no covariance; chosen: a hip's by regression."""
+TEMPLATE_SIGMA = np.radians(10.0)
+"""Radians of an axis that only the template knows; measured: knee axes that six walks
+show lie up to 15° from it, 9° rms."""
+AXIS_FLOOR = np.radians(2.0)
+"""Radians that an axis from motion is unsure by at least; chosen: a knee's moves as it bends."""
+LEAST_BEND = np.sin(np.radians(15.0))
+"""Ratio, the sine of the elbow's mean bend from which its plane shows the axis; chosen: three times
+the angle between arm and forearm seen from the front."""
+TRIED_FRAMES = 12
+"""Count of frames over which the uncertainty is averaged; chosen: posture hardly changes it."""
+SOLE_SIGMA = np.radians(4.0)
+"""Radians that a foot's level is unsure by where heel, toes and ankle tell it; derived: markers
+10 mm higher or lower than the template's, over half a foot."""
+OPENSIM_TILT = np.radians(5.2)
+"""Radians that the pelvis of OpenSim's Rajagopal model is tilted back from the plane of its ASIS
+and PSIS; measured on two fitted models, 4.7° and 5.7°. That of gait2392 is tilted by 12.5°."""
+UP, RIGHT = "up", "right"
+WAYS = {"upper_arm": ("y", "z"), "forearm": ("y", "x"), "hand": ("y", "x")}
+"""Directions of a right arm's bodies in the rest pose, sideways and palm down: towards the trunk,
+and to the right once the arm hangs with its palm to the front."""
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """An anatomical frame over a take."""
+
+    name: str
+    """As the rig's body, but ``trunk``; ``left_malleoli`` is the shin as the ankle sees it."""
+    rotations: Array
+    """(n_frames, 4) to the world from the frame: x front, y up, z right."""
+    source: str
+    """``landmarks``, ``motion`` or ``template``: where its least certain axis comes from."""
+    told: str
+    """What it was made of, in words."""
+    deviation: Array
+    """(3,) standard deviations of constant turns about its x, y and z, radians."""
+
+
+@dataclass(frozen=True)
+class _Input:
+    """A point in the world (metres) or a direction (unit), and its deviation."""
+
+    over_time: Array
+    sigma: float
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    """What a frame is made of, and how."""
+
+    source: str
+    told: str
+    inputs: Sequence[_Input]
+    build: Callable[..., Array]
+
+    def segment(self, name: str) -> Segment:
+        arrays = [each.over_time for each in self.inputs]
+        return Segment(name, self.build(*arrays), self.source, self.told, self.deviation())
+
+    def deviation(self) -> Array:
+        """Turns (3,) of the frame by its inputs' deviations, about its own axes, radians."""
+        every = max(1, len(self.inputs[0].over_time) // TRIED_FRAMES)
+        arrays = [each.over_time[::every] for each in self.inputs]
+        right = self.build(*arrays)
+        total = np.zeros(3)
+        for place, each in enumerate(self.inputs):
+            for step in each.sigma * np.eye(3):
+                moved = [a + step if i == place else a for i, a in enumerate(arrays)]
+                turns = quat.log(quat.between(right, self.build(*moved)))
+                total += np.nanmean(turns**2, axis=0)
+        return np.sqrt(total)
+
+
+class MarkedFigure:
+    """A human rig in motion, with the landmarks that its markers sit on.
+
+    Parameters
+    ----------
+    landmarks
+        Label of a marker → the template's landmark.
+    convention
+        Whose definitions to follow where they differ: ``isb``, ``pig`` or ``opensim``.
+    """
+
+    def __init__(self, motion: Motion, landmarks: Mapping[str, str], convention: str) -> None:
+        self.skeleton, self.convention = motion.skeleton, convention
+        self.landmarks = landmarks
+        self.turns, self.joints = motion.world()
+        carried = self.skeleton.marker_places(landmarks)
+        points = motion.points(carried.bodies, carried.places)
+        self._marks = {
+            landmarks[name]: points[:, i] for i, name in reversed([*enumerate(carried.names)])
+        }
+
+    def has(self, *bodies: str) -> bool:
+        return all(body in self.skeleton.names for body in bodies)
+
+    def turn(self, body: str) -> Array:
+        """(n_frames, 4) of a body in the world."""
+        return self.turns[:, self.skeleton.index(body)]
+
+    def marks(self, *names: str) -> list[_Input] | None:
+        """Return landmarks as points, None where one was not marked."""
+        if not set(names) <= self._marks.keys():
+            return None
+        return [_Input(self._marks[name], MARK_SIGMA) for name in names]
+
+    def joint(self, body: str) -> _Input:
+        """Return the joint that a body hangs on as a point."""
+        index = self.skeleton.index(body)
+        covariance = self.skeleton.bodies[index].joint.covariance
+        sigma = JOINT_SIGMA
+        if covariance is not None and np.isfinite(covariance).all():
+            sigma = float(np.sqrt(np.trace(covariance) / 3.0))
+        return _Input(self.joints[:, index], sigma)
+
+    def way(self, body: str, direction: Sequence[float] | Array, sigma: float) -> _Input:
+        """Return a direction that is fixed in a body."""
+        return _Input(quat.rotate(self.turn(body), np.asarray(direction, dtype=float)), sigma)
+
+    def rest(self, body: str, which: str) -> _Input:
+        """Return up or right of a body as the template has it in the anatomical position."""
+        side, part = split_side(body)
+        up, right = np.array([0.0, 0.0, 1.0]), np.array([0.0, -1.0, 0.0])
+        if part in WAYS:
+            sign = -1.0 if side == "left" else 1.0
+            up, right = (sign * np.eye(3)["xyz".index(axis)] for axis in WAYS[part])
+        return self.way(body, up if which == UP else right, TEMPLATE_SIGMA)
+
+
+def frame(first: str, along: Array, second: str, near: Array) -> Array:
+    """Return rotations (..., 4) of frames with one axis along a vector and another near to one.
+
+    Parameters
+    ----------
+    first, second
+        ``x``, ``y`` or ``z``.
+    along, near : (..., 3)
+        Of any length; ``near`` is made square to ``along``.
+    """
+    one, two = "xyz".index(first), "xyz".index(second)
+    a = quat.normalise(along)
+    c = quat.normalise(np.cross(a, near))
+    columns = np.zeros((*a.shape[:-1], 3, 3))
+    columns[..., one], columns[..., two] = a, np.cross(c, a)
+    columns[..., 3 - one - two] = c if (two - one) % 3 == 1 else -c
+    return quat.from_matrix(columns)
+
+
+def find_segments(
+    motion: Motion, landmarks: Mapping[str, str], convention: str = "isb"
+) -> dict[str, Segment]:
+    """Return the anatomical frames of a human rig by segment.
+
+    Parameters
+    ----------
+    landmarks
+        Label of a marker on the rig → landmark of the template; may be empty.
+    convention
+        Whose definitions to follow where they differ: ``isb``, ``pig`` or ``opensim``.
+    """
+    figure = MarkedFigure(motion, landmarks, convention)
+    recipes: dict[str, _Recipe] = {}
+    if figure.has("pelvis"):
+        recipes["pelvis"] = _pelvis(figure)
+    if figure.has("chest"):
+        recipes["trunk"] = _trunk(figure)
+    if figure.has("head"):
+        recipes["head"] = _head(figure)
+    for side in ("left", "right"):
+        recipes |= _leg(figure, side)
+        recipes |= _arm(figure, side)
+    if not recipes:
+        raise NotEnoughData(
+            "no body of the rig has a human's name, so no joint has a clinical one; solve with a "
+            "marker set (`template` or `own_set`)"
+        )
+    return {name: recipe.segment(name) for name, recipe in recipes.items()}
+
+
+def _by_template(figure: MarkedFigure, body: str) -> _Recipe:
+    inputs = [figure.rest(body, UP), figure.rest(body, RIGHT)]
+    told = "as the template stands in the rig's rest pose"
+    return _Recipe("template", told, inputs, lambda up, right: frame("y", up, "z", right))
+
+
+def _pelvis(figure: MarkedFigure) -> _Recipe:
+    marks = _pelvis_marks(figure)
+    if marks is None:
+        return _by_template(figure, "pelvis")
+    told = "both ASIS and " + ("both PSIS" if len(marks) == 4 else "the sacrum")
+    tilt = OPENSIM_TILT if figure.convention == "opensim" else 0.0
+    level = quat.from_axis_angle(np.array([0.0, 0.0, 1.0]), np.array(tilt))
+    return _Recipe("landmarks", told, marks, lambda *m: quat.multiply(_pelvis_frame(*m), level))
+
+
+def _pelvis_marks(figure: MarkedFigure) -> list[_Input] | None:
+    """Left and right ASIS, and both PSIS or the sacrum."""
+    front = ("left_asis", "right_asis")
+    return figure.marks(*front, "left_psis", "right_psis") or figure.marks(*front, "sacrum")
+
+
+def _pelvis_frame(left: Array, right: Array, *back: Array) -> Array:
+    ahead = 0.5 * (left + right) - np.mean(back, axis=0)
+    return frame("z", right - left, "x", ahead)
+
+
+def _trunk(figure: MarkedFigure) -> _Recipe:
+    for low in ("t8", "t10"):
+        marks = figure.marks("jugular_notch", "c7", "xiphoid", low)
+        if marks is not None:
+            told = f"jugular notch, C7, xiphoid and {low.upper()}"
+            return _Recipe("landmarks", told, marks, _trunk_frame)
+    return _by_template(figure, "chest")
+
+
+def _trunk_frame(notch: Array, c7: Array, xiphoid: Array, back: Array) -> Array:
+    return frame("y", 0.5 * (notch + c7 - xiphoid - back), "x", notch - c7)
+
+
+def _head(figure: MarkedFigure) -> _Recipe:
+    names = [f"{side}_{end}_head" for end in ("front", "back") for side in ("left", "right")]
+    marks = figure.marks(*names)
+    if marks is None:
+        return _by_template(figure, "head")
+    return _Recipe("landmarks", "four markers around the head", marks, _head_frame)
+
+
+def _head_frame(lf: Array, rf: Array, lb: Array, rb: Array) -> Array:
+    return frame("x", lf + rf - lb - rb, "z", rf + rb - lf - lb)
+
+
+def _leg(figure: MarkedFigure, side: str) -> dict[str, _Recipe]:
+    thigh, shin, foot = (f"{side}_{part}" for part in ("thigh", "shin", "foot"))
+    recipes: dict[str, _Recipe] = {}
+    if figure.has(thigh, shin, foot):
+        source, told, axis = _surest(_knee_axes(figure, side))
+        centre, where = _knee_centre(figure, side, axis)
+        hip, hip_told = _hip_centre(figure, side)
+        recipes[thigh] = _Recipe(source, f"{hip_told}, {where}, {told}", [hip, centre, axis], _limb)
+        axis = figure.way(shin, _carried(figure, shin, axis), axis.sigma)
+        ends = [centre, figure.joint(foot)]
+        told = f"{where}, ankle centre, {told} (which leaves the knee unturned on average)"
+        recipes[shin] = _Recipe(source, told, [*ends, axis], _limb)
+        marks = figure.marks(f"{side}_malleolus_lateral", f"{side}_malleolus_medial")
+        if marks is not None and figure.convention == "isb":
+            marks = marks if side == "right" else marks[::-1]
+            told = "knee centre and both malleoli"
+            recipes[f"{side}_malleoli"] = _Recipe("landmarks", told, [centre, *marks], _malleoli)
+    if figure.has(foot):
+        recipes[foot] = _foot(figure, side)
+    if figure.convention == "pig" and shin in recipes:
+        recipes[foot] = _foot_beside_shin(recipes[foot], recipes[shin].inputs[-1])
+    return recipes
+
+
+def _limb(top: Array, bottom: Array, right: Array) -> Array:
+    return frame("y", top - bottom, "z", right)
+
+
+def _malleoli(knee: Array, right: Array, left: Array) -> Array:
+    return frame("y", knee - 0.5 * (right + left), "z", right - left)
+
+
+Axis = tuple[str, str, _Input]
+
+
+def _surest(axes: Sequence[Axis]) -> Axis:
+    """Return the one of which most is known."""
+    return min(axes, key=lambda axis: axis[2].sigma)
+
+
+def _knee_axes(figure: MarkedFigure, side: str) -> list[Axis]:
+    """What may tell the thigh's right: the motion of the knee, both epicondyles, the template."""
+    thigh = f"{side}_thigh"
+    axes: list[Axis] = [("template", "the template's knee axis", figure.rest(thigh, RIGHT))]
+    marks = figure.marks(f"{side}_knee_lateral", f"{side}_knee_medial")
+    if marks is not None:
+        axes.append(("landmarks", "both epicondyles", _line(marks, side)))
+    if figure.has(f"{side}_foot"):
+        axes.append(_swing_axis(figure, side))
+    return axes
+
+
+def _swing_axis(figure: MarkedFigure, side: str) -> Axis:
+    """The axis square to the plane in which the shin swings, as the thigh sees it.
+
+    It leaves the knee the least abduction that any axis square to the thigh does.
+    """
+    thigh, shin, foot = (f"{side}_{part}" for part in ("thigh", "shin", "foot"))
+    hip, knee, ankle = (figure.joint(body).over_time for body in (thigh, shin, foot))
+    back = quat.inverse(figure.turn(thigh))
+    long = quat.normalise(np.nanmean(quat.rotate(back, hip - knee), axis=0))
+    swing = quat.normalise(quat.rotate(back, knee - ankle))
+    swing = swing - np.outer(swing @ long, long)
+    swing -= swing.mean(axis=0)
+    sizes, ways = np.linalg.eigh(swing.T @ swing / len(swing))
+    across, along = np.sqrt(np.maximum(sizes[1:], 1e-12))
+    axis = ways[:, 1] if ways[1, 1] < 0.0 else -ways[:, 1]
+    told = f"the knee's axis from motion ({np.degrees(along):.0f}° rms of bending)"
+    sigma = max(float(across / along), AXIS_FLOOR)
+    return "motion", told, figure.way(thigh, axis, sigma)
+
+
+def _line(marks: Sequence[_Input], side: str) -> _Input:
+    """The direction to the right through a lateral and a medial mark."""
+    lateral, medial = (mark.over_time for mark in marks)
+    away = lateral - medial if side == "right" else medial - lateral
+    size = float(np.nanmean(np.linalg.norm(away, axis=-1)))
+    return _Input(quat.normalise(away), np.sqrt(2.0) * MARK_SIGMA / size)
+
+
+def _hip_centre(figure: MarkedFigure, side: str) -> tuple[_Input, str]:
+    """The rig's hip; where Plug-in Gait is asked for, by its regression [Davis 1991]."""
+    joint = figure.joint(f"{side}_thigh")
+    marks = _pelvis_marks(figure)
+    if marks is None or figure.convention != "pig":
+        return joint, "hip centre"
+    # what stays in the pelvis is found in its frame and carried along
+    turn, origin = figure.turn("pelvis"), figure.joint("pelvis").over_time
+    local = [
+        np.nanmean(quat.rotate(quat.inverse(turn), each.over_time - origin), axis=0)
+        for each in (joint, *marks)
+    ]
+    ends = [figure.joint(f"{side}_{part}").over_time[0] for part in ("thigh", "shin", "foot")]
+    bones = float(np.linalg.norm(np.diff(ends, axis=0), axis=-1).sum())
+    leg = bones + float(local[1][2] - local[0][2])
+    both = hip_centres(local[1], local[2], np.mean(local[3:], axis=0), leg, "davis")
+    centre = both[0 if side == "left" else 1]
+    return _Input(origin + quat.rotate(turn, centre), joint.sigma), "Davis' hip centre"
+
+
+def _knee_centre(figure: MarkedFigure, side: str, axis: _Input) -> tuple[_Input, str]:
+    """The rig's knee; where Plug-in Gait is asked for, on the axis through the lateral marker, as
+    deep in the knee as the rig's [Davis 1991]."""
+    centre = figure.joint(f"{side}_shin")
+    marks = figure.marks(f"{side}_knee_lateral")
+    if marks is None or figure.convention != "pig":
+        return centre, "knee centre"
+    (mark,) = marks
+    way = axis.over_time
+    deep = np.sum((centre.over_time - mark.over_time) * way, axis=-1, keepdims=True)
+    return _Input(mark.over_time + deep * way, mark.sigma), "knee centre beside the lateral marker"
+
+
+def _carried(figure: MarkedFigure, body: str, axis: _Input) -> Array:
+    """(3,) the direction in a body that stays nearest to an axis in the world."""
+    local = quat.rotate(quat.inverse(figure.turn(body)), axis.over_time)
+    return quat.normalise(np.nanmean(local, axis=0))
+
+
+def _foot(figure: MarkedFigure, side: str) -> _Recipe:
+    foot = f"{side}_foot"
+    for toes in (("metatarsal_2",), ("toe",), ("metatarsal_1", "metatarsal_5")):
+        marks = figure.marks(f"{side}_heel", *(f"{side}_{toe}" for toe in toes))
+        if marks is not None:
+            words = " and ".join(toe.replace("_", " ") for toe in toes)
+            level, how = _level(figure, foot)
+            told = f"heel and {words}, level as {how}"
+            return _Recipe("landmarks", told, [level, *marks], _foot_frame)
+    return _by_template(figure, foot)
+
+
+def _foot_beside_shin(foot: _Recipe, shin_axis: _Input) -> _Recipe:
+    """Plug-in Gait's: a foot has its length from markers, and the shin's axis beside it."""
+
+    def build(axis: Array, *rest: Array) -> Array:
+        ahead = quat.rotate(foot.build(*rest), np.array([1.0, 0.0, 0.0]))
+        return frame("x", ahead, "z", axis)
+
+    told = f"{foot.told}, beside the shin's axis"
+    return _Recipe(foot.source, told, [shin_axis, *foot.inputs], build)
+
+
+def _level(figure: MarkedFigure, foot: str) -> tuple[_Input, str]:
+    """Up of a foot that stands flat: that of the template whose ankle and landmarks lie on the
+    rig's; where Plug-in Gait is asked for, that of the rig's sole."""
+    template = human()
+    own = figure.skeleton.body(foot)
+    pairs = [(template.bodies[foot].at, own.joint.in_body)]
+    for marker in own.markers:
+        landmark = template.landmarks.get(figure.landmarks.get(marker.name, ""))
+        if landmark is not None and landmark.at is not None and not landmark.soft:
+            pairs.append((landmark.at, marker.position))
+    there, here = (np.array(places) for places in zip(*pairs, strict=True))
+    laid = fit_rigid(there, here[None]).rotations[0]
+    if len(pairs) < 3 or not np.isfinite(laid).all() or figure.convention == "pig":
+        return figure.rest(foot, UP), "the rig's sole"
+    up = quat.rotate(laid, np.array([0.0, 0.0, 1.0]))
+    return figure.way(foot, up, SOLE_SIGMA), "the template's foot"
+
+
+def _foot_frame(up: Array, heel: Array, *toes: Array) -> Array:
+    return frame("y", up, "x", np.mean(toes, axis=0) - heel)
+
+
+def _arm(figure: MarkedFigure, side: str) -> dict[str, _Recipe]:
+    upper, fore, hand = (f"{side}_{part}" for part in ("upper_arm", "forearm", "hand"))
+    recipes: dict[str, _Recipe] = {}
+    if figure.has(upper, fore):
+        source, told, axis = _surest(_elbow_axes(figure, side))
+        long = [figure.joint(upper), figure.joint(fore)]
+        recipes[upper] = _Recipe(
+            source, f"shoulder and elbow centres, {told}", [*long, axis], _limb
+        )
+    if figure.has(fore):
+        recipes[fore] = _forearm(figure, side)
+    if figure.has(hand):
+        recipes[hand] = _hand(figure, side)
+    return recipes
+
+
+def _elbow_axes(figure: MarkedFigure, side: str) -> list[Axis]:
+    """What may tell the upper arm's right: both epicondyles, the elbow's plane, the template."""
+    upper, fore = f"{side}_upper_arm", f"{side}_forearm"
+    axes: list[Axis] = [("template", "the template's elbow axis", figure.rest(upper, RIGHT))]
+    marks = figure.marks(f"{side}_elbow_lateral", f"{side}_elbow_medial")
+    if marks is not None:
+        axes.append(("landmarks", "both epicondyles", _line(marks, side)))
+    ends = _forearm_ends(figure, side)
+    if ends is not None:
+        long = figure.joint(upper).over_time - figure.joint(fore).over_time
+        below = ends.over_time - figure.joint(fore).over_time
+        # bent, the forearm points to the front: what is square to both points to the right
+        normal = np.cross(quat.normalise(long), quat.normalise(below))
+        local = quat.rotate(quat.inverse(figure.turn(upper)), -normal)
+        mean = np.nanmean(local, axis=0)
+        if np.linalg.norm(mean) > LEAST_BEND:
+            off = local - (local @ quat.normalise(mean))[:, None] * quat.normalise(mean)
+            spread = float(np.sqrt(np.nanmean(np.sum(off**2, -1)) / (mean @ mean)))
+            axis = figure.way(upper, quat.normalise(mean), max(spread, AXIS_FLOOR))
+            axes.append(("motion", "the plane in which the elbow bends", axis))
+    return axes
+
+
+def _forearm_ends(figure: MarkedFigure, side: str) -> _Input | None:
+    """The wrist: its joint, or the middle of both styloids."""
+    if figure.has(f"{side}_hand"):
+        return figure.joint(f"{side}_hand")
+    marks = figure.marks(f"{side}_wrist_radial", f"{side}_wrist_ulnar")
+    if marks is None:
+        return None
+    return _Input(0.5 * (marks[0].over_time + marks[1].over_time), MARK_SIGMA)
+
+
+def _forearm(figure: MarkedFigure, side: str) -> _Recipe:
+    fore, sign = f"{side}_forearm", 1.0 if side == "right" else -1.0
+    marks = figure.marks(f"{side}_wrist_ulnar", f"{side}_wrist_radial")
+    if marks is None:
+        return _by_template(figure, fore)
+    inputs = [figure.joint(fore), *marks]
+    if figure.convention == "isb":
+        told = "elbow centre, ulnar and radial styloid"
+        return _Recipe(
+            "landmarks", told, inputs, lambda e, u, r: frame("y", e - u, "z", sign * (r - u))
+        )
+    told = "elbow centre, the middle of both styloids and their line"
+    return _Recipe(
+        "landmarks",
+        told,
+        inputs,
+        lambda e, u, r: frame("y", e - 0.5 * (u + r), "z", sign * (r - u)),
+    )
+
+
+def _hand(figure: MarkedFigure, side: str) -> _Recipe:
+    hand, sign = f"{side}_hand", 1.0 if side == "right" else -1.0
+    wrist = figure.joint(hand)
+    marks = figure.marks(f"{side}_hand_radial", f"{side}_hand_ulnar")
+    if marks is not None:
+        return _Recipe(
+            "landmarks",
+            "wrist centre and the knuckles of both sides",
+            [wrist, *marks],
+            lambda wrist, radial, ulnar: frame(
+                "y", wrist - 0.5 * (radial + ulnar), "z", sign * (radial - ulnar)
+            ),
+        )
+    marks = figure.marks(f"{side}_hand_back")
+    if marks is None:
+        return _by_template(figure, hand)
+    inputs = [wrist, *marks, figure.rest(hand, RIGHT)]
+    return _Recipe("template", "wrist centre and the back of the hand", inputs, _limb)

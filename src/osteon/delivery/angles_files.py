@@ -1,0 +1,131 @@
+"""What ``osteon angles`` writes and prints."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from osteon.anatomy import ClinicalAngles
+from osteon.errors import counted
+from osteon.formats import (
+    metres_per,
+    to_z_up,
+    turn_points,
+    whole_file,
+    write,
+    write_readable,
+    write_storage,
+)
+from osteon.pipeline import Solved
+from osteon.values import Recording, Take
+
+FILES = ("skeleton.json", "angles.csv", "angles.mot", "angles.c3d", "summary.json")
+
+
+def deliver_angles(solved: Solved, angles: ClinicalAngles, folder: Path) -> None:
+    """Write skeleton.json, the angles as CSV, OpenSim storage and points of a C3D, summary.json."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write(solved.skeleton, folder / "skeleton.json")
+    times = np.arange(len(angles.values)) / angles.rate
+    columns = {"time": times, **dict(zip(angles.names, np.degrees(angles.values).T, strict=True))}
+    _write_csv(folder / "angles.csv", columns)
+    with whole_file(folder / "angles.mot") as partial:
+        write_storage(partial, columns)
+    write(Take(recordings=(with_angles(solved.recording, angles),)), folder / "angles.c3d")
+    summary = angles_summary(solved, angles) | {"files": list(FILES)}
+    write_readable(summary, folder / "summary.json")
+
+
+def _write_csv(path: Path, columns: dict[str, np.ndarray]) -> None:
+    rows = np.stack([*columns.values()], axis=-1).tolist()
+    lines = [",".join(columns), *(",".join(f"{value:.6f}" for value in row) for row in rows), ""]
+    with whole_file(path) as partial:
+        partial.write_text("\n".join(lines), encoding="utf-8")
+
+
+def with_angles(recording: Recording, angles: ClinicalAngles) -> Recording:
+    """Return the markers and, as model outputs, a point per joint whose x, y, z are degrees."""
+    n = recording.n_frames
+    degrees = np.zeros((n, len(angles.points), 3))
+    for point, names in enumerate(angles.points.values()):
+        for axis, name in enumerate(names):
+            degrees[:, point, axis] = np.degrees(angles.of(name))
+    source = recording.source
+    # a writer scales and turns outputs as it does markers
+    unit = metres_per(source.unit) if source.format else metres_per("mm")
+    points = unit * turn_points(degrees, to_z_up(source.up))
+    kept = recording.select([name for name in recording.names if name not in angles.points])
+    known = kept.residuals
+    zeros = np.zeros(points.shape[:2])
+    return replace(
+        kept,
+        positions=np.concatenate([kept.positions, points], axis=1),
+        names=(*kept.names, *angles.points),
+        residuals=None if known is None else np.concatenate([known, zeros], axis=1),
+        outputs=kept.outputs | set(angles.points),
+        history=(*kept.history, f"added {len(angles.points)} joints' angles"),
+    )
+
+
+def angles_summary(solved: Solved, angles: ClinicalAngles) -> dict[str, Any]:
+    """Return the facts of a run, as they stand in summary.json."""
+    degrees, deviations = np.degrees(angles.values), np.degrees(angles.deviations)
+    return {
+        "subject": solved.recording.subject,
+        "frames": len(degrees),
+        "rate": angles.rate,
+        "convention": angles.convention,
+        "unit": "degrees",
+        "walking_direction": angles.walking,
+        "frames_of_segments": {
+            name: {
+                "source": segment.source,
+                "from": segment.told,
+                "deviation_deg": dict(
+                    zip("xyz", np.degrees(segment.deviation).tolist(), strict=True)
+                ),
+            }
+            for name, segment in angles.segments.items()
+        },
+        "angles": {
+            name: {
+                "least": float(values.min()),
+                "mean": float(values.mean()),
+                "largest": float(values.max()),
+                "deviation": float(deviation),
+            }
+            for name, values, deviation in zip(angles.names, degrees.T, deviations, strict=True)
+        },
+        "points": {label: list(names) for label, names in angles.points.items()},
+        "held_frames": list(solved.motion.held),
+        "marker_rms_mm": 1e3 * solved.rms,
+        "warnings": [*solved.warnings, *_doubts(angles)],
+    }
+
+
+def _doubts(angles: ClinicalAngles) -> list[str]:
+    """A word about frames that neither landmarks nor motion tell."""
+    guessed = [name for name, each in angles.segments.items() if each.source == "template"]
+    if not guessed:
+        return []
+    return [
+        f"only the template tells how {', '.join(guessed)} "
+        f"{'is' if len(guessed) == 1 else 'are'} turned: their angles may be off by a constant of "
+        "10° and more; mark both sides of joints, or bend them in the take"
+    ]
+
+
+def angles_text(solved: Solved, angles: ClinicalAngles) -> str:
+    """Tell a line per angle, and what is uncertain."""
+    facts = angles_summary(solved, angles)
+    who = facts["subject"] or solved.recording.source.file
+    lines = [
+        f"{who}: {counted(len(angles.names), 'angle')} ({angles.convention}), "
+        f"{counted(facts['frames'], 'frame')}; along {angles.walking}"
+    ]
+    width = max(map(len, angles.names))
+    for name, each in facts["angles"].items():
+        span = f"{each['least']:7.1f}° … {each['largest']:6.1f}°"
+        lines.append(f"{name:{width}}  {span}  ± {each['deviation']:.1f}°")
+    return "\n".join([*lines, *(f"note: {warning}" for warning in facts["warnings"])])
