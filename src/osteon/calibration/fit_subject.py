@@ -53,8 +53,7 @@ after six."""
 CLOSED_SIGMA, RIDE_SIGMA = 0.0001, 0.0025
 """Metres. How firmly joints and markers stay where they were found when joints are closed: chosen
 on seven takes of four people with bones known. At 0.002 markers of fourteen real takes lie 0.5 to
-4 % farther away than at 0.003, and hips under skin 0.4 mm nearer to the bones; at 0.003 a
-mechanical hinge found by motion alone is a third farther off than by SCoRE."""
+4 % farther away than at 0.003, and hips under skin 0.4 mm nearer to the bones."""
 SETTLED = 0.03
 """Share by which deviations still change when they are taken to stand: chosen, far below how well
 a few postures tell them."""
