@@ -149,6 +149,7 @@ def true_angles(person: Person) -> Iterator[tuple[str, np.ndarray]]:
 
 def against_opensim() -> list[list[str]]:
     found: dict[str, dict[tuple[str, bool, bool], list[tuple[float, ...]]]] = {}
+    ratios: dict[str, list[float]] = {}
     for folder in sorted((DATA / "anatomical-truth").glob("*/")):
         for skin in (False, True):
             person, recording = wear(folder, float(skin))
@@ -160,7 +161,13 @@ def against_opensim() -> list[list[str]]:
                     error = errors_of(np.degrees(angles.of(name)), truth)
                     joint = name.removesuffix("_l").removesuffix("_r")
                     found.setdefault(joint, {}).setdefault(key, []).append(error)
-    return [[joint, *(told(by[key]) for key in COLUMNS)] for joint, by in found.items()]
+                    if key[0] == "Rajagopal":  # whose zero is meant
+                        stated = np.degrees(angles.deviations[angles.names.index(name)])
+                        ratios.setdefault(joint, []).append(error[0] / stated)
+    sizes = {joint: f"{np.sqrt(np.mean(np.square(each))):.1f}" for joint, each in ratios.items()}
+    return [
+        [joint, *(told(by[key]) for key in COLUMNS), sizes[joint]] for joint, by in found.items()
+    ]
 
 
 def model_of(folder: Path) -> str:
@@ -182,7 +189,7 @@ def main() -> None:
         f"{model}, {'skin' if skin else 'clean'}, {'in view' if view else 'left out'}"
         for model, skin, view in COLUMNS
     ]
-    head = ["coordinate", *head]
+    head = ["coordinate", *head, "constant : stated deviation, rms, Rajagopal"]
     put_section("Against OpenSim's models", table(head, against_opensim()), PAGE)
 
 

@@ -1,7 +1,4 @@
-from .anatomical_frames import (
-    Segment as Segment,
-    find_segments as find_segments,
-)
+from .anatomical_frames import find_segments as find_segments
 from .anomalies import (
     AnomalyFindings as AnomalyFindings,
     learn as learn,
@@ -17,6 +14,7 @@ from .default_pose import (
     bone_lengths as bone_lengths,
     other_side as other_side,
 )
+from .frame_recipes import Segment as Segment
 from .limb_frames import (
     Normalised as Normalised,
     limb_reaches as limb_reaches,

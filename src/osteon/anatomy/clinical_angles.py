@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.anatomy.anatomical_frames import TRIED_FRAMES, Segment, find_segments, frame
+from osteon.anatomy.anatomical_frames import find_segments
+from osteon.anatomy.frame_recipes import TRIED_FRAMES, Segment, frame
 from osteon.errors import NotEnoughData, UnknownName
 from osteon.maths import euler, quat, unwrap
 from osteon.typing import Array
