@@ -49,7 +49,7 @@ def bone_heads(
     return json.loads(found[0].removeprefix("HEADS "))
 
 
-@pytest.mark.parametrize("suffix", [".glb", ".bvh"])
+@pytest.mark.parametrize("suffix", [".glb", ".bvh", ".fbx"])
 @pytest.mark.parametrize("skeleton", [human(), hinge_chain()], ids=["human", "hinges"])
 def test_bones_stand_where_ours_do(blender, tmp_path, skeleton, suffix):
     motion = move(skeleton, 60)

@@ -23,6 +23,9 @@ def main(path: str, rate: float, frames: list[int], export: str | None) -> None:
         bpy.ops.import_anim.bvh(
             filepath=path, global_scale=0.01, use_fps_scale=False, frame_start=0
         )
+    elif path.endswith(".fbx"):
+        first = 1
+        bpy.ops.import_scene.fbx(filepath=path)
     else:
         bpy.ops.import_scene.gltf(filepath=path)
     armature = next(thing for thing in scene.objects if thing.type == "ARMATURE")
