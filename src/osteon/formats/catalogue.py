@@ -314,5 +314,13 @@ def _in_store(path: Path) -> frozenset[str]:
     return frozenset(read(path).kinds) if path.stat().st_size <= SMALL_BYTES else STORE.holds
 
 
-PEEKS: Mapping[str, Callable[[Path], frozenset[str]]] = {GLB.name: _in_glb, STORE.name: _in_store}
+def _in_fbx(path: Path) -> frozenset[str]:
+    return FBX.holds if b"KeyTime" in path.read_bytes() else FBX.holds - {"motion"}
+
+
+PEEKS: Mapping[str, Callable[[Path], frozenset[str]]] = {
+    GLB.name: _in_glb,
+    FBX.name: _in_fbx,
+    STORE.name: _in_store,
+}
 """Formats that may hold motion, or a skeleton alone."""
