@@ -144,7 +144,7 @@ def test_convert_says_what_is_left_out(command, tmp_path, rng):
 def test_convert_refuses_endings_and_kinds(command, tmp_path, rng):
     source = tmp_path / "a.csv"
     write(some_markers(rng), source)
-    refused = {"a.xyz": "no format is written", "a.bvh": "BVH stores", "a.fbx": "blender --back"}
+    refused = {"a.xyz": "no format is written", "a.bvh": "BVH stores", "a.blend": "blender --back"}
     for target, message in refused.items():
         code, out, err = command("convert", source, tmp_path / target)
         assert (code, out) == (1, "") and message in err and err.count("\n") == 1

@@ -49,7 +49,7 @@ def bone_heads(
     return json.loads(found[0].removeprefix("HEADS "))
 
 
-@pytest.mark.parametrize("suffix", [".glb", ".bvh"])
+@pytest.mark.parametrize("suffix", [".glb", ".bvh", ".fbx"])
 @pytest.mark.parametrize("skeleton", [human(), hinge_chain()], ids=["human", "hinges"])
 def test_bones_stand_where_ours_do(blender, tmp_path, skeleton, suffix):
     motion = move(skeleton, 60)
@@ -64,12 +64,13 @@ def test_bones_stand_where_ours_do(blender, tmp_path, skeleton, suffix):
     assert worst < TOLERANCE
 
 
-def test_what_blender_exports_reads_back(blender, tmp_path):
+@pytest.mark.parametrize("suffix", [".glb", ".fbx"])
+def test_what_blender_exports_reads_back(blender, tmp_path, suffix):
     """A file by another program, with bones turned to Blender's taste and constant scales."""
     motion = move(human(), FRAMES[-1] + 1)
     write(motion, tmp_path / "ours.glb")
-    bone_heads(blender, tmp_path / "ours.glb", motion.rate, tmp_path / "theirs.glb")
-    back = read(tmp_path / "theirs.glb").motion()
+    bone_heads(blender, tmp_path / "ours.glb", motion.rate, tmp_path / f"theirs{suffix}")
+    back = read(tmp_path / f"theirs{suffix}").motion()
     assert (back.rate, back.n_frames) == (motion.rate, motion.n_frames)
     order = [back.skeleton.index(name) for name in motion.skeleton.names]
     worst = np.linalg.norm(back.world()[1][:, order] - motion.world()[1], axis=-1).max()

@@ -212,7 +212,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, rng):
         (b'<?xml version="1.0"?>\n<OpenSimDocument Version="4"><Model name="a">', "OpenSim model"),
         (b'<OpenSimDocument Version="4"><ScaleTool><ModelScaler>', "OpenSim settings"),
         (b"Coordinates\nnRows=3\nendheader\ntime\tx\n", "without their OpenSim model"),
-        (b"Kaydara FBX Binary  \0", "closed format"),
+        (b"; FBX 7.7.0 project file\n", "binary FBX"),
         (b"0.56 0.03 1.37\n", "neither names nor rate"),
         (b"a,b,c\n1,2,3\n", "columns must be frame,marker"),
     ],

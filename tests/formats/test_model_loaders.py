@@ -1,13 +1,14 @@
-"""URDF, OpenSim and Blender: loaders' own kinematics put joints and markers where ours does.
+"""URDF, OpenSim, Blender and FBX: loaders' own kinematics put joints and markers where ours does.
 
-Pinocchio, OpenSim and Blender live in environments of their own, and the tests that need them are
-slow:
+Pinocchio, OpenSim, ufbx and Blender live in environments of their own, and the tests that need
+them are slow:
 
     uv venv pin && uv pip install --python pin/bin/python pin
     uv venv osim && uv pip install --python osim/bin/python opensim
+    uv venv ufbx && uv pip install --python ufbx/bin/python ufbx
     uv venv blender && uv pip install --python blender/bin/python bpy==5.0.1
     OSTEON_PINOCCHIO_PYTHON=pin/bin/python OSTEON_OPENSIM_PYTHON=osim/bin/python \\
-        OSTEON_BLENDER_PYTHON=blender/bin/python \\
+        OSTEON_BLENDER_PYTHON=blender/bin/python OSTEON_UFBX_PYTHON=ufbx/bin/python \\
         pytest -m slow tests/formats/test_model_loaders.py
 """
 
@@ -31,12 +32,13 @@ from model_rigs import (
     joint_angles,
     true_points,
 )
-from osteon.formats import write
+from osteon.formats import write, write_skinned
 from osteon.formats.osim import TO_FILE
 from osteon.formats.refused import ARMATURE_SCRIPT
 from osteon.formats.shared.simulation_models import freedom_of
-from osteon.formats.shared.units import turn_points
+from osteon.formats.shared.units import TO_Z_UP, turn_points
 from osteon.maths import quat
+from osteon.skinning import make_skin_for
 from osteon.values import Marker, Recording, Skeleton
 from rigs import human, move
 
@@ -207,3 +209,33 @@ def test_blender_builds_the_armature(tmp_path, rng, skeleton, unit, up):
     assert limited and set(limited) <= set(found["limits"])
     assert all(file.stat().st_size > 10_000 for file in files)
     assert found["bones_in_fbx"] == sorted(skeleton.names)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [120.0, 30000 / 1001, 87.5])
+@pytest.mark.parametrize("skeleton", [every_kind(), human()], ids=["all kinds", "human"])
+def test_ufbx_moves_like_ours(tmp_path, rng, skeleton, rate):
+    python = loader("OSTEON_UFBX_PYTHON", "ufbx")
+    motion = replace(acted(skeleton, rng), rate=rate)
+    skin = make_skin_for(motion)
+    write_skinned(tmp_path / "rig.fbx", motion, skin)
+    frames = ",".join(map(str, FRAMES))
+    found = found_by(python, "ufbx_scene.py", tmp_path / "rig.fbx", str(rate), frames)
+    _, joints = motion.world()
+    names = motion.skeleton.names
+    theirs = np.array([[frame[name] for name in names] for frame in found["joints"]])
+    worst = np.abs(turn_points(theirs, TO_Z_UP["y"]) - joints[list(FRAMES)]).max()
+    print(f"ufbx: worst distance {1e3 * worst:.6f} mm")  # noqa: T201
+    assert worst < 1e-5
+    assert found["rate"] == pytest.approx(rate, rel=2e-6)  # it knows 30000/1001 as 29.97
+    # one tick is 2·10⁻¹¹ s, and a frame's time is rounded to the nearest
+    np.testing.assert_allclose(found["times"], np.arange(N_FRAMES) / rate, atol=2e-11, rtol=0)
+    weights = np.zeros((len(names), len(skin.vertices)))
+    for name, pairs in found["weights"].items():
+        vertices, shares = np.array(pairs).T
+        weights[names.index(name), vertices.astype(int)] = shares
+    ours = np.zeros_like(weights)
+    np.add.at(ours, (skin.bodies, np.arange(len(skin.vertices))[:, None]), skin.weights)
+    assert (weights == ours).all()
+    assert found["stacks"] == ["motion"] and found["poses"] == [len(names) + 1]
+    assert found["warnings"] == [] and found["up"] == "POSITIVE_Y"

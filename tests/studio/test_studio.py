@@ -326,7 +326,7 @@ def test_a_page_sees_another_studios_edits_by_itself(two_studios):
         ('{"type":"compare","path":"/etc/passwd"}', "outside the opened folder"),
         ('{"type":"export","formats":["osteon/../../../x.osteon"]}', "no motion is written as"),
         ('{"type":"export","formats":["bvh","/tmp/x.osteon"]}', "no motion is written as"),
-        ('{"type":"export","formats":["fbx"]}', "Blender"),
+        ('{"type":"export","formats":["blend"]}', "Blender"),
     ],
 )
 def test_bad_messages_get_a_sentence_and_change_nothing(talk, open_studio, text, match):

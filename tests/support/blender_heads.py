@@ -1,6 +1,6 @@
 """Run by Blender's Python: imports a file and prints where its bones' heads are, frame by frame.
 
-    python blender_heads.py motion.glb 120 0,17,49 [again.glb]
+    python blender_heads.py motion.glb 120 0,17,49 [again.glb or again.fbx]
 
 With a second file, Blender also exports what it imported, frames 0 to the last one named.
 Prints JSON, one object per frame: bone name → [x, y, z] in Blender's world (z up), metres.
@@ -23,6 +23,9 @@ def main(path: str, rate: float, frames: list[int], export: str | None) -> None:
         bpy.ops.import_anim.bvh(
             filepath=path, global_scale=0.01, use_fps_scale=False, frame_start=0
         )
+    elif path.endswith(".fbx"):
+        first = 1
+        bpy.ops.import_scene.fbx(filepath=path)
     else:
         bpy.ops.import_scene.gltf(filepath=path)
     armature = next(thing for thing in scene.objects if thing.type == "ARMATURE")
@@ -34,8 +37,14 @@ def main(path: str, rate: float, frames: list[int], export: str | None) -> None:
             {bone.name: list(armature.matrix_world @ bone.head) for bone in armature.pose.bones}
         )
     if export is not None:
-        scene.frame_start, scene.frame_end = 0, frames[-1]
-        bpy.ops.export_scene.gltf(filepath=export, export_format="GLB")
+        scene.frame_start, scene.frame_end = first, first + frames[-1]
+        if export.endswith(".fbx"):
+            # unthinned: keys that it thins out are off by a millimetre
+            bpy.ops.export_scene.fbx(
+                filepath=export, add_leaf_bones=False, bake_anim_simplify_factor=0.0
+            )
+        else:
+            bpy.ops.export_scene.gltf(filepath=export, export_format="GLB")
     print("HEADS " + json.dumps(heads))  # noqa: T201
 
 

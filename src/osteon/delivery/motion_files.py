@@ -8,6 +8,7 @@ import numpy as np
 
 from osteon.anatomy import AnomalyFindings, MovementAxes, Normalised
 from osteon.formats import (
+    SKINNED,
     bvh_conventions,
     check_endings,
     write,
@@ -161,7 +162,7 @@ def write_motion(
     bvh = bvh_conventions()
     for ending in dict.fromkeys(formats):
         path = folder / f"{name}.{ending}"
-        if ending == "glb":
+        if ending in SKINNED:
             write_skinned(path, motion, make_skin_for(motion))
         else:
             write(motion, path, **(bvh if ending == "bvh" else {}))

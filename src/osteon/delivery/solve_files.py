@@ -14,6 +14,7 @@ from osteon.delivery.report_of_solve import report_of
 from osteon.errors import OsteonError, counted
 from osteon.fixed_lengths import FitResult
 from osteon.formats import (
+    SKINNED,
     bvh_conventions,
     check_endings,
     is_character,
@@ -84,7 +85,7 @@ def deliver(
             take = Path(solved.recording.source.file).stem or "motion"
             write_character(file, character, solved.motion, take)
             motions.append(file)
-        elif ending == "glb" and analyses.skin is not None:
+        elif ending in SKINNED and analyses.skin is not None:
             write_skinned(file, solved.motion, analyses.skin)
             motions.append(file)
         else:

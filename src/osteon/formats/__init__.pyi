@@ -5,12 +5,14 @@ from .asf_amc import (
 from .bvh_writer import bvh_conventions as bvh_conventions
 from .catalogue import (
     FORMATS as FORMATS,
+    SKINNED as SKINNED,
     check_endings as check_endings,
     describe as describe,
     held_by as held_by,
     motion_endings as motion_endings,
     read as read,
     write as write,
+    write_skinned as write_skinned,
     written_with as written_with,
 )
 from .glb.character import (
@@ -21,7 +23,6 @@ from .glb.read import (
     Skinned as Skinned,
     read_glb_mesh as read_glb_mesh,
 )
-from .glb.write import write_skinned as write_skinned
 from .keypoint_files.points_of_people import UNNAMED as UNNAMED
 from .obj import (
     Triangles as Triangles,

@@ -13,8 +13,11 @@ from osteon.errors import BadValue, FormatError, OsteonError, ShapeError, WrongC
 from osteon.formats.asf_amc import AMC, ASF
 from osteon.formats.bvh import BVH
 from osteon.formats.c3d import C3D
+from osteon.formats.fbx import FBX
+from osteon.formats.fbx.write import fbx_bytes
 from osteon.formats.glb import GLB
 from osteon.formats.glb.schema import MAGIC
+from osteon.formats.glb.write import glb_bytes
 from osteon.formats.keypoint_files.keypoint_csv import KEYPOINT_CSV
 from osteon.formats.keypoint_files.keypoint_json import KEYPOINT_JSON
 from osteon.formats.keypoint_files.npy import NPY
@@ -44,7 +47,16 @@ from osteon.formats.trc import TRC
 from osteon.formats.urdf import URDF
 from osteon.formats.usd import USD
 from osteon.threads import one_thread
-from osteon.values import Bodies, CompactMotion, Motion, Recording, Skeleton, Source, Take
+from osteon.values import (
+    Bodies,
+    CompactMotion,
+    Motion,
+    Recording,
+    Skeleton,
+    SkinnedMesh,
+    Source,
+    Take,
+)
 
 FORMATS: tuple[Format, ...] = (
     C3D,
@@ -53,6 +65,7 @@ FORMATS: tuple[Format, ...] = (
     STORE,
     SKELETON_JSON,
     GLB,
+    FBX,
     TRC,
     MOTIVE_CSV,
     QTM_TSV,
@@ -71,6 +84,11 @@ FORMATS: tuple[Format, ...] = (
     USD,
 )
 """Every format, asked in this order; the first whose ``sniff`` says yes reads the file."""
+SKINNED: Mapping[str, Callable[[Skeleton, Motion, SkinnedMesh], bytes]] = {
+    "glb": glb_bytes,
+    "fbx": fbx_bytes,
+}
+"""Endings of files that have a place for a skin, and what makes them."""
 SMALL_BYTES = 1 << 20
 """Bytes of a store up to which it is read to be described; chosen: larger ones hold motion."""
 
@@ -137,6 +155,16 @@ def write(
             path, f"cannot be written to {path.parent}: {error.strerror or error}"
         ) from error
     return path, *map(path.with_suffix, beside_it)
+
+
+def write_skinned(path: Path, motion: Motion, skin: SkinnedMesh) -> None:
+    """Write a motion that wears a skin, in a format of ``SKINNED``."""
+    data = SKINNED[path.suffix.lower()[1:]](motion.skeleton, motion, skin)
+    try:
+        with whole_file(path) as partial:
+            partial.write_bytes(data)
+    except OSError as error:
+        raise FormatError(path, f"cannot be written: {error.strerror or error}") from error
 
 
 def motion_endings(*, usual: bool = False) -> tuple[str, ...]:
@@ -286,5 +314,13 @@ def _in_store(path: Path) -> frozenset[str]:
     return frozenset(read(path).kinds) if path.stat().st_size <= SMALL_BYTES else STORE.holds
 
 
-PEEKS: Mapping[str, Callable[[Path], frozenset[str]]] = {GLB.name: _in_glb, STORE.name: _in_store}
+def _in_fbx(path: Path) -> frozenset[str]:
+    return FBX.holds if b"KeyTime" in path.read_bytes() else FBX.holds - {"motion"}
+
+
+PEEKS: Mapping[str, Callable[[Path], frozenset[str]]] = {
+    GLB.name: _in_glb,
+    FBX.name: _in_fbx,
+    STORE.name: _in_store,
+}
 """Formats that may hold motion, or a skeleton alone."""

@@ -117,10 +117,10 @@ REFUSED = (
         "use it with: osteon solve --passport",
     ),
     Refused(
-        "FBX",
-        _begins(b"Kaydara FBX Binary", b"; FBX"),
-        "a closed format that osteon does not read",
-        "export BVH or GLB",
+        "FBX as text",
+        _begins(b"; FBX"),
+        "osteon reads only binary FBX",
+        "export it as binary FBX, or as GLB or BVH",
     ),
     Refused(
         "USD",
@@ -155,10 +155,10 @@ REFUSED = (
 )
 """Asked in this order when no format says yes."""
 
-BY_BLENDER = (".fbx", ".blend")
+BY_BLENDER = (".blend",)
 ARMATURE_SCRIPT = Path(__file__).parent / "blender" / "build_armature.py"
 """Shipped as a file for Blender; Osteon itself never runs it."""
 BLENDER_ADVICE = (
-    "Blender writes .fbx and .blend from a folder that solve or map wrote: "
-    f"blender --background --python {ARMATURE_SCRIPT} -- FOLDER rig.fbx"
+    "Blender writes .blend from a folder that solve or map wrote: "
+    f"blender --background --python {ARMATURE_SCRIPT} -- FOLDER rig.blend"
 )

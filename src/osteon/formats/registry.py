@@ -214,6 +214,18 @@ def check_posed(motion: Motion, path: Path, name: str) -> None:
         )
 
 
+def check_whole(motion: Motion, name: str) -> None:
+    """Refuse a motion in which a body's pose is missing, which a format has no word for."""
+    numbers = np.concatenate([motion.rotations, motion.in_parents()], axis=-1)
+    whole = np.isfinite(numbers).all(axis=-1)
+    if not whole.all():
+        frame, body = np.argwhere(~whole)[0]
+        raise BadValue(
+            f"frame {frame} of body {motion.skeleton.names[body]!r} is missing, "
+            f"which {name} cannot hold; fill it first"
+        )
+
+
 def side_by_side(values: Sequence[Value]) -> Value:
     """Return all as one, for formats without subjects: names get those as a prefix."""
     first = values[0]

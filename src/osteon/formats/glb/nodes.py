@@ -6,7 +6,7 @@ and values at any time.
 from collections.abc import Iterable, Sequence
 from itertools import permutations, product
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -37,10 +37,19 @@ MOST_RESAMPLED = 36_000
 """Count of frames that uneven keys may spread to beyond ten each; chosen: 20 minutes at 30 Hz."""
 
 
+class TreeNode(Protocol):
+    """A node of a file, whatever its format."""
+
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def children(self) -> Sequence[int]: ...
+
+
 class NodeTree:
     """Parents of all nodes, and the nodes in an order in which parents come first."""
 
-    def __init__(self, path: Path, nodes: Sequence[Node]) -> None:
+    def __init__(self, path: Path, nodes: Sequence[TreeNode]) -> None:
         self.parents = [-1] * len(nodes)
         for index, node in enumerate(nodes):
             for child in node.children:
@@ -115,7 +124,9 @@ def choose_bodies(path: Path, gltf: Gltf, tree: NodeTree) -> tuple[list[int], li
     return tree.parents_first(wanted if gltf.skins else (), members), problems
 
 
-def unique_node_names(nodes: Sequence[Node], chosen: Sequence[int]) -> tuple[list[str], list[str]]:
+def unique_node_names(
+    nodes: Sequence[TreeNode], chosen: Sequence[int]
+) -> tuple[list[str], list[str]]:
     """Return a name for each chosen node, and what was odd."""
     names, _ = unique_labels([nodes[index].name or f"node_{index}" for index in chosen])
     renamed = sum(nodes[index].name != name for index, name in zip(chosen, names, strict=True))

@@ -77,7 +77,7 @@ def read_glb(path: Path) -> Take:
         size = f"{len(clock.times)} frames of {len(used)} nodes"
         raise FormatError(path, f"{size} are more than {file.size} bytes can fill")
     pose = _pose(file, tree, used, curves, np.zeros(1) if clock is None else clock.times)
-    pose, parents = _bodies_only(tree, used, chosen, pose)
+    pose, parents = bodies_only(tree, used, chosen, pose, to_z_up("y"))
     names, odd = unique_node_names(file.gltf.nodes, chosen)
     bound = bind_pose(file, tree, chosen)
     stance = _stance(bound[0], parents)
@@ -165,7 +165,7 @@ def _pose(
             p = sample(curves[index, "translation"], times, rotation=False)
         if (index, "scale") in curves:
             s = sample(curves[index, "scale"], times, rotation=False)
-        scales[index] = above * _uniform(file.path, s, place)
+        scales[index] = above * uniform_scale(file.path, s, place)
         rotations[:, column], places[:, column] = q, above * p
         if not (LEAST_SCALE < scales[index] < MOST_SCALE and np.abs(p).max() < FARTHEST_PLACE):
             raise FormatError(file.path, "is scaled or moved out of all measure", place)
@@ -174,7 +174,7 @@ def _pose(
     return NodePose(rotations, places, rest, np.array([scales[index] for index in used]))
 
 
-def _uniform(path: Path, scale: Array, place: str) -> float:
+def uniform_scale(path: Path, scale: Array, place: str) -> float:
     """Return the one number by which a node scales what is below it."""
     low, high = float(scale.min()), float(scale.max())
     if not (low > 0.0 and high - low <= 1e-3 * high):
@@ -187,10 +187,10 @@ def _uniform(path: Path, scale: Array, place: str) -> float:
     return 0.5 * (low + high) if high > low else high
 
 
-def _bodies_only(
-    tree: NodeTree, used: list[int], chosen: list[int], pose: NodePose
+def bodies_only(
+    tree: NodeTree, used: list[int], chosen: list[int], pose: NodePose, turn: Array
 ) -> tuple[NodePose, list[int]]:
-    """Return bodies alone, with roots in our world, and their parents (−1 for a root)."""
+    """Return bodies alone, with roots turned to our world, and their parents (−1 for a root)."""
     column = {node: index for index, node in enumerate(used)}
     members = {node: index for index, node in enumerate(chosen)}
     parents = [members.get(tree.parents[node], -1) for node in chosen]
@@ -207,9 +207,8 @@ def _bodies_only(
         [order.get(tree.parents[node], -1) for node in down],
     )
     ends = [order[chosen[root]] for root in roots]
-    up = to_z_up("y")
-    rotations[:, roots] = turn_rotations(q[:, ends], up)
-    places[:, roots] = turn_points(p[:, ends], up)
+    rotations[:, roots] = turn_rotations(q[:, ends], turn)
+    places[:, roots] = turn_points(p[:, ends], turn)
     return NodePose(rotations, places, pose.rest[columns], pose.scales[columns]), parents
 
 
@@ -227,7 +226,7 @@ def _skeleton(
     lost = 0
     for index, (node, name, parent) in enumerate(zip(chosen, names, parents, strict=True)):
         base = bodies[parent].joint.in_body if parent >= 0 else np.zeros(3)
-        in_parent = base + (_offset(pose, index) if parent >= 0 else 0.0)
+        in_parent = base + (offset_at_rest(pose, index) if parent >= 0 else 0.0)
         plain = Body(
             name,
             None if parent < 0 else names[parent],
@@ -284,7 +283,7 @@ def _restore_body(record: BodyRecord, plain: Body) -> Body | None:
     return None if moved and plain.parent is not None else body
 
 
-def _offset(pose: NodePose, index: int) -> Array:
+def offset_at_rest(pose: NodePose, index: int) -> Array:
     """Return (3,) where a joint sits: at rest, or where an animation puts it throughout."""
     places, rest = pose.places[:, index], pose.rest[index]
     stays = len(places) > 0 and np.ptp(places, axis=0).max() < SAME_PLACE

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from osteon.errors import BadValue, FormatError
+from osteon.errors import BadValue
 from osteon.formats.glb.schema import (
     Accessor,
     Animation,
@@ -27,10 +27,9 @@ from osteon.formats.glb.schema import (
     pack,
 )
 from osteon.formats.own.skeleton_json import check_finite, from_body, from_skeleton
-from osteon.formats.registry import WriteOptions
+from osteon.formats.registry import WriteOptions, check_whole
 from osteon.formats.shared.text_table import unused_name
 from osteon.formats.shared.units import to_z_up
-from osteon.formats.shared.whole_files import whole_file
 from osteon.maths import forward_kinematics, quat
 from osteon.typing import Array
 from osteon.values import Motion, Skeleton, SkinnedMesh, Take
@@ -40,10 +39,12 @@ VERTEX_TARGET, INDEX_TARGET = 34962, 34963
 """Codes of buffer views of vertex attributes and of the corners of triangles, defined by glTF."""
 U1, U2, U4, F4 = 5121, 5123, 5125, 5126
 """Codes of numbers by kind and bytes, defined by glTF."""
+SKIN_COLOUR = (0.86, 0.80, 0.68, 1.0)
+"""Shares of red, green and blue, and no light coming through; chosen: like plaster."""
 MATERIAL = {
     "name": "skin",
     "pbrMetallicRoughness": {
-        "baseColorFactor": [0.86, 0.80, 0.68, 1.0],
+        "baseColorFactor": SKIN_COLOUR,
         "metallicFactor": 0.0,
         "roughnessFactor": 0.7,
     },
@@ -70,16 +71,6 @@ def write_glb(path: Path, take: Take, options: WriteOptions) -> None:
     if not skeleton.bodies:
         raise BadValue("GLB needs a skeleton of one body or more, this one has none")
     path.write_bytes(glb_bytes(skeleton, motion))
-
-
-def write_skinned(path: Path, motion: Motion, skin: SkinnedMesh) -> None:
-    """Write a motion that wears a skin instead of bones."""
-    data = glb_bytes(motion.skeleton, motion, skin)
-    try:
-        with whole_file(path) as partial:
-            partial.write_bytes(data)
-    except OSError as error:
-        raise FormatError(path, f"cannot be written: {error.strerror or error}") from error
 
 
 def glb_bytes(skeleton: Skeleton, motion: Motion | None, skin: SkinnedMesh | None = None) -> bytes:
@@ -226,20 +217,8 @@ def add_clock(block: BinaryPart, motion: Motion) -> int:
             f"GLB counts time in single precision, too coarse for {motion.n_frames} frames at "
             f"{motion.rate:g} per second; cut the motion first"
         )
-    _check_whole(motion)
+    check_whole(motion, "GLB")
     return block.add(times, F4, "SCALAR")
-
-
-def _check_whole(motion: Motion) -> None:
-    """Refuse what is missing: glTF has no word for it."""
-    numbers = np.concatenate([motion.rotations, motion.in_parents()], axis=-1)
-    whole = np.isfinite(numbers).all(axis=-1)
-    if not whole.all():
-        frame, body = np.argwhere(~whole)[0]
-        name = motion.skeleton.names[body]
-        raise BadValue(
-            f"frame {frame} of body {name!r} is missing, which GLB cannot hold; fill it first"
-        )
 
 
 def _extras(skeleton: Skeleton, motion: Motion | None) -> TakeExtras:

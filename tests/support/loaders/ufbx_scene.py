@@ -1,0 +1,58 @@
+"""Run by a Python that has ufbx: prints what it finds in an FBX file.
+
+    python ufbx_scene.py motion.fbx 120 0,17,49
+
+Prints JSON: joints by frame (name → [x, y, z] in the file's world, metres), key times of the first
+curve, weights (name → [[vertex, weight], …]), axes, stacks.
+"""
+
+import gc
+import json
+import sys
+
+import ufbx
+
+# ufbx 0.0.5 frees what Python still holds: everything is held, and nothing collected
+gc.disable()
+HELD = []
+
+
+def hold(thing):
+    HELD.append(thing)
+    return thing
+
+
+def every(things):
+    things = hold(things)
+    return [hold(things[index]) for index in range(len(things))]
+
+
+def main(path: str, rate: float, frames: list[int]) -> None:
+    scene = hold(ufbx.load_file(path))
+    unit, stack = scene.settings.unit_meters, every(scene.anim_stacks)[0]
+    joints = []
+    for frame in frames:
+        posed = hold(ufbx.evaluate_scene(scene, hold(stack.anim), frame / rate))
+        places = {node.name: hold(node.node_to_world).c3 for node in every(posed.nodes)}
+        joints.append({name: [unit * p.x, unit * p.y, unit * p.z] for name, p in places.items()})
+    weights = {}
+    for mesh in every(scene.meshes):
+        for cluster in every(every(mesh.skin_deformers)[0].clusters):
+            pairs = zip(list(cluster.vertices), list(cluster.weights), strict=True)
+            weights[hold(cluster.bone_node).name] = [list(pair) for pair in pairs]
+    keys = every(every(scene.anim_curves)[0].keyframes)
+    found = {
+        "joints": joints,
+        "times": [key.time for key in keys],
+        "weights": weights,
+        "rate": scene.settings.frames_per_second,
+        "up": scene.settings.axes.up.name,
+        "stacks": [each.name for each in every(scene.anim_stacks)],
+        "poses": [len(pose.bone_poses) for pose in every(scene.poses)],
+        "warnings": [warning.description for warning in every(scene.metadata.warnings)],
+    }
+    print("FOUND " + json.dumps(found), flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], float(sys.argv[2]), [int(frame) for frame in sys.argv[3].split(",")])
