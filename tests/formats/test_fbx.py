@@ -439,3 +439,10 @@ def test_what_is_no_character(tmp_path, rng):
     with pytest.raises(WrongContent, match="has other bodies than the motion"):
         write_character(tmp_path / "out.fbx", tmp_path / "hero.fbx", motion, "walk")
     assert not (tmp_path / "out.fbx").exists()
+
+
+def test_records_are_written_as_they_were_read(tmp_path, rng):
+    write(some_motion(rng), tmp_path / "a.fbx")
+    file = FbxFile(tmp_path / "a.fbx")
+    data = (tmp_path / "a.fbx").read_bytes()
+    assert pack_file(file.root.children, file.version, file.foot) == data

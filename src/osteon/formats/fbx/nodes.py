@@ -108,8 +108,8 @@ def pack_file(
     data, head = bytearray(MAGIC + struct.pack("<I", version)), head_of(version)
     for record in records:
         _append(data, record, head)
-    data += bytes(head.size) + foot
-    data += bytes(FOOT_BLOCK - len(data) % FOOT_BLOCK + 4)
+    data += bytes(head.size) + foot + bytes(4)
+    data += bytes(FOOT_BLOCK - len(data) % FOOT_BLOCK)
     data += struct.pack("<I", version) + bytes(FOOT_ZEROS) + FOOT_MAGIC
     return bytes(data)
 
