@@ -265,6 +265,8 @@ def test_keys_hold_go_straight_or_bend(tmp_path):
     pieces = [CubicHermiteSpline(times[i : i + 2], values[i : i + 2], [20, -50]) for i in (0, 1)]
     truth = [pieces[int(t >= 0.5)](t) for t in at]
     np.testing.assert_allclose(bent, truth, atol=1e-4)
+    even = degrees_about_x(sampled(tmp_path, [0.0, 0.3, 1.0], [0.0, 9.0, 30.0], 8 | 0x100))
+    np.testing.assert_allclose(even, 30.0 * at, atol=1e-4)  # slopes that the reader has to find
 
 
 def test_frames_are_the_files_unless_keys_lie_closer(tmp_path):

@@ -23,6 +23,8 @@ from osteon.maths import forward_kinematics, quat
 from osteon.typing import Array
 from osteon.values import Motion
 
+MOST_COUNTED = 2**30
+"""Count of objects of a kind up to which it is believed; derived: sums fit 32 bits."""
 LARGE_ID = 2**62
 """Code of an object from which on none is added behind; derived: there is room for as many again
 in 64 bits."""
@@ -78,8 +80,10 @@ def _counted(definitions: FbxRecord, more: Counter[str]) -> FbxRecord:
 
 
 def _sum(count: FbxRecord, more: int) -> FbxRecord:
-    told = count.values[0] if count.values else 0
-    return FbxRecord("Count", (told + more,)) if isinstance(told, int) else count
+    told = count.values[0] if count.values else None
+    if not isinstance(told, int) or not 0 <= told < MOST_COUNTED:
+        return count
+    return FbxRecord("Count", (told + more,))
 
 
 def _curves(scene: SceneInFile, motion: Motion) -> Iterator[tuple[int, dict[str, Array]]]:

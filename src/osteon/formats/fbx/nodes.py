@@ -122,7 +122,7 @@ def head_of(version: int) -> struct.Struct:
 
 def _append(data: bytearray, record: FbxRecord, head: struct.Struct) -> None:
     values = b"".join(map(pack_value, record.values)) if record.packed is None else record.packed
-    start, name = len(data), record.name.encode()
+    start, name = len(data), record.name.encode("utf-8", "surrogateescape")
     data += bytes(head.size) + name + values
     for child in record.children:
         _append(data, child, head)
@@ -170,7 +170,7 @@ class FbxFile:
             inner = first + length
             if not (inner <= stop <= end):
                 raise self.cut_short(at)
-            name = bytes(self.data[first - n_name : first]).decode("utf-8", "replace")
+            name = bytes(self.data[first - n_name : first]).decode("utf-8", "surrogateescape")
             values = tuple(self._values(first, inner, count))
             children = self._records(inner, stop, level + 1)
             packed = self.data[first:inner]

@@ -18,9 +18,8 @@ from osteon.typing import Array
 BONES = ("LimbNode", "Limb", "Root")
 ORDERS = ("zyx", "yzx", "xzy", "zxy", "yxz", "xyz")
 """Axes as we name them, by FBX's codes of rotation orders; its first axis is our last."""
-CONSTANT_FLAG, CUBIC_FLAG, AUTO_FLAG, USER_FLAG = 2, 8, 0x100, 0x400
-"""Codes of keys that hold, that bend, and whose slopes are to be found or are told; defined by
-FBX."""
+CONSTANT_FLAG, CUBIC_FLAG, USER_FLAG = 2, 8, 0x400
+"""Codes of keys that hold, that bend, and whose slopes are told; defined by FBX."""
 DROP_MODES = {7: 30.0, 8: 30000 / 1001}
 """Frames per second of two more codes of time modes, defined by FBX: time codes that drop frames
 count the same frames."""
@@ -75,8 +74,11 @@ class KeyedCurve(NamedTuple):
 
     def _ends(self, left: np.ndarray) -> tuple[Array, Array]:
         """Return slopes per second at both ends of pieces: as told, or from the keys around."""
-        found = np.gradient(self.values, self.times / TICK_RATE)
-        told = (self.flags & USER_FLAG > 0) | (self.flags & AUTO_FLAG == 0)
+        near = np.arange(len(self.times))[:, None] + [-1, 1]
+        before, after = np.clip(near, 0, len(self.times) - 1).T
+        span = (self.times[after] - self.times[before]) / TICK_RATE
+        found = (self.values[after] - self.values[before]) / span
+        told = self.flags & USER_FLAG > 0
         start = np.where(told[left], self.slopes[left, 0], found[left])
         return start, np.where(told[left], self.slopes[left, 1], found[left + 1])
 
