@@ -12,8 +12,8 @@ from scipy.interpolate import CubicHermiteSpline
 from scipy.spatial.transform import Rotation
 
 from conftest import assert_rotations_close
-from osteon.errors import BadValue, FormatError
-from osteon.formats import read, write, write_skinned
+from osteon.errors import BadValue, FormatError, WrongContent
+from osteon.formats import character_ending, read, write, write_character, write_skinned
 from osteon.formats.fbx.nodes import MAGIC, FbxFile, FbxRecord, pack_file, pack_value
 from osteon.formats.fbx.write import TICK_RATE
 from osteon.formats.shared.units import TO_Z_UP, turn_points
@@ -265,6 +265,8 @@ def test_keys_hold_go_straight_or_bend(tmp_path):
     pieces = [CubicHermiteSpline(times[i : i + 2], values[i : i + 2], [20, -50]) for i in (0, 1)]
     truth = [pieces[int(t >= 0.5)](t) for t in at]
     np.testing.assert_allclose(bent, truth, atol=1e-4)
+    even = degrees_about_x(sampled(tmp_path, [0.0, 0.3, 1.0], [0.0, 9.0, 30.0], 8 | 0x100))
+    np.testing.assert_allclose(even, 30.0 * at, atol=1e-4)  # slopes that the reader has to find
 
 
 def test_frames_are_the_files_unless_keys_lie_closer(tmp_path):
@@ -364,3 +366,85 @@ def test_axes_of_any_program(tmp_path):
     motion = read(tmp_path / "a.fbx").motion()
     assert motion.source.up == "x" and motion.source.problems == ()
     np.testing.assert_allclose(motion.world()[1][0, 1], [0.0, 0.0, 0.09], atol=1e-12)
+
+
+def character(rng, **settings) -> list[FbxRecord]:
+    """Three bones with pivots, turns and orders of their own, below a scaled and turned empty node;
+    one carries skin. Something that Osteon does not know is in it too."""
+    bones = []
+    for number, (name, code) in enumerate(zip("abc", (0, 4, 2), strict=True), 2):
+        told = {
+            key: tuple(rng.uniform(-60.0, 60.0, 3).tolist())
+            for key in ("Lcl__Rotation", "PreRotation", "PostRotation")
+        }
+        told |= {
+            key: tuple(rng.normal(size=3).tolist())
+            for key in ("Lcl__Translation", "RotationPivot", "RotationOffset", "ScalingOffset")
+        }
+        told |= {"RotationOrder": (code,), "RotationActive": (1,)}
+        bones.append(model(number, name, "LimbNode", **told))
+    empty = {"Lcl__Scaling": (10.0,) * 3, "Lcl__Rotation": (-90.0, 20.0, 0.0)}
+    empty["Lcl__Translation"] = (3.0, 4.0, 5.0)
+    objects = [
+        model(1, "Armature", "Null", **empty),
+        *bones,
+        FbxRecord("Deformer", (np.int64(5), "\0\x01SubDeformer", "Cluster")),
+        FbxRecord("Unheard", (np.int64(6), "of\0\x01Unheard", ""), [FbxRecord("Y", (b"\1\2",))]),
+    ]
+    links = [(1, 0), (2, 1), (3, 2), (4, 3), (4, 5)]
+    return [FbxRecord("Creator", ("someone",)), *document(objects, links, **settings)]
+
+
+def same(found: FbxRecord, given: FbxRecord) -> bool:
+    """Whether a record is the same, byte by byte, with all that is in it."""
+    pairs = zip(found.children, given.children, strict=True)
+    return (found.name, found.packed) == (given.name, given.packed) and all(
+        same(a, b) for a, b in pairs
+    )
+
+
+@pytest.mark.parametrize("pack", [pack_file, pack_wide], ids=["narrow", "wide"])
+def test_a_character_comes_out_with_one_more_animation(pack, tmp_path, rng):
+    path, out, again = (tmp_path / f"{name}.fbx" for name in ("hero", "out", "again"))
+    path.write_bytes(pack(character(rng, UnitScaleFactor=(2.54,), UpAxis=(2,), FrontAxis=(1,),
+                                    FrontAxisSign=(-1,))))  # fmt: skip
+    assert character_ending(path) == "fbx"
+    skeleton = read(path).skeleton()
+    rotations = quat.exp(np.cumsum(rng.normal(scale=0.1, size=(40, 3, 3)), axis=0))
+    motion = Motion(skeleton, rotations, rng.normal(size=(40, 3)), 48.0)
+    write_character(out, path, motion, "walk")
+    found = read(out).motion()
+    assert (found.n_frames, found.rate) == (40, 48.0)
+    np.testing.assert_allclose(found.world()[1], motion.world()[1], atol=1e-6)
+    assert_rotations_close(found.world()[0], motion.world()[0], 1e-6)
+    before, after = FbxFile(path), FbxFile(out)
+    assert after.version == before.version
+    for given, record in zip(before.root.children, after.root.children, strict=True):
+        assert (record.name, record.packed) == (given.name, given.packed)
+        kept = record.children[: len(given.children)]
+        assert all(same(a, b) for a, b in zip(kept, given.children, strict=True))
+    write_character(again, out, motion, "walk")
+    stacks = [
+        record.values[1].partition("\0")[0] for record in named(FbxFile(again), "AnimationStack")
+    ]
+    assert stacks == ["walk", "walk_"]
+    assert read(again).motion().source.problems == (
+        "2 animations; the first that moves bones is read",
+    )
+
+
+def test_what_is_no_character(tmp_path, rng):
+    motion = move(human(), 3)
+    write_skinned(tmp_path / "ours.fbx", motion, make_skin_for(motion))
+    assert character_ending(tmp_path / "ours.fbx") is None
+    (tmp_path / "hero.fbx").write_bytes(pack_file(character(rng)))
+    with pytest.raises(WrongContent, match="has other bodies than the motion"):
+        write_character(tmp_path / "out.fbx", tmp_path / "hero.fbx", motion, "walk")
+    assert not (tmp_path / "out.fbx").exists()
+
+
+def test_records_are_written_as_they_were_read(tmp_path, rng):
+    write(some_motion(rng), tmp_path / "a.fbx")
+    file = FbxFile(tmp_path / "a.fbx")
+    data = (tmp_path / "a.fbx").read_bytes()
+    assert pack_file(file.root.children, file.version, file.foot) == data

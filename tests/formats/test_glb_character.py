@@ -9,7 +9,7 @@ import osteon as ost
 from characters import mixamo_like
 from conftest import real
 from glb_files import khronos, parts, save
-from osteon.formats import is_character, read, write_character
+from osteon.formats import character_ending, read, write_character
 from osteon.maths import quat
 from osteon.values import Motion
 
@@ -96,12 +96,12 @@ def test_nodes_told_by_matrices_are_told_by_parts(tmp_path, rng):
 
 def test_what_is_no_character_is_told(tmp_path, rng):
     path = mixamo_like(tmp_path / "hero.glb")
-    assert is_character(path)
+    assert character_ending(path) == "glb"
     motion = dance(path, rng)
     ost.write(motion, tmp_path / "ours.glb")
     ost.write(motion, tmp_path / "plain.bvh")
-    assert not is_character(tmp_path / "ours.glb")
-    assert not is_character(tmp_path / "plain.bvh")
+    assert not character_ending(tmp_path / "ours.glb")
+    assert not character_ending(tmp_path / "plain.bvh")
     other = dance(mixamo_like(tmp_path / "other.glb", prefix="other"), rng)
     with pytest.raises(ost.OsteonError, match="other bodies"):
         write_character(tmp_path / "out.glb", path, other, "walk")

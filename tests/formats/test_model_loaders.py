@@ -200,15 +200,14 @@ def test_blender_builds_the_armature(tmp_path, rng, skeleton, unit, up):
     write(skeleton, tmp_path / "skeleton.json")
     write(motion, tmp_path / "motion.bvh", unit=unit, up=up)
     frames = ",".join(map(str, FRAMES))
-    files = (tmp_path / "rig.blend", tmp_path / "rig.fbx")
-    found = found_by(python, "blender_armature.py", ARMATURE_SCRIPT, tmp_path, frames, *files)
+    file = tmp_path / "rig.blend"
+    found = found_by(python, "blender_armature.py", ARMATURE_SCRIPT, tmp_path, frames, file)
     worst = worst_distance(found["points"], true_points(motion))
     print(f"Blender {found['version']}: worst distance {1e3 * worst:.4f} mm")  # noqa: T201
     assert worst < TOLERANCE
     limited = [b.name for b in skeleton.bodies if any(t.limited for t in freedom_of(b.joint).turns)]
     assert limited and set(limited) <= set(found["limits"])
-    assert all(file.stat().st_size > 10_000 for file in files)
-    assert found["bones_in_fbx"] == sorted(skeleton.names)
+    assert file.stat().st_size > 10_000
 
 
 @pytest.mark.slow

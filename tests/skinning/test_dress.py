@@ -13,10 +13,9 @@ from osteon import synth
 from osteon.anatomy.limb_frames import normalise
 from osteon.cli import osteon
 from osteon.errors import FormatError, NotEnoughData, UnknownName
-from osteon.formats import read, write
+from osteon.formats import read, write, write_skinned
 from osteon.formats.glb.read import Skinned
 from osteon.formats.glb.schema import Gltf, pack
-from osteon.formats.glb.write import write_skinned
 from osteon.formats.obj import Triangles, read_obj
 from osteon.maths import quat
 from osteon.skinning.body_skin import make_skin

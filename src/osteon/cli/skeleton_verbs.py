@@ -210,8 +210,8 @@ def map(
     """Move a given skeleton by the recording, or the motion, in FILE.
 
     The skeleton may be the performer's own or a character of other proportions. Writes
-    skeleton.json, motion.bvh, motion.glb, summary.json and report.html. A skinned GLB comes out as
-    motion.glb, with all that it had and the take as one more animation.
+    skeleton.json, motion.bvh, motion.glb, summary.json and report.html. A skinned GLB or FBX comes
+    out as motion.glb or motion.fbx, with all that it had and the take as one more animation.
 
     Example: osteon map walk.c3d --skeleton hero.bvh -o hero
     """

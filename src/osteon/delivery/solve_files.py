@@ -16,8 +16,8 @@ from osteon.fixed_lengths import FitResult
 from osteon.formats import (
     SKINNED,
     bvh_conventions,
+    character_ending,
     check_endings,
-    is_character,
     remove_unfinished,
     unfinished_folder,
     write,
@@ -68,8 +68,8 @@ def deliver(
     analyses
         Of the motion, where they were made before.
     character
-        The file that the skeleton was read from. If it is a skinned GLB the motion comes out in it,
-        with its mesh and all else, as one more animation, named after the take.
+        The file that the skeleton was read from. If it is a skinned GLB or FBX the motion comes out
+        in it, with its mesh and all else, as one more animation, named after the take.
     """
     check_endings(formats)
     analyses = analyse(solved.motion, advise=not solved.keypoints) if analyses is None else analyses
@@ -77,11 +77,13 @@ def deliver(
     write(solved.skeleton, folder / "skeleton.json")
     motions: list[Path] = []
     bvh = bvh_conventions(unit, up)
-    for ending in dict.fromkeys((*MOTION_FILES, *formats)):
+    own = None if character is None else character_ending(character)
+    for ending in dict.fromkeys((*MOTION_FILES, *([own] if own else []), *formats)):
         file = folder / f"motion.{ending}"
         if ending == "bvh":
             motions += write(solved.motion, file, **bvh)
-        elif ending == "glb" and character is not None and is_character(character):
+        elif ending == own:
+            assert character is not None
             take = Path(solved.recording.source.file).stem or "motion"
             write_character(file, character, solved.motion, take)
             motions.append(file)

@@ -6,18 +6,16 @@ from .bvh_writer import bvh_conventions as bvh_conventions
 from .catalogue import (
     FORMATS as FORMATS,
     SKINNED as SKINNED,
+    character_ending as character_ending,
     check_endings as check_endings,
     describe as describe,
     held_by as held_by,
     motion_endings as motion_endings,
     read as read,
     write as write,
+    write_character as write_character,
     write_skinned as write_skinned,
     written_with as written_with,
-)
-from .glb.character import (
-    is_character as is_character,
-    write_character as write_character,
 )
 from .glb.read import (
     Skinned as Skinned,

@@ -14,8 +14,10 @@ from osteon.formats.asf_amc import AMC, ASF
 from osteon.formats.bvh import BVH
 from osteon.formats.c3d import C3D
 from osteon.formats.fbx import FBX
+from osteon.formats.fbx.character import fbx_with_animation, is_fbx_character
 from osteon.formats.fbx.write import fbx_bytes
 from osteon.formats.glb import GLB
+from osteon.formats.glb.character import glb_with_animation, is_glb_character
 from osteon.formats.glb.schema import MAGIC
 from osteon.formats.glb.write import glb_bytes
 from osteon.formats.keypoint_files.keypoint_csv import KEYPOINT_CSV
@@ -89,6 +91,11 @@ SKINNED: Mapping[str, Callable[[Skeleton, Motion, SkinnedMesh], bytes]] = {
     "fbx": fbx_bytes,
 }
 """Endings of files that have a place for a skin, and what makes them."""
+CHARACTERS: Mapping[str, tuple[Callable[[Path], bool], Callable[[Path, Motion, str], bytes]]] = {
+    "glb": (is_glb_character, glb_with_animation),
+    "fbx": (is_fbx_character, fbx_with_animation),
+}
+"""Endings of characters' files: whether a file is one, and what adds an animation to it."""
 SMALL_BYTES = 1 << 20
 """Bytes of a store up to which it is read to be described; chosen: larger ones hold motion."""
 
@@ -159,7 +166,23 @@ def write(
 
 def write_skinned(path: Path, motion: Motion, skin: SkinnedMesh) -> None:
     """Write a motion that wears a skin, in a format of ``SKINNED``."""
-    data = SKINNED[path.suffix.lower()[1:]](motion.skeleton, motion, skin)
+    _write_whole(path, SKINNED[path.suffix.lower()[1:]](motion.skeleton, motion, skin))
+
+
+def character_ending(path: Path) -> str | None:
+    """Return the ending of a skinned character's file that an animation can be added to; None where
+    it is no such file, or our own."""
+    return next((end for end, (is_one, _) in CHARACTERS.items() if is_one(path)), None)
+
+
+def write_character(path: Path, character: Path, motion: Motion, name: str) -> None:
+    """Write the file ``character`` with ``motion``, of the skeleton that was read from it, as one
+    more animation; both files have the ending of its format."""
+    _, with_animation = CHARACTERS[path.suffix.lower()[1:]]
+    _write_whole(path, with_animation(character, motion, name))
+
+
+def _write_whole(path: Path, data: bytes) -> None:
     try:
         with whole_file(path) as partial:
             partial.write_bytes(data)

@@ -2,8 +2,8 @@
 
     python ufbx_scene.py motion.fbx 120 0,17,49
 
-Prints JSON: joints by frame (name → [x, y, z] in the file's world, metres), key times of the first
-curve, weights (name → [[vertex, weight], …]), axes, stacks.
+Prints JSON: joints of the last animation by frame (name → [x, y, z] in the file's world, metres),
+key times of the first curve, weights (name → [[vertex, weight], …]), axes, stacks.
 """
 
 import gc
@@ -29,7 +29,7 @@ def every(things):
 
 def main(path: str, rate: float, frames: list[int]) -> None:
     scene = hold(ufbx.load_file(path))
-    unit, stack = scene.settings.unit_meters, every(scene.anim_stacks)[0]
+    unit, stack = scene.settings.unit_meters, every(scene.anim_stacks)[-1]
     joints = []
     for frame in frames:
         posed = hold(ufbx.evaluate_scene(scene, hold(stack.anim), frame / rate))
@@ -37,7 +37,8 @@ def main(path: str, rate: float, frames: list[int]) -> None:
         joints.append({name: [unit * p.x, unit * p.y, unit * p.z] for name, p in places.items()})
     weights = {}
     for mesh in every(scene.meshes):
-        for cluster in every(every(mesh.skin_deformers)[0].clusters):
+        skins = every(mesh.skin_deformers)
+        for cluster in every(skins[0].clusters) if skins else ():
             pairs = zip(list(cluster.vertices), list(cluster.weights), strict=True)
             weights[hold(cluster.bone_node).name] = [list(pair) for pair in pairs]
     keys = every(every(scene.anim_curves)[0].keyframes)

@@ -1,7 +1,7 @@
 """Run by Blender: builds an armature with limits and motion from what Osteon writes.
 
-    blender --background --python build_armature.py -- FOLDER rig.blend [rig.fbx]
-    python build_armature.py FOLDER rig.fbx             (a Python with the bpy wheel)
+    blender --background --python build_armature.py -- FOLDER rig.blend
+    python build_armature.py FOLDER rig.blend           (a Python with the bpy wheel)
 
 FOLDER holds ``skeleton.json`` and, if there is motion, ``motion.bvh``, in any unit, y or z up.
 Bones are named like the bodies; an empty per marker hangs on its bone. Each joint's rest is the
@@ -248,12 +248,9 @@ def main(arguments: list[str]) -> bpy.types.Object:
     if (folder / "motion.bvh").exists():
         animate(armature, bones, folder / "motion.bvh")
     for output in outputs:
-        if output.suffix == ".blend":
-            bpy.ops.wm.save_as_mainfile(filepath=str(output.resolve()))
-        elif output.suffix == ".fbx":
-            bpy.ops.export_scene.fbx(filepath=str(output), add_leaf_bones=False)
-        else:
-            sys.exit(f"{output.name}: the ending must be .blend or .fbx")
+        if output.suffix != ".blend":
+            sys.exit(f"{output.name}: the ending must be .blend")
+        bpy.ops.wm.save_as_mainfile(filepath=str(output.resolve()))
     return armature
 
 

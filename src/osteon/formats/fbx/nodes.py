@@ -60,6 +60,10 @@ class FbxRecord:
     name: str
     values: tuple[Any, ...] = ()
     children: "Sequence[FbxRecord]" = ()
+    packed: bytes | memoryview | None = None
+    """The values as a file had them, where they were read; they are written as they were."""
+    nests: bool = False
+    """Whether it has a list of records, which may be empty."""
 
     def find(self, name: str) -> "FbxRecord | None":
         return next((child for child in self.children if child.name == name), None)
@@ -97,26 +101,34 @@ def _pack_rows(values: np.ndarray) -> PackedValue:
     return PackedValue(struct.pack("<cIII", letter, count, compressed, len(data)) + data)
 
 
-def pack_file(records: Sequence[FbxRecord]) -> bytes:
+def pack_file(
+    records: Sequence[FbxRecord], version: int = WRITTEN_VERSION, foot: bytes = FOOT_ID
+) -> bytes:
     """Return a whole file."""
-    data = bytearray(MAGIC + struct.pack("<I", WRITTEN_VERSION))
+    data, head = bytearray(MAGIC + struct.pack("<I", version)), head_of(version)
     for record in records:
-        _append(data, record)
-    data += bytes(13) + FOOT_ID
-    data += bytes(FOOT_BLOCK - len(data) % FOOT_BLOCK + 4)
-    data += struct.pack("<I", WRITTEN_VERSION) + bytes(FOOT_ZEROS) + FOOT_MAGIC
+        _append(data, record, head)
+    data += bytes(head.size) + foot + bytes(4)
+    data += bytes(FOOT_BLOCK - len(data) % FOOT_BLOCK)
+    data += struct.pack("<I", version) + bytes(FOOT_ZEROS) + FOOT_MAGIC
     return bytes(data)
 
 
-def _append(data: bytearray, record: FbxRecord) -> None:
-    values = b"".join(map(pack_value, record.values))
-    start, name = len(data), record.name.encode()
-    data += bytes(12) + bytes([len(name)]) + name + values
+def head_of(version: int) -> struct.Struct:
+    """Return what stands before a record's name: its end, count and length of values, and the
+    length of the name."""
+    return struct.Struct("<QQQB" if version >= WIDE_VERSION else "<IIIB")
+
+
+def _append(data: bytearray, record: FbxRecord, head: struct.Struct) -> None:
+    values = b"".join(map(pack_value, record.values)) if record.packed is None else record.packed
+    start, name = len(data), record.name.encode("utf-8", "surrogateescape")
+    data += bytes(head.size) + name + values
     for child in record.children:
-        _append(data, child)
-    if record.children or not record.values:
-        data += bytes(13)
-    struct.pack_into("<III", data, start, len(data), len(record.values), len(values))
+        _append(data, child, head)
+    if record.children or record.nests or not record.values:
+        data += bytes(head.size)
+    head.pack_into(data, start, len(data), len(record.values), len(values), len(name))
 
 
 class FbxFile:
@@ -135,7 +147,7 @@ class FbxFile:
                 f"is FBX of version {self.version}; 7000 to 7700 are read: "
                 "save it as FBX 2011 or later",
             )
-        self.head = struct.Struct("<QQQB" if self.version >= WIDE_VERSION else "<IIIB")
+        self.head, self.foot = head_of(self.version), FOOT_ID
         self.root = FbxRecord("", (), self._records(len(MAGIC) + 4, len(self.data), 0))
 
     def cut_short(self, offset: int) -> FormatError:
@@ -151,14 +163,18 @@ class FbxFile:
                 raise self.cut_short(at)
             stop, count, length, n_name = self.head.unpack_from(self.data, at)
             if stop == 0:
+                if level == 0:
+                    self.foot = bytes(self.data[at + self.head.size :][: len(FOOT_ID)])
                 return found
             first = at + self.head.size + n_name
             inner = first + length
             if not (inner <= stop <= end):
                 raise self.cut_short(at)
-            name = bytes(self.data[first - n_name : first]).decode("utf-8", "replace")
+            name = bytes(self.data[first - n_name : first]).decode("utf-8", "surrogateescape")
             values = tuple(self._values(first, inner, count))
-            found.append(FbxRecord(name, values, self._records(inner, stop, level + 1)))
+            children = self._records(inner, stop, level + 1)
+            packed = self.data[first:inner]
+            found.append(FbxRecord(name, values, children, packed, nests=inner < stop))
             at = stop
         if level == 0:  # the list of all records ends with an empty one
             raise self.cut_short(end)

@@ -50,14 +50,14 @@ PACKED_RATIO = 4
 def read_fbx(path: Path) -> Take:
     scene = SceneInFile(FbxFile(path))
     tree = NodeTree(path, scene.models)
-    chosen, problems = _choose_bodies(scene, tree)
+    chosen, problems = choose_bones(scene, tree)
     used = tree.with_ancestors(chosen)
     curves, notes = scene.curves(set(used))
     rate, times = _clock(scene, curves)
     if len(times) * len(used) > SPARE_CELLS + PACKED_RATIO * len(scene.file.data):
         size = f"{len(times)} frames of {len(used)} nodes"
         raise FormatError(path, f"{size} are more than {len(scene.file.data)} bytes can fill")
-    pose, still = _pose(scene, tree, used, curves, times)
+    pose, still = poses_of(scene, tree, used, curves, times)
     rows, up, right_handed = scene.axes()
     if not right_handed:
         notes.append("its axes are not those of a right hand; the front is taken the other way")
@@ -77,8 +77,8 @@ def read_fbx(path: Path) -> Take:
     source = Source(
         path.name,
         "FBX",
-        f"FBX {scene.file.version / 1000:.1f}",
-        _creator(scene),
+        f"{scene.file.version / 1000:.1f}",
+        scene.creator,
         scene.unit()[1],
         up,
         up_known=True,
@@ -96,12 +96,7 @@ def _motion(skeleton: Skeleton, pose: NodePose, rate: float, source: Source) -> 
     return Motion(skeleton, pose.rotations, pose.places[:, 0], rate, offsets=offsets, source=source)
 
 
-def _creator(scene: SceneInFile) -> str:
-    record = scene.file.root.find("Creator")
-    return str(record.values[0]) if record and record.values else ""
-
-
-def _choose_bodies(scene: SceneInFile, tree: NodeTree) -> tuple[list[int], list[str]]:
+def choose_bones(scene: SceneInFile, tree: NodeTree) -> tuple[list[int], list[str]]:
     """Return models that are bodies, parents first, and what was odd."""
     path, problems = scene.file.path, []
     wanted = [place for place, model in enumerate(scene.models) if model.kind in BONES]
@@ -150,7 +145,7 @@ def _key_rate(keyed: list[KeyedCurve]) -> float | None:
     return float(round(rate)) if abs(rate - round(rate)) < 1e-6 * rate else rate
 
 
-def _pose(
+def poses_of(
     scene: SceneInFile, tree: NodeTree, used: list[int], curves: Curves, times: np.ndarray
 ) -> tuple[NodePose, dict[int, LocalPose]]:
     """Return the used models in their parents' frames, metres, and each as it stands undriven."""

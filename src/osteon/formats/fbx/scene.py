@@ -18,9 +18,8 @@ from osteon.typing import Array
 BONES = ("LimbNode", "Limb", "Root")
 ORDERS = ("zyx", "yzx", "xzy", "zxy", "yxz", "xyz")
 """Axes as we name them, by FBX's codes of rotation orders; its first axis is our last."""
-CONSTANT_FLAG, CUBIC_FLAG, AUTO_FLAG, USER_FLAG = 2, 8, 0x100, 0x400
-"""Codes of keys that hold, that bend, and whose slopes are to be found or are told; defined by
-FBX."""
+CONSTANT_FLAG, CUBIC_FLAG, USER_FLAG = 2, 8, 0x400
+"""Codes of keys that hold, that bend, and whose slopes are told; defined by FBX."""
 DROP_MODES = {7: 30.0, 8: 30000 / 1001}
 """Frames per second of two more codes of time modes, defined by FBX: time codes that drop frames
 count the same frames."""
@@ -75,8 +74,11 @@ class KeyedCurve(NamedTuple):
 
     def _ends(self, left: np.ndarray) -> tuple[Array, Array]:
         """Return slopes per second at both ends of pieces: as told, or from the keys around."""
-        found = np.gradient(self.values, self.times / TICK_RATE)
-        told = (self.flags & USER_FLAG > 0) | (self.flags & AUTO_FLAG == 0)
+        near = np.arange(len(self.times))[:, None] + [-1, 1]
+        before, after = np.clip(near, 0, len(self.times) - 1).T
+        span = (self.times[after] - self.times[before]) / TICK_RATE
+        found = (self.values[after] - self.values[before]) / span
+        told = self.flags & USER_FLAG > 0
         start = np.where(told[left], self.slopes[left, 0], found[left])
         return start, np.where(told[left], self.slopes[left, 1], found[left + 1])
 
@@ -134,6 +136,12 @@ class SceneInFile:
             if len(record.values) > 2 and all(isinstance(v, int) for v in record.values[1:3]):
                 driven = record.values[3] if len(record.values) > 3 else ""
                 yield record.values[1], record.values[2], str(driven)
+
+    @property
+    def creator(self) -> str:
+        """The program that wrote the file."""
+        record = self.file.root.find("Creator")
+        return str(record.values[0]) if record and record.values else ""
 
     @cached_property
     def places(self) -> dict[int, int]:
@@ -290,18 +298,37 @@ def local_pose(model: SceneModel, driven: dict[str, Array]) -> LocalPose:
         driven.get(f"Lcl {name}", model.vector(f"Lcl {name}", usual))
         for name, usual in parts.items()
     )
-    active = bool(numbers_of(model.told.get("RotationActive", ()), [0.0])[0])
-    (code,) = numbers_of(model.told.get("RotationOrder", ()), [0.0])
-    order = ORDERS[int(code)] if active and 0 <= code < len(ORDERS) else ORDERS[0]
+    order, before, after = _turns(model)
     columns = ["xyz".index(axis) for axis in order]
     turn = euler.to_quat(np.radians(angles)[..., columns], order)
-    if active:
-        before, after = (_fixed_turn(model.vector(f"{name}Rotation")) for name in ("Pre", "Post"))
-        turn = quat.multiply(quat.multiply(before, turn), quat.inverse(after))
+    turn = quat.multiply(quat.multiply(before, turn), quat.inverse(after))
+    return LocalPose(turn, place + _pivoted(model, turn, scale), scale)
+
+
+def driven_values(model: SceneModel, rotation: Array, place: Array) -> tuple[Array, Array]:
+    """Return Lcl Rotation, degrees that do not jump, and Lcl Translation, (n_frames, 3), that give
+    these poses in the parent's frame: :func:`local_pose` the other way round."""
+    order, before, after = _turns(model)
+    turn = quat.multiply(quat.multiply(quat.inverse(before), rotation), after)
+    angles = np.degrees(euler.from_quat(turn, order))[..., [order.index(axis) for axis in "xyz"]]
+    return angles, place - _pivoted(model, rotation, model.vector("Lcl Scaling", 1.0))
+
+
+def _turns(model: SceneModel) -> tuple[str, Array, Array]:
+    """Return the order of a model's angles, and the turns (4,) before and after them."""
+    if not numbers_of(model.told.get("RotationActive", ()), [0.0])[0]:
+        return ORDERS[0], quat.identity(), quat.identity()
+    (code,) = numbers_of(model.told.get("RotationOrder", ()), [0.0])
+    order = ORDERS[int(code)] if 0 <= code < len(ORDERS) else ORDERS[0]
+    before, after = (_fixed_turn(model.vector(f"{name}Rotation")) for name in ("Pre", "Post"))
+    return order, before, after
+
+
+def _pivoted(model: SceneModel, turn: Array, scale: Array) -> Array:
+    """Return how far pivots and offsets move a model."""
     pivot, shift = model.vector("RotationPivot"), model.vector("RotationOffset")
     centre, moved = model.vector("ScalingPivot"), model.vector("ScalingOffset")
-    inner = -pivot + moved + centre - scale * centre
-    return LocalPose(turn, place + shift + pivot + quat.rotate(turn, inner), scale)
+    return shift + pivot + quat.rotate(turn, -pivot + moved + centre - scale * centre)
 
 
 def _fixed_turn(degrees: Array) -> Array:

@@ -86,10 +86,12 @@ class Scene:
 
     objects: list[FbxRecord] = field(default_factory=list)
     connections: list[FbxRecord] = field(default_factory=list)
+    last: int = 0
+    """The highest id that is taken already."""
 
     def add(self, kind: str, name: str, form: str, children: list[FbxRecord], of: str = "") -> int:
         """Add an object and return its id; ``of`` is its class where that is not its ``kind``."""
-        number = len(self.objects) + 1
+        number = self.last + len(self.objects) + 1
         values = (np.int64(number), f"{name}\0\x01{of or kind}", form)
         self.objects.append(FbxRecord(kind, values, children))
         return number
@@ -324,6 +326,21 @@ def _add_animation(
     times: np.ndarray,
 ) -> None:
     """Add rotations of all bodies, and places of roots and of bodies whose bones stretch."""
+    layer, clock = add_stack(scene, name, times), shared_keys(times)
+    rotations, places = np.array(motion.rotations), world.scale * motion.in_parents()
+    for index, parent in enumerate(motion.skeleton.parents):
+        if parent < 0:
+            rotations[:, index] = quat.multiply(world.turn, rotations[:, index])
+            places[:, index] = turn_points(places[:, index], world.turn)
+    angles = _degrees(quat.multiply(quat.inverse(bound.local), rotations))
+    for index, bone in enumerate(bones):
+        drive(scene, (layer, bone), "Lcl Rotation", angles[:, index], clock)
+        if motion.skeleton.parents[index] < 0 or _slides(motion, index):
+            drive(scene, (layer, bone), "Lcl Translation", places[:, index], clock)
+
+
+def add_stack(scene: Scene, name: str, times: np.ndarray) -> int:
+    """Add an animation; returns its only layer."""
     span = [
         _property(key, "KTime", "Time", "", np.int64(times[end]))
         for key, end in (("LocalStart", 0), ("LocalStop", -1),
@@ -332,17 +349,7 @@ def _add_animation(
     stack = scene.add("AnimationStack", name, "", [_properties(*span)], of="AnimStack")
     layer = scene.add("AnimationLayer", "base", "", [], of="AnimLayer")
     scene.connect(layer, stack)
-    clock = _clock(times)
-    rotations, places = np.array(motion.rotations), world.scale * motion.in_parents()
-    for index, parent in enumerate(motion.skeleton.parents):
-        if parent < 0:
-            rotations[:, index] = quat.multiply(world.turn, rotations[:, index])
-            places[:, index] = turn_points(places[:, index], world.turn)
-    angles = _degrees(quat.multiply(quat.inverse(bound.local), rotations))
-    for index, bone in enumerate(bones):
-        _drive(scene, (layer, bone), "Lcl Rotation", angles[:, index], clock)
-        if motion.skeleton.parents[index] < 0 or _slides(motion, index):
-            _drive(scene, (layer, bone), "Lcl Translation", places[:, index], clock)
+    return layer
 
 
 def _slides(motion: Motion, index: int) -> bool:
@@ -360,15 +367,13 @@ class SharedKeys(NamedTuple):
     uses: PackedValue
 
 
-def _clock(times: np.ndarray) -> SharedKeys:
+def shared_keys(times: np.ndarray) -> SharedKeys:
     handles = np.array([0, 0, KEY_WEIGHTS, 0], np.int32).view(np.float32)
     shared = np.array([LINEAR_FLAG], np.int32), handles, np.array([len(times)], np.int32)
     return SharedKeys(*map(pack_value, (times, *shared)))
 
 
-def _drive(
-    scene: Scene, at: tuple[int, int], driven: str, values: Array, clock: SharedKeys
-) -> None:
+def drive(scene: Scene, at: tuple[int, int], driven: str, values: Array, clock: SharedKeys) -> None:
     """Let curves (n_frames, 3) drive a property of a bone, within a layer."""
     layer, bone = at
     if not (np.abs(values) < np.finfo(np.float32).max).all():
@@ -454,8 +459,12 @@ def _definitions(scene: Scene) -> FbxRecord:
 
 
 def _takes(name: str, times: np.ndarray) -> FbxRecord:
+    takes = [take_of(name, times)] if name else []
+    return FbxRecord("Takes", (), [FbxRecord("Current", (name,)), *takes])
+
+
+def take_of(name: str, times: np.ndarray) -> FbxRecord:
+    """Return what the list of takes says of an animation."""
     span = np.int64(times[0]), np.int64(times[-1])
-    take = FbxRecord("Take", (name,), [FbxRecord("FileName", (f"{name}.tak",)),
-                                    FbxRecord("LocalTime", span),
-                                    FbxRecord("ReferenceTime", span)])  # fmt: skip
-    return FbxRecord("Takes", (), [FbxRecord("Current", (name,)), *([take] if name else [])])
+    told = {"FileName": (f"{name}.tak",), "LocalTime": span, "ReferenceTime": span}
+    return FbxRecord("Take", (name,), [FbxRecord(key, values) for key, values in told.items()])

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from osteon.errors import FormatError, WrongContent
+from osteon.errors import WrongContent
 from osteon.formats.glb.nodes import (
     NodeTree,
     choose_bodies,
@@ -29,7 +29,6 @@ from osteon.formats.glb.schema import (
 from osteon.formats.glb.write import F4, BinaryPart, add_clock
 from osteon.formats.shared.text_table import unused_name
 from osteon.formats.shared.units import to_z_up
-from osteon.formats.shared.whole_files import whole_file
 from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Motion
@@ -39,7 +38,7 @@ SAME_PLACE = 1e-6
 metres away."""
 
 
-def is_character(path: Path) -> bool:
+def is_glb_character(path: Path) -> bool:
     """Return whether a file is a skinned GLB that an animation can be added to, and not our own."""
     with path.open("rb") as opened:
         if opened.read(len(MAGIC)) != MAGIC:
@@ -50,18 +49,10 @@ def is_character(path: Path) -> bool:
     return bound and inside and our_extras(gltf.asset.extras, TakeExtras) is None
 
 
-def write_character(path: Path, character: Path, motion: Motion, name: str) -> None:
-    """Write the file ``character`` with ``motion``, of the skeleton that was read from it, as one
+def glb_with_animation(character: Path, motion: Motion, name: str) -> bytes:
+    """Return the file ``character`` with ``motion``, of the skeleton that was read from it, as one
     more animation."""
     file = File(character)
-    try:
-        with whole_file(path) as partial:
-            partial.write_bytes(_with_animation(file, motion, name))
-    except OSError as error:
-        raise FormatError(path, f"cannot be written: {error.strerror or error}") from error
-
-
-def _with_animation(file: File, motion: Motion, name: str) -> bytes:
     document: dict[str, Any] = msgspec.json.decode(file.text)
     block = BinaryPart(start=len(file.binary) + -len(file.binary) % 4)
     animation, driven = _animation(file, motion, block)
