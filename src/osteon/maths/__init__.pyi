@@ -16,6 +16,7 @@ from ._quat_kernel import (
     multiply as multiply,
     rotate as rotate,
 )
+from .assignment import assign as assign
 from .chain import (
     forward_kinematics as forward_kinematics,
     place_points as place_points,
