@@ -26,6 +26,7 @@ from .chain import (
 from .compiled import (
     FAST_MATH as FAST_MATH,
     kernel as kernel,
+    read_only as read_only,
 )
 from .over_frames import (
     NORMAL_RATIO as NORMAL_RATIO,
