@@ -8,7 +8,7 @@ joint shows, not by frames.
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -250,7 +250,8 @@ def _skin(fit: "Adjustment", usual: Usual, known: Deviations, n_frames: int) -> 
     return np.maximum(np.sqrt(variance), LEAST_SKIN)
 
 
-class GapShown(NamedTuple):
+@dataclass(frozen=True)
+class GapShown:
     """What frames show of the gap of one joint, across its axis."""
 
     squares: float
