@@ -23,6 +23,7 @@ from .marker_sets import (
     Human as Human,
     Landmark as Landmark,
     MarkerSet as MarkerSet,
+    TemplateBody as TemplateBody,
     another_fits_better as another_fits_better,
     explain_misfit as explain_misfit,
     explain_unrecognised as explain_unrecognised,
