@@ -6,6 +6,7 @@ from .array_checks import (
     with_columns as with_columns,
 )
 from .force_plates import (
+    STANDING_FORCE as STANDING_FORCE,
     ForcePlate as ForcePlate,
     GroundReaction as GroundReaction,
     plate_axes as plate_axes,
