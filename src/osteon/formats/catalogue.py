@@ -24,6 +24,7 @@ from osteon.formats.keypoint_files.keypoint_csv import KEYPOINT_CSV
 from osteon.formats.keypoint_files.keypoint_json import KEYPOINT_JSON
 from osteon.formats.keypoint_files.npy import NPY
 from osteon.formats.mjcf import MJCF
+from osteon.formats.mokka_csv import MOKKA_CSV
 from osteon.formats.motive_csv import MOTIVE_CSV
 from osteon.formats.mvnx import MVNX
 from osteon.formats.osim import OSIM
@@ -45,6 +46,7 @@ from osteon.formats.registry import (
 )
 from osteon.formats.shared.units import stance_of
 from osteon.formats.shared.whole_files import whole_file
+from osteon.formats.trb import TRB
 from osteon.formats.trc import TRC
 from osteon.formats.urdf import URDF
 from osteon.formats.usd import USD
@@ -70,7 +72,9 @@ FORMATS: tuple[Format, ...] = (
     GLB,
     FBX,
     TRC,
+    TRB,
     MOTIVE_CSV,
+    MOKKA_CSV,
     QTM_TSV,
     QTM_MAT,
     KEYPOINT_CSV,
