@@ -33,7 +33,7 @@ CONTEXTS = ("Left", "Right", "General")
 
 
 @dataclass(frozen=True)
-class Block:
+class MokkaTable:
     """A table below a line of names and one of units."""
 
     names: list[str]
@@ -103,7 +103,7 @@ def _header(path: Path, lines: list[str], mark: str) -> dict[str, str]:
     return found
 
 
-def _blocks(lines: list[str], mark: str) -> list[Block]:
+def _blocks(lines: list[str], mark: str) -> list[MokkaTable]:
     found, place = [], 0
     while place < len(lines):
         if not lines[place].startswith("Time" + mark) or place + 1 >= len(lines):
@@ -117,12 +117,12 @@ def _blocks(lines: list[str], mark: str) -> list[Block]:
         is_points = len(names) > 2 and not names[2]
         step = 3 if is_points else 1
         own = (names[1::step], (units + [""] * len(names))[1 : len(names) : step])
-        found.append(Block(*own, (place + 2, end), is_points))
+        found.append(MokkaTable(*own, (place + 2, end), is_points))
         place = end
     return found
 
 
-def _table(path: Path, lines: list[str], block: Block, mark: str) -> Array:
+def _table(path: Path, lines: list[str], block: MokkaTable, mark: str) -> Array:
     first, end = block.rows
     width = 1 + len(block.names) * (3 if block.is_points else 1)
     return number_rows(path, lines[:end], first, mark, width)
@@ -143,7 +143,7 @@ def _marks(lines: list[str], mark: str, start: float) -> tuple[Mark, ...]:
 
 
 def _analog(
-    path: Path, lines: list[str], blocks: list[Block], mark: str, said: str
+    path: Path, lines: list[str], blocks: list[MokkaTable], mark: str, said: str
 ) -> Analog | None:
     block = next((each for each in blocks if not each.is_points), None)
     if block is None:
