@@ -31,6 +31,7 @@ from .compiled import (
 from .over_frames import (
     NORMAL_RATIO as NORMAL_RATIO,
     SMOOTH_ORDER as SMOOTH_ORDER,
+    low_pass as low_pass,
     mad_scale as mad_scale,
     noise_gain as noise_gain,
     noise_of_differences as noise_of_differences,
