@@ -19,7 +19,7 @@ from osteon.formats import (
 )
 from osteon.joint_limits import write_edits
 from osteon.skinning import make_skin_for
-from osteon.values import Body, Motion, Skeleton
+from osteon.values import Body, Motion, Region, Skeleton
 
 HINGE_LIKE = 0.25
 """Second spread, as a share of the first, below which one direction dominates."""
@@ -200,6 +200,7 @@ def _joint_facts(body: Body) -> dict[str, Any]:
         "swing_deg": None if cone is None else _degrees(cone.radii),
         "twist_deg": None if cone is None else _degrees(cone.twist),
         "zyz_deg": limits.zyz and _degrees(limits.zyz),
+        "region": limits.region and _region_facts(limits.region, body.parent),
         "gap_deg": _degrees(evidence.gap),
         "coverage": round(evidence.coverage, 3),
         "crosstalk": None if evidence.crosstalk is None else round(evidence.crosstalk, 3),
@@ -208,6 +209,14 @@ def _joint_facts(body: Body) -> dict[str, Any]:
             "outside_deg": _degrees(bind.excess),
             "choice": bind.choice,
         },
+    }
+
+
+def _region_facts(region: Region, parent: str | None) -> dict[str, Any]:
+    return {
+        "poses": len(region.poses),
+        "radius_deg": _degrees(region.radius),
+        "given": parent if len(region.beside) else None,
     }
 
 
@@ -246,6 +255,10 @@ def _joint_text(facts: dict[str, Any]) -> str:
         wide, narrow = facts["swing_deg"]
         low, high = facts["twist_deg"]
         parts.append(f"swing ±{wide:.1f}° ±{narrow:.1f}°, twist {low:.1f}° to {high:.1f}°")
+    if region := facts["region"]:
+        given = f", by where {region['given']} is" if region["given"] else ""
+        near = f"{region['radius_deg']:.1f}° of {region['poses']} poses seen"
+        parts.append(f"within {near}{given}")
     return "  ".join(parts)
 
 

@@ -107,7 +107,9 @@ def _with_joints(skeleton: Skeleton, judged: Skeleton) -> Skeleton:
 def _judged(own: Joint, judged: Joint | None) -> Joint:
     if judged is None or own.kind == "free":
         return own
-    return replace(own, kind=judged.kind, axes=judged.axes, rest=judged.rest, limits=judged.limits)
+    # a passport is one small text: the poses that were seen stay with the take
+    ranges = judged.limits and replace(judged.limits, region=None)
+    return replace(own, kind=judged.kind, axes=judged.axes, rest=judged.rest, limits=ranges)
 
 
 def origin_of(recording: Recording, path: Path | None = None, sha256: str = "") -> Origin:
