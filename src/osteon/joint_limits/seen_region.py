@@ -67,7 +67,7 @@ def _shared_poses(q: Array, joints: Sequence[Joint]) -> np.ndarray:
     whole = np.isfinite(q[..., 0]).all(axis=1)
     if not moving or not whole.any():
         return np.zeros(0, dtype=np.int64)
-    return _spread_out(q[:, moving], np.ones(len(moving)), SHARED_COUNT, [whole.argmax()])[0]
+    return _spread_out(q[:, moving], np.ones(len(moving)), SHARED_COUNT, [int(whole.argmax())])[0]
 
 
 def _region(q: Array, j: int, parent: int, shared: np.ndarray, margin: float) -> Region | None:
