@@ -56,8 +56,8 @@ def person_with_axes(path: Path) -> Skeleton:
         skeleton = read(path).skeleton()
     if all(body.movement is None for body in skeleton.bodies):
         raise NotEnoughData(
-            f"{path.name}: no body has movement axes; find them on a calibration take with osteon "
-            "axes, which writes skeleton.json, and with --passport a passport that keeps them"
+            f"{path.name}: no body has movement axes; osteon axes finds them on a calibration "
+            "take, and keeps them in its skeleton.json and in the passport that it is given"
         )
     return skeleton
 
@@ -70,7 +70,7 @@ def keep_axes(path: Path, found: Skeleton, folder: Path) -> None:
     if not set(names) >= set(own):
         raise NotEnoughData(
             f"{path.name} is of another skeleton: it has {', '.join(own[:4])}…, the motion has "
-            f"{', '.join(tuple(names)[:4])}…; solve the take with --passport {path.name} first"
+            f"{', '.join(tuple(names)[:4])}…; solve the take with this passport first"
         )
     bodies = [replace(body, movement=names[body.name]) for body in passport.skeleton.bodies]
     skeleton = passport.skeleton.with_bodies(bodies, "movement axes of a calibration take")
