@@ -66,7 +66,7 @@ def main() -> None:
         "z rms",
     )
     rows = [[joint, *told(halves, joint), *told(fewer, joint)[:3]] for joint in JOINTS]
-    put_section(HEADING, f"{WORDS}\n\n{table(head, rows)}", PAGE)
+    put_section(HEADING, f"{WORDS}\n\n{table(head, rows)}\n\n{OUTSIDE}", PAGE)
 
 
 WORDS = """Real recordings (CMU 01_01 and 02_01, `real.trc` of the twelve takes), calibrated by the
@@ -74,6 +74,13 @@ first half and by the second; and 02_01 and squats of opencap-4 with one marker 
 Both skeletons pose the same frames. *z* is the change in the deviations that both halves state, or
 that the fit without the marker states; the template's part is alike in both, so it should be below
 1 (`benchmarks/accuracy_halves.py`)."""
+OUTSIDE = """The two hips outside are of one drop jump (opencap-4-DJ1): upright in its first half,
+bent in its second. Upright its hips lie 60 mm behind and 90 mm below the middle of the front pelvis
+markers, as in the same person's walk (60 and 85); bent 79 and 112, as in that person's squats (71
+and 107). As hips bend, the front markers come 12 mm nearer to those at the back (226 to 214 mm):
+the belly's skin takes them along in the angle of the hip, which looks like another place of the
+hip. Neither half can tell, and both state 6 mm. Bend and stand in one take: the whole one lies
+between, 4 mm from its second half."""
 
 
 def paths(patterns: tuple[str, ...]) -> list[Path]:

@@ -43,12 +43,11 @@ PAPERS = dict(zip(MOTIONS, (EXERCISE, WALKS), strict=True))
 
 CONCLUSION = """
 With skin 0.3 the paper's method scatters as its own people did: such were its sensors and straps,
-as far as scatter tells, a third of what bone pins show under markers. There ours is better than
-the method in every column, and as far off at worst as the paper's worst limb. With all of the
-skin nobody who fits joint by joint comes near the paper's figures. The bound lies far below, for
-a sensor's skin moves all joints of its body at once, and follows angles of joints that cannot be
-moved by it: a fit of all joints with the skin of every body as an unknown could reach towards it.
-Ours fits each joint alone, and says so in its deviations (*inside*)."""
+as far as scatter tells, a third of what bone pins show under markers. A sensor's skin moves all
+joints of its body at once, and follows angles of joints that cannot be moved by it: so ours fits
+all joints with the skin of every body as an unknown. The bound, which knows the sizes and the
+true postures, lies below: skin turns sensors as well, and what it is linear in is measured with
+these sensors."""
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ LAYERS = (
     "identity",
     "labelling",
     "anatomy",
+    "kinetics",
     "skinning",
     "fixed_lengths",
     "keypoints",

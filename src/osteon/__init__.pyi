@@ -13,6 +13,7 @@ from .pipeline import (
     SolveOptions as SolveOptions,
     angles as angles,
     map_to as map_to,
+    moments as moments,
     solve as solve,
 )
 from .posing import reach as reach

@@ -68,7 +68,7 @@ def test_without_skin_the_covariance_is_that_of_the_noise():
     fit = refine_joint(bodies, (child, parent), start, solution.noise)
     assert fit is not None
     view = skin.SkinView(np.zeros(len(skin.GAINS)), np.ones((6, 4)), 0.1)
-    np.testing.assert_allclose(covariance_of(fit, view, 0.0), noise_covariance(fit), rtol=1e-9)
+    np.testing.assert_allclose(covariance_of(fit, view, 0.0, 0.0), noise_covariance(fit), rtol=1e-9)
 
 
 def test_missing_bodies_and_short_takes_still_have_deviations(rng):

@@ -178,6 +178,13 @@ def test_labels_twice_and_labels_missing(tmp_path):
     assert any("T8" in problem for problem in found.source.problems)
 
 
+def test_points_of_a_models_axes_are_no_markers(tmp_path):
+    labels = ["LASI", "PELO", "PELA", "PELL", "PELP", "LFEO", "LFEA"]
+    found = made(tmp_path, Dialect().build(some_table(labels=7), 0.5, labels)).recording()
+    assert found.outputs == {"PELO", "PELA", "PELL", "PELP"}
+    assert round_trip(found, tmp_path).recording().outputs == found.outputs
+
+
 def test_old_events_in_the_header(tmp_path):
     d = Dialect()
     events = d.ints(12345, 2, 0) + d.floats(0.25, 0.5).ljust(72 + 20, b"\0") + b"RHS LTO "

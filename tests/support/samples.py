@@ -1,6 +1,7 @@
 """Small values of every kind, and a small file of every format, for tests of all formats."""
 
 import json
+import struct
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -113,6 +114,36 @@ def _motive(path: Path, rng: np.random.Generator) -> None:
     path.write_text("\ufeff" + "\r\n".join(lines) + "\r\n", encoding="utf-8")
 
 
+def _trb(path: Path, rng: np.random.Generator) -> None:
+    """Three markers, the second of which is not seen in the second frame."""
+    names, body = ("LASI", "RASI", "SACR"), b""
+    for key, value in ((0x0103, 120.0), (0x0104, 120.0), (0x0105, 0.25)):
+        body += struct.pack("<HHf", key, 1, value)
+    for number, name in enumerate(names, 1):
+        body += struct.pack("<HHHH8s", 0x010C, 3, number, 7, name.encode())
+    frames = b""
+    for frame, seen in enumerate(((1, 2, 3), (1, 3), (3, 2, 1)), 1):
+        frames += struct.pack("<HHHHHH", 0, 0, 0x0600, frame, 3 + 6 * len(seen), 0)
+        for marker in seen:
+            place = rng.uniform(100.0, 900.0, 3)
+            frames += struct.pack("<HH4fI", marker, 0, *place, 0.5, 3)
+    place = (12 + len(body)) // 4
+    head = b"\0\0\0\0\xff\xff\xff\xff" + struct.pack("<HH", place >> 16, place & 0xFFFF)
+    path.write_bytes(head + body + frames)
+
+
+def _mokka(path: Path, rng: np.random.Generator) -> None:
+    rows = rng.uniform(100.0, 900.0, size=(6, 9)).round(3)
+    samples = rng.normal(size=(12, 2)).round(4)
+    lines = ["Frame number,6", "First frame,11", "Point frequency,100", "Analog frequency,200", ""]
+    lines += ["Left_Foot Strike,0.12,0.14", "General_Event,0.13", ""]
+    lines += ["Time,LASI,,,RASI,,,LKneeAngles,,", "s" + ",mm" * 6 + ",deg" * 3]
+    lines += [f"{0.1 + i / 100:g}," + ",".join(map(str, row)) for i, row in enumerate(rows)]
+    lines += ["", "Time,Fx1,Fz1", "s,N,N"]
+    lines += [f"{0.1 + i / 200:g}," + ",".join(map(str, row)) for i, row in enumerate(samples)]
+    path.write_text("\n".join(lines) + "\n\n")
+
+
 def _qtm_tsv(path: Path, rng: np.random.Generator) -> None:
     rows = rng.normal(scale=300.0, size=(5, 6))
     rows[1, :3] = 0.0
@@ -213,6 +244,8 @@ def _keypoint_json(path: Path, rng: np.random.Generator) -> None:
 
 SEEDS: dict[str, Callable[[Path, np.random.Generator], None]] = {
     "Motive CSV": _motive,
+    "TRB": _trb,
+    "Mokka CSV": _mokka,
     "QTM TSV": _qtm_tsv,
     "QTM MAT": _qtm_mat,
     "Polhemus matrices": _polhemus,

@@ -1,4 +1,5 @@
 from .anatomical_frames import find_segments as find_segments
+from .angle_axes import joint_axes as joint_axes
 from .anomalies import (
     AnomalyFindings as AnomalyFindings,
     learn as learn,

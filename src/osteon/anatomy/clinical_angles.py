@@ -230,6 +230,11 @@ def angles_between(
     return dict(zip(names, _read(row, side, upper, lower).T, strict=True))
 
 
+def named_rows(convention: str) -> list[tuple[str, JointRow, str]]:
+    """Return the joints of both sides: label of the point in a C3D file, how it is told, side."""
+    return [(_label(row, side), row, side) for row, side in _sided(rows_of(convention))]
+
+
 def _sided(rows: tuple[JointRow, ...]) -> list[tuple[JointRow, str]]:
     """Each joint of each side; those of the middle count as the right's, which is not mirrored."""
     return [(row, side) for row in rows for side in (SIDES if row.both_sides else ("right",))]

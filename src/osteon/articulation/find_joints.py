@@ -1,6 +1,6 @@
 """Joints, hierarchy and trust from moving bodies: the stage as one function."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from osteon.articulation.centre import (
     residual_vectors,
 )
 from osteon.articulation.displaced import without_displaced
-from osteon.articulation.finish import FinishedJoint, finish_joints
+from osteon.articulation.finish import FinishedJoint, finish_joints, fit_with_skin
 from osteon.articulation.hierarchy import FINEST, fit_looseness, is_free, spread_of_bodies
 from osteon.articulation.loops import (
     Closure,
@@ -37,7 +37,14 @@ from osteon.articulation.requirements import (
     without_poses,
 )
 from osteon.articulation.segmentation import TrackedBodies, track
-from osteon.articulation.slips import MOST_SLIPS, SlipStep, as_event, find_slip, undo_slip
+from osteon.articulation.slips import (
+    MOST_SLIPS,
+    SlipStep,
+    as_event,
+    find_slip,
+    smallest_slips,
+    undo_slip,
+)
 from osteon.articulation.statistics import JointStatistics
 from osteon.errors import BadValue, UnknownName
 from osteon.maths import quat
@@ -100,7 +107,7 @@ def joints(
     bodies, warnings = check_bodies(bodies)
     if root is not None and root not in bodies.names:
         raise UnknownName("body", root, bodies.names)
-    solution, slips = _settled(bodies, root=root, parents=parents, noise=noise)
+    solution, slips, visible = _settled(bodies, root=root, parents=parents, noise=noise)
     if parents is None:
         solution = _with_rings_cut(solution, root)
         solution = _with_twins_apart(solution, _loops(solution, _spread(solution)), root)
@@ -116,6 +123,7 @@ def joints(
         root=bodies.names[solution.root],
         connections=tuple(connections),
         looseness=dict(zip(bodies.names, np.sqrt(spread).tolist(), strict=True)),
+        visible_slips=visible,
         residuals=_distances(bodies, connections),
         rate=bodies.rate,
         loops=tuple(as_loop(bodies, closure) for closure in closures),
@@ -168,8 +176,11 @@ def _settled(
     root: str | None,
     parents: Mapping[str, str] | None,
     noise: PoseNoise | None,
-) -> tuple[Solution, list[SlipStep]]:
-    """Solve, leave out impossible poses, undo slips, until nothing is left to do."""
+) -> tuple[Solution, list[SlipStep], dict[str, float]]:
+    """Solve, leave out impossible poses, undo slips, until nothing is left to do.
+
+    The last value is the size in metres from which a slip of each body would have been seen.
+    """
     slips: list[SlipStep] = []
     solution = solve(bodies, root=root, parents=parents, noise=noise)
     for _ in range(MOST_FLIPS):
@@ -181,14 +192,33 @@ def _settled(
         did = f"left out {int(hidden.sum())} impossible poses"
         bodies = without_poses(solution.bodies, hidden, did)
         solution = solve(bodies, root=root, parents=parents, noise=noise)
-    while len(slips) < MOST_SLIPS:
-        step = find_slip(solution.bodies, _links(solution))
-        if step is None:
-            break
+    step, view = _first_slip(solution)
+    while step is not None and len(slips) < MOST_SLIPS:
         slips.append(step)
         bodies = undo_slip(solution.bodies, step)
         solution = solve(bodies, root=root, parents=parents, noise=noise)
-    return solution, sorted(slips, key=lambda step: step.frame)
+        step, view = _first_slip(solution)
+    return solution, sorted(slips, key=lambda step: step.frame), smallest_slips(*view)
+
+
+def _first_slip(solution: Solution) -> tuple[SlipStep | None, tuple[Bodies, list[Link]]]:
+    """A slip, if one shows, and the bodies and joints that were looked at last."""
+    step, view = None, (solution.bodies, _links(solution))
+    for view in _views(solution):
+        step = find_slip(*view)
+        if step is not None:
+            break
+    return step, view
+
+
+def _views(solution: Solution) -> Iterator[tuple[Bodies, list[Link]]]:
+    """The take as it is, then without the skin that follows the postures, where it shows."""
+    yield solution.bodies, _links(solution)
+    skin = fit_with_skin(solution.bodies, solution.noise, solution.fits, solution.order)
+    if skin is not None:
+        ends = [(child, parent) for parent, child, _ in solution.order]
+        fits = zip(ends, skin.fits, strict=True)
+        yield skin.bodies, [Link(*pair, fit.centres) for pair, fit in fits if fit is not None]
 
 
 def _links(solution: Solution) -> list[Link]:

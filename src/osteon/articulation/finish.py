@@ -24,6 +24,12 @@ import numpy as np
 from osteon.articulation.body_source import PoseNoise
 from osteon.articulation.centre import PRIOR, PairFits
 from osteon.articulation.refine import RefinedJoint, lags_alike, refine_hinge, refine_joint
+from osteon.articulation.shared_skin import (
+    SharedSkin,
+    about_mean,
+    frames_aside,
+    solve_shared_skin,
+)
 from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Bodies
@@ -34,9 +40,6 @@ they swing [Cereatti 2017]: some 70 mm per radian at worst."""
 GAIN_SPREAD = 0.5
 """Standard deviation of ln gain between the joints of one take. Chosen: one person's skin
 differs by half from joint to joint."""
-FRAMES_ASIDE = 2
-"""Frames between a residual and the postures that may explain it. Chosen: a frame's own posture
-shares its noise with the residual."""
 FRAMES_PER_TERM = 3
 """Frames per term below which residuals are not asked. Chosen: fewer say nothing of its size."""
 
@@ -61,15 +64,8 @@ def postures(bodies: Bodies, ends: Sequence[tuple[int, int]], still: Sequence[fl
     """
     turns = [quat.between(bodies.rotations[:, i], bodies.rotations[:, j]) for i, j in ends]
     return np.stack(
-        [_above(_about_mean(turn), least) for turn, least in zip(turns, still, strict=True)], axis=1
+        [_above(about_mean(turn), least) for turn, least in zip(turns, still, strict=True)], axis=1
     )
-
-
-def _about_mean(turns: Array) -> Array:
-    known = turns[np.isfinite(turns).all(axis=-1)]
-    # the first eigenvector is the mean whatever the signs of the quaternions
-    mean = np.linalg.eigh(known.T @ known)[1][:, -1]
-    return quat.log(quat.between(mean, turns))
 
 
 def _above(angles: Array, least: float) -> Array:
@@ -87,12 +83,7 @@ def angles_beside(
     near = [joint] + [
         other for other, pair in enumerate(ends) if other != joint and set(pair) & set(ends[joint])
     ]
-    before, after = (
-        np.maximum(frames - FRAMES_ASIDE, 0),
-        np.minimum(frames + FRAMES_ASIDE, len(bent) - 1),
-    )
-    around = 0.5 * (bent[before][:, near] + bent[after][:, near])
-    return np.nan_to_num(around).reshape(len(frames), -1)
+    return np.nan_to_num(frames_aside(bent[:, near], frames)).reshape(len(frames), -1)
 
 
 def view_skin(fit: RefinedJoint, angles: Array) -> SkinView:
@@ -174,13 +165,14 @@ USUAL_ARM = 0.1
 """Metres: usual distance of a joint from its sensors, one coordinate of it. Chosen."""
 
 
-def covariance_of(fit: RefinedJoint, view: SkinView, gain: float) -> Array:
-    """(6, 6) of the joint's place; ``gain`` is its skin's, square metres per rad².
+def covariance_of(fit: RefinedJoint, view: SkinView, gain: float, resting: float) -> Array:
+    """(6, 6) of the joint's place; ``gain`` is its skin's, square metres per rad², as far as the
+    fit did not take it off, ``resting`` that of all skin.
 
     Doubt is said, and moves nothing. Directions that were not fitted are known as the prior has it.
     """
     n_free = fit.free.shape[1]
-    skin = gain * (view.moved @ view.moved.T + REST_ANGLE**2 * np.eye(n_free))
+    skin = gain * view.moved @ view.moved.T + resting * REST_ANGLE**2 * np.eye(n_free)
     silent = np.eye(6) - fit.free @ fit.free.T
     return fit.free @ (noise_covariance(fit) + skin) @ fit.free.T + PRIOR**2 * silent
 
@@ -336,6 +328,32 @@ class _Fitter:
         return "hinge", self.hinge(ball)
 
 
+def fit_with_skin(
+    bodies: Bodies,
+    noise: PoseNoise,
+    fits: PairFits,
+    order: Sequence[tuple[int, int, int]],
+) -> SharedSkin | None:
+    """The joints of a tree fitted with the skin that all of them share, if it shows."""
+    fitters = _fitters(bodies, noise, fits, order, robust=False)
+    ends = [fitter.ends for fitter in fitters]
+    return solve_shared_skin(bodies, noise, ends, [fitter.first()[1] for fitter in fitters])
+
+
+def _fitters(
+    bodies: Bodies,
+    noise: PoseNoise,
+    fits: PairFits,
+    order: Sequence[tuple[int, int, int]],
+    *,
+    robust: bool,
+) -> list[_Fitter]:
+    return [
+        _Fitter(bodies, (child, parent), _start(fits, row, child, noise), noise, robust)
+        for parent, child, row in order
+    ]
+
+
 def finish_joints(
     bodies: Bodies,
     noise: PoseNoise,
@@ -346,11 +364,8 @@ def finish_joints(
 ) -> list[FinishedJoint]:
     """Refine the joints of a tree, given as (parent, child, row of ``fits``)."""
     ends = [(child, parent) for parent, child, _ in order]
-    starts = [_start(fits, row, child, noise) for _, child, row in order]
-    fitters = [
-        _Fitter(bodies, pair, start, noise, robust)
-        for pair, start in zip(ends, starts, strict=True)
-    ]
+    fitters = _fitters(bodies, noise, fits, order, robust=robust)
+    starts = [fitter.start for fitter in fitters]
     found = [fitter.first() for fitter in fitters]
     bent = postures(bodies, ends, [RESTLESS_RATIO * start.unrest for start in starts])
 
@@ -359,20 +374,36 @@ def finish_joints(
 
     views = [None if fit is None else viewed(fit, place) for place, (_, fit) in enumerate(found)]
     gains = mean_square_gains(views)
+    for place, (kind, fit) in enumerate(found):
+        view = views[place]
+        if fit is not None and view is not None:
+            covariance = covariance_of(fit, view, gains[place], gains[place])
+            kind, other = found[place] = _second_thought(fitters[place], kind, fit, covariance)
+            views[place] = view if other is fit else viewed(other, place)
+    shared = solve_shared_skin(bodies, noise, ends, [fit for _, fit in found])
+    left = gains
+    if shared is not None:
+        found = [
+            (kind, fit if fit is None or fit.axes is not None else together)
+            for (kind, fit), together in zip(found, shared.fits, strict=True)
+        ]
+        bent = postures(shared.bodies, ends, [RESTLESS_RATIO * start.unrest for start in starts])
+        views = [None if fit is None else viewed(fit, k) for k, (_, fit) in enumerate(found)]
+        left = mean_square_gains(views)
     joints = []
     for place, (parent, child, row) in enumerate(order):
-        start, (kind, fit), view, gain = starts[place], found[place], views[place], gains[place]
+        start, (kind, fit), view = starts[place], found[place], views[place]
         centres, axes = start.centres, start.axes
-        covariance = start.covariance + REST_ANGLE**2 * gain * np.eye(6)
+        covariance = start.covariance + REST_ANGLE**2 * gains[place] * np.eye(6)
         if fit is not None and view is not None:
-            covariance = covariance_of(fit, view, gain)
-            other = _second_thought(fitters[place], kind, fit, covariance)
-            if other is not None:
-                kind, fit = other
-                covariance = covariance_of(fit, viewed(fit, place), gain)
+            covariance = covariance_of(fit, view, left[place], gains[place])
+            given = None if shared is None else shared.covariances[place]
+            covariance = covariance if given is None else covariance + given
             centres = fit.centres
             axes = axes if fit.axes is None else fit.axes
-            covariance = covariance + drawn(fit, max(turned_by_skin(gain, view), start.unrest))
+            covariance = covariance + drawn(
+                fit, max(turned_by_skin(left[place], view), start.unrest)
+            )
         one_axis = fit is not None and fit.axes is not None
         joints.append(FinishedJoint(parent, child, row, kind, centres, covariance, axes, one_axis))
     return joints
@@ -380,15 +411,16 @@ def finish_joints(
 
 def _second_thought(
     fitter: _Fitter, kind: str, fit: RefinedJoint, covariance: Array
-) -> tuple[str, RefinedJoint] | None:
-    """Another kind and fit, where the deviations show directions that the motion leaves open."""
+) -> tuple[str, RefinedJoint]:
+    """The kind and the fit; others where the deviations show directions that the motion leaves
+    open."""
     if kind == "ball" and _slides(covariance):
         hinge = fitter.hinge(fit)
         if hinge is not None:
             return "hinge", hinge
     shut = _untold(fit, covariance)
     if shut.shape[1] <= 6 - fit.free.shape[1]:
-        return None
+        return kind, fit
     return kind, fitter.joint(shut) or fit
 
 

@@ -13,7 +13,7 @@ A hinge's axis is fitted with its place: where both axes part, a pose was turned
 idea of the place is wrong.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -232,6 +232,20 @@ def refine_joint(
             break
     equations = _equations(problem, centres, basis, robust=robust)
     return _refined(problem, centres, basis, equations, pull)
+
+
+def equations_at(
+    bodies: Bodies, pair: tuple[int, int], centres: Array, noise: PoseNoise, fit: RefinedJoint
+) -> RefinedJoint:
+    """The three equations of a fitted joint, put elsewhere or seen by other poses."""
+    problem = _problem(bodies, pair, noise)
+    residuals, slopes, _ = _equations(problem, centres, fit.free, robust=False)
+    return replace(
+        fit,
+        centres=centres,
+        residuals=fit.weights[:, None] * residuals,
+        slopes=fit.weights[:, None, None] * slopes,
+    )
 
 
 def refine_hinge(

@@ -21,6 +21,9 @@ first where noise is 1 mm; of a magnetic tracker's 7 mm and 1° the last, 120 fr
 less than 1 mm."""
 SHARPEST_RATIO = 2.0
 """Ratio of a slip's step to what 99 of 100 other instants do. Chosen."""
+SURE_RATIO = 2.0
+"""Ratio to the size that would just stand out of one that is surely seen. Chosen: a slip disturbs
+the fit of joints and skin, which hides a part of it."""
 SMALLEST_SLIP = 0.005
 """Metres. Chosen: what slides by less is skin."""
 LASTING_SECONDS = 0.6
@@ -44,11 +47,7 @@ class SlipStep:
 
 def find_slip(bodies: Bodies, links: list[Link]) -> SlipStep | None:
     """The clearest slip of the take, if there is one."""
-    for window in WINDOWS:
-        half = max(4, round(window * bodies.rate))
-        margin = max(half, round(LASTING_SECONDS * bodies.rate))
-        if bodies.n_frames < 3 * margin:
-            return None
+    for half, margin in _windows(bodies):
         best, frame = 0.0, -1
         for link in links:
             steps = _steps(_in_frame(bodies, link, link.first), half, margin)
@@ -59,6 +58,32 @@ def find_slip(bodies: Bodies, links: list[Link]) -> SlipStep | None:
         if step is not None:
             return step
     return None
+
+
+def smallest_slips(bodies: Bodies, links: list[Link]) -> dict[str, float]:
+    """From which size on a slip of each body would stand out, metres; none where the take is too
+    short for any."""
+    found: dict[str, float] = {}
+    for half, margin in _windows(bodies):
+        for link in links:
+            steps = _steps(_in_frame(bodies, link, link.first), half, margin)
+            steps = steps[steps > 0.0]
+            if len(steps) <= 2 * half:
+                continue
+            size = SURE_RATIO * SHARPEST_RATIO * float(np.percentile(steps, 99))
+            size = max(SMALLEST_SLIP, size)
+            for body in (link.first, link.second):
+                name = bodies.names[body]
+                found[name] = min(size, found.get(name, np.inf))
+    return found
+
+
+def _windows(bodies: Bodies) -> list[tuple[int, int]]:
+    """Frames that are averaged on either side of a step, and that must lie before and after it."""
+    halves = [max(4, round(window * bodies.rate)) for window in WINDOWS]
+    lasting = round(LASTING_SECONDS * bodies.rate)
+    pairs = [(half, max(half, lasting)) for half in halves]
+    return [(half, margin) for half, margin in pairs if bodies.n_frames >= 3 * margin]
 
 
 def _steps(vectors: Array, half: int, margin: int) -> Array:

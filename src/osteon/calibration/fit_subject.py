@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from osteon.calibration.adjustment import Adjustment, FramePoses, adjust
+from osteon.calibration.covariances import covariances_of
 from osteon.calibration.frame_choice import (
     STANDING_TURN,
     count_different,
@@ -13,7 +14,7 @@ from osteon.calibration.frame_choice import (
     spread_frames,
     varied_frames,
 )
-from osteon.calibration.guess import Guess, Held
+from osteon.calibration.guess import Guess
 from osteon.calibration.joint_evidence import hold_joints
 from osteon.calibration.joint_findings import (
     JointMotion,
@@ -203,15 +204,13 @@ def fit_guess(
     turned = furthest_turn(poses.rotations[chosen], parents, shown[chosen])
     fit, deviations = _fit_frames(guess, frames, poses[chosen], observed, progress)
     different = min(different, count_different(fit.poses.rotations, parents, shown[chosen]))
-    joint_covariances, place_covariances = _covariances(fit, guess.held)
-    _add_girdles(joint_covariances, fit.rig, np.where(guess.usual.girdles, deviations.girdles, 0.0))
+    covariances = covariances_of(fit, guess.held, guess.usual.girdles, deviations)
     soles = {}
     if still is not None:
         soles = find_soles(guess, fit.rig, fit.poses, frames, still[candidates[chosen]])
     seen = np.isfinite(frames[..., 0])
     squared = np.sum(fit.residuals**2, axis=-1)
     per_marker = np.sqrt(squared.sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
-    covariances = (joint_covariances, place_covariances)
     rig, turns = align_frames(fit.rig, guess, soles)
     skeleton = skeleton_of(guess, rig, turns, soles, per_marker, covariances, subject)
     skeleton = with_findings(skeleton, fit, guess.usual, deviations)
@@ -261,7 +260,8 @@ def _fit_frames(
         )
         if last:
             break
-    return _close_joints(fit, frames, _ride_sigmas(guess, deviations)), deviations
+    rides = _ride_sigmas(guess, deviations)
+    return _close_joints(fit, frames, rides, usual.girdles), deviations
 
 
 def _ride_sigmas(guess: Guess, deviations: Deviations) -> Array:
@@ -275,7 +275,7 @@ def _ride_sigmas(guess: Guess, deviations: Deviations) -> Array:
     return rides
 
 
-def _close_joints(fit: Adjustment, frames: Array, rides: Array) -> Adjustment:
+def _close_joints(fit: Adjustment, frames: Array, rides: Array, girdles: np.ndarray) -> Adjustment:
     """Return the fit with joints that hold, as a skeleton's do, and markers where they then ride
     best; joints stay in their places."""
     rows = BeliefRows(fit.rig)
@@ -283,9 +283,8 @@ def _close_joints(fit: Adjustment, frames: Array, rides: Array) -> Adjustment:
         rows.joint_at(body, fit.rig.offsets[body], CLOSED_SIGMA)
     for marker in range(fit.rig.n_markers):
         rows.marker_at(marker, fit.rig.places[marker], float(rides[marker]))
-    closed = adjust(
-        fit.rig, frames, fit.poses, rows.beliefs(), Scatter.of_rigid(fit.rig), max_iterations=20
-    )
+    firm = Scatter.of_rigid(fit.rig, girdles)
+    closed = adjust(fit.rig, frames, fit.poses, rows.beliefs(), firm, max_iterations=20)
     return replace(fit, rig=closed.rig, poses=closed.poses, residuals=closed.residuals)
 
 
@@ -331,49 +330,6 @@ def _stacked(recordings: Sequence[Recording], labels: Sequence[str]) -> Array:
     return np.concatenate(parts)
 
 
-def _covariances(fit: Adjustment, told: Held | None) -> tuple[Array, Array]:
-    """Of joints (n_bodies, 3, 3), root zero, and of marker places (n_markers, 3, 3).
-
-    A body's frame is only a convention; its markers are what can be touched. So a joint is told as
-    seen from its parent's markers, and a marker as seen from the others on its body: those are
-    held while all else varies. What all frames have ``told`` is known as well as these say.
-    """
-    rig = fit.rig
-    joints, places = np.zeros((rig.n_bodies, 3, 3)), np.zeros((rig.n_markers, 3, 3))
-    for body in range(1, rig.n_bodies):
-        held = np.flatnonzero(rig.marker_bodies == rig.parents[body])
-        joints[body] = _held_covariance(fit, held, rig.joint_columns(body))
-    for marker, body in enumerate(rig.marker_bodies):
-        others = np.flatnonzero(rig.marker_bodies == body)
-        places[marker] = _held_covariance(fit, others[others != marker], rig.marker_columns(marker))
-    if told is not None:
-        for body, covariance in told.joints.items():
-            joints[body] = covariance
-        known = np.isfinite(told.markers)
-        places[known] = told.markers[known, None, None] ** 2 * np.eye(3)
-    return joints, places
-
-
-def _add_girdles(covariances: Array, rig: SubjectModel, turns: Array) -> None:
-    """Add to joints on girdles that these, of a marker or two, are turned as well as is known only;
-    ``turns`` (n_bodies,) radians."""
-    for body in range(1, rig.n_bodies):
-        arm = rig.offsets[body]
-        across = (arm @ arm) * np.eye(3) - np.outer(arm, arm)
-        covariances[body] += turns[rig.parents[body]] ** 2 * across
-
-
-def _held_covariance(fit: Adjustment, held: np.ndarray, columns: slice) -> Array:
-    """(3, 3) of one point while the markers ``held`` stay where they are."""
-    free = np.ones(fit.rig.n_shared, dtype=bool)
-    for marker in held:
-        free[fit.rig.marker_columns(int(marker))] = False
-    place = np.cumsum(free)[columns] - 1
-    unit = np.zeros((int(free.sum()), 3))
-    unit[place] = np.eye(3)
-    return np.linalg.solve(fit.information[np.ix_(free, free)], unit)[place]
-
-
 def skeleton_of(
     guess: Guess,
     rig: SubjectModel,
@@ -413,8 +369,11 @@ def align_frames(
     turns[0] = laid if np.isfinite(laid).all() else turns[0]
     for body in range(1, rig.n_bodies):
         child = bone_child(rig.names, rig.parents, body)
+        if guess.usual.girdles[body]:
+            turns[body] = turns[rig.parents[body]]  # what no marker tells is as on the chest
         if child is not None and np.linalg.norm(rest[child]) > 0.0:
-            turns[body] = quat.shortest(rig.offsets[child], rest[child])
+            bone = quat.rotate(turns[body], rig.offsets[child])
+            turns[body] = quat.multiply(quat.shortest(bone, rest[child]), turns[body])
         if body in soles:
             up = quat.rotate(turns[body], soles[body].up)
             turns[body] = quat.multiply(quat.shortest(up, UP), turns[body])

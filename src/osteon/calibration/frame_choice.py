@@ -106,6 +106,13 @@ def count_postures(turns: Array) -> int:
     return count
 
 
+def angles_from_middle(turns: Array) -> Array:
+    """(n_frames,) radians between a joint's turns (n_frames, 3, 3) and the one in their middle."""
+    middle = quat.nearest_matrix(turns.mean(axis=0))
+    cosines = 0.5 * (np.einsum("ij,fij->f", middle, turns) - 1.0)
+    return np.arccos(np.clip(cosines, -1.0, 1.0))
+
+
 def furthest_turn(rotations: Array, parents: Sequence[int], shown: np.ndarray) -> float:
     """How far the joint that moves most goes to either side of its middle, radians.
 
@@ -120,10 +127,7 @@ def furthest_turn(rotations: Array, parents: Sequence[int], shown: np.ndarray) -
         if parent < 0 or not told.any():
             continue
         bent = np.swapaxes(rotations[told, parent], -1, -2) @ rotations[told, body]
-        middle = quat.nearest_matrix(bent.mean(axis=0))
-        cosines = 0.5 * (np.einsum("ij,fij->f", middle, bent) - 1.0)
-        turns = np.arccos(np.clip(cosines, -1.0, 1.0))
-        furthest = max(furthest, float(np.quantile(turns, MOST_FRAMES_SHARE)))
+        furthest = max(furthest, float(np.quantile(angles_from_middle(bent), MOST_FRAMES_SHARE)))
     return furthest
 
 

@@ -4,7 +4,7 @@ slides, and which joints glide."""
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import f as f_ratio
+from scipy.special import fdtri
 
 from osteon.calibration.adjustment import Adjustment, adjust
 from osteon.calibration.joint_evidence import HELD_DEVIATION
@@ -27,6 +27,8 @@ GLIDES_CHANCE = 0.05
 KNOT_ANGLE = 0.5
 """Radians between knots of a path on which a joint glides, at most: chosen on squats of one person,
 where 0.3 to 0.8 come as near to the bones' own path."""
+NOISE_DOUBTS = 2.0
+"""Count of deviations by which what noise has in a gap may be larger: chosen, as usual."""
 LEAST_GLIDE = 0.0005
 """Metres rms that a joint must glide by to be worth a word: chosen, below any skin and above what
 the fit itself leaves of joints that hold."""
@@ -116,15 +118,13 @@ def _glide(fit: Adjustment, usual: Usual, known: Deviations, body: int) -> float
 
     Skin is known by ``SKIN_COUNT`` numbers at least, so the ratio of the two variances follows F.
     """
-    squares, count = gap_shown(fit, usual, known, body)
-    skin = shared_skin(fit.rig, known, body)
-    if count < 1.0 or squares / count < f_ratio.isf(GLIDES_CHANCE, count, SKIN_COUNT) * skin:
+    shown, skin = gap_shown(fit, usual, known, body), shared_skin(fit.rig, known, body)
+    squares = shown.squares - NOISE_DOUBTS * shown.doubt
+    least = fdtri(max(shown.count, 1.0), SKIN_COUNT, 1.0 - GLIDES_CHANCE) * skin
+    if shown.count < 1.0 or squares < shown.count * least:
         return 0.0
-    glide = float(np.sqrt(3.0 * (squares / count - skin)))
-    beside = np.isin(fit.rig.marker_bodies, (body, fit.rig.parents[body]))
-    # what cameras jitter by was counted out, as well as a take tells it and no better
-    jitter = float(known.noise[beside].mean()) if beside.any() else 0.0
-    return glide if glide > max(LEAST_GLIDE, jitter) else 0.0
+    glide = float(np.sqrt(3.0 * (shown.squares / shown.count - skin)))
+    return glide if glide > LEAST_GLIDE else 0.0
 
 
 def _glide_path(

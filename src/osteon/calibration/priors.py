@@ -55,22 +55,22 @@ class BeliefRows:
 
     def __init__(self, rig: SubjectModel) -> None:
         self._rig = rig
-        self._blocks: list[tuple[Array, Array, float]] = []
+        self._blocks: list[tuple[Array, Array, Array | float]] = []
 
     def marker_at(self, marker: int, place: Array, sigma: float) -> None:
         """A marker sits here on its body."""
         self._add([(self._rig.marker_columns(marker), np.eye(3))], place, sigma)
 
-    def joint_at(self, body: int, offset: Array, sigma: float) -> None:
-        """The joint of ``body`` lies here in its parent."""
+    def joint_at(self, body: int, offset: Array, sigma: Array | float) -> None:
+        """The joint of ``body`` lies here in its parent; ``sigma`` is one number or (3,)."""
         self._add([(self._rig.joint_columns(body), np.eye(3))], offset, sigma)
 
-    def joint_beside(self, body: int, near: "Near", sigma: float) -> None:
+    def joint_beside(self, body: int, near: "Near", sigma: Array | float) -> None:
         """The joint of ``body`` lies beside its parent's markers."""
         joint = (self._rig.joint_columns(body), np.eye(3))
         self._add([joint, *self._minus_mean(near)], near.away, sigma)
 
-    def origin_beside(self, near: "Near", sigma: float) -> None:
+    def origin_beside(self, near: "Near", sigma: Array | float) -> None:
         """The body's own joint, its origin, lies beside its markers."""
         self._add(self._minus_mean(near), near.away, sigma)
 
@@ -95,17 +95,18 @@ class BeliefRows:
 
     def beliefs(self) -> Beliefs:
         matrices, targets, sigmas = zip(*self._blocks, strict=True)
-        rows = [len(target) for target in targets]
-        return Beliefs(
-            np.concatenate(matrices), np.concatenate(targets), np.repeat(np.array(sigmas), rows)
-        )
+        rows = [
+            np.broadcast_to(sigma, len(target))
+            for target, sigma in zip(targets, sigmas, strict=True)
+        ]
+        return Beliefs(np.concatenate(matrices), np.concatenate(targets), np.concatenate(rows))
 
     def _minus_mean(self, near: "Near") -> list[tuple[slice, Array]]:
         columns = self._rig.marker_columns
         pairs = zip(near.markers.tolist(), near.shares.tolist(), strict=True)
         return [(columns(marker), -share * np.eye(3)) for marker, share in pairs]
 
-    def _add(self, terms: list[tuple[slice, Array]], target: Array, sigma: float) -> None:
+    def _add(self, terms: list[tuple[slice, Array]], target: Array, sigma: Array | float) -> None:
         block = np.zeros((3, self._rig.n_shared))
         for columns, factor in terms:
             block[:, columns] += factor

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from osteon.calibration.frame_choice import count_postures
+from osteon.calibration.frame_choice import angles_from_middle, count_postures
 from osteon.calibration.subject_model import SubjectModel
 from osteon.maths import white_noise
 from osteon.typing import Array
@@ -20,8 +20,10 @@ from osteon.typing import Array
 if TYPE_CHECKING:
     from osteon.calibration.adjustment import Adjustment
 
-START_MARKER_SIGMA, START_GAP_SIGMA = 0.010, 0.005
-"""Metres. Skin and gaps that a fit starts from: the size of real ones [Cereatti 2017]."""
+START_MARKER_SIGMA, START_GAP_SIGMA = 0.010, 0.020
+"""Metres. Skin and gaps that a fit starts from: skin as large as real skin [Cereatti 2017], gaps
+twice that (chosen). So bodies are first where their own markers have them, and a joint that glides
+shows its gap: with 5 mm the skin of a thigh took over what a knee glides by."""
 RIGID_GAP_SIGMA = 0.001
 """Metres. Of joints that are taken to hold: chosen, a tenth of what markers are taken to do."""
 LEAST_NOISE, MOST_NOISE = 0.0002, 0.005
@@ -33,9 +35,14 @@ REST_SIGMA = 5.0
 markers are silent. At 1 the hanging arms of a walk pulled shoulders 40 mm inwards on synthetic
 performers, for the rest pose stretches the arms out; from 3 to 10 the pull is lost in the noise
 (simulated)."""
-GIRDLE_SIGMA, LEAST_GIRDLE_SIGMA = 0.10, 0.02
-"""Radians. How far a collar bone mostly turns, before a take tells and at the least: chosen, 15 and
-3 mm at the shoulder. One marker cannot tell its turns from those of the chest."""
+GIRDLE_RATIO, LEAST_GIRDLE_SIGMA = 0.17, 0.02
+"""How far a collar bone turns about each axis, as a ratio to what the arm turns on the chest, and
+radians at the least. The shoulder blade turns by 0.30 of it: 0.43 for each degree between blade and
+arm, by pins in bones [Braman 2009]; over three axes 0.17. The least is chosen, 3 mm at the
+shoulder. One marker cannot tell a collar bone's turns from those of the chest."""
+CLOSED_GIRDLE_SIGMA = 1.0
+"""Radians. A collar bone's turn that weighs as 10 mm at a marker where joints hold: derived, as
+``posing`` weighs them, 0.1 rad as 1 mm."""
 ALIGNED_SIGMA = 0.12
 """Radians. How far a knee's axis in the thigh is from the one in the shin: chosen, 7°, what knees
 abduct and twist in gait."""
@@ -102,14 +109,18 @@ class Scatter:
     axis_precisions: Array
 
     @classmethod
-    def of_rigid(cls, rig: SubjectModel) -> "Scatter":
-        """Return what holds where joints are firm and markers ride on skin."""
+    def of_rigid(cls, rig: SubjectModel, girdles: np.ndarray | None = None) -> "Scatter":
+        """Return what holds where joints are firm and markers ride on skin; ``girdles``
+        (n_bodies,) says which bodies turn but little."""
         bodies, markers = rig.n_bodies, rig.n_markers
+        leans = np.full(bodies, REST_SIGMA**-2)
+        if girdles is not None:
+            leans[girdles] = CLOSED_GIRDLE_SIGMA**-2
         return cls(
             np.full(markers, START_MARKER_SIGMA**-2),
             np.full(markers, 4.0 * START_MARKER_SIGMA),
             np.tile(np.eye(3) * RIGID_GAP_SIGMA**-2, (bodies, 1, 1)),
-            np.full(bodies, REST_SIGMA**-2),
+            leans,
             np.zeros((bodies, 3)),
             np.zeros(bodies),
         )
@@ -239,18 +250,31 @@ def _skin(fit: "Adjustment", usual: Usual, known: Deviations, n_frames: int) -> 
     return np.maximum(np.sqrt(variance), LEAST_SKIN)
 
 
-def gap_shown(fit: "Adjustment", usual: Usual, known: Deviations, body: int) -> tuple[float, float]:
-    """Return the squares that a joint's ends are apart by, metres² summed over what counts, and how
-    many independent numbers count: postures, across the joint's axis."""
+@dataclass(frozen=True)
+class GapShown:
+    """What frames show of the gap of one joint, across its axis."""
+
+    squares: float
+    """Metres², summed over what counts; noise is counted out."""
+    count: float
+    """Of independent numbers: postures in each direction."""
+    doubt: float
+    """Metres², one deviation: how well frames tell what noise has in the squares."""
+
+
+def gap_shown(fit: "Adjustment", usual: Usual, known: Deviations, body: int) -> GapShown:
+    """Return how far a joint's ends are apart beyond what noise explains."""
     n_frames = len(fit.gaps)
     repeats = _repeats(known, n_frames)[body]
     assumed = repeats * known.gaps[body] ** 2
     across = np.abs(usual.axes[body]) < 0.5
     # a gap is told as far as the poses do not leave it open; the rest of it is markers' noise
     told = 1.0 - np.clip(fit.variances.gaps[:, body, across] / assumed, 0.0, 1.0)
-    squares = np.sum(fit.gaps[:, body, across] ** 2 - told * (1.0 - told) * assumed)
+    noise = told * (1.0 - told) * assumed
+    squares = np.sum(fit.gaps[:, body, across] ** 2 - noise)
     count = np.sum(told**2) / repeats * (1.0 - repeats / n_frames)
-    return max(float(squares), 0.0) / repeats, float(count)
+    doubt = np.sqrt(2.0 * np.sum(noise**2))  # of a sum of squares of normal numbers
+    return GapShown(max(float(squares), 0.0) / repeats, float(count), float(doubt) / repeats)
 
 
 def shared_skin(rig: SubjectModel, known: Deviations, body: int) -> float:
@@ -264,9 +288,9 @@ def _gaps(fit: "Adjustment", usual: Usual, known: Deviations) -> Array:
     rig = fit.rig
     gaps = known.gaps.copy()
     for body in range(1, rig.n_bodies):
-        shown, count = gap_shown(fit, usual, known, body)
+        shown = gap_shown(fit, usual, known, body)
         expected = shared_skin(rig, known, body) + usual.glide[body] ** 2
-        variance = (shown + GAP_COUNT * expected) / (count + GAP_COUNT)
+        variance = (shown.squares + GAP_COUNT * expected) / (shown.count + GAP_COUNT)
         gaps[body] = max(np.sqrt(variance), LEAST_GAP)
     return gaps
 
@@ -279,9 +303,21 @@ def _girdles(fit: "Adjustment", usual: Usual, known: Deviations, n_frames: int) 
         assumed = repeats[body] * known.girdles[body] ** 2
         count = float(np.sum(np.clip(3.0 - fit.variances.leans[:, body] / assumed, 0.0, 3.0)))
         count /= repeats[body]
-        shown = float(np.sum(leans**2)) / repeats[body] + GIRDLE_COUNT * GIRDLE_SIGMA**2
+        usually = GIRDLE_RATIO * _arm_turn(fit, int(body))
+        shown = float(np.sum(leans**2)) / repeats[body] + GIRDLE_COUNT * usually**2
         girdles[body] = max(np.sqrt(shown / (count + GIRDLE_COUNT)), LEAST_GIRDLE_SIGMA)
     return girdles
+
+
+def _arm_turn(fit: "Adjustment", girdle: int) -> float:
+    """How far the body on a girdle turns about its mean on the body below the girdle, radians rms;
+    0 where there is none."""
+    rig, turned = fit.rig, fit.poses.rotations
+    if girdle not in rig.parents:
+        return 0.0
+    below = np.swapaxes(turned[:, rig.parents[girdle]], -1, -2)
+    angles = angles_from_middle(below @ turned[:, rig.parents.index(girdle)])
+    return float(np.sqrt(np.mean(angles**2)))
 
 
 def measured_gaps(fit: "Adjustment", known: Deviations, body: int) -> tuple[Array, Array]:

@@ -12,7 +12,15 @@ from osteon.calibration.priors import BeliefRows, Beliefs, Near
 from osteon.calibration.scatter import Usual
 from osteon.calibration.subject_model import SubjectModel, mirror_pairs
 from osteon.errors import NotEnoughData
-from osteon.human import MARKER_STANDOFF, Human, Landmark, hip_centres, human, scale_of
+from osteon.human import (
+    MARKER_STANDOFF,
+    Human,
+    Landmark,
+    TemplateBody,
+    hip_centres,
+    human,
+    scale_of,
+)
 from osteon.maths import fit_rigid, generalised_procrustes, quat
 from osteon.typing import Array
 
@@ -22,9 +30,14 @@ SHAPE_SIGMA = 0.01
 """Metres. The same on a pelvis whose hips are known by regression: its shape was measured, and the
 hips hold only as far as the frame holds to the markers they were computed from. Chosen: skin's size
 there."""
-HIP_SIGMA = 0.0085
-"""Metres per axis. How far regressed hip centres are off: 13.2 ± 6.5 mm in space on people whose
-bones were seen [Fiorentino 2016], which is 14.7 rms, and 8.5 along each of three axes."""
+HIP_SIGMA = np.array([0.0093, 0.0070, 0.0091])
+"""Metres forward, sideways and up. How far regressed hip centres are off: 13.2 ± 6.5 mm in space on
+people whose bones were seen [Fiorentino 2016], which is 14.7 rms, spread over the axes as what
+regressions leave of 158 pelves: 4.8, 3.6 and 4.7 mm [Hara 2016]."""
+BREADTH_SIGMA = 0.004
+"""Metres along the axis of a hinge, from the marker beside it or from the middle of two: what half
+of a bone's breadth differs by at one stature, and skin over it. Chosen: 3 mm each; knees, ankles
+and elbows of four people with bones known are 3 mm off along their axes."""
 NEAR_JOINT_REACH = 0.06
 """Metres, chosen. Markers this near to a joint say where it is: the one on the bone beside it, not
 those half a limb away, whose places are anybody's choice."""
@@ -261,15 +274,15 @@ def _beliefs(
         sure = SHAPE_SIGMA if regressed and rig.marker_bodies[marker] == pelvis else PLACE_SIGMA
         rows.marker_at(marker, rig.places[marker], sure if placed[marker] else 0.3)
     for body in range(1, rig.n_bodies):
-        sigma, parent = figure.bodies[rig.names[body]].sigma, rig.parents[body]
+        name, parent = rig.names[body], rig.parents[body]
         if body in regressed:
             pelvic = doubts[rig.marker_bodies == pelvis]
-            rows.joint_at(body, regressed[body], float(np.hypot(HIP_SIGMA, pelvic.mean())))
+            rows.joint_at(body, regressed[body], np.hypot(HIP_SIGMA, pelvic.mean()))
         elif near := _near(rest, firm, parent, rest.offsets[body]):
-            rows.joint_beside(body, near, _beside_sigma(sigma, near, doubts))
+            rows.joint_beside(body, near, _beside_sigmas(figure.bodies[name], near, doubts))
         if near := _near(rest, firm, body, np.zeros(3)):
-            rows.origin_beside(near, _beside_sigma(sigma, near, doubts))
-        rows.joint_at(body, rest.offsets[body], 4 * sigma)
+            rows.origin_beside(near, _beside_sigmas(figure.bodies[name], near, doubts))
+        rows.joint_at(body, rest.offsets[body], 4 * figure.bodies[name].sigma)
     for left, right in mirror_pairs(rig.names):
         if min(left, right) > 0:
             rows.twins(left, right, TWIN_SIGMA)
@@ -284,6 +297,13 @@ def _beside_sigma(sigma: float, near: Near, doubts: Array) -> float:
     that these sit on other landmarks."""
     drifting = sigma + DRIFT_RATIO * max(near.distance - BESIDE, 0.0)
     return float(np.hypot(drifting, np.linalg.norm(near.shares * doubts[near.markers])))
+
+
+def _beside_sigmas(body: TemplateBody, near: Near, doubts: Array) -> Array:
+    """(3,) the same in each direction: along a hinge's axis breadths of bones tell."""
+    along = np.array([body.axis == axis for axis in "xyz"], dtype=bool)
+    across = _beside_sigma(body.sigma, near, doubts)
+    return np.where(along, _beside_sigma(BREADTH_SIGMA, near, doubts), across)
 
 
 def _near(rest: SubjectModel, placed: np.ndarray, body: int, joint: Array) -> Near | None:

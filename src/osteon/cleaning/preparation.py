@@ -18,6 +18,7 @@ from osteon.cleaning.size_and_up import check_size, upright
 from osteon.cleaning.swaps import find_swaps, repair_swaps
 from osteon.errors import BadValue
 from osteon.human import Landmark, recognise
+from osteon.maths import low_pass
 from osteon.threads import one_thread
 from osteon.typing import Array
 from osteon.values import Recording, Swap
@@ -127,27 +128,13 @@ def smooth(recording: Recording, cutoff: float = 6.0, method: str = "butterworth
             f"cutoff must lie between {LOWEST_CUTOFF} Hz and half the frame rate "
             f"({0.5 * recording.rate:g} Hz), got {cutoff:g} Hz"
         )
-    apply = _butterworth if method == "butterworth" else _spline
+    apply = low_pass if method == "butterworth" else _spline
     positions = recording.positions.copy()
     for run in marker_runs(recording.seen):
         if recording.names[run.marker] not in recording.outputs:
             path = positions[run.frames, run.marker]
             positions[run.frames, run.marker] = apply(path, cutoff, recording.rate)
     return recording.with_positions(positions, f"smooth(cutoff={cutoff:g} Hz, method={method})")
-
-
-def _butterworth(path: Array, cutoff: float, rate: float) -> Array:
-    """Second order, there and back: fourth order without lag, its cut-off set for both passes."""
-    if len(path) < 4:
-        return path
-    both_ways = (np.sqrt(2.0) - 1.0) ** 0.25
-    warped = np.tan(np.pi * cutoff / rate) / both_ways
-    single = np.arctan(warped) * rate / np.pi
-    from scipy.signal import butter, sosfiltfilt  # slow to load, rarely asked for
-
-    sections = butter(2, single, fs=rate, output="sos")
-    # a reflected second at each end lets the filter settle before the data begins
-    return sosfiltfilt(sections, path, axis=0, padlen=min(round(rate), len(path) - 1))
 
 
 def _spline(path: Array, cutoff: float, rate: float) -> Array:

@@ -16,6 +16,7 @@ VERBS = {
     "convert": "Turn one file format into another.",
     "demo": "Generate a performance whose truth is known, and solve it.",
     "fit": "Fit bones of fixed length to joint positions.",
+    "forces": "Tell forces on plates, and moments and powers of joints.",
     "info": "Versions, formats, marker sets, and which optional parts are installed.",
     "inspect": "Say what is in a file.",
     "joints": "Find joints and hierarchy from moving bodies.",
@@ -30,6 +31,7 @@ VERBS = {
 }
 HOMES = {
     "file_verbs": ("convert", "info", "inspect", "label", "view"),
+    "force_verbs": ("forces",),
     "motion_verbs": ("axes", "limits", "normalise"),
     "session_verbs": ("live", "studio"),
     "skeleton_verbs": ("fit", "joints", "map"),

@@ -74,7 +74,7 @@ def solve(
     known, endings = limits or skeleton, options.endings(formats)
     read = (*files, *static, known)
     options.spare(read, options.motion_files(output, endings))
-    asked = _ask(solving, known, passport, limited=limits is not None)
+    asked = ask(solving, known, passport, limited=limits is not None)
     lengths = None if measured is None else read_measured(measured)
     with options.progress() as saying:
         if edits is not None:
@@ -135,7 +135,7 @@ def clean(
 
     delivery.check_holds_markers(output)
     options.spare((file, skeleton, passport), written_with(output))
-    asked = _ask(solving, skeleton, passport, limited=False)
+    asked = ask(solving, skeleton, passport, limited=False)
     with options.progress() as saying:
         solved = pipeline.solve(file, subject=subject, options=asked, progress=saying)
     cleaned = [pipeline.clean_take(one) for one in solved]
@@ -190,7 +190,7 @@ def angles(
 
     read = (file, *static, skeleton, passport)
     options.spare(read, [output / f"angles.{ending}" for ending in ("csv", "mot", "c3d")])
-    asked = _ask(solving, skeleton, passport, limited=False)
+    asked = ask(solving, skeleton, passport, limited=False)
     with options.progress() as saying:
         whom = {"static": static, "subject": subject}
         solved = pipeline.solve(file, **whom, options=asked, progress=saying)
@@ -204,7 +204,7 @@ def angles(
         options.say_results(summary, text, as_json=as_json, folder=output / name)
 
 
-def _ask(solving: dict[str, Any], known: Path | None, passport: Path | None, *, limited: bool):
+def ask(solving: dict[str, Any], known: Path | None, passport: Path | None, *, limited: bool):
     """Put together what is asked of the solve, with the files that were named."""
     from osteon.formats import read_passport
     from osteon.pipeline import SolveOptions

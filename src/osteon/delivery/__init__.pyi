@@ -9,6 +9,11 @@ from .clean_files import (
     clean_text as clean_text,
     write_cleaned as write_cleaned,
 )
+from .forces_files import (
+    deliver_forces as deliver_forces,
+    forces_summary as forces_summary,
+    forces_text as forces_text,
+)
 from .joints_files import (
     joints_summary as joints_summary,
     joints_text as joints_text,

@@ -30,6 +30,7 @@ def joints_summary(bodies: Bodies, found: Joints, limbs: tuple[Limb, ...]) -> di
         "ambiguous": found.ambiguous,
         "joints": {link.child: _joint_facts(link) for link in found.connections},
         "looseness_mm": {name: 1000 * value for name, value in found.looseness.items()},
+        "visible_slip_mm": {name: 1000 * value for name, value in found.visible_slips.items()},
         "limbs": [_limb_facts(limb) for limb in limbs],
         "markers": {name: [each.name for each in worn] for name, worn in found.markers.items()},
         "loops": len(found.loops),
@@ -77,6 +78,7 @@ def joints_text(found: Joints, limbs: tuple[Limb, ...]) -> str:
         f"{name} is {', '.join(each.name for each in worn)}" for name, worn in found.markers.items()
     ]
     lines += [event_sentence(event) for event in found.events]
+    lines.append(_visible_slips(found))
     lines += [
         f"{' and '.join(loop.bodies)} close a loop, residual {1000 * loop.rms:.2f} mm"
         for loop in found.loops
@@ -84,6 +86,17 @@ def joints_text(found: Joints, limbs: tuple[Limb, ...]) -> str:
     lines += _first("advice", [advice.text for advice in found.advice])
     lines += _first("warning", found.warnings)
     return "\n".join(lines)
+
+
+def _visible_slips(found: Joints) -> str:
+    sizes = found.visible_slips
+    if not sizes:
+        return "slips: the take is too short to show any"
+    best, worst = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
+    return (
+        f"slips: one would show from {1000 * sizes[best]:.0f} mm on at {best}, "
+        f"from {1000 * sizes[worst]:.0f} mm on at {worst}"
+    )
 
 
 def _first(kind: str, sentences: Sequence[str]) -> list[str]:

@@ -24,6 +24,7 @@ from osteon.formats.keypoint_files.keypoint_csv import KEYPOINT_CSV
 from osteon.formats.keypoint_files.keypoint_json import KEYPOINT_JSON
 from osteon.formats.keypoint_files.npy import NPY
 from osteon.formats.mjcf import MJCF
+from osteon.formats.mokka_csv import MOKKA_CSV
 from osteon.formats.motive_csv import MOTIVE_CSV
 from osteon.formats.mvnx import MVNX
 from osteon.formats.osim import OSIM
@@ -45,6 +46,7 @@ from osteon.formats.registry import (
 )
 from osteon.formats.shared.units import stance_of
 from osteon.formats.shared.whole_files import whole_file
+from osteon.formats.trb import TRB
 from osteon.formats.trc import TRC
 from osteon.formats.urdf import URDF
 from osteon.formats.usd import USD
@@ -52,6 +54,7 @@ from osteon.threads import one_thread
 from osteon.values import (
     Bodies,
     CompactMotion,
+    GroundReaction,
     Motion,
     Recording,
     Skeleton,
@@ -69,7 +72,9 @@ FORMATS: tuple[Format, ...] = (
     GLB,
     FBX,
     TRC,
+    TRB,
     MOTIVE_CSV,
+    MOKKA_CSV,
     QTM_TSV,
     QTM_MAT,
     KEYPOINT_CSV,
@@ -271,7 +276,16 @@ def _markers(recording: Recording) -> dict[str, Any]:
         "analog": None
         if analog is None
         else {"channels": list(analog.names), "rate": analog.rate, "samples": len(analog.values)},
+        "plates": [_plate(reaction) for reaction in recording.ground_reactions()],
         **_gaps(markers.names, markers.seen),
+    }
+
+
+def _plate(reaction: GroundReaction) -> dict[str, Any]:
+    return {
+        "corners": reaction.corners.round(4).tolist(),
+        "loaded": round(float(reaction.loaded.mean()), 4) if len(reaction.loaded) else 0.0,
+        "peak_newtons": round(float(np.nanmax(reaction.force[:, 2], initial=0.0)), 1),
     }
 
 

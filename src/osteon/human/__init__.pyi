@@ -1,8 +1,10 @@
 from .anthropometry import (
+    BODY_MASS_INDEX as BODY_MASS_INDEX,
     MARKER_STANDOFF as MARKER_STANDOFF,
     body_masses as body_masses,
     bone_lengths as bone_lengths,
     hip_centres as hip_centres,
+    standing_height as standing_height,
 )
 from .finger_bones import (
     ABOVE_JOINTS as ABOVE_JOINTS,
@@ -23,6 +25,7 @@ from .marker_sets import (
     Human as Human,
     Landmark as Landmark,
     MarkerSet as MarkerSet,
+    TemplateBody as TemplateBody,
     another_fits_better as another_fits_better,
     explain_misfit as explain_misfit,
     explain_unrecognised as explain_unrecognised,

@@ -16,6 +16,7 @@ from ._quat_kernel import (
     multiply as multiply,
     rotate as rotate,
 )
+from .assignment import assign as assign
 from .chain import (
     forward_kinematics as forward_kinematics,
     place_points as place_points,
@@ -25,10 +26,12 @@ from .chain import (
 from .compiled import (
     FAST_MATH as FAST_MATH,
     kernel as kernel,
+    read_only as read_only,
 )
 from .over_frames import (
     NORMAL_RATIO as NORMAL_RATIO,
     SMOOTH_ORDER as SMOOTH_ORDER,
+    low_pass as low_pass,
     mad_scale as mad_scale,
     noise_gain as noise_gain,
     noise_of_differences as noise_of_differences,

@@ -2,6 +2,7 @@ from .analyses import (
     Analyses as Analyses,
     analyse as analyse,
     angles as angles,
+    moments as moments,
     watch_poses as watch_poses,
 )
 from .cleaned_markers import clean_take as clean_take

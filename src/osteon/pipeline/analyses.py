@@ -12,6 +12,7 @@ from osteon.anatomy import AnomalyFindings, ClinicalAngles, find_angles, learn, 
 from osteon.articulation import advise_motion
 from osteon.errors import OsteonError
 from osteon.joint_limits import LimitOptions, limits
+from osteon.kinetics import CUTOFF_RATE, JointMoments, find_moments
 from osteon.pipeline.solved import Solved
 from osteon.skinning import make_skin_for
 from osteon.threads import one_thread
@@ -83,6 +84,23 @@ def angles(solved: Solved, convention: str = "isb") -> ClinicalAngles:
         ``isb``, ``pig`` (Plug-in Gait) or ``opensim``.
     """
     return find_angles(solved.motion, solved.landmarks, convention)
+
+
+def moments(
+    solved: Solved, told: ClinicalAngles, mass: float | None = None, cutoff: float = CUTOFF_RATE
+) -> JointMoments:
+    """Return the moments and powers of a solved take's joints, by the file's force plates.
+
+    Parameters
+    ----------
+    told
+        Its angles, whose names and axes the moments have.
+    mass
+        Of the person, kilograms; weighed by the plates, else by height, where not given.
+    cutoff
+        Low-pass of motion and forces, Hz.
+    """
+    return find_moments(solved.motion, told, solved.recording.ground_reactions(), mass, cutoff)
 
 
 def watch_poses(motion: Motion, problems: list[str]) -> AnomalyFindings | None:

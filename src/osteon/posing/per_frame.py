@@ -32,11 +32,20 @@ from osteon.posing._kernels.normal_equations import (
 from osteon.posing.first_pose import has_evidence, on_joints, start_frames
 from osteon.posing.rig import Rig
 from osteon.typing import Array, Indices, Share, unheard
+from osteon.values import Skeleton
 
 REST_WEIGHT = 1e-8
 """Pull of each joint to its rest, square metres per square radian. A marker error of σ metres
 balances a joint σ / √REST_WEIGHT radians from rest; chosen so small that it only settles what no
 marker sees."""
+COLLAR_BONE_WEIGHT = 1e-4
+"""The same for collar bones, of which a marker or two show no turn about their own length: it would
+be left to noise and skin, and take shoulders along. 1 mm at a marker weighs as 0.1 rad, more than a
+collar bone mostly turns. Chosen on four people with bones known: without it shoulders of a walk
+under skin are 24 and 37 mm off, with it 7 and 14, with ten times it 5 and 9, and markers of real
+takes then 1 % farther away."""
+FRAME_MARKERS = 3
+"""Count of markers that show every turn of a body: derived, three points off a line."""
 LOSSES = {"squared": SQUARED, "huber": HUBER, "geman-mcclure": GEMAN_MCCLURE}
 
 BLOCK_FRAMES = 64 * LANES
@@ -92,6 +101,15 @@ class PoseProblem:
         rotations = np.full((n_frames, tree.n_bodies, 4), np.nan)
         root = np.full((n_frames, 3), np.nan)
         return make_task(self.targets, self.weights, self.rest, rotations, root)
+
+
+def rest_weights_of(skeleton: Skeleton) -> Array:
+    """Return (n_bodies,) how firmly each joint of a performer is pulled to its rest."""
+    loose = [
+        body.name.endswith("clavicle") and len(body.markers) < FRAME_MARKERS
+        for body in skeleton.bodies
+    ]
+    return np.where(loose, COLLAR_BONE_WEIGHT, REST_WEIGHT)
 
 
 def _frame_rows(values: Array, row: tuple[int, ...]) -> Array:
@@ -249,8 +267,8 @@ def _retry(
         task.observed[frames],
         _rows(task.weights, frames),
         _rows(task.rest, frames),
-        np.array(start[0]),
-        np.array(start[1]),
+        np.array(start[0], order="C"),
+        np.array(start[1], order="C"),
     )
     again.status[np.isnan(again.root[:, 0])] = Status.HELD
     run(model, again, options)

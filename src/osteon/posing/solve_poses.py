@@ -28,6 +28,7 @@ from osteon.posing.per_frame import (
     PoseResult,
     Status,
     repeat_nearest,
+    rest_weights_of,
     solve_frames,
 )
 from osteon.posing.rig import IN_BODY, Rig, compile_rig
@@ -142,7 +143,8 @@ def solve(
     if limits != "none":
         bounds = make_bounds(skeleton, limits)._replace(weight=np.array([LIMIT_WEIGHT]))
     rig, observed = compile_rig(skeleton, names), recording.select(names).positions
-    problem = PoseProblem(rig, observed, np.asarray(weights, dtype=float), bounds=bounds)
+    pulls = rest_weights_of(skeleton)
+    problem = PoseProblem(rig, observed, np.asarray(weights, dtype=float), pulls, bounds=bounds)
     result = solve_frames(problem, options=options, progress=progress)
     if len(result.held) == problem.n_frames:
         raise NotEnoughData("no frame shows three markers off a line; there is no pose to find")

@@ -9,7 +9,7 @@ from osteon.maths import quat
 from osteon.posing._kernels.normal_equations import make_model
 from osteon.posing._kernels.single_frame import FrameLimits, fit_frame, make_work
 from osteon.posing.first_pose import has_evidence, start_frames
-from osteon.posing.per_frame import REST_WEIGHT, PoseOptions
+from osteon.posing.per_frame import PoseOptions, rest_weights_of
 from osteon.posing.rig import compile_rig
 from osteon.typing import Array
 from osteon.values import Body, Joint, Marker, Skeleton
@@ -85,7 +85,8 @@ class Follower:
         self.rig = compile_rig(skeleton, [marker_names[i] for i in columns])
         tree = self.rig.tree
         n_markers = np.bincount(tree.marker_bodies, minlength=tree.n_bodies)
-        rest_weights = np.where(n_markers < 2, UNSEEN_WEIGHT, REST_WEIGHT)
+        unseen = np.where(n_markers < 2, UNSEEN_WEIGHT, 0.0)
+        rest_weights = np.maximum(unseen, rest_weights_of(skeleton))
         self._model, self._work = make_model(self.rig, rest_weights), make_work(tree)
         self._weights = np.ones((1, len(self.columns)))
         self._last: FramePose | None = None

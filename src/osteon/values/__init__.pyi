@@ -5,6 +5,12 @@ from .array_checks import (
     unit_quaternions as unit_quaternions,
     with_columns as with_columns,
 )
+from .force_plates import (
+    STANDING_FORCE as STANDING_FORCE,
+    ForcePlate as ForcePlate,
+    GroundReaction as GroundReaction,
+    plate_axes as plate_axes,
+)
 from .joints import (
     Advice as Advice,
     Connection as Connection,

@@ -84,6 +84,8 @@ class Joints:
     history: tuple[str, ...] = ()
     markers: Mapping[str, tuple[Marker, ...]] = field(default_factory=dict)
     """Per body, where bodies are clusters of markers."""
+    visible_slips: Mapping[str, float] = field(default_factory=dict)
+    """Per body: from which size on a slip would have been seen, metres; none in takes too short."""
 
     def __post_init__(self) -> None:
         freeze(self, residuals=("n_frames", len(self.connections)))

@@ -100,6 +100,15 @@ def output_lists(parameters: C3dParameters) -> dict[str, list[str]]:
     return {name: labels for name, labels in lists.items() if labels}
 
 
+def axis_points(names: Sequence[str]) -> set[str]:
+    """Points that show the axes of a model's segment: Plug-in Gait writes its origin and a point
+    along each axis, ``LFEO``, ``LFEA``, ``LFEL``, ``LFEP``, and lists them nowhere."""
+    there = set(names)
+    stems = [name[:-1] for name in there if name.endswith("O") and len(name) > 1]
+    found = [{stem + end for end in "OALP"} for stem in stems]
+    return {name for four in found if four <= there for name in four}
+
+
 def _subject(
     subject: str,
     columns: Sequence[int],
@@ -110,9 +119,10 @@ def _subject(
 ) -> C3dSubject:
     own = [bare[column] for column in columns]
     names = make_unique(own, problems)
+    axes = axis_points(own)
     listed = {
         name
         for name, short, column in zip(names, own, columns, strict=True)
-        if labels[column] in outputs or short in outputs
+        if labels[column] in outputs or short in outputs or short in axes
     }
     return C3dSubject(subject, tuple(columns), names, frozenset(listed))
