@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from osteon.errors import BadValue, ShapeError, UnknownName
 from osteon.joint_limits import hold_within, make_bounds
-from osteon.maths import quat
+from osteon.maths import quat, read_only
 from osteon.posing._kernels.levenberg_marquardt import UNDECIDED, Status, Task
 from osteon.posing._kernels.normal_equations import make_model
 from osteon.posing.first_pose import on_joints
@@ -201,7 +201,7 @@ def _solve(problem: PoseProblem, task: Task, options: PoseOptions, *, root_held:
         stiff = problem.bounds and problem.bounds._replace(weight=np.array([stiffness]))
         model = make_model(problem.rig, pull, stiff, root_held=root_held)
         task.status[~held] = UNDECIDED
-        task.rest[:] = task.rotations
+        task = task._replace(rest=read_only(task.rotations.copy()))
         run(model, task, replace(options, tolerance=loose * options.tolerance))
         total += task.iterations
     task.iterations[:] = total
