@@ -15,24 +15,21 @@ from osteon import synth
 from osteon.formats import read
 from osteon.joint_limits import (
     Degrees,
-    LimitOptions,
     RangeOptions,
     denoise,
     find_arc,
     find_cones,
     find_kinds,
     limits,
-    mid_ranges,
 )
 from osteon.maths import euler, quat, rotations
 from osteon.pipeline import solve
-from osteon.posing import reach
-from osteon.values import Joint, Motion, Skeleton, Take
+from osteon.values import Joint, Skeleton, Take
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from limit_joints import some_joint, two_sines
-from oracles.angle_oracles import excess, inside_polygon
+from oracles.angle_oracles import inside_polygon
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 MOTIONS = (
@@ -69,24 +66,13 @@ SOLVED_PARTS = {
     "shoulder": ("left_upper_arm", "right_upper_arm"),
 }
 WANTED = {"knee": "hinge", "elbow": "hinge", "hip": "ball", "shoulder": "ball"}
-ENDS = (
-    "lhand",
-    "rhand",
-    "lfoot",
-    "rfoot",
-    "head",
-    "LeftHand",
-    "RightHand",
-    "LeftFoot",
-    "RightFoot",
-)
 N_EACH = 500
 KINDS = ("fixed", "hinge", "universal", "ball")
 Z = np.array([0.0, 0.0, 1.0])
 
 
 def main(data: Path) -> None:
-    lines = [*synthetic(), *drawn(), *real_kinds(data), *figure_8(data)]
+    lines = [*synthetic(), *drawn(), *real_kinds(data)]
     put_section("Joint types and limits", "\n".join(lines))
     print("\n".join(lines))
     lines = solved_kinds(data)
@@ -367,73 +353,6 @@ def hinged(script):
         return replace(done, motion=replace(done.motion, rotations=turns))
 
     return run
-
-
-def figure_8(data: Path) -> list[str]:
-    rows = []
-    for name in MOTIONS[:3]:
-        motion = read(data / name).motion()
-        half = motion.n_frames // 2
-        for train, test in (((0, half), (half, None)), ((half, None), (0, half))):
-            learned = limits(cut(motion, *train), options=LimitOptions(zyz=True))
-            for start in ("bind pose", "mid-range"):
-                rows.append(one_figure(name, learned, thin(cut(motion, *test)), start))
-    return [
-        "[001] Fig. 8, in numbers: hands, feet and head of one half of a motion are targets,",
-        "limits come from the other half, the root is given. Every frame starts from the bind pose",
-        "(with limits: the pose nearest to it that they allow) or from the middle of the learned",
-        "ranges. Mean angle of all joints to the recorded pose:",
-        "",
-        "| motion | frames | start | balls, no limits | types, no limits | cones | ellipses"
-        " | ZYZ boxes | worst excess |",
-        "|---|--:|---|--:|--:|--:|--:|--:|--:|",
-        *rows,
-        "",
-    ]
-
-
-def one_figure(name: str, learned: Skeleton, test: Motion, start_name: str) -> str:
-    free = [replace(b, joint=as_ball(b.joint)) if b.parent else b for b in learned.bodies]
-    balls = learned.with_bodies(free, "every joint a ball")
-    targets = {n: test.world()[1][:, learned.index(n)] for n in ENDS if n in learned.names}
-    pose = np.stack([starting(b.joint, start_name) for b in learned.bodies])
-    poses = np.array(np.broadcast_to(pose, test.rotations.shape))
-    poses[:, 0] = test.rotations[:, 0]
-    cells, worst = [], 0.0
-    runs = [(balls, "none"), *((learned, shape) for shape in ("none", "auto", "ellipse", "zyz"))]
-    for skeleton, shape in runs:
-        start = replace(test, skeleton=skeleton, rotations=poses)
-        found = reach(skeleton, targets, start=start, limits=shape, root="held").motion
-        turn = quat.between(found.rotations[:, 1:], test.rotations[:, 1:])
-        cells.append(f"{np.degrees(quat.angle(turn)).mean():.1f}°")
-        if shape != "none":
-            worst = max(worst, worst_excess(found, shape))
-    return f"| {name} | {test.n_frames} | {start_name} | {' | '.join(cells)} | {worst:.3f}° |"
-
-
-def starting(joint: Joint, name: str) -> np.ndarray:
-    if name == "bind pose" or joint.limits is None:
-        return quat.identity()
-    return mid_ranges([joint], joint.limits.evidence.mean[None])[0]
-
-
-def worst_excess(motion: Motion, shape: str) -> float:
-    pairs = zip(np.swapaxes(motion.rotations, 0, 1)[1:], motion.skeleton.bodies[1:], strict=True)
-    return max(float(np.degrees(excess(q, body.joint, shape)).max()) for q, body in pairs)
-
-
-def as_ball(joint: Joint) -> Joint:
-    return replace(joint, kind="ball", axes=np.zeros((0, 3)), rest=quat.identity(), limits=None)
-
-
-def cut(motion: Motion, first: int, last: int | None) -> Motion:
-    span = slice(first, last)
-    return replace(motion, rotations=motion.rotations[span], root=motion.root[span])
-
-
-def thin(motion: Motion, n: int = 200) -> Motion:
-    step = slice(None, None, max(1, motion.n_frames // n))
-    return replace(motion, rotations=motion.rotations[step], root=motion.root[step])
 
 
 if __name__ == "__main__":

@@ -59,12 +59,13 @@ def kinematics() -> list[dict]:
     start = Motion(skeleton, poses, walk.root, walk.rate)
     work = {
         shape: partial(reach, skeleton, targets, start=start, limits=shape, root="held")
-        for shape in ("auto", "none")
+        for shape in ("auto", "cone", "none")
     }
-    within, without = (len(places) / fastest(each, 5) for each in work.values())
+    within, cones, without = (len(places) / fastest(each, 5) for each in work.values())
     ours = f"reach within limits, {1e3 * work['auto']().error.mean():.1f} mm left"
     rows = [
         row(f"{ours}; peer: 5 000/s asked for", within, 5000.0, "poses/s", more=True),
+        row("reach within cones; peer: the same", cones, 5000.0, "poses/s", more=True),
         row("reach without limits; peer: the same", without, 5000.0, "poses/s", more=True),
     ]
     for peer, rig in (("mink", "rig.xml"), ("pink", "rig.urdf")):

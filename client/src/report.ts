@@ -4,6 +4,7 @@ import * as THREE from "three";
 import { button, element, facts, listing, section, toggle } from "./dom";
 import { unpack } from "./packed";
 import { limbTable } from "./panels/limbs";
+import { rangePlots } from "./panels/ranges";
 import { type Distances, ResidualPanel } from "./panels/residuals";
 import { skinTable } from "./panels/skin";
 import { timeline } from "./panels/timeline";
@@ -197,6 +198,7 @@ async function build(): Promise<void> {
   shown?.stage.lookAtAll();
   const panel = await residualPanel(left, data, player, shown?.markers ?? null);
   if (data.bodies.length) left.append(limbTable(data.bodies));
+  left.append(...rangePlots(data.bodies));
   left.append(...skinTable(data.bodies, data.markers));
   if (shown) {
     letPoint(view, shown.stage, {

@@ -33,6 +33,8 @@ export interface ConeRow {
   /** Swings at the corners of the limit. */
   rim: [number, number][];
   twist: [number, number];
+  /** Swing along both directions and twist of poses that were seen, few that stand for all. */
+  seen: [number, number, number][];
 }
 
 /** A limb's own frame, seen from its body's joint. */

@@ -84,7 +84,7 @@ def test_shaking_passes_over_gaps_and_jumps(rng):
     np.testing.assert_allclose(measure_shaking(tracks), 0.01, rtol=0.05)
 
 
-@pytest.mark.parametrize("shape", ["auto", "polygon", "ellipse"])
+@pytest.mark.parametrize("shape", ["cone", "polygon", "ellipse"])
 def test_joints_are_clamped_as_the_plain_formulas_do(samples, rng, shape):
     bodies = [Body("root", None, Joint("free"))]
     bodies += [Body(f"b{j}", "root", tip=rng.normal(size=3)) for j in range(samples.shape[1])]

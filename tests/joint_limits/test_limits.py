@@ -237,7 +237,7 @@ def test_polygons_are_convex_and_touch(rng):
     assert np.all(found[moved] <= distance[moved] + 1e-9) and not found[~moved].any()
 
 
-@pytest.mark.parametrize("shape", ["auto", "ellipse", "zyz"])
+@pytest.mark.parametrize("shape", ["auto", "cone", "ellipse", "zyz"])
 def test_clamping_lands_inside_and_leaves_the_inside_alone(rng, shape):
     q, _ = ball_samples(rng, 400)
     joint = limits(motion_of(q), options=LimitOptions(zyz=True, samples=400)).bodies[1].joint

@@ -88,12 +88,12 @@ def swing_and_twist(q: Array, axis: Array, across: Array) -> tuple[Array, Array]
     return np.einsum("...ij,...j->...i", across, quat.log(swing)), twist
 
 
-def plain_clamp(q: Array, joint: Joint, shape: str = "auto") -> Array:
+def plain_clamp(q: Array, joint: Joint, shape: str = "cone") -> Array:
     """``joint_limits.clamp`` of one rotation (4,), by its definition; not for boxes of ZYZ."""
     if joint.kind == "fixed":
         return joint.rest
     assert joint.limits is not None
-    if shape == "auto" and joint.kind == "hinge" and joint.limits.hinge is not None:
+    if shape == "cone" and joint.kind == "hinge" and joint.limits.hinge is not None:
         angle = rotations.twist_angle(quat.multiply(q, quat.inverse(joint.rest)), joint.axes[0])
         turn = quat.from_axis_angle(joint.axes[0], _into(angle, *joint.limits.hinge))
         return quat.multiply(turn, joint.rest)

@@ -82,17 +82,18 @@ def test_kinds_of_the_arm(rng):
 def test_targets_within_reach_are_met_within_limits(rng):
     skeleton = arm(rng)
     truth = reachable(skeleton, rng)
-    assert worst_excess(truth) < 1e-3
+    assert worst_excess(truth, "cone") < 1e-3
     turned, joints = truth.world()
     hand = skeleton.index("hand")
     tip = joints[:, hand] + quat.rotate(turned[:, hand], np.array([0, 0, 0.1]))
-    result = reach(skeleton, {"hand": joints[:, hand], "hand tip": tip}, root="held")
-    assert worst_excess(result.motion) < 0.1
+    targets = {"hand": joints[:, hand], "hand tip": tip}
+    result = reach(skeleton, targets, limits="cone", root="held")
+    assert worst_excess(result.motion, "cone") < 0.1
     assert np.median(result.error) < 0.002
     np.testing.assert_allclose(result.motion.root, 0.0, atol=1e-9)
 
 
-@pytest.mark.parametrize("shape", ["auto", "ellipse", "zyz"])
+@pytest.mark.parametrize("shape", ["auto", "cone", "ellipse", "zyz"])
 def test_targets_out_of_reach_leave_the_limits_kept(rng, shape):
     skeleton = arm(rng)
     targets = {"hand tip": rng.normal(size=(200, 3))}
@@ -120,11 +121,11 @@ def test_poses_change_smoothly_as_a_target_crosses_the_boundary(rng):
     fixed = replace(
         start, rotations=np.repeat(start.rotations, 400, axis=0), root=np.zeros((400, 3))
     )
-    result = reach(skeleton, {"hand": way}, start=fixed, root="held")
+    result = reach(skeleton, {"hand": way}, start=fixed, limits="cone", root="held")
     steps = np.degrees(
         quat.angle(quat.between(result.motion.rotations[1:], result.motion.rotations[:-1]))
     )
-    assert worst_excess(result.motion) < 0.1
+    assert worst_excess(result.motion, "cone") < 0.1
     assert steps.max() < 3.0  # the target moves 0.8 mm a step
 
 
@@ -145,7 +146,7 @@ def test_missing_targets_and_free_roots(rng):
         reach(skeleton, {})
 
 
-@pytest.mark.parametrize("shape", ["auto", "ellipse", "zyz"])
+@pytest.mark.parametrize("shape", ["auto", "cone", "ellipse", "zyz"])
 def test_gradients_of_the_excess_are_exact(rng, shape):
     """Each excess against finite differences of turns in the parent's frame."""
     q, _ = ball_samples(rng, 300)
@@ -190,13 +191,13 @@ def test_learned_limits_bring_poses_nearer_to_the_recorded(rng):
     zero[:, 0] = second.rotations[:, 0]
     start = replace(second, rotations=zero)
     errors = {}
-    for shape in ("none", "auto"):
+    for shape in ("none", "cone", "auto"):
         found = reach(known, targets, start=start, limits=shape, root="held").motion
         between = quat.between(found.rotations[:, 1:], second.rotations[:, 1:])
         errors[shape] = np.degrees(quat.angle(between)).mean()
-        if shape == "auto":
-            assert worst_excess(found) < 0.1
-    assert errors["auto"] < errors["none"]
+        if shape != "none":
+            assert worst_excess(found, shape) < 0.1
+    assert errors["auto"] < errors["cone"] < errors["none"]
 
 
 def test_a_recording_is_solved_within_limits(rng):
@@ -224,10 +225,10 @@ def test_the_compiled_clamp_is_the_plain_one(rng):
     size = rng.choice([0.0, 0.2, 2.0], size=(walk.n_frames, 1, 1))
     turns = size * rng.normal(size=(*walk.rotations.shape[:2], 3))
     poses = quat.multiply(walk.rotations, quat.exp(turns))
-    held = hold_within(skeleton, poses)
+    held = hold_within(skeleton, poses, "cone")
     for index, body in enumerate(skeleton.bodies):
         if body.parent is not None:
-            plain = clamp(poses[:, index], body.joint)
+            plain = clamp(poses[:, index], body.joint, "cone")
             assert_rotations_close(held[:, index], plain, 1e-9)
 
 

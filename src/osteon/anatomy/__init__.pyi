@@ -15,6 +15,10 @@ from .default_pose import (
     bone_lengths as bone_lengths,
     other_side as other_side,
 )
+from .fewer_numbers import (
+    FewerAngles as FewerAngles,
+    fewer_angles as fewer_angles,
+)
 from .frame_recipes import Segment as Segment
 from .limb_frames import (
     Normalised as Normalised,

@@ -25,7 +25,7 @@ from osteon.errors import BadValue, NotEnoughData
 from osteon.maths import quat
 from osteon.threads import one_thread
 from osteon.typing import Array
-from osteon.values import CompactMotion, Motion, Movement
+from osteon.values import CompactMotion, Motion, Movement, Skeleton
 
 METHODS = ("joining", "pca", "em")
 SOURCES = ("orientations", "points")
@@ -77,7 +77,13 @@ class MovementAxes:
 
 
 @one_thread()
-def axes(motion: Motion, *, method: str = "joining", source: str = "orientations") -> MovementAxes:
+def axes(
+    motion: Motion,
+    *,
+    method: str = "joining",
+    source: str = "orientations",
+    known: Skeleton | None = None,
+) -> MovementAxes:
     """Find every limb's movement axes and tell the motion by angles about them.
 
     Parameters
@@ -87,6 +93,9 @@ def axes(motion: Motion, *, method: str = "joining", source: str = "orientations
     source
         ``orientations``, or ``points`` where the limbs' own turning means nothing because only
         joint positions were measured.
+    known
+        The person's own skeleton with movement axes, as found on a calibration take: its axes are
+        taken, by the bodies' names, so that takes can be compared.
     """
     if method not in METHODS:
         raise BadValue(f"method must be one of {', '.join(METHODS)}, got {method!r}")
@@ -96,6 +105,7 @@ def axes(motion: Motion, *, method: str = "joining", source: str = "orientations
         raise NotEnoughData("movement axes need a skeleton with exactly one root")
     normalised = normalise(motion)
     skeleton = normalised.skeleton
+    own = {} if known is None else {body.name: body.movement for body in known.bodies}
     bodies, columns, limbs = [skeleton.bodies[0]], [], []
     for index in range(1, len(skeleton.bodies)):
         parent = skeleton.parents[index]
@@ -103,7 +113,9 @@ def axes(motion: Motion, *, method: str = "joining", source: str = "orientations
         direction = normalised.directions[index]
         found, moving = main_directions(q, direction, motion.rate, method, source)
         points = limb_points(q, direction)
-        movement = movement_of(points, q, direction, found, normalised.body_axes[parent])
+        movement = own.get(skeleton.bodies[index].name)
+        if movement is None:
+            movement = movement_of(points, q, direction, found, normalised.body_axes[parent])
         parameters = parameterise(q, movement)
         columns.append(parameters.angles)
         bodies.append(replace(skeleton.bodies[index], movement=movement))

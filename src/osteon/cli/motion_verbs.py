@@ -33,6 +33,11 @@ from osteon.cli import options
 @options.file(
     "--recording", "With --clean: the markers FILE was solved from; swapped ones are named too."
 )
+@options.file(
+    "--known",
+    "skeleton.json of osteon axes, or a passport with axes: the person's axes are taken from it.",
+)
+@options.file("--passport", "A passport.json: written to the output with the axes found here.")
 @click.option("--mend", is_flag=True, help="With --clean: mend improbable frames before all else.")
 @options.as_json
 def axes(
@@ -44,6 +49,8 @@ def axes(
     formats: str,
     clean: tuple[Path, ...],
     recording: Path | None,
+    known: Path | None,
+    passport: Path | None,
     *,
     mend: bool,
     as_json: bool,
@@ -54,15 +61,18 @@ def axes(
 
     Example: osteon axes walk/motion.glb -o axes
     """
-    from osteon.anatomy import axes as find_axes
+    from osteon.anatomy import axes as find_axes, fewer_angles
     from osteon.delivery import axes_summary, axes_text, deliver_axes, show
     from osteon.formats import read
+    from osteon.pipeline import keep_axes, person_with_axes
 
     if (mend or recording) and not clean:
         raise click.UsageError("--mend and --recording need --clean TAKE to learn from")
     asked = options.endings(formats, besides=("csv", "parquet"))
     made = [output / f"parameters.{ending}" for ending in asked]
-    options.spare((file, *clean, recording), made)
+    given = (file, *clean, recording, known, passport)
+    options.spare(given, made)
+    person = None if known is None else person_with_axes(known)
     motion, findings = options.motion_of(file, subject), None
     if clean:
         from osteon.anatomy import learn
@@ -71,11 +81,14 @@ def axes(
         markers = None if recording is None else read(recording).recording(subject)
         findings = watch.check(motion, markers)
         motion = watch.mended(motion, findings) if mend else motion
-    found = find_axes(motion, method=method, source=source)
-    with options.whole_results(output, (file, *clean, recording)) as scratch:
-        deliver_axes(found, scratch, asked, findings)
+    found = find_axes(motion, method=method, source=source, known=person)
+    facts = axes_summary(found, findings, fewer_angles(found))
+    with options.whole_results(output, given) as scratch:
+        deliver_axes(found, scratch, asked, facts)
+        if passport is not None:
+            keep_axes(passport, found.compact.skeleton, scratch)
         show(found.motion, scratch, None if mend else findings)
-    options.say_results(axes_summary(found, findings), axes_text(found, findings), as_json=as_json)
+    options.say_results(facts, axes_text(facts), as_json=as_json)
     click.echo(output, err=True)
 
 

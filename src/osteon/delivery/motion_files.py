@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from osteon.anatomy import AnomalyFindings, MovementAxes, Normalised
+from osteon.anatomy import AnomalyFindings, FewerAngles, MovementAxes, Normalised
 from osteon.formats import (
     SKINNED,
     bvh_conventions,
@@ -19,13 +19,17 @@ from osteon.formats import (
 )
 from osteon.joint_limits import write_edits
 from osteon.skinning import make_skin_for
-from osteon.values import Body, Motion, Skeleton
+from osteon.values import Body, Motion, Region, Skeleton
 
 HINGE_LIKE = 0.25
 """Second spread, as a share of the first, below which one direction dominates."""
 
 
-def axes_summary(found: MovementAxes, findings: AnomalyFindings | None = None) -> dict[str, Any]:
+def axes_summary(
+    found: MovementAxes,
+    findings: AnomalyFindings | None = None,
+    fewer: Sequence[FewerAngles] = (),
+) -> dict[str, Any]:
     """Return the facts of a run, as they stand in summary.json."""
     skeleton = found.compact.skeleton
     limbs = {}
@@ -49,13 +53,22 @@ def axes_summary(found: MovementAxes, findings: AnomalyFindings | None = None) -
         "error_mm": 1e3 * mean_of([limb.error for limb in found.limbs]),
         "turned_deg": float(np.degrees(mean_of([limb.turned for limb in found.limbs]))),
         "limbs": limbs,
+        "fewer": [_fewer_facts(each) for each in fewer],
         "improbable": [{"limb": limb, "frames": [a, b]} for limb, a, b in improbable],
     }
 
 
-def axes_text(found: MovementAxes, findings: AnomalyFindings | None = None) -> str:
+def _fewer_facts(fewer: FewerAngles) -> dict[str, Any]:
+    return {
+        "numbers": fewer.numbers,
+        "error_mm": round(1e3 * fewer.error, 3),
+        "angles": list(fewer.names),
+        "limbs_mm": {name: round(1e3 * error, 3) for name, error in fewer.limbs.items()},
+    }
+
+
+def axes_text(facts: dict[str, Any]) -> str:
     """Tell a line per limb, how well the whole is told, and what is improbable."""
-    facts = axes_summary(found, findings)
     lines = [
         f"{name}: {_axes_text(limb)}; told to {limb['error_mm']:.2f} mm, {limb['turned_deg']:.2f}°"
         for name, limb in facts["limbs"].items()
@@ -65,6 +78,9 @@ def axes_text(found: MovementAxes, findings: AnomalyFindings | None = None) -> s
         f"{per_frame} numbers a frame tell the motion to {facts['error_mm']:.3f} mm and "
         f"{facts['turned_deg']:.3f}° on average"
     )
+    if facts["fewer"]:
+        told = ", ".join(f"{each['numbers']} to {each['error_mm']:.1f}" for each in facts["fewer"])
+        lines.append(f"joints by fewer numbers, mm: {told}")
     lines += [
         f"improbable: {entry['limb']}, frames {entry['frames'][0]} to {entry['frames'][1]}"
         for entry in facts["improbable"]
@@ -84,7 +100,7 @@ def deliver_axes(
     found: MovementAxes,
     folder: Path,
     formats: Sequence[str],
-    findings: AnomalyFindings | None = None,
+    facts: dict[str, Any],
 ) -> None:
     """Write skeleton.json with frames and movement, the compact motion, summary.json."""
     write(found.compact.skeleton, folder / "skeleton.json")
@@ -98,7 +114,7 @@ def deliver_axes(
             write(found.compact, folder / "parameters.osteon")
         else:
             told |= write_motion(found.compact.motion(), folder, "parameters", [ending])
-    write_readable(axes_summary(found, findings) | told, folder / "summary.json")
+    write_readable(facts | told, folder / "summary.json")
 
 
 def mean_of(values: Sequence[float]) -> float:
@@ -200,6 +216,7 @@ def _joint_facts(body: Body) -> dict[str, Any]:
         "swing_deg": None if cone is None else _degrees(cone.radii),
         "twist_deg": None if cone is None else _degrees(cone.twist),
         "zyz_deg": limits.zyz and _degrees(limits.zyz),
+        "region": limits.region and _region_facts(limits.region, body.parent),
         "gap_deg": _degrees(evidence.gap),
         "coverage": round(evidence.coverage, 3),
         "crosstalk": None if evidence.crosstalk is None else round(evidence.crosstalk, 3),
@@ -208,6 +225,14 @@ def _joint_facts(body: Body) -> dict[str, Any]:
             "outside_deg": _degrees(bind.excess),
             "choice": bind.choice,
         },
+    }
+
+
+def _region_facts(region: Region, parent: str | None) -> dict[str, Any]:
+    return {
+        "poses": len(region.poses),
+        "radius_deg": _degrees(region.radius),
+        "given": parent if len(region.beside) else None,
     }
 
 
@@ -246,6 +271,10 @@ def _joint_text(facts: dict[str, Any]) -> str:
         wide, narrow = facts["swing_deg"]
         low, high = facts["twist_deg"]
         parts.append(f"swing ±{wide:.1f}° ±{narrow:.1f}°, twist {low:.1f}° to {high:.1f}°")
+    if region := facts["region"]:
+        given = f", by where {region['given']} is" if region["given"] else ""
+        near = f"{region['radius_deg']:.1f}° of {region['poses']} poses seen"
+        parts.append(f"within {near}{given}")
     return "  ".join(parts)
 
 

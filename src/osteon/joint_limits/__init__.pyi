@@ -1,4 +1,5 @@
 from . import limits_toml as limits_toml
+from ._region_kernel import region_excess as region_excess
 from .find_limits import (
     LimitOptions as LimitOptions,
     limits as limits,
@@ -21,6 +22,7 @@ from .ranges import (
 from .sampling import denoise as denoise
 from .within_limits import (
     HINGE as HINGE,
+    REGION as REGION,
     ZYZ as ZYZ,
     Bounds as Bounds,
     beyond as beyond,

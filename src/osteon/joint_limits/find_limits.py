@@ -11,6 +11,7 @@ from osteon.joint_limits._kinds_kernel import hinge_angles
 from osteon.joint_limits.kinds import Degrees, KindOptions, find_kinds, turn_doubts
 from osteon.joint_limits.ranges import Arc, RangeOptions, bone_axes, find_arc, find_arcs, find_cones
 from osteon.joint_limits.sampling import default_samples, denoise, joint_rotations, resample
+from osteon.joint_limits.seen_region import find_regions
 from osteon.joint_limits.within_limits import CHOICES, check_binds
 from osteon.maths import euler, quat
 from osteon.threads import one_thread
@@ -149,6 +150,7 @@ def _judge(
         samples = _gather([denoise(each, freedom.noise) for each in samples.recorded], n_samples)
     joints = _shaped([body.joint for body in bodies], freedom)
     joints = _limited(joints, bone_axes(skeleton)[moving], samples, freedom, options)
+    joints = _in_regions(joints, _parents_among(skeleton, moving), samples, options)
     binds = check_binds(joints, samples.rotations, freedom.spread.mean, options.bind)
     limits = with_columns([joint.limits or NO_LIMITS for joint in joints], bind=binds)
     return with_columns(joints, limits=limits)
@@ -181,6 +183,21 @@ def _limited(
         evidence=_evidence(q, freedom, arcs, options.kinds.threshold),
     )
     return with_columns(joints, limits=limits)
+
+
+def _in_regions(
+    joints: list[Joint], parents: list[int], samples: _Samples, options: LimitOptions
+) -> list[Joint]:
+    margin = float(np.radians(options.ranges.margin))
+    regions = find_regions(samples.rotations, joints, parents, margin)
+    limits = with_columns([joint.limits or NO_LIMITS for joint in joints], region=regions)
+    return with_columns(joints, limits=limits)
+
+
+def _parents_among(skeleton: Skeleton, moving: list[int]) -> list[int]:
+    """Return for each moving body which of them is its parent; −1: a root."""
+    places = {body: place for place, body in enumerate(moving)}
+    return [places.get(skeleton.parents[body], -1) for body in moving]
 
 
 def _hinge_arcs(

@@ -8,13 +8,14 @@
     swing = [45.0, 20.0]        # half axes of the elliptic cone; the polygon becomes this ellipse
     twist = [-20.0, 30.0]
 
-What a table leaves out stays as it was found.
+What a table leaves out stays as it was found. A joint whose kind or range is changed loses its
+region of poses that were seen: from then on the hand's word holds.
 """
 
 import tomllib
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -23,7 +24,7 @@ from osteon.errors import FormatError, UnknownName
 from osteon.formats import whole_file
 from osteon.joint_limits.ranges import N_SIDES, side_normals
 from osteon.joint_limits.within_limits import check_binds
-from osteon.values import Body, Cone, Joint, Limits, Skeleton
+from osteon.values import Body, Joint, Limits, Skeleton
 
 Degrees = tuple[float, float]
 
@@ -88,8 +89,10 @@ def _edited(joint: Joint, edit: Edit) -> Joint:
         cone = replace(cone, radii=radii, polygon=_ellipse(radii)) if changed else cone
     if cone is not None and edit.twist is not None:
         cone = replace(cone, twist=_radians(edit.twist))
+    region = None if _says_otherwise(joint, edit) else limits.region
     limits = replace(
         limits,
+        region=region,
         cone=cone,
         hinge=limits.hinge if edit.hinge is None else _radians(edit.hinge),
         zyz=limits.zyz if edit.zyz is None else tuple(map(_radians, edit.zyz)),  # type: ignore[arg-type]
@@ -100,6 +103,28 @@ def _edited(joint: Joint, edit: Edit) -> Joint:
     means = limits.evidence.mean[None]
     bind = check_binds([joint], means[None], means)[0]
     return replace(joint, limits=replace(limits, bind=bind))
+
+
+def _says_otherwise(joint: Joint, edit: Edit) -> bool:
+    """Return whether a table changes a joint's kind or range, beyond rounding."""
+    if edit.type not in (None, joint.kind):
+        return True
+    ranges = _ranges_in_file(joint.limits or Limits())
+    said = ((getattr(edit, key), ranges[key]) for key in ranges)
+    return any(
+        now is not None
+        and (then is None or bool(np.abs(np.degrees(then) - now).max() >= ROUNDED_ANGLE))
+        for now, then in said
+    )
+
+
+def _ranges_in_file(limits: Limits) -> dict[str, Any]:
+    cone = limits.cone
+    return {
+        "hinge": limits.hinge,
+        "swing": None if cone is None else cone.radii,
+        "twist": None if cone is None else cone.twist,
+    }
 
 
 def _retyped(joint: Joint, kind: str) -> Joint:
@@ -125,13 +150,7 @@ def _table(body: Body) -> str:
     limits = body.joint.limits
     assert limits is not None
     lines = [f"[{msgspec.json.encode(body.name).decode()}]", f'type = "{body.joint.kind}"']
-    cone: Cone | None = limits.cone
-    rows = {
-        "hinge": limits.hinge,
-        "swing": None if cone is None else cone.radii,
-        "twist": None if cone is None else cone.twist,
-    }
-    for key, values in rows.items():
+    for key, values in _ranges_in_file(limits).items():
         if values is not None and np.isfinite(values).all():
             low, high = np.degrees(values)
             lines.append(f"{key} = [{low:.2f}, {high:.2f}]")

@@ -29,8 +29,9 @@ JUMP_MEDIANS = 4.5
 """Ratio of a third difference to their median from which it is no noise. Derived: three standard
 deviations of a normal law."""
 
-FEWEST_FRAMES = 4
-"""Count of frames below which there is no motion to speak of: [001] §3, 4 to 6."""
+FEWEST_FRAMES = 9
+"""Count of frames below which there is no motion to speak of. Derived: of fewer, fourth differences
+cannot tell noise from motion; [001] §3 makes do with 4 to 6."""
 
 MOST_NOISE = np.radians(4.0)
 """Radians. Chosen: whatever shakes more is movement, as samples in no order look like nothing but
@@ -77,8 +78,9 @@ def joint_rotations(motion: Motion, exclude: Iterable[Sequence[int]] = ()) -> Ar
     left = int(np.isfinite(rotations[..., 0]).any(axis=1).sum())
     if left < FEWEST_FRAMES:
         raise NotEnoughData(
-            f"{motion.source.file or 'the motion'}: {counted(left, 'frame')} with a pose; joint "
-            f"types and limits need {FEWEST_FRAMES} or more"
+            f"{motion.source.file or 'the motion'}: {counted(left, 'frame')} with a pose tell "
+            "where joints were, not how far they go; types and limits need "
+            f"{FEWEST_FRAMES} frames or more: give a longer motion"
         )
     return rotations
 

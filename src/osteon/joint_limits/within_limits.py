@@ -12,6 +12,7 @@ import numpy as np
 
 from osteon.errors import BadValue
 from osteon.joint_limits._kinds_kernel import mix, swing_of
+from osteon.joint_limits._region_kernel import SeenPoses, nearest_pose, region_excess
 from osteon.maths import (
     FAST_MATH,
     TURN,
@@ -23,16 +24,24 @@ from osteon.maths import (
     rotations,
 )
 from osteon.typing import Array
-from osteon.values import Bind, Cone, Interval, Joint, Skeleton, read_only
+from osteon.values import Bind, Cone, Interval, Joint, Region, Skeleton, read_only
 
-SHAPES = ("auto", "polygon", "ellipse", "zyz")
-HINGE, POLYGON, ELLIPSE, ZYZ = 0, 1, 2, 3
+SHAPES = ("auto", "cone", "polygon", "ellipse", "zyz")
+HINGE, POLYGON, ELLIPSE, ZYZ, REGION = 0, 1, 2, 3, 4
 """Codes of the shapes of limits, defined here."""
 N_CORNERS = 32
 """Count of corners that a polygon may have. Chosen: twice as many as are found in motion."""
 CHOICES = ("mid-range", "circular mean", "nearest sample")
 BIND_TOLERANCE = np.radians(0.1)
 """Radians outside its limits that a bind pose may be. Chosen."""
+OVERLAP_RATIO = 5.0
+"""Ratio of a region's squared radius to what many poses at one place add to it. Chosen: two poses
+make the radius 7 % larger; with more of it edges become too sharp to follow."""
+HOLDING_STEPS = 8
+"""Count of steps along the gradient back into a region, before the straight way to the nearest pose
+is taken. Chosen: one is enough but for edges."""
+HELD_ANGLE = 1e-6
+"""Radians beyond a region that count as inside. Chosen: rounding."""
 VANISHING_LENGTH = 0.05
 """Share of full length of the mean vector, below which its direction is chance. Chosen."""
 GIVEN_UP = "unlimited or not enough motion"
@@ -44,7 +53,7 @@ class Bounds(NamedTuple):
     body: np.ndarray
     """(n,)"""
     shape: np.ndarray
-    """(n,) HINGE, POLYGON, ELLIPSE or ZYZ."""
+    """(n,) HINGE, POLYGON, ELLIPSE, ZYZ or REGION; a hinge may have a region too."""
     frame: np.ndarray
     """(n, 4) rest of a hinge, centre of a cone."""
     turn: np.ndarray
@@ -63,6 +72,8 @@ class Bounds(NamedTuple):
     """(n,) cosine of the half angle within which every turn from a cone's centre is allowed."""
     weight: np.ndarray
     """(1,) square metres per square radian."""
+    seen: SeenPoses
+    """The regions' poses; a joint of another shape has none."""
 
 
 def clamp(q: Array, joint: Joint, shape: str = "auto") -> Array:
@@ -72,21 +83,28 @@ def clamp(q: Array, joint: Joint, shape: str = "auto") -> Array:
     Parameters
     ----------
     shape : str
-        ``auto``: a hinge by its interval, other joints by the polygon of their cone;
-        ``polygon`` or ``ellipse``: by the cone; ``zyz``: by the box of ZYZ angles.
-        A joint without that description is not limited.
+        ``auto``: by the region of poses that were seen, a hinge also by its interval; a joint
+        without a region as by ``cone``: a hinge by its interval, others by the polygon of their
+        cone; ``polygon`` or ``ellipse``: by the cone; ``zyz``: by the box of ZYZ angles.
+        A joint without that description is not limited. Of a single joint, ``clamp`` does not know
+        where its parent is: any place will do.
     """
     return clamp_each(q[..., None, :], [joint], shape)[..., 0, :]
 
 
 def hold_within(skeleton: Skeleton, poses: Array, shape: str = "auto") -> Array:
     """``clamp`` of local rotations (..., n_bodies, 4); the root goes where it will."""
-    return clamp_each(poses, _joints_of(skeleton), shape)
+    return clamp_each(poses, _joints_of(skeleton), shape, skeleton.parents)
 
 
-def clamp_each(q: Array, joints: Sequence[Joint | None], shape: str = "auto") -> Array:
+def clamp_each(
+    q: Array,
+    joints: Sequence[Joint | None],
+    shape: str = "auto",
+    parents: Sequence[int] | None = None,
+) -> Array:
     """``clamp`` of rotations (..., n_joints, 4) of joints; None is free."""
-    bounds = _bounds_of(joints, shape)
+    bounds = _bounds_of(joints, shape, parents)
     held = np.array(q, dtype=np.float64)
     for j, joint in enumerate(joints):
         if joint is not None and joint.kind == "fixed":
@@ -101,7 +119,7 @@ def clamp_each(q: Array, joints: Sequence[Joint | None], shape: str = "auto") ->
 
 def make_bounds(skeleton: Skeleton, shape: str = "auto") -> Bounds:
     """Return the limits of this shape of all joints that have them; see ``clamp``."""
-    return _bounds_of(_joints_of(skeleton), shape)
+    return _bounds_of(_joints_of(skeleton), shape, skeleton.parents)
 
 
 def no_bounds() -> Bounds:
@@ -112,36 +130,83 @@ def _joints_of(skeleton: Skeleton) -> list[Joint | None]:
     return [None if body.parent is None else body.joint for body in skeleton.bodies]
 
 
-def _bounds_of(joints: Sequence[Joint | None], shape: str) -> Bounds:
+def _bounds_of(
+    joints: Sequence[Joint | None], shape: str, parents: Sequence[int] | None = None
+) -> Bounds:
     if shape not in SHAPES:
         raise BadValue(f"shape must be one of {', '.join(SHAPES)}, got {shape!r}")
     found = [
         (index, row)
         for index, joint in enumerate(joints)
-        if joint is not None and (row := _row(joint, shape)) is not None
+        if joint is not None
+        for row in _rows(joint, shape)
     ]
     rows = [row for _, row in found] or [(HINGE, *_UNTURNED, _ranges(), *_NO_SWING)]
     columns = [np.array(column)[: len(found)] for column in zip(*rows, strict=True)]
     kinds, frames, axes, ranges, corners, n_corners, radii, safe = columns
     body, turn = np.array([index for index, _ in found], dtype=np.uint64), quat.to_matrix(frames)
+    regions = [
+        (index, _region_of(joints[index]) if row[0] == REGION else None) for index, row in found
+    ]
+    seen = _seen_poses(regions, parents)
     return Bounds(
-        body, kinds, frames, turn, axes, ranges, corners, n_corners, radii, safe, np.ones(1)
+        body, kinds, frames, turn, axes, ranges, corners, n_corners, radii, safe, np.ones(1), seen
     )
 
 
-def _row(joint: Joint, shape: str) -> tuple | None:
+def _region_of(joint: Joint | None) -> Region | None:
+    return None if joint is None or joint.limits is None else joint.limits.region
+
+
+def _seen_poses(
+    regions: Sequence[tuple[int, Region | None]], parents: Sequence[int] | None
+) -> SeenPoses:
+    """Return regions of joints as flat arrays; those of whose parents nothing is told go alone."""
+    none: Array = np.zeros((0, 4))
+    poses: list[Array] = [none]
+    beside: list[Array] = [none]
+    counts = [0]
+    parent, radius = np.full(len(regions), -1), np.ones(len(regions))
+    for i, (index, region) in enumerate(regions):
+        own = none if region is None else quat.normalise(region.poses)
+        others: Array = np.zeros_like(own)
+        if region is not None:
+            radius[i] = region.radius
+            if len(region.beside) and parents is not None and parents[index] > 0:
+                parent[i], others = parents[index], quat.normalise(region.beside)
+        poses.append(own)
+        beside.append(others)
+        counts.append(len(own))
+    doublings = np.maximum(0, np.rint(np.log2(OVERLAP_RATIO / radius**2))).astype(np.int64)
+    return SeenPoses(
+        np.concatenate(poses),
+        np.concatenate(beside),
+        np.cumsum(counts),
+        parent,
+        radius,
+        doublings,
+    )
+
+
+def _rows(joint: Joint, shape: str) -> list[tuple]:
+    """Return what holds a joint: nothing, one thing, or for a hinge with a region two."""
     limits = joint.limits
     if limits is None or joint.kind == "fixed":
-        return None
+        return []
     if shape == "zyz":
         box = limits.zyz
-        return None if box is None else (ZYZ, *_UNTURNED, _ranges(*box), *_NO_SWING)
+        return [] if box is None else [(ZYZ, *_UNTURNED, _ranges(*box), *_NO_SWING)]
+    seen = (REGION, *_UNTURNED, _ranges(), *_NO_SWING)
+    regions = [seen] if shape == "auto" and limits.region is not None else []
     hinged = joint.kind == "hinge" and len(joint.axes) > 0  # files may tell a range without axis
-    if shape == "auto" and hinged and limits.hinge is not None:
+    if shape in ("auto", "cone") and hinged and limits.hinge is not None:
         axes = np.zeros((3, 3))
         axes[0] = joint.axes[0]
-        return HINGE, joint.rest, axes, _ranges(limits.hinge), *_NO_SWING
-    return None if limits.cone is None else _cone_row(limits.cone, shape)
+        # last, for a region reaches beyond the ends of an interval
+        return [*regions, (HINGE, joint.rest, axes, _ranges(limits.hinge), *_NO_SWING)]
+    if regions or limits.cone is None:
+        return regions
+    return [_cone_row(limits.cone, shape)]
 
 
 def _cone_row(cone: Cone, shape: str) -> tuple:
@@ -193,10 +258,13 @@ def _clamp_zyz(q: Array, ranges: Array) -> Array:
 def hold_inside(bounds, poses):
     """Bring poses (n_frames, n_bodies, 4) inside, in place; what is inside stays as it is.
 
-    Hinges, polygons and ellipses only.
+    Hinges, polygons, ellipses and regions only. Parents come before their children.
     """
     for i in range(len(bounds.body)):
         body = bounds.body[i]
+        if bounds.shape[i] == REGION:
+            _hold_region(bounds.seen, i, poses, body)
+            continue
         f, x = bounds.frame[i], bounds.axes[i]
         frame, axis = (f[0], f[1], f[2], f[3]), (x[0, 0], x[0, 1], x[0, 2])
         back = (f[0], -f[1], -f[2], -f[3])
@@ -214,6 +282,57 @@ def hold_inside(bounds, poses):
                 q = multiply(frame, d)
             for k in range(4):
                 poses[n, body, k] = q[k]
+
+
+@kernel
+def _hold_region(seen, i, poses, body):
+    """Along the gradient into region i; where that fails, straight to its nearest pose."""
+    parent = max(seen.parent[i], 0)
+    for n in range(len(poses)):
+        p = (poses[n, parent, 0], poses[n, parent, 1], poses[n, parent, 2], poses[n, parent, 3])
+        q = (poses[n, body, 0], poses[n, body, 1], poses[n, body, 2], poses[n, body, 3])
+        if not np.isfinite(q[0]):
+            continue
+        excess, slope, _ = region_excess(seen, i, q, p)
+        if excess <= HELD_ANGLE:
+            continue
+        for _ in range(HOLDING_STEPS):
+            square = slope[0] ** 2 + slope[1] ** 2 + slope[2] ** 2
+            back = -min(excess / max(square, 1e-12), 0.5)
+            q = multiply(exp((back * slope[0], back * slope[1], back * slope[2])), q)
+            excess, slope, _ = region_excess(seen, i, q, p)
+            if excess <= HELD_ANGLE:
+                break
+        if excess > HELD_ANGLE:
+            best, _, parent_best, _ = nearest_pose(seen, i, q, p)
+            # the nearest pose may belong to another place of the parent; the parent's own is inside
+            inside = region_excess(seen, i, seen.poses[best], p)[0] <= HELD_ANGLE
+            q = _towards(seen.poses[best if inside else parent_best], q, seen, i, p)
+        for k in range(4):
+            poses[n, body, k] = q[k]
+
+
+@kernel
+def _towards(s, q, seen, i, p):
+    """From q to pose s, until that is inside region i; s itself if nothing before."""
+    cosine = q[0] * s[0] + q[1] * s[1] + q[2] * s[2] + q[3] * s[3]
+    sign, angle = -1.0 if cosine < 0.0 else 1.0, np.arccos(min(abs(cosine), 1.0))
+    least, most, found = 0.0, 1.0, (sign * s[0], sign * s[1], sign * s[2], sign * s[3])
+    for _ in range(20):
+        share = 0.5 * (least + most)
+        a, b = np.sin((1.0 - share) * angle), sign * np.sin(share * angle)
+        size = max(np.sin(angle), 1e-12)
+        now = (
+            (a * q[0] + b * s[0]) / size,
+            (a * q[1] + b * s[1]) / size,
+            (a * q[2] + b * s[2]) / size,
+            (a * q[3] + b * s[3]) / size,
+        )
+        if region_excess(seen, i, now, p)[0] <= HELD_ANGLE:
+            most, found = share, now
+        else:
+            least = share
+    return found
 
 
 @kernel

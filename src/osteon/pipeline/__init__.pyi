@@ -16,8 +16,10 @@ from .map_take import (
 from .missing_labels import labelled_take as labelled_take
 from .passports import (
     MOST_FRAMES as MOST_FRAMES,
+    keep_axes as keep_axes,
     make_passport as make_passport,
     passports_of as passports_of,
+    person_with_axes as person_with_axes,
     write_passports as write_passports,
 )
 from .solve_take import (

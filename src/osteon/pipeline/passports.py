@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 import osteon
-from osteon.errors import NotEnoughData
-from osteon.formats import content_hash, file_name, write_passport
+from osteon.errors import FormatError, NotEnoughData
+from osteon.formats import content_hash, file_name, read, read_passport, write_passport
 from osteon.joint_limits import limits
 from osteon.pipeline.analyses import Analyses
 from osteon.pipeline.solved import Solved
@@ -46,6 +46,35 @@ def write_passports(
     for subject, each in passports.items():
         place = folder / file_name(subject) if len(passports) > 1 and subject else folder
         write_passport(place / "passport.json", each)
+
+
+def person_with_axes(path: Path) -> Skeleton:
+    """Return the skeleton of a skeleton.json or passport.json that carries movement axes."""
+    try:
+        skeleton = read_passport(path).skeleton
+    except FormatError:
+        skeleton = read(path).skeleton()
+    if all(body.movement is None for body in skeleton.bodies):
+        raise NotEnoughData(
+            f"{path.name}: no body has movement axes; osteon axes finds them on a calibration "
+            "take, and keeps them in its skeleton.json and in the passport that it is given"
+        )
+    return skeleton
+
+
+def keep_axes(path: Path, found: Skeleton, folder: Path) -> None:
+    """Write passport.json in ``folder``: the one at ``path`` with the movement axes found."""
+    passport = read_passport(path)
+    names = {body.name: body.movement for body in found.bodies}
+    own = passport.skeleton.names
+    if not set(names) >= set(own):
+        raise NotEnoughData(
+            f"{path.name} is of another skeleton: it has {', '.join(own[:4])}…, the motion has "
+            f"{', '.join(tuple(names)[:4])}…; solve the take with this passport first"
+        )
+    bodies = [replace(body, movement=names[body.name]) for body in passport.skeleton.bodies]
+    skeleton = passport.skeleton.with_bodies(bodies, "movement axes of a calibration take")
+    write_passport(folder / "passport.json", replace(passport, skeleton=skeleton))
 
 
 def _of_takes(takes: Sequence[Solved], judged: Skeleton | None) -> Passport:
@@ -107,7 +136,9 @@ def _with_joints(skeleton: Skeleton, judged: Skeleton) -> Skeleton:
 def _judged(own: Joint, judged: Joint | None) -> Joint:
     if judged is None or own.kind == "free":
         return own
-    return replace(own, kind=judged.kind, axes=judged.axes, rest=judged.rest, limits=judged.limits)
+    # a passport is one small text: the poses that were seen stay with the take
+    ranges = judged.limits and replace(judged.limits, region=None)
+    return replace(own, kind=judged.kind, axes=judged.axes, rest=judged.rest, limits=ranges)
 
 
 def origin_of(recording: Recording, path: Path | None = None, sha256: str = "") -> Origin:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from osteon.errors import BadValue, ShapeError, UnknownName
 from osteon.joint_limits import hold_within, make_bounds
-from osteon.maths import quat
+from osteon.maths import quat, read_only
 from osteon.posing._kernels.levenberg_marquardt import UNDECIDED, Status, Task
 from osteon.posing._kernels.normal_equations import make_model
 from osteon.posing.first_pose import on_joints
@@ -66,7 +66,8 @@ def reach(
     start : Motion, optional
         Poses to start from, of as many frames or of one; by default the rig's starting pose.
     limits : str
-        ``auto`` (hinge intervals and polygons of cones), ``ellipse``, ``zyz`` or ``none``.
+        ``auto`` (regions of poses that were seen; joints without one as ``cone``), ``cone``
+        (hinge intervals and polygons of cones), ``ellipse``, ``zyz`` or ``none``.
     root : str
         ``free`` or ``held`` where it starts.
     """
@@ -76,7 +77,7 @@ def reach(
     if limits == "zyz" and _has_cones(skeleton):
         # a box of ZYZ angles has walls and poles in the way of poses that start far off; what is
         # reached within the cones, which have none, need not go far
-        near = reach(skeleton, targets, start=start, root=root, options=options)
+        near = reach(skeleton, targets, start=start, limits="cone", root=root, options=options)
         start = near.motion
     names = tuple(targets)
     observed = _observed(targets)
@@ -88,6 +89,8 @@ def reach(
     if len(rest) not in (1, len(observed)):
         raise ShapeError(f"start must have 1 or {len(observed)} frames, got {len(rest)}")
     rest = on_joints(problem.rig.tree, rest)
+    if limits == "auto":
+        rest = _from_seen_poses(skeleton, problem.rig, observed, rest, place)
     if limits != "none":
         rest = hold_within(skeleton, rest, limits)
     task = problem.task()
@@ -102,6 +105,46 @@ def reach(
     reached = motion.points(problem.rig.tree.marker_bodies, problem.rig.places)
     error = np.linalg.norm(reached - observed, axis=-1)
     return ReachResult(motion, error, names, task.iterations, task.status)
+
+
+def _from_seen_poses(
+    skeleton: Skeleton, rig: Rig, observed: Array, rest: Array, place: Array
+) -> Array:
+    """Start from the whole pose of the skeleton's regions that comes nearest to the targets.
+
+    Regions are tubes about what was seen, and from afar a pose finds no way along them. A start
+    that is nearer than all of them, or a skeleton without, stays.
+    """
+    seen = _whole_poses(skeleton)
+    if not len(seen):
+        return rest
+    n_frames = len(observed)
+    starts = np.array(np.broadcast_to(rest, (n_frames, *rest.shape[1:])))
+    roots = np.broadcast_to(place, (n_frames, 3))
+    seen = on_joints(rig.tree, seen)
+    seen[:, 0] = quat.identity()
+    origin = np.zeros((len(seen), 3))
+    points = Motion(skeleton, seen, origin, 1.0).points(rig.tree.marker_bodies, rig.places)
+    wanted = quat.rotate(quat.inverse(starts[:, :1, :]), observed - roots[:, None])
+    given = Motion(skeleton, starts, roots, 1.0).points(rig.tree.marker_bodies, rig.places)
+    best = np.nansum((given - observed) ** 2, axis=(1, 2))
+    for pose, at in zip(seen, points, strict=True):
+        apart = np.nansum((at - wanted) ** 2, axis=(1, 2))
+        nearer = apart < best
+        starts[nearer, 1:], best[nearer] = pose[1:], apart[nearer]
+    return starts
+
+
+def _whole_poses(skeleton: Skeleton) -> Array:
+    """Return (n, n_bodies, 4) the poses that all regions of the skeleton share."""
+    limits = [body.joint.limits for body in skeleton.bodies]
+    regions = [None if each is None else each.region for each in limits]
+    n_shared = min((region.shared for region in regions if region is not None), default=0)
+    poses = np.broadcast_to(_starting_pose(skeleton), (n_shared, len(regions), 4)).copy()
+    for index, region in enumerate(regions):
+        if region is not None:
+            poses[:, index] = region.poses[:n_shared]
+    return poses
 
 
 def _has_cones(skeleton: Skeleton) -> bool:
@@ -158,7 +201,7 @@ def _solve(problem: PoseProblem, task: Task, options: PoseOptions, *, root_held:
         stiff = problem.bounds and problem.bounds._replace(weight=np.array([stiffness]))
         model = make_model(problem.rig, pull, stiff, root_held=root_held)
         task.status[~held] = UNDECIDED
-        task.rest[:] = task.rotations
+        task = task._replace(rest=read_only(task.rotations.copy()))
         run(model, task, replace(options, tolerance=loose * options.tolerance))
         total += task.iterations
     task.iterations[:] = total

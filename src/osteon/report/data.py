@@ -50,6 +50,8 @@ class ConeRow(msgspec.Struct, frozen=True):
     rim: list[tuple[float, float]]
     """Swings at the corners of the limit."""
     twist: tuple[float, float]
+    seen: list[Point] = []
+    """Swing along both directions and twist of poses that were seen, few that stand for all."""
 
 
 class FrameRow(msgspec.Struct, frozen=True):

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from osteon.errors import OsteonError
 from osteon.formats import whole_file
-from osteon.maths import quat, runs
+from osteon.maths import quat, rotations, runs
 from osteon.report.data import (
     BodyRow,
     ConeRow,
@@ -35,11 +35,13 @@ from osteon.typing import Array
 from osteon.values import (
     Attachment,
     Body,
+    Cone,
     Connection,
     Event,
     Joint,
     Mark,
     Motion,
+    Region,
     Skeleton,
     SkinnedMesh,
     Slip,
@@ -193,7 +195,19 @@ def _cone(body: Body) -> ConeRow | None:
         radii=_floats(cone.radii),
         rim=_floats(rim),
         twist=cone.twist,
+        seen=_seen_poses(cone, body.joint.limits.region) if body.joint.limits else [],
     )
+
+
+def _seen_poses(cone: Cone, region: Region | None) -> Any:
+    """Return swing, along both directions, and twist of poses that were seen."""
+    if region is None:
+        return []
+    turns = quat.between(cone.centre, quat.normalise(region.poses))
+    twist = rotations.wrap(rotations.twist_angle(turns, cone.axis))
+    swing = quat.multiply(turns, quat.from_axis_angle(cone.axis, -twist))
+    across = quat.log(swing) @ cone.across.T
+    return _floats(np.round(np.column_stack([across, twist]), 3))
 
 
 def _hinge(body: Body) -> HingeRow | None:

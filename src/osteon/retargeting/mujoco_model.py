@@ -73,9 +73,8 @@ class Stops:
 def cones_of(bounds: Bounds) -> Bounds:
     """Leave out the hinges, whose ranges MuJoCo keeps itself."""
     rows = bounds.shape != HINGE
-    return bounds._replace(
-        **{name: getattr(bounds, name)[rows] for name in bounds._fields if name != "weight"}
-    )
+    each = [name for name in bounds._fields if name not in ("weight", "seen")]
+    return bounds._replace(**{name: getattr(bounds, name)[rows] for name in each})
 
 
 def add_stops(spec: Any, added: list[Any], skeleton: Skeleton, b: Bounds) -> None:
@@ -194,7 +193,7 @@ def build_model(
         above = spec.worldbody if parent < 0 else added[parent]
         added.append(_add_body(mujoco, above, index, skeleton, rig, masses, posture))
     _add_springs(mujoco, spec, added, rig)
-    cones = cones_of(make_bounds(skeleton))
+    cones = cones_of(make_bounds(skeleton, "cone"))
     add_stops(spec, added, skeleton, cones)
     try:
         with warnings.catch_warnings():

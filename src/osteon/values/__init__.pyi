@@ -47,6 +47,7 @@ from .skeleton import (
     Marker as Marker,
     MarkerPlaces as MarkerPlaces,
     Movement as Movement,
+    Region as Region,
     Skeleton as Skeleton,
     level_spline as level_spline,
     without_gaps as without_gaps,

@@ -102,6 +102,35 @@ class Bind:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Region:
+    """Where a joint may be: near rotations that were seen. So twist knows of swing, and the joint
+    of its parent. Radians. docs/methods.md §8."""
+
+    poses: Array
+    """(n_poses, 4) rotations that were seen, few that stand for all; unit to five decimals."""
+    beside: Array
+    """(n_poses, 4) the parent joint's rotations in the same poses, or (0, 4): it does not matter
+    where the parent is."""
+    radius: float
+    """How far from the nearest of them the joint may be."""
+    shared: int = 0
+    """Count of first poses that belong together in all joints: whole poses of the body."""
+
+    def __post_init__(self) -> None:
+        poses = np.asarray(self.poses, dtype=float).reshape(-1, 4)
+        beside = np.asarray(self.beside, dtype=float).reshape(-1, 4)
+        settle(self, poses=poses, beside=beside)
+        freeze(self, poses=("n_poses", 4), beside=("n_beside", 4))
+        if len(poses) == 0 or len(beside) not in (0, len(poses)):
+            raise ShapeError(
+                f"a region needs poses, and as many or none beside them; got {len(poses)} and "
+                f"{len(beside)}"
+            )
+        if not 0.0 < self.radius < np.pi:
+            raise BadValue(f"a region's radius must lie between 0 and π, got {self.radius}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Limits:
     """How far a joint goes, in one or several descriptions of the same thing. Radians."""
 
@@ -118,6 +147,8 @@ class Limits:
     """Ranges of φ, ψ, θ with the joint's rotation Rz(φ)·Ry(ψ)·Rz(θ) in the parent's frame."""
     bind: Bind | None = None
     evidence: Evidence | None = None
+    region: Region | None = None
+    """Which of the rotations that cone or hinge allow were seen: twist by swing, and by parent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -39,6 +39,7 @@ from osteon.values import (
     Movement,
     Origin,
     Passport,
+    Region,
     Skeleton,
     Take,
 )
@@ -94,6 +95,13 @@ class EvidenceRecord(msgspec.Struct):
     crosstalk: float | None = None
 
 
+class RegionRecord(msgspec.Struct):
+    poses: tuple[Rotation, ...]
+    beside: tuple[Rotation, ...]
+    radius: float
+    shared: int = 0
+
+
 class LimitsRecord(msgspec.Struct, omit_defaults=True):
     hinge: Ends | None = None
     euler: tuple[EulerRecord, ...] = ()
@@ -102,6 +110,7 @@ class LimitsRecord(msgspec.Struct, omit_defaults=True):
     zyz: tuple[Ends, Ends, Ends] | None = None
     bind: BindRecord | None = None
     evidence: EvidenceRecord | None = None
+    region: RegionRecord | None = None
 
 
 class FrameRecord(msgspec.Struct):
@@ -310,6 +319,7 @@ def _to_limits(record: LimitsRecord | None) -> Limits | None:
         zyz=record.zyz and tuple(_range(*ends) for ends in record.zyz),  # type: ignore[arg-type]
         bind=record.bind and _to_value(record.bind, Bind),
         evidence=record.evidence and _to_value(record.evidence, Evidence),
+        region=record.region and _to_value(record.region, Region),
     )
 
 

@@ -1,13 +1,22 @@
 """Limits inside the pose kernels: what lies outside is pulled back by weight · excess².
 
 The pull begins smoothly at the edge. A joint has up to three excesses (swing and twist, or three
-angles), each with its exact gradient by a turn of the joint, in the parent's frame.
+angles), each with its exact gradient by a turn of the joint, in the parent's frame; the one excess
+of a region also by a turn of the parent.
 docs/methods.md §12.
 """
 
 import numpy as np
 
-from osteon.joint_limits import HINGE, ZYZ, beyond, nearest_in_ellipse, nearest_in_polygon
+from osteon.joint_limits import (
+    HINGE,
+    REGION,
+    ZYZ,
+    beyond,
+    nearest_in_ellipse,
+    nearest_in_polygon,
+    region_excess,
+)
 from osteon.maths import FAST_MATH, kernel
 from osteon.posing._kernels.normal_equations import LANES, PULL, PULL_COST, L, U
 from osteon.posing.rig import IN_BODY
@@ -33,6 +42,8 @@ def pull_inside(model, lanes):
             _hinge(bounds, i, lanes, item)
         elif bounds.shape[i] == ZYZ:
             _zyz(bounds, i, lanes, item)
+        elif bounds.shape[i] == REGION:
+            _region(bounds, i, lanes, item)
         else:
             _cone(bounds, i, lanes, item)
         if lanes.active[i] > 0:
@@ -60,6 +71,9 @@ def add_bounds(model, lanes):
     for i in range(len(bounds.body)):
         if lanes.active[i] == 0:
             continue
+        if bounds.shape[i] == REGION:
+            _add_region(model, lanes, i)
+            continue
         body = bounds.body[i]
         first, last = model.first_dof[body], model.first_dof[body + U(1)]
         for row in range(U(ROWS)):
@@ -75,6 +89,49 @@ def add_bounds(model, lanes):
                 for above in range(first, dof + U(1)):
                     entry = (model.row_start[dof] + model.dof_depth[above]) * L
                     _add_product(lanes.normal, entry, along, own, (above - first) * L, weight)
+
+
+@kernel(fastmath=FAST_MATH)
+def _add_region(model, lanes, i):
+    """One excess that two joints share: the first row holds it with the joint's own gradient, the
+    second the parent's."""
+    bounds, along = model.bounds, lanes.scratch
+    weight, body, at = bounds.weight[0], bounds.body[i], U(i) * ITEM
+    n_turns = U(0)
+    for row in range(U(2) if bounds.seen.parent[i] >= 0 else U(1)):
+        carrier = body if row == U(0) else U(bounds.seen.parent[i])
+        for dof in range(model.first_dof[carrier], model.first_dof[carrier + U(1)]):
+            r, moving = U(4) * carrier * L, model.dof_kind[dof] == IN_BODY
+            source = at + row * ROW
+            _along(
+                lanes.bounds,
+                source,
+                lanes.rotations,
+                r,
+                model.dof_axis,
+                dof,
+                moving,
+                along,
+                n_turns * L,
+            )
+            _pull_step(lanes.step, dof * L, lanes.bounds, at, along, n_turns * L, weight)
+            n_turns += U(1)
+    own = model.first_dof[body + U(1)] - model.first_dof[body]
+    for a in range(n_turns):
+        for b in range(a, n_turns):
+            low, high = _dof_at(model, bounds, i, a, own), _dof_at(model, bounds, i, b, own)
+            # a parent's freedom stands above its child's
+            below, above = max(low, high), min(low, high)
+            entry = (model.row_start[below] + model.dof_depth[above]) * L
+            _add_product(lanes.normal, entry, along, a * L, b * L, weight)
+
+
+@kernel(fastmath=FAST_MATH)
+def _dof_at(model, bounds, i, turn, own):
+    """Which freedom a turn is: the joint's own come first, then its parent's."""
+    if turn < own:
+        return model.first_dof[bounds.body[i]] + turn
+    return model.first_dof[U(bounds.seen.parent[i])] + turn - own
 
 
 @kernel(fastmath=FAST_MATH)
@@ -138,6 +195,57 @@ def _cone(bounds, i, lanes, item):
         if value != 0.0:
             _write(out, item + ROW + n, value, _apply(turn, i, gradient))
             lanes.active[i] += 1
+
+
+@kernel(fastmath=FAST_MATH)
+def _region(bounds, i, lanes, item):
+    """Most lanes are inside: all are held against the nearest pose at once, the others one by
+    one."""
+    seen, q, out, near = bounds.seen, lanes.rotations, lanes.bounds, lanes.scratch
+    r, p = U(4) * bounds.body[i] * L, U(4) * U(max(seen.parent[i], 0)) * L
+    _near_poses(seen, i, q, r, p, near)
+    inner = np.cos(0.5 * seen.radius[i]) ** 8
+    for n in range(L):
+        if near[n] >= inner:
+            continue
+        value, own, above = region_excess(seen, i, _turn_at(q, r + n), _turn_at(q, p + n))
+        if value != 0.0:
+            _write(out, item + n, value, own)
+            _write(out, item + ROW + n, 0.0, above)
+            lanes.active[i] += 1
+
+
+@kernel(fastmath=FAST_MATH)
+def _near_poses(seen, i, q, r, p, near):
+    """What ``nearest_pose`` calls most, in every lane."""
+    best = L
+    near[: U(2) * L] = 0.0
+    first, last = U(seen.first[i]), U(seen.first[i + 1])
+    coupled = seen.parent[i] >= 0
+    if coupled:
+        for k in range(first, last):
+            a, b, c, d = seen.beside[k, 0], seen.beside[k, 1], seen.beside[k, 2], seen.beside[k, 3]
+            for n in range(L):
+                cosine = a * q[p + n] + b * q[p + L + n]
+                cosine += c * q[p + U(2) * L + n] + d * q[p + U(3) * L + n]
+                near[best + n] = max(near[best + n], cosine * cosine)
+    for k in range(first, last):
+        a, b, c, d = seen.poses[k, 0], seen.poses[k, 1], seen.poses[k, 2], seen.poses[k, 3]
+        e, f, g, h = seen.beside[k, 0], seen.beside[k, 1], seen.beside[k, 2], seen.beside[k, 3]
+        for n in range(L):
+            cosine = a * q[r + n] + b * q[r + L + n]
+            cosine += c * q[r + U(2) * L + n] + d * q[r + U(3) * L + n]
+            square = cosine * cosine
+            square *= square
+            square *= square
+            if coupled:
+                cosine = e * q[p + n] + f * q[p + L + n]
+                cosine += g * q[p + U(2) * L + n] + h * q[p + U(3) * L + n]
+                square *= cosine * cosine
+            near[n] = max(near[n], square)
+    if coupled:
+        for n in range(L):
+            near[n] /= max(near[best + n], 1e-30)
 
 
 @kernel(fastmath=FAST_MATH)
