@@ -111,6 +111,7 @@ def _measure(skeleton) -> dict[str, float]:
     "--exclude", metavar="BODY", multiple=True, help="Body to leave out, may be repeated."
 )
 @click.option("--robust", is_flag=True, help="Let outlying frames count less.")
+@options.more_formats
 @options.as_json
 def joints(
     file: Path,
@@ -121,6 +122,7 @@ def joints(
     measured: Path | None,
     known_distance: tuple[str, str, float] | None,
     exclude: tuple[str, ...],
+    formats: str,
     *,
     robust: bool,
     as_json: bool,
@@ -128,15 +130,24 @@ def joints(
     """Joints, hierarchy, loops and slips from the moving bodies or marker clusters in FILE.
 
     FILE holds sensors with place and orientation, markers in clusters of three and more, or a
-    moving skeleton.
+    moving skeleton. Where several subjects are in it each gets a folder of its own; a thing that
+    somebody holds goes with them.
 
     Example: osteon joints sensors.csv -o rig --root pelvis
     """
-    from osteon.articulation import bodies_of, joints as find_joints, limb_table, scale_factor
+    from osteon.articulation import (
+        bodies_of,
+        joints as find_joints,
+        limb_table,
+        play_back_together,
+        scale_factor,
+        subjects_of,
+    )
     from osteon.delivery import joints_summary, joints_text, show_joints, write_joints
-    from osteon.formats import read, read_measured
+    from osteon.formats import file_name, read, read_measured
 
-    options.spare((file, like), [output / "motion.bvh"])
+    endings = options.endings(formats)
+    options.spare((file, like), options.motion_files(output, endings))
     moving = bodies_of(read(file), subject)
     if known_distance:
         moving = moving.rescaled(scale_factor(moving.bodies, *known_distance))
@@ -151,12 +162,21 @@ def joints(
     )
     lengths = read_measured(measured) if measured else None
     limbs = limb_table(found, lengths)
-    summary = joints_summary(bodies, found, limbs)
+    subjects = subjects_of(found)
+    motions = play_back_together(bodies, subjects)
+    told = []
     with options.whole_results(output, (file, like, measured)) as scratch:
-        write_joints(bodies, found, summary, scratch)
-        show_joints(bodies, found, scratch, lengths)
-    options.say_results(summary, joints_text(found, limbs), as_json=as_json)
-    click.echo(output, err=True)
+        for each, motion in zip(subjects, motions, strict=True):
+            folder = Path() if len(subjects) == 1 else Path(file_name(each.subject))
+            own = [limb for limb in limbs if limb.body in each.names]
+            worn = bodies.select(motion.skeleton.names)
+            summary = joints_summary(worn, each, own)
+            write_joints(motion, each, summary, scratch / folder, endings)
+            show_joints(worn, motion, each, scratch / folder, lengths)
+            told.append((summary, joints_text(each, own), folder))
+    for summary, text, folder in told:
+        options.say_results(summary, text, as_json=as_json)
+        click.echo(output / folder, err=True)
 
 
 @click.command()
