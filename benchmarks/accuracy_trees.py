@@ -15,7 +15,7 @@ import numpy as np
 
 from osteon import synth
 from osteon.articulation import joints, play_back
-from osteon.synth import Scene
+from osteon.synth import PlayedScene
 from osteon.values import Attachment, Bodies, Joints, Motion
 
 QUIET = {"noise": 0.001, "orientation_noise": 0.005}
@@ -39,16 +39,16 @@ def person(seed: int, clasp: tuple[int, int] | None = None):
     return synth.act(synth.human(), exercise(), seed=seed, clasp=clasp)
 
 
-def clasped(seed: int) -> Scene:
+def clasped(seed: int) -> PlayedScene:
     done = person(seed, held(seed))
-    return Scene((done,), done.clasps)
+    return PlayedScene((done,), done.clasps)
 
 
-def handed_over(seed: int) -> Scene:
+def handed_over(seed: int) -> PlayedScene:
     return synth.with_racket(person(seed), held(seed), lies=True, seed=seed)
 
 
-SCENES: dict[str, tuple[str, Callable[[int], Scene]]] = {
+SCENES: dict[str, tuple[str, Callable[[int], PlayedScene]]] = {
     "racket": (
         "racket held for a while, wandering else",
         lambda seed: synth.with_racket(person(seed), held(seed), seed=seed),
@@ -71,7 +71,7 @@ def joined(found: Joints) -> set[frozenset[str]]:
     return {frozenset((k.parent, k.child)) for k in found.connections if k.kind != "free"}
 
 
-def tree_right(found: Joints, scene: Scene) -> tuple[bool, bool]:
+def tree_right(found: Joints, scene: PlayedScene) -> tuple[bool, bool]:
     """Whether every joint is right; and whether those are that are not called ambiguous."""
     certain = {
         frozenset((k.parent, k.child))
@@ -81,7 +81,7 @@ def tree_right(found: Joints, scene: Scene) -> tuple[bool, bool]:
     return joined(found) == scene.joined, certain <= scene.joined
 
 
-def holds_right(found: Joints, scene: Scene) -> bool:
+def holds_right(found: Joints, scene: PlayedScene) -> bool:
     told = [event for event in found.events if isinstance(event, Attachment)]
     loops = [loop for loop in found.loops if getattr(loop, "frames", None) is None]
     if len(told) != len(scene.holds) or loops:
@@ -106,7 +106,7 @@ def widest_gap(motion: Motion, found: Joints) -> float:
     return max(gaps)
 
 
-def take(scene: Scene, seed: int, skin: float) -> Bodies:
+def take(scene: PlayedScene, seed: int, skin: float) -> Bodies:
     return synth.sense_scene(scene, seed=seed, skin=skin, **QUIET)
 
 

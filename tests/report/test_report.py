@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from conftest import assert_close, assert_rotations_close, real
 from osteon import pipeline, synth
+from osteon.articulation import play_back
 from osteon.articulation.find_joints import joints
 from osteon.cli import osteon
 from osteon.delivery import summary_of

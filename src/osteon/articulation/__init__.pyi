@@ -28,6 +28,7 @@ from .segmentation import (
     tell_one_body as tell_one_body,
     track as track,
 )
+from .several_takes import takes_in_a_row as takes_in_a_row
 from .statistics import JointStatistics as JointStatistics
 from .subjects import subjects_of as subjects_of
 from .summed import (

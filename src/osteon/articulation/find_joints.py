@@ -37,14 +37,21 @@ from osteon.articulation.requirements import (
     without_poses,
 )
 from osteon.articulation.segmentation import TrackedBodies, track
-from osteon.articulation.slips import MOST_SLIPS, SlipStep, as_event, find_slip, undo_slip
+from osteon.articulation.slips import (
+    MOST_SLIPS,
+    SlipStep,
+    as_event,
+    cut_take,
+    find_slip,
+    undo_slip,
+)
 from osteon.articulation.statistics import JointStatistics
 from osteon.articulation.subjects import groups_of, hang_apart
 from osteon.errors import BadValue, NotEnoughData, UnknownName
 from osteon.maths import quat
 from osteon.threads import one_thread
 from osteon.typing import Array
-from osteon.values import Bodies, Connection, Joints, Recording
+from osteon.values import Bodies, Connection, Joints, Loop, Recording
 
 MOST_FLIPS = 3
 """Rounds of leaving out impossible poses; each lets the next see smaller ones."""
@@ -83,6 +90,7 @@ def joints(
     root: str | None = None,
     parents: Mapping[str, str] | None = None,
     noise: PoseNoise | None = None,
+    loops: Sequence[Loop] = (),
     robust: bool = False,
 ) -> Joints:
     """Find the joints between moving bodies, and which bodies they join.
@@ -95,6 +103,9 @@ def joints(
         Known hierarchy, ``{child: parent}``; by default it is found.
     noise
         White noise of the poses; by default judged from the trajectories.
+    loops
+        Known loops: their bodies and frames are kept, the points are found. Others are still
+        looked for.
     robust
         Weigh frames by Huber's rule in the last step.
     """
@@ -106,7 +117,10 @@ def joints(
         solution = _with_rings_cut(solution, root)
         solution = _with_twins_apart(solution, _loops(solution, _spread(solution)), root)
     spread = _spread(solution)
-    closures = _loops(solution, spread)
+    given = [_given_loop(solution, loop) for loop in loops]
+    named = {frozenset(closure.pair) for closure in given}
+    closures = [each for each in _loops(solution, spread) if frozenset(each.pair) not in named]
+    closures = [*given, *closures]
     attachments = _attachments(solution, spread, closures)
     if parents is None:
         solution = _without_loops(solution, closures)
@@ -300,6 +314,24 @@ def _loops(solution: Solution, spread: Array) -> list[Closure]:
     return find_loops(solution.bodies, solution.fits, tree, spread, joined)
 
 
+def _given_loop(solution: Solution, loop: Loop) -> Closure:
+    """A loop that is known to close, with its points and residual in these frames."""
+    bodies = solution.bodies
+    pair = (bodies.index(loop.bodies[0]), bodies.index(loop.bodies[1]))
+    first, last = loop.frames or (0, bodies.n_frames - 1)
+    part = slice(first, min(last, bodies.n_frames - 1) + 1)
+    seen = bodies.seen[part][:, list(pair)].all(axis=1).sum()
+    if seen < MIN_FRAMES:
+        raise NotEnoughData(
+            f"the loop of {loop.bodies[0]} and {loop.bodies[1]} is given for frames {first} to "
+            f"{last}, of which {seen} show both; at least {MIN_FRAMES} are needed"
+        )
+    statistics = JointStatistics.of(cut_take(bodies, part))
+    fits = fit_pairs(statistics, solution.noise, [pair])
+    rms = float(np.sqrt(fits.mean_square[0]))
+    return Closure(pair, (first, part.stop - 1), fits.centres[0], rms)
+
+
 def _attachments(solution: Solution, spread: Array, loops: list[Closure]) -> list[Closure]:
     """Joints of a part of the take."""
     bodies, fits = solution.bodies, solution.fits
@@ -309,7 +341,9 @@ def _attachments(solution: Solution, spread: Array, loops: list[Closure]) -> lis
     for number, group in enumerate(groups_of(fits, solution.tree.edges, bodies.n_bodies)):
         groups[group] = number
         depth[group] = steps[group[int(np.argmin(steps[np.ix_(group, group)].max(axis=1)))], group]
-    return HoldSearch(bodies, _links(solution), spread, solution.noise, groups, depth).find(known)
+    return HoldSearch(bodies, _links(solution), spread, solution.noise, groups, depth).find(
+        known, loops
+    )
 
 
 def solve(

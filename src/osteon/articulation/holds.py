@@ -35,6 +35,9 @@ SHORTEST_SECONDS = 2.0
 """Seconds. Chosen: what holds for less is not called held."""
 MOST_BLOCKS = 240
 """Count of such parts at most. Chosen: bounds time."""
+HELD_TURN = np.radians(3.0)
+"""Radians: two who hold turn at least this much (rms) about every axis. Chosen: less than loops of
+the whole take must, for outside of a hold the two part, which is evidence as well."""
 PARTED_RATIO = 5.0
 """Ratio to the distance allowed while held that the two pass outside, at the median. Chosen."""
 FAR_DISTANCE = 0.03
@@ -43,7 +46,7 @@ ends at rest, which then tell when it began."""
 FAR_RATIO = 4.0
 """Ratio to the rms while held, for the same. Chosen: noise does not reach it."""
 ONSET_POWERS = (1, 2, 3)
-"""Powers of time by which two part: at once, by a push, and smoothly from rest, as hands do
+"""Count: powers of time by which two part: at once, by a push, and smoothly from rest, as hands do
 [Flash 1985]. Chosen: the one that fits best."""
 LEAST_TRAVEL = 0.1
 """Metres, rms, that two bodies move through the room while they move as one. Chosen: lying still
@@ -73,17 +76,24 @@ class HoldSearch:
         own = self.spread[pair[0]] + self.spread[pair[1]]
         return float(np.sqrt(LOOSER_RATIO * own + SMALLEST_RESIDUAL**2))
 
-    def find(self, skip: set[frozenset[int]]) -> list[Closure]:
-        """All holds of pairs that are not in ``skip``, in order of time."""
+    def find(self, skip: set[frozenset[int]], given: Sequence[Closure] = ()) -> list[Closure]:
+        """All holds of pairs that are not in ``skip``, in order of time, besides those given."""
+        # a limb that is stiff for a while does not hold itself
+        skip = skip | {
+            frozenset((i, j))
+            for i in range(self.bodies.n_bodies)
+            for j in range(i)
+            if 0 < len(path(self.tree, i, j)) <= NEIGHBOUR_STEPS
+        }
         found = [closure for closure in self._candidates(skip) if not self._explained(closure, [])]
-        kept: list[Closure] = []
+        kept = list(given)
         for closure in sorted(found, key=self._clearness, reverse=True):
             again = [other for other in kept if self._same_hold(closure, other)]
-            if len(again) == 1 and self._farther_out(closure, again[0]):
+            if len(again) == 1 and again[0] not in given and self._farther_out(closure, again[0]):
                 kept[kept.index(again[0])] = closure
             elif not again and not self._explained(closure, kept):
                 kept.append(closure)
-        return sorted(kept, key=lambda closure: closure.frames)
+        return sorted(kept[len(given) :], key=lambda closure: closure.frames)
 
     def _candidates(self, skip: set[frozenset[int]]) -> list[Closure]:
         bodies = self.bodies
@@ -116,7 +126,7 @@ class HoldSearch:
 
         Two who belong together may stand still; two who do not, and move as one, hold.
         """
-        if bool(holds(fits, self.spread)[0]):
+        if bool(holds(fits, self.spread, HELD_TURN)[0]):
             return True
         near = np.linalg.norm(fits.centres[0].reshape(2, 3), axis=-1).max() < FARTHEST_REACH
         return bool(self._strangers(pair) and near and shared(fits, self.spread)[0])

@@ -97,12 +97,12 @@ def shared(fits: PairFits, noise: Array) -> np.ndarray:
     return fits.mean_square < allowed
 
 
-def holds(fits: PairFits, noise: Array) -> np.ndarray:
+def holds(fits: PairFits, noise: Array, least_turn: float = LEAST_TURN) -> np.ndarray:
     """(n_pairs,) whether a point is shared, and the motion is rich enough to say so."""
     known = np.sqrt(np.linalg.eigvalsh(fits.covariance[:, 3:, 3:])[:, -1])
     rich = (
         (known < KNOWN_DEVIATION)
-        & (fits.motion[:, 0] > LEAST_TURN**2 / 2.0)
+        & (fits.motion[:, 0] > least_turn**2 / 2.0)
         & ~fits.silent.any(axis=1)
     )
     near = np.linalg.norm(fits.centres.reshape(-1, 2, 3), axis=-1).max(axis=1) < FARTHEST_REACH

@@ -43,7 +43,7 @@ from .performers import (
     scaled as scaled,
 )
 from .scenes import (
-    Scene as Scene,
+    PlayedScene as PlayedScene,
     crowd as crowd,
     partners as partners,
     perform_scene as perform_scene,

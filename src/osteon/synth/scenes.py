@@ -34,7 +34,7 @@ PERSON_SPACING = 1.5
 
 
 @dataclass(frozen=True)
-class Scene:
+class PlayedScene:
     """What everybody does, and who holds whom."""
 
     acts: tuple[Act, ...]
@@ -58,7 +58,7 @@ def racket() -> Skeleton:
 
 def with_racket(
     person: Act, held: tuple[int, int], *, firm: bool = False, lies: bool = False, seed: int = 0
-) -> Scene:
+) -> PlayedScene:
     """A racket in the right palm from the first to the last frame of ``held``.
 
     Parameters
@@ -83,10 +83,10 @@ def with_racket(
     root = away + share[:, None] * (grip - away)
     moved = Motion(racket(), rotations[:, None], root, motion.rate, history=("held",))
     hold = Attachment(("right_hand", "racket"), held, tuple(place.tolist()), (0.0, 0.0, 0.0), 0.0)
-    return Scene((person, Act(moved)), (hold,))
+    return PlayedScene((person, Act(moved)), (hold,))
 
 
-def partners(script: Script, held: tuple[int, int], *, seed: int = 0) -> Scene:
+def partners(script: Script, held: tuple[int, int], *, seed: int = 0) -> PlayedScene:
     """Two people, ``a:`` and ``b:``; a's left hand and b's right meet in the frames of ``held``."""
     first, second = (
         _named(act(human(), script, seed=seed + 1000 * k), f"{letter}:")
@@ -115,20 +115,20 @@ def partners(script: Script, held: tuple[int, int], *, seed: int = 0) -> Scene:
         tuple(palm(each.motion.skeleton, side, prefix).tolist()) for each, prefix, side in ends
     )
     hold = Attachment(("a:left_hand", "b:right_hand"), held, near, far, 0.0)
-    return Scene(tuple(acts), (hold,))
+    return PlayedScene(tuple(acts), (hold,))
 
 
-def crowd(script: Script, count: int, *, seed: int = 0) -> Scene:
+def crowd(script: Script, count: int, *, seed: int = 0) -> PlayedScene:
     """People in a row, ``a:``, ``b:``, …, who have nothing to do with one another."""
     acts = []
     for k in range(count):
         own = _named(act(human(), script, seed=seed + 1000 * k), f"{chr(ord('a') + k)}:")
         shift = np.array([PERSON_SPACING * k, 0.0, 0.0])
         acts.append(replace(own, motion=replace(own.motion, root=own.motion.root + shift)))
-    return Scene(tuple(acts))
+    return PlayedScene(tuple(acts))
 
 
-def sense_scene(scene: Scene, *, seed: int = 0, skin: float = 0.0, **troubles: Any) -> Bodies:
+def sense_scene(scene: PlayedScene, *, seed: int = 0, skin: float = 0.0, **troubles: Any) -> Bodies:
     """A sensor on every body of everybody; as ``sense``. Things have no skin."""
     tracked = [
         sense(
@@ -145,7 +145,9 @@ def sense_scene(scene: Scene, *, seed: int = 0, skin: float = 0.0, **troubles: A
     )
 
 
-def perform_scene(scene: Scene, *, seed: int = 0, skin: float = 0.0, **troubles: Any) -> Recording:
+def perform_scene(
+    scene: PlayedScene, *, seed: int = 0, skin: float = 0.0, **troubles: Any
+) -> Recording:
     """The markers of everybody; as ``perform``. Things have no skin."""
     seen = [
         perform(
@@ -161,7 +163,7 @@ def perform_scene(scene: Scene, *, seed: int = 0, skin: float = 0.0, **troubles:
     )
 
 
-def _with_skin(scene: Scene, skin: float) -> list[tuple[Act, float]]:
+def _with_skin(scene: PlayedScene, skin: float) -> list[tuple[Act, float]]:
     return [(each, skin if len(each.motion.skeleton.bodies) > 1 else 0.0) for each in scene.acts]
 
 
