@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import osteon as ost
-import scenes
 from conftest import assert_close, real
 from osteon import synth
 from osteon.articulation.body_source import estimate_noise, scale_factor
@@ -15,15 +14,11 @@ from osteon.articulation.hierarchy import CLEAR
 from osteon.articulation.statistics import JointStatistics
 from osteon.errors import BadValue, NotEnoughData, UnknownName
 from osteon.maths import quat
-from osteon.synth.curves import waves
 from osteon.values import Bodies, Slip
 
 QUIET = {"noise": 0.001, "orientation_noise": 0.005}
 MAGNETIC = {"noise": 0.004, "moving_noise": 0.007, "orientation_noise": np.radians(1.0)}
 MOVING = synth.exercise(15, rate=60, together=True)
-SOME_SKIN = 0.3
-"""Of the size of real skin. Under all of it a collar bone's sensor turns on the flesh by 9° rms,
-little less than on its joint: in 6 of 6 takes an arm hung on the chest, told as ambiguous."""
 
 
 def edges(skeleton) -> set[frozenset[str]]:
@@ -249,16 +244,6 @@ def test_a_hemisphere_flip_does_not_move_the_joints():
 
 
 @pytest.mark.slow
-def test_clasped_hands_are_an_attachment():
-    script = synth.exercise(20, rate=60, together=True)
-    worn = synth.sense(synth.human(), script, seed=0, clasp=(400, 900), **QUIET)
-    (event,) = joints(worn.bodies).events
-    assert set(event.bodies) == {"left_hand", "right_hand"}
-    assert abs(event.frames[0] - 400) < 15
-    assert abs(event.frames[1] - 900) < 15
-
-
-@pytest.mark.slow
 def test_hands_clasped_throughout_are_the_loop_of_the_ring():
     """The ring of arms is cut between the hands: 37 of 40 seeds, the others at a stiff wrist."""
     script = synth.exercise(20, rate=60, together=True)
@@ -279,52 +264,6 @@ def test_a_loose_pelvis_leaves_no_doubt_when_the_hips_turn():
     found = {frozenset((names[a], names[b])) for a, b, _ in solution.order}
     assert found == edges(performer)
     assert solution.tree.margins.min() > CLEAR
-
-
-def joined(found) -> set[frozenset[str]]:
-    """The pairs of bodies that share a joint, by kind and not merely by the tree."""
-    return {frozenset((k.parent, k.child)) for k in found.connections if k.kind != "free"}
-
-
-@pytest.mark.parametrize("skin", [0.0, SOME_SKIN])
-def test_a_racket_in_the_hand_hangs_there(skin):
-    bodies, pairs = scenes.person(1, skin=skin)
-    found = joints(scenes.with_racket(bodies, 1))
-    assert joined(found) == pairs | {frozenset(("right_hand", "racket"))}
-    assert found.loops == ()
-
-
-@pytest.mark.parametrize("skin", [0.0, SOME_SKIN])
-def test_a_racket_taken_up_for_a_while_leaves_the_person_as_it_was(skin):
-    bodies, pairs = scenes.person(1, skin=skin)
-    found = joints(scenes.with_racket(bodies, 1, scenes.HELD))
-    assert joined(found) == pairs
-    assert found.loops == ()
-    (event,) = found.events
-    assert set(event.bodies) == {"right_hand", "racket"}
-    # it takes a quarter of a second to reach the hand, and blocks of half a second are grown
-    assert np.abs(np.subtract(event.frames, scenes.HELD)).max() <= 15
-
-
-@pytest.mark.parametrize("skin", [0.0, SOME_SKIN])
-def test_two_people_have_a_tree_each(skin):
-    """What holds the two trees together is called free, and puts no joint in doubt."""
-    bodies, pairs = scenes.two_people(1, skin)
-    found = joints(bodies)
-    assert joined(found) == pairs
-    assert found.loops == () and found.events == ()
-    (between,) = [k for k in found.connections if k.kind == "free"]
-    assert not between.ambiguous
-
-
-def test_bodies_that_all_go_their_own_ways_share_no_joint():
-    times = np.arange(600) / 60
-    rng = np.random.default_rng(3)
-    places = np.stack([waves(rng, times, 3, 0.1, 0.5) for _ in range(3)], axis=1)
-    turns = quat.exp(np.stack([waves(rng, times, 3, 0.1, 0.5) for _ in range(3)], axis=1))
-    found = joints(Bodies(places, turns, ("a", "b", "c"), 60))
-    assert joined(found) == set()
-    assert found.loops == () and found.events == ()
 
 
 def test_playback_keeps_joints_together_and_stays_with_the_sensors(found, linkage):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from osteon import synth
+from osteon.articulation import play_back
 from osteon.articulation.body_source import Moving, estimate_noise
 from osteon.articulation.find_joints import joints as find_joints
 from osteon.cli import main
@@ -198,3 +199,87 @@ def test_bad_takes_are_one_line(run, folder, bodies, says):
     assert code == 1
     assert says in err
     assert err.strip().count("\n") == 0
+
+
+@pytest.fixture(scope="module")
+def partners(folder):
+    """Two people who hold hands from frame 150 to 400, as written by the verb."""
+    scene = synth.partners(synth.exercise(9, rate=60, together=True), (150, 400), seed=2)
+    write(
+        synth.sense_scene(scene, seed=2, noise=0.001, orientation_noise=0.005), folder / "two.csv"
+    )
+    return folder
+
+
+def test_partners_get_a_folder_each_and_their_hands_meet(partners, run, tmp_path):
+    code, _, told = run("two.csv")
+    assert code == 0, told
+    ends = []
+    for letter, body in (("a", "a:left_hand"), ("b", "b:right_hand")):
+        rig = tmp_path / "rig" / letter
+        tree = json.loads((rig / "skeleton.json").read_text())
+        assert tree["subject"] == letter
+        assert {each["name"][:2] for each in tree["bodies"]} == {f"{letter}:"}
+        (event,) = [each for each in tree["events"] if each["kind"] == "attachment"]
+        assert np.abs(np.subtract(event["frames"], (150, 400))).max() <= 5
+        motion, own = read(rig / "motion.bvh").motion(), read(rig / "skeleton.json").skeleton()
+        name = body.replace(":", "_")
+        index = motion.skeleton.index(name if name in motion.skeleton.names else body)
+        point = event["in_first"] if event["bodies"][0] == body else event["in_second"]
+        local = np.array(point) - own.body(body).joint.in_body
+        ends.append(motion.points([index], local[None])[:, 0])
+    apart = np.linalg.norm(ends[0] - ends[1], axis=-1)
+    first, last = event["frames"]
+    assert apart[first : last + 1].max() < 0.001
+    assert min(apart[first - 30], apart[last + 30]) > 0.05
+
+
+def test_frames_of_several_takes_are_told(folder, run, tmp_path):
+    code, _, told = run("take.csv", str(folder / "take.csv"), "--formats", "glb")
+    assert code == 0, told
+    summary = json.loads((tmp_path / "rig" / "summary.json").read_text())
+    assert [each["frames"] for each in summary["takes"]] == [[0, 479], [480, 959]]
+    assert summary["frames"] == 960
+    assert (tmp_path / "rig" / "motion.glb").exists()
+
+
+VERBS = {
+    "inspect": (),
+    "limits": ("-o", "out"),
+    "normalise": ("-o", "out"),
+    "axes": ("-o", "out"),
+    "fit": ("-o", "out"),
+    "map": ("--skeleton", "rig/motion.bvh", "-o", "out"),
+    "joints": ("-o", "out"),
+}
+"""All that take a motion."""
+
+
+@pytest.fixture(scope="module")
+def rig_of_thing(folder, tmp_path_factory):
+    """The motion of a linkage and of a thing that goes its own ways, by channels of its own."""
+    place = tmp_path_factory.mktemp("thing")
+    worn = synth.sense(synth.linkage(), SCRIPT, seed=1, **LOUD).bodies
+    away = synth.sense(synth.linkage(), SCRIPT, seed=9, **LOUD).bodies
+    thing = away.positions[:, :1] + np.linspace(0, 3, worn.n_frames)[:, None, None]
+    both = Bodies(
+        np.concatenate([worn.positions, thing], axis=1),
+        np.concatenate([worn.rotations, away.rotations[:, :1]], axis=1),
+        (*worn.names, "thing"),
+        worn.rate,
+    )
+    found = find_joints(both)
+    (place / "rig").mkdir()
+    write(play_back(both, found), place / "rig" / "motion.bvh")
+    return place
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_takes_the_motion_of_joints(verb, rig_of_thing, monkeypatch, capsys):
+    """``map`` wants legs, which this linkage has none of, and says so."""
+    monkeypatch.chdir(rig_of_thing)
+    monkeypatch.setattr(sys, "argv", ["osteon", verb, "rig/motion.bvh", *VERBS[verb]])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    told = capsys.readouterr().err
+    assert int(stop.value.code or 0) == 0 or (verb == "map" and "show no left_thigh" in told), told

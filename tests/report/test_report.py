@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from conftest import assert_close, assert_rotations_close, real
 from osteon import pipeline, synth
+from osteon.articulation import play_back
 from osteon.articulation.find_joints import joints
 from osteon.cli import osteon
 from osteon.delivery import summary_of
@@ -243,7 +244,7 @@ def test_joints_show_margins_advice_and_both_ideas(tmp_path):
     script = synth.exercise(seconds=8)
     bodies = synth.sense(synth.linkage(), script, noise=0.004, orientation_noise=0.017).bodies
     found = joints(bodies)
-    show_joints(bodies, found, tmp_path)
+    show_joints(bodies, play_back(bodies, found), found, tmp_path)
     page = read_page(tmp_path / "report.html")
     decided = {c.child: c.margin for c in found.connections if np.isfinite(c.margin)}
     shown = {row["name"]: row["margin"] for row in page["bodies"] if row["margin"] is not None}

@@ -5,6 +5,7 @@ from .body_source import (
     scale_factor as scale_factor,
 )
 from .centre import fit_pairs as fit_pairs
+from .closed_loops import close_loops as close_loops
 from .displaced import without_displaced as without_displaced
 from .find_joints import (
     GroupJoint as GroupJoint,
@@ -17,6 +18,7 @@ from .found_skeleton import (
     Limb as Limb,
     limb_table as limb_table,
     play_back as play_back,
+    play_back_together as play_back_together,
     table_text as table_text,
 )
 from .hierarchy import in_doubt as in_doubt
@@ -26,7 +28,9 @@ from .segmentation import (
     tell_one_body as tell_one_body,
     track as track,
 )
+from .several_takes import takes_in_a_row as takes_in_a_row
 from .statistics import JointStatistics as JointStatistics
+from .subjects import subjects_of as subjects_of
 from .summed import (
     Sums as Sums,
     joints_of_sums as joints_of_sums,

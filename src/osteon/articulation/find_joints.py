@@ -19,12 +19,12 @@ from osteon.articulation.centre import (
 from osteon.articulation.displaced import without_displaced
 from osteon.articulation.finish import FinishedJoint, finish_joints, fit_with_skin
 from osteon.articulation.hierarchy import FINEST, fit_looseness, is_free, spread_of_bodies
+from osteon.articulation.holds import HoldSearch
 from osteon.articulation.loops import (
     Closure,
     as_attachment,
     as_loop,
     cut_rings,
-    find_attachments,
     find_loops,
     tell_twins_apart,
 )
@@ -41,16 +41,18 @@ from osteon.articulation.slips import (
     MOST_SLIPS,
     SlipStep,
     as_event,
+    cut_take,
     find_slip,
     smallest_slips,
     undo_slip,
 )
 from osteon.articulation.statistics import JointStatistics
-from osteon.errors import BadValue, UnknownName
+from osteon.articulation.subjects import groups_of, hang_apart
+from osteon.errors import BadValue, NotEnoughData, UnknownName
 from osteon.maths import quat
 from osteon.threads import one_thread
 from osteon.typing import Array
-from osteon.values import Bodies, Connection, Joints, Recording
+from osteon.values import Bodies, Connection, Joints, Loop, Recording
 
 MOST_FLIPS = 3
 """Rounds of leaving out impossible poses; each lets the next see smaller ones."""
@@ -89,6 +91,7 @@ def joints(
     root: str | None = None,
     parents: Mapping[str, str] | None = None,
     noise: PoseNoise | None = None,
+    loops: Sequence[Loop] = (),
     robust: bool = False,
 ) -> Joints:
     """Find the joints between moving bodies, and which bodies they join.
@@ -101,6 +104,9 @@ def joints(
         Known hierarchy, ``{child: parent}``; by default it is found.
     noise
         White noise of the poses; by default judged from the trajectories.
+    loops
+        Known loops: their bodies and frames are kept, the points are found. Others are still
+        looked for.
     robust
         Weigh frames by Huber's rule in the last step.
     """
@@ -112,10 +118,14 @@ def joints(
         solution = _with_rings_cut(solution, root)
         solution = _with_twins_apart(solution, _loops(solution, _spread(solution)), root)
     spread = _spread(solution)
-    closures = _loops(solution, spread)
+    given = [_given_loop(solution, loop) for loop in loops]
+    named = {frozenset(closure.pair) for closure in given}
+    closures = [each for each in _loops(solution, spread) if frozenset(each.pair) not in named]
+    closures = [*given, *closures]
     attachments = _attachments(solution, spread, closures)
     if parents is None:
         solution = _without_loops(solution, closures)
+        solution = _with_subjects_apart(solution, attachments, root)
     bodies = solution.bodies
     finished = finish_joints(bodies, solution.noise, solution.fits, solution.order, robust=robust)
     connections = [_connection(solution, joint) for joint in finished]
@@ -126,13 +136,13 @@ def joints(
         visible_slips=visible,
         residuals=_distances(bodies, connections),
         rate=bodies.rate,
-        loops=tuple(as_loop(bodies, closure) for closure in closures),
+        loops=tuple(as_loop(bodies, closure) for closure in (*closures, *attachments)),
         events=(
             *(as_event(bodies, slip) for slip in slips),
             *(as_attachment(bodies, closure) for closure in attachments),
         ),
         advice=advise(bodies, tuple(connections)),
-        warnings=(*warnings, *_warnings(connections)),
+        warnings=(*warnings, *_warnings(connections, attachments, bodies.names)),
         subject=bodies.subject,
         history=(*bodies.history, "joints from motion"),
     )
@@ -184,7 +194,8 @@ def _settled(
     slips: list[SlipStep] = []
     solution = solve(bodies, root=root, parents=parents, noise=noise)
     for _ in range(MOST_FLIPS):
-        links = _links(solution)
+        # also edges that seem to be no joints: an impossible pose may be why
+        links = [solution.fits.link(row) for _, _, row in solution.order]
         ends = np.array([(link.first, link.second) for link in links])
         hidden = impossible_poses(ends, _apart(solution.bodies, links), bodies.n_bodies)
         if not hidden.any():
@@ -222,7 +233,10 @@ def _views(solution: Solution) -> Iterator[tuple[Bodies, list[Link]]]:
 
 
 def _links(solution: Solution) -> list[Link]:
-    return [solution.fits.link(row) for _, _, row in solution.order]
+    """The joints of the tree; edges that are none say nothing of slips or loops."""
+    fits = solution.fits
+    rows = [row for _, _, row in solution.order]
+    return [fits.link(row) for row in rows if not is_free(float(fits.mean_square[row]))]
 
 
 def _apart(bodies: Bodies, links: list[Link]) -> Array:
@@ -275,6 +289,40 @@ def _without_loops(solution: Solution, loops: list[Closure]) -> Solution:
     return replace(solution, tree=tree)
 
 
+def _with_subjects_apart(solution: Solution, holds: list[Closure], root: str | None) -> Solution:
+    """Edges that are no joints lead from subject to subject, and from holders to things."""
+    bodies, fits, tree = solution.bodies, solution.fits, solution.tree
+    joints = [edge for edge in tree.edges if not is_free(float(fits.mean_square[edge]))]
+    if not joints and not holds:
+        raise NotEnoughData(_tell_all_free(bodies, fits))
+    if len(joints) == len(tree.edges):
+        return solution
+    holders: dict[int, int] = {}
+    for hold in sorted(holds, key=lambda hold: hold.frames[1] - hold.frames[0]):
+        holders |= {hold.pair[0]: hold.pair[1], hold.pair[1]: hold.pair[0]}
+    start = None if root is None else bodies.index(root)
+    edges, order, start = hang_apart(fits, tree.edges, _travel(bodies), holders, start)
+    known = {edge: place for place, edge in enumerate(tree.edges) if edge in joints}
+    margins, bare = np.full((2, len(edges)), np.inf)
+    for place, edge in enumerate(edges):
+        if edge in known:
+            margins[place], bare[place] = tree.margins[known[edge]], tree.bare[known[edge]]
+    rivals = tuple(tree.rivals[known[edge]] if edge in known else -1 for edge in edges)
+    tree = hierarchy.BodyTree(tuple(edges), margins, bare, rivals)
+    return replace(solution, tree=tree, order=order, root=start)
+
+
+def _tell_all_free(bodies: Bodies, fits: PairFits) -> str:
+    nearest = int(np.nanargmin(fits.mean_square))
+    one, other = (bodies.names[body] for body in fits.pair(nearest))
+    apart = 100 * float(np.sqrt(fits.mean_square[nearest]))
+    return (
+        f"no two of the {bodies.n_bodies} bodies share a joint: even {one} and {other} miss each "
+        f"other by {apart:.0f} cm; are these sensors on limbs of one performer, in metres, with "
+        "orientations to the world?"
+    )
+
+
 def _joined(solution: Solution) -> set[frozenset[int]]:
     """The pairs of bodies that the tree joins by a point they do share."""
     return {
@@ -286,14 +334,40 @@ def _joined(solution: Solution) -> set[frozenset[int]]:
 
 def _loops(solution: Solution, spread: Array) -> list[Closure]:
     """Loop joints of the whole take."""
-    tree = _links(solution)
-    return find_loops(solution.bodies, solution.fits, tree, spread, _joined(solution))
+    tree, joined = _links(solution), _joined(solution)
+    return find_loops(solution.bodies, solution.fits, tree, spread, joined)
+
+
+def _given_loop(solution: Solution, loop: Loop) -> Closure:
+    """A loop that is known to close, with its points and residual in these frames."""
+    bodies = solution.bodies
+    pair = (bodies.index(loop.bodies[0]), bodies.index(loop.bodies[1]))
+    first, last = loop.frames or (0, bodies.n_frames - 1)
+    part = slice(first, min(last, bodies.n_frames - 1) + 1)
+    seen = bodies.seen[part][:, list(pair)].all(axis=1).sum()
+    if seen < MIN_FRAMES:
+        raise NotEnoughData(
+            f"the loop of {loop.bodies[0]} and {loop.bodies[1]} is given for frames {first} to "
+            f"{last}, of which {seen} show both; at least {MIN_FRAMES} are needed"
+        )
+    statistics = JointStatistics.of(cut_take(bodies, part))
+    fits = fit_pairs(statistics, solution.noise, [pair])
+    rms = float(np.sqrt(fits.mean_square[0]))
+    return Closure(pair, (first, part.stop - 1), fits.centres[0], rms)
 
 
 def _attachments(solution: Solution, spread: Array, loops: list[Closure]) -> list[Closure]:
     """Joints of a part of the take."""
+    bodies, fits = solution.bodies, solution.fits
     known = _joined(solution) | {frozenset(loop.pair) for loop in loops}
-    return find_attachments(solution.bodies, _links(solution), spread, solution.noise, known)
+    groups, depth = np.zeros((2, bodies.n_bodies))
+    steps = hierarchy.steps_between(fits.first, fits.second, solution.tree.edges, bodies.n_bodies)
+    for number, group in enumerate(groups_of(fits, solution.tree.edges, bodies.n_bodies)):
+        groups[group] = number
+        depth[group] = steps[group[int(np.argmin(steps[np.ix_(group, group)].max(axis=1)))], group]
+    return HoldSearch(bodies, _links(solution), spread, solution.noise, groups, depth).find(
+        known, loops
+    )
 
 
 def solve(
@@ -352,9 +426,15 @@ def _root(
         return bodies.index(root)
     if parents is not None:
         return next(i for i, name in enumerate(bodies.names) if name not in parents)
+    return hierarchy.central_body(
+        fits.first, fits.second, tree.edges, range(bodies.n_bodies), _travel(bodies)
+    )
+
+
+def _travel(bodies: Bodies) -> Array:
+    """(n_bodies,) how much each turns from frame to frame, radians."""
     steps = quat.angle(quat.between(bodies.rotations[:-1], bodies.rotations[1:]))
-    travel = np.nanmean(np.where(np.isfinite(steps), steps, np.nan), axis=0)
-    return hierarchy.central_body(fits.first, fits.second, tree.edges, bodies.n_bodies, travel)
+    return np.nanmean(np.where(np.isfinite(steps), steps, np.nan), axis=0)
 
 
 def _connection(solution: Solution, joint: FinishedJoint) -> Connection:
@@ -389,7 +469,12 @@ def _distances(bodies: Bodies, connections: list[Connection]) -> Array:
     return np.stack(columns, axis=-1)
 
 
-def _warnings(connections: list[Connection]) -> list[str]:
+def _warnings(
+    connections: list[Connection], holds: list[Closure], names: tuple[str, ...]
+) -> list[str]:
+    """Joints in doubt, and bodies that belong to nobody: no subject, and held by none."""
+    placed = {name for k in connections if k.kind != "free" for name in (k.parent, k.child)}
+    placed |= {names[body] for hold in holds for body in hold.pair}
     found = []
     for link in connections:
         if link.ambiguous and link.rival is not None:
@@ -397,7 +482,7 @@ def _warnings(connections: list[Connection]) -> list[str]:
                 f"ambiguous: the motion does not settle whether {link.child} hangs on "
                 f"{link.parent}, or {link.rival[0]} on {link.rival[1]} instead"
             )
-        if link.kind == "free":
+        if link.kind == "free" and link.child not in placed:
             found.append(
                 f"{link.child} shares no joint with {link.parent}: they miss each other by "
                 f"{100 * link.rms:.1f} cm; the nearest body was taken"

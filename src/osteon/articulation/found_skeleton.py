@@ -8,16 +8,17 @@ Rotations are the sensors' own, joints stay together by construction, and the wh
 placed where it agrees best with all sensors, so that no limb collects the drift of its chain.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
+from osteon.articulation.closed_loops import close_loops
 from osteon.errors import NotEnoughData, UnknownName
 from osteon.maths import quat
 from osteon.typing import Array
-from osteon.values import Bodies, Joints, Motion
+from osteon.values import Attachment, Bodies, Joints, Loop, Motion, Skeleton
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Limb:
     name: str
     """The body's name; where a body has more than two joints, ``body:one:other`` with the
     names of the bodies that hang there."""
+    body: str
     length: float
     """Metres."""
     deviation: float
@@ -49,9 +51,7 @@ def limb_table(joints: Joints, measured: Mapping[str, float] | None = None) -> t
         if _key(name) not in names:
             raise UnknownName("limb", name, list(names.values()))
         given[names[_key(name)]] = length
-    return tuple(
-        Limb(limb.name, limb.length, limb.deviation, given.get(limb.name)) for limb in found
-    )
+    return tuple(replace(limb, measured=given.get(limb.name)) for limb in found)
 
 
 def _limbs(joints: Joints, body: str) -> list[Limb]:
@@ -70,7 +70,7 @@ def _limbs(joints: Joints, body: str) -> list[Limb]:
         length = float(np.linalg.norm(apart))
         along = apart / max(length, 1e-12)
         deviation = float(np.sqrt(max(along @ (spread[one] + spread[other]) @ along, 0.0)))
-        found.append(Limb(name, length, deviation))
+        found.append(Limb(name, body, length, deviation))
     return found
 
 
@@ -80,7 +80,7 @@ def _key(name: str) -> tuple[str, frozenset[str]]:
     return body, frozenset(ends)
 
 
-def table_text(limbs: tuple[Limb, ...]) -> str:
+def table_text(limbs: Sequence[Limb]) -> str:
     """The table in centimetres, one line per limb."""
     width = max([len(limb.name) for limb in limbs] + [4])
     lines = [f"{'limb':{width}}  found cm     ±   measured      Δ"]
@@ -93,11 +93,37 @@ def table_text(limbs: tuple[Limb, ...]) -> str:
 
 
 def play_back(bodies: Bodies, joints: Joints) -> Motion:
-    """The take as a motion of the found skeleton.
+    """The take as a motion of the found skeleton, its loops closed while they hold.
 
-    A frame in which a body is not seen holds the body's last rotation against its parent; frames
-    that show no body at all repeat their neighbour and are listed as held.
+    A body that hangs on nobody moves on its own. A frame in which a body is not seen holds the
+    body's last rotation against its parent; frames that show no body at all repeat their neighbour
+    and are listed as held.
     """
+    return play_back_together(bodies, (joints,))[0]
+
+
+def play_back_together(bodies: Bodies, subjects: Sequence[Joints]) -> list[Motion]:
+    """The take as a motion of each subject; as ``play_back``, and who holds hands meets."""
+    motions = [_played(bodies, subject) for subject in subjects]
+    loops = [loop for subject in subjects for loop in subject.loops]
+    present = {name for subject in subjects for name in subject.names}
+    between = {
+        event: None
+        for subject in subjects
+        for event in subject.events
+        if isinstance(event, Attachment)
+        and present.issuperset(event.bodies)
+        and not any(set(event.bodies) <= set(each.names) for each in subjects)
+    }
+    loops += [
+        Loop(each.bodies, np.array(each.in_first), np.array(each.in_second), each.rms, each.frames)
+        for each in between
+    ]
+    return close_loops(motions, loops)
+
+
+def _played(bodies: Bodies, joints: Joints) -> Motion:
+    """As the sensors turn, joints together, loops as they come."""
     skeleton = joints.skeleton()
     bodies = bodies.select(skeleton.names)
     seen = bodies.seen
@@ -109,20 +135,48 @@ def play_back(bodies: Bodies, joints: Joints) -> Motion:
             local[:, index] = quat.between(bodies.rotations[:, parent], bodies.rotations[:, index])
     local = _held(local)
     still = Motion(skeleton, local, np.zeros((bodies.n_frames, 3)), bodies.rate)
-    return replace(
+    motion = replace(
         still,
-        root=_held(_placed(bodies, still)),
+        root=_held(_placed(bodies, still, _following(skeleton, 0))),
         held=tuple(np.flatnonzero(~seen.any(axis=1)).tolist()),
         marks=bodies.marks,
         history=(*joints.history, "played back through the joints"),
     )
+    for body in loose_bodies(skeleton):
+        motion = _moved_alone(bodies, motion, body)
+    return motion
 
 
-def _placed(bodies: Bodies, motion: Motion) -> Array:
-    """(n_frames, 3) root place at which the figure's sensors are nearest to the measured ones."""
+def loose_bodies(skeleton: Skeleton) -> list[int]:
+    """Bodies that share no joint with their parent, parents first."""
+    named = enumerate(skeleton.bodies)
+    return [k for k, body in named if body.parent is not None and body.joint.kind == "free"]
+
+
+def _following(skeleton: Skeleton, head: int) -> list[int]:
+    """The bodies that joints hold to one, which is among them."""
+    found = [head]
+    for index, (body, parent) in enumerate(zip(skeleton.bodies, skeleton.parents, strict=True)):
+        if parent in found and body.joint.kind != "free":
+            found.append(index)
+    return found
+
+
+def _moved_alone(bodies: Bodies, motion: Motion, head: int) -> Motion:
+    """What hangs on nobody at its own place, whatever its parent does."""
+    skeleton = motion.skeleton
+    shift = _held(_placed(bodies, motion, _following(skeleton, head)))
+    above = quat.inverse(motion.world()[0][:, skeleton.parents[head]])
+    offsets = motion.in_parents()
+    offsets[:, head] += quat.rotate(above, shift)
+    return replace(motion, offsets=offsets)
+
+
+def _placed(bodies: Bodies, motion: Motion, who: list[int]) -> Array:
+    """(n_frames, 3) shift by which some of the figure's sensors are nearest to the measured."""
     rotations, places = motion.world()
     origins = places - quat.rotate(rotations, motion.skeleton.joints_in_bodies)
-    difference = bodies.positions - origins
+    difference = (bodies.positions - origins)[:, who]
     seen = np.isfinite(difference[..., 0])
     total = np.where(seen[..., None], difference, 0.0).sum(axis=1)
     with np.errstate(invalid="ignore"):

@@ -289,7 +289,7 @@ def side_of(
 
 
 def parents_from(
-    first: np.ndarray, second: np.ndarray, edges: tuple[int, ...], root: int
+    first: np.ndarray, second: np.ndarray, edges: Sequence[int], root: int
 ) -> list[tuple[int, int, int]]:
     """The tree from its root outwards: (parent, child, edge), parents before children."""
     found, queue = [], [root]
@@ -321,13 +321,18 @@ def steps_between(
 
 
 def central_body(
-    first: np.ndarray, second: np.ndarray, edges: tuple[int, ...], n_bodies: int, travel: Array
+    first: np.ndarray,
+    second: np.ndarray,
+    edges: Sequence[int],
+    group: Sequence[int],
+    travel: Array,
 ) -> int:
-    """The root: fewest steps to the farthest body, then most joints, then least turning.
+    """The root of a group of bodies that hang together: fewest steps to the farthest body, then
+    most joints, then least turning.
 
     ``travel`` (n_bodies,) is how much each body turns; trunks turn less than limbs.
     """
-    steps = steps_between(first, second, edges, n_bodies)
+    steps = steps_between(first, second, edges, len(travel))[np.ix_(group, group)]
     degree = (steps == 1.0).sum(axis=1)
-    order = np.lexsort((travel, -degree, steps.max(axis=1)))
-    return int(order[0])
+    order = np.lexsort((travel[group], -degree, steps.max(axis=1)))
+    return int(group[order[0]])

@@ -16,12 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.articulation.body_source import PoseNoise
-from osteon.articulation.centre import Link, PairFits, fit_pairs, residual_vectors
+from osteon.articulation.centre import Link, PairFits
 from osteon.articulation.hierarchy import fit_looseness, side_of, steps_between
-from osteon.articulation.slips import cut_take
-from osteon.articulation.statistics import JointStatistics
-from osteon.maths import quat, runs
+from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Attachment, Bodies, Loop
 
@@ -41,12 +38,6 @@ LEAST_TURN = np.radians(4.0)
 """Radians: a loop joint turns at least this much (rms) about every axis. Chosen."""
 FARTHEST_REACH = 0.35
 """Metres: farthest that a loop joint lies from its bodies' origins. Chosen: a limb's length."""
-BLOCK_SECONDS = 0.5
-"""Seconds: the grain in which parts of a take are looked at. Chosen."""
-SHORTEST_SECONDS = 2.0
-"""Seconds. Chosen: what holds for less is not called held."""
-MOST_BLOCKS = 240
-"""Count of such parts at most. Chosen: bounds time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,39 +63,6 @@ def find_loops(
     return distinct(bodies, tree, found)
 
 
-def find_attachments(
-    bodies: Bodies, tree: list[Link], noise: Array, pose_noise: PoseNoise, skip: set[frozenset[int]]
-) -> list[Closure]:
-    """Joints that hold for a part of the take only."""
-    block = max(round(BLOCK_SECONDS * bodies.rate), -(-bodies.n_frames // MOST_BLOCKS))
-    need = max(2, round(SHORTEST_SECONDS * bodies.rate / block))
-    starts = range(0, bodies.n_frames - block + 1, block)
-    if len(starts) <= need:
-        return []
-    sums = [JointStatistics.empty(bodies.names)]
-    for start in starts:
-        sums.append(sums[-1] + JointStatistics.of(cut_take(bodies, slice(start, start + block))))
-    closed = np.stack(
-        [
-            shared(fit_pairs(late + early.scaled(-1.0), pose_noise), noise)
-            for early, late in zip(sums, sums[need:], strict=False)
-        ]
-    )
-    first, second = np.triu_indices(bodies.n_bodies, 1)
-    found = []
-    for row in np.flatnonzero(closed.any(axis=0) & ~closed.all(axis=0)):
-        pair = (int(first[row]), int(second[row]))
-        for start, last in [] if frozenset(pair) in skip else runs(closed[:, row]):
-            total = sums[last + need] + sums[start].scaled(-1.0)
-            if not holds(fit_pairs(total, pose_noise, [pair]), noise)[0]:
-                continue
-            frames = (start * block, (last + need) * block)
-            closure = _fitted(bodies, pair, frames, pose_noise, noise)
-            if closure is not None and not repeats(bodies, tree, closure):
-                found.append(closure)
-    return distinct(bodies, tree, found)
-
-
 def distinct(bodies: Bodies, tree: list[Link], closures: list[Closure]) -> list[Closure]:
     """One closure per point and time: hands held with stiff wrists also join the forearms.
 
@@ -118,18 +76,18 @@ def distinct(bodies: Bodies, tree: list[Link], closures: list[Closure]) -> list[
 
     kept: list[Closure] = []
     for closure in sorted(closures, key=rank):
-        if not any(_same(bodies, closure, other) for other in kept):
+        if not any(same_point(bodies, closure, other) for other in kept):
             kept.append(closure)
     return kept
 
 
-def _same(bodies: Bodies, one: Closure, other: Closure) -> bool:
+def same_point(bodies: Bodies, one: Closure, other: Closure) -> bool:
     start = max(one.frames[0], other.frames[0])
     stop = min(one.frames[1], other.frames[1]) + 1
     if stop - start < 0.5 * (one.frames[1] - one.frames[0]):
         return False
-    here = _world(bodies, one.pair[0], one.centres[:3])[start:stop]
-    there = _world(bodies, other.pair[0], other.centres[:3])[start:stop]
+    here = in_world(bodies, one.pair[0], one.centres[:3])[start:stop]
+    there = in_world(bodies, other.pair[0], other.centres[:3])[start:stop]
     return bool(np.nanmedian(np.linalg.norm(here - there, axis=-1)) < LEAST_DISTANCE)
 
 
@@ -139,61 +97,24 @@ def shared(fits: PairFits, noise: Array) -> np.ndarray:
     return fits.mean_square < allowed
 
 
-def holds(fits: PairFits, noise: Array) -> np.ndarray:
+def holds(fits: PairFits, noise: Array, least_turn: float = LEAST_TURN) -> np.ndarray:
     """(n_pairs,) whether a point is shared, and the motion is rich enough to say so."""
     known = np.sqrt(np.linalg.eigvalsh(fits.covariance[:, 3:, 3:])[:, -1])
     rich = (
         (known < KNOWN_DEVIATION)
-        & (fits.motion[:, 0] > LEAST_TURN**2 / 2.0)
+        & (fits.motion[:, 0] > least_turn**2 / 2.0)
         & ~fits.silent.any(axis=1)
     )
     near = np.linalg.norm(fits.centres.reshape(-1, 2, 3), axis=-1).max(axis=1) < FARTHEST_REACH
     return shared(fits, noise) & rich & near
 
 
-def _fitted(
-    bodies: Bodies,
-    pair: tuple[int, int],
-    frames: tuple[int, int],
-    pose_noise: PoseNoise,
-    noise: Array,
-) -> Closure | None:
-    """The joint of a part of the take with its ends set to the frame; None if it is no joint."""
-    limit = float(np.sqrt(LOOSER_RATIO * (noise[pair[0]] + noise[pair[1]]) + SMALLEST_RESIDUAL**2))
-    both = bodies.select([bodies.names[body] for body in pair])
-    own = PoseNoise(pose_noise.position[list(pair)], pose_noise.rotation[list(pair)])
-    apart, centres = np.zeros(0), np.zeros(6)
-    for _ in range(2):
-        fits = fit_pairs(JointStatistics.of(cut_take(both, slice(*frames))), own)
-        if not holds(fits, noise[list(pair)])[0]:
-            return None
-        centres = fits.centres[0]
-        apart = np.linalg.norm(residual_vectors(both, (0, 1), centres), axis=-1)
-        frames = _grown(apart, *frames, 3.0 * limit)
-    start, stop = frames
-    outside = np.concatenate([apart[:start], apart[stop:]])
-    if stop - start > 0.9 * bodies.n_frames or np.nanmedian(outside) < 5.0 * limit:
-        return None
-    rms = float(np.sqrt(np.nanmean(apart[start:stop] ** 2)))
-    return Closure(pair, (start, stop - 1), centres, rms)
-
-
-def _grown(apart: Array, start: int, stop: int, limit: float) -> tuple[int, int]:
-    """The longest stretch about the middle in which the two stay within ``limit``."""
-    within = ~(apart > limit)
-    middle = (start + stop) // 2
-    out_before, out_after = np.flatnonzero(~within[:middle]), np.flatnonzero(~within[middle:])
-    first = int(out_before[-1]) + 1 if len(out_before) else 0
-    last = middle + int(out_after[0]) if len(out_after) else len(apart)
-    return first, max(last, first + 2)
-
-
 def repeats(bodies: Bodies, tree: list[Link], closure: Closure) -> bool:
     """Whether the shared point is, or might as well be, a joint on the way between the bodies."""
     part = slice(closure.frames[0], closure.frames[1] + 1)
-    here = _world(bodies, closure.pair[0], closure.centres[:3])[part]
+    here = in_world(bodies, closure.pair[0], closure.centres[:3])[part]
     for link in path(tree, *closure.pair):
-        there = _world(bodies, link.first, link.centres[:3])[part]
+        there = in_world(bodies, link.first, link.centres[:3])[part]
         if np.nanmedian(np.linalg.norm(here - there, axis=-1)) < LEAST_DISTANCE:
             return True
         if (
@@ -211,7 +132,8 @@ def _wander(bodies: Bodies, body: int, places: Array, part: slice) -> float:
     return float(np.sqrt(np.sum(np.nanvar(seen, axis=0))))
 
 
-def _world(bodies: Bodies, body: int, point: Array) -> Array:
+def in_world(bodies: Bodies, body: int, point: Array) -> Array:
+    """(n_frames, 3) where a body carries a point."""
     return quat.rotate(bodies.rotations[:, body], point) + bodies.positions[:, body]
 
 
@@ -231,7 +153,8 @@ def path(tree: list[Link], start: int, end: int) -> list[Link]:
 def as_loop(bodies: Bodies, closure: Closure) -> Loop:
     i, j = closure.pair
     names = (bodies.names[i], bodies.names[j])
-    return Loop(names, closure.centres[:3], closure.centres[3:], closure.rms)
+    frames = None if closure.frames == (0, bodies.n_frames - 1) else closure.frames
+    return Loop(names, closure.centres[:3], closure.centres[3:], closure.rms, frames)
 
 
 def as_attachment(bodies: Bodies, closure: Closure) -> Attachment:

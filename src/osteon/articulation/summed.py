@@ -77,7 +77,7 @@ def joints_of_sums(sums: Sums, rate: float, *, subject: str = "") -> Joints:
         raise NotEnoughData("nothing moves: no body turns against another in any take")
     tree = hierarchy.best_tree(_products(statistics, fits), fits, len(names))
     still = np.zeros(len(names))
-    start = hierarchy.central_body(fits.first, fits.second, tree.edges, len(names), still)
+    start = hierarchy.central_body(fits.first, fits.second, tree.edges, range(len(names)), still)
     order = hierarchy.parents_from(fits.first, fits.second, tree.edges, start)
     connections = [_connection(names, fits, *link) for link in order]
     return _joints(names[start], connections, np.zeros((0, len(connections))), rate, subject)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from osteon.articulation import Sums, joints_of_sums, joints_of_take, limb_table
+from osteon.articulation import Sums, joints_of_sums, joints_of_take, limb_table, play_back
 from osteon.batch.places import BatchOptions, Quality
 from osteon.calibration import farthest_frames, spread_frames
 from osteon.delivery import deliver, joints_summary, show_joints, summary_of, write_joints
@@ -199,8 +199,9 @@ def solve_bodies(
     found = joints_of_take(skeleton, bodies)
     found = replace(found, warnings=tuple(dict.fromkeys((*found.warnings, *doubts))))
     summary = joints_summary(bodies, found, limb_table(found)) | facts
-    write_joints(bodies, found, summary, folder)
-    show_joints(bodies, found, folder)
+    motion = play_back(bodies, found)
+    write_joints(motion, found, summary, folder)
+    show_joints(bodies, motion, found, folder)
     worst = max(found.connections, key=lambda link: link.rms)
     return Quality(
         subject=skeleton.subject,

@@ -94,7 +94,7 @@ def _measure(skeleton) -> dict[str, float]:
 
 
 @click.command()
-@click.argument("file", type=options.FILE)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=options.FILE)
 @options.output("skeleton.json, summary.json, motion.bvh, residuals.svg and report.html")
 @click.option("--root", metavar="BODY", help="Body to start from.  [default: the most central one]")
 @options.subject("bodies")
@@ -111,9 +111,10 @@ def _measure(skeleton) -> dict[str, float]:
     "--exclude", metavar="BODY", multiple=True, help="Body to leave out, may be repeated."
 )
 @click.option("--robust", is_flag=True, help="Let outlying frames count less.")
+@options.more_formats
 @options.as_json
 def joints(
-    file: Path,
+    files: tuple[Path, ...],
     output: Path,
     root: str | None,
     subject: str | None,
@@ -121,6 +122,7 @@ def joints(
     measured: Path | None,
     known_distance: tuple[str, str, float] | None,
     exclude: tuple[str, ...],
+    formats: str,
     *,
     robust: bool,
     as_json: bool,
@@ -128,35 +130,68 @@ def joints(
     """Joints, hierarchy, loops and slips from the moving bodies or marker clusters in FILE.
 
     FILE holds sensors with place and orientation, markers in clusters of three and more, or a
-    moving skeleton.
+    moving skeleton. Several files of one subject are taken together, their frames in a row. Where
+    several subjects are in it each gets a folder of its own; a thing that somebody holds goes with
+    them.
 
     Example: osteon joints sensors.csv -o rig --root pelvis
     """
-    from osteon.articulation import bodies_of, joints as find_joints, limb_table, scale_factor
+    from osteon.articulation import (
+        bodies_of,
+        joints as find_joints,
+        limb_table,
+        play_back_together,
+        scale_factor,
+        subjects_of,
+        takes_in_a_row,
+    )
     from osteon.delivery import joints_summary, joints_text, show_joints, write_joints
-    from osteon.formats import read, read_measured
+    from osteon.formats import file_name, read, read_measured
 
-    options.spare((file, like), [output / "motion.bvh"])
-    moving = bodies_of(read(file), subject)
+    endings = options.endings(formats)
+    options.spare((*files, like), options.motion_files(output, endings))
+    takes = [read(file) for file in files]
+    moving = bodies_of(takes_in_a_row(takes, subject), subject if len(files) == 1 else None)
     if known_distance:
         moving = moving.rescaled(scale_factor(moving.bodies, *known_distance))
     moving = moving.without(exclude)
     bodies = moving.bodies
-    parents = None
+    known = {}
     if like is not None:
-        kept = read(like).skeleton().bodies
-        parents = {body.name: body.parent for body in kept if body.parent is not None}
-    found = moving.told(
-        find_joints(bodies, root=root, parents=parents, noise=moving.noise, robust=robust)
-    )
+        kept = read(like).skeleton()
+        parents = {body.name: body.parent for body in kept.bodies if body.parent is not None}
+        known = {"parents": parents, "loops": kept.loops}
+    found = moving.told(find_joints(bodies, root=root, noise=moving.noise, robust=robust, **known))
     lengths = read_measured(measured) if measured else None
     limbs = limb_table(found, lengths)
-    summary = joints_summary(bodies, found, limbs)
-    with options.whole_results(output, (file, like, measured)) as scratch:
-        write_joints(bodies, found, summary, scratch)
-        show_joints(bodies, found, scratch, lengths)
-    options.say_results(summary, joints_text(found, limbs), as_json=as_json)
-    click.echo(output, err=True)
+    subjects = subjects_of(found)
+    motions = play_back_together(bodies, subjects)
+    told = []
+    with options.whole_results(output, (*files, like, measured)) as scratch:
+        for each, motion in zip(subjects, motions, strict=True):
+            folder = Path() if len(subjects) == 1 else Path(file_name(each.subject))
+            own = [limb for limb in limbs if limb.body in each.names]
+            worn = bodies.select(motion.skeleton.names)
+            summary = joints_summary(worn, each, own)
+            if len(files) > 1:
+                summary["takes"] = _frames_of(files, takes, subject)
+            write_joints(motion, each, summary, scratch / folder, endings)
+            show_joints(worn, motion, each, scratch / folder, lengths)
+            told.append((summary, joints_text(each, own), folder))
+    for summary, text, folder in told:
+        options.say_results(summary, text, as_json=as_json)
+        click.echo(output / folder, err=True)
+
+
+def _frames_of(files, takes, subject: str | None) -> list[dict[str, object]]:
+    """Return the first and last frame of each file, counted through all."""
+    found, first = [], 0
+    for file, take in zip(files, takes, strict=True):
+        own = take.body_poses(subject) if take.bodies else take.recording(subject)
+        last = first + own.n_frames - 1
+        found.append({"file": file.name, "frames": [first, last]})
+        first = last + 1
+    return found
 
 
 @click.command()

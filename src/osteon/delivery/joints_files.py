@@ -10,16 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from osteon.articulation import Limb, play_back, table_text
+from osteon.articulation import Limb, table_text
 from osteon.formats import bvh_conventions, whole_file, write, write_readable
 from osteon.typing import Array
-from osteon.values import Bodies, Connection, Joints, event_sentence
+from osteon.values import Bodies, Connection, Joints, Loop, Motion, event_sentence
 
+JOINTS_FILES = ("skeleton.json", "summary.json", "residuals.svg", "report.html")
+"""What a run of ``joints`` writes besides motions."""
 TOLD_SENTENCES = 6
 """Advice and warnings that are printed."""
 
 
-def joints_summary(bodies: Bodies, found: Joints, limbs: tuple[Limb, ...]) -> dict[str, Any]:
+def joints_summary(bodies: Bodies, found: Joints, limbs: Sequence[Limb]) -> dict[str, Any]:
     """Return the facts of a run, as they stand in summary.json. Lengths in millimetres."""
     return {
         "frames": bodies.n_frames,
@@ -34,6 +36,7 @@ def joints_summary(bodies: Bodies, found: Joints, limbs: tuple[Limb, ...]) -> di
         "limbs": [_limb_facts(limb) for limb in limbs],
         "markers": {name: [each.name for each in worn] for name, worn in found.markers.items()},
         "loops": len(found.loops),
+        "holds": [_loop_facts(loop) for loop in found.loops],
         "events": len(found.events),
         "advice": [advice.text for advice in found.advice],
         "warnings": [*bodies.source.problems, *found.warnings],
@@ -53,6 +56,10 @@ def _joint_facts(link: Connection) -> dict[str, Any]:
     }
 
 
+def _loop_facts(loop: Loop) -> dict[str, Any]:
+    return {"bodies": loop.bodies, "frames": loop.frames, "rms_mm": 1000 * loop.rms}
+
+
 def _limb_facts(limb: Limb) -> dict[str, Any]:
     return {
         "limb": limb.name,
@@ -63,10 +70,13 @@ def _limb_facts(limb: Limb) -> dict[str, Any]:
     }
 
 
-def joints_text(found: Joints, limbs: tuple[Limb, ...]) -> str:
+def joints_text(found: Joints, limbs: Sequence[Limb]) -> str:
     """Tell a line per joint, and what to know about the take."""
     lines = [f"{found.root} (root)"]
     for link in found.connections:
+        if link.kind == "free":
+            lines.append(f"{link.child} beside {link.parent}: free, moves on its own")
+            continue
         worst = 1000 * link.ellipsoid[0][0]
         note = f"  ambiguous with {'–'.join(link.rival)}" if link.ambiguous and link.rival else ""
         lines.append(
@@ -79,10 +89,8 @@ def joints_text(found: Joints, limbs: tuple[Limb, ...]) -> str:
     ]
     lines += [event_sentence(event) for event in found.events]
     lines.append(_visible_slips(found))
-    lines += [
-        f"{' and '.join(loop.bodies)} close a loop, residual {1000 * loop.rms:.2f} mm"
-        for loop in found.loops
-    ]
+    # a loop of some frames is told as an event
+    lines += [loop.sentence for loop in found.loops if loop.frames is None]
     lines += _first("advice", [advice.text for advice in found.advice])
     lines += _first("warning", found.warnings)
     return "\n".join(lines)
@@ -106,12 +114,28 @@ def _first(kind: str, sentences: Sequence[str]) -> list[str]:
     return [*lines, f"{kind}: {more} more in summary.json"] if more > 0 else lines
 
 
-def write_joints(bodies: Bodies, found: Joints, summary: dict[str, Any], folder: Path) -> None:
-    """Write skeleton.json, summary.json, the residual plots and the motion in ``folder``."""
+def write_joints(
+    motion: Motion,
+    found: Joints,
+    summary: dict[str, Any],
+    folder: Path,
+    formats: Sequence[str] = (),
+) -> None:
+    """Write skeleton.json, summary.json, the residual plots and the motion in ``folder``.
+
+    Parameters
+    ----------
+    formats
+        Endings of further motion files, such as ``glb``.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
     write(found.skeleton(), folder / "skeleton.json")
     bvh = bvh_conventions()
-    write(play_back(bodies, found), folder / "motion.bvh", **bvh)
-    write_readable(summary | {"bvh": bvh}, folder / "summary.json")
+    motions = list(write(motion, folder / "motion.bvh", **bvh))
+    for ending in dict.fromkeys(ending for ending in formats if ending != "bvh"):
+        motions += write(motion, folder / f"motion.{ending}")
+    files = [*JOINTS_FILES, *(file.name for file in motions)]
+    write_readable(summary | {"files": files, "bvh": bvh}, folder / "summary.json")
     with whole_file(folder / "residuals.svg") as partial:
         partial.write_text(residual_page(found), encoding="utf-8")
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from msgspec import structs
 
 from osteon.anatomy import AnomalyFindings
-from osteon.articulation import play_back
 from osteon.delivery.report_of_solve import (
     BODY_NUMBERS,
     MARKER_NUMBERS,
@@ -93,13 +92,16 @@ def show(motion: Motion, folder: Path, findings: AnomalyFindings | None = None) 
 
 
 def show_joints(
-    bodies: Bodies, found: Joints, folder: Path, measured: Mapping[str, float] | None = None
+    bodies: Bodies,
+    motion: Motion,
+    found: Joints,
+    folder: Path,
+    measured: Mapping[str, float] | None = None,
 ) -> None:
     """Write report.html of what the joint stage found: margins, residuals, loops, advice.
 
     The bodies' origins, where sensors sit, stand for markers.
     """
-    motion = play_back(bodies, found)
     analyses = analyse(motion, advise=False)
     page = _page(bodies.source.file, None, motion, analyses)
     joints = [connection.child for connection in found.connections]
@@ -118,7 +120,12 @@ def show_joints(
         facts=[*_joint_facts(found), *page.facts],
         advice=[advice.text for advice in found.advice],
         history=history_of(bodies.history, motion.history),
-        warnings=[*page.warnings, *bodies.source.problems, *found.warnings, *_loops(found)],
+        warnings=[
+            *page.warnings,
+            *bodies.source.problems,
+            *found.warnings,
+            *(loop.sentence for loop in found.loops),
+        ],
     )
     write_report(folder / "report.html", page)
 
@@ -130,13 +137,6 @@ def _joint_facts(found: Joints) -> list[tuple[str, str]]:
         ("joints", f"{len(found.connections)}, {unsettled or 'none'} in doubt"),
         ("worst joint", f"{worst.child}, {1e3 * worst.rms:.1f} mm rms" if worst else "–"),
         ("root", found.root),
-    ]
-
-
-def _loops(found: Joints) -> list[str]:
-    return [
-        f"{' and '.join(loop.bodies)} close a loop, {1e3 * loop.rms:.1f} mm rms"
-        for loop in found.loops
     ]
 
 

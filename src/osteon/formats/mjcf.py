@@ -414,7 +414,9 @@ def _loops(top: Element, elements: dict[str | None, Element], skeleton: Skeleton
         for end, (name, place) in enumerate(zip(loop.bodies, places, strict=True), 1):
             sites.append(f"loop_{number}_{end}")
             add(elements[name], "site", name=sites[-1], pos=place)
-        add(equality, "connect", name=f"loop_{number}", site1=sites[0], site2=sites[1])
+        tie = add(equality, "connect", name=f"loop_{number}", site1=sites[0], site2=sites[1])
+        if loop.frames is not None:  # a model has no frames: whoever plays them switches it on
+            tie.set("active", "false")
 
 
 MJCF = Format(

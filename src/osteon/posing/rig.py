@@ -176,9 +176,17 @@ def compile_rig(skeleton: Skeleton, marker_names: Sequence[str]) -> Rig:
 
 
 def rig_on(skeleton: Skeleton, bodies: Sequence[int] | Indices, places: Array) -> Rig:
-    """Return the rig of a skeleton for points (n_points, 3) on bodies, seen from their joints."""
+    """Return the rig of a skeleton for points (n_points, 3) on bodies, seen from their joints.
+
+    A thing that hangs on nobody (*free*) turns where it was; a pose does not carry it elsewhere.
+    """
     joints = [body.joint for body in skeleton.bodies]
-    kinds, axes = [joint.kind for joint in joints], [joint.axes for joint in joints]
+    below = [body.parent is not None for body in skeleton.bodies]
+    kinds = [
+        "ball" if joint.kind == "free" and inner else joint.kind
+        for joint, inner in zip(joints, below, strict=True)
+    ]
+    axes = [joint.axes for joint in joints]
     tree = build_tree(skeleton.parents, kinds, axes, bodies, skeleton.rest)
     return Rig(tree, skeleton.offsets, places)
 

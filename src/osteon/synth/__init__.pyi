@@ -42,6 +42,15 @@ from .performers import (
     quadruped as quadruped,
     scaled as scaled,
 )
+from .scenes import (
+    PlayedScene as PlayedScene,
+    crowd as crowd,
+    partners as partners,
+    perform_scene as perform_scene,
+    racket as racket,
+    sense_scene as sense_scene,
+    with_racket as with_racket,
+)
 from .steps import (
     chicken_walk as chicken_walk,
     kicks as kicks,

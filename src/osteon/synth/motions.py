@@ -213,14 +213,14 @@ def clasp_hands(act: Act, frames: tuple[int, int], seed: int = 0) -> Act:
     world = motion.world()
     meeting = _meeting_point(motion, world, seed)
     for side in ("left", "right"):
-        _bend_arm(motion.skeleton, world, closed, side, meeting)
+        bend_arm(motion.skeleton, world, closed, side, meeting)
     index = np.arange(motion.n_frames)
     away = np.maximum(np.maximum(first - index, index - last), 0) / (APPROACH_SECONDS * motion.rate)
     rotations = blend(motion.skeleton, motion.rotations, closed, 1.0 - ease(away))
     # where nothing is blended, not a bit changes
     rotations = np.where((away >= 1.0)[:, None, None], motion.rotations, rotations)
     rotations = np.where((away == 0.0)[:, None, None], closed, rotations)
-    left, right = (tuple(_palm(motion.skeleton, side).tolist()) for side in ("left", "right"))
+    left, right = (tuple(palm(motion.skeleton, side).tolist()) for side in ("left", "right"))
     held = Attachment(("left_hand", "right_hand"), frames, left, right, 0.0)
     return replace(act, motion=replace(motion, rotations=rotations), clasps=(*act.clasps, held))
 
@@ -238,18 +238,28 @@ def _meeting_point(motion: Motion, world: tuple[Array, Array], seed: int) -> Arr
     return p_world[:, arms].mean(axis=1) + quat.rotate(q_world[:, chest], ahead)
 
 
-def _bend_arm(
-    skeleton: Skeleton, world: tuple[Array, Array], rotations: Array, side: str, meeting: Array
+def bend_arm(
+    skeleton: Skeleton,
+    world: tuple[Array, Array],
+    rotations: Array,
+    side: str,
+    meeting: Array,
+    prefix: str = "",
 ) -> None:
-    """Straight wrist, elbow bent so that the palm is at the meeting point; written in place."""
+    """Straight wrist, elbow bent so that the palm is at the meeting point; written in place.
+
+    ``prefix`` begins the names of all bodies of one performer among several.
+    """
     clavicle, upper, lower, hand = (
-        skeleton.index(f"{side}_{part}") for part in ("clavicle", "upper_arm", "forearm", "hand")
+        skeleton.index(f"{prefix}{side}_{part}")
+        for part in ("clavicle", "upper_arm", "forearm", "hand")
     )
     q_world, p_world = world
     lengths = np.linalg.norm(skeleton.offsets[[lower, hand]], axis=-1)
-    to_palm = float(lengths[1] + np.linalg.norm(_palm(skeleton, side)))
+    to_palm = float(lengths[1] + np.linalg.norm(palm(skeleton, side, prefix)))
     outward = 0.6 if side == "left" else -0.6
-    towards = quat.rotate(q_world[:, skeleton.index("chest")], np.array([outward, 0.3, 1.0]))
+    chest = skeleton.index(f"{prefix}chest")
+    towards = quat.rotate(q_world[:, chest], np.array([outward, 0.3, 1.0]))
     q_upper, angle = reach(
         meeting - p_world[:, upper], float(lengths[0]), to_palm, towards, bend=1.0
     )
@@ -258,8 +268,9 @@ def _bend_arm(
     rotations[:, hand] = quat.identity()
 
 
-def _palm(skeleton: Skeleton, side: str) -> Array:
-    tip = skeleton.body(f"{side}_hand").tip
+def palm(skeleton: Skeleton, side: str, prefix: str = "") -> Array:
+    """(3,) the middle of a hand, in its frame."""
+    tip = skeleton.body(f"{prefix}{side}_hand").tip
     if tip is None:
         raise BadValue(f"performer {skeleton.subject!r} has no palms to clasp")
     return PALM_SHARE * tip

@@ -103,6 +103,8 @@ class Joints:
         """Return joints (3,) that lie in a body, in its frame, by the name of the other body."""
         found = {}
         for connection in self.connections:
+            if connection.kind == "free":
+                continue
             if connection.child == body:
                 found[connection.parent] = connection.in_child
             if connection.parent == body:

@@ -382,9 +382,17 @@ class Loop:
     in_first: Array
     in_second: Array
     rms: float
+    frames: tuple[int, int] | None = None
+    """First and last frame in which they do; None: the whole take."""
 
     def __post_init__(self) -> None:
         freeze(self, in_first=(3,), in_second=(3,))
+
+    @property
+    def sentence(self) -> str:
+        """What closes, when and how well, in words for people; without a full stop."""
+        when = "" if self.frames is None else " from frame {} to {}".format(*self.frames)
+        return f"{' and '.join(self.bodies)} close a loop{when}, {1e3 * self.rms:.1f} mm rms"
 
 
 class MarkerPlaces(NamedTuple):

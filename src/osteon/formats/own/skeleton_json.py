@@ -171,6 +171,7 @@ class LoopRecord(msgspec.Struct):
     in_first: Point
     in_second: Point
     rms: float | None = None
+    frames: tuple[int, int] | None = None
 
 
 class SkeletonRecord(msgspec.Struct):

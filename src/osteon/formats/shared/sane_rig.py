@@ -29,6 +29,8 @@ def check_rig(skeleton: Skeleton) -> Skeleton:
     for loop in skeleton.loops:
         if not (_is_place(loop.in_first) and _is_place(loop.in_second)):
             raise BadValue(f"the loop of {loop.bodies[0][:40]!r} closes at no place")
+        if loop.frames is not None and not 0 <= loop.frames[0] <= loop.frames[1]:
+            raise BadValue(f"the loop of {loop.bodies[0][:40]!r} holds in no frames: {loop.frames}")
         for name in loop.bodies:
             skeleton.index(name)
     return skeleton
