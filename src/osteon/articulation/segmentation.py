@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from osteon.articulation.body_evidence import COMPARED_FRAMES, join_by_evidence
 from osteon.errors import NotEnoughData
 from osteon.maths import NORMAL_RATIO, generalised_procrustes, noise_gain, quat
 from osteon.typing import Array
@@ -64,6 +65,9 @@ SETTLING_COUNT = 10
 LOOSEST_SHARE = 0.1
 """Share of the markers' distances: where even the steadiest pairs vary by it nothing is rigid.
 Chosen."""
+WIDEST_SHARE = 0.8
+"""Share of the markers' distance from their middle up to which two of one body may be apart.
+Chosen: 30 cm on a human; others of the same body lie between."""
 
 
 def segment(recording: Recording) -> tuple[tuple[str, ...], ...]:
@@ -88,11 +92,30 @@ def segment(recording: Recording) -> tuple[tuple[str, ...], ...]:
     calm = np.sqrt(np.maximum(spread**2 - np.maximum(noise**2 - stillest**2, 0.0), 0.0))
     # a variance is known to a share of √(2/n): so much of the noise may be left
     left_over = usual * (2.0 / len(frames)) ** 0.25
-    groups = join_groups(calm, max(stillest, left_over))
+    unrest = max(stillest, left_over)
+    groups = join_groups(calm, unrest)
+    some = positions[np.ix_(frames[:: max(1, len(frames) // COMPARED_FRAMES)], columns)]
+    near = _near(some, spread, stillest / STILLEST_SHARE)
+    unrest = max(_unrest(calm), unrest)
+    # a distance has the noise of both its ends
+    groups = join_by_evidence(some, groups, unrest, usual / np.sqrt(2.0), near)
     named = [tuple(recording.names[columns[i]] for i in sorted(group)) for group in groups]
     if len(named) == 1:
         named = _one_or_two(recording, named[0])
     return tuple(sorted(named, key=lambda group: (-len(group), recording.index(group[0]))))
+
+
+def _near(observed: Array, spread: Array, size: float) -> np.ndarray:
+    """(n_markers, n_markers) which markers could share a body: beside each other in the median, and
+    not far from keeping their distance."""
+    beside = np.zeros(spread.shape, dtype=bool)
+    for first in range(len(spread)):
+        away = np.linalg.norm(observed - observed[:, first : first + 1], axis=-1)
+        # what is not seen counts as far
+        beside[first] = np.median(np.where(np.isfinite(away), away, np.inf), axis=0) < (
+            WIDEST_SHARE * size
+        )
+    return beside & (spread < LOOSEST_SHARE * size)
 
 
 def _one_or_two(recording: Recording, group: tuple[str, ...]) -> list[tuple[str, ...]]:
