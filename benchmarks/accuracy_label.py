@@ -48,6 +48,13 @@ PAIRS = (
     ),
 )
 """The first was looked at while several people were made to work, the others not."""
+EXCHANGED = {
+    "nimble-c3d/squat.c3d": (("LMT1", "LMT5"), ("RMT1", "RMT5")),
+    "nimble-c3d/nick_freeform_001.c3d": (("LFSH", "LBSH"), ("RFSH", "RBSH")),
+}
+"""Labels that a file has the wrong way round, by what they say of the body: squat.c3d has the fifth
+metatarsals inside of toe and heel and the first ones outside, nick_freeform_001.c3d the shoulders'
+front markers 10 cm behind the joint; the other file of the pair has both as they are called."""
 CHOSEN = (
     "cmu-01/01_01.c3d",
     "cmu-02/02_01.c3d",
@@ -93,7 +100,7 @@ class Truth:
 
 
 def truth_of(path: Path) -> Truth:
-    take = read(path).recordings[0].markers()
+    take = put_right(path, read(path).recordings[0].markers())
     known = recognise(take.names)
     if known is not None:
         take = take.select([name for name in take.names if name in known[1]])
@@ -105,6 +112,13 @@ def truth_of(path: Path) -> Truth:
     take = take.select([name for name in take.names if name in worn])
     fit = solve(take, whole, options=PoseOptions(loss="geman-mcclure"))
     return Truth(take, half, whole, None if known is None else known[0], fit.marker_error)
+
+
+def put_right(path: Path, take: Recording) -> Recording:
+    """Return a take without the exchanges that its file is known to have."""
+    others = dict(EXCHANGED.get(path.relative_to(DATA).as_posix(), ()))
+    others |= {b: a for a, b in others.items()}
+    return replace(take, names=tuple(others.get(name, name) for name in take.names))
 
 
 def calibrated(take: Recording) -> Skeleton:

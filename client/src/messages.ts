@@ -15,6 +15,8 @@ export interface Settings {
   limits: boolean;
   /** Also find limb frames and movement axes. */
   axes: boolean;
+  /** Label all tracks anew before anything else; without it, only where labels are missing. */
+  label: boolean;
 }
 
 /** Markers count as not seen for a while. */
@@ -52,6 +54,16 @@ export interface SwapLabels {
   b: string;
   first: number;
   last: number;
+}
+
+/** A stretch of a track has this label, or none. */
+export interface SetLabel {
+  edit: "label";
+  track: string;
+  first: number;
+  last: number;
+  /** Empty: none; it is left out. */
+  label: string;
 }
 
 /** A marker belongs to a body, wherever on it the recording says; to none where empty. */
@@ -132,7 +144,7 @@ export interface SetPose {
   found: boolean;
 }
 
-export type Edit = Cut | Fill | Filter | SwapLabels | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose;
+export type Edit = Cut | Fill | Filter | SwapLabels | SetLabel | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose;
 
 /** Open a file of the folder; every page is told by ``Opened``. */
 export interface Open {
@@ -146,7 +158,7 @@ export interface Open {
 /** Make a change; every page is told by ``Changed``. */
 export interface MakeEdit {
   type: "edit";
-  edit: Cut | Fill | Filter | SwapLabels | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose;
+  edit: Cut | Fill | Filter | SwapLabels | SetLabel | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose;
   /** The revision that the page shows. A change of something that another page has changed meanwhile is refused, others go on top. */
   revision: number;
   /** Made by the page, comes back in ``Changed`` or ``Problem``. A page that lost its socket sends again what was not answered: an id that was seen before is answered, not done twice. */
@@ -170,7 +182,7 @@ export interface Redo {
 /** Run a stage; ``Progress`` … then ``StageDone``, ``Cancelled`` or ``Problem`` follow. */
 export interface Run {
   type: "run";
-  stage: "axes" | "limits" | "map" | "solve" | "swaps";
+  stage: "axes" | "label" | "limits" | "map" | "solve" | "swaps";
   /** None: as last time. Kept in the file of edits. */
   settings: Settings | null;
   /** For ``map``: file of the skeleton to move, relative to the folder. */
@@ -209,6 +221,8 @@ export interface Export {
   type: "export";
   /** Endings beside bvh and glb, such as ``amc``. */
   formats: string[];
+  /** Only the markers with their labels, as ``osteon label`` writes them; nothing is solved. */
+  labels: boolean;
 }
 
 /** Solve another take, or this one with other settings, to stand beside; ``Compared`` tells. */
@@ -240,11 +254,41 @@ export interface RigRow {
   subject: string;
 }
 
+/** A stretch of a track whose label somebody should look at, or has. */
+export interface LabelRow {
+  track: string;
+  first: number;
+  last: number;
+  /** Empty: it has none. */
+  label: string;
+  confidence: number;
+  /** The label that is next likely. */
+  rival: string;
+  by_hand: boolean;
+}
+
+/** Labels found for the tracks: how much has one, and what to look at. */
+export interface LabelTable {
+  /** What they come from: the name of a marker set, or ``motion``. */
+  by: string;
+  /** Share of the samples. */
+  labelled: number;
+  /** Share of the samples. */
+  doubtful: number;
+  /** Labels to choose from: all that were given, and the others of their set. */
+  names: string[];
+  /** In order of time: doubtful, left open, said by hand. */
+  rows: LabelRow[];
+  /** How many rows are left out because there are too many. */
+  more: number;
+  warnings: string[];
+}
+
 /** Where the session stands; with every ``Opened`` and ``Changed``. */
 export interface TakeState {
   /** Grows with every change, whoever makes it. */
   revision: number;
-  edits: (Cut | Fill | Filter | SwapLabels | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose)[];
+  edits: (Cut | Fill | Filter | SwapLabels | SetLabel | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose)[];
   /** How many redo could bring back. */
   undone: number;
   settings: Settings;
@@ -294,6 +338,8 @@ export interface Opened {
   state: TakeState;
   /** As ``summary.json``, where solved. */
   summary: Record<string, unknown> | null;
+  /** Where tracks were labelled. */
+  labels: LabelTable | null;
 }
 
 /** An edit was made, taken back or made again; fetch again what changed. */
@@ -311,6 +357,8 @@ export interface Changed {
   spans: Span[];
   /** Whether the motion itself changed (poses): fetch joints and rotations of first…last. */
   moved: boolean;
+  /** Where tracks were labelled. */
+  labels: LabelTable | null;
   /** Of the message that asked for it; empty for other pages. */
   id: string;
 }
@@ -335,6 +383,8 @@ export interface StageDone {
   state: TakeState;
   frames: number;
   warnings: string[];
+  /** Where tracks were labelled. */
+  labels: LabelTable | null;
 }
 
 /** A stage stopped because somebody asked; everything is as before. */
@@ -371,7 +421,7 @@ export interface Live {
 
 export interface ExportedFile {
   name: string;
-  /** To download it, without the token. */
+  /** To download it, without the token; empty: it lies in the folder only. */
   url: string;
   size: number;
 }

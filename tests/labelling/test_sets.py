@@ -8,6 +8,7 @@ from osteon.formats import read
 from osteon.human import recognise
 from osteon.labelling import average_wearer, cut_pieces, find_starts, label, set_named, sure_chains
 from osteon.labelling.first_frame import _rivalled
+from osteon.labelling.marker_set_start import sizes_of
 from osteon.maths import quat
 from osteon.values import Recording
 
@@ -74,3 +75,28 @@ def test_what_answers_give_otherwise_is_undecided() -> None:
     undecided = [True, True, False, False, False, True, False]
     assert _rivalled(one, other, loose).tolist() == undecided
     assert not _rivalled(one, one, loose).any()
+
+
+def test_a_file_that_does_not_say_its_up_axis_is_searched_standing(rng) -> None:
+    """y is up in it; the samples stay as they are in the file."""
+    take = standing(("L_mknee", "R_mknee", "L_mankle", "R_mankle"), rng)
+    lying = Recording(take.positions[..., [1, 2, 0]], take.names, take.rate)
+    found = label(lying, marker_set="OpenCap")
+    placed = {name for name, mark in set_named("OpenCap").markers.items() if mark.at is not None}
+    given = {piece.track: piece.label for piece in found.pieces if piece.track in placed}
+    assert all(label in ("", track) for track, label in given.items())
+    assert sum(track == label for track, label in given.items()) > 0.9 * len(given)
+    for name in found.recording.names:
+        np.testing.assert_array_equal(
+            found.recording.positions[:, found.recording.index(name)],
+            lying.positions[:, lying.index(name)],
+        )
+
+
+def test_raised_arms_make_nobody_a_giant() -> None:
+    """Where the cloud is taller than people are, an adult's size is tried too."""
+    ladder = np.linspace(0.0, 2.4, 8)[None, :, None] * [0.1, 0.0, 1.0]
+    tall = Recording(ladder, tuple("abcdefgh"), 100.0)
+    sizes = sizes_of(tall, set_named("OpenCap"))
+    assert 1.0 in sizes
+    assert max(sizes) < 1.4

@@ -1,5 +1,6 @@
 // The studio's page: its parts, and who tells whom.
 
+import { type LabelRow } from "../messages";
 import { Player, isForPage, playerKey } from "../player";
 import { Again } from "./again";
 import { BodyTree } from "./body_tree";
@@ -16,6 +17,7 @@ import {
 import { make } from "./elements";
 import { FrameWindow } from "./frame_window";
 import { type Chosen, Inspector } from "./inspector";
+import { LabelList } from "./label_list";
 import { address } from "./link";
 import { MarkerList } from "./marker_list";
 import { Notices } from "./notices";
@@ -42,6 +44,7 @@ export class App {
   private readonly timeline: Timeline;
   private readonly markers: MarkerList;
   private readonly tree: BodyTree;
+  private readonly labels: LabelList;
   private readonly inspector: Inspector;
   private readonly middle = make("div", { class: "middle no-curves" });
   private readonly tabs: Tabs;
@@ -76,7 +79,7 @@ export class App {
         characterDialog(session.welcome, (path) => void this.openCharacter(path)),
       export: () =>
         session.welcome &&
-        exportDialog(session.welcome, (formats) => session.send({ type: "export", formats })),
+        exportDialog(session.welcome, (formats) => session.send({ type: "export", formats, labels: false })),
       keys: keysDialog,
     });
     this.curves = new CurvePanel(session, frames, (frame) => player.seek(frame));
@@ -95,9 +98,17 @@ export class App {
       () => player.frame,
       () => this.setAssigning(true),
     );
+    this.labels = new LabelList({
+      label: (template) => session.run("label", { ...session.state.settings, template }),
+      write: () => session.send({ type: "export", formats: [], labels: true }),
+      look: (row) => this.look(row),
+      say: ({ track, first, last }, label) =>
+        session.edit({ edit: "label", track, first, last, label }),
+    });
     this.tabs = new Tabs("What there is", {
       Markers: this.markers.element,
       Bodies: this.tree.element,
+      Labels: this.labels.element,
     });
     this.build();
     this.listen();
@@ -137,7 +148,7 @@ export class App {
       this.inspector.show(this.chosen);
       if (change.saying) this.notices.say(change.saying);
     });
-    session.on("solved", () => this.solved());
+    session.on("solved", ({ stage }) => this.solved(stage));
     session.on("arrived", ({ first, last }) => this.arrived(first, last));
     session.on("problem", (saying) => {
       session.letGo();
@@ -145,6 +156,7 @@ export class App {
     });
     session.on("exported", exportedDialog);
     session.on("welcome", (welcome) => {
+      this.labels.offer(welcome, session.state.settings.template ?? "auto");
       if (session.take === null && welcome.files.length > 0 && !this.opened) this.bar.invite();
     });
     document.addEventListener("keydown", (event) => this.key(event));
@@ -187,14 +199,17 @@ export class App {
       this.chosen = { markers: side.markers.length > 0 ? [0] : [], body: -1 };
       player.seek(0);
     }
+    this.labels.enable(side.markers.length > 0);
+    if (session.welcome) this.labels.offer(session.welcome, session.state.settings.template);
     document.title = `${session.take?.path} · Osteon studio`;
     this.refreshLists();
   }
 
-  private solved(): void {
+  private solved(stage: string): void {
     const { session } = this;
     this.area.takeSide(true);
     this.refreshLists();
+    if (stage === "label") return this.notices.say("Labelled");
     const rms = session.summary?.marker_rms_mm;
     this.notices.say(typeof rms === "number" ? `Solved: ${rms.toFixed(1)} mm rms` : "Done");
   }
@@ -210,10 +225,19 @@ export class App {
     const { session } = this;
     const bodies = session.side?.rig?.bodies ?? [];
     this.markers.setMarkers(session.side?.markers ?? [], bodies);
+    this.labels.show(session.labels);
     this.timeline.setSpans(
       session.spans,
       bodies.map((body) => body.name),
     );
+  }
+
+  /** Goes to the middle of a stretch of a track, with the track chosen and the stretch selected. */
+  private look(row: LabelRow): void {
+    const marker = this.session.side?.markers.findIndex(({ name }) => name === row.track) ?? -1;
+    if (marker >= 0) this.choose({ ...this.chosen, markers: [marker] });
+    this.frames.select(row.first, row.last);
+    this.player.seek(Math.round((row.first + row.last) / 2));
   }
 
   private show(frame: number): void {

@@ -113,6 +113,7 @@ export function settingsForm(
     input.checked = on;
     return { field: make("label", { class: "toggle" }, input, label), input };
   };
+  const label = box("label all tracks anew, whatever they are called", now.label);
   const clean = box("repair swapped labels and spikes first", now.clean);
   const smooth = box("use time: one smooth fit over the whole take", now.smooth);
   const limits = box("find joint types and limits", now.limits);
@@ -120,7 +121,7 @@ export function settingsForm(
   const form = make(
     "div",
     { class: "form" },
-    ...[template, hips, clean, smooth, limits, axes].map((each) => each.field),
+    ...[template, hips, label, clean, smooth, limits, axes].map((each) => each.field),
   );
   const read = (): Settings => ({
     template: template.select.value,
@@ -129,6 +130,7 @@ export function settingsForm(
     smooth: smooth.input.checked,
     limits: limits.input.checked,
     axes: axes.input.checked,
+    label: label.input.checked,
   });
   return { form, read };
 }
@@ -218,8 +220,8 @@ export function exportDialog(welcome: Welcome, write: (formats: string[]) => voi
 
 export function exportedDialog(exported: Exported): void {
   const rows = exported.files.map((file) => {
-    const link = make("a", { href: address(file.url), download: file.name }, file.name);
-    return [link, size(file.size)];
+    const link = () => make("a", { href: address(file.url), download: file.name }, file.name);
+    return [file.url ? link() : file.name, size(file.size)];
   });
   dialog(
     "Exported",

@@ -43,6 +43,8 @@ export function sayEdit(edit: Edit): string {
       return `filter ${edit.markers.join(", ")} ${edit.first}–${edit.last} at ${edit.cutoff} Hz`;
     case "swap":
       return `swap ${edit.a} and ${edit.b} ${edit.first}–${edit.last}`;
+    case "label":
+      return `${edit.track} ${edit.first}–${edit.last} ${edit.label ? `is ${edit.label}` : "has no label"}`;
     case "assign":
       return edit.body ? `${edit.marker} belongs to ${plain(edit.body)}` : `${edit.marker} is free`;
     case "place":

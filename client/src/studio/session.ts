@@ -6,6 +6,7 @@ import {
   type Edit,
   type Exported,
   type FromPage,
+  type LabelTable,
   type Live,
   type Opened,
   type Pose,
@@ -59,6 +60,8 @@ export class Session {
   state = NOTHING;
   summary: Record<string, unknown> | null = null;
   warnings: string[] = [];
+  /** Labels that were found for the tracks. */
+  labels: LabelTable | null = null;
   /** A pose that is being dragged and stands in for its frame. */
   posed: Pose | null = null;
   livePose: Pose | null = null;
@@ -170,6 +173,7 @@ export class Session {
     this.spans = message.spans;
     this.summary = message.summary;
     this.warnings = message.problems;
+    this.labels = message.labels;
     this.side = new Side("take", message.frames, message.rate, message.markers, this.arrived);
     this.side.setRig(message.rig);
     this.tell("opened", message);
@@ -179,6 +183,7 @@ export class Session {
     const side = this.side;
     if (side === null) return;
     this.state = message.state;
+    this.labels = message.labels;
     if (message.spans.length > 0) this.spans = message.spans;
     for (const marker of message.markers) {
       const index = side.markers.findIndex((each) => each.name === marker.name);
@@ -202,6 +207,7 @@ export class Session {
     this.spans = message.spans;
     this.summary = message.summary;
     this.warnings = message.warnings;
+    this.labels = message.labels;
     side.markers = message.markers;
     side.setRig(message.rig);
     this.tell("progress", null);

@@ -11,6 +11,10 @@ from .edits_json import (
     read_edits as read_edits,
     write_edits as write_edits,
 )
+from .label_edits import (
+    SetLabel as SetLabel,
+    said_labels as said_labels,
+)
 from .model import Place3 as Place3
 from .motion_edits import (
     MotionDraft as MotionDraft,
@@ -36,11 +40,13 @@ from .replay import (
     describe_rig as describe_rig,
     edit_motion as edit_motion,
     edit_take as edit_take,
+    give_labels as give_labels,
     glue_markers as glue_markers,
     options_of as options_of,
     pose_rig as pose_rig,
     solve_edited as solve_edited,
     turn_upright as turn_upright,
+    wants_labels as wants_labels,
 )
 from .rig_edits import (
     Assign as Assign,

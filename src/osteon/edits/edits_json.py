@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
+from osteon.edits.label_edits import SetLabel
 from osteon.edits.model import EditStage
 from osteon.edits.motion_edits import MotionEdit, SetPlant, SetPose
 from osteon.edits.recording_edits import Cut, Fill, Filter, RecordingEdit, SwapLabels
@@ -36,6 +37,7 @@ Edit = (
     | Fill
     | Filter
     | SwapLabels
+    | SetLabel
     | Assign
     | Place
     | SetParent
@@ -52,6 +54,7 @@ class EditsByStage(NamedTuple):
     """Edits in their order, sorted by what they change."""
 
     recording: tuple[RecordingEdit, ...]
+    labels: tuple[SetLabel, ...]
     rig: tuple[RigEdit, ...]
     character: tuple[Place, ...]
     limits: tuple[LimitEdit, ...]
@@ -85,6 +88,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Also find joint kinds and limits."""
     axes: bool = False
     """Also find limb frames and movement axes."""
+    label: bool = False
+    """Label all tracks anew before anything else; without it, only where labels are missing."""
 
 
 class RecordingId(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -16,7 +16,7 @@ from osteon.values import Skeleton
 Place3 = tuple[float, float, float]
 """x, y, z in metres."""
 
-EditStage = Literal["recording", "rig", "character", "limits", "motion"]
+EditStage = Literal["recording", "labels", "rig", "character", "limits", "motion"]
 """What an edit changes; each is made after the ones before it. ``character``: where a marker sits
 on a character that is moved instead of the performer's rig."""
 

@@ -14,19 +14,23 @@ import numpy as np
 from osteon.anatomy import axes
 from osteon.cleaning import upright
 from osteon.edits.edits_json import Edit, Edits, Settings, by_stage, placed_on
+from osteon.edits.label_edits import said_labels
 from osteon.edits.motion_edits import MotionDraft
 from osteon.edits.recording_edits import apply_edits
 from osteon.edits.rig_edits import LimitEdit, edit_rig
 from osteon.formats import read
 from osteon.joint_limits import hold_within, limits
+from osteon.labelling import Labelled
 from osteon.pipeline import (
     Solved,
     SolveOptions,
+    label_tracks,
     labelled_take,
     marker_errors,
     prepare_take,
     set_of,
     solve,
+    with_named_tracks,
 )
 from osteon.posing import contacts_of
 from osteon.retargeting import Corrections
@@ -55,6 +59,9 @@ def solve_edited(
     """
     asked = options or options_of(edits.settings)
     recording = edit_take(source, edits, asked).recordings[0]
+    if wants_labels(edits.edits, edits.settings):
+        found = label_tracks(recording, asked, progress=progress)
+        recording = give_labels(recording, found, edits.edits)
     rig = pose_rig(recording, edits.edits, asked, progress)
     rig = describe_rig(rig, edits.edits, edits.settings, asked, progress)
     path = None if isinstance(source, Take) else Path(source)
@@ -67,6 +74,16 @@ def edit_take(source: str | Path | Take, edits: Edits, options: SolveOptions) ->
     recording = take.recording(edits.recording.subject or None).markers()
     changes = by_stage(edits.edits).recording
     return Take(recordings=(apply_edits(turn_upright(recording, options), changes),))
+
+
+def wants_labels(edits: Sequence[Edit], settings: Settings) -> bool:
+    """Whether all tracks are to be labelled anew, whatever they are called."""
+    return settings.label or bool(by_stage(edits).labels)
+
+
+def give_labels(recording: Recording, found: Labelled, edits: Sequence[Edit]) -> Recording:
+    """Return a recording with the labels found, and with those said by hand."""
+    return with_named_tracks(recording, said_labels(found, recording, by_stage(edits).labels))
 
 
 def glue_markers(

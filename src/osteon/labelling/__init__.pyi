@@ -1,3 +1,7 @@
+from .by_hand import (
+    SaidLabel as SaidLabel,
+    relabel as relabel,
+)
 from .courses import (
     Chains as Chains,
     sure_chains as sure_chains,
@@ -9,6 +13,7 @@ from .first_frame import (
     find_starts as find_starts,
 )
 from .label_take import (
+    DOUBTFUL as DOUBTFUL,
     Labelled as Labelled,
     LabelledPiece as LabelledPiece,
     cloud_of as cloud_of,

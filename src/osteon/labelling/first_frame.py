@@ -35,6 +35,9 @@ MOST_RIVALS, MOST_POOLED = 16, 24
 and two feet open there are sixteen."""
 SETTLING_FRAMES = 5
 """Count of frames that answers are held against. Chosen: as many postures as differ much."""
+RULED_OUT = 5.0
+"""Log odds, reckoned as below, as a ratio to one: an answer so far behind the best is not held
+against further frames. Chosen: it is one of a hundred and fifty then."""
 SETTLING_WIDTH = 4
 """Count of ways carried along while that is done. Chosen: all points are given, little is open."""
 SURE_LABEL = 0.8
@@ -114,8 +117,13 @@ def settle_by_frames(starts: Sequence[Start], chains: Chains) -> Start:
     best = sorted(pool.values(), key=lambda each: -each[0])[:MOST_POOLED]
     frames = _full_frames(chains, SETTLING_FRAMES)
     clouds = [_cloud(wearer, chains, frame) for frame in frames]
-    scores = np.array([[_suits(wearer, *each, held) for each in clouds] for _, held, _ in best])
-    total = scores.sum(axis=1)
+    total, open_ = np.zeros(len(best)), np.arange(len(best))
+    for done, each in enumerate(clouds, 1):
+        total[open_] += [_suits(wearer, *each, best[index][1]) for index in open_]
+        margin = RULED_OUT * DOUBT_SCALE * np.sqrt(done)
+        ruled_out = total[open_] < total[open_].max() - margin
+        total[open_[ruled_out]] = -np.inf
+        open_ = open_[~ruled_out]
     first = int(np.argmax(total))
     odds = np.exp((total - total[first]) / (DOUBT_SCALE * np.sqrt(len(frames))))
     rivalled = np.array([_rivalled(best[first][1], held, wearer.loose) for _, held, _ in best])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from osteon.calibration import calibrate
-from osteon.cleaning import prepare
+from osteon.cleaning import prepare, upright
 from osteon.errors import NotEnoughData, UnknownName
 from osteon.human import Landmark, MarkerSet, known_sets, recognise
 from osteon.labelling.courses import sure_chains
@@ -188,7 +188,9 @@ def label_by_set(
     recording: Recording, marker_set: MarkerSet, progress: Progress = unheard
 ) -> Labelled:
     """Label the markers of everybody unknown who wears a known set."""
-    crowd = follow_set(marker_set, cut_pieces(recording), progress)
+    standing = cut_pieces(upright(recording, {}))
+    crowd = follow_set(marker_set, standing, progress)
+    crowd = replace(crowd, pieces=replace(standing, recording=recording))
     known = {label for label, mark in marker_set.markers.items() if mark.at is not None}
     return _with_labels(assembled(crowd, marker_set.name), known)
 

@@ -5,6 +5,7 @@ be, only with more slack. What is labelled there calibrates the person, and the 
 followed as one who is known; twice, for what is labelled in between calibrates better.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 
@@ -15,7 +16,7 @@ from osteon.calibration import calibrate, rest_model
 from osteon.errors import NotEnoughData
 from osteon.human import Landmark, MarkerSet, human
 from osteon.labelling.courses import Chains, sure_chains
-from osteon.labelling.first_frame import SEED_TRIES, Start, find_starts, settle_by_frames
+from osteon.labelling.first_frame import Start, find_starts, settle_by_frames
 from osteon.labelling.pieces import Pieces, relabelled
 from osteon.labelling.rigid_joins import join_by_neighbours
 from osteon.labelling.wearer import LOOSE_SLACK, Wearer, wearer_of
@@ -43,6 +44,17 @@ USUAL_POSTURES = {
 the arms sideways, as rotation vectors (x forward, y left, z up), and by how much about each axis,
 rms; Chosen: a third of their ranges, arms that hang, knees and elbows that
 bend one way."""
+OUTWARD = {
+    "thigh": (0.0, 1.0, 0.0),
+    "shin": (0.0, 1.0, 0.0),
+    "upper_arm": (0.0, 0.0, 1.0),
+    "forearm": (0.0, 0.0, 1.0),
+}
+"""Directions as ratios to one: outer sides of limbs on the left, in the rest pose, which stretches
+the arms sideways. Chosen: where clusters are worn."""
+OUTER_DISTANCE = 0.06
+"""Metres from the middle of a bone to a cluster's markers, which are worn where muscles move them
+least: outside. Chosen: a limb's radius and a marker's height."""
 SIDES = ("left_", "right_")
 TAKEN_OFF = ("elbow_medial", "knee_medial", "malleolus_medial")
 RARE_COST = 1.5
@@ -51,12 +63,24 @@ stood still. Chosen: four of five takes are without them, or all wear them and t
 it."""
 SIZES = (1.0, 1.07, 0.93)
 """Ratios to the size that the cloud's height tells. Chosen: heels lift, heads are bent."""
+ADULT_SIZES = (0.85, 1.12)
+"""Ratios to the average human between which adults are. Derived: 1.49 and 1.96 m. Where the cloud
+tells another size, raised arms, a bent back or a child may be the reason, so an adult's is tried
+too."""
+TALLEST_SIZE = 1.25
+"""Ratio to the average human that nobody exceeds: 2.2 m. Chosen: then arms are raised."""
+BESIDE_DISTANCE = 0.1
+"""Metres between labels that an average human does not tell apart. Derived: both are off by
+``PLACE_SLACK`` along each axis."""
+WEARER_FRAMES = 40
+"""Count of frames that calibrate somebody in order to be labelled. Chosen: a third of what a rig is
+made of; labels need centimetres."""
 SURE_AVERAGE = 0.85
 """Share of the log odds of markers exactly in place, from which no other size is tried. Chosen:
 wrong answers stay below 0.8."""
-LEAST_AVERAGE = 0.7
+LEAST_AVERAGE = 0.74
 """Share of the same, below which nobody is found. Chosen: where knees and ankles carry no markers
-and clusters were taken for them it was 0.67, where most was right 0.74 and more."""
+and clusters were taken for them it was 0.73, where most was right 0.75 and more."""
 ARMS = ("upper_arm", "forearm", "hand")
 TOPS = (*ARMS, "neck", "head")
 """Bodies that do not tell how tall somebody is: arms may be raised; a head may carry no markers."""
@@ -122,13 +146,21 @@ def _is_for_calibration(mark: Landmark) -> bool:
 
 
 def _somewhere(mark: Landmark) -> Landmark:
-    """Return a landmark, in the middle of its bone where only that is known."""
+    """Return a landmark; where only its bone is known, beside the middle of that, on the outer side
+    of limbs."""
     if mark.at is not None:
         return mark
     figure = human()
     ends = [body.at for body in figure.bodies.values() if body.parent == mark.body]
     end = ends[0] if ends else figure.tips[mark.body]
-    return replace(mark, at=0.5 * (figure.bodies[mark.body].at + end))
+    middle = 0.5 * (figure.bodies[mark.body].at + end)
+    side, _, limb = mark.body.partition("_")
+    outward = np.array(OUTWARD.get(limb, (0.0, 0.0, 0.0))) * [
+        1.0,
+        {"right": -1.0}.get(side, 1.0),
+        1.0,
+    ]
+    return replace(mark, at=middle + OUTER_DISTANCE * outward)
 
 
 def _posture(body: str) -> tuple[Array, Array]:
@@ -169,7 +201,7 @@ def _starts(marker_set: MarkerSet, chains: Chains) -> list[Start]:
     """Return what is found in several frames, at the size that suits best of some."""
     tried: list[Start] = []
     for size in sizes_of(chains.pieces.recording, marker_set):
-        tried += islice(find_starts(average_wearer(marker_set.markers, size), chains), SEED_TRIES)
+        tried += islice(find_starts(average_wearer(marker_set.markers, size), chains), 1)
         if max((start.share for start in tried), default=0.0) > SURE_AVERAGE:
             break
     if not tried:
@@ -185,20 +217,39 @@ class SetWearer:
         seen = np.flatnonzero(labelled.seen.any(axis=0))
         worn = [labelled.names[index] for index in seen]
         found = {name: marker_set.markers[name] for name in worn}
-        self.skeleton = calibrate([labelled.select(worn)], found).skeleton
+        self.skeleton = calibrate([_thinned(labelled.select(worn))], found).skeleton
 
     @property
     def wearer(self) -> Wearer:
-        """With what is found so far only."""
-        return wearer_of(self.skeleton)
+        """With what is found so far, and where the average human has them those labels between
+        which one frame did not decide: on bones of the right length, over the take, it may; not
+        between labels that lie beside each other."""
+        return self._with_others([each for each in self.start.undecided if self._is_apart(each)])
+
+    def _is_apart(self, label: int) -> bool:
+        """Whether no other label that was not found lies beside one, on the same body."""
+        average = self.start.wearer
+        body = average.rig.tree.marker_bodies[label]
+        others = [
+            other
+            for other in average.placed_labels_of(int(body)).tolist()
+            if other != label and average.names[other] not in self.skeleton.marker_names
+        ]
+        off = average.rig.places[others] - average.rig.places[label]
+        return bool((np.linalg.norm(off, axis=-1) > BESIDE_DISTANCE).all())
 
     @property
     def completed(self) -> Wearer:
         """With labels that were not found where the average human has them."""
         average = self.start.wearer
+        placed = set(np.flatnonzero(~average.loose).tolist())
+        return self._with_others(placed - self.start.undecided)
+
+    def _with_others(self, labels: Iterable[int]) -> Wearer:
+        """Return the person with other labels of the set, where the average human has them."""
+        average = self.start.wearer
         rms = dict(zip(average.names, np.sqrt(3.0) * average.slack, strict=True))
-        left = set(np.flatnonzero(~average.loose).tolist()) - self.start.undecided
-        left = {average.names[index] for index in left} - self.skeleton.marker_names
+        left = {average.names[index] for index in labels} - self.skeleton.marker_names
         bodies = []
         for body in self.skeleton.bodies:
             known = body.name in average.skeleton.names
@@ -226,9 +277,15 @@ class SetWearer:
         )
 
 
+def _thinned(recording: Recording) -> Recording:
+    """Return some frames of a recording, evenly."""
+    step = max(1, recording.n_frames // WEARER_FRAMES)
+    return Recording(recording.positions[::step], recording.names, recording.rate / step)
+
+
 def sizes_of(recording: Recording, marker_set: MarkerSet) -> list[float]:
     """Return sizes against the average human, likeliest first: by how tall the cloud is when it
-    stands, with a head's markers or without."""
+    stands, with a head's markers or without; and an adult's where that is none."""
     heights = np.where(recording.seen, recording.positions[..., 2], np.nan)
     full = heights[recording.seen.sum(axis=1) >= 3]
     if not len(full):
@@ -237,7 +294,10 @@ def sizes_of(recording: Recording, marker_set: MarkerSet) -> list[float]:
     tall = float(np.quantile(high - low, TALL_QUANTILE))
     places = [(m.body, float(m.at[2])) for m in marker_set.markers.values() if m.at is not None]
     rest = [np.ptp([z for body, z in places if not body.endswith(out)]) for out in (ARMS, TOPS)]
-    return [ratio * tall / float(height) for ratio in SIZES for height in dict.fromkeys(rest)]
+    told = [tall / float(height) for height in dict.fromkeys(rest)]
+    if not all(ADULT_SIZES[0] < size < ADULT_SIZES[1] for size in told):
+        told.append(1.0)
+    return [ratio * size for ratio in SIZES for size in told if size < TALLEST_SIZE]
 
 
 def held_recording(start: Start, chains: Chains) -> Recording:

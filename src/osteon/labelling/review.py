@@ -24,6 +24,9 @@ following, of a body that is seen."""
 OTHER_ODDS = 0.8
 """Share: probability of another label from which a piece is opened again. Chosen: more likely than
 not by far, though every marker pulls the pose towards itself."""
+AVERAGE_SLACK = 0.03
+"""Metres rms per axis from which a label's place is not this person's own. Chosen: skin and a suit
+put on again do less, an average human does more."""
 DOUBT_RATIO = 1.5
 """Ratio of the deviation that a label's odds are reckoned with to the slack of its marker. Chosen:
 a median over a piece carries the whole stretch's skin and pose."""
@@ -46,7 +49,7 @@ def review(following: Following, progress: Share = unheard) -> PieceOdds:
     for done in range(ROUNDS):
         likeness = compare_pieces(wearer, holders)
         progress((done + 1) / ROUNDS)
-        if not (_open_misfits(following, likeness) | _give_open(following, likeness.off)):
+        if not (_open_misfits(following, likeness) | _give_open(following, likeness)):
             return likeness
     return compare_pieces(wearer, holders)
 
@@ -103,12 +106,15 @@ def _open_misfits(following: Following, likeness: PieceOdds) -> bool:
     return changed
 
 
-def _give_open(following: Following, off: Array) -> bool:
-    """Give open pieces to free labels that they are near to, the nearest first."""
-    holders, changed = following.holders, False
+def _give_open(following: Following, likeness: PieceOdds) -> bool:
+    """Give open pieces to free labels that they are near to, the nearest first; where places are
+    an average human's, only if no other is likely."""
+    holders, changed, off = following.holders, False, likeness.off
     rows = np.flatnonzero(holders.label < 0)
     holders.chains = holders.chains.apart(rows)
-    pairs = np.argwhere(off[rows] < following.wearer.widened(NEAR_GATE))
+    measured = following.wearer.slack < AVERAGE_SLACK
+    near = off[rows] < following.wearer.widened(NEAR_GATE)
+    pairs = np.argwhere(near & (measured | (likeness.odds[rows, :-1] > OTHER_ODDS)))
     for row, label in pairs[np.argsort(off[rows][tuple(pairs.T)])]:
         piece = rows[row]
         chain = int(holders.chains.number[piece])

@@ -31,8 +31,9 @@ from osteon.labelling.review import (
 from osteon.labelling.wearer import Wearer
 from osteon.typing import Array, Indices, Progress, Step, unheard
 
-SET_ROUNDS = 2
-"""Count of times that a set's wearer is followed. Chosen: the first labels calibrate the second."""
+WHOLE_SHARE = 0.98
+"""Share of the samples that have a label, from which nobody is followed again. Chosen: what is then
+left open are ends and ghosts, which a look at every piece settles."""
 APART_DISTANCE = 0.6
 """Metres from point to point beyond which people stand apart. Chosen: a knee is 0.45 from ankle and
 hip on tall people, who may wear nothing between."""
@@ -142,13 +143,27 @@ def _followed(start: Start, chains: Chains, progress: Progress) -> tuple[Followi
 def _followed_set(
     person: SetWearer, pieces: Pieces, progress: Progress
 ) -> tuple[SetWearer, tuple[Following, PieceOdds]]:
-    """Return a set's wearer as calibrated by all that was followed, and who holds what."""
+    """Return a set's wearer as calibrated by all that was followed, and who holds what.
+
+    The first labels calibrate the person, who is then followed again; where hardly anything was
+    left open, a second look at what was given is enough.
+    """
     chains, wearer = sure_chains(pieces), person.completed
-    for _ in range(SET_ROUNDS - 1):
-        following, _odds = _followed(find_first(wearer, chains), chains, progress)
-        person = person.again(relabelled(pieces, following.holders.label, wearer.names))
-        wearer = person.wearer
-    return person, _followed(find_first(wearer, chains), chains, progress)
+    first, _odds = _followed(find_first(wearer, chains), chains, progress)
+    label = first.holders.label
+    person = person.again(relabelled(pieces, label, wearer.names))
+    if _held_share(pieces, label) < WHOLE_SHARE:
+        return person, _followed(find_first(person.wearer, chains), chains, progress)
+    place = {name: at for at, name in enumerate(person.wearer.names)}
+    label = np.array([place.get(name, -1) for name in (*wearer.names, "")])[label]
+    following = _resumed(pieces, person.wearer, label)
+    return person, (following, review(following))
+
+
+def _held_share(pieces: Pieces, label: Indices) -> float:
+    """Return the share of the samples that have a label."""
+    length = pieces.last - pieces.first + 1
+    return float(length[label >= 0].sum() / length.sum())
 
 
 def _as_person(
@@ -220,7 +235,7 @@ def share_out(pieces: Pieces, people: Sequence[FoundPerson], progress: Progress)
     if len(people) == 1:
         return Crowd(pieces, tuple(people))
     progress(Step("review", f"sharing the pieces out among {len(people)} people"))
-    followings = [_resumed(pieces, person) for person in people]
+    followings = [_resumed(pieces, person.wearer, person.label) for person in people]
     view = _View(followings)
     for _ in range(ROUNDS):
         if not (view.open_others() | view.give_open()):
@@ -233,12 +248,12 @@ def share_out(pieces: Pieces, people: Sequence[FoundPerson], progress: Progress)
     return Crowd(pieces, kept)
 
 
-def _resumed(pieces: Pieces, person: FoundPerson) -> Following:
-    """Return a person's labels as they are, each piece as a chain of its own."""
-    holders = Holders(Chains(pieces, np.arange(len(pieces))), len(person.wearer.names))
-    for piece in np.flatnonzero(person.label >= 0):
-        holders.give(int(person.label[piece]), int(piece))
-    return Following(person.wearer, holders)
+def _resumed(pieces: Pieces, wearer: Wearer, label: Indices) -> Following:
+    """Return labels as they are, (n_pieces,), each piece as a chain of its own."""
+    holders = Holders(Chains(pieces, np.arange(len(pieces))), len(wearer.names))
+    for piece in np.flatnonzero(label >= 0):
+        holders.give(int(label[piece]), int(piece))
+    return Following(wearer, holders)
 
 
 class _View:

@@ -13,7 +13,11 @@ from .map_take import (
     map_to as map_to,
     marker_errors as marker_errors,
 )
-from .missing_labels import labelled_take as labelled_take
+from .missing_labels import (
+    label_tracks as label_tracks,
+    labelled_take as labelled_take,
+    with_named_tracks as with_named_tracks,
+)
 from .passports import (
     MOST_FRAMES as MOST_FRAMES,
     keep_axes as keep_axes,

@@ -15,6 +15,7 @@ from osteon.labelling import Labelled, label, set_named, share_of_samples
 from osteon.pipeline.solved import SolveOptions, Stopwatch
 from osteon.pipeline.subjects_in_files import Subject, file_of
 from osteon.pipeline.unknown_markers import calibrate_unknown
+from osteon.typing import Progress, unheard
 from osteon.values import Recording, Skeleton
 
 NAMELESS = re.compile(
@@ -153,18 +154,28 @@ def labelled_take(take: Recording, options: SolveOptions) -> Recording:
 
 def _labelled(take: Recording, options: SolveOptions, person: Skeleton | None) -> Labelled | None:
     """Return a take with labels; None where it has them."""
-    if not lacks_labels(take, options):
-        return None
+    return label_tracks(take, options, person) if lacks_labels(take, options) else None
+
+
+def label_tracks(
+    take: Recording,
+    options: SolveOptions,
+    person: Skeleton | None = None,
+    progress: Progress = unheard,
+) -> Labelled:
+    """Return a take with labels, of who is known, of the set asked for, or by motion."""
     if person is not None:
-        return label(take, skeleton=person)
+        return label(take, skeleton=person, progress=progress)
     worn = "none" if options.template == "none" else asked_set(options) or "auto"
-    return label(take, marker_set=worn)
+    return label(take, marker_set=worn, progress=progress)
 
 
 def _whole(take: Recording, found: Labelled | None) -> Recording:
+    return take if found is None else with_named_tracks(take, found)
+
+
+def with_named_tracks(take: Recording, found: Labelled) -> Recording:
     """Return the labelled markers, with those beside them that had names of their own."""
-    if found is None:
-        return take
     used = {piece.track for piece in found.pieces if piece.label}
     taken = used | set(found.recording.names)
     beside = [name for name in take.names if not _is_nameless(name) and name not in taken]

@@ -25,10 +25,12 @@ from osteon.edits import (
     describe_motion,
     edits_path,
     options_of,
+    said_labels,
     turn_upright,
 )
 from osteon.errors import BadValue, NotEnoughData, OsteonError, UnknownName
 from osteon.formats import content_hash, file_name, read
+from osteon.labelling import Labelled
 from osteon.pipeline import Solved, watch_poses
 from osteon.report import Span, body_rows
 from osteon.studio.folder import EditsFile
@@ -129,6 +131,8 @@ class OpenTake:
         self.solved: Solved | None = None
         self.posed: tuple[object, Solved] | None = None
         """The last solve before kinds, limits and axes, and what it was made from."""
+        self.labelled: tuple[object, Labelled] | None = None
+        """Labels as they were found last, before any said by hand, and what they were made from."""
         self.character: Path | None = None
         """File of the character that is moved instead of the performer's own rig."""
         self.found: list[Span] = []
@@ -222,6 +226,17 @@ class OpenTake:
         """Return what a solve depends on; poses and plants come after it."""
         kept = tuple(edit for edit in self.edits if edit.stage != "motion")
         return kept, self.settings, self.character
+
+    def labels_key(self) -> object:
+        """Return what labels that are found depend on."""
+        return tuple(by_stage(self.edits).recording), self.settings.template
+
+    def labels(self) -> Labelled | None:
+        """Return the labels with those said by hand; None where none were looked for."""
+        if self.labelled is None or self.labelled[0] != self.labels_key():
+            return None
+        said = by_stage(self.edits).labels
+        return said_labels(self.labelled[1], self.edited_recording(), said)
 
     @property
     def stale(self) -> bool:

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from osteon.cleaning import find_spikes, find_swaps
-from osteon.delivery import deliver
+from osteon.delivery import deliver, write_labelled
 from osteon.edits import (
     Edit,
     Edits,
@@ -27,16 +27,20 @@ from osteon.edits import (
     describe_rig,
     edit_motion,
     edits_path,
+    give_labels,
     glue_markers,
     options_of,
     pose_rig,
     read_edits,
+    said_labels,
     solve_edited,
     turn_upright,
+    wants_labels,
 )
-from osteon.errors import BadValue, OsteonError
+from osteon.errors import BadValue, NotEnoughData, OsteonError
 from osteon.formats import check_endings, read
-from osteon.pipeline import MapOptions, Solved, analyse, map_to, write_passports
+from osteon.labelling import Labelled
+from osteon.pipeline import MapOptions, Solved, analyse, label_tracks, map_to, write_passports
 from osteon.report import Span
 from osteon.studio.document import OpenTake, Shown
 from osteon.studio.messages import (
@@ -60,6 +64,10 @@ if TYPE_CHECKING:
 
 STEP_SHARES = {
     "read": 0.0,
+    "set": 0.05,
+    "join": 0.05,
+    "follow": 0.1,
+    "review": 0.15,
     "clean": 0.05,
     "calibrate": 0.15,
     "solve": 0.6,
@@ -78,6 +86,7 @@ NAMED_FILES = {
 MOST_JOBS = 8
 """Count of jobs that may wait for their turn. Chosen: nobody means to start more."""
 
+LABELS_URL = "/api/export/labels"
 WENT_WRONG = "something went wrong inside; the edits made so far are safe"
 
 log = logging.getLogger("osteon.studio")
@@ -135,6 +144,8 @@ class Jobs:
 
     def export(self, message: Export) -> StudioJob:
         check_endings(message.formats)
+        if message.labels:
+            return self._start("label", self._export_labels)
         return self._start("export", lambda job: self._export(job, message.formats))
 
     def compare(self, message: Compare) -> None:
@@ -158,6 +169,12 @@ class Jobs:
         if (take := self.session.take) is None:
             return self.session.folder.path
         return take.path.with_name(f"{take.path.stem}-rig")
+
+    def labelled_file(self) -> Path:
+        """Return where the markers with their labels go: beside the folder of exports."""
+        take = self.session.need_take()
+        folder = self.output_folder().with_name(f"{take.path.stem}-labelled")
+        return folder / f"{take.path.stem}.c3d"
 
     def _start(self, stage: str, work: Callable[[StudioJob], Awaitable[None]]) -> StudioJob:
         self.session.need_take()
@@ -191,6 +208,13 @@ class Jobs:
         if message.stage == "swaps":
             await self._look(job, take)
             return
+        if message.stage == "label":
+            asked = msgspec.structs.replace(message.settings or take.settings, label=True)
+            async with self.session.turn:
+                await self.session.write(take, lambda: take.set_settings(asked))
+            await self._label(job, take)
+            self.session.hub.tell(say_done(take, "label"))
+            return
         async with self.session.turn:
             mapped = message.stage == "map"
             take.character = self.session.folder.existing(message.character) if mapped else None
@@ -215,6 +239,32 @@ class Jobs:
             recording = await asyncio.to_thread(take.edited_recording)
         found = await asyncio.to_thread(find_suspicions, recording, job.say)
         self.session.hub.tell(say_done(take, "swaps", found))
+
+    async def _label(self, job: StudioJob, take: OpenTake) -> Labelled:
+        """Find labels, unless they are known; return them with what is said by hand."""
+        async with self.session.turn:
+            shot = await asyncio.to_thread(take_snapshot, take)
+        labelled = await asyncio.to_thread(label_snapshot, shot, job.say)
+        async with self.session.turn:
+            take.labelled = labelled
+            said = by_stage(shot.edits).labels
+            assert shot.recording is not None
+            return said_labels(labelled[1], shot.recording, said)
+
+    async def _export_labels(self, job: StudioJob) -> None:
+        """Write the markers with their labels; nothing is solved."""
+        take = self.session.need_take()
+        found = await self._label(job, take)
+        markers = self.labelled_file()
+        job.say(Step("write", "writing"))
+        markers.parent.mkdir(parents=True, exist_ok=True)
+        await asyncio.to_thread(write_labelled, [found], [take.path], markers.parent)
+        files = [
+            ExportedFile(file.name, LABELS_URL if file == markers else "", file.stat().st_size)
+            for file in sorted(markers.parent.iterdir())
+            if file.is_file()
+        ]
+        self.session.hub.tell(Exported(str(markers.parent), tuple(files)))
 
     async def _export(self, job: StudioJob, formats: tuple[str, ...]) -> None:
         take = self.session.need_take()
@@ -278,6 +328,9 @@ class Snapshot:
     character: Path | None
     posed: tuple[object, Solved] | None
     """A solve before kinds, limits and axes, and what it was made from."""
+    labels_key: object = None
+    labelled: tuple[object, Labelled] | None = None
+    """Labels as they were found last, and what they were made from."""
 
 
 def take_snapshot(take: OpenTake) -> Snapshot:
@@ -290,7 +343,19 @@ def take_snapshot(take: OpenTake) -> Snapshot:
         take.settings,
         take.character,
         take.posed,
+        take.labels_key(),
+        take.labelled,
     )
+
+
+def label_snapshot(shot: Snapshot, progress: Progress) -> tuple[object, Labelled]:
+    """Return labels for all tracks, and what they were made from; those known already stay."""
+    if shot.recording is None:
+        raise NotEnoughData("the file holds a motion and no markers: there is nothing to label")
+    if shot.labelled is not None and shot.labelled[0] == shot.labels_key:
+        return shot.labelled
+    found = label_tracks(shot.recording, options_of(shot.settings), progress=progress)
+    return shot.labels_key, found
 
 
 def solve_snapshot(
@@ -305,11 +370,15 @@ def solve_snapshot(
         return _map_character(shot, progress), shot.posed
     options = options_of(shot.settings)
     chosen = by_stage(shot.edits)
-    key = chosen.recording, chosen.rig, options
+    key = chosen.recording, chosen.labels, chosen.rig, options, shot.settings.label
     if shot.posed is not None and shot.posed[0] == key:
         posed = shot.posed[1]
     else:
-        posed = pose_rig(shot.recording, shot.edits, options, progress)
+        recording = shot.recording
+        if wants_labels(shot.edits, shot.settings):
+            _, found = label_snapshot(shot, progress)
+            recording = give_labels(recording, found, shot.edits)
+        posed = pose_rig(recording, shot.edits, options, progress)
     return describe_rig(posed, shot.edits, shot.settings, options, progress), (key, posed)
 
 

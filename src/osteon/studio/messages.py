@@ -29,7 +29,7 @@ is a ``Character``.
 ``POST /api/open?token=…&path=…`` opens as ``Open`` does. ``POST /api/upload?token=…&name=…`` (body:
 the file) stores a dropped file in the folder and opens it. ``GET /api/export/{format}?token=…``
 downloads one file of the export: an ending such as ``bvh`` or ``glb``, or ``skeleton``,
-``summary``, ``report``, ``passport``, ``edits``.
+``summary``, ``report``, ``passport``, ``edits``, ``labels``.
 """
 
 from typing import Any, Literal
@@ -39,8 +39,9 @@ import msgspec
 from osteon.edits import Edit, Place3, Settings
 from osteon.report import BodyRow, MarkerRow, Span
 
-Stage = Literal["solve", "limits", "axes", "swaps", "map"]
-"""``swaps`` only looks for exchanged labels and spikes; ``map`` moves a given character."""
+Stage = Literal["solve", "limits", "axes", "swaps", "map", "label"]
+"""``swaps`` only looks for exchanged labels and spikes; ``map`` moves a given character; ``label``
+finds out whose marker each track is, and solves nothing."""
 Quaternion = tuple[float, float, float, float]
 
 
@@ -131,6 +132,8 @@ class Export(_Message, frozen=True, tag="export"):
 
     formats: tuple[str, ...] = ()
     """Endings beside bvh and glb, such as ``amc``."""
+    labels: bool = False
+    """Only the markers with their labels, as ``osteon label`` writes them; nothing is solved."""
 
 
 class Compare(_Message, frozen=True, tag="compare"):
@@ -166,6 +169,38 @@ class RigRow(msgspec.Struct, frozen=True):
     parameters: tuple[SliderRow, ...] = ()
     """Empty where the movement axes have not been found."""
     subject: str = ""
+
+
+class LabelRow(msgspec.Struct, frozen=True):
+    """A stretch of a track whose label somebody should look at, or has."""
+
+    track: str
+    first: int
+    last: int
+    label: str
+    """Empty: it has none."""
+    confidence: float
+    rival: str = ""
+    """The label that is next likely."""
+    by_hand: bool = False
+
+
+class LabelTable(msgspec.Struct, frozen=True):
+    """Labels found for the tracks: how much has one, and what to look at."""
+
+    by: str
+    """What they come from: the name of a marker set, or ``motion``."""
+    labelled: float
+    """Share of the samples."""
+    doubtful: float
+    """Share of the samples."""
+    names: tuple[str, ...]
+    """Labels to choose from: all that were given, and the others of their set."""
+    rows: tuple[LabelRow, ...]
+    """In order of time: doubtful, left open, said by hand."""
+    more: int = 0
+    """How many rows are left out because there are too many."""
+    warnings: tuple[str, ...] = ()
 
 
 class TakeState(msgspec.Struct, frozen=True):
@@ -223,6 +258,8 @@ class Opened(_Message, frozen=True, tag="opened"):
     state: TakeState
     summary: dict[str, Any] | None = None
     """As ``summary.json``, where solved."""
+    labels: LabelTable | None = None
+    """Where tracks were labelled."""
 
 
 class Changed(_Message, frozen=True, tag="changed"):
@@ -240,6 +277,8 @@ class Changed(_Message, frozen=True, tag="changed"):
     """The whole timeline anew."""
     moved: bool = False
     """Whether the motion itself changed (poses): fetch joints and rotations of first…last."""
+    labels: LabelTable | None = None
+    """Where tracks were labelled."""
     id: str = ""
     """Of the message that asked for it; empty for other pages."""
 
@@ -264,6 +303,8 @@ class StageDone(_Message, frozen=True, tag="solved"):
     state: TakeState
     frames: int = 0
     warnings: tuple[str, ...] = ()
+    labels: LabelTable | None = None
+    """Where tracks were labelled."""
 
 
 class Cancelled(_Message, frozen=True, tag="cancelled"):
@@ -301,7 +342,7 @@ class Live(_Message, frozen=True, tag="live"):
 class ExportedFile(msgspec.Struct, frozen=True):
     name: str
     url: str
-    """To download it, without the token."""
+    """To download it, without the token; empty: it lies in the folder only."""
     size: int
 
 

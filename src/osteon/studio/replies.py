@@ -10,10 +10,11 @@ import msgspec
 import numpy as np
 
 from osteon.delivery import contact_spans, motion_spans, summary_of
-from osteon.edits import compact_of, placed_on
+from osteon.edits import by_stage, compact_of, placed_on
 from osteon.errors import BadValue, NotEnoughData, UnknownName
 from osteon.formats import read
-from osteon.human import figure_at_rest
+from osteon.human import figure_at_rest, known_sets
+from osteon.labelling import DOUBTFUL, Labelled, share_of_samples
 from osteon.pipeline import watch_poses
 from osteon.report import MarkerRow, SkinRow, Span, gap_spans, mark_spans, marker_rows, skin_row
 from osteon.retargeting import transfer
@@ -22,6 +23,8 @@ from osteon.studio.messages import (
     Changed,
     Character,
     Compared,
+    LabelRow,
+    LabelTable,
     Opened,
     PlacedMarker,
     RigRow,
@@ -34,6 +37,8 @@ from osteon.values import Motion, Skeleton, Source
 MOST_GAPS = 1000
 """Count of gaps drawn apart on the timeline; where there are more, neighbours are drawn as one.
 Chosen: about the columns that a timeline has on a screen."""
+MOST_ROWS = 500
+"""Count of labels to look at that are sent. Chosen: nobody looks through more at once."""
 KNOWN = ("markers", "channel", "joints", "rotations", "turned", "parameters", "residuals")
 MISSING_INTEGER = -32768
 """Code of NaN among integers of 16 bits. Chosen: the least of them, which no value takes."""
@@ -56,6 +61,34 @@ def state_of(take: OpenTake) -> TakeState:
     )
 
 
+def labels_of(take: OpenTake) -> LabelTable | None:
+    """Return what to look at of the labels that were found, and what was said of them."""
+    found = take.labels()
+    if found is None:
+        return None
+    said = [(edit.track, edit.first, edit.last) for edit in by_stage(take.edits).labels]
+    rows = [
+        LabelRow(p.track, p.first, p.last, p.label, p.confidence, p.rival, by_hand=by_hand)
+        for p in found.pieces
+        if (by_hand := (p.track, p.first, p.last) in said) or p.confidence < DOUBTFUL or not p.label
+    ]
+    return LabelTable(
+        found.by,
+        found.labelled,
+        share_of_samples(found.pieces, found.doubtful),
+        _labels_to_give(found),
+        tuple(rows[:MOST_ROWS]),
+        max(0, len(rows) - MOST_ROWS),
+        found.warnings,
+    )
+
+
+def _labels_to_give(found: Labelled) -> tuple[str, ...]:
+    """Return labels that were given, and the others of their set."""
+    worn = [label for each in known_sets() if each.name == found.by for label in each.markers]
+    return tuple(dict.fromkeys([*found.recording.names, *worn]))
+
+
 def say_opened(take: OpenTake) -> Opened:
     source = take.timed.source
     return Opened(
@@ -72,6 +105,7 @@ def say_opened(take: OpenTake) -> Opened:
         rig=take.rig,
         state=state_of(take),
         summary=take.summary,
+        labels=labels_of(take),
     )
 
 
@@ -85,6 +119,7 @@ def say_changed(take: OpenTake, change: Change, *, undone: bool) -> Changed:
         change.last,
         tuple(spans_of(take)),
         change.moved,
+        labels_of(take),
     )
 
 
@@ -100,6 +135,7 @@ def say_done(take: OpenTake, stage: str, found: Sequence[Span] = ()) -> StageDon
         state_of(take),
         take.n_frames,
         () if done is None else done.warnings,
+        labels_of(take),
     )
 
 

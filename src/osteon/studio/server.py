@@ -24,7 +24,7 @@ from starlette.types import ASGIApp
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from osteon.edits import Cut, Draft, Fill, Filter
-from osteon.errors import BadValue, OsteonError
+from osteon.errors import BadValue, NotEnoughData, OsteonError
 from osteon.formats import check_endings, whole_file
 from osteon.posing import reach
 from osteon.studio.document import OpenTake, Shown
@@ -161,6 +161,11 @@ class Studio:
             if not file.exists():
                 take.save()
             return FileResponse(file, filename=file.name)
+        if wanted == "labels":
+            file = jobs.labelled_file()
+            if not file.exists():
+                raise NotEnoughData("no labels were written yet; press Write labels on the page")
+            return FileResponse(file, filename=f"{take.path.stem}-labelled.c3d")
         check_endings([wanted], besides=NAMED_FILES)
         file = jobs.output_folder() / NAMED_FILES.get(wanted, f"motion.{wanted}")
         if not jobs.is_current(file):
