@@ -27,6 +27,7 @@ LAYERS = (
     "identity",
     "labelling",
     "anatomy",
+    "gait",
     "skinning",
     "fixed_lengths",
     "keypoints",

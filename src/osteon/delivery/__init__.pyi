@@ -9,6 +9,11 @@ from .clean_files import (
     clean_text as clean_text,
     write_cleaned as write_cleaned,
 )
+from .gait_files import (
+    deliver_gait as deliver_gait,
+    gait_summary as gait_summary,
+    gait_text as gait_text,
+)
 from .joints_files import (
     joints_summary as joints_summary,
     joints_text as joints_text,

@@ -5,6 +5,13 @@ from .analyses import (
     watch_poses as watch_poses,
 )
 from .cleaned_markers import clean_take as clean_take
+from .gait_takes import (
+    Compared as Compared,
+    Walks as Walks,
+    compare_with as compare_with,
+    gait as gait,
+    gaits as gaits,
+)
 from .map_take import (
     FIGURE as FIGURE,
     MapOptions as MapOptions,
