@@ -22,7 +22,7 @@ export function gaitPanels(gait: GaitData): HTMLElement[] {
   );
   const top = element("div", "", "gait-top");
   top.append(numbers(gait), peaks(shown.filter(isOfLegs), gait));
-  const made = [top];
+  const made: HTMLElement[] = [top];
   made.push(curves("Legs over the gait cycle", shown.filter(isOfLegs), gait));
   const rest = shown.filter((row) => !isOfLegs(row));
   if (rest.length) made.push(curves("Trunk, head and arms", rest, gait));
@@ -123,10 +123,12 @@ function chart(row: CurveRow, gait: GaitData): HTMLElement {
   for (let value = low; value <= high + 1e-9; value += step) {
     const still = Math.abs(value) < 1e-9 ? "grid zero" : "grid";
     svg.append(drawn("path", { class: still, d: `M${LEFT_EDGE} ${y(value)}H${x(100)}` }));
-    svg.append(label(LEFT_EDGE - 5, y(value) + 4, String(Math.round(value)), "end"));
+    svg.append(label(LEFT_EDGE - 5, y(value) + 4, String(Math.round(value)).replace("-", "−"), "end"));
   }
   for (const percent of [0, 25, 50, 75, 100]) {
-    svg.append(label(x(percent), HEIGHT - 5, `${percent}${percent === 100 ? " %" : ""}`, "middle"));
+    const last = percent === 100;
+    const text = last ? "100 %" : String(percent);
+    svg.append(label(last ? WIDTH : x(percent), HEIGHT - 5, text, last ? "end" : "middle"));
   }
   const columns = Object.keys(row.bands).sort((a, b) => depth(a) - depth(b));
   for (const column of columns) svg.append(...band(row.bands[column], column, x, y));
