@@ -71,7 +71,8 @@ def solve(
         raise click.UsageError("--limits brings its own skeleton: leave out --skeleton")
     if edits is not None and (static or subject):
         raise click.UsageError("--edits knows no --static, and its own --subject: leave them out")
-    known, endings = limits or skeleton, options.endings(formats)
+    known, endings = limits or skeleton, options.endings(formats, besides=("angles",))
+    with_angles, endings = "angles" in endings, [word for word in endings if word != "angles"]
     read = (*files, *static, known)
     options.spare(read, options.motion_files(output, endings))
     asked = _ask(solving, known, passport, limited=limits is not None)
@@ -92,7 +93,8 @@ def solve(
     inputs = (*read, solving["own_set"], passport, measured, edits)
     with options.whole_results(output, inputs) as scratch:
         for one, shown, name in zip(solved, analyses, folders, strict=True):
-            delivery.deliver(one, scratch / name, analyses=shown, **written)
+            angles = pipeline.angles(one) if with_angles else None
+            delivery.deliver(one, scratch / name, analyses=shown, angles=angles, **written)
         pipeline.write_passports(solved, scratch, analyses)
     for one, name in zip(solved, folders, strict=True):
         summary, text = delivery.summary_of(one), delivery.solve_text(one)
@@ -201,6 +203,7 @@ def angles(
     Example: osteon angles walk_1.c3d walk_2.c3d -o angles --convention pig
     """
     from osteon import delivery, pipeline
+    from osteon.formats import file_name
 
     read = (*files, *static, *against, skeleton, passport)
     options.spare(read, [output / f"angles.{ending}" for ending in ("csv", "mot", "c3d")])
@@ -212,18 +215,20 @@ def angles(
         compared = pipeline.compare_with(against, controls, convention, asked, saying)
     folders = [Path() if len(solved) == 1 else name for name in _folders(solved)]
     walks = pipeline.gaits(solved, told)
+    homes = [Path(file_name(name)) if name else Path() for name in walks]
     with options.whole_results(output, (*read, solving["own_set"])) as scratch:
         for one, found, name in zip(solved, told, folders, strict=True):
-            delivery.deliver_angles(one, found, scratch / name)
-        for name, walk in walks.items():
-            delivery.deliver_gait(walk, scratch / name, compared)
+            here = delivery.GAIT_FILES if name == Path() and walks else ()
+            delivery.deliver_angles(one, found, scratch / name, here)
+        for home, walk in zip(homes, walks.values(), strict=True):
+            delivery.deliver_gait(walk, scratch / home, compared)
     for one, found, name in zip(solved, told, folders, strict=True):
         summary, text = delivery.angles_summary(one, found), delivery.angles_text(one, found)
         options.say_results(summary, text, as_json=as_json, folder=output / name)
-    for name, walk in walks.items():
+    for home, walk in zip(homes, walks.values(), strict=True):
         facts = delivery.gait_summary(walk.takes, compared)
         text = delivery.gait_text(walk.takes, compared)
-        options.say_results(facts, text, as_json=as_json, folder=output / name / "report.html")
+        options.say_results(facts, text, as_json=as_json, folder=output / home / "report.html")
 
 
 def _ask(solving: dict[str, Any], known: Path | None, passport: Path | None, *, limited: bool):

@@ -10,6 +10,7 @@ from .clean_files import (
     write_cleaned as write_cleaned,
 )
 from .gait_files import (
+    GAIT_FILES as GAIT_FILES,
     deliver_gait as deliver_gait,
     gait_summary as gait_summary,
     gait_text as gait_text,

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
-from scipy.signal import butter, filtfilt, find_peaks
+from scipy.signal import butter, find_peaks, sosfiltfilt
 
 from osteon.errors import NotEnoughData
 from osteon.maths import runs
@@ -158,8 +158,8 @@ def _events_of(side: Side, path: Array, first: int, rate: float) -> list[FootEve
 def _smooth(path: Array, rate: float) -> Array:
     if rate <= 2.0 * PATH_CUTOFF:
         return path
-    top, bottom = butter(2, 2.0 * PATH_CUTOFF / rate)
-    return filtfilt(top, bottom, path, axis=0, padlen=min(len(path) - 1, 9))
+    sections = butter(2, 2.0 * PATH_CUTOFF / rate, output="sos")
+    return sosfiltfilt(sections, path, axis=0, padlen=min(len(path) - 1, 9))
 
 
 def _swings(speed: Array) -> list[tuple[int, float]]:
@@ -176,7 +176,7 @@ def _swings(speed: Array) -> list[tuple[int, float]]:
     )
     swings = (found - 1).tolist()
     cut = (0, len(speed) - 1)
-    return [(at, max(speed[at], usual) if at in cut else float(speed[at])) for at in swings]
+    return [(at, max(float(speed[at]), usual if at in cut else 0.0)) for at in swings]
 
 
 def _leaves(speed: Array, top: float, swing: int) -> int | None:
