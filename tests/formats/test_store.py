@@ -15,6 +15,7 @@ from osteon.formats.own.store import read_store
 from osteon.values import (
     Analog,
     Bodies,
+    ForcePlate,
     Mark,
     Motion,
     Recording,
@@ -34,6 +35,7 @@ def full_take(rng: np.random.Generator, n_frames: int = 40) -> Take:
         (Mark("strike", np.inf, "Left"),),
         Analog(rng.normal(size=(4 * n_frames, 2)), ("Fz", "Fx"), ("N", ""), 1000.0),
         ("low_pass",), SOURCE,
+        (ForcePlate(rng.normal(size=(4, 3)), (1, 0), rng.normal(size=(6, 2)), np.ones(2), True),),
     )  # fmt: skip
     quats = rng.normal(size=(n_frames, 3, 4))
     bodies = Bodies(positions[:, :3], quats, ("x", "y", "z"), 120.0, "T", source=SOURCE)
@@ -42,8 +44,9 @@ def full_take(rng: np.random.Generator, n_frames: int = 40) -> Take:
         rng.normal(size=(n_frames, 3, 3)), (Mark("m", 0.5),), (0,), ("solved",), SOURCE,
     )  # fmt: skip
     still = Motion(full_skeleton("U"), np.ones((0, 3, 4)), np.ones((0, 3)), 30.0)
-    return Take((recording, dataclasses.replace(recording, residuals=None, analog=None)),
-                (bodies,), (motion, still), (full_skeleton("V"), full_skeleton("W")))  # fmt: skip
+    bare = dataclasses.replace(recording, residuals=None, analog=None, plates=())
+    skeletons = full_skeleton("V"), full_skeleton("W")
+    return Take((recording, bare), (bodies,), (motion, still), skeletons)
 
 
 @pytest.mark.parametrize("n_frames", [0, 1, 40])

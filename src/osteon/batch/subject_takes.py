@@ -130,6 +130,7 @@ def sample_frames(recording: Recording, n: int = FRAMES_PER_TAKE) -> Recording:
         residuals=None if recording.residuals is None else recording.residuals[chosen],
         marks=(),
         analog=None,
+        plates=(),
         history=(*recording.history, f"{len(chosen)} of {recording.n_frames} frames chosen"),
     )
 

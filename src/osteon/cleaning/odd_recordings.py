@@ -132,6 +132,8 @@ def mend(
     for each in take.recordings:
         done = each.markers()  # what others worked out from them does not hold any more
         done = _swapped(done, swap_sides) if swap_sides else done
+        if mirror or scale != 1.0:
+            done = replace(done, plates=())  # nobody knows whether they lie right
         if mirror:
             done = done.with_positions(done.positions * [1.0, -1.0, 1.0], did="mirrored")
         if scale != 1.0:

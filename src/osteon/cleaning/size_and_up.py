@@ -155,7 +155,10 @@ def upright(recording: Recording, found: dict[str, Landmark]) -> Recording:
 def stood_up(recording: Recording, way: str) -> Recording:
     """Turn it to z up, where ``way`` is up as it is."""
     turned = turn_points(recording.positions, _TURNS[way])
-    return recording.with_positions(turned, did=f"turned from {way} up to z up")
+    plates = tuple(plate.turned(quat.to_matrix(_TURNS[way])) for plate in recording.plates)
+    return replace(recording, plates=plates).with_positions(
+        turned, did=f"turned from {way} up to z up"
+    )
 
 
 def stands_along(recording: Recording, found: dict[str, Landmark]) -> str:

@@ -187,6 +187,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     for name, noun in NOUNS.items():
         for entry in facts.get(name, ()):
             lines.append(f"  {name:12} {_one(entry, noun)}")
+    lines += _plate_lines(facts)
     for entry in facts.get("skeleton", ()):
         lines.append(f"  skeleton     {_whose(entry)}{counted(entry['count'], 'body')}")
     lines += [f"  problem      {problem}" for problem in facts["problems"]]
@@ -194,6 +195,20 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         for entry in facts.get(name, ()):
             lines += _gap_table(entry)
     return lines
+
+
+def _plate_lines(facts: dict[str, Any]) -> list[str]:
+    """Tell of force plates, which all subjects of a file share."""
+    plates = next((entry["plates"] for entry in facts.get("markers", ())), [])
+    return [
+        f"  force plate  {number}: "
+        + (
+            f"loaded {100 * plate['loaded']:.0f} % of the time, up to {plate['peak_newtons']:.0f} N"
+            if plate["loaded"]
+            else "nobody on it"
+        )
+        for number, plate in enumerate(plates, 1)
+    ]
 
 
 def _whose(entry: dict[str, Any]) -> str:

@@ -52,6 +52,7 @@ from osteon.threads import one_thread
 from osteon.values import (
     Bodies,
     CompactMotion,
+    GroundReaction,
     Motion,
     Recording,
     Skeleton,
@@ -271,7 +272,16 @@ def _markers(recording: Recording) -> dict[str, Any]:
         "analog": None
         if analog is None
         else {"channels": list(analog.names), "rate": analog.rate, "samples": len(analog.values)},
+        "plates": [_plate(reaction) for reaction in recording.ground_reactions()],
         **_gaps(markers.names, markers.seen),
+    }
+
+
+def _plate(reaction: GroundReaction) -> dict[str, Any]:
+    return {
+        "corners": reaction.corners.round(4).tolist(),
+        "loaded": round(float(reaction.loaded.mean()), 4) if len(reaction.loaded) else 0.0,
+        "peak_newtons": round(float(np.nanmax(reaction.force[:, 2], initial=0.0)), 1),
     }
 
 

@@ -5,6 +5,11 @@ from .array_checks import (
     unit_quaternions as unit_quaternions,
     with_columns as with_columns,
 )
+from .force_plates import (
+    ForcePlate as ForcePlate,
+    GroundReaction as GroundReaction,
+    plate_axes as plate_axes,
+)
 from .joints import (
     Advice as Advice,
     Connection as Connection,

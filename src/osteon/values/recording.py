@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 import numpy as np
 
-from osteon.errors import UnknownName
+from osteon.errors import BadValue, UnknownName
 from osteon.typing import Array
 from osteon.values.array_checks import (
     freeze,
@@ -19,6 +19,7 @@ from osteon.values.array_checks import (
     unit_quaternions,
     whole_rows,
 )
+from osteon.values.force_plates import ForcePlate, GroundReaction
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -150,12 +151,18 @@ class Recording:
     history: tuple[str, ...] = ()
     """What has been done to the data, oldest first."""
     source: Source = Source()
+    plates: tuple[ForcePlate, ...] = ()
+    """Force plates in the floor, in the axes of the markers; their channels are in ``analog``."""
 
     def __post_init__(self) -> None:
         names = unique_names(self.names, "marker")
         positions = whole_rows(frozen(self.positions, ("n_frames", len(names), 3), "positions"))
         settle(self, names=names, positions=positions, rate=positive_rate(self.rate))
         freeze(self, residuals=positions.shape[:2])
+        n_channels = len(self.analog.names) if self.analog else 0
+        for plate in self.plates:
+            if not all(0 <= channel < n_channels for channel in plate.channels):
+                raise BadValue(f"a force plate names a channel beyond the {n_channels} there are")
 
     @property
     def n_frames(self) -> int:
@@ -198,6 +205,13 @@ class Recording:
             outputs=self.outputs & set(names),
             history=self.history if did is None else (*self.history, did),
         )
+
+    def ground_reactions(self) -> tuple[GroundReaction, ...]:
+        """What each force plate does to the person: force, centre of pressure, free moment."""
+        if self.analog is None:
+            return ()
+        values, rate = self.analog.values, self.analog.rate
+        return tuple(plate.reaction(values, rate) for plate in self.plates)
 
     def markers(self) -> "Recording":
         """Without the results of other software."""

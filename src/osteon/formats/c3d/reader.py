@@ -15,10 +15,12 @@ from osteon.formats.c3d.header import FILE_CODE, Header, parse_header
 from osteon.formats.c3d.labels import C3dSubject, body_names, make_unique, split_subjects
 from osteon.formats.c3d.layout import Layout, find_layout
 from osteon.formats.c3d.parameters import C3dParameters, parse_parameters
+from osteon.formats.c3d.plates import read_plates
 from osteon.formats.c3d.poses import C3dPoses, bodies_from_axes, read_rotations
 from osteon.formats.shared.units import METRES, to_z_up, turn_points, turn_rotations
+from osteon.maths import quat
 from osteon.typing import Array
-from osteon.values import Analog, Bodies, Mark, Recording, Source, Take
+from osteon.values import Analog, Bodies, ForcePlate, Mark, Recording, Source, Take
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Contents:
     metres: float
     marks: list[tuple[str, Mark]]
     analog: Analog | None
+    plates: tuple[ForcePlate, ...]
     source: Source
 
 
@@ -100,6 +103,9 @@ def _take(
     subjects = split_subjects(parameters, layout.n_points, problems) if layout.frame_bytes else []
     ratio = header.analog_ratio
     channels = decode_analog(analog, parameters, rate, ratio, is_float=layout.is_float)
+    frames = header.first_frame, layout.n_frames
+    turn = quat.to_matrix(to_z_up(up))
+    plates = read_plates(parameters, channels, frames, METRES[unit], turn, problems)
     source = Source(
         file=path.name,
         format="C3D",
@@ -114,7 +120,7 @@ def _take(
         beyond=beyond(parameters),
     )
     marks = read_marks(header, parameters, rate, layout.n_frames / rate)
-    shared = Contents(rate, to_z_up(up), METRES[unit], marks, channels, source)
+    shared = Contents(rate, to_z_up(up), METRES[unit], marks, channels, plates, source)
     names = [subject.name for subject in subjects]
     recordings = tuple(_recording(points, subject, names, shared) for subject in subjects)
     bodies = _bodies(poses, parameters, shared) if poses else _axis_bodies(recordings)
@@ -143,6 +149,7 @@ def _recording(
         outputs=subject.outputs,
         marks=marks_of(shared.marks, subject.name, subjects),
         analog=shared.analog,
+        plates=shared.plates,
         source=shared.source,
     )
 
