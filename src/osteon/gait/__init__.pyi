@@ -13,6 +13,7 @@ from .foot_events import (
     find_events as find_events,
     foot_paths as foot_paths,
 )
+from .foot_loads import loads_of as loads_of
 from .gait_numbers import (
     UNITS as UNITS,
     numbers_of as numbers_of,

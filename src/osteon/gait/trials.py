@@ -1,16 +1,17 @@
 """One take's gait; several of one person together; two sessions, and a person against controls."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from osteon.anatomy import ClinicalAngles
 from osteon.gait.cycles import CYCLE_POINTS, Cycle, cycles_of, over_cycle
-from osteon.gait.foot_events import SIDES, FootEvent, Load, Side, find_events, foot_paths
+from osteon.gait.foot_events import SIDES, FootEvent, Side, find_events, foot_paths
+from osteon.gait.foot_loads import loads_of
 from osteon.gait.gait_numbers import UNITS, numbers_of
 from osteon.typing import Array
-from osteon.values import Mark, Motion
+from osteon.values import GroundReaction, Mark, Motion
 
 MARK_WORDS = {"foot strike": "strike", "foot off": "off"}
 MARK_CODES = {"HS": "strike", "IC": "strike", "TO": "off", "FO": "off"}
@@ -68,7 +69,7 @@ def gait_of(
     angles: ClinicalAngles,
     name: str = "",
     marks: Sequence[Mark] = (),
-    loads: Mapping[Side, Load] | None = None,
+    reactions: Sequence[GroundReaction] = (),
 ) -> GaitTake:
     """Find events and cycles of a take, and tell its angles over them.
 
@@ -76,11 +77,11 @@ def gait_of(
     ----------
     marks
         What was marked in the file; compared with what is found.
-    loads
-        The force under each foot, where plates measured it.
+    reactions
+        Of force plates, where there were any: they say better when a foot comes and goes.
     """
     feet = foot_paths(motion)
-    events = find_events(feet, loads)
+    events = find_events(feet, loads_of(reactions, feet))
     cycles = cycles_of(events)
     curves: dict[tuple[str, Side], Array] = {}
     for channel in angles.channels:

@@ -42,7 +42,8 @@ def gait(solved: Solved, told: ClinicalAngles) -> GaitTake:
     """Return foot events and cycles of a solved take, and its angles over them."""
     recording = solved.recording
     name = recording.source.file or recording.subject
-    return gait_of(solved.motion, told, name, recording.marks)
+    reactions = recording.ground_reactions()
+    return gait_of(solved.motion, told, name, recording.marks, reactions)
 
 
 def gaits(solved: Sequence[Solved], told: Sequence[ClinicalAngles]) -> dict[str, Walks]:
