@@ -12,6 +12,7 @@ from .foot_events import (
     Side as Side,
     find_events as find_events,
     foot_paths as foot_paths,
+    load_times as load_times,
 )
 from .foot_loads import loads_of as loads_of
 from .gait_numbers import (
@@ -27,5 +28,6 @@ from .trials import (
     control_bands as control_bands,
     control_spreads as control_spreads,
     gait_of as gait_of,
+    meaning_of as meaning_of,
     spreads_of as spreads_of,
 )

@@ -123,7 +123,8 @@ def find_events(feet: FootPaths, loads: Mapping[Side, Load] | None = None) -> tu
                 part = feet.soles[side][first : last + 1]
                 found += _events_of(side, part, first, feet.rate)
     for side, load in (loads or {}).items():
-        found = _by_load(found, side, load)
+        said = load_times(load)
+        found = [_moved(event, said) if event.side == side else event for event in found]
     return tuple(_once(sorted(found)))
 
 
@@ -204,8 +205,8 @@ def _lands(heel: Array, lowest: Array, top: float, swing: int) -> float | None:
     return (slowed + falls + (first + int(down[0]) if len(down) else slowed)) / 3.0
 
 
-def _by_load(events: list[FootEvent], side: Side, load: Load) -> list[FootEvent]:
-    """Return the events, those of one foot at the time that its plate says where it says any."""
+def load_times(load: Load) -> list[tuple[str, float]]:
+    """Return when a load begins (``strike``) and ends (``off``), where that was seen; seconds."""
     bears = np.nan_to_num(load.force) > LEAST_LOAD
     said: list[tuple[str, float]] = []
     for first, last in runs(bears):
@@ -215,7 +216,7 @@ def _by_load(events: list[FootEvent], side: Side, load: Load) -> list[FootEvent]
             said.append(("strike", first / load.rate))
         if last + 1 < len(bears) and np.isfinite(load.force[last + 1]):
             said.append(("off", (last + 1) / load.rate))
-    return [_moved(event, said) if event.side == side else event for event in events]
+    return said
 
 
 def _moved(event: FootEvent, said: list[tuple[str, float]]) -> FootEvent:

@@ -98,7 +98,7 @@ def _apart(events: Sequence[FootEvent], marks: Sequence[Mark]) -> tuple[float, .
     """Seconds from marks to events of the same foot and kind; NaN where there is none near."""
     found = []
     for mark in marks:
-        if (known := _meaning(mark)) is None:
+        if (known := meaning_of(mark)) is None:
             continue
         off = [e.time - mark.time for e in events if (e.side, e.kind) == known]
         nearest = min(off, key=abs, default=np.inf)
@@ -106,8 +106,8 @@ def _apart(events: Sequence[FootEvent], marks: Sequence[Mark]) -> tuple[float, .
     return tuple(found)
 
 
-def _meaning(mark: Mark) -> tuple[str, str] | None:
-    """Side and kind of a mark, if it is of a foot."""
+def meaning_of(mark: Mark) -> tuple[str, str] | None:
+    """Return side and kind of what was marked in a file, if it is a foot's strike or off."""
     if (kind := MARK_WORDS.get(mark.label.lower())) and mark.context.lower() in SIDES:
         return mark.context.lower(), kind
     for word in (mark.label.strip(), mark.context.strip()):
