@@ -157,9 +157,10 @@ def event_tables(solved: dict[str, Solved]) -> tuple[str, str]:
         for source, truth in kinds.items():
             errors = apart(found, truth)
             cells += [told(errors["strike"]), told(errors["off"])]
-            for name, events in ({"ours": found} | others).items():
-                errors = apart(events or [], truth)
-                for kind, values in errors.items():
+            known = {name: events for name, events in others.items() if events is not None}
+            both = {"ours": found} | ({"ours, files that gaitkit reads": found} if known else {})
+            for name, events in (both | known).items():
+                for kind, values in apart(events, truth).items():
                     pooled.setdefault((name, view, source, kind), []).extend(values)
             if kinds["marks"] and source == "plates":
                 errors = apart(kinds["marks"], truth)

@@ -18,14 +18,14 @@ from osteon.gait import (
     UNITS,
     Band,
     GaitTake,
-    Spread,
+    NumberSpread,
     bands_of,
     between_takes,
     control_bands,
     control_spreads,
     spreads_of,
 )
-from osteon.pipeline import Compared, Solved, Walks, analyse
+from osteon.pipeline import GaitComparison, Solved, Walks, analyse
 from osteon.report import (
     CurveBand,
     CurveRow,
@@ -67,7 +67,7 @@ def title_of_channel(channel: AngleChannel) -> str:
     return text[0].upper() + text[1:]
 
 
-def deliver_gait(walks: Walks, folder: Path, compared: Compared) -> None:
+def deliver_gait(walks: Walks, folder: Path, compared: GaitComparison) -> None:
     """Write cycles and numbers of one person's takes, and the page; the view shows the first take
     that has cycles."""
     takes = walks.takes
@@ -105,7 +105,7 @@ def event_spans(take: GaitTake, rate: float) -> list[Span]:
     ]
 
 
-def gait_summary(takes: Sequence[GaitTake], compared: Compared) -> dict[str, Any]:
+def gait_summary(takes: Sequence[GaitTake], compared: GaitComparison) -> dict[str, Any]:
     """Return what gait.json holds."""
     apart = between_takes(takes)
     return {
@@ -134,7 +134,7 @@ def gait_summary(takes: Sequence[GaitTake], compared: Compared) -> dict[str, Any
     }
 
 
-def _spread_facts(spread: Spread) -> dict[str, Any]:
+def _spread_facts(spread: NumberSpread) -> dict[str, Any]:
     known = None if np.isnan(spread.deviation) else spread.deviation
     return {"mean": spread.mean, "deviation": known, "count": spread.count}
 
@@ -167,7 +167,7 @@ def _write_cycles(path: Path, takes: Sequence[GaitTake]) -> None:
     _write_lines(path, [[*columns], *([_cell(value) for value in row] for row in rows)])
 
 
-def _write_numbers(path: Path, takes: Sequence[GaitTake], compared: Compared) -> None:
+def _write_numbers(path: Path, takes: Sequence[GaitTake], compared: GaitComparison) -> None:
     head = ["number", "unit"]
     columns = _number_columns(takes, compared)
     head += [f"{name}_{what}" for name in columns for what in ("mean", "sd", "count")]
@@ -193,7 +193,9 @@ def _write_lines(path: Path, lines: Sequence[Sequence[str]]) -> None:
         partial.write_text("".join(",".join(line) + "\n" for line in lines), encoding="utf-8")
 
 
-def _number_columns(takes: Sequence[GaitTake], compared: Compared) -> dict[str, dict[str, Spread]]:
+def _number_columns(
+    takes: Sequence[GaitTake], compared: GaitComparison
+) -> dict[str, dict[str, NumberSpread]]:
     """Column → number → spread: both sides, those of the other session, what is usual."""
     columns = {side: _of_side(spreads_of(takes), side) for side in SIDES}
     if compared.other:
@@ -208,7 +210,7 @@ def _of_side(found: Mapping[Any, Any], side: str) -> dict[str, Any]:
     return {name: value for (name, whose), value in found.items() if whose == side}
 
 
-def gait_data(walks: Walks, compared: Compared) -> GaitData:
+def gait_data(walks: Walks, compared: GaitComparison) -> GaitData:
     """Gather the page's rows."""
     takes, told = walks.takes, walks.angles[0]
     columns = _number_columns(takes, compared)
@@ -258,7 +260,7 @@ def _curve_band(band: Band) -> CurveBand:
     return CurveBand(np.round(np.degrees(band.mean), 2).tolist(), spread, band.count)
 
 
-def _number_row(number: str, columns: Mapping[str, Mapping[str, Spread]]) -> NumberRow:
+def _number_row(number: str, columns: Mapping[str, Mapping[str, NumberSpread]]) -> NumberRow:
     unit = UNITS[number]
     values = {}
     for name, own in columns.items():
@@ -284,7 +286,7 @@ def _trial_row(solved: Solved, take: GaitTake) -> TrialRow:
     )
 
 
-def gait_text(takes: Sequence[GaitTake], compared: Compared) -> str:
+def gait_text(takes: Sequence[GaitTake], compared: GaitComparison) -> str:
     """Tell a line per gait number, both sides."""
     cycles = sum(len(take.cycles) for take in takes)
     lines = [f"{counted(cycles, 'gait cycle')} in {counted(len(takes), 'take')}"]

@@ -22,7 +22,7 @@ from .gait_numbers import (
 from .trials import (
     Band as Band,
     GaitTake as GaitTake,
-    Spread as Spread,
+    NumberSpread as NumberSpread,
     bands_of as bands_of,
     between_takes as between_takes,
     control_bands as control_bands,

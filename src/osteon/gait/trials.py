@@ -56,7 +56,7 @@ class Band:
 
 
 @dataclass(frozen=True)
-class Spread:
+class NumberSpread:
     """Mean and standard deviation of a number."""
 
     mean: float
@@ -126,7 +126,7 @@ def bands_of(takes: Sequence[GaitTake]) -> dict[tuple[str, Side], Band]:
     return found
 
 
-def spreads_of(takes: Sequence[GaitTake]) -> dict[tuple[str, Side], Spread]:
+def spreads_of(takes: Sequence[GaitTake]) -> dict[tuple[str, Side], NumberSpread]:
     """Return the gait numbers of several takes of one person together."""
     found = {}
     for number in UNITS:
@@ -152,7 +152,7 @@ def control_bands(people: Sequence[Sequence[GaitTake]]) -> dict[tuple[str, Side]
     return found
 
 
-def control_spreads(people: Sequence[Sequence[GaitTake]]) -> dict[tuple[str, Side], Spread]:
+def control_spreads(people: Sequence[Sequence[GaitTake]]) -> dict[tuple[str, Side], NumberSpread]:
     """Return the usual gait numbers, of people as ``control_bands`` counts them."""
     found = {}
     for number in UNITS:
@@ -179,6 +179,6 @@ def _band(curves: Array) -> Band:
     return Band(curves.mean(axis=0), deviation, len(curves))
 
 
-def _spread(values: Sequence[float]) -> Spread:
+def _spread(values: Sequence[float]) -> NumberSpread:
     deviation = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
-    return Spread(float(np.mean(values)), deviation, len(values))
+    return NumberSpread(float(np.mean(values)), deviation, len(values))

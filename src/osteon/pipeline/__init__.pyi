@@ -6,7 +6,7 @@ from .analyses import (
 )
 from .cleaned_markers import clean_take as clean_take
 from .gait_takes import (
-    Compared as Compared,
+    GaitComparison as GaitComparison,
     Walks as Walks,
     compare_with as compare_with,
     gait as gait,

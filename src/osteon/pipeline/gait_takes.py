@@ -24,7 +24,7 @@ class Walks:
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class GaitComparison:
     """What a person's gait is held against."""
 
     other: tuple[GaitTake, ...] = ()
@@ -70,7 +70,7 @@ def compare_with(
     convention: str = "isb",
     options: SolveOptions | None = None,
     progress: Progress = unheard,
-) -> Compared:
+) -> GaitComparison:
     """Solve the takes of another session, and those of controls.
 
     Parameters
@@ -97,7 +97,7 @@ def compare_with(
     if controls is not None:
         people, notes = _people_in(controls, convention, general, progress)
     name = ", ".join(path.stem for path in against)
-    return Compared(tuple(other), name, tuple(map(tuple, people.values())), tuple(notes))
+    return GaitComparison(tuple(other), name, tuple(map(tuple, people.values())), tuple(notes))
 
 
 def _people_in(
