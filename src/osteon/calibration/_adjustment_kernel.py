@@ -7,7 +7,7 @@ the root, and what a body tells of the shared unknowns concerns only those of it
 
 import numpy as np
 
-from osteon.maths import kernel
+from osteon.maths import FAST_MATH, kernel
 
 PIVOT_FLOOR = 1e-12
 """Share of its largest entry below which a pivot counts as zero: rounding, derived from doubles."""
@@ -28,8 +28,9 @@ def eliminate(
     lean_precisions,
     axes,
     axis_precisions,
-    columns,
-    n_columns,
+    marker_columns,
+    joint_columns,
+    blocks,
     damping,
     shared,
     gradient,
@@ -38,7 +39,9 @@ def eliminate(
     crosses,
     right,
 ):
-    """Add every frame to the shared normal equations, its pose unknowns eliminated.
+    """Factor every frame's pose unknowns, and add what markers and joints tell of the shared ones.
+
+    What poses take away of it is left to ``crosses``: one product of matrices over all frames.
 
     Parameters
     ----------
@@ -50,10 +53,15 @@ def eliminate(
         Rotation vectors from the parent, world.
     gap_precisions : (n_bodies, 3, 3)
         In the parent's frame.
-    columns, n_columns : (n_bodies, n_shared), (n_bodies,)
-        The shared unknowns of each body's subtree.
+    marker_columns, joint_columns : (n_markers,), (n_bodies,)
+        Where each one's three shared unknowns begin, ordered so that a subtree's stand together.
+    blocks : (n_bodies, 3)
+        A body's block in ``crosses`` begins at the first number, has as many columns as the second,
+        and stands for the shared unknowns from the third on.
     shared, gradient : (n_shared, n_shared), (n_shared,), changed
-    factors, couplings, crosses, right : (n_frames, n_bodies, 6, …), filled
+    factors, couplings : (n_frames, n_bodies, 6, 6), filled
+    crosses : (n_frames, 6, n_columns of all blocks), filled
+    right : (n_frames, n_bodies, 6), filled
         What ``back_substitute`` and ``pose_variances`` need.
     """
     for frame in range(rotations.shape[0]):
@@ -69,6 +77,8 @@ def eliminate(
             weights[frame],
             marker_bodies,
             places,
+            marker_columns,
+            blocks,
             pose,
             cross,
             pull,
@@ -85,6 +95,8 @@ def eliminate(
             lean_precisions,
             axes,
             axis_precisions,
+            joint_columns,
+            blocks,
             pose,
             cross,
             pull,
@@ -92,39 +104,26 @@ def eliminate(
             shared,
             gradient,
         )
-        _eliminate_bodies(
-            parents, columns, n_columns, damping, pose, cross, pull, coupling, shared, gradient
-        )
+        _eliminate_bodies(parents, blocks, damping, pose, cross, pull, coupling)
 
 
 @kernel
-def _eliminate_bodies(
-    parents, columns, n_columns, damping, pose, cross, pull, coupling, shared, gradient
-):
+def _eliminate_bodies(parents, blocks, damping, pose, cross, pull, coupling):
     """Factor one frame from the leaves to the root, each body's share passed up to its parent."""
-    every, first = np.arange(6), np.zeros(1, np.int64)
     for body in range(parents.shape[0]):
         for i in range(6):
             pose[body, i, i] *= 1.0 + damping
     for body in range(parents.shape[0] - 1, -1, -1):
-        n, used = n_columns[body], columns[body]
+        start, n, first = blocks[body]
         _factor(pose[body])
-        _forward(pose[body], cross[body], used, n)
-        _forward(pose[body], pull[body].reshape(6, 1), first, 1)
+        _forward(pose[body], cross, start, n)
+        _forward(pose[body], pull[body].reshape(6, 1), 0, 1)
         if body > 0:
             parent = parents[body]
-            _forward(pose[body], coupling[body], every, 6)
-            _pass_up(
-                coupling[body],
-                cross[body],
-                pull[body],
-                used,
-                n,
-                pose[parent],
-                cross[parent],
-                pull[parent],
-            )
-        _take_away(cross[body], pull[body], used, n, shared, gradient)
+            _forward(pose[body], coupling[body], 0, 6)
+            _pass_up(coupling[body], pull[body], pose[parent], pull[parent])
+            above = blocks[parent, 0] + first - blocks[parent, 2]
+            _pass_columns_up(coupling[body], cross, start, n, above)
 
 
 @kernel
@@ -134,13 +133,14 @@ def _add_markers(
     weights,
     marker_bodies,
     places,
+    marker_columns,
+    blocks,
     pose,
     cross,
     pull,
     shared,
     gradient,
 ):
-    n_joints = rotations.shape[0] - 1
     for marker in range(marker_bodies.shape[0]):
         if weights[marker] > 0.0:
             body = marker_bodies[marker]
@@ -149,9 +149,10 @@ def _add_markers(
                 places[marker],
                 residuals[marker],
                 weights[marker],
-                3 * (n_joints + marker),
+                marker_columns[marker],
+                blocks[body, 0] - blocks[body, 2],
                 pose[body],
-                cross[body],
+                cross,
                 pull[body],
                 shared,
                 gradient,
@@ -169,6 +170,8 @@ def _add_joints(
     lean_precisions,
     axes,
     axis_precisions,
+    joint_columns,
+    blocks,
     pose,
     cross,
     pull,
@@ -183,7 +186,9 @@ def _add_joints(
             offsets[body],
             gaps[body],
             gap_precisions[body],
-            3 * (body - 1),
+            joint_columns[body],
+            blocks[body, 0] - blocks[body, 2],
+            blocks[parent, 0] - blocks[parent, 2],
             pose,
             cross,
             pull,
@@ -209,7 +214,7 @@ def _add_joints(
 
 
 @kernel(inline="always")
-def _add_marker(turn, place, residual, weight, column, pose, cross, pull, shared, gradient):
+def _add_marker(turn, place, residual, weight, column, shift, pose, cross, pull, shared, gradient):
     ax = turn[0, 0] * place[0] + turn[0, 1] * place[1] + turn[0, 2] * place[2]
     ay = turn[1, 0] * place[0] + turn[1, 1] * place[1] + turn[1, 2] * place[2]
     az = turn[2, 0] * place[0] + turn[2, 1] * place[1] + turn[2, 2] * place[2]
@@ -239,11 +244,12 @@ def _add_marker(turn, place, residual, weight, column, pose, cross, pull, shared
     pull[4] += weight * (az * residual[0] - ax * residual[2])
     pull[5] += weight * (ax * residual[1] - ay * residual[0])
     for j in range(3):
+        here = shift + column + j
         for i in range(3):
-            cross[i, column + j] += weight * turn[i, j]
-        cross[3, column + j] += weight * (ay * turn[2, j] - az * turn[1, j])
-        cross[4, column + j] += weight * (az * turn[0, j] - ax * turn[2, j])
-        cross[5, column + j] += weight * (ax * turn[1, j] - ay * turn[0, j])
+            cross[i, here] += weight * turn[i, j]
+        cross[3, here] += weight * (ay * turn[2, j] - az * turn[1, j])
+        cross[4, here] += weight * (az * turn[0, j] - ax * turn[2, j])
+        cross[5, here] += weight * (ax * turn[1, j] - ay * turn[0, j])
         shared[column + j, column + j] += weight
         gradient[column + j] += weight * (
             turn[0, j] * residual[0] + turn[1, j] * residual[1] + turn[2, j] * residual[2]
@@ -257,6 +263,8 @@ def _add_joint(
     gap,
     precision,
     column,
+    shift,
+    parent_shift,
     pose,
     cross,
     pull,
@@ -291,9 +299,9 @@ def _add_joint(
             pose[parent, 3 + i, 3 + j] += turned[i, j]
             coupling[i, j] -= world[i, j]
             coupling[i, 3 + j] += lever[i, j]
-            cross[body, i, column + j] -= by_offset[i, j]
-            cross[parent, i, column + j] += by_offset[i, j]
-            cross[parent, 3 + i, column + j] += lever_offset[i, j]
+            cross[i, shift + column + j] -= by_offset[i, j]
+            cross[i, parent_shift + column + j] += by_offset[i, j]
+            cross[3 + i, parent_shift + column + j] += lever_offset[i, j]
             shared[column + i, column + j] += precision[i, j]
             gradient[column + i] -= precision[i, j] * local[j]
 
@@ -353,20 +361,21 @@ def _factor(block):
         block[j, j] = pivot
 
 
-@kernel
-def _forward(factor, block, used, n):
-    """Solve by the lower factor the first ``n`` columns ``used`` of a block (6, …)."""
-    for c in range(n):
-        column = used[c]
-        for i in range(6):
-            value = block[i, column]
-            for k in range(i):
-                value -= factor[i, k] * block[k, column]
-            block[i, column] = value / factor[i, i]
+@kernel(fastmath=FAST_MATH)
+def _forward(factor, block, start, n):
+    """Solve by the lower factor ``n`` columns of a block (6, …)."""
+    for i in range(6):
+        for k in range(i):
+            share = factor[i, k]
+            for c in range(start, start + n):
+                block[i, c] -= share * block[k, c]
+        scale = 1.0 / factor[i, i]
+        for c in range(start, start + n):
+            block[i, c] *= scale
 
 
 @kernel
-def _pass_up(coupling, cross, pull, used, n, parent_pose, parent_cross, parent_pull):
+def _pass_up(coupling, pull, parent_pose, parent_pull):
     for i in range(6):
         for j in range(6):
             value = 0.0
@@ -377,44 +386,37 @@ def _pass_up(coupling, cross, pull, used, n, parent_pose, parent_cross, parent_p
         for k in range(6):
             value += coupling[k, i] * pull[k]
         parent_pull[i] -= value
-        for c in range(n):
-            column = used[c]
-            value = 0.0
-            for k in range(6):
-                value += coupling[k, i] * cross[k, column]
-            parent_cross[i, column] -= value
+
+
+@kernel(fastmath=FAST_MATH)
+def _pass_columns_up(coupling, cross, start, n, above):
+    """Take from the parent's columns, which begin at ``above``, what a body's own ones tell."""
+    for i in range(6):
+        a, b, c = coupling[0, i], coupling[1, i], coupling[2, i]
+        d, e, f = coupling[3, i], coupling[4, i], coupling[5, i]
+        for j in range(n):
+            own = start + j
+            cross[i, above + j] -= (
+                a * cross[0, own]
+                + b * cross[1, own]
+                + c * cross[2, own]
+                + d * cross[3, own]
+                + e * cross[4, own]
+                + f * cross[5, own]
+            )
 
 
 @kernel
-def _take_away(cross, pull, used, n, shared, gradient):
-    packed = np.empty((6, n))
-    for k in range(6):
-        for c in range(n):
-            packed[k, c] = cross[k, used[c]]
-    product = packed.T @ packed
-    for a in range(n):
-        row = used[a]
-        for b in range(n):
-            shared[row, used[b]] -= product[a, b]
-        value = 0.0
-        for k in range(6):
-            value += packed[k, a] * pull[k]
-        gradient[row] -= value
-
-
-@kernel
-def back_substitute(
-    parents, columns, n_columns, factors, couplings, crosses, right, shared_step, steps
-):
+def back_substitute(parents, blocks, factors, couplings, crosses, right, shared_step, steps):
     """Fill ``steps`` (n_frames, n_bodies, 6) with the pose steps that belong to a shared step."""
-    n_bodies = factors.shape[1]
+    values = np.zeros(6)
     for frame in range(factors.shape[0]):
-        for body in range(n_bodies):
-            values = right[frame, body].copy()
-            for c in range(n_columns[body]):
-                column = columns[body, c]
-                for i in range(6):
-                    values[i] += crosses[frame, body, i, column] * shared_step[column]
+        for body in range(factors.shape[1]):
+            start, n, first = blocks[body]
+            for i in range(6):
+                values[i] = right[frame, body, i] + _product(
+                    crosses[frame], i, start, shared_step, first, n
+                )
             if body > 0:
                 above = steps[frame, parents[body]]
                 for i in range(6):
@@ -426,6 +428,15 @@ def back_substitute(
                 for k in range(i + 1, 6):
                     value -= factor[k, i] * steps[frame, body, k]
                 steps[frame, body, i] = value / factor[i, i]
+
+
+@kernel(fastmath=FAST_MATH)
+def _product(rows, row, start, vector, first, n):
+    """Return the sum of products of ``n`` entries of a row and of a vector."""
+    total = 0.0
+    for c in range(n):
+        total += rows[row, start + c] * vector[first + c]
+    return total
 
 
 @kernel

@@ -101,7 +101,7 @@ def adjust(
     tolerance
         Stop when an accepted step lowers the cost by less than this share.
     """
-    damping, columns = 1e-3, _subtree_columns(rig)
+    damping, columns = 1e-3, _SubtreeColumns.of(rig)
     state = _evaluate(rig, observed, poses, beliefs, scatter)
     converged, iterations = False, 0
     while not converged and iterations < max_iterations:
@@ -190,7 +190,7 @@ class _Normal:
         state: _State,
         beliefs: Beliefs,
         scatter: Scatter,
-        columns: tuple[np.ndarray, np.ndarray],
+        columns: "_SubtreeColumns",
         damping: float = 0.0,
     ) -> None:
         rig, n_frames = state.rig, len(state.residuals)
@@ -200,7 +200,9 @@ class _Normal:
         self.information, self.gradient = beliefs.normal(rig.shared)
         self._diagonal = np.diag(self.information) + _own_information(state, scatter)
         self._factors, self._couplings = np.zeros((*size, 6)), np.zeros((*size, 6))
-        self._crosses, self._right = np.zeros((*size, rig.n_shared)), np.zeros(size)
+        self._crosses = np.zeros((n_frames, 6, columns.blocks[:, 1].sum()))
+        self._right = np.zeros(size)
+        shared, gradient = np.zeros_like(self.information), np.zeros_like(self.gradient)
         above = np.maximum(self._parents, 0)
         leans = np.einsum("fbij,fbj->fbi", state.poses.rotations[:, above], state.leans)
         eliminate(
@@ -217,15 +219,28 @@ class _Normal:
             scatter.lean_precisions,
             scatter.axes,
             scatter.axis_precisions,
-            *self._columns,
+            columns.markers,
+            columns.joints,
+            columns.blocks,
             damping,
-            self.information,
-            self.gradient,
+            shared,
+            gradient,
             self._factors,
             self._couplings,
             self._crosses,
             self._right,
         )
+        self._take_away(shared, gradient)
+        self.information[np.ix_(columns.order, columns.order)] += shared
+        self.gradient[columns.order] += gradient
+
+    def _take_away(self, shared: Array, gradient: Array) -> None:
+        """Take from the normal equations what the poses, being unknown, leave open."""
+        for body, (start, n, first) in enumerate(self._columns.blocks):
+            rows = self._crosses[:, :, start : start + n].reshape(-1, n)
+            own = slice(first, first + n)
+            shared[own, own] -= rows.T @ rows
+            gradient[own] -= rows.T @ self._right[:, body].ravel()
 
     def solve(self) -> tuple[Array, Array]:
         """Return the shared step (n_shared,) and the pose steps (n_frames, n_bodies, 6)."""
@@ -238,12 +253,12 @@ class _Normal:
         steps = np.zeros_like(self._right)
         back_substitute(
             self._parents,
-            *self._columns,
+            self._columns.blocks,
             self._factors,
             self._couplings,
             self._crosses,
             self._right,
-            shared,
+            shared[self._columns.order],
             steps,
         )
         return steps
@@ -276,16 +291,44 @@ def _own_information(state: _State, scatter: Scatter) -> Array:
     return np.concatenate([joints.ravel(), np.repeat(state.weights.sum(axis=0), 3)])
 
 
-def _subtree_columns(rig: SubjectModel) -> tuple[np.ndarray, np.ndarray]:
-    """(n_bodies, n_shared) the shared unknowns that each body's subtree knows of, its own joint's
-    and its children's included, and how many they are."""
-    own: list[set[int]] = [set() for _ in rig.names]
-    for marker, body in enumerate(rig.marker_bodies):
-        own[body].update(range(*rig.marker_columns(marker).indices(rig.n_shared)))
-    for body in range(rig.n_bodies - 1, 0, -1):
-        own[body].update(range(*rig.joint_columns(body).indices(rig.n_shared)))
-        own[rig.parents[body]] |= own[body]
-    columns = np.zeros((rig.n_bodies, rig.n_shared), dtype=np.int64)
-    for body, found in enumerate(own):
-        columns[body, : len(found)] = sorted(found)
-    return columns, np.array([len(found) for found in own])
+@dataclass(frozen=True)
+class _SubtreeColumns:
+    """The shared unknowns in an order in which those of every subtree stand together.
+
+    A body's poses meet the unknowns of its own subtree only, its own joint's included. Side by side
+    they are plain rows for the kernel, and one product of matrices over all frames.
+    """
+
+    order: np.ndarray
+    """(n_shared,) which shared unknown stands where."""
+    markers: np.ndarray
+    """(n_markers,) where each one's three begin."""
+    joints: np.ndarray
+    """(n_bodies,) likewise; 0 for the root, which has none."""
+    blocks: np.ndarray
+    """(n_bodies, 3) where a body's columns begin in ``crosses``, how many they are, and at which
+    of the ordered unknowns they begin."""
+
+    @classmethod
+    def of(cls, rig: SubjectModel) -> "_SubtreeColumns":
+        order: list[int] = []
+        markers, joints = np.zeros(rig.n_markers, np.int64), np.zeros(rig.n_bodies, np.int64)
+        firsts, counts = joints.copy(), joints.copy()
+
+        def place(columns: slice) -> int:
+            order.extend(range(*columns.indices(rig.n_shared)))
+            return len(order) - 3
+
+        def visit(body: int) -> None:
+            firsts[body] = len(order)
+            for child in np.flatnonzero(np.array(rig.parents) == body):
+                visit(int(child))
+            for marker in np.flatnonzero(rig.marker_bodies == body):
+                markers[marker] = place(rig.marker_columns(int(marker)))
+            if body > 0:
+                joints[body] = place(rig.joint_columns(body))
+            counts[body] = len(order) - firsts[body]
+
+        visit(0)
+        starts = np.cumsum(counts) - counts
+        return cls(np.array(order), markers, joints, np.stack([starts, counts, firsts], axis=-1))
