@@ -27,7 +27,6 @@ from osteon.gait import (
     between_takes,
     find_events,
     foot_paths,
-    gait_of,
     load_times,
     loads_of,
     meaning_of,
@@ -150,7 +149,7 @@ def event_tables(solved: dict[str, Solved]) -> tuple[str, str]:
     rows, pooled = [], {}
     for file, one in solved.items():
         view = "in view" if file in IN_VIEW else "left out"
-        found = ours(find_events(foot_paths(one.motion)))
+        found = ours(find_events(foot_paths(one.motion, pipeline.feet_seen(one))))
         kinds = {"plates": by_plates(one), "marks": by_marks(one)}
         others = {method: gaitkits(DATA / file, method) for method in DETECTORS} if GAITKIT else {}
         cells = []
@@ -233,7 +232,7 @@ def walks_tables() -> tuple[str, str]:
     takes: list[GaitTake] = []
     for one in solved:
         told_angles = pipeline.angles(one)
-        takes.append(gait_of(one.motion, told_angles, one.recording.source.file))
+        takes.append(pipeline.gait(one, told_angles))
     found = between_takes(takes)
     titles = dict.fromkeys(title for title, _ in found)
     degrees = {key: np.degrees(value) for key, value in found.items()}

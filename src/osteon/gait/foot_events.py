@@ -47,6 +47,9 @@ SETTLE_TIME = 0.1
 """Seconds after it in which a landed sole is at its lowest; chosen: a foot is flat by then."""
 FEWEST_FRAMES = 10
 """Count of frames in a row that show a foot's motion; chosen: fewer leave nothing to smooth."""
+SHORT_GAP = 0.1
+"""Seconds for which a foot may be out of sight; chosen: a part of any swing, whose rest is
+seen."""
 LEAST_LOAD = 20.0
 """Newtons from which a plate bears a foot; chosen: laboratories' usual one."""
 SHORTEST_LOAD = 0.1
@@ -87,8 +90,11 @@ class FootPaths:
     """(2,) the belt's velocity, metres per second; zero on solid ground."""
 
 
-def foot_paths(motion: Motion) -> FootPaths:
-    """Return the ways of both soles of a human rig."""
+def foot_paths(motion: Motion, seen: np.ndarray | None = None) -> FootPaths:
+    """Return the ways of both soles of a human rig.
+
+    ``seen`` (n_frames,) says whether markers show both feet; they may be gone for a moment.
+    """
     standing = standing_of(motion)
     names = motion.skeleton.names
     belt = standing.ground.belt
@@ -102,6 +108,9 @@ def foot_paths(motion: Motion) -> FootPaths:
         raise NotEnoughData("the rig has no two feet by name: no gait events")
     known = np.ones(motion.n_frames, dtype=bool)
     known[list(motion.held)] = False
+    for first, last in runs(~seen) if seen is not None else ():
+        if last - first + 1 > SHORT_GAP * motion.rate:
+            known[first : last + 1] = False
     for path in soles.values():
         known &= np.isfinite(path).all(axis=(1, 2))
     return FootPaths(soles, known, motion.rate, belt)

@@ -70,6 +70,7 @@ def gait_of(
     name: str = "",
     marks: Sequence[Mark] = (),
     reactions: Sequence[GroundReaction] = (),
+    seen: np.ndarray | None = None,
 ) -> GaitTake:
     """Find events and cycles of a take, and tell its angles over them.
 
@@ -79,8 +80,10 @@ def gait_of(
         What was marked in the file; compared with what is found.
     reactions
         Of force plates, where there were any: they say better when a foot comes and goes.
+    seen : (n_frames,)
+        Whether markers show both feet; all frames where nobody says.
     """
-    feet = foot_paths(motion)
+    feet = foot_paths(motion, seen)
     events = find_events(feet, loads_of(reactions, feet))
     cycles = cycles_of(events)
     curves: dict[tuple[str, Side], Array] = {}

@@ -9,6 +9,7 @@ from .gait_takes import (
     GaitComparison as GaitComparison,
     Walks as Walks,
     compare_with as compare_with,
+    feet_seen as feet_seen,
     gait as gait,
     gaits as gaits,
 )

@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from osteon.anatomy import ClinicalAngles
 from osteon.errors import NotEnoughData, OsteonError
 from osteon.gait import GaitTake, gait_of
 from osteon.pipeline.analyses import angles
 from osteon.pipeline.solve_take import solve
 from osteon.pipeline.solved import Solved, SolveOptions
+from osteon.posing import FEET
 from osteon.threads import one_thread
 from osteon.typing import Progress, Step, unheard
 
@@ -43,7 +46,21 @@ def gait(solved: Solved, told: ClinicalAngles) -> GaitTake:
     recording = solved.recording
     name = recording.source.file or recording.subject
     reactions = recording.ground_reactions()
-    return gait_of(solved.motion, told, name, recording.marks, reactions)
+    return gait_of(solved.motion, told, name, recording.marks, reactions, feet_seen(solved))
+
+
+def feet_seen(solved: Solved) -> np.ndarray:
+    """(n_frames,) whether a marker of each foot, or of its toes, was seen; true of feet without
+    any."""
+    recording = solved.recording
+    seen = np.ones(recording.n_frames, dtype=bool)
+    for foot in FEET:
+        carriers = [b for b in solved.skeleton.bodies if foot in (b.name, b.parent)]
+        named = {marker.name for body in carriers for marker in body.markers}
+        columns = [i for i, name in enumerate(recording.names) if name in named]
+        if columns:
+            seen &= recording.seen[:, columns].any(axis=1)
+    return seen
 
 
 def gaits(solved: Sequence[Solved], told: Sequence[ClinicalAngles]) -> dict[str, Walks]:
