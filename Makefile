@@ -2,7 +2,7 @@
 PYTHON ?= python3
 UV := .uv/bin/uv
 
-.PHONY: setup demo test slow lowest check kernels bench clean
+.PHONY: setup demo test slow lowest check kernels wheel bench clean
 
 setup: .venv/.ready
 
@@ -32,6 +32,13 @@ test:
 # Should it fail, the tests say why better.
 kernels: setup
 	-OPENBLAS_NUM_THREADS=1 .venv/bin/python tests/compile_kernels.py
+
+# With machine code for the processors that most people have: who installs it waits for no compiler.
+wheel: setup
+	rm -rf dist
+	OPENBLAS_NUM_THREADS=1 .venv/bin/python tests/compile_kernels.py $(CURDIR)/dist/kernels
+	OSTEON_KERNELS=$(CURDIR)/dist/kernels $(UV) build --quiet --wheel --out-dir dist
+	@ls dist/*.whl
 
 # second opinions from npm; tests that ask them skip where there is no npm
 tests/node/node_modules: tests/node/package.json tests/node/package-lock.json

@@ -1,4 +1,5 @@
-"""Builds the pages' front end while the package is built, so that users need no Node."""
+"""Builds the pages' front end while the package is built, so that users need no Node, and takes in
+kernels that were compiled for it, so that they need not wait."""
 
 import os
 import shutil
@@ -26,6 +27,8 @@ class FrontEnd(BuildHookInterface):
 
     def initialize(self, version: str, build_data: dict) -> None:
         root = Path(self.root)
+        if kernels := os.environ.get("OSTEON_KERNELS"):  # `make wheel` names their folder
+            _take_in(Path(kernels), build_data)
         if _up_to_date(root):
             return
         folder = Path(_machine_node() or _wheel_node())
@@ -36,6 +39,14 @@ class FrontEnd(BuildHookInterface):
             subprocess.run(
                 [*npm, *command], cwd=root / CLIENT, check=True, env={**os.environ, "PATH": path}
             )
+
+
+def _take_in(kernels: Path, build_data: dict) -> None:
+    """Machine code makes a wheel one of this system and this Python."""
+    build_data["force_include"].update(
+        {str(file): f"osteon/machine_code/{file.name}" for file in kernels.rglob("*.nb[ic]")}
+    )
+    build_data.update(pure_python=False, infer_tag=True)
 
 
 def _up_to_date(root: Path) -> bool:

@@ -1,7 +1,14 @@
-"""Fills numba's cache with the kernels of most stages, so that test processes need not do so."""
+"""Compiles the kernels of most stages: into numba's cache, so that test processes need not do so,
+or into the folder that is named, for a wheel to carry."""
 
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from osteon.maths.compiled import compile_for_wheel
+
+if len(sys.argv) > 1:
+    compile_for_wheel(Path(sys.argv[1]))
 
 from osteon import delivery, pipeline, synth
 from osteon.keypoints import steady_tracks

@@ -1,10 +1,14 @@
 """Compiled code is kept where it can be, and mended where it is damaged."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from typing import Any
 
 import pytest
+from numba.core.registry import cpu_target
+
+from osteon.maths import compiled
 
 SOURCE = """
 from osteon.maths.compiled import kernel
@@ -72,3 +76,49 @@ def test_damaged_code_is_compiled_again_and_said(
     assert [hits(folder), hits(folder)] == [0, 1]
     (said,) = caplog.messages
     assert said.startswith("compiling again") and "twice" in said
+
+
+@pytest.fixture
+def shipped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Code as a wheel brings it, made for a processor like this one; nothing is kept."""
+    hits(folder)
+    (folder / "__pycache__").rename(folder / "machine_code")
+    context: Any = cpu_target.target_context
+    _, cpu, features = context.codegen().magic_tuple()
+    monkeypatch.setattr(compiled, "SHIPPED", folder / "machine_code")
+    monkeypatch.setattr(compiled, "SHIPPED_CPU", cpu)
+    monkeypatch.setattr(compiled, "_told", lambda _: features)
+    compiled._runs_shipped.cache_clear()
+    yield folder
+    compiled._runs_shipped.cache_clear()
+
+
+def test_code_that_a_wheel_brings_is_used(shipped: Path) -> None:
+    assert hits(shipped) == 1
+
+
+def test_code_for_a_better_processor_is_not_used(
+    shipped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiled, "SHIPPED_FEATURES", ("second sight",))
+    assert hits(shipped) == 0
+
+
+def test_kernels_are_compiled_anew_when_one_that_they_call_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, imported in (("upper", "lower"), ("lower", "errors"), ("beside", "errors")):
+        (tmp_path / name).mkdir()
+        text = f"from osteon.{imported} import x\n@kernel\ndef {name}(x): ..."
+        (tmp_path / name / "one.py").write_text(text)
+    monkeypatch.setattr(compiled, "_PACKAGES", tmp_path)
+
+    def digests() -> list[bytes]:
+        compiled._digest.cache_clear()
+        return [compiled._digest(name) for name in ("upper", "lower", "beside")]
+
+    before = digests()
+    (tmp_path / "lower" / "one.py").write_text("@kernel\ndef lower(x): return x")
+    now = digests()
+    compiled._digest.cache_clear()
+    assert [a == b for a, b in zip(before, now, strict=True)] == [False, False, True]

@@ -23,7 +23,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
 
 from osteon.articulation.centre import PairFits
 from osteon.articulation.statistics import JointStatistics
@@ -58,6 +57,8 @@ def fit_looseness(
     products: Array, fits: PairFits, edges: Sequence[int], n_bodies: int
 ) -> Looseness:
     """Looseness of each sensor from the mean products (n_pairs, n_pairs) of all residuals."""
+    from scipy.optimize import nnls  # slow to load, rarely asked for
+
     squares = np.diagonal(products)
     free = [edge for edge in edges if is_free(squares[edge])]
     alone = float(np.sum(np.log(squares[free]) + 1.0))

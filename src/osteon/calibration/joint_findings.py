@@ -4,7 +4,7 @@ slides, and which joints glide."""
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import f as f_ratio
+from scipy.special import fdtri
 
 from osteon.calibration.adjustment import Adjustment, adjust
 from osteon.calibration.joint_evidence import HELD_DEVIATION
@@ -118,7 +118,7 @@ def _glide(fit: Adjustment, usual: Usual, known: Deviations, body: int) -> float
     """
     squares, count = gap_shown(fit, usual, known, body)
     skin = shared_skin(fit.rig, known, body)
-    if count < 1.0 or squares / count < f_ratio.isf(GLIDES_CHANCE, count, SKIN_COUNT) * skin:
+    if count < 1.0 or squares / count < fdtri(count, SKIN_COUNT, 1.0 - GLIDES_CHANCE) * skin:
         return 0.0
     glide = float(np.sqrt(3.0 * (squares / count - skin)))
     beside = np.isin(fit.rig.marker_bodies, (body, fit.rig.parents[body]))

@@ -11,10 +11,10 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from osteon.human.jointed_figure import Figure, tree
 from osteon.human.posed_template import bone_distances, skin_landmarks
+from osteon.maths import assign
 from osteon.typing import Array
 
 LANDMARK_SIGMA, SOFT_SIGMA = 0.03, 0.06
@@ -209,7 +209,7 @@ def counterparts(rest: Array) -> np.ndarray:
     gaps = np.linalg.norm((rest * [1.0, -1.0, 1.0])[:, None] - rest[None], axis=-1)
     gaps[np.abs(rest[:, 1]) < MIDDLE_DISTANCE] = np.inf
     np.fill_diagonal(gaps, np.inf)
-    one, other = linear_sum_assignment(np.minimum(gaps + gaps.T, FAR_GAP))
+    one, other = assign(np.minimum(gaps + gaps.T, FAR_GAP))
     mutual = (other[other] == one) & (gaps[one, other] < PARTNER_DISTANCE)
     return np.where(mutual, other, -1)
 
@@ -226,7 +226,7 @@ def _given(costs: Costs) -> Given:
     alone = np.full((n, n), 2.0 * max(landmarks.max(), elsewhere.max()) * n)
     np.fill_diagonal(alone, elsewhere.min(axis=1))
     table = np.concatenate([landmarks, alone], axis=1)
-    rows, columns = linear_sum_assignment(table)
+    rows, columns = assign(table)
     on = np.where(columns < n_landmarks, columns, -1)
     bodies = np.where(on >= 0, landmark_places().bodies[on], elsewhere.argmin(axis=1))
     return Given(on, bodies, float(table[rows, columns].sum()))

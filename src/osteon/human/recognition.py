@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
 
 from osteon.human.jointed_figure import Figure, figure_from, tree
 from osteon.human.landmark_fit import Landmarked, fit_landmarks, other_side
@@ -216,6 +214,9 @@ def _nearest_bodies(posture: UsualPosture, fit: Fitted) -> np.ndarray:
 
 def _rigid_groups(spread: Array) -> list[np.ndarray]:
     """Markers that all keep their distances to each other."""
+    from scipy.cluster.hierarchy import fcluster, linkage  # slow to load, rarely asked for
+    from scipy.spatial.distance import squareform
+
     apart = np.where(np.isfinite(spread), spread, 1.0)
     np.fill_diagonal(apart, 0.0)
     joined = linkage(squareform(0.5 * (apart + apart.T), checks=False), "complete")

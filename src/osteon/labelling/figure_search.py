@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from osteon.labelling.wearer import Wearer
-from osteon.maths import quat
+from osteon.maths import assign, quat
 from osteon.typing import Array, Indices, Mask
 
 BEAM_WIDTH, WIDE_BEAM = 48, 150
@@ -339,7 +338,7 @@ class _Search:
         odds = wearer.gain[loose, None] + wearer.worth - 0.5 * off**2
         odds[:, answer.points[answer.points >= 0]] = 0.0
         odds = np.maximum(odds, 0.0)
-        rows, columns = linear_sum_assignment(-odds)
+        rows, columns = assign(-odds)
         added = odds[rows, columns]
         score = answer.score + wearer.worth * (answer.points >= 0).sum() + added.sum()
         points = answer.points.copy()

@@ -9,12 +9,11 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from osteon.labelling.courses import Chains
 from osteon.labelling.figure_search import Cloud, find_limbs
 from osteon.labelling.wearer import Wearer
-from osteon.maths import quat
+from osteon.maths import assign, quat
 from osteon.posing import Follower
 from osteon.typing import Array, Indices, Share, unheard
 
@@ -254,7 +253,7 @@ def _far(path: Array, expected: Array, gate: float) -> bool:
 
 def _assigned(cost: Array) -> Iterator[tuple[int, int]]:
     """Yield rows and columns that belong together at the least sum of costs, 1 if left alone."""
-    rows, columns = linear_sum_assignment(np.minimum(cost, 1.0))
+    rows, columns = assign(np.minimum(cost, 1.0))
     for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
         if cost[row, column] < 1.0:
             yield row, column

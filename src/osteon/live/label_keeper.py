@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from osteon.live.stream_frames import StreamFrame
+from osteon.maths import assign
 from osteon.posing import Follower
 from osteon.typing import Array, Indices, Mask
 
@@ -142,7 +142,7 @@ class LabelKeeper:
         if not len(points) or not len(open_labels):
             return []
         cost = cdist(points, expected[open_labels]) / self._gates(there)[open_labels]
-        rows, columns = linear_sum_assignment(np.minimum(cost, 1.0))
+        rows, columns = assign(np.minimum(cost, 1.0))
         return [
             (row, int(open_labels[column]))
             for row, column in zip(rows.tolist(), columns.tolist(), strict=True)

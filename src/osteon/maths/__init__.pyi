@@ -16,6 +16,7 @@ from ._quat_kernel import (
     multiply as multiply,
     rotate as rotate,
 )
+from .assignment import assign as assign
 from .chain import (
     forward_kinematics as forward_kinematics,
     place_points as place_points,
@@ -25,6 +26,7 @@ from .chain import (
 from .compiled import (
     FAST_MATH as FAST_MATH,
     kernel as kernel,
+    read_only as read_only,
 )
 from .over_frames import (
     NORMAL_RATIO as NORMAL_RATIO,

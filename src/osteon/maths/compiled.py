@@ -3,17 +3,48 @@
 import hashlib
 import logging
 import pickle
+import re
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from numba import njit
+import numpy as np
+from llvmlite import binding
+from numba import config, njit
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
+
+from osteon.typing import Array
 
 FAST_MATH = {"contract", "reassoc", "nsz", "arcp"}
 """Liberties for sums of products. Neither NaN nor infinity is ruled out: a marker that was not seen
 is NaN, and a diverging step must still be seen as not finite."""
 
+SHIPPED = Path(__file__).parents[1] / "machine_code"
+"""Where a wheel carries machine code that was compiled when it was built."""
+SHIPPED_CPU = "x86-64-v3"
+"""The processor that such code is made for: what Intel has made since 2013, AMD since 2015."""
+SHIPPED_FEATURES = (
+    *("64bit", "avx", "avx2", "bmi", "bmi2", "cmov", "cx16", "cx8", "f16c", "fma", "fxsr", "lzcnt"),
+    *(
+        "mmx",
+        "movbe",
+        "popcnt",
+        "sahf",
+        "sse",
+        "sse2",
+        "sse3",
+        "sse4.1",
+        "sse4.2",
+        "ssse3",
+        "xsave",
+    ),
+)
+"""What it can do, in LLVM's words."""
+
+_PACKAGES = Path(__file__).parents[1]
+_IMPORTED = re.compile(rb"^from osteon\.(\w+)", re.MULTILINE)
 _DIGEST = hashlib.sha256().digest_size
 
 _log = logging.getLogger("osteon")
@@ -22,8 +53,8 @@ _log = logging.getLogger("osteon")
 def kernel(function: Callable | None = None, /, **options: Any) -> Any:
     """Compile a function on its first call, without Python's lock, and keep the machine code.
 
-    The code is kept beside the source, else in the user's cache folder, else not at all.
-    ``options`` are numba's.
+    The code is kept beside the source, else in the user's cache folder, else not at all; what a
+    wheel carries is used where the processor can. ``options`` are numba's.
     """
     if function is None:
         return lambda late: kernel(late, **options)
@@ -33,6 +64,26 @@ def kernel(function: Callable | None = None, /, **options: Any) -> Any:
     except (RuntimeError, OSError):  # no folder can be written
         compiled._cache = NullCache()
     return compiled
+
+
+def read_only(array: Array) -> Array:
+    """Return an array as kernels take what they only read: C order, and not to be written.
+
+    Values are frozen, their copies are not: to numba these are two types, each compiled anew.
+    """
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def compile_for_wheel(folder: Path) -> None:
+    """From now on keep what is compiled in a folder, made for processors of any user.
+
+    Called before any kernel is imported.
+    """
+    settings: Any = config
+    settings.CACHE_DIR = str(folder)
+    settings.CPU_NAME, settings.CPU_FEATURES = SHIPPED_CPU, _told(SHIPPED_FEATURES)
 
 
 class _CheckedFile(IndexDataCacheFile):
@@ -55,20 +106,67 @@ class _ForgivingCache(FunctionCache):
 
     def __init__(self, function: Callable) -> None:
         super().__init__(function)
-        plain = self._cache_file
-        self._cache_file = _CheckedFile(
-            plain._cache_path, self._impl.filename_base, plain._source_stamp
-        )
+        base, stamp = self._impl.filename_base, _stamp(function) or self._cache_file._source_stamp
+        self._cache_file = _CheckedFile(self._cache_path, base, stamp)
+        self._shipped = _CheckedFile(str(SHIPPED), base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)
+            found = super().load_overload(sig, target_context)
+            return found if found is not None else self._load_shipped(sig, target_context)
         except Exception as error:  # a damaged pickle may raise anything
             _log.warning("compiling again what was kept of %s: %s", self._name, error)
             with suppress(OSError):
                 self.flush()
             return None
 
+    def _load_shipped(self, sig: Any, target_context: Any) -> Any:
+        if not _runs_shipped():
+            return None
+        _, (system, *_), code = self._index_key(sig, target_context.codegen())
+        key = (sig, (system, SHIPPED_CPU, _told(SHIPPED_FEATURES)), code)
+        data = self._shipped.load(key)
+        return None if data is None else self._impl.rebuild(target_context, data)
+
     def save_overload(self, sig: Any, data: Any) -> None:
         with suppress(OSError):
             super().save_overload(sig, data)
+
+
+def _told(features: tuple[str, ...]) -> str:
+    return ",".join(f"+{feature}" for feature in features)
+
+
+@cache
+def _runs_shipped() -> bool:
+    """There is shipped code, and the processor can all that it asks for."""
+    has = binding.get_host_cpu_features()
+    return SHIPPED.is_dir() and all(has.get(name, name == "64bit") for name in SHIPPED_FEATURES)
+
+
+def _stamp(function: Callable) -> bytes | None:
+    """Return a digest of all kernels that a kernel of ours may call; None for other people's.
+
+    A change in any of them must compile it anew, and a copy of the same source need not.
+    """
+    root, _, rest = function.__module__.partition(".")
+    return _digest(rest.partition(".")[0]) if root == "osteon" else None
+
+
+@cache
+def _digest(package: str) -> bytes:
+    """Return a digest of the files with kernels of a package and of those that they import."""
+    found, names = {}, [package]
+    while names:
+        name = names.pop()
+        if name not in found:
+            found[name] = _sources(name)
+            names.extend(
+                other.decode() for text in found[name] for other in _IMPORTED.findall(text)
+            )
+    return hashlib.sha256(b"".join(text for name in sorted(found) for text in found[name])).digest()
+
+
+def _sources(package: str) -> list[bytes]:
+    texts = (path.read_bytes() for path in sorted((_PACKAGES / package).rglob("*.py")))
+    return [text for text in texts if b"@kernel" in text]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.errors import BadValue, NotEnoughData, ShapeError
-from osteon.maths import quat
+from osteon.maths import quat, read_only
 from osteon.typing import Array
 
 NONE, POINT, AXIS, FULL = 0, 1, 2, 3
@@ -77,7 +77,7 @@ def fit_bodies(
     """
     from osteon.maths import _rigid_kernel  # numba loads only when a fit is made
 
-    observed = np.ascontiguousarray(observed, dtype=np.float64)
+    observed = read_only(np.asarray(observed, dtype=np.float64))
     sizes = [len(body) for body in columns]
     if [np.shape(template) for template in templates] != [(size, 3) for size in sizes]:
         raise ShapeError(f"templates must have one (n, 3) array per body with n = {sizes}")

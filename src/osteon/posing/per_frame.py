@@ -249,8 +249,8 @@ def _retry(
         task.observed[frames],
         _rows(task.weights, frames),
         _rows(task.rest, frames),
-        np.array(start[0]),
-        np.array(start[1]),
+        np.array(start[0], order="C"),
+        np.array(start[1], order="C"),
     )
     again.status[np.isnan(again.root[:, 0])] = Status.HELD
     run(model, again, options)

@@ -219,7 +219,7 @@ def _field(points: Array, flesh: Array, kin: np.ndarray, cell: float) -> Array:
     """Return the field (n,), negative inside the flesh, metres."""
     from osteon.skinning.flesh_surface import field_at
 
-    values = np.empty(len(points))
+    values, points = np.empty(len(points)), np.ascontiguousarray(points)
     field_at(points, flesh, kin, REACH_RATIO * cell, MELT_RATIO * cell, GAP_RATIO * cell, values)
     return values
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from osteon.maths import FAST_MATH, kernel
+from osteon.maths import FAST_MATH, kernel, read_only
 from osteon.posing._kernels.limit_terms import add_bounds, pull_inside
 from osteon.posing._kernels.normal_equations import (
     LANES,
@@ -94,9 +94,9 @@ def make_task(
     """Return frames to solve from these poses; a NaN pose goes on from the frame before it."""
     n_frames, n_markers = observed.shape[:2]
     return Task(
-        observed,
-        weights,
-        rest,
+        read_only(observed),
+        read_only(weights),
+        read_only(rest),
         rotations,
         root,
         marker_error=np.full((n_frames, n_markers), np.nan),
