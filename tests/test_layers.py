@@ -27,6 +27,7 @@ LAYERS = (
     "identity",
     "labelling",
     "anatomy",
+    "gait",
     "kinetics",
     "skinning",
     "fixed_lengths",

@@ -14,6 +14,7 @@ export interface Curve {
 export class Chart {
   readonly plot: uPlot;
   private readonly head = document.createElement("div");
+  private shown = 0;
 
   constructor(
     host: HTMLElement,
@@ -61,7 +62,11 @@ export class Chart {
     this.head.className = "chart-head";
     this.plot.over.append(this.head);
     this.plot.over.addEventListener("click", (event) => onSeek(this.plot.posToVal(event.offsetX, "x")));
-    new ResizeObserver(() => this.plot.setSize({ width: width(), height })).observe(host);
+    const fit = () => {
+      this.plot.setSize({ width: width(), height });
+      this.at(this.shown);
+    };
+    new ResizeObserver(fit).observe(host);
     onTheme(() => this.plot.redraw(false));
   }
 
@@ -75,6 +80,7 @@ export class Chart {
 
   /** Puts the line at a time. */
   at(seconds: number): void {
+    this.shown = seconds;
     const x = this.plot.valToPos(seconds, "x");
     this.head.style.transform = `translateX(${x}px)`;
     this.head.hidden = !(x >= 0 && x <= this.plot.over.clientWidth);

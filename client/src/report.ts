@@ -3,6 +3,7 @@
 import * as THREE from "three";
 import { button, element, facts, listing, section, toggle } from "./dom";
 import { unpack } from "./packed";
+import { gaitPanels } from "./panels/gait";
 import { limbTable } from "./panels/limbs";
 import { rangePlots } from "./panels/ranges";
 import { type Distances, ResidualPanel } from "./panels/residuals";
@@ -189,12 +190,20 @@ async function build(): Promise<void> {
   const player = new Player(frames, data.rate / data.stride);
   const left = element("div", "", "stage-column");
   const view = element("div", "", "view");
-  left.append(view);
-  main.append(left, side(data));
+  const beside = side(data);
+  // where there is gait to read, that comes first and the view stands beside it
+  const around = data.gait ? element("div", "", "stage-column") : left;
+  if (data.gait) {
+    document.body.classList.add("gait");
+    left.append(...gaitPanels(data.gait));
+    beside.prepend(around);
+  }
+  around.append(view);
+  main.append(left, beside);
 
   const shown = await makeStage(view, data, player);
-  if (shown) left.append(shown.controls);
-  left.append(timeline(player, data));
+  if (shown) around.append(shown.controls);
+  around.append(timeline(player, data));
   shown?.stage.lookAtAll();
   const panel = await residualPanel(left, data, player, shown?.markers ?? null);
   if (data.bodies.length) left.append(limbTable(data.bodies));

@@ -140,7 +140,7 @@ export interface Residuals {
 
 /** Something that happened from one frame to another. */
 export interface Span {
-  /** ``gap``, ``swap``, ``slip``, ``contact``, ``held``, ``improbable``, ``attachment``, ``mark``. */
+  /** ``gap``, ``swap``, ``slip``, ``contact``, ``step``, ``held``, ``improbable``, ``attachment``, ``mark``. */
   kind: string;
   what: string;
   first: number;
@@ -154,6 +154,71 @@ export interface Ground {
   height: number;
   /** How much it rises per metre along x and y. */
   slope: [number, number];
+}
+
+/** A curve over the gait cycle: 101 points, degrees. */
+export interface CurveBand {
+  mean: number[];
+  /** Standard deviation at each point, where there are several. */
+  deviation: number[] | null;
+  /** Cycles that it is the mean of; of controls, people. */
+  count: number;
+}
+
+/** An angle over the gait cycle. */
+export interface CurveRow {
+  /** As people say it. */
+  title: string;
+  joint: string;
+  /** Column: 0 sagittal, 1 frontal, 2 transverse plane. */
+  place: number;
+  /** ``left``, ``right``, ``usual`` of controls; ``left_other``, ``right_other`` of the session it is held against. */
+  bands: Record<string, CurveBand>;
+  /** By which constant it may be off, one standard deviation, degrees. */
+  deviation: number;
+}
+
+/** A number of gait: mean and standard deviation by column, as in ``CurveRow.bands``. */
+export interface NumberRow {
+  title: string;
+  unit: string;
+  digits: number;
+  values: Record<string, [number, number | null]>;
+}
+
+/** A take and how good it is. */
+export interface TrialRow {
+  name: string;
+  seconds: number;
+  /** Cycles, and ``right``. */
+  left: number;
+  right: number;
+  /** Markers from the rig. */
+  rms_mm: number;
+  /** Share of marker samples that were not seen. */
+  missing: number;
+  /** Frames without evidence. */
+  held: number;
+  /** How ours lie against those that were marked in the file, in words. */
+  events: string;
+}
+
+/** What is told over gait cycles. */
+export interface GaitData {
+  convention: string;
+  /** Along which direction, in words. */
+  walking: string;
+  curves: CurveRow[];
+  numbers: NumberRow[];
+  trials: TrialRow[];
+  /** Foot off, per cent of the cycle, by column as in ``CurveRow.bands``. */
+  offs: Record<string, number>;
+  /** What the session is called that this one is held against. */
+  against: string;
+  /** People that the usual band is of. */
+  controls: number;
+  /** Segment, and how its frame was made and how uncertain it is. */
+  doubts: [string, string][];
 }
 
 export interface ReportData {
@@ -174,6 +239,7 @@ export interface ReportData {
   ground: Ground;
   residuals: Residuals[];
   spans: Span[];
+  gait: GaitData | null;
   facts: [string, string][];
   advice: string[];
   history: string[];

@@ -76,14 +76,58 @@ def test_the_verb_writes_and_tells(walk, tmp_path, command):
     folder, _ = walk
     code, out, _ = command("angles", folder / "walk.c3d", "-o", tmp_path / "out", "--json")
     assert code == 0
-    said, written = json.loads(out), json.loads((tmp_path / "out" / "summary.json").read_text())
+    first, gait = out.splitlines()
+    said, written = json.loads(first), json.loads((tmp_path / "out" / "summary.json").read_text())
     assert said == {key: value for key, value in written.items() if key != "files"}
+    assert json.loads(gait) == json.loads((tmp_path / "out" / "gait.json").read_text())
     assert sorted(written["files"]) == sorted(path.name for path in (tmp_path / "out").iterdir())
     assert written["convention"] == "isb"
     thigh = written["frames_of_segments"]["left_thigh"]
     assert thigh["source"] in ("landmarks", "motion", "template") and thigh["from"]
     knee = written["angles"]["left_knee_flexion"]
     assert knee["largest"] - knee["least"] > 30.0 and 0.0 < knee["deviation"] < 10.0
+
+
+def test_two_takes_of_one_person_stand_together_and_against_another_session(
+    walk, tmp_path, command
+):
+    folder, solved = walk
+    again = tmp_path / "again.c3d"
+    write(Take(recordings=(solved.recording,)), again)
+    other = ("--against", folder / "walk.c3d", "--controls", folder)
+    code, out, _ = command("angles", folder / "walk.c3d", again, "-o", tmp_path / "out", *other)
+    assert code == 0 and "right other" in out and "usual" in out
+    facts = json.loads((tmp_path / "out" / "gait.json").read_text())
+    assert [take["name"] for take in facts["takes"]] == ["walk.c3d", "again.c3d"]
+    assert facts["controls"]["people"] == 1
+    assert (tmp_path / "out" / "again" / "angles.csv").exists()
+    # the same recording twice: nothing lies between the takes
+    assert max(facts["between_takes_deg"]["right"].values()) < 0.05
+
+
+def test_controls_without_a_walk_are_refused_in_one_line(walk, tmp_path, command):
+    folder, _ = walk
+    (tmp_path / "controls").mkdir()
+    (tmp_path / "controls" / "letter.txt").write_text("no recording")
+    asked = ("--controls", tmp_path / "controls", "-o", tmp_path / "out")
+    code, _, told = command("angles", folder / "walk.c3d", *asked)
+    assert code == 1 and "no take with a gait cycle" in told
+
+
+def test_solve_writes_angles_among_its_formats(walk, tmp_path, command):
+    folder, solved = walk
+    asked = ("--formats", "angles,osim")
+    code, _, _ = command("solve", folder / "walk.c3d", "-o", tmp_path / "out", *asked)
+    assert code == 0
+    head, table = table_of(tmp_path / "out" / "angles.csv")
+    angles = pipeline.angles(solved)
+    assert_close(table[:, 1:], np.degrees(angles.values), 1e-6)
+    # the storage beside the model moves it: every column is one of its coordinates
+    model = (tmp_path / "out" / "motion.osim").read_text()
+    lines = (tmp_path / "out" / "motion.mot").read_text().splitlines()
+    columns = lines[lines.index("endheader") + 1].split("\t")[1:]
+    assert columns and all(f'<Coordinate name="{name}">' in model for name in columns)
+    assert head[0] == "time"
 
 
 def test_what_is_no_human_has_no_clinical_names(tmp_path, command):

@@ -5,6 +5,7 @@ import type { Player } from "../player";
 import type { Span } from "../report_data";
 
 export const KINDS: Record<string, string> = {
+  step: "strikes, offs",
   contact: "contacts",
   held: "held",
   improbable: "improbable",

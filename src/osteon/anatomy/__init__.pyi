@@ -6,6 +6,7 @@ from .anomalies import (
 )
 from .clinical_angles import (
     CONVENTIONS as CONVENTIONS,
+    AngleChannel as AngleChannel,
     ClinicalAngles as ClinicalAngles,
     angles_between as angles_between,
     find_angles as find_angles,

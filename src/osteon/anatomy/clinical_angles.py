@@ -5,6 +5,7 @@ angles of the child's frame from the parent's about axes that turn along: ``zxy`
 Suntay's order [Grood 1983], flexion first, rotation about the limb last.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -31,6 +32,7 @@ length: defined by OpenSim's models, of ankle and subtalar joint, of elbow and f
 HINGE_STEPS = 12
 """Count of Newton steps to angles about such axes; chosen: they double the digits each time."""
 SIDES = ("left", "right")
+SIDE_WORDS = re.compile(r"\{side\}_|\{S\}|_\{s\}")
 LIMBS = ("thigh", "shin", "malleoli", "foot", "upper_arm", "forearm", "hand")
 
 
@@ -64,6 +66,20 @@ class JointRow:
         return f"{side}_{name}" if name in LIMBS else name
 
 
+@dataclass(frozen=True)
+class AngleChannel:
+    """An angle of both sides, or of the middle."""
+
+    title: str
+    """Its name without the side."""
+    joint: str
+    """As a point of a C3D file is called, without the side."""
+    place: int
+    """Which of the joint's angles: 0 sagittal, 1 frontal, 2 transverse, where they are such."""
+    names: dict[str, str]
+    """``left`` and ``right`` → the column of each side; the same of what is in the middle."""
+
+
 @dataclass(frozen=True, eq=False)
 class ClinicalAngles:
     """Joint angles over a take. Radians."""
@@ -81,6 +97,8 @@ class ClinicalAngles:
     rate: float
     walking: str
     """Where the walking direction comes from, in words."""
+    channels: tuple[AngleChannel, ...] = ()
+    """The columns by joint, both sides as one; only what both sides have."""
 
     def of(self, name: str) -> Array:
         """(n_frames,) one angle."""
@@ -207,7 +225,21 @@ def find_angles(
         segments,
         motion.rate,
         walking,
+        _channels(convention, names),
     )
+
+
+def _channels(convention: str, known: list[str]) -> tuple[AngleChannel, ...]:
+    found = []
+    for row in rows_of(convention):
+        for count, column in enumerate(row.columns):
+            plain = len(set(row.order)) == 3 and row.order not in HINGES
+            place = "zxy".index(row.order[column.slot]) if plain else count
+            names = {side: _named(column.name, side) for side in SIDES}
+            if all(name in known for name in names.values()):
+                title = SIDE_WORDS.sub("", column.name)
+                found.append(AngleChannel(title, row.label, place, names))
+    return tuple(found)
 
 
 def angles_between(

@@ -71,7 +71,8 @@ def solve(
         raise click.UsageError("--limits brings its own skeleton: leave out --skeleton")
     if edits is not None and (static or subject):
         raise click.UsageError("--edits knows no --static, and its own --subject: leave them out")
-    known, endings = limits or skeleton, options.endings(formats)
+    known, endings = limits or skeleton, options.endings(formats, besides=("angles",))
+    with_angles, endings = "angles" in endings, [word for word in endings if word != "angles"]
     read = (*files, *static, known)
     options.spare(read, options.motion_files(output, endings))
     asked = ask(solving, known, passport, limited=limits is not None)
@@ -92,7 +93,8 @@ def solve(
     inputs = (*read, solving["own_set"], passport, measured, edits)
     with options.whole_results(output, inputs) as scratch:
         for one, shown, name in zip(solved, analyses, folders, strict=True):
-            delivery.deliver(one, scratch / name, analyses=shown, **written)
+            angles = pipeline.angles(one) if with_angles else None
+            delivery.deliver(one, scratch / name, analyses=shown, angles=angles, **written)
         pipeline.write_passports(solved, scratch, analyses)
     for one, name in zip(solved, folders, strict=True):
         summary, text = delivery.summary_of(one), delivery.solve_text(one)
@@ -148,12 +150,23 @@ def clean(
 
 
 @click.command()
-@click.argument("file", type=options.FILE)
-@options.output("angles.csv, angles.mot, angles.c3d, skeleton.json and summary.json")
+@click.argument("files", type=options.FILE, nargs=-1, required=True)
+@options.output("angles.csv, .mot and .c3d, gait cycles, report.html, summary.json")
 @options.choice(
     "--convention",
     ("isb", "pig", "opensim"),
     "Names, order and signs: of the ISB, of Plug-in Gait, or of OpenSim's coordinates.",
+)
+@click.option(
+    "--against",
+    type=options.FILE,
+    multiple=True,
+    help="Take of another session to compare gait with; may be repeated.",
+)
+@click.option(
+    "--controls",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of takes of other people: what is usual.",
 )
 @options.solving
 @options.file("--skeleton", "A subject calibrated before: skeleton.json.")
@@ -167,9 +180,11 @@ def clean(
 @options.subject("angles")
 @options.as_json
 def angles(
-    file: Path,
+    files: tuple[Path, ...],
     output: Path,
     convention: str,
+    against: tuple[Path, ...],
+    controls: Path | None,
     skeleton: Path | None,
     passport: Path | None,
     static: tuple[Path, ...],
@@ -178,30 +193,42 @@ def angles(
     as_json: bool,
     **solving: Any,
 ) -> None:
-    """Tell the recording in FILE as joint angles with clinical names and signs.
+    """Tell the recordings in FILES as joint angles with clinical names and signs.
 
-    Solves FILE first. Anatomical frames come from landmarks that were marked, from motion, or from
-    the template; summary.json says which, and how uncertain each angle is. Where a file holds
-    several subjects each gets a folder of its own.
+    Solves FILES first. Anatomical frames come from landmarks that were marked, from motion, or from
+    the template; summary.json says which, and how uncertain each angle is. Where somebody walks or
+    runs, the angles are told over gait cycles too, and report.html shows them; several takes of one
+    person together. Where there are several takes or subjects each gets a folder of its own.
 
-    Example: osteon angles walk.c3d -o angles --convention pig
+    Example: osteon angles walk_1.c3d walk_2.c3d -o angles --convention pig
     """
     from osteon import delivery, pipeline
+    from osteon.formats import file_name
 
-    read = (file, *static, skeleton, passport)
+    read = (*files, *static, *against, skeleton, passport)
     options.spare(read, [output / f"angles.{ending}" for ending in ("csv", "mot", "c3d")])
     asked = ask(solving, skeleton, passport, limited=False)
     with options.progress() as saying:
         whom = {"static": static, "subject": subject}
-        solved = pipeline.solve(file, **whom, options=asked, progress=saying)
-    told = [pipeline.angles(one, convention) for one in solved]
+        solved = pipeline.solve(*files, **whom, options=asked, progress=saying)
+        told = [pipeline.angles(one, convention) for one in solved]
+        compared = pipeline.compare_with(against, controls, convention, asked, saying)
     folders = [Path() if len(solved) == 1 else name for name in _folders(solved)]
+    walks = pipeline.gaits(solved, told)
+    homes = [Path(file_name(name)) if name else Path() for name in walks]
     with options.whole_results(output, (*read, solving["own_set"])) as scratch:
         for one, found, name in zip(solved, told, folders, strict=True):
-            delivery.deliver_angles(one, found, scratch / name)
+            here = delivery.GAIT_FILES if name == Path() and walks else ()
+            delivery.deliver_angles(one, found, scratch / name, here)
+        for home, walk in zip(homes, walks.values(), strict=True):
+            delivery.deliver_gait(walk, scratch / home, compared)
     for one, found, name in zip(solved, told, folders, strict=True):
         summary, text = delivery.angles_summary(one, found), delivery.angles_text(one, found)
         options.say_results(summary, text, as_json=as_json, folder=output / name)
+    for home, walk in zip(homes, walks.values(), strict=True):
+        facts = delivery.gait_summary(walk.takes, compared)
+        text = delivery.gait_text(walk.takes, compared)
+        options.say_results(facts, text, as_json=as_json, folder=output / home / "report.html")
 
 
 def ask(solving: dict[str, Any], known: Path | None, passport: Path | None, *, limited: bool):

@@ -14,6 +14,12 @@ from .forces_files import (
     forces_summary as forces_summary,
     forces_text as forces_text,
 )
+from .gait_files import (
+    GAIT_FILES as GAIT_FILES,
+    deliver_gait as deliver_gait,
+    gait_summary as gait_summary,
+    gait_text as gait_text,
+)
 from .joints_files import (
     joints_summary as joints_summary,
     joints_text as joints_text,

@@ -1,5 +1,7 @@
 """What ``osteon angles`` writes and prints."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -7,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from osteon.anatomy import ClinicalAngles
-from osteon.errors import counted
+from osteon.errors import WrongContent, counted
 from osteon.formats import (
     metres_per,
     to_z_up,
@@ -20,21 +22,35 @@ from osteon.formats import (
 from osteon.pipeline import Solved
 from osteon.values import Recording, Take
 
-FILES = ("skeleton.json", "angles.csv", "angles.mot", "angles.c3d", "summary.json")
 
+def deliver_angles(
+    solved: Solved, angles: ClinicalAngles, folder: Path, more: Sequence[str] = ()
+) -> None:
+    """Write skeleton.json, the angles, the rig as an OpenSim model that moves, summary.json.
 
-def deliver_angles(solved: Solved, angles: ClinicalAngles, folder: Path) -> None:
-    """Write skeleton.json, the angles as CSV, OpenSim storage and points of a C3D, summary.json."""
+    Parameters
+    ----------
+    more
+        Files that others write to the same folder: the summary names them.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     write(solved.skeleton, folder / "skeleton.json")
+    files = ["skeleton.json", *write_angles(solved, angles, folder)]
+    with suppress(WrongContent):  # bones that stretch have no such model
+        files += [file.name for file in write(solved.motion, folder / "motion.osim")]
+    summary = angles_summary(solved, angles) | {"files": [*files, *more, "summary.json"]}
+    write_readable(summary, folder / "summary.json")
+
+
+def write_angles(solved: Solved, angles: ClinicalAngles, folder: Path) -> tuple[str, ...]:
+    """Write the angles as CSV, OpenSim storage and points of a C3D; return the files' names."""
     times = np.arange(len(angles.values)) / angles.rate
     columns = {"time": times, **dict(zip(angles.names, np.degrees(angles.values).T, strict=True))}
     _write_csv(folder / "angles.csv", columns)
     with whole_file(folder / "angles.mot") as partial:
         write_storage(partial, columns)
     write(Take(recordings=(with_angles(solved.recording, angles),)), folder / "angles.c3d")
-    summary = angles_summary(solved, angles) | {"files": list(FILES)}
-    write_readable(summary, folder / "summary.json")
+    return tuple(f"angles.{ending}" for ending in ("csv", "mot", "c3d"))
 
 
 def _write_csv(path: Path, columns: dict[str, np.ndarray]) -> None:

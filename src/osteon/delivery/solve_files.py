@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from osteon.anatomy import ClinicalAngles
 from osteon.cleaning import swaps_text
+from osteon.delivery.angles_files import write_angles
 from osteon.delivery.report_of_solve import report_of
 from osteon.errors import OsteonError, counted
 from osteon.fixed_lengths import FitResult
@@ -51,6 +53,7 @@ def deliver(
     measured: dict[str, float] | None = None,
     facts: dict[str, Any] | None = None,
     analyses: Analyses | None = None,
+    angles: ClinicalAngles | None = None,
     character: Path | None = None,
 ) -> None:
     """Write skeleton.json, the motion, summary.json and report.html.
@@ -67,6 +70,8 @@ def deliver(
         Further entries of summary.json.
     analyses
         Of the motion, where they were made before.
+    angles
+        Of the motion, to be written as well.
     character
         The file that the skeleton was read from. If it is a skinned GLB or FBX the motion comes out
         in it, with its mesh and all else, as one more animation, named after the take.
@@ -93,6 +98,7 @@ def deliver(
         else:
             motions += write(solved.motion, file)
     files = [*ALWAYS_FILES, *(file.name for file in motions)]
+    files += [] if angles is None else write_angles(solved, angles, folder)
     if solved.recognition is not None:
         (folder / SET_FILE).write_text(solved.recognition.toml(), encoding="utf-8")
         files.append(SET_FILE)

@@ -6,6 +6,14 @@ from .analyses import (
     watch_poses as watch_poses,
 )
 from .cleaned_markers import clean_take as clean_take
+from .gait_takes import (
+    GaitComparison as GaitComparison,
+    Walks as Walks,
+    compare_with as compare_with,
+    feet_seen as feet_seen,
+    gait as gait,
+    gaits as gaits,
+)
 from .map_take import (
     FIGURE as FIGURE,
     MapOptions as MapOptions,

@@ -1,12 +1,17 @@
 from .data import (
     BodyRow as BodyRow,
+    CurveBand as CurveBand,
+    CurveRow as CurveRow,
+    GaitData as GaitData,
     Ground as Ground,
     MarkerRow as MarkerRow,
+    NumberRow as NumberRow,
     Poses as Poses,
     ReportData as ReportData,
     Residuals as Residuals,
     SkinRow as SkinRow,
     Span as Span,
+    TrialRow as TrialRow,
 )
 from .page import (
     PLACE_STEP as PLACE_STEP,

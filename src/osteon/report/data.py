@@ -166,8 +166,8 @@ class Span(msgspec.Struct, frozen=True):
     """Something that happened from one frame to another."""
 
     kind: str
-    """``gap``, ``swap``, ``slip``, ``contact``, ``held``, ``improbable``, ``attachment``,
-    ``mark``."""
+    """``gap``, ``swap``, ``slip``, ``contact``, ``step``, ``held``, ``improbable``,
+    ``attachment``, ``mark``."""
     what: str
     first: int
     last: int
@@ -181,6 +181,77 @@ class Ground(msgspec.Struct, frozen=True):
     height: float = 0.0
     slope: tuple[float, float] = (0.0, 0.0)
     """How much it rises per metre along x and y."""
+
+
+class CurveBand(msgspec.Struct, frozen=True):
+    """A curve over the gait cycle: 101 points, degrees."""
+
+    mean: list[float]
+    deviation: list[float] | None
+    """Standard deviation at each point, where there are several."""
+    count: int
+    """Cycles that it is the mean of; of controls, people."""
+
+
+class CurveRow(msgspec.Struct, frozen=True, kw_only=True):
+    """An angle over the gait cycle."""
+
+    title: str
+    """As people say it."""
+    joint: str
+    place: int
+    """Column: 0 sagittal, 1 frontal, 2 transverse plane."""
+    bands: dict[str, CurveBand]
+    """``left``, ``right``, ``usual`` of controls; ``left_other``, ``right_other`` of the session
+    it is held against."""
+    deviation: float
+    """By which constant it may be off, one standard deviation, degrees."""
+
+
+class NumberRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A number of gait: mean and standard deviation by column, as in ``CurveRow.bands``."""
+
+    title: str
+    unit: str
+    digits: int
+    values: dict[str, tuple[float, float | None]]
+
+
+class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A take and how good it is."""
+
+    name: str
+    seconds: float
+    left: int
+    """Cycles, and ``right``."""
+    right: int
+    rms_mm: float
+    """Markers from the rig."""
+    missing: float
+    """Share of marker samples that were not seen."""
+    held: int
+    """Frames without evidence."""
+    events: str
+    """How ours lie against those that were marked in the file, in words."""
+
+
+class GaitData(msgspec.Struct, frozen=True, kw_only=True):
+    """What is told over gait cycles."""
+
+    convention: str
+    walking: str
+    """Along which direction, in words."""
+    curves: list[CurveRow]
+    numbers: list[NumberRow]
+    trials: list[TrialRow]
+    offs: dict[str, float]
+    """Foot off, per cent of the cycle, by column as in ``CurveRow.bands``."""
+    against: str = ""
+    """What the session is called that this one is held against."""
+    controls: int = 0
+    """People that the usual band is of."""
+    doubts: list[tuple[str, str]] = []
+    """Segment, and how its frame was made and how uncertain it is."""
 
 
 class ReportData(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,6 +272,7 @@ class ReportData(msgspec.Struct, frozen=True, kw_only=True):
     ground: Ground = Ground()
     residuals: list[Residuals] = []
     spans: list[Span] = []
+    gait: GaitData | None = None
     facts: list[tuple[str, str]] = []
     advice: list[str] = []
     history: list[str] = []

@@ -1,0 +1,264 @@
+"""Foot events against force plates and against what laboratories marked; gait numbers against those
+stored in files; walks of one person against each other.
+
+    python benchmarks/accuracy_gait.py
+
+Where ``gaitkit`` (PyPI, MIT) can be imported its detectors are run on the same files. Writes the
+tables of docs/numbers/gait.md.
+"""
+
+import logging
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import ezc3d
+import numpy as np
+from accuracy_angles import C3D, DATA
+from accuracy_page import put_section, table
+
+from osteon import pipeline
+from osteon.errors import OsteonError
+from osteon.gait import (
+    SIDES,
+    UNITS,
+    FootEvent,
+    GaitTake,
+    between_takes,
+    find_events,
+    foot_paths,
+    load_times,
+    loads_of,
+    meaning_of,
+    spreads_of,
+)
+from osteon.pipeline import Solved
+
+PAGE = Path(__file__).parent.parent / "docs" / "numbers" / "gait.md"
+IN_VIEW = (
+    f"{C3D}00/Motion Analysis Corporation/Walk1.c3d",
+    f"{C3D}03/gait-pig-nz.c3d",
+    f"{C3D}03/gait-pig.c3d",
+    f"{C3D}04/sub_labels.c3d",
+    f"{C3D}11/2198928.c3d",
+    "clinical-gait-auckland/RCH/dynamic/RCH.08.c3d",
+    f"{C3D}00/Codamotion/codamotion_gaitwands_20150204.c3d",
+    "opensim-core/walking2.c3d",
+    f"{C3D}06/newwalk.c3d",
+)
+"""Files whose events chose the shares and heights of ``gait/foot_events.py``."""
+LEFT_OUT = (
+    f"{C3D}00/Vicon Motion Systems/pyCGM2 lower limb CGM24 Walking01.c3d",
+    f"{C3D}02/pc_real.c3d",
+    f"{C3D}09/PlugInC3D.c3d",
+    f"{C3D}18/bad_parameter_section.c3d",
+    f"{C3D}32/vicon_zerowire.c3d",
+    "clinical-gait-auckland/AUC/dynamic/CB_Dynamic0003.c3d",
+    "gaitalytics/treadmill_events.c3d",
+    "opensim-core/test_walking.c3d",
+    "opensim-core/walking5.c3d",
+    f"{C3D}00/Innovative Sports Training/Gait with EMG.c3d",
+    f"{C3D}26/Walking_Hybrid_1_1.c3d",
+    f"{C3D}30/admarche2.c3d",
+)
+WALKS = ("opensim-core/test_walking.c3d", "opensim-core/walking2.c3d", "opensim-core/walking5.c3d")
+"""Walks of one person."""
+STORED = {
+    "Cadence": "cadence",
+    "Walking Speed": "speed",
+    "Stride Time": "stride_time",
+    "Stride Length": "stride_length",
+    "Step Time": "step_time",
+    "Step Length": "step_length",
+    "Step Width": "step_width",
+    "Foot Off": "stance",
+}
+"""Number of the ANALYSIS group → ours."""
+SCALES = {"cm/s": 0.01, "mm/s": 0.001, "cm": 0.01, "mm": 0.001, "1/s": 120.0}
+"""Unit in the file → factor to ours; a cadence in 1/s counts strides."""
+DETECTORS = ("zeni", "oconnor", "hreljac", "ghoussayni", "bike")
+NEAR, LOST = 0.02, 0.15
+Truth = list[tuple[str, str, float]]
+"""Side, kind, seconds."""
+
+
+def by_plates(solved: Solved) -> Truth:
+    """What plates say, of feet that one bears alone and whole."""
+    feet = foot_paths(solved.motion)
+    loads = loads_of(solved.recording.ground_reactions(), feet)
+    said = [(side, kind, t) for side, load in loads.items() for kind, t in load_times(load)]
+    return sorted(said, key=lambda each: each[2])
+
+
+def by_marks(solved: Solved) -> Truth:
+    """What people marked in the file."""
+    known = [(meaning_of(mark), mark.time) for mark in solved.recording.marks]
+    return sorted({(*m, time) for m, time in known if m is not None}, key=lambda each: each[2])
+
+
+def apart(found: Truth, truth: Truth) -> dict[str, list[float]]:
+    """Kind → seconds from each true event to the one found; infinite where none is near."""
+    errors: dict[str, list[float]] = {"strike": [], "off": []}
+    for side, kind, time in truth:
+        off = [t - time for s, k, t in found if (s, k) == (side, kind)]
+        nearest = min(off, key=abs, default=np.inf)
+        errors[kind].append(nearest if abs(nearest) < LOST else np.inf)
+    return errors
+
+
+def told(errors: list[float]) -> str:
+    """Events, share within 20 ms, median offset."""
+    if not errors:
+        return "–"
+    found = [error for error in errors if np.isfinite(error)]
+    share = 100.0 * np.mean([abs(error) <= NEAR for error in errors])
+    median = f"{1e3 * np.median(found):+.0f} ms" if found else "none"
+    return f"{share:.0f} % of {len(errors)}, {median}"
+
+
+def ours(events: tuple[FootEvent, ...]) -> Truth:
+    return [(event.side, event.kind, event.time) for event in events]
+
+
+def gaitkits(path: Path, method: str) -> Truth | None:
+    """Events of a gaitkit detector, None where it cannot read or tell them."""
+    gaitkit = import_module("gaitkit")
+    logging.disable(logging.CRITICAL)
+    try:
+        found = gaitkit.detect(str(path), method=method)
+    except Exception as error:  # whatever it raises: it has no answer
+        print("gaitkit", method, path.name, str(error)[:90])
+        return None
+    kinds = {"strike": found.hs, "off": found.to}
+    told_by = [(side, kind, events(side)) for kind, events in kinds.items() for side in SIDES]
+    return [(side, kind, float(e["time"])) for side, kind, events in told_by for e in events]
+
+
+def solve_all() -> dict[str, Solved]:
+    solved = {}
+    for file in (*IN_VIEW, *LEFT_OUT):
+        try:
+            solved[file] = pipeline.solve(DATA / file)[0]
+        except OsteonError as error:
+            print(file, error)
+    return solved
+
+
+def event_tables(solved: dict[str, Solved]) -> tuple[str, str]:
+    """By file, and all together beside other detectors."""
+    rows, pooled = [], {}
+    for file, one in solved.items():
+        view = "in view" if file in IN_VIEW else "left out"
+        found = ours(find_events(foot_paths(one.motion, pipeline.feet_seen(one))))
+        kinds = {"plates": by_plates(one), "marks": by_marks(one)}
+        others = {method: gaitkits(DATA / file, method) for method in DETECTORS} if GAITKIT else {}
+        cells = []
+        for source, truth in kinds.items():
+            errors = apart(found, truth)
+            cells += [told(errors["strike"]), told(errors["off"])]
+            known = {name: events for name, events in others.items() if events is not None}
+            both = {"ours": found} | ({"ours, files that gaitkit reads": found} if known else {})
+            for name, events in (both | known).items():
+                for kind, values in apart(events, truth).items():
+                    pooled.setdefault((name, view, source, kind), []).extend(values)
+            if kinds["marks"] and source == "plates":
+                errors = apart(kinds["marks"], truth)
+                for kind, values in errors.items():
+                    near = [value for value in values if np.isfinite(value)]
+                    pooled.setdefault(("people's marks", view, source, kind), []).extend(near)
+        rows.append([f"{Path(file).stem}, {view}", f"{one.recording.rate:g}", *cells])
+    head = ["file", "Hz", "plates: strike", "off", "marks: strike", "off"]
+    return table(head, rows), table(*pooled_table(pooled))
+
+
+def pooled_table(pooled: dict) -> tuple[list[str], list[list[str]]]:
+    columns = [
+        (view, source, kind)
+        for source in ("plates", "marks")
+        for view in ("in view", "left out")
+        for kind in ("strike", "off")
+    ]
+    names = dict.fromkeys(name for name, *_ in pooled)
+    rows = [
+        [name, *(told(pooled.get((name, *column), [])) for column in columns)] for name in names
+    ]
+    return ["detector", *(f"{source}, {view}: {kind}" for view, source, kind in columns)], rows
+
+
+def stored_numbers(path: Path) -> dict[tuple[str, str], float]:
+    """Number and side → what the file's ANALYSIS group says, in our units."""
+    group = ezc3d.c3d(str(path))["parameters"].get("ANALYSIS", {})
+    if "NAMES" not in group:
+        return {}
+    columns = [group[name]["value"] for name in ("NAMES", "CONTEXTS", "UNITS", "VALUES")]
+    found = {}
+    for name, side, unit, value in zip(*columns, strict=False):
+        if name in STORED and (name != "Step Time" or unit == "s"):
+            found[STORED[name], side.lower()] = float(value) * SCALES.get(unit, 1.0)
+    return found
+
+
+def number_table(solved: dict[str, Solved]) -> str:
+    rows = []
+    for file, one in solved.items():
+        stored = {} if "bad_parameter" in file else stored_numbers(DATA / file)
+        if not stored:
+            continue
+        take = pipeline.gait(one, pipeline.angles(one))
+        mine = spreads_of([take])
+        cells = []
+        for number in STORED.values():
+            both = [(mine.get((number, s)), stored.get((number, s))) for s in SIDES]
+            cells.append(
+                ", ".join(
+                    f"{a.mean:.{digits(number)}f} : {b:.{digits(number)}f}"
+                    if a is not None and b is not None
+                    else "–"
+                    for a, b in both
+                )
+            )
+        rows.append([Path(file).stem, *cells])
+    head = ["file", *(f"{number.replace('_', ' ')}, {UNITS[number]}" for number in STORED.values())]
+    return table(head, rows)
+
+
+def digits(number: str) -> int:
+    return 0 if number in ("cadence", "stance") else 2
+
+
+def walks_tables() -> tuple[str, str]:
+    """Every curve's deviation between walks of one person, and every number's."""
+    solved = pipeline.solve(*(DATA / file for file in WALKS))
+    takes: list[GaitTake] = []
+    for one in solved:
+        told_angles = pipeline.angles(one)
+        takes.append(pipeline.gait(one, told_angles))
+    found = between_takes(takes)
+    # walks go both ways through a laboratory
+    titles = dict.fromkeys(title for title, _ in found if "lab" not in title)
+    degrees = {key: np.degrees(value) for key, value in found.items()}
+    rows = [
+        [t.replace("_", " "), *(f"{degrees[t, s]:.1f}" if (t, s) in found else "–" for s in SIDES)]
+        for t in titles
+    ]
+    numbers = []
+    for number, unit in UNITS.items():
+        cells = []
+        for side in SIDES:
+            own = [np.mean(take.of(side, number)) for take in takes if take.of(side, number)]
+            known = len(own) > 1
+            cells.append(f"{np.mean(own):.3f} ± {np.std(own, ddof=1):.3f}" if known else "–")
+        numbers.append([f"{number.replace('_', ' ')}, {unit}", *cells])
+    return table(["curve", *SIDES], rows), table(["number", *SIDES], numbers)
+
+
+if __name__ == "__main__":
+    GAITKIT = find_spec("gaitkit") is not None
+    everything = solve_all()
+    files, together = event_tables(everything)
+    curves, numbers = walks_tables()
+    put_section("Events, all files together", together, PAGE)
+    put_section("Events by file", files, PAGE)
+    put_section("Numbers stored in files", number_table(everything), PAGE)
+    put_section("Three walks of one person: numbers", numbers, PAGE)
+    put_section("Three walks of one person: curves", curves, PAGE)

@@ -1,0 +1,33 @@
+from .cycles import (
+    CYCLE_POINTS as CYCLE_POINTS,
+    Cycle as Cycle,
+    cycles_of as cycles_of,
+    over_cycle as over_cycle,
+)
+from .foot_events import (
+    SIDES as SIDES,
+    FootEvent as FootEvent,
+    FootPaths as FootPaths,
+    Load as Load,
+    Side as Side,
+    find_events as find_events,
+    foot_paths as foot_paths,
+    load_times as load_times,
+)
+from .foot_loads import loads_of as loads_of
+from .gait_numbers import (
+    UNITS as UNITS,
+    numbers_of as numbers_of,
+)
+from .trials import (
+    Band as Band,
+    GaitTake as GaitTake,
+    NumberSpread as NumberSpread,
+    bands_of as bands_of,
+    between_takes as between_takes,
+    control_bands as control_bands,
+    control_spreads as control_spreads,
+    gait_of as gait_of,
+    meaning_of as meaning_of,
+    spreads_of as spreads_of,
+)

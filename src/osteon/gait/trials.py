@@ -1,0 +1,187 @@
+"""One take's gait; several of one person together; two sessions, and a person against controls."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from osteon.anatomy import ClinicalAngles
+from osteon.gait.cycles import CYCLE_POINTS, Cycle, cycles_of, over_cycle
+from osteon.gait.foot_events import SIDES, FootEvent, Side, find_events, foot_paths
+from osteon.gait.foot_loads import loads_of
+from osteon.gait.gait_numbers import UNITS, numbers_of
+from osteon.typing import Array
+from osteon.values import GroundReaction, Mark, Motion
+
+MARK_WORDS = {"foot strike": "strike", "foot off": "off"}
+MARK_CODES = {"HS": "strike", "IC": "strike", "TO": "off", "FO": "off"}
+"""What laboratories call both events in their files, with L or R before a code."""
+MARK_NEAR = 0.15
+"""Seconds within which a mark and an event are the same; chosen: less than any stance lasts."""
+
+
+@dataclass(frozen=True, eq=False)
+class GaitTake:
+    """Events and cycles of one take, and what was told over each cycle."""
+
+    name: str
+    events: tuple[FootEvent, ...]
+    cycles: tuple[Cycle, ...]
+    curves: dict[tuple[str, Side], Array]
+    """Channel and side → (n_cycles of that side, 101) radians."""
+    numbers: tuple[dict[str, float | None], ...]
+    """Of every cycle."""
+    belt: float
+    """Metres per second; 0 on solid ground."""
+    apart: tuple[float, ...] = ()
+    """Seconds from each event that was marked in the file to ours."""
+
+    def of(self, side: Side, number: str) -> list[float]:
+        """Return one number of all cycles of a side that tell it."""
+        told = zip(self.cycles, self.numbers, strict=True)
+        found = [numbers[number] for cycle, numbers in told if cycle.side == side]
+        return [value for value in found if value is not None]
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Mean and standard deviation of curves over a cycle."""
+
+    mean: Array
+    """(101,)"""
+    deviation: Array
+    """(101,) from cycle to cycle; of controls from person to person."""
+    count: int
+    """Cycles, or people."""
+
+
+@dataclass(frozen=True)
+class NumberSpread:
+    """Mean and standard deviation of a number."""
+
+    mean: float
+    deviation: float
+    count: int
+
+
+def gait_of(
+    motion: Motion,
+    angles: ClinicalAngles,
+    name: str = "",
+    marks: Sequence[Mark] = (),
+    reactions: Sequence[GroundReaction] = (),
+    seen: np.ndarray | None = None,
+) -> GaitTake:
+    """Find events and cycles of a take, and tell its angles over them.
+
+    Parameters
+    ----------
+    marks
+        What was marked in the file; compared with what is found.
+    reactions
+        Of force plates, where there were any: they say better when a foot comes and goes.
+    seen : (n_frames,)
+        Whether markers show both feet; all frames where nobody says.
+    """
+    feet = foot_paths(motion, seen)
+    events = find_events(feet, loads_of(reactions, feet))
+    cycles = cycles_of(events)
+    curves: dict[tuple[str, Side], Array] = {}
+    for channel in angles.channels:
+        for side in SIDES:
+            values = angles.of(channel.names[side])
+            own = [over_cycle(values, angles.rate, c) for c in cycles if c.side == side]
+            curves[channel.title, side] = np.reshape(own, (-1, CYCLE_POINTS))
+    numbers = tuple(numbers_of(cycle, feet, events) for cycle in cycles)
+    belt = float(np.linalg.norm(feet.belt))
+    return GaitTake(name, events, cycles, curves, numbers, belt, _apart(events, marks))
+
+
+def _apart(events: Sequence[FootEvent], marks: Sequence[Mark]) -> tuple[float, ...]:
+    """Seconds from marks to events of the same foot and kind; NaN where there is none near."""
+    found = []
+    for mark in marks:
+        if (known := meaning_of(mark)) is None:
+            continue
+        off = [e.time - mark.time for e in events if (e.side, e.kind) == known]
+        nearest = min(off, key=abs, default=np.inf)
+        found.append(nearest if abs(nearest) < MARK_NEAR else np.nan)
+    return tuple(found)
+
+
+def meaning_of(mark: Mark) -> tuple[str, str] | None:
+    """Return side and kind of what was marked in a file, if it is a foot's strike or off."""
+    if (kind := MARK_WORDS.get(mark.label.lower())) and mark.context.lower() in SIDES:
+        return mark.context.lower(), kind
+    for word in (mark.label.strip(), mark.context.strip()):
+        if word[:1] in "LR" and word[1:] in MARK_CODES:
+            return ("left" if word[0] == "L" else "right"), MARK_CODES[word[1:]]
+    return None
+
+
+def bands_of(takes: Sequence[GaitTake]) -> dict[tuple[str, Side], Band]:
+    """Return curves of several takes of one person together, channel and side → band."""
+    found = {}
+    for key in dict.fromkeys(key for take in takes for key in take.curves):
+        curves = np.concatenate([take.curves[key] for take in takes if key in take.curves])
+        if len(curves):
+            found[key] = _band(curves)
+    return found
+
+
+def spreads_of(takes: Sequence[GaitTake]) -> dict[tuple[str, Side], NumberSpread]:
+    """Return the gait numbers of several takes of one person together."""
+    found = {}
+    for number in UNITS:
+        for side in SIDES:
+            values = [value for take in takes for value in take.of(side, number)]
+            if values:
+                found[number, side] = _spread(values)
+    return found
+
+
+def control_bands(people: Sequence[Sequence[GaitTake]]) -> dict[tuple[str, Side], Band]:
+    """Return what is usual: takes and sides of each person averaged first, so that one who took
+    many strides counts as one. Both sides have the same band."""
+    found = {}
+    own = [bands_of(takes) for takes in people]
+    for title in dict.fromkeys(title for bands in own for title, _ in bands):
+        means = []
+        for bands in own:
+            sides = [bands[title, side].mean for side in SIDES if (title, side) in bands]
+            means += [np.mean(sides, axis=0)] if sides else []
+        if means:
+            found |= dict.fromkeys([(title, side) for side in SIDES], _band(np.array(means)))
+    return found
+
+
+def control_spreads(people: Sequence[Sequence[GaitTake]]) -> dict[tuple[str, Side], NumberSpread]:
+    """Return the usual gait numbers, of people as ``control_bands`` counts them."""
+    found = {}
+    for number in UNITS:
+        own = [[v for t in takes for side in SIDES for v in t.of(side, number)] for takes in people]
+        means = [float(np.mean(values)) for values in own if values]
+        if means:
+            found |= dict.fromkeys([(number, side) for side in SIDES], _spread(means))
+    return found
+
+
+def between_takes(takes: Sequence[GaitTake]) -> dict[tuple[str, Side], float]:
+    """Return how much takes of one person differ: the standard deviation of their mean curves,
+    root mean square over the cycle, radians; of two takes or more."""
+    found = {}
+    for key in dict.fromkeys(key for take in takes for key in take.curves):
+        means = [take.curves[key].mean(axis=0) for take in takes if len(take.curves.get(key, ()))]
+        if len(means) > 1:
+            found[key] = float(np.sqrt(np.mean(np.var(means, axis=0, ddof=1))))
+    return found
+
+
+def _band(curves: Array) -> Band:
+    deviation = curves.std(axis=0, ddof=1) if len(curves) > 1 else np.full(CYCLE_POINTS, np.nan)
+    return Band(curves.mean(axis=0), deviation, len(curves))
+
+
+def _spread(values: Sequence[float]) -> NumberSpread:
+    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
+    return NumberSpread(float(np.mean(values)), deviation, len(values))
