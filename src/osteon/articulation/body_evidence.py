@@ -14,7 +14,7 @@ from math import inf, log
 
 import numpy as np
 
-from osteon.articulation.displaced import displaced_samples
+from osteon.cleaning import displaced_samples
 from osteon.errors import NotEnoughData
 from osteon.maths import generalised_procrustes, quat
 from osteon.typing import Array
