@@ -67,8 +67,8 @@ def forces_summary(solved: Solved, found: JointMoments) -> dict[str, Any]:
         "mass_kg": found.mass,
         "mass_from": found.weighed,
         "steps": [
-            {"plate": plate, "foot": foot or None, "frames": [first, last]}
-            for plate, foot, first, last in found.steps
+            {"plate": step.plate, "foot": step.foot or None, "frames": [step.first, step.last]}
+            for step in found.steps
         ],
         "residual_force_n": _rms(found.residual_force),
         "residual_moment_nm": _rms(found.residual_moment),
@@ -101,7 +101,7 @@ def forces_text(solved: Solved, found: JointMoments) -> str:
 
 
 def _weight_text(found: JointMoments) -> str:
-    feet = [f"{foot.replace('_foot', '')} on {plate}" for plate, foot, *_ in found.steps if foot]
+    feet = [f"{s.foot.replace('_foot', '')} on {s.plate}" for s in found.steps if s.foot]
     share = _share(found)
     left = (
         "no frame in which plates carry the whole person: residual not told"
