@@ -134,8 +134,7 @@ def tables(solved: dict[str, Solved]) -> tuple[str, str, str]:
 def facts_of(found: JointMoments) -> list[str]:
     own = [step for step in found.steps if step.foot]
     known = [
-        f"{100 * np.isfinite(found.moments[:, found.names.index(f'{s}AnkleAngles_X')]).mean():.0f} %"
-        for s in "LR"
+        f"{100 * np.isfinite(found.powers[f'{side}AnklePower']).mean():.0f} %" for side in "LR"
     ]
     size = np.linalg.norm(found.residual_force, axis=-1) / (9.80665 * found.mass)
     rms = f"{100 * np.sqrt(np.nanmean(size**2)):.0f}" if np.isfinite(size).any() else "–"

@@ -13,7 +13,7 @@ from osteon.pipeline import Solved
 from osteon.typing import Array
 from osteon.values import GroundReaction
 
-FILES = ("skeleton.json", "forces.csv", "moments.csv", "powers.csv", "summary.json")
+FORCE_FILES = ("skeleton.json", "forces.csv", "moments.csv", "powers.csv", "summary.json")
 GRAVITY_SIZE = 9.80665
 """Metres per square second, defined as the standard one."""
 
@@ -29,7 +29,9 @@ def deliver_forces(solved: Solved, found: JointMoments, folder: Path) -> None:
     named = dict(zip(found.names, found.moments.T, strict=True))
     _write_csv(folder / "moments.csv", {"time": times, **named})
     _write_csv(folder / "powers.csv", {"time": times, **found.powers})
-    write_readable(forces_summary(solved, found) | {"files": [*FILES]}, folder / "summary.json")
+    write_readable(
+        forces_summary(solved, found) | {"files": [*FORCE_FILES]}, folder / "summary.json"
+    )
 
 
 def _plate_columns(reactions: Sequence[GroundReaction]) -> dict[str, Array]:
