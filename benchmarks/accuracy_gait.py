@@ -84,8 +84,7 @@ Truth = list[tuple[str, str, float]]
 
 def by_plates(solved: Solved) -> Truth:
     """What plates say, of feet that one bears alone and whole."""
-    feet = foot_paths(solved.motion)
-    loads = loads_of(solved.recording.ground_reactions(), feet)
+    loads = loads_of(solved.motion, solved.recording.ground_reactions())
     said = [(side, kind, t) for side, load in loads.items() for kind, t in load_times(load)]
     return sorted(said, key=lambda each: each[2])
 

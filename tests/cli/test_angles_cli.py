@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import ezc3d
 import numpy as np
@@ -103,6 +104,32 @@ def test_two_takes_of_one_person_stand_together_and_against_another_session(
     assert (tmp_path / "out" / "again" / "angles.csv").exists()
     # the same recording twice: nothing lies between the takes
     assert max(facts["between_takes_deg"]["right"].values()) < 0.05
+    top = json.loads((tmp_path / "out" / "summary.json").read_text())
+    files = {path.name for path in (tmp_path / "out").iterdir() if path.is_file()}
+    assert files == set(top["files"]) == {*delivery.GAIT_FILES, "summary.json"}
+    assert sorted(top["takes"]) == ["again", "walk"]
+
+
+def test_gait_of_an_earlier_run_gives_way(walk, tmp_path, command):
+    """Two takes too short for a cycle, in the folder of a walk."""
+    _, solved = walk
+    out = tmp_path / "out"
+    out.mkdir()
+    for name in delivery.GAIT_FILES:
+        (out / name).write_text("of an earlier run")
+    (out / "notes.txt").write_text("the user's own")
+    listed = [*delivery.GAIT_FILES, "summary.json", "notes.txt"]
+    (out / "summary.json").write_text(json.dumps({"files": listed}))
+    short = replace(
+        solved.recording,
+        positions=solved.recording.positions[:40],
+        residuals=None if solved.recording.residuals is None else solved.recording.residuals[:40],
+    )
+    for name in ("one.c3d", "two.c3d"):
+        write(Take(recordings=(short,)), tmp_path / name)
+    code, _, told = command("angles", tmp_path / "one.c3d", tmp_path / "two.c3d", "-o", out)
+    assert code == 0 and "removed what an earlier run had written" in told
+    assert {path.name for path in out.iterdir()} == {"one", "two", "notes.txt", "summary.json"}
 
 
 def test_controls_without_a_walk_are_refused_in_one_line(walk, tmp_path, command):

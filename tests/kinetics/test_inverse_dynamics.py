@@ -15,8 +15,9 @@ import pytest
 from osteon.anatomy import angles_between, find_angles, joint_axes
 from osteon.anatomy.clinical_angles import named_rows
 from osteon.errors import BadValue, NotEnoughData
+from osteon.gait import foot_loads
 from osteon.human import name_parts
-from osteon.kinetics import Inertias, find_moments, foot_loads, joint_loads, segment_inertias
+from osteon.kinetics import Inertias, find_moments, joint_loads, segment_inertias
 from osteon.maths import low_pass, quat
 from osteon.posing import standing_of
 from osteon.retargeting import average_figure
@@ -276,8 +277,9 @@ def test_the_walk_as_a_laboratory_records_it(walk):
     motion, reactions = as_recorded(walk, 10)
     angles = find_angles(motion, {})
     found = find_moments(motion, angles, reactions, BODY_MASS)
-    assert {foot for _, foot, _, _ in found.steps} == {"left_foot", "right_foot"}
-    assert all((plate == 1) == (foot == "left_foot") for plate, foot, _, _ in found.steps)
+    assert {step.foot for step in found.steps} == {"left_foot", "right_foot"}
+    assert all((step.plate == 1) == (step.foot == "left_foot") for step in found.steps)
+    assert any(step.whole for step in found.steps)
     truth = low_pass(walk.moments, 10.0, 2000.0)[::10]
     axes = joint_axes(angles)
     for name in ("hip_flexion", "hip_adduction", "knee_flexion", "ankle_dorsiflexion"):

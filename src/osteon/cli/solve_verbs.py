@@ -206,7 +206,7 @@ def angles(
     from osteon.formats import file_name
 
     read = (*files, *static, *against, skeleton, passport)
-    options.spare(read, [output / f"angles.{ending}" for ending in ("csv", "mot", "c3d")])
+    options.spare(read, [output / name for name in delivery.ANGLE_FILES])
     asked = ask(solving, skeleton, passport, limited=False)
     with options.progress() as saying:
         whom = {"static": static, "subject": subject}
@@ -218,8 +218,13 @@ def angles(
     homes = [Path(file_name(name)) if name else Path() for name in walks]
     with options.whole_results(output, (*read, solving["own_set"])) as scratch:
         for one, found, name in zip(solved, told, folders, strict=True):
-            here = delivery.GAIT_FILES if name == Path() and walks else ()
+            here = delivery.GAIT_FILES if name in homes else ()
             delivery.deliver_angles(one, found, scratch / name, here)
+        for home in {Path(), *homes}.difference(folders):
+            here = delivery.GAIT_FILES if home in homes else ()
+            people = [Path(file_name(one.recording.subject or "-")) for one in solved]
+            own = [name for name, who in zip(folders, people, strict=True) if home in (Path(), who)]
+            delivery.deliver_overview(scratch / home, own, here)
         for home, walk in zip(homes, walks.values(), strict=True):
             delivery.deliver_gait(walk, scratch / home, compared)
     for one, found, name in zip(solved, told, folders, strict=True):

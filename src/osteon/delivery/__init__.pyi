@@ -1,7 +1,10 @@
 from .angles_files import (
+    ANGLE_FILES as ANGLE_FILES,
+    GAIT_FILES as GAIT_FILES,
     angles_summary as angles_summary,
     angles_text as angles_text,
     deliver_angles as deliver_angles,
+    deliver_overview as deliver_overview,
 )
 from .clean_files import (
     check_holds_markers as check_holds_markers,
@@ -15,7 +18,6 @@ from .forces_files import (
     forces_text as forces_text,
 )
 from .gait_files import (
-    GAIT_FILES as GAIT_FILES,
     deliver_gait as deliver_gait,
     gait_summary as gait_summary,
     gait_text as gait_text,

@@ -22,6 +22,10 @@ from osteon.formats import (
 from osteon.pipeline import Solved
 from osteon.values import Recording, Take
 
+ANGLE_FILES = ("angles.csv", "angles.mot", "angles.c3d")
+GAIT_FILES = ("gait.json", "gait_cycles.csv", "gait_numbers.csv", "report.html")
+"""Of one person's takes together, or of one take: written by ``deliver_gait``."""
+
 
 def deliver_angles(
     solved: Solved, angles: ClinicalAngles, folder: Path, more: Sequence[str] = ()
@@ -42,6 +46,21 @@ def deliver_angles(
     write_readable(summary, folder / "summary.json")
 
 
+def deliver_overview(folder: Path, takes: Sequence[Path], gait: Sequence[str]) -> None:
+    """Write summary.json of a folder that holds no take itself but what is told of several.
+
+    Parameters
+    ----------
+    takes
+        Folders of the takes, from the folder of all results.
+    gait
+        Files of cycles and numbers of these takes together.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    facts = {"takes": [path.as_posix() for path in takes], "files": [*gait, "summary.json"]}
+    write_readable(facts, folder / "summary.json")
+
+
 def write_angles(solved: Solved, angles: ClinicalAngles, folder: Path) -> tuple[str, ...]:
     """Write the angles as CSV, OpenSim storage and points of a C3D; return the files' names."""
     times = np.arange(len(angles.values)) / angles.rate
@@ -50,7 +69,7 @@ def write_angles(solved: Solved, angles: ClinicalAngles, folder: Path) -> tuple[
     with whole_file(folder / "angles.mot") as partial:
         write_storage(partial, columns)
     write(Take(recordings=(with_angles(solved.recording, angles),)), folder / "angles.c3d")
-    return tuple(f"angles.{ending}" for ending in ("csv", "mot", "c3d"))
+    return ANGLE_FILES
 
 
 def _write_csv(path: Path, columns: dict[str, np.ndarray]) -> None:

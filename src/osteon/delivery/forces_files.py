@@ -13,7 +13,7 @@ from osteon.pipeline import Solved
 from osteon.typing import Array
 from osteon.values import GroundReaction
 
-FILES = ("skeleton.json", "forces.csv", "moments.csv", "powers.csv", "summary.json")
+FORCE_FILES = ("skeleton.json", "forces.csv", "moments.csv", "powers.csv", "summary.json")
 GRAVITY_SIZE = 9.80665
 """Metres per square second, defined as the standard one."""
 
@@ -29,7 +29,9 @@ def deliver_forces(solved: Solved, found: JointMoments, folder: Path) -> None:
     named = dict(zip(found.names, found.moments.T, strict=True))
     _write_csv(folder / "moments.csv", {"time": times, **named})
     _write_csv(folder / "powers.csv", {"time": times, **found.powers})
-    write_readable(forces_summary(solved, found) | {"files": [*FILES]}, folder / "summary.json")
+    write_readable(
+        forces_summary(solved, found) | {"files": [*FORCE_FILES]}, folder / "summary.json"
+    )
 
 
 def _plate_columns(reactions: Sequence[GroundReaction]) -> dict[str, Array]:
@@ -67,8 +69,8 @@ def forces_summary(solved: Solved, found: JointMoments) -> dict[str, Any]:
         "mass_kg": found.mass,
         "mass_from": found.weighed,
         "steps": [
-            {"plate": plate, "foot": foot or None, "frames": [first, last]}
-            for plate, foot, first, last in found.steps
+            {"plate": step.plate, "foot": step.foot or None, "frames": [step.first, step.last]}
+            for step in found.steps
         ],
         "residual_force_n": _rms(found.residual_force),
         "residual_moment_nm": _rms(found.residual_moment),
@@ -101,7 +103,7 @@ def forces_text(solved: Solved, found: JointMoments) -> str:
 
 
 def _weight_text(found: JointMoments) -> str:
-    feet = [f"{foot.replace('_foot', '')} on {plate}" for plate, foot, *_ in found.steps if foot]
+    feet = [f"{s.foot.replace('_foot', '')} on {s.plate}" for s in found.steps if s.foot]
     share = _share(found)
     left = (
         "no frame in which plates carry the whole person: residual not told"

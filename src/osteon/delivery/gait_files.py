@@ -37,7 +37,6 @@ from osteon.report import (
 )
 from osteon.typing import Array
 
-GAIT_FILES = ("gait.json", "gait_cycles.csv", "gait_numbers.csv", "report.html")
 NEAR_MARK = 0.02
 """Seconds within which an event is as marked; chosen: what laboratories ask for."""
 SHARE_UNIT = "%"

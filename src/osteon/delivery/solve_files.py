@@ -11,7 +11,8 @@ import numpy as np
 
 from osteon.anatomy import ClinicalAngles
 from osteon.cleaning import swaps_text
-from osteon.delivery.angles_files import write_angles
+from osteon.delivery.angles_files import ANGLE_FILES, GAIT_FILES, write_angles
+from osteon.delivery.forces_files import FORCE_FILES
 from osteon.delivery.report_of_solve import report_of
 from osteon.errors import OsteonError, counted
 from osteon.fixed_lengths import FitResult
@@ -36,6 +37,8 @@ ALWAYS_FILES = ("skeleton.json", "summary.json", "report.html")
 """Files besides the motion."""
 SET_FILE = "markers.toml"
 """The marker set of a take whose labels nobody knew."""
+OWN_FILES = frozenset((*ALWAYS_FILES, SET_FILE, *ANGLE_FILES, *GAIT_FILES, *FORCE_FILES))
+"""What a folder of results may hold besides motions; nothing else gives way to a later run."""
 MOTION_FILES = ("bvh", "glb")
 """Formats of the motion that are always written."""
 NAMED_SWAPS = 10
@@ -156,11 +159,7 @@ def _listed(folder: Path) -> list[str]:
         listed = msgspec.json.decode((folder / "summary.json").read_bytes(), type=_Earlier).files
     except (OSError, ValueError, msgspec.MsgspecError):
         return []
-    ours = [
-        name
-        for name in listed
-        if name in (*ALWAYS_FILES, SET_FILE) or re.fullmatch(r"motion\.\w+", name)
-    ]
+    ours = [name for name in listed if name in OWN_FILES or re.fullmatch(r"motion\.\w+", name)]
     return [name for name in ours if (folder / name).is_file()]
 
 

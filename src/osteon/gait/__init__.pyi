@@ -4,6 +4,13 @@ from .cycles import (
     cycles_of as cycles_of,
     over_cycle as over_cycle,
 )
+from .feet_on_plates import (
+    FootLoads as FootLoads,
+    PlateStep as PlateStep,
+    at_frames as at_frames,
+    foot_loads as foot_loads,
+    loads_of as loads_of,
+)
 from .foot_events import (
     SIDES as SIDES,
     FootEvent as FootEvent,
@@ -14,7 +21,6 @@ from .foot_events import (
     foot_paths as foot_paths,
     load_times as load_times,
 )
-from .foot_loads import loads_of as loads_of
 from .gait_numbers import (
     UNITS as UNITS,
     numbers_of as numbers_of,

@@ -7,8 +7,8 @@ import numpy as np
 
 from osteon.anatomy import ClinicalAngles
 from osteon.gait.cycles import CYCLE_POINTS, Cycle, cycles_of, over_cycle
+from osteon.gait.feet_on_plates import loads_of
 from osteon.gait.foot_events import SIDES, FootEvent, Side, find_events, foot_paths
-from osteon.gait.foot_loads import loads_of
 from osteon.gait.gait_numbers import UNITS, numbers_of
 from osteon.typing import Array
 from osteon.values import GroundReaction, Mark, Motion
@@ -84,7 +84,7 @@ def gait_of(
         Whether markers show both feet; all frames where nobody says.
     """
     feet = foot_paths(motion, seen)
-    events = find_events(feet, loads_of(reactions, feet))
+    events = find_events(feet, loads_of(motion, reactions))
     cycles = cycles_of(events)
     curves: dict[tuple[str, Side], Array] = {}
     for channel in angles.channels:

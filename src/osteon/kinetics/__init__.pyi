@@ -1,7 +1,3 @@
-from .feet_on_plates import (
-    FootLoads as FootLoads,
-    foot_loads as foot_loads,
-)
 from .joint_moments import (
     CUTOFF_RATE as CUTOFF_RATE,
     JointMoments as JointMoments,

@@ -7,8 +7,8 @@ import numpy as np
 
 from osteon.anatomy import ClinicalAngles, joint_axes
 from osteon.errors import BadValue, NotEnoughData
+from osteon.gait import FootLoads, PlateStep, at_frames, foot_loads
 from osteon.human import BODY_MASS_INDEX, name_parts, standing_height
-from osteon.kinetics.feet_on_plates import FootLoads, at_frames, foot_loads
 from osteon.kinetics.newton_euler import JointLoads, joint_loads
 from osteon.kinetics.segment_inertia import segment_inertias
 from osteon.maths import low_pass
@@ -46,8 +46,7 @@ class JointMoments:
     """(n_frames, 3) newtons at the root that no plate explains; NaN while a foot's are unknown."""
     residual_moment: Array
     """(n_frames, 3) about the root's joint, newton metres."""
-    steps: tuple[tuple[int, str, int, int], ...]
-    """Plate (from 1), foot, first and last frame."""
+    steps: tuple[PlateStep, ...]
     rate: float
     whole: bool
     """Whether the rig has trunk, head and arms, without which residuals are those of all that
@@ -73,7 +72,7 @@ def find_moments(
     check_loaded(reactions)
     _check(motion, mass, cutoff)
     feet = foot_loads(motion, reactions, standing_of(motion))
-    if not any(foot for _, foot, _, _ in feet.steps):
+    if not any(step.foot for step in feet.steps):
         raise NotEnoughData("no foot of the rig is near the centre of pressure of any force plate")
     parts = name_parts(motion.skeleton)
     mass, weighed = (mass, "given") if mass else _weigh(motion, feet, reactions, parts)
