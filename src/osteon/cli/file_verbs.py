@@ -29,6 +29,7 @@ NOUNS = {"markers": "marker", "bodies": "rigid body", "motion": "body", "compact
     type=click.Choice(["markers", "bodies", "motion", "skeleton"]),
     help="Write this alone where SOURCE holds several things.",
 )
+@options.names
 @click.option("--mirror", is_flag=True, help="Mend markers whose axes are left-handed.")
 @click.option(
     "--swap-sides",
@@ -48,6 +49,7 @@ def convert(
     unit: str | None,
     up: str | None,
     only: str | None,
+    names: str | None,
     swap_sides: str | None,
     scale: float | None,
     *,
@@ -90,6 +92,12 @@ def convert(
         take = mend(
             take, mirror=mirror, swap_sides=swap_sides or "", upright=upright, scale=scale or 1.0
         )
+    if names is not None:
+        from osteon.human import rename_take
+
+        take, notes = rename_take(take, names)
+        for note in notes:
+            click.echo(f"names: {note}", err=True)
     held = as_held(take, form, up)
     write(held, target, unit=unit, up=up)
     lost = left_out(take, held, form)
@@ -105,7 +113,7 @@ def info(*, as_json: bool) -> None:
 
     Example: osteon info
     """
-    from osteon.human import known_sets
+    from osteon.human import known_names, known_sets, load_names
 
     facts = {
         "osteon": version("osteon"),
@@ -117,6 +125,7 @@ def info(*, as_json: bool) -> None:
         },
         "formats": _formats(),
         "marker_sets": {each.name: len(each.markers) for each in known_sets()},
+        "bone_names": {name: load_names(name).title for name in known_names()},
     }
     if as_json:
         click.echo(options.json_line(facts))
@@ -132,6 +141,8 @@ def info(*, as_json: bool) -> None:
         click.echo(f"format {name:14} {able}")
     for name, n in facts["marker_sets"].items():
         click.echo(f"marker set {name!r:28} {n} markers")
+    for name, title in facts["bone_names"].items():
+        click.echo(f"bone names {name:18} {title}")
 
 
 def _packages(wanted: Callable[[str], bool]) -> dict[str, str | None]:

@@ -45,6 +45,21 @@ more_formats = click.option(
 )
 
 
+def _known_names(_ctx: click.Context, _param: click.Parameter, scheme: str | None) -> str | None:
+    """Refuse names that nobody knows, before the work."""
+    from osteon.human import load_names
+
+    return None if scheme is None else load_names(scheme).name
+
+
+names = click.option(
+    "--names",
+    metavar="SCHEME",
+    callback=_known_names,
+    help="Bone names in motion files: mixamo, unreal, vrm and others that osteon info lists.",
+)
+
+
 def file(flag: str, about: str, **given: Any) -> Decorator:
     """Add the path of a file that is there; ``given`` as to ``click.option``."""
     return click.option(flag, type=FILE, help=about, **given)
@@ -197,6 +212,15 @@ def in_flags(text: str, verb: click.Command) -> str:
 def tell(text: str) -> None:
     """Print what the library says, its parameters as flags of the verb at work."""
     click.echo(in_flags(text, click.get_current_context().command))
+
+
+def tell_names(folder: Path) -> None:
+    """Say on stderr what summary.json tells of bone names that were asked for."""
+    import msgspec
+
+    told = msgspec.json.decode((folder / "summary.json").read_bytes()).get("names") or {}
+    for note in told.get("notes", ()):
+        click.echo(f"names: {note}", err=True)
 
 
 def say_results(summary: Any, text: str, *, as_json: bool, folder: Path | None = None) -> None:
