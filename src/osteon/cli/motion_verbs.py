@@ -178,7 +178,9 @@ def limits(
         bind=bind,
     )
     motions = [options.motion_of(file, subject) for file in files]
-    skeleton = find_limits(motions, options=asked, exclude=[_frames(text) for text in exclude])
+    skeleton = find_limits(
+        motions, options=asked, exclude=[options.frames(text) for text in exclude]
+    )
     if edits:
         skeleton = apply_edits(skeleton, read_edits(edits))
     summary = limits_summary(motions, skeleton)
@@ -187,13 +189,6 @@ def limits(
         show(replace(motions[0], skeleton=skeleton), scratch)
     options.say_results(summary, limits_text(summary), as_json=as_json)
     click.echo(output, err=True)
-
-
-def _frames(text: str) -> tuple[int, int]:
-    first, _, last = text.partition(":")
-    if not (first.isdigit() and last.isdigit()):
-        raise click.BadParameter(f"expected FIRST:LAST, as 120:180, got {text!r}")
-    return int(first), int(last)
 
 
 @click.command()

@@ -181,6 +181,14 @@ def endings(formats: str, besides: Collection[str] = ()) -> list[str]:
     return words
 
 
+def frames(text: str) -> tuple[int, int]:
+    """Return the first and the last frame of FIRST:LAST."""
+    first, _, last = text.partition(":")
+    if not (first.isdigit() and last.isdigit()):
+        raise click.BadParameter(f"expected FIRST:LAST, as 120:180, got {text!r}")
+    return int(first), int(last)
+
+
 def motion_of(file: Path, subject: str | None):
     """Read the moving skeleton in a file; where there is none, how to come by one."""
     from osteon.errors import WrongContent
