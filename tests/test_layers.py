@@ -19,6 +19,7 @@ LAYERS = (
     "human",
     "formats",
     "cleaning",
+    "clips",
     "articulation",
     "calibration",
     "joint_limits",

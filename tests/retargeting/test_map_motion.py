@@ -12,7 +12,7 @@ from conftest import real
 from osteon import synth
 from osteon.cli import osteon
 from osteon.errors import BadValue, NotEnoughData
-from osteon.human.parts import plain_name
+from osteon.human import plain_name
 from osteon.human.standing_figure import figure_at_rest
 from osteon.maths import quat
 from osteon.pipeline.map_take import MapOptions, fix_feet, map_to

@@ -43,7 +43,8 @@ class BatchOptions:
     formats: tuple[str, ...] = ()
     unit: str | None = None
     up: str | None = None
-    """These three as in ``deliver``."""
+    names: str | None = None
+    """These four as in ``deliver``."""
     subjects: str | None = None
     """Regular expression on the path below the folder whose first group is the subject; by default
     the file says, else its folder, else its name up to the number of the take."""
@@ -80,7 +81,9 @@ class BatchOptions:
     def writing(self) -> str:
         """Fingerprint of all that a take's folder depends on beside recording and subject."""
         bvh = bvh_conventions(self.unit, self.up)
-        return fingerprint(self.calibrating(), self.solving.smooth, list(self.formats), bvh)
+        return fingerprint(
+            self.calibrating(), self.solving.smooth, list(self.formats), bvh, self.names
+        )
 
 
 def fingerprint(*parts: object) -> str:

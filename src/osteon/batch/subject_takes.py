@@ -97,7 +97,15 @@ def solve_markers(
     warnings = tuple(dict.fromkeys((*solved.warnings, *doubts)))
     # how long it took is no part of the result: it stands in the journal
     solved = replace(solved, seconds={}, warnings=warnings)
-    deliver(solved, folder, formats=options.formats, unit=options.unit, up=options.up, facts=facts)
+    deliver(
+        solved,
+        folder,
+        formats=options.formats,
+        unit=options.unit,
+        up=options.up,
+        names=options.names,
+        facts=facts,
+    )
     return _quality(solved, skeleton.subject)
 
 

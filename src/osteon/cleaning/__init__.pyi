@@ -10,6 +10,7 @@ from .gaps import (
 from .odd_recordings import (
     mend as mend,
     oddities as oddities,
+    other_side as other_side,
 )
 from .preparation import (
     check_range as check_range,

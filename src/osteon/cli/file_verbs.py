@@ -29,7 +29,26 @@ NOUNS = {"markers": "marker", "bodies": "rigid body", "motion": "body", "compact
     type=click.Choice(["markers", "bodies", "motion", "skeleton"]),
     help="Write this alone where SOURCE holds several things.",
 )
-@click.option("--mirror", is_flag=True, help="Mend markers whose axes are left-handed.")
+@options.names
+@click.option("--frames", metavar="FIRST:LAST", help="Cut these frames out of a motion.")
+@click.option("--in-place", is_flag=True, help="Keep a motion above one place of the floor.")
+@click.option(
+    "--loop",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0.0, min_open=True),
+    help="Let a motion's end go over into its start in this time.",
+)
+@click.option(
+    "--rate",
+    metavar="HZ",
+    type=click.FloatRange(min=0.0, min_open=True),
+    help="Frames per second of a motion.",
+)
+@click.option(
+    "--mirror",
+    is_flag=True,
+    help="Exchange left and right of a motion; mend markers whose axes are left-handed.",
+)
 @click.option(
     "--swap-sides",
     type=click.Choice(["all", "legs", "arms"]),
@@ -48,9 +67,14 @@ def convert(
     unit: str | None,
     up: str | None,
     only: str | None,
+    names: str | None,
+    frames: str | None,
+    loop: float | None,
+    rate: float | None,
     swap_sides: str | None,
     scale: float | None,
     *,
+    in_place: bool,
     mirror: bool,
     upright: bool,
 ) -> None:
@@ -84,18 +108,65 @@ def convert(
         click.echo(f"{source.name}: {problem}", err=True)
     if only is not None:
         take = keep_only(take, only)
+    moving = mirror and not take.recordings
+    if frames or in_place or loop or rate or moving:
+        take = _cut(take, frames, loop, rate, in_place=in_place, mirror=moving)
+    mirror = mirror and not moving
     if mirror or swap_sides or upright or scale:
         from osteon.cleaning import mend
 
         take = mend(
             take, mirror=mirror, swap_sides=swap_sides or "", upright=upright, scale=scale or 1.0
         )
+    if names is not None:
+        take = _called(take, names)
     held = as_held(take, form, up)
     write(held, target, unit=unit, up=up)
     lost = left_out(take, held, form)
     if lost:
         click.echo(f"{form.name} cannot hold {', '.join(lost)}: left out", err=True)
     click.echo(target)
+
+
+def _called(take, names: str):
+    """Return the take with other bone names; say what has none."""
+    from osteon.human import rename_take
+
+    take, notes = rename_take(take, names)
+    for note in notes:
+        click.echo(f"names: {note}", err=True)
+    return take
+
+
+def _cut(
+    take,
+    frames: str | None,
+    seconds: float | None,
+    rate: float | None,
+    *,
+    in_place: bool,
+    mirror: bool,
+):
+    """Return the take's motions as asked, in this order; say how far the ends of a loop were."""
+    from osteon import clips
+    from osteon.errors import NotEnoughData
+
+    if not (take.motions or take.compacts) or take.recordings or take.bodies:
+        held = " and ".join(take.kinds) or "nothing"
+        raise NotEnoughData(
+            f"only a motion can be cut, looped, mirrored or resampled; the file holds {held} "
+            "(--only motion takes it out of several)"
+        )
+    done = []
+    for motion in (*take.motions, *(compact.motion() for compact in take.compacts)):
+        motion = clips.trim(motion, *options.frames(frames)) if frames else motion
+        motion = clips.mirrored(motion) if mirror else motion
+        motion = clips.in_place(motion) if in_place else motion
+        if seconds:
+            motion, ends = clips.loop(motion, seconds)
+            click.echo(f"loop: {ends.sentence}", err=True)
+        done.append(clips.resample(motion, rate) if rate else motion)
+    return replace(take, motions=tuple(done), compacts=())
 
 
 @click.command()
@@ -105,7 +176,7 @@ def info(*, as_json: bool) -> None:
 
     Example: osteon info
     """
-    from osteon.human import known_sets
+    from osteon.human import known_names, known_sets, load_names
 
     facts = {
         "osteon": version("osteon"),
@@ -117,6 +188,7 @@ def info(*, as_json: bool) -> None:
         },
         "formats": _formats(),
         "marker_sets": {each.name: len(each.markers) for each in known_sets()},
+        "bone_names": {name: load_names(name).title for name in known_names()},
     }
     if as_json:
         click.echo(options.json_line(facts))
@@ -132,6 +204,8 @@ def info(*, as_json: bool) -> None:
         click.echo(f"format {name:14} {able}")
     for name, n in facts["marker_sets"].items():
         click.echo(f"marker set {name!r:28} {n} markers")
+    for name, title in facts["bone_names"].items():
+        click.echo(f"bone names {name:18} {title}")
 
 
 def _packages(wanted: Callable[[str], bool]) -> dict[str, str | None]:

@@ -38,6 +38,7 @@ from osteon.cli import options
     "skeleton.json of osteon axes, or a passport with axes: the person's axes are taken from it.",
 )
 @options.file("--passport", "A passport.json: written to the output with the axes found here.")
+@options.names
 @click.option("--mend", is_flag=True, help="With --clean: mend improbable frames before all else.")
 @options.as_json
 def axes(
@@ -51,6 +52,7 @@ def axes(
     recording: Path | None,
     known: Path | None,
     passport: Path | None,
+    names: str | None,
     *,
     mend: bool,
     as_json: bool,
@@ -84,12 +86,13 @@ def axes(
     found = find_axes(motion, method=method, source=source, known=person)
     facts = axes_summary(found, findings, fewer_angles(found))
     with options.whole_results(output, given) as scratch:
-        deliver_axes(found, scratch, asked, facts)
+        deliver_axes(found, scratch, asked, facts, names)
         if passport is not None:
             keep_axes(passport, found.compact.skeleton, scratch)
         show(found.motion, scratch, None if mend else findings)
     options.say_results(facts, axes_text(facts), as_json=as_json)
     click.echo(output, err=True)
+    options.tell_names(output)
 
 
 @click.command()
@@ -175,7 +178,9 @@ def limits(
         bind=bind,
     )
     motions = [options.motion_of(file, subject) for file in files]
-    skeleton = find_limits(motions, options=asked, exclude=[_frames(text) for text in exclude])
+    skeleton = find_limits(
+        motions, options=asked, exclude=[options.frames(text) for text in exclude]
+    )
     if edits:
         skeleton = apply_edits(skeleton, read_edits(edits))
     summary = limits_summary(motions, skeleton)
@@ -184,13 +189,6 @@ def limits(
         show(replace(motions[0], skeleton=skeleton), scratch)
     options.say_results(summary, limits_text(summary), as_json=as_json)
     click.echo(output, err=True)
-
-
-def _frames(text: str) -> tuple[int, int]:
-    first, _, last = text.partition(":")
-    if not (first.isdigit() and last.isdigit()):
-        raise click.BadParameter(f"expected FIRST:LAST, as 120:180, got {text!r}")
-    return int(first), int(last)
 
 
 @click.command()
@@ -210,6 +208,7 @@ def _frames(text: str) -> tuple[int, int]:
     "whole body, .glb or .obj: writes dressed.glb.",
 )
 @options.choice("--mesh-up", ("y", "z"), "Upward axis of a skin given as OBJ.")
+@options.names
 @options.as_json
 def normalise(
     file: Path,
@@ -218,6 +217,7 @@ def normalise(
     formats: str,
     meshes: Path | None,
     mesh_up: str,
+    names: str | None,
     *,
     as_json: bool,
 ) -> None:
@@ -235,7 +235,7 @@ def normalise(
     options.spare((file,), [output / f"normalised.{ending}" for ending in asked])
     found = find_frames(options.motion_of(file, subject))
     with options.whole_results(output, (file, meshes)) as scratch:
-        deliver_frames(found, scratch, asked)
+        deliver_frames(found, scratch, asked, names)
         show(found.motion, scratch)
         if meshes is not None:
             from osteon.skinning import write_dressed
@@ -243,3 +243,4 @@ def normalise(
             write_dressed(found, scratch / "dressed.glb", meshes, mesh_up)
     options.say_results(frames_summary(found), frames_text(found), as_json=as_json)
     click.echo(output, err=True)
+    options.tell_names(output)

@@ -45,6 +45,21 @@ more_formats = click.option(
 )
 
 
+def _known_names(_ctx: click.Context, _param: click.Parameter, scheme: str | None) -> str | None:
+    """Refuse names that nobody knows, before the work."""
+    from osteon.human import load_names
+
+    return None if scheme is None else load_names(scheme).name
+
+
+names = click.option(
+    "--names",
+    metavar="SCHEME",
+    callback=_known_names,
+    help="Bone names in motion files: mixamo, unreal, vrm and others that osteon info lists.",
+)
+
+
 def file(flag: str, about: str, **given: Any) -> Decorator:
     """Add the path of a file that is there; ``given`` as to ``click.option``."""
     return click.option(flag, type=FILE, help=about, **given)
@@ -166,6 +181,14 @@ def endings(formats: str, besides: Collection[str] = ()) -> list[str]:
     return words
 
 
+def frames(text: str) -> tuple[int, int]:
+    """Return the first and the last frame of FIRST:LAST."""
+    first, _, last = text.partition(":")
+    if not (first.isdigit() and last.isdigit()):
+        raise click.BadParameter(f"expected FIRST:LAST, as 120:180, got {text!r}")
+    return int(first), int(last)
+
+
 def motion_of(file: Path, subject: str | None):
     """Read the moving skeleton in a file; where there is none, how to come by one."""
     from osteon.errors import WrongContent
@@ -197,6 +220,15 @@ def in_flags(text: str, verb: click.Command) -> str:
 def tell(text: str) -> None:
     """Print what the library says, its parameters as flags of the verb at work."""
     click.echo(in_flags(text, click.get_current_context().command))
+
+
+def tell_names(folder: Path) -> None:
+    """Say on stderr what summary.json tells of bone names that were asked for."""
+    import msgspec
+
+    told = msgspec.json.decode((folder / "summary.json").read_bytes()).get("names") or {}
+    for note in told.get("notes", ()):
+        click.echo(f"names: {note}", err=True)
 
 
 def say_results(summary: Any, text: str, *, as_json: bool, folder: Path | None = None) -> None:

@@ -32,6 +32,7 @@ from osteon.cli import options
     help="Take joint noise out of the lengths, or fit them by least squares as Wen et al. 2006.",
 )
 @click.option("--dividing", is_flag=True, help="Solve chains apart, as Wen et al. 2006 do.")
+@options.names
 @options.bvh
 @options.as_json
 def fit(
@@ -41,6 +42,7 @@ def fit(
     lengths: Path | None,
     subject: str | None,
     noise: float | None,
+    names: str | None,
     unit: str | None,
     up: str | None,
     *,
@@ -78,10 +80,11 @@ def fit(
     )
     seconds = {"read": began - start, "solve": time.perf_counter() - began}
     with options.whole_results(output, (file, tree, lengths)) as scratch:
-        deliver_fit(result, scratch, seconds, unit=unit, up=up)
+        deliver_fit(result, scratch, seconds, unit=unit, up=up, names=names)
     options.say_results(
         summary_of_fit(result, seconds), fit_text(result), as_json=as_json, folder=output
     )
+    options.tell_names(output)
 
 
 def _measure(skeleton) -> dict[str, float]:
@@ -112,6 +115,7 @@ def _measure(skeleton) -> dict[str, float]:
 )
 @click.option("--robust", is_flag=True, help="Let outlying frames count less.")
 @options.more_formats
+@options.names
 @options.as_json
 def joints(
     files: tuple[Path, ...],
@@ -123,6 +127,7 @@ def joints(
     known_distance: tuple[str, str, float] | None,
     exclude: tuple[str, ...],
     formats: str,
+    names: str | None,
     *,
     robust: bool,
     as_json: bool,
@@ -175,12 +180,13 @@ def joints(
             summary = joints_summary(worn, each, own)
             if len(files) > 1:
                 summary["takes"] = _frames_of(files, takes, subject)
-            write_joints(motion, each, summary, scratch / folder, endings)
+            write_joints(motion, each, summary, scratch / folder, endings, names)
             show_joints(worn, motion, each, scratch / folder, lengths)
             told.append((summary, joints_text(each, own), folder))
     for summary, text, folder in told:
         options.say_results(summary, text, as_json=as_json)
         click.echo(output / folder, err=True)
+        options.tell_names(output / folder)
 
 
 def _frames_of(files, takes, subject: str | None) -> list[dict[str, object]]:
@@ -221,6 +227,7 @@ def _frames_of(files, takes, subject: str | None) -> list[dict[str, object]]:
 @options.file("--edits", "What was edited in the studio: .edits.json.")
 @options.own_set
 @options.more_formats
+@options.names
 @options.bvh
 @options.as_json
 def map(
@@ -235,6 +242,7 @@ def map(
     edits: Path | None,
     own_set: Path | None,
     formats: str,
+    names: str | None,
     unit: str | None,
     up: str | None,
     *,
@@ -281,6 +289,7 @@ def map(
             mapped,
             scratch,
             formats=endings,
+            names=names,
             unit=unit,
             up=up,
             character=character,
@@ -288,6 +297,7 @@ def map(
     whom = "" if skeleton is None else mapped.skeleton.subject or skeleton.stem
     text = delivery.map_text(mapped, file.stem, whom)
     options.say_results(delivery.summary_of(mapped), text, as_json=as_json, folder=output)
+    options.tell_names(output)
 
 
 def _as_given(source, unit: str | None, up: str | None) -> tuple[str | None, str | None]:

@@ -37,6 +37,7 @@ archive stays short enough to read."""
 @options.file("--measured", "Lengths measured by hand: a CSV of limb,cm.")
 @options.file("--edits", "What was edited in the studio: .edits.json.")
 @options.more_formats
+@options.names
 @options.bvh
 @options.as_json
 def solve(
@@ -50,6 +51,7 @@ def solve(
     measured: Path | None,
     edits: Path | None,
     formats: str,
+    names: str | None,
     unit: str | None,
     up: str | None,
     *,
@@ -89,7 +91,7 @@ def solve(
     folders = [Path() if len(solved) == 1 else name for name in _folders(solved)]
     for name in folders:
         options.spare(read, options.motion_files(output / name, endings))
-    written = {"formats": endings, "unit": unit, "up": up, "measured": lengths}
+    written = {"formats": endings, "names": names, "unit": unit, "up": up, "measured": lengths}
     inputs = (*read, solving["own_set"], passport, measured, edits)
     with options.whole_results(output, inputs) as scratch:
         for one, shown, name in zip(solved, analyses, folders, strict=True):
@@ -99,6 +101,7 @@ def solve(
     for one, name in zip(solved, folders, strict=True):
         summary, text = delivery.summary_of(one), delivery.solve_text(one)
         options.say_results(summary, text, as_json=as_json, folder=output / name)
+        options.tell_names(output / name)
 
 
 @click.command()
@@ -327,6 +330,7 @@ def _spellings(takes: list[tuple[str, Path]]) -> Iterator[list[Path]]:
 @click.option("--retry", is_flag=True, help="Try takes again that failed before.")
 @options.solving
 @options.more_formats
+@options.names
 @options.bvh
 @options.as_json
 def batch(
@@ -336,6 +340,7 @@ def batch(
     scheduler: str | None,
     subjects: str | None,
     formats: str,
+    names: str | None,
     unit: str | None,
     up: str | None,
     *,
@@ -361,6 +366,7 @@ def batch(
         formats=tuple(options.endings(formats)),
         unit=unit,
         up=up,
+        names=names,
         subjects=subjects,
         recalibrate=recalibrate,
         retry=retry,

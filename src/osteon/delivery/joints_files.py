@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from osteon.articulation import Limb, table_text
+from osteon.delivery.bone_naming import called_by
 from osteon.formats import bvh_conventions, whole_file, write, write_readable
 from osteon.typing import Array
 from osteon.values import Bodies, Connection, Joints, Loop, Motion, event_sentence
@@ -120,6 +121,7 @@ def write_joints(
     summary: dict[str, Any],
     folder: Path,
     formats: Sequence[str] = (),
+    names: str | None = None,
 ) -> None:
     """Write skeleton.json, summary.json, the residual plots and the motion in ``folder``.
 
@@ -127,15 +129,18 @@ def write_joints(
     ----------
     formats
         Endings of further motion files, such as ``glb``.
+    names
+        Scheme of bone names for the motion files; by default those of the bodies.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    motion, naming = called_by(motion, names)
     write(found.skeleton(), folder / "skeleton.json")
     bvh = bvh_conventions()
     motions = list(write(motion, folder / "motion.bvh", **bvh))
     for ending in dict.fromkeys(ending for ending in formats if ending != "bvh"):
         motions += write(motion, folder / f"motion.{ending}")
     files = [*JOINTS_FILES, *(file.name for file in motions)]
-    write_readable(summary | {"files": files, "bvh": bvh}, folder / "summary.json")
+    write_readable(summary | naming | {"files": files, "bvh": bvh}, folder / "summary.json")
     with whole_file(folder / "residuals.svg") as partial:
         partial.write_text(residual_page(found), encoding="utf-8")
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from osteon.anatomy import AnomalyFindings, FewerAngles, MovementAxes, Normalised
+from osteon.delivery.bone_naming import called_by
 from osteon.formats import (
     SKINNED,
     bvh_conventions,
@@ -101,6 +102,7 @@ def deliver_axes(
     folder: Path,
     formats: Sequence[str],
     facts: dict[str, Any],
+    names: str | None = None,
 ) -> None:
     """Write skeleton.json with frames and movement, the compact motion, summary.json."""
     write(found.compact.skeleton, folder / "skeleton.json")
@@ -113,7 +115,7 @@ def deliver_axes(
         elif ending == "osteon":
             write(found.compact, folder / "parameters.osteon")
         else:
-            told |= write_motion(found.compact.motion(), folder, "parameters", [ending])
+            told |= write_motion(found.compact.motion(), folder, "parameters", [ending], names)
     write_readable(facts | told, folder / "summary.json")
 
 
@@ -163,18 +165,24 @@ def frames_text(found: Normalised) -> str:
     return "\n".join([*lines, *(f"warning: {warning}" for warning in facts["warnings"])])
 
 
-def deliver_frames(found: Normalised, folder: Path, formats: Sequence[str]) -> None:
+def deliver_frames(
+    found: Normalised, folder: Path, formats: Sequence[str], names: str | None = None
+) -> None:
     """Write skeleton.json with limb frames, the rig told in these frames, and summary.json."""
     write(found.skeleton, folder / "skeleton.json")
-    told = write_motion(found.rig(), folder, "normalised", formats)
+    told = write_motion(found.rig(), folder, "normalised", formats, names)
     write_readable(frames_summary(found) | told, folder / "summary.json")
 
 
 def write_motion(
-    motion: Motion, folder: Path, name: str, formats: Sequence[str]
-) -> dict[str, dict[str, str]]:
-    """Write the motion in each format; return what summary.json has to say of the files."""
+    motion: Motion, folder: Path, name: str, formats: Sequence[str], names: str | None = None
+) -> dict[str, Any]:
+    """Write the motion in each format; return what summary.json has to say of the files.
+
+    ``names`` is a scheme of bone names; by default bodies keep theirs.
+    """
     check_endings(formats)
+    motion, naming = called_by(motion, names)
     bvh = bvh_conventions()
     for ending in dict.fromkeys(formats):
         path = folder / f"{name}.{ending}"
@@ -182,7 +190,7 @@ def write_motion(
             write_skinned(path, motion, make_skin_for(motion))
         else:
             write(motion, path, **(bvh if ending == "bvh" else {}))
-    return {"bvh": bvh} if "bvh" in formats else {}
+    return naming | ({"bvh": bvh} if "bvh" in formats else {})
 
 
 def limits_summary(motions: Sequence[Motion], skeleton: Skeleton) -> dict[str, Any]:

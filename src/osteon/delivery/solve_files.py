@@ -12,6 +12,7 @@ import numpy as np
 from osteon.anatomy import ClinicalAngles
 from osteon.cleaning import swaps_text
 from osteon.delivery.angles_files import ANGLE_FILES, GAIT_FILES, write_angles
+from osteon.delivery.bone_naming import called_by
 from osteon.delivery.forces_files import FORCE_FILES
 from osteon.delivery.report_of_solve import report_of
 from osteon.errors import OsteonError, counted
@@ -58,6 +59,7 @@ def deliver(
     analyses: Analyses | None = None,
     angles: ClinicalAngles | None = None,
     character: Path | None = None,
+    names: str | None = None,
 ) -> None:
     """Write skeleton.json, the motion, summary.json and report.html.
 
@@ -78,8 +80,12 @@ def deliver(
     character
         The file that the skeleton was read from. If it is a skinned GLB or FBX the motion comes out
         in it, with its mesh and all else, as one more animation, named after the take.
+    names
+        Scheme of bone names for the motion files, as ``mixamo``; by default our own. All else, and
+        a character's own file, keep the names they have.
     """
     check_endings(formats)
+    motion, naming = called_by(solved.motion, names)
     analyses = analyse(solved.motion, advise=not solved.keypoints) if analyses is None else analyses
     folder.mkdir(parents=True, exist_ok=True)
     write(solved.skeleton, folder / "skeleton.json")
@@ -89,24 +95,24 @@ def deliver(
     for ending in dict.fromkeys((*MOTION_FILES, *([own] if own else []), *formats)):
         file = folder / f"motion.{ending}"
         if ending == "bvh":
-            motions += write(solved.motion, file, **bvh)
+            motions += write(motion, file, **bvh)
         elif ending == own:
             assert character is not None
             take = Path(solved.recording.source.file).stem or "motion"
             write_character(file, character, solved.motion, take)
             motions.append(file)
         elif ending in SKINNED and analyses.skin is not None:
-            write_skinned(file, solved.motion, analyses.skin)
+            write_skinned(file, motion, analyses.skin)
             motions.append(file)
         else:
-            motions += write(solved.motion, file)
+            motions += write(motion, file)
     files = [*ALWAYS_FILES, *(file.name for file in motions)]
     files += [] if angles is None else write_angles(solved, angles, folder)
     if solved.recognition is not None:
         (folder / SET_FILE).write_text(solved.recognition.toml(), encoding="utf-8")
         files.append(SET_FILE)
     told = {"files": files, "bvh": bvh, "advice": list(analyses.advice)}
-    summary = summary_of(solved) | told | (facts or {})
+    summary = summary_of(solved) | told | naming | (facts or {})
     write_readable(summary, folder / "summary.json")
     write_report(folder / "report.html", report_of(solved, analyses, summary, measured))
 

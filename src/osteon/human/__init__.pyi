@@ -6,6 +6,13 @@ from .anthropometry import (
     hip_centres as hip_centres,
     standing_height as standing_height,
 )
+from .bone_names import (
+    BoneNames as BoneNames,
+    known_names as known_names,
+    load_names as load_names,
+    plain_name as plain_name,
+    recognise_names as recognise_names,
+)
 from .finger_bones import (
     ABOVE_JOINTS as ABOVE_JOINTS,
     BONE_COUNT as BONE_COUNT,
@@ -42,12 +49,19 @@ from .parts import (
     chain_between as chain_between,
     find_parts as find_parts,
     name_parts as name_parts,
-    plain_name as plain_name,
 )
 from .recognised_set import (
     Recognition as Recognition,
     Unlike as Unlike,
     recognise_shape as recognise_shape,
+)
+from .renaming import (
+    Naming as Naming,
+    naming_of as naming_of,
+    own_names as own_names,
+    rename as rename,
+    rename_bodies as rename_bodies,
+    rename_take as rename_take,
 )
 from .standing_figure import (
     NEXT as NEXT,

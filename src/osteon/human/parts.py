@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from osteon.errors import BadValue, NotEnoughData, UnknownName
+from osteon.human.bone_names import NEEDED, bare_names, own_name, recognise_names
 from osteon.values import Skeleton
 
 PARTS = {
@@ -32,8 +33,6 @@ NUMBERED = {
 """What bodies are that hang on each other and are all called by one word, as ``leg_1``, ``leg_2``,
 where no other body is called by a better one."""
 SIDES = {"left": "left", "l": "left", "right": "right", "r": "right"}
-NEEDED = ("left_thigh", "right_thigh", "left_shin", "right_shin")
-"""Without these parts there is no telling how the character stands."""
 IDLE = ("bip", "jnt", "joint", "def", "bone", "skeleton")
 """Words that say nothing."""
 SHOWN_COUNT = 32
@@ -60,7 +59,8 @@ def name_parts(
     if missing:
         raise NotEnoughData(
             f"the skeleton's {len(skeleton.bodies)} bodies ({_some(skeleton)}) show no "
-            f'{" or ".join(missing)}; name them in a mapping file: [{table}] {missing[0]} = "…"'
+            f"{' or '.join(missing)}; {understood(skeleton, parts)}; name them in a mapping file: "
+            f'[{table}] {missing[0]} = "…"'
         )
     return parts
 
@@ -68,7 +68,9 @@ def name_parts(
 def find_parts(skeleton: Skeleton, given: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the human parts of any creature: as many as there are, none perhaps."""
     parts = _check(skeleton, given or {})
-    spoken = {name: _side_and_word(name) for name in skeleton.names}
+    _name_by_scheme(parts, skeleton)
+    bare = bare_names(skeleton.names)
+    spoken = {name: _side_and_word(own) for name, own in zip(skeleton.names, bare, strict=True)}
     for word, limbs in NUMBERED.items():
         for side in ("left", "right", ""):
             _name_numbered(parts, skeleton, side, word, limbs, spoken)
@@ -81,6 +83,13 @@ def find_parts(skeleton: Skeleton, given: Mapping[str, str] | None = None) -> di
             _name_one(parts, part, "", words, spoken)
     _name_trunk(skeleton, parts)
     return parts
+
+
+def understood(skeleton: Skeleton, parts: Mapping[str, str]) -> str:
+    """Tell which bodies are known as parts of a human."""
+    if not parts:
+        return f"none of {', '.join(skeleton.names[:8])} … is known as a part of a human"
+    return "understood: " + ", ".join(f"{part} = {body}" for part, body in parts.items())
 
 
 def chain_between(skeleton: Skeleton, first: str, last: str) -> list[str]:
@@ -96,14 +105,26 @@ def chain_between(skeleton: Skeleton, first: str, last: str) -> list[str]:
 
 
 def _check(skeleton: Skeleton, given: Mapping[str, str]) -> dict[str, str]:
-    known = [*MIDDLE, *(f"{side}_{part}" for side in ("left", "right") for part in PARTS)]
     for part, body in given.items():
-        if part not in known:
-            raise UnknownName("human part", part, known)
+        if part not in _known_parts():
+            raise UnknownName("human part", part, _known_parts())
         skeleton.index(body)
     if len(set(given.values())) < len(given):
         raise BadValue("the mapping names one body for several parts; give each part its own")
     return dict(given)
+
+
+def _name_by_scheme(parts: dict[str, str], skeleton: Skeleton) -> None:
+    """Name what a scheme of names knows; of the chest the arms that hang on it tell more."""
+    scheme = recognise_names(skeleton)
+    known = [part for part in _known_parts() if part != "chest"]
+    for part, body in ({} if scheme is None else scheme.found_in(skeleton)).items():
+        if part in known and body not in parts.values():
+            parts.setdefault(part, body)
+
+
+def _known_parts() -> list[str]:
+    return [*MIDDLE, *(f"{side}_{part}" for side in ("left", "right") for part in PARTS)]
 
 
 def _name_numbered(
@@ -164,22 +185,10 @@ def _ancestors(skeleton: Skeleton, name: str) -> list[str]:
     return found
 
 
-def plain_name(name: str) -> str:
-    """Return a name in plain letters: ``mixamorig:LeftHandIndex1``, ``left_hand_index_1`` →
-    ``lefthandindex1``."""
-    return re.sub(r"[^a-z0-9]", "", _own_name(name).lower())
-
-
-def _own_name(name: str) -> str:
-    """Return a name without that of the file or character before it; some programs drop Mixamo's
-    colon."""
-    return re.sub(r"^mixamorig\d*(?=[A-Z])", "", name.rsplit(":", 1)[-1])
-
-
 def _side_and_word(name: str) -> tuple[str, str]:
     """Return side and word of ``mixamorig:LeftUpLeg``, ``upperleg.L``, ``Bip01 L Thigh``,
     ``lfemur``."""
-    own = _own_name(name)
+    own = own_name(name)
     words = [w.lower() for w in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", own)]
     words = [word for word in words if word not in IDLE]
     sides = [SIDES[word] for word in words if word in SIDES]

@@ -11,7 +11,7 @@ from collections.abc import Container, Sequence
 
 import numpy as np
 
-from osteon.human import NEXT, StandingFigure, chain_between, plain_name
+from osteon.human import NEXT, StandingFigure, chain_between, own_names, plain_name
 from osteon.maths import quat
 from osteon.posing import Rig, on_joints
 from osteon.retargeting.attach import Attachments, lay_part
@@ -249,11 +249,14 @@ def _pair_namesakes(performer: StandingFigure, character: StandingFigure, pairs:
     What cannot move stays on its parent. Others are laid as the body they hang on is, and then
     bone on bone.
     """
-    called = {plain_name(name): index for index, name in enumerate(performer.skeleton.names)}
+    called = _called(performer)
+    own_called = {body: name for name, body in own_names(character.skeleton).items()}
     parents, trunk = character.skeleton.parents, _trunk(character)
     named = set(character.parts.values())
     for body, own in enumerate(character.skeleton.bodies):
         namesake, above = called.get(plain_name(own.name)), parents[body]
+        if namesake is None:
+            namesake = called.get(plain_name(own_called.get(own.name, own.name)))
         while above >= 0 and above not in pairs:
             above = parents[above]
         if namesake is None or own.name in named or own.joint.kind == "fixed" or above < 0:
@@ -263,6 +266,15 @@ def _pair_namesakes(performer: StandingFigure, character: StandingFigure, pairs:
         if body not in trunk and bone is not None and target is not None:
             turn = quat.multiply(quat.shortest(quat.rotate(turn, bone), target), turn)
         pairs[body] = namesake, turn
+
+
+def _called(figure: StandingFigure) -> dict[str, int]:
+    """Plain names → bodies: the figure's own, and ours where its scheme of names is known."""
+    skeleton = figure.skeleton
+    called = {plain_name(name): index for index, name in enumerate(skeleton.names)}
+    for name, body in own_names(skeleton).items():
+        called.setdefault(plain_name(name), skeleton.index(body))
+    return called
 
 
 def _trunk(figure: StandingFigure) -> set[int]:
