@@ -12,10 +12,10 @@ from osteon.articulation import (
     play_back,
     play_back_together,
     subjects_of,
-    takes_in_a_row,
 )
 from osteon.errors import BadValue, NotEnoughData
 from osteon.maths import quat
+from osteon.pipeline import takes_in_a_row
 from osteon.synth import PlayedScene
 from osteon.synth.curves import waves
 from osteon.values import Attachment, Bodies, Joints, Loop, Motion, Take

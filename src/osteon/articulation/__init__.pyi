@@ -6,7 +6,6 @@ from .body_source import (
 )
 from .centre import fit_pairs as fit_pairs
 from .closed_loops import close_loops as close_loops
-from .displaced import without_displaced as without_displaced
 from .find_joints import (
     GroupJoint as GroupJoint,
     joints as joints,
@@ -28,7 +27,6 @@ from .segmentation import (
     tell_one_body as tell_one_body,
     track as track,
 )
-from .several_takes import takes_in_a_row as takes_in_a_row
 from .statistics import JointStatistics as JointStatistics
 from .subjects import subjects_of as subjects_of
 from .summed import (

@@ -16,7 +16,6 @@ from osteon.articulation.centre import (
     products_of_frames,
     residual_vectors,
 )
-from osteon.articulation.displaced import without_displaced
 from osteon.articulation.finish import FinishedJoint, finish_joints, fit_with_skin
 from osteon.articulation.hierarchy import FINEST, fit_looseness, is_free, spread_of_bodies
 from osteon.articulation.holds import HoldSearch
@@ -48,6 +47,7 @@ from osteon.articulation.slips import (
 )
 from osteon.articulation.statistics import JointStatistics
 from osteon.articulation.subjects import groups_of, hang_apart
+from osteon.cleaning import without_displaced
 from osteon.errors import BadValue, NotEnoughData, UnknownName
 from osteon.maths import quat
 from osteon.threads import one_thread

@@ -1,5 +1,6 @@
 """Who does the jobs, and how far they are: processes of this machine, or of a dask scheduler."""
 
+import gc
 import os
 import signal
 import socket
@@ -165,17 +166,7 @@ def cluster(address: str, progress: Progress) -> Iterator[Workers]:
         from distributed import Client
     except ImportError:
         raise MissingExtra("distributed", "`scheduler`", "cluster") from None
-    try:
-        client = Client(address, timeout=ANSWER_SECONDS)
-    except (OSError, ValueError) as error:
-        raise OsteonError(
-            f"no dask scheduler answers at {address} ({error}); start one with: dask scheduler"
-        ) from None
-    except TypeError as error:  # an encrypted address and no certificates
-        raise OsteonError(
-            f"cannot talk to {address} ({error}); name the certificates in dask's configuration, "
-            "under distributed.comm.tls"
-        ) from None
+    client = _connect(Client, address)
 
     def room() -> int:
         threads: Any = client.nthreads()
@@ -188,6 +179,23 @@ def cluster(address: str, progress: Progress) -> Iterator[Workers]:
 
     with client:
         yield Workers(client.get_executor, room)
+
+
+def _connect(client: Any, address: str) -> Any:
+    """Return a client of dask, or say why there is none."""
+    try:
+        return client(address, timeout=ANSWER_SECONDS)
+    except (OSError, ValueError) as error:
+        told = f"no dask scheduler answers at {address} ({error}); start one with: dask scheduler"
+    except TypeError as error:  # an encrypted address and no certificates
+        told = (
+            f"cannot talk to {address} ({error}); name the certificates in dask's configuration, "
+            "under distributed.comm.tls"
+        )
+    # a client that failed half-way ends when it is collected; in the midst of the next one's
+    # start that waits for itself, for ever
+    gc.collect()
+    raise OsteonError(told)
 
 
 class Meter:

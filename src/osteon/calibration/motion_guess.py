@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from osteon.articulation import segment, tell_one_body, without_displaced
+from osteon.articulation import segment, tell_one_body
 from osteon.calibration.frame_choice import STANDING_TURN
 from osteon.calibration.guess import Guess
 from osteon.calibration.priors import BeliefRows
@@ -25,6 +25,7 @@ from osteon.calibration.tree_from_markers import (
     in_frame,
     shares_no_joint,
 )
+from osteon.cleaning import without_displaced
 from osteon.errors import NotEnoughData
 from osteon.maths import quat
 from osteon.typing import Array, Share, unheard

@@ -1,3 +1,7 @@
+from .displaced import (
+    displaced_samples as displaced_samples,
+    without_displaced as without_displaced,
+)
 from .gaps import (
     fill as fill,
     find_spikes as find_spikes,

@@ -143,10 +143,10 @@ def joints(
         play_back_together,
         scale_factor,
         subjects_of,
-        takes_in_a_row,
     )
     from osteon.delivery import joints_summary, joints_text, show_joints, write_joints
     from osteon.formats import file_name, read, read_measured
+    from osteon.pipeline import takes_in_a_row
 
     endings = options.endings(formats)
     options.spare((*files, like), options.motion_files(output, endings))

@@ -34,6 +34,7 @@ from .passports import (
     person_with_axes as person_with_axes,
     write_passports as write_passports,
 )
+from .several_takes import takes_in_a_row as takes_in_a_row
 from .solve_take import (
     calibrate_subject as calibrate_subject,
     prepare_take as prepare_take,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from osteon.articulation import without_displaced
 from osteon.articulation.segmentation import segment
+from osteon.cleaning import without_displaced
 from osteon.maths import quat
 from osteon.values import Recording
 
