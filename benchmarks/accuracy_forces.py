@@ -15,11 +15,12 @@ from accuracy_page import put_section, table
 from osteon import formats, pipeline
 from osteon.errors import OsteonError
 from osteon.formats import to_z_up, turn_points
+from osteon.gait import at_frames
 from osteon.kinetics import JointMoments
 from osteon.maths import quat
 from osteon.pipeline import Solved
 from osteon.typing import Array
-from osteon.values import Recording
+from osteon.values import GroundReaction, Recording
 
 PAGE = Path(__file__).parent.parent / "docs" / "numbers" / "forces.md"
 FILES = {
@@ -40,6 +41,13 @@ FILES = {
 JOINTS = ("Hip", "Knee", "Ankle")
 FEWEST_FRAMES = 10
 """Count of frames that both tell, below which nothing is compared; chosen: a fifth of a step."""
+HEAVY_FORCE = 200.0
+"""Newtons with which a foot is surely on a plate; chosen: a quarter of a person."""
+FOOT_WORDS = (
+    *("HEE", "TOE", "ANK", "MT1", "MT5", "MTP", "CAL", "D1M", "D5M", "MED", "SMH", "FMH"),
+    *("VMH", "5TH", "1ST", "HALLUX", "FOOT", "MAL", "FCC", "FM1", "FM2", "FM5"),
+)
+"""Parts of labels that feet wear."""
 
 
 def stored_point(recording: Recording, label: str) -> Array | None:
@@ -64,7 +72,9 @@ def moment_cells(found: JointMoments, stored: Recording) -> dict[tuple[str, str,
     for joint in JOINTS:
         for side in "LR":
             theirs = stored_point(stored, f"{side}{joint}Moment")
-            for plane in range(3) if theirs is not None else ():
+            if theirs is None:
+                continue
+            for plane in range(3):
                 name = f"{side}{joint}Angles_{'XYZ'[plane]}"
                 if name in found.names:
                     r = alike(found.moments[:, found.names.index(name)], theirs[:, plane])
@@ -142,6 +152,42 @@ def facts_of(found: JointMoments) -> list[str]:
     return [steps, ", ".join(known), f"{found.mass:.1f}", found.weighed, rms]
 
 
+def centre_gaps() -> list[tuple[float, str]]:
+    """Median metres from a plate's centre of pressure to the nearest marker of a foot, and which
+    plate, of all recordings."""
+    found = []
+    for path in sorted(p for p in DATA.rglob("*") if p.suffix.lower() == ".c3d"):
+        for recording in formats.read(path).recordings[:1]:
+            markers = recording.markers()
+            worn = [n for n in markers.names if any(word in n.upper() for word in FOOT_WORDS)]
+            for number, reaction in enumerate(recording.ground_reactions(), 1):
+                if len(worn) >= 4 and (gaps := marker_gaps(markers.select(worn), reaction)).size:
+                    found.append((float(np.median(gaps)), f"{path.stem} plate {number}"))
+    return sorted(found)
+
+
+def marker_gaps(feet: Recording, reaction: GroundReaction) -> Array:
+    force, _, centre = at_frames(reaction, feet.n_frames, feet.rate)
+    heavy = (force[:, 2] > HEAVY_FORCE) & np.isfinite(centre[:, 0])
+    if heavy.sum() < FEWEST_FRAMES:
+        return np.zeros(0)
+    gaps = np.linalg.norm(feet.positions[heavy, :, :2] - centre[heavy, None, :2], axis=-1)
+    nearest = np.where(np.isfinite(gaps), gaps, np.inf).min(axis=1)
+    return nearest[np.isfinite(nearest)]
+
+
+def centre_table() -> str:
+    gaps = centre_gaps()
+    limits = (0.03, 0.06, 0.1, 0.2, np.inf)
+    rows = []
+    for least, most in zip((0.0, *limits), limits, strict=False):
+        own = [name for gap, name in gaps if least <= gap < most]
+        listed = ", ".join(own) if least >= 0.1 else ""
+        span = f"{100 * least:.0f} to {100 * most:.0f}" if most < np.inf else "20 and more"
+        rows.append([span, len(own), listed])
+    return table(["cm, median of the plate", "plates", "which"], rows)
+
+
 def solve_all() -> dict[str, Solved]:
     return {
         file: pipeline.solve(DATA / file, static=[DATA / each for each in static])[0]
@@ -153,4 +199,5 @@ if __name__ == "__main__":
     of_moments, of_powers, facts = tables(solve_all())
     put_section("Moments", of_moments, PAGE)
     put_section("Powers", of_powers, PAGE)
+    put_section("Centre of pressure to the nearest foot marker", centre_table(), PAGE)
     put_section("Steps, mass, residuals", facts, PAGE)

@@ -609,7 +609,7 @@ for path, out in zip(sys.argv[1::2], sys.argv[2::2]):
     except Exception:
         continue
     told = {
-        f"{group}:{name}": value["value"]
+        f"{group}:{name}": (value["value"], value["type"], value["description"], value["is_locked"])
         for group, held in c["parameters"].items()
         for name, value in held.items()
         if not name.startswith("__")
@@ -651,7 +651,9 @@ def compare_round_trips(paths: list[Path], folder: Path) -> int:
             continue
         assert other is not None and one[0].keys() == other[0].keys(), path.name
         for name in one[0].keys() - {"POINT:DATA_START", "POINT:SCALE", "ROTATION:DATA_START"}:
-            assert np.array_equal(one[0][name], other[0][name]), f"{name} of {path.name}"
+            (values, *how), (values_again, *how_again) = one[0][name], other[0][name]
+            assert np.array_equal(values, values_again), f"{name} of {path.name}"
+            assert how == how_again, f"type, description or lock of {name} of {path.name}"
         assert same(one[1], other[1]), path.name
         compared += 1
     return compared

@@ -86,6 +86,7 @@ def angles(solved: Solved, convention: str = "isb") -> ClinicalAngles:
     return find_angles(solved.motion, solved.landmarks, convention)
 
 
+@one_thread()
 def moments(
     solved: Solved, told: ClinicalAngles, mass: float | None = None, cutoff: float = CUTOFF_RATE
 ) -> JointMoments:

@@ -44,6 +44,11 @@ class Original:
     def n_bodies(self) -> int:
         return self.parameters.count("ROTATION", "USED") or 0
 
+    def prefixes(self, subjects: Sequence[str]) -> bool:
+        """Whether labels of the file begin with one of these subjects' names."""
+        labels = self.parameters.texts("POINT", "LABELS")
+        return any(label.startswith(f"{name}:") for name in subjects if name for label in labels)
+
     def columns_of_points(self, recordings: Sequence[Recording]) -> list[int] | None:
         """Each point's place in the file, where all are there and called as they were."""
         n_points = sum(recording.n_markers for recording in recordings)

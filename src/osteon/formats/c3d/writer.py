@@ -73,8 +73,11 @@ class Plan:
 
     @property
     def prefixed(self) -> bool:
-        """Whether labels carry their subject: where there are several, or names have colons."""
+        """Whether labels carry their subject: where there are several, names have colons, or they
+        did in the file that all this came from."""
         values = (*self.recordings, *self.bodies)
+        if self.original and self.original.prefixes([value.subject for value in values]):
+            return True
         several = len({value.subject for value in values}) > 1
         return several or any(":" in name for value in values for name in value.names)
 
@@ -344,6 +347,8 @@ def _analog_group(section: Section, plan: Plan) -> None:
 
 def _subjects_group(section: Section, plan: Plan) -> None:
     subjects = _subjects(plan)
+    if plan.original and plan.original.parameters.texts("SUBJECTS", "NAMES") == subjects:
+        return
     section.drop("SUBJECTS")
     if subjects:
         section.integer("SUBJECTS", "USED", len(subjects))
