@@ -86,6 +86,22 @@ def test_fingers_of_a_hand_alone(count: int, most: float):
     assert kinds == ["universal", "hinge", "hinge"]
 
 
+@pytest.mark.parametrize("subject", ["", "ann"])
+def test_two_hands_without_a_body_are_two_subjects(subject: str):
+    left = synth.perform(synth.glove(10, seed=4), synth.grasps(seconds=2.0), seed=4).recording
+    mirrored = left.positions * [1.0, -1.0, 1.0] - [0.0, 0.4, 0.0]
+    names = (*left.names, *("R" + name[1:] for name in left.names))
+    both = Recording(np.concatenate([left.positions, mirrored], axis=1), names, left.rate, subject)
+    hands = pipeline.solve(Take(recordings=(both,)))
+    prefix = f"{subject}_" if subject else ""
+    for found, side in zip(hands, ("left", "right"), strict=True):
+        assert found.recording.subject == f"{prefix}{side}_hand"
+        assert found.skeleton.names[0] == f"{side}_hand"
+        assert {name[0] for name in found.recording.names} == {side[0].upper()}
+    tips = [found.motion.world()[1] for found in hands]
+    np.testing.assert_allclose(tips[1], tips[0] * [1.0, -1.0, 1.0] - [0.0, 0.4, 0.0], atol=1e-3)
+
+
 def test_a_body_is_solved_as_without_its_fingers():
     performer = synth.with_gloves(synth.human(), 10)
     script = synth.grasps(synth.exercise(6.0, together=True))

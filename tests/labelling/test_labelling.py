@@ -123,3 +123,6 @@ def test_what_cannot_be_labelled_is_said(performance) -> None:
     giant = recording.with_positions(3.0 * recording.positions, "grown")
     with pytest.raises(NotEnoughData, match="is not found"):
         label(giant, skeleton=skeleton)
+    hand = synth.perform(synth.glove(10), synth.grasps(seconds=1.0)).recording
+    with pytest.raises(NotEnoughData, match="hands alone"):
+        label(hand)

@@ -28,9 +28,10 @@ class Subject:
 def subjects_of(
     sources: Sequence[Source], static: Sequence[Source], only: str | None = None
 ) -> dict[str, Subject]:
-    """Sort out everybody recorded, or one of them, by name; files of one person need no name."""
+    """Sort out everybody recorded, or one of them, by name; files of one person need no name. Two
+    hands without a body are two subjects."""
     takes = [_take(source) for source in sources]
-    files = _named([_markers(take) for take in takes])
+    files = [_hands_apart(file) for file in _named([_markers(take) for take in takes])]
     if not any(files):
         raise NotEnoughData(_no_markers(takes))
     subjects: dict[str, Subject] = {}
@@ -44,7 +45,7 @@ def subjects_of(
         raise UnknownName("subject", only, [name for name in subjects if name])
     chosen = subjects if only is None else {only: subjects[only]}
     for source in static:
-        _share_out(_markers(_take(source)), chosen, set(subjects))
+        _share_out(_hands_apart(_markers(_take(source))), chosen, set(subjects))
     return chosen
 
 
@@ -80,6 +81,26 @@ def _named(files: list[list[Recording]]) -> list[list[Recording]]:
     if len(names) != 1:
         return files
     return [[replace(file[0], subject=min(names))] if len(file) == 1 else file for file in files]
+
+
+def _hands_apart(people: Sequence[Recording]) -> list[Recording]:
+    """Everybody; who shows nothing but two hands as two, for no body joins them."""
+    return [part for one in people for part in (_two_hands(one) or [one])]
+
+
+def _two_hands(recording: Recording) -> list[Recording]:
+    """The left and the right hand of somebody without a body; none where these are not shown."""
+    known = recognise(recording.names)
+    if known is None or not known[0].of_hands:
+        return []
+    marks = known[1] | known[0].match_fingers(recording.names)
+    hands = []
+    for side in ("left", "right"):
+        labels = [label for label, mark in marks.items() if mark.body.startswith(f"{side}_")]
+        name = "_".join(filter(None, (recording.subject, side, "hand")))
+        if recognise(labels):
+            hands.append(replace(recording.select(labels), subject=name))
+    return hands if len(hands) == 2 else []
 
 
 def _no_markers(takes: Sequence[Take]) -> str:
