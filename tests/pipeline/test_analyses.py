@@ -60,6 +60,6 @@ def test_what_cannot_be_found_is_said_on_the_page(solved, tmp_path):
     short = first_frames(solved.motion, 3)
     shown = pipeline.analyse(short)
     (problem,) = shown.problems
-    assert "limits of joints cannot be shown" in problem and "4 or more" in problem
+    assert "limits of joints cannot be shown" in problem and "need 9 frames or more" in problem
     delivery.show(short, tmp_path)
     assert "limits of joints cannot be shown" in (tmp_path / "report.html").read_text("utf-8")

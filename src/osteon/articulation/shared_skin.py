@@ -26,6 +26,9 @@ FIRST_SHIFT = 0.01
 """Metres per radian of skin to begin with; chosen: a third of the median thigh's."""
 FIRST_TURN = 0.1
 """Radians per radian to begin with; chosen: that of ``FIRST_SHIFT`` at a lever of 0.1 m."""
+LEAST_WHITE = 1e-6
+"""Share of the noise's mean square that a joint's residuals count with at least. Chosen: an exact
+joint, as of a motion that was written, leaves rounding only, and nothing can be weighed by that."""
 LEAST_SIZE = 1e-6
 """Ratio to the first size below which skin is none. Chosen: keeps numbers finite."""
 ROUND_STEPS = (8, 4, 4)
@@ -274,7 +277,7 @@ def _likeliest(
     A size follows from its coefficients and from how many of them the data determine [MacKay 1992].
     """
     groups, places = layout.groups, layout.n_places
-    white = np.array([edge.square / edge.rows for edge in edges])
+    white = np.maximum([edge.square / edge.rows for edge in edges], LEAST_WHITE)
     least = LEAST_SIZE * np.tile(_FIRST_SIZES, len(sizes) // 2)
     counts = np.bincount(groups, minlength=len(sizes))
     found, covariance = at, np.zeros((layout.size, layout.size))
@@ -282,12 +285,11 @@ def _likeliest(
         normal, side = _sums(layout.size, edges, white * alike, at)
         covariance = np.linalg.inv(normal + np.diag(_precision(layout, sizes)))
         found = covariance @ side
-        white = np.array(
-            [
-                _variance(edge, found - at, covariance, each)
-                for edge, each in zip(edges, white * alike, strict=True)
-            ]
-        )
+        left = [
+            _variance(edge, found - at, covariance, each)
+            for edge, each in zip(edges, white * alike, strict=True)
+        ]
+        white = np.maximum(left, LEAST_WHITE)
         open_ = np.bincount(groups, np.diag(covariance)[places:], len(sizes)) / sizes
         power = np.bincount(groups, found[places:] ** 2, len(sizes))
         sizes = np.maximum(_alike_sizes(power, np.maximum(counts - open_, 0.0)), least)

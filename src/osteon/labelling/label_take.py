@@ -166,8 +166,8 @@ def _mend(recording: Recording, people: Sequence[_Worn], progress: Progress) -> 
     for part, marker_set, found in people:
         if marker_set.of_hands:
             raise NotEnoughData(
-                f"the labels are of hands alone ({marker_set.name}), and markers on fingers are not "
-                "labelled by a set: solve the file as it is, or give `marker_set=none` to join "
+                f"the labels are of hands alone ({marker_set.name}), and markers on fingers are "
+                "not labelled by a set: solve the file as it is, or give `marker_set=none` to join "
                 "tracks by motion"
             )
         progress(Step("set", f"calibrating by the labels of {marker_set.name}"))
