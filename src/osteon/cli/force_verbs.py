@@ -27,14 +27,7 @@ from osteon.cli.solve_verbs import ask
     help="Low-pass of motion and forces.",
 )
 @options.solving
-@options.file("--skeleton", "A subject calibrated before: skeleton.json.")
-@options.file("--passport", "A performer known before: passport.json.")
-@click.option(
-    "--static",
-    type=options.FILE,
-    multiple=True,
-    help="Take that only helps to calibrate, as one with medial markers; may be repeated.",
-)
+@options.known_before
 @options.subject("markers")
 @options.as_json
 def forces(

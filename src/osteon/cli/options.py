@@ -106,6 +106,17 @@ solving = several(
     ),
 )
 """Those of a solve; they reach the verb by the names that ``SolveOptions`` has."""
+known_before = several(
+    file("--skeleton", "A subject calibrated before: skeleton.json."),
+    file("--passport", "A performer known before: passport.json."),
+    click.option(
+        "--static",
+        type=FILE,
+        multiple=True,
+        help="Take that only helps to calibrate, as one with medial markers; may be repeated.",
+    ),
+)
+"""What tells of a subject beside the take itself."""
 
 
 def output(holds: str = "the results", **given: Any) -> Decorator:

@@ -172,14 +172,7 @@ def clean(
     help="Folder of takes of other people: what is usual.",
 )
 @options.solving
-@options.file("--skeleton", "A subject calibrated before: skeleton.json.")
-@options.file("--passport", "A performer known before: passport.json.")
-@click.option(
-    "--static",
-    type=options.FILE,
-    multiple=True,
-    help="Take that only helps to calibrate, as one with medial markers; may be repeated.",
-)
+@options.known_before
 @options.subject("angles")
 @options.as_json
 def angles(
