@@ -1,15 +1,18 @@
 """How near ``solve`` comes to the joints of people that this project did not make.
 
     python benchmarks/accuracy_anatomy.py [seconds]
+    python benchmarks/accuracy_anatomy.py blind
 
 Experts' OpenSim models moved by recorded motions (OSTEON_DATA/anatomical-truth). Their markers are
 solved with 0.5 mm of noise, as they are and with skin of real size; with ``seconds`` only the
 middle of each take. Writes the table of docs/numbers/anatomy.md, and prints how often notes tell
-of uncertain joints.
+of uncertain joints. With ``blind`` labels are not looked at (`--template none`), and joints are
+those between bodies that carry markers of one segment only.
 """
 
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -25,7 +28,7 @@ from osteon.values import Recording, Take
 
 DATA = Path(os.environ.get("OSTEON_DATA", Path(__file__).parents[2] / "shared" / "data"))
 PAGE = Path(__file__).parent.parent / "docs" / "numbers" / "anatomy.md"
-MARK = "<!-- table -->"
+MARK, BLIND_MARK = "<!-- table -->", "<!-- blind -->"
 CHOSEN = ("arnold-01", "hamner-01", "hamner-03", "opencap-4")
 """People who were in view while constants were chosen."""
 JOINTS = {
@@ -37,8 +40,13 @@ JOINTS = {
 }
 SKIN = {"pelvis": 5, "femur": 9, "tibia": 4, "torso": 5, "humerus": 7, "ulna": 4, "radius": 4}
 """Millimetres rms [Cereatti 2017]; feet and hands 3."""
+ONE_BODY = {"talus": "foot", "calcn": "foot", "toes": "foot", "radius": "ulna", "hand": "ulna"}
+"""Segments that markers cannot tell apart."""
 INSIDE = float(chi2.ppf(0.95, 3))
 TO_Z_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+
+
+ERROR_HEAD = ("error, mm", "95 %", "across the axis", "z rms", "inside")
 
 
 class Person(NamedTuple):
@@ -67,6 +75,9 @@ class Error(NamedTuple):
 
 
 def main() -> None:
+    if sys.argv[1:] == ["blind"]:
+        write_table(BLIND_MARK, BLIND_HEAD, list(blind_rows()))
+        return
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else np.inf
     rows, notes = [], []
     for title, skin in (("0.5 mm noise", False), ("and skin of real size", True)):
@@ -82,13 +93,16 @@ def main() -> None:
         every = [error for errors in found.values() for error in errors]
         notes.append([title, *noted(every, sentences)])
     print(table(NOTES, notes))
-    head = ("markers", "people", "joint", "error, mm", "95 %", "across the axis", "z rms", "inside")
-    before, _, after = PAGE.read_text(encoding="utf-8").split(MARK)
-    text = (before, f"\n{table(head, rows)}\n\n", after)
+    head = ("markers", "people", "joint", *ERROR_HEAD)
     if np.isfinite(seconds):
         print(table(head, rows))
     else:
-        PAGE.write_text(MARK.join(text), encoding="utf-8")
+        write_table(MARK, head, rows)
+
+
+def write_table(mark: str, head: tuple[str, ...], rows: list[list[str]]) -> None:
+    before, _, after = PAGE.read_text(encoding="utf-8").split(mark)
+    PAGE.write_text(mark.join((before, f"\n{table(head, rows)}\n\n", after)), encoding="utf-8")
 
 
 def told(errors: list[Error]) -> list[str]:
@@ -151,7 +165,6 @@ def trial(
         order = np.random.default_rng(1).permutation(worn.names).tolist()
         worn = replace(worn.select(order), names=tuple(f"X{i:02d}Q" for i in range(len(order))))
     (solved,) = pipeline.solve(Take(recordings=(worn,)))
-    rotations, joints = solved.motion.world()
     sentences = [note for note in solved.warnings if "joints lie is uncertain" in note]
     found = []
     for joint, (ours, body, parent) in JOINTS.items():
@@ -160,22 +173,90 @@ def trial(
             names = solved.skeleton.names
             if f"{side}_{ours}" in names and f"{body}_{side[0]}" in person.names:
                 index = names.index(f"{side}_{ours}")
-                truth, axis = true_joint(person, f"{body}_{side[0]}", above, glides=joint == "knee")
-                off = joints[: len(truth), index] - truth
-                along = np.sum(off * axis, axis=-1, keepdims=True) * axis
-                turn = rotations[: len(off), solved.skeleton.parents[index]]
-                mean = quat.rotate(quat.inverse(turn), off).mean(axis=0)
-                covariance = solved.skeleton.bodies[index].joint.covariance
-                assert covariance is not None
-                z = float(np.sqrt(mean @ np.linalg.solve(covariance, mean) / 3.0))
-                whole = 1e3 * float(np.median(np.linalg.norm(off, axis=-1)))
-                across = 1e3 * float(np.median(np.linalg.norm(off - along, axis=-1)))
-                named = is_named(names[index], sentences)
-                found.append((joint, Error(whole, across, z, named)))
+                truth = true_joint(person, f"{body}_{side[0]}", above, glides=joint == "knee")
+                error = error_of(solved, index, truth)
+                found.append((joint, error._replace(noted=is_named(names[index], sentences))))
     return found, sentences
 
 
-def true_joint(person: Person, body: str, parent: str, *, glides: bool) -> tuple:
+def error_of(solved: pipeline.Solved, index: int, truth: tuple[np.ndarray, np.ndarray]) -> Error:
+    """How far the joint of a body is from ``truth``, its place and axis in the world."""
+    place, axis = truth
+    rotations, joints = solved.motion.world()
+    off = joints[: len(place), index] - place
+    along = np.sum(off * axis, axis=-1, keepdims=True) * axis
+    turn = rotations[: len(off), solved.skeleton.parents[index]]
+    mean = quat.rotate(quat.inverse(turn), off).mean(axis=0)
+    covariance = solved.skeleton.bodies[index].joint.covariance
+    assert covariance is not None
+    z = float(np.sqrt(mean @ np.linalg.solve(covariance, mean) / 3.0))
+    whole = 1e3 * float(np.median(np.linalg.norm(off, axis=-1)))
+    across = 1e3 * float(np.median(np.linalg.norm(off - along, axis=-1)))
+    return Error(whole, across, z, noted=False)
+
+
+BLIND_HEAD = (
+    "markers",
+    "joint",
+    "found",
+    "error, mm",
+    "95 %",
+    "across the axis",
+    "z rms",
+    "inside",
+)
+
+
+def blind_rows() -> Iterator[list[str]]:
+    folders = sorted((DATA / "anatomical-truth").glob("*/"))
+    for title, skin in (("0.5 mm noise", 0.0), ("and skin of real size", 1.0)):
+        found: dict[str, list[Error]] = {joint: [] for joint in JOINTS}
+        for folder in folders:
+            for joint, error in blind_trial(folder, skin):
+                found[joint].append(error)
+        for joint, errors in found.items():
+            yield [title, joint, f"{len(errors)} of {2 * len(folders)}", *told(errors)]
+
+
+def blind_trial(folder: Path, skin: float) -> Iterator[tuple[str, Error]]:
+    """The errors of joints between bodies that carry markers of one segment only."""
+    person, worn = wear(folder, skin)
+    segments = segments_of(person, wear(folder, 0.0)[1])
+    (solved,) = pipeline.solve(
+        Take(recordings=(worn,)), options=pipeline.SolveOptions(template="none")
+    )
+    skeleton = solved.skeleton
+    carried = [frozenset(segments[mark.name] for mark in body.markers) for body in skeleton.bodies]
+    for index, above in enumerate(skeleton.parents):
+        for joint, (_, body, parent) in JOINTS.items():
+            for side in "lr":
+                high = parent if parent in ("pelvis", "torso") else f"{parent}_{side}"
+                ends = {frozenset((whole_segment(f"{body}_{side}"),)), frozenset((high,))}
+                if above >= 0 and {carried[index], carried[above]} == ends:
+                    truth = true_joint(person, f"{body}_{side}", high, glides=joint == "knee")
+                    yield joint, error_of(solved, index, truth)
+
+
+def segments_of(person: Person, clean: Recording) -> dict[str, str]:
+    """Label → the segment that the marker moves with."""
+    found = {}
+    for marker, label in enumerate(clean.names):
+        away = clean.positions[:, marker, None] - person.places
+        local = np.einsum("fbji,fbj->fbi", person.turns, away)
+        body = int(np.argmin(local.std(axis=0).sum(axis=-1)))
+        found[label] = whole_segment(person.names[body])
+    return found
+
+
+def whole_segment(name: str) -> str:
+    body, _, side = name.partition("_")
+    body = ONE_BODY.get(body, body)
+    return f"{body}_{side}" if side else body
+
+
+def true_joint(
+    person: Person, body: str, parent: str, *, glides: bool
+) -> tuple[np.ndarray, np.ndarray]:
     """(n_frames, 3) a joint in the world, and the axis about which it mostly turns.
 
     A knee that glides has no fixed point: meant is the point nearest to one, at the height of the

@@ -29,8 +29,9 @@ FIRST_TURN = 0.1
 LEAST_WHITE = 1e-6
 """Share of the noise's mean square that a joint's residuals count with at least. Chosen: an exact
 joint, as of a motion that was written, leaves rounding only, and nothing can be weighed by that."""
-LEAST_SIZE = 1e-6
-"""Ratio to the first size below which skin is none. Chosen: keeps numbers finite."""
+LEAST_SIZE, MOST_SIZE = 1e-6, 1e2
+"""Ratios to the first size below which skin is none, and above which none is: chosen, ten times as
+far as usual. What two halves of a take hardly determine grows without end otherwise."""
 ROUND_STEPS = (8, 4, 4)
 """Counts: steps towards the likeliest sizes in each round; between rounds skin is taken off the
 sensors. Chosen: eight bring sizes near their limit, and rotations need repeating."""
@@ -278,7 +279,7 @@ def _likeliest(
     """
     groups, places = layout.groups, layout.n_places
     white = np.maximum([edge.square / edge.rows for edge in edges], LEAST_WHITE)
-    least = LEAST_SIZE * np.tile(_FIRST_SIZES, len(sizes) // 2)
+    first = np.tile(_FIRST_SIZES, len(sizes) // 2)
     counts = np.bincount(groups, minlength=len(sizes))
     found, covariance = at, np.zeros((layout.size, layout.size))
     for _ in range(steps):
@@ -291,8 +292,9 @@ def _likeliest(
         ]
         white = np.maximum(left, LEAST_WHITE)
         open_ = np.bincount(groups, np.diag(covariance)[places:], len(sizes)) / sizes
-        power = np.bincount(groups, found[places:] ** 2, len(sizes))
-        sizes = np.maximum(_alike_sizes(power, np.maximum(counts - open_, 0.0)), least)
+        power = np.bincount(groups, found[places:] ** 2, len(sizes)).astype(float)
+        likely = _alike_sizes(power, np.maximum(counts - open_, 0.0))
+        sizes = np.clip(likely, LEAST_SIZE * first, MOST_SIZE * first)
     return _Fitted(found, covariance, sizes, white)
 
 

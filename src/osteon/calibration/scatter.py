@@ -14,7 +14,7 @@ import numpy as np
 
 from osteon.calibration.frame_choice import angles_from_middle, count_postures
 from osteon.calibration.subject_model import SubjectModel
-from osteon.maths import white_noise
+from osteon.maths import weighted_median, white_noise
 from osteon.typing import Array
 
 if TYPE_CHECKING:
@@ -244,7 +244,8 @@ def _skin(fit: "Adjustment", usual: Usual, known: Deviations, n_frames: int) -> 
     freedom *= 1.0 - repeats / n_frames
     count = freedom / repeats
     found = np.minimum(excess / np.maximum(freedom, 1e-9), (MOST_SKIN_RATIO * usual.skin) ** 2)
-    scale = float(np.sum(count * found / usual.skin**2)) / max(float(np.sum(count)), 1e-9)
+    # a forearm that turns over shows no skin: one body's misfit is not lent to the others
+    scale = weighted_median(found / usual.skin**2, count)
     common = max(scale, 0.0) * usual.skin**2
     variance = (count * np.maximum(found, 0.0) + SKIN_COUNT * common) / (count + SKIN_COUNT)
     return np.maximum(np.sqrt(variance), LEAST_SKIN)

@@ -41,9 +41,10 @@ and elbows of four people with bones known are 3 mm off along their axes."""
 NEAR_JOINT_REACH = 0.06
 """Metres, chosen. Markers this near to a joint say where it is: the one on the bone beside it, not
 those half a limb away, whose places are anybody's choice."""
-DRIFT_RATIO, BESIDE = 0.2, 0.06
+DRIFT_RATIO, ALONG_DRIFT_RATIO, BESIDE = 0.2, 0.1, 0.06
 """A joint guessed from markers farther away than beside it, metres, is unsure by this share of the
-rest: lengths of limbs at one stature scatter by a tenth, and forearms turn (chosen: twice that)."""
+rest: lengths of limbs at one stature scatter by a tenth, and forearms turn (chosen: twice that).
+Along a hinge's axis, which lies across the limb, by half of it: what turns there is the hinge."""
 TWIN_SIGMA = 0.01
 """Metres. How alike left and right are, and how far joints of the trunk are from the middle: who
 bends forwards only shows nothing of it, and skin then moves the joint sideways at its will.
@@ -106,7 +107,9 @@ def _ball(figure: Human, rest: SubjectModel, placed: np.ndarray, name: str, scal
     at = scale * (toes.at - figure.bodies[toes.parent].at)
     near = _near(rest, placed, foot, at)
     known = np.zeros(rest.n_markers)
-    sigma = 4 * toes.sigma if near is None else _beside_sigma(toes.sigma, near, known)
+    sigma = 4 * toes.sigma
+    if near is not None:
+        sigma = _beside_sigma(toes.sigma, DRIFT_RATIO, near, known)
     farther = figure.tips[name] - figure.tips[toes.parent]
     return Ball(name, at, near, scale * float(toes.at[2]), scale * float(farther[0]), sigma)
 
@@ -292,18 +295,20 @@ def _beliefs(
     return rows.beliefs()
 
 
-def _beside_sigma(sigma: float, near: Near, doubts: Array) -> float:
-    """Metres that a joint seen from the markers around it is unsure by; ``doubts`` (n_markers,)
-    that these sit on other landmarks."""
-    drifting = sigma + DRIFT_RATIO * max(near.distance - BESIDE, 0.0)
+def _beside_sigma(sigma: float, drift: float, near: Near, doubts: Array) -> float:
+    """Metres that a joint seen from the markers around it is unsure by: ``sigma`` beside them, and
+    the share ``drift`` of what they are farther away; ``doubts`` (n_markers,) that these sit on
+    other landmarks."""
+    drifting = sigma + drift * max(near.distance - BESIDE, 0.0)
     return float(np.hypot(drifting, np.linalg.norm(near.shares * doubts[near.markers])))
 
 
 def _beside_sigmas(body: TemplateBody, near: Near, doubts: Array) -> Array:
     """(3,) the same in each direction: along a hinge's axis breadths of bones tell."""
     along = np.array([body.axis == axis for axis in "xyz"], dtype=bool)
-    across = _beside_sigma(body.sigma, near, doubts)
-    return np.where(along, _beside_sigma(BREADTH_SIGMA, near, doubts), across)
+    across = _beside_sigma(body.sigma, DRIFT_RATIO, near, doubts)
+    breadth = _beside_sigma(BREADTH_SIGMA, ALONG_DRIFT_RATIO, near, doubts)
+    return np.where(along, breadth, across)
 
 
 def _near(rest: SubjectModel, placed: np.ndarray, body: int, joint: Array) -> Near | None:

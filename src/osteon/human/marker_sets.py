@@ -20,6 +20,7 @@ import numpy as np
 
 from osteon.errors import FormatError, UnknownName
 from osteon.human.finger_bones import Finger, is_finger
+from osteon.maths import weighted_median
 from osteon.typing import Array
 
 ENOUGH_OF_SET = 0.6
@@ -488,7 +489,7 @@ def scale_of(found: dict[str, Landmark], observed: dict[str, Array]) -> float:
     steady = (count > 10) & (spread < STEADY_SHARE * mean) & (wanted > 0.08)
     if not steady.any():
         return 1.0
-    return _weighted_median(mean[steady] / wanted[steady], wanted[steady])
+    return weighted_median(mean[steady] / wanted[steady], wanted[steady])
 
 
 def _keep_distance(one: Landmark, other: Landmark) -> bool:
@@ -502,9 +503,3 @@ def _keep_distance(one: Landmark, other: Landmark) -> bool:
             away = [float(np.linalg.norm(np.asarray(mark.at) - joint)) for mark in (one, other)]
             return min(away) < NEAR_JOINT
     return False
-
-
-def _weighted_median(values: Array, weights: Array) -> float:
-    order = np.argsort(values)
-    share = np.cumsum(weights[order])
-    return float(values[order][np.searchsorted(share, 0.5 * share[-1])])

@@ -36,6 +36,13 @@ def mad_scale(values: Array, axis: int | None = None) -> Array:
     return np.ma.filled(NORMAL_RATIO * spread, np.nan)
 
 
+def weighted_median(values: Array, weights: Array) -> float:
+    """Return the value that half of all weight lies below."""
+    order = np.argsort(values)
+    share = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(share, 0.5 * share[-1])])
+
+
 def noise_gain(order: int) -> int:
     """Return the variance of white noise after ``order`` differences, in its own before."""
     return comb(2 * order, order)
