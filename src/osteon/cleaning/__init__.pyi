@@ -2,11 +2,7 @@ from .displaced import (
     displaced_samples as displaced_samples,
     without_displaced as without_displaced,
 )
-from .gaps import (
-    fill as fill,
-    find_spikes as find_spikes,
-    remove_spikes as remove_spikes,
-)
+from .gaps import fill as fill
 from .odd_recordings import (
     mend as mend,
     oddities as oddities,
@@ -19,6 +15,7 @@ from .preparation import (
     smooth as smooth,
 )
 from .size_and_up import check_size as check_size, upright as upright
+from .spikes import find_spikes as find_spikes, remove_spikes as remove_spikes
 from .swaps import (
     find_swaps as find_swaps,
     repair_swaps as repair_swaps,

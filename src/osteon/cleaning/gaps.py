@@ -1,12 +1,4 @@
-"""Samples that are missing, or fly off and come back: taken out, and filled from what is seen
-around them in space and time.
-
-A spike leaves its own path. A sample is astray that leaves its companions at once and comes back,
-whatever the marker does: a marker keeps its distances to those that move with it, or changes them
-as slowly as limbs and skin move. A sample whose distances to most of them jump within a frame, and
-jump back, was seen wrong: a reflection, another marker, a ray of one camera. Distances ask nothing
-of the motion itself, so excursions may last longer, and lie closer to gaps, than those that a path
-alone can tell.
+"""Samples that are missing, filled from what is seen around them in space and time.
 
 Gaps are filled by one of these:
 
@@ -30,32 +22,11 @@ from osteon.cleaning.neighbours import (
     bridge,
     companions,
     marker_runs,
-    off_median,
 )
 from osteon.errors import BadValue
-from osteon.maths import runs
 from osteon.typing import Array
 from osteon.values import Recording
 
-SPIKE_FRAMES = 7
-"""Frames of the running median. Derived: excursions of up to three frames stand out."""
-COMPANION_COUNT = 6
-"""Count of companions asked. Chosen: their median stands while two of them are astray too."""
-FEWEST_COMPANIONS = 3
-"""Count of companions seen, below which nothing is said. Derived: one that is astray itself is then
-outvoted."""
-ASTRAY_FRAMES = 15
-"""Frames of the running median. Derived: excursions of up to seven frames stand out. Measured: over
-more frames a runner's own distances change too much."""
-UNREST_RATIO = 8.0
-"""Ratio to a distance's usual unrest up to which it is in order. Chosen: as for spikes."""
-ABRUPT_SHARE = 0.5
-"""Share of the limit that an excursion must pass within one frame at both ends. Chosen: limbs and
-skin at 60 Hz take several frames."""
-AGREEING_SHARES = (0.5, 0.34, 0.34)
-"""Share of the companions seen whose distances must jump, round by round, each without what those
-before found. Chosen: half of them first, for companions may be astray themselves; then two of six,
-for a sample may be off across the way to most of them. A fourth round finds hardly any."""
 METHODS = ("auto", "spline", "rigid", "lowrank")
 
 SPLINE_SECONDS = 0.05
@@ -68,121 +39,6 @@ RIGID_RMS = 0.01
 bone slides so far."""
 GUESS_RMS = 0.04
 """Metres of unsteadiness. Chosen: beyond it companions say nothing."""
-
-
-def find_spikes(recording: Recording, threshold: float = 0.02) -> np.ndarray:
-    """Find samples (n_frames, n_markers) that lie off their own path, and off that of companions.
-
-    Seen against the running median in the world a fast turn looks like a spike; seen from the
-    markers that move along, and against a smooth path over the moment, it does not. A sample must
-    stand out in all three; or its distances to companions jump and come back, whatever its path.
-
-    Parameters
-    ----------
-    threshold
-        Metres by which a sample must stand out; at least, and never less than eight times the
-        marker's usual unsteadiness.
-    """
-    positions = recording.positions
-    kept = [i for i, name in enumerate(recording.names) if name not in recording.outputs]
-    spikes = np.zeros(positions.shape[:2], dtype=bool)
-    if recording.n_frames < SPIKE_FRAMES:
-        return spikes
-    for marker, near in zip(kept, companions(positions[:, kept], 2), strict=True):
-        path = positions[:, marker]
-        off = off_median(path, SPIKE_FRAMES)
-        if not (off > threshold).any():
-            continue
-        for other in near:
-            seen_from = off_median(path - positions[:, kept[other]], SPIKE_FRAMES)
-            off = np.where(np.isfinite(seen_from), np.fmin(off, seen_from), off)
-        usual = np.median(off[np.isfinite(off)])
-        limit = max(threshold, 8.0 * float(usual))
-        for first, last in runs(off > limit):
-            spikes[first : last + 1, marker] = _flies_off(path, first, last, limit)
-    left = np.where(spikes[:, kept, None], np.nan, positions[:, kept])
-    spikes[:, kept] |= _astray_samples(left, threshold)
-    return spikes
-
-
-def remove_spikes(recording: Recording, threshold: float = 0.02) -> Recording:
-    """Make spikes missing samples. See :func:`find_spikes`."""
-    spikes = find_spikes(recording, threshold)
-    if not spikes.any():
-        return recording
-    positions = np.where(spikes[..., None], np.nan, recording.positions)
-    names = [recording.names[m] for m in np.flatnonzero(spikes.any(axis=0))]
-    return recording.with_filled(
-        positions,
-        np.zeros_like(spikes),
-        did=f"remove_spikes(threshold={threshold} m): {spikes.sum()} samples of {', '.join(names)}",
-    )
-
-
-def _flies_off(path: Array, first: int, last: int, limit: float) -> bool:
-    """Whether a short run also lies off the smooth path that its neighbours in time suggest."""
-    around = [first - 1, last + 1]
-    if last - first >= SPIKE_FRAMES // 2 or around[0] < 0 or around[1] >= len(path):
-        return False
-    if not np.isfinite(path[around]).all():
-        return False
-    off = path[first : last + 1] - bridge(path, first, last)
-    nearby = path[max(first - SPIKE_FRAMES, 0) : last + 1 + SPIKE_FRAMES]
-    step = np.median(np.linalg.norm(np.diff(nearby[np.isfinite(nearby[:, 0])], axis=0), axis=-1))
-    # a fast marker seen at a low rate turns sharply between frames: half a step is no spike
-    return bool((np.linalg.norm(off, axis=-1) > 0.5 * max(limit, step)).all())
-
-
-def _astray_samples(positions: Array, threshold: float) -> np.ndarray:
-    """(n_frames, n_markers) samples that are astray by more than ``threshold`` metres."""
-    found = np.zeros(positions.shape[:2], dtype=bool)
-    if len(positions) < ASTRAY_FRAMES or positions.shape[1] <= FEWEST_COMPANIONS:
-        return found
-    for share in AGREEING_SHARES:
-        left = np.where(found[..., None], np.nan, positions)
-        fresh = _found_in_round(left, threshold, share)
-        found |= fresh
-        if not fresh.any():
-            break
-    return found
-
-
-def _found_in_round(positions: Array, threshold: float, share: float) -> np.ndarray:
-    found = np.zeros(positions.shape[:2], dtype=bool)
-    for marker, near in enumerate(companions(positions, COMPANION_COUNT)):
-        if len(near) < FEWEST_COMPANIONS:
-            continue
-        gaps = np.linalg.norm(positions[:, near] - positions[:, marker, None], axis=-1)
-        off = _off_most(np.stack([_off_usual(each) for each in gaps.T], axis=1), share)
-        for first, last in runs(np.nan_to_num(off) > ABRUPT_SHARE * threshold):
-            frames = slice(first, last + 1)
-            if last - first < ASTRAY_FRAMES // 2 and off[frames].max() > threshold:
-                found[frames, marker] = _abrupt(off, first, last, ABRUPT_SHARE * threshold)
-    return found
-
-
-def _off_most(off: Array, share: float) -> Array:
-    """(n_frames,) what a share of the columns seen reaches; NaN where too few are seen."""
-    count = np.isfinite(off).sum(axis=1)
-    ordered = np.sort(np.where(np.isfinite(off), -off, np.inf), axis=1)
-    place = np.maximum(np.ceil(share * count).astype(int) - 1, 0)
-    reached = -np.take_along_axis(ordered, place[:, None], axis=1)[:, 0]
-    return np.where(count >= FEWEST_COMPANIONS, reached, np.nan)
-
-
-def _off_usual(distance: Array) -> Array:
-    """(n_frames,) how far a distance is from its running median, less what is usual; metres."""
-    away = off_median(distance[:, None], ASTRAY_FRAMES)
-    seen = away[np.isfinite(away)]
-    return np.maximum(away - UNREST_RATIO * float(np.median(seen)), 0.0) if len(seen) else away
-
-
-def _abrupt(off: Array, first: int, last: int, least: float) -> bool:
-    """Whether an excursion begins and ends within a frame, as far as is seen."""
-    for inside, outside in ((first, first - 1), (last, last + 1)):
-        if 0 <= outside < len(off) and off[inside] - off[outside] < least:
-            return False  # what is not seen says nothing against it
-    return True
 
 
 def fill(

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.ndimage import median_filter
 
 from osteon.maths import generalised_procrustes, quat, runs
 from osteon.typing import Array
@@ -32,19 +31,6 @@ class MarkerRun(NamedTuple):
 def marker_runs(mask: np.ndarray) -> list[MarkerRun]:
     """List runs of True in a (n_frames, n_markers) array, marker by marker."""
     return [MarkerRun(m, *run) for m, column in enumerate(mask.T) for run in runs(column)]
-
-
-def off_median(tracks: Array, n_frames: int) -> Array:
-    """(n_frames,) distance of tracks (n_frames, k) from the running median of the samples seen.
-
-    NaN where not seen, or less than a window, of ``n_frames``, is.
-    """
-    off = np.full(len(tracks), np.nan)
-    seen = np.isfinite(tracks[:, 0])
-    if seen.sum() >= n_frames:
-        middle = median_filter(tracks[seen], size=(n_frames, 1), mode="nearest")
-        off[seen] = np.linalg.norm(tracks[seen] - middle, axis=-1)
-    return off
 
 
 def frames_text(first: int, last: int) -> str:

@@ -11,10 +11,11 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from osteon.cleaning.gaps import fill as fill_gaps, remove_spikes
+from osteon.cleaning.gaps import fill as fill_gaps
 from osteon.cleaning.neighbours import marker_runs
 from osteon.cleaning.odd_recordings import oddities
 from osteon.cleaning.size_and_up import check_size, upright
+from osteon.cleaning.spikes import remove_spikes
 from osteon.cleaning.swaps import find_swaps, repair_swaps
 from osteon.errors import BadValue
 from osteon.human import Landmark, recognise

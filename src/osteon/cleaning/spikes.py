@@ -1,0 +1,181 @@
+"""Samples that fly off and come back: a reflection, another marker, a ray of one camera.
+
+A marker that is seen wrong leaves its path within a frame and returns within a frame, by the same
+way. Motion, however fast, is smooth over four frames: what third differences of its path are is
+what it does. To them a displacement d over some frames adds d times a known pattern, so the best d
+of every place and length is one division, and what it explains is told against what third
+differences are around it. The clearest are taken out first, and the path is looked at again
+without them.
+
+A blow makes the same pattern: a hand that hits a rim stops within a frame. But it stops all that
+the hand carries, so markers that move along are asked whether they went the same way.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.ndimage import percentile_filter
+
+from osteon.cleaning.neighbours import companions
+from osteon.maths import runs
+from osteon.typing import Array, Mask
+from osteon.values import Recording
+
+LONGEST_SPIKE = 7
+"""Frames. Chosen: what stays longer is another path, which swaps and bodies tell."""
+AROUND_FRAMES = 41
+"""Frames over which third differences are compared with their usual size. Chosen: as long as one
+movement of a limb at 60 Hz, and several spikes of the longest kind."""
+CALM_PERCENT = 75.0
+"""Percent of third differences that are no larger than the usual. Chosen: a fast limb is fast for
+a part of the time, and with 7 % of samples displaced a quarter of the differences are theirs."""
+LEAST_EXPLAINED = 30.0
+"""Ratio of the square that a displacement explains to the usual mean square per axis. Simulated:
+without any, walks and exercise at 60 Hz stay below; at 60 a tenth of displaced samples is lost."""
+LEAST_PATTERN = 1.5
+"""Share of one difference of a path, squares, that a pattern next to a gap must have. Derived: more
+than a single difference, which any change of speed explains."""
+COMPANION_COUNT, FELLOW_COUNT = 6, 2
+"""Counts of companions that are asked, and of those who must go the same way for it to be motion.
+Chosen: hands and feet often have no more on them, and two that are astray by chance hardly ever go
+one way."""
+ALONG_SHARE, LIKE_SHARE = 0.5, 0.7
+"""Shares: of a displacement, by which a companion goes the same way (chosen: between none and all);
+and of a companion's third differences, which it must explain. Derived: 0.56 of those of a spike
+one frame later."""
+MOST_ROUNDS = 12
+"""Count of looks at one path. Chosen: each finds all that are seven frames apart; bounds time."""
+
+
+def find_spikes(recording: Recording, threshold: float = 0.02) -> Mask:
+    """Find samples (n_frames, n_markers) that leave their path at once and come back.
+
+    Parameters
+    ----------
+    threshold
+        Metres by which a sample must be displaced, at least.
+    """
+    kept = [i for i, name in enumerate(recording.names) if name not in recording.outputs]
+    positions = recording.positions[:, kept]
+    spikes = np.zeros(recording.positions.shape[:2], dtype=bool)
+    found = np.zeros(positions.shape[:2], dtype=bool)
+    for marker in range(len(kept)):
+        found[:, marker] = _leaves_path(positions[:, marker], threshold)
+    if found.any():
+        near = companions(positions, COMPANION_COUNT)
+        for marker in np.flatnonzero(found.any(axis=0)).tolist():
+            found[:, marker] = _alone(positions, found[:, marker], marker, near[marker])
+    spikes[:, kept] = found
+    return spikes
+
+
+def remove_spikes(recording: Recording, threshold: float = 0.02) -> Recording:
+    """Make spikes missing samples. See :func:`find_spikes`."""
+    spikes = find_spikes(recording, threshold)
+    if not spikes.any():
+        return recording
+    positions = np.where(spikes[..., None], np.nan, recording.positions)
+    names = [recording.names[m] for m in np.flatnonzero(spikes.any(axis=0))]
+    return recording.with_filled(
+        positions,
+        np.zeros_like(spikes),
+        did=f"remove_spikes(threshold={threshold} m): {spikes.sum()} samples of {', '.join(names)}",
+    )
+
+
+def _leaves_path(path: Array, threshold: float) -> Mask:
+    """(n_frames,) which samples of a path (n_frames, 3) are displaced."""
+    out = np.zeros(len(path), dtype=bool)
+    path = path.copy()
+    for _ in range(MOST_ROUNDS):
+        chosen = _clearest(path, threshold)
+        for first, length, displaced in chosen:
+            out[first : first + length] = True
+            path[first : first + length] -= displaced
+        if not chosen:
+            break
+    return out
+
+
+def _clearest(path: Array, threshold: float) -> list[tuple[int, int, Array]]:
+    """Displacements that explain most, apart from each other: first frame, length, metres (3,)."""
+    third = np.diff(path, n=3, axis=0)
+    seen = np.isfinite(third[:, 0])
+    if seen.sum() < LONGEST_SPIKE:
+        return []
+    third = np.where(seen[:, None], third, 0.0)
+    usual = _usual_square(third, seen)
+    explained, lengths = np.zeros(len(path)), np.zeros(len(path), dtype=int)
+    displaced = np.zeros((len(path), 3))
+    for length in range(1, min(LONGEST_SPIKE, len(path) - 3) + 1):
+        moved, square = _best_displacements(third, seen, length)
+        ends = np.maximum(usual[3 : len(moved) + 3], usual[length : len(moved) + length])
+        clear = (square > LEAST_EXPLAINED * ends) & (np.linalg.norm(moved, axis=1) > threshold)
+        better = np.flatnonzero(clear & (square > explained[: len(moved)]))
+        explained[better], lengths[better] = square[better], length
+        displaced[better] = moved[better]
+    return _apart(explained, lengths, displaced)
+
+
+def _usual_square(third: Array, seen: Mask) -> Array:
+    """(n_differences + 6,) mean square per axis that is usual around each, three more at the ends.
+    At the ends of a take it is that of the first and the last whole stretch."""
+    usual = np.zeros(len(third))
+    squares = np.sum(third[seen] ** 2, axis=1) / 3.0
+    around = percentile_filter(squares, CALM_PERCENT, size=AROUND_FRAMES, mode="nearest")
+    half = min(AROUND_FRAMES // 2, (len(around) - 1) // 2)
+    around[:half], around[len(around) - half :] = around[half], around[-1 - half]
+    usual[seen] = around
+    return np.pad(usual, 3, mode="edge")
+
+
+def _best_displacements(third: Array, seen: Mask, length: int) -> tuple[Array, Array]:
+    """For every first frame the displacement of so many frames (n, 3), and the sum of squares of
+    third differences that it explains; zero where a gap leaves too little of its pattern."""
+    pattern = np.diff(np.pad(np.ones(length), 3), n=3)
+    wide = np.pad(third, ((3, 3), (0, 0)))
+    pulls = np.stack([np.correlate(axis, pattern, "valid") for axis in wide.T], axis=1)
+    power = np.correlate(np.pad(seen.astype(float), 3), pattern**2, "valid")
+    power = np.where(power > LEAST_PATTERN, power, np.inf)
+    return pulls / power[:, None], np.sum(pulls**2, axis=1) / power
+
+
+def _apart(explained: Array, lengths: Array, displaced: Array) -> list[tuple[int, int, Array]]:
+    """The best of all, and the best of those whose pattern none of them touches."""
+    chosen: list[tuple[int, int, Array]] = []
+    taken = np.zeros(len(explained), dtype=bool)
+    candidates = np.flatnonzero(explained > 0.0)
+    for first in candidates[np.argsort(-explained[candidates])].tolist():
+        length = int(lengths[first])
+        touched = slice(max(first - 3, 0), first + length + 3)
+        if not taken[touched].any():
+            taken[touched] = True
+            chosen.append((first, length, displaced[first]))
+    return chosen
+
+
+def _alone(positions: Array, found: Mask, marker: int, near: Sequence[int]) -> Mask:
+    """(n_frames,) which displaced samples of a marker its companions do not share."""
+    out = np.zeros(len(found), dtype=bool)
+    for first, last in runs(found):
+        rows = slice(max(first - 3, 0), last + 4)
+        own, _ = _displacement(positions[rows, marker], found[rows])
+        others = [_displacement(positions[rows, other], found[rows]) for other in near]
+        along = [
+            share > LIKE_SHARE and other @ own > ALONG_SHARE * (own @ own)
+            for other, share in others
+        ]
+        out[first : last + 1] = sum(along) < FELLOW_COUNT
+    return out
+
+
+def _displacement(path: Array, where: Mask) -> tuple[Array, float]:
+    """(3,) by which the samples ``where`` of a short path are displaced, and what share of its
+    third differences that explains; NaN if a gap hides it."""
+    third, pattern = np.diff(path, n=3, axis=0), np.diff(where.astype(float), n=3)
+    seen = np.isfinite(third[:, 0])
+    power = float(np.sum(pattern[seen] ** 2))
+    if power < LEAST_PATTERN:
+        return np.full(3, np.nan), np.nan
+    moved = pattern[seen] @ third[seen] / power
+    return moved, float(power * (moved @ moved) / max(np.sum(third[seen] ** 2), 1e-300))
