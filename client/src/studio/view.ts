@@ -9,11 +9,13 @@ import { MarkerLayer } from "../scene/markers";
 import { SkeletonLayer } from "../scene/skeleton";
 import { type Poses } from "../scene/sources";
 import { Stage } from "../scene/stage";
+import { ModelCloud, VirtualMarkerLayer } from "../scene/virtual_markers";
 import { type Live, type Pose } from "../messages";
 import { follow, make } from "./elements";
 import { type Handle, HandleLayer } from "./handles";
 import { type Range, withRange } from "./limit_handles";
 import { address } from "./link";
+import { PinLayer } from "./pins";
 import { type Side } from "./side";
 import { BlockCloud, BlockPoses, LiveCloud, OnePose } from "./sources";
 import { TrailLayer } from "./trail";
@@ -43,6 +45,7 @@ export class View {
   private side: Side | null = null;
   private framed = false;
   private paired = false;
+  private modelled = false;
   private dressed = false;
   private readonly tags = make("div", { class: "tags", "aria-hidden": true });
   private tagged: number[] = [];
@@ -56,6 +59,7 @@ export class View {
       this.placeTags();
     });
     this.element.append(this.tags, this.title, this.label);
+    new ResizeObserver(() => this.placeTags()).observe(this.element);
     this.element.addEventListener("pointerdown", (event) => this.down(event), { capture: true });
     this.element.addEventListener("pointermove", (event) => this.hover(event));
     this.element.addEventListener("pointerleave", () => (this.label.hidden = true));
@@ -65,12 +69,12 @@ export class View {
   setSide(side: Side | null, posed: () => Pose | null, keepCamera = false): void {
     this.side = side;
     this.framed &&= keepCamera;
-    for (const name of ["markers", "trail", "skeleton", "limits", "figure"])
+    for (const name of ["markers", "trail", "skeleton", "limits", "figure", "pins", "virtual"])
       this.stage.remove(name);
     this.markers = this.trail = this.poses = null;
     if (side?.points) {
       const cloud = new BlockCloud(side.points);
-      this.markers = new MarkerLayer(cloud);
+      this.markers = new MarkerLayer(cloud, "marker", (frame, i) => side.isFilled(frame, i));
       this.trail = new TrailLayer(cloud, side.frames, side.rate);
       this.stage.add("markers", this.markers);
       this.stage.add("trail", this.trail);
@@ -80,6 +84,11 @@ export class View {
       this.poses = new BlockPoses(side.joints, side.turned, posed);
       this.stage.add("skeleton", new SkeletonLayer(rows, this.poses));
       this.stage.add("limits", new LimitLayer(rows, this.poses), false);
+      if (side.points && side.markers.some(({ place }) => place !== null)) {
+        const model = new ModelCloud(side.markers, this.poses);
+        const recorded = new BlockCloud(side.points);
+        this.stage.add("virtual", new VirtualMarkerLayer(model, recorded), this.modelled);
+      }
       void this.dress(side, this.poses);
     }
   }
@@ -98,6 +107,12 @@ export class View {
   setTitle(title: string): void {
     this.title.textContent = title;
     this.title.hidden = title === "";
+  }
+
+  /** Shows markers as the model has them beside the recorded ones, or not. */
+  setModelled(on: boolean): void {
+    this.modelled = on;
+    this.stage.setVisible("virtual", on);
   }
 
   /** Shows the figure's skin, or not. */
@@ -199,6 +214,15 @@ export class View {
       const { x, y } = this.onScreen(place);
       tag.style.transform = `translate(${x - area.left + 10}px, ${y - area.top - 22}px)`;
     });
+  }
+
+  /** Marks bodies that are pinned. */
+  setPins(names: string[]): void {
+    const bodies = this.side?.rig?.bodies ?? [];
+    const pinned = names.map((name) => bodies.findIndex((body) => body.name === name));
+    if (this.poses && pinned.length > 0) this.stage.add("pins", new PinLayer(this.poses, pinned));
+    else this.stage.remove("pins");
+    this.show(this.frame);
   }
 
   setHandles(handles: Handle[]): void {

@@ -228,7 +228,12 @@ def _with_markers(page: ReportData, recording: Recording, motion: Motion | None)
     marks = mark_spans(recording.marks, recording.rate, recording.n_frames)
     return structs.replace(
         page,
-        markers=marker_rows(recording.names, recording.seen, motion.skeleton if motion else None),
+        markers=marker_rows(
+            recording.names,
+            recording.seen,
+            recording.measured,
+            motion.skeleton if motion else None,
+        ),
         points=pack(recording.positions[:: page.stride], PLACE_STEP),
         spans=[*page.spans, *marks, *gap_spans(recording.names, recording.seen)],
         facts=[

@@ -14,17 +14,23 @@ from osteon.edits import (
     Draft,
     Edit,
     Edits,
+    Keep,
     MotionDraft,
     MotionEdit,
     Patch,
     RecordingEdit,
     RecordingId,
+    SetPlant,
+    SetPose,
     Settings,
     by_stage,
     compact_of,
     describe_motion,
     edits_path,
+    find_gaps,
     options_of,
+    pops_and_slides,
+    repaired_samples,
     said_labels,
     turn_upright,
 )
@@ -33,8 +39,9 @@ from osteon.formats import content_hash, file_name, read
 from osteon.labelling import Labelled
 from osteon.pipeline import Solved, watch_poses
 from osteon.report import Span, body_rows
+from osteon.studio.findings_list import Findings
 from osteon.studio.folder import EditsFile
-from osteon.studio.messages import RigRow, SliderRow
+from osteon.studio.messages import FindingTable, RigRow, SliderRow
 from osteon.typing import Array
 from osteon.values import Motion, Recording, Skeleton, Take
 
@@ -106,6 +113,7 @@ class Shown:
         self.label, self.recording, self.solved = label, recording, solved
         self.names = recording.names
         self.before = self.after = recording.positions
+        self.seen, self.measured = recording.seen, recording.measured
         self._motion = _draft_of(solved)
 
     @property
@@ -137,6 +145,7 @@ class OpenTake:
         """File of the character that is moved instead of the performer's own rig."""
         self.found: list[Span] = []
         """What the last solve found for the timeline."""
+        self.findings = Findings()
         self.rig: RigRow | None = None
         self.summary: dict[str, Any] | None = None
         self._solved_from: object = None
@@ -146,7 +155,7 @@ class OpenTake:
             self.recording = turn_upright(self.recording, options_of(self.settings))
             self._begin_draft(self.recording)
         elif self.motion is not None:
-            self.seen = np.zeros((self.motion.n_frames, 0), dtype=bool)
+            self.seen = self.measured = np.zeros((self.motion.n_frames, 0), dtype=bool)
             self.install(describe_motion(self.motion, self.edits, self.settings), self.key())
 
     def _read_edits(self) -> Edits:
@@ -167,6 +176,7 @@ class OpenTake:
     def _begin_draft(self, recording: Recording) -> None:
         self._draft = Draft(recording, by_stage(self.edits).recording)
         self.seen = np.isfinite(self._draft.positions[..., 0])
+        self.measured = np.array(self._draft.recording().measured)
 
     def read_again(self) -> None:
         """Take up the edits that another studio has written, and lay them on what is solved."""
@@ -224,7 +234,7 @@ class OpenTake:
 
     def key(self) -> object:
         """Return what a solve depends on; poses and plants come after it."""
-        kept = tuple(edit for edit in self.edits if edit.stage != "motion")
+        kept = tuple(edit for edit in self.edits if _changes_solve(edit))
         return kept, self.settings, self.character
 
     def labels_key(self) -> object:
@@ -253,11 +263,21 @@ class OpenTake:
         # slow for long takes, so once for all pages; no edit by hand changes what was found
         self.found = motion_spans(solved.motion, (), watch_poses(solved.motion, []))
         self.rig, self.summary = rig_row(solved.motion), summary_of(solved)
+        # what is wrong with a character's motion is mended on the performer's own
+        own = pops_and_slides(solved.motion) if self.character is None else []
+        self.findings.find_motion(own, self.edits)
+        if self.recording is not None and self.character is None and self.settings.clean:
+            repaired = repaired_samples(self.edited_recording(), solved)
+            self.findings.find_samples(repaired, self.edits)
+
+    def finding_table(self) -> FindingTable:
+        """Return what somebody should look at, and what was answered."""
+        return self.findings.table(find_gaps(self.names, self.seen), self.edits)
 
     def make(self, edit: Edit, seen: int) -> Change:
         """Make an edit that a page asks for, having seen revision ``seen``."""
         self.revisions.check(seen, edit)
-        if edit.stage == "motion" and self.solved is not None:
+        if isinstance(edit, SetPlant | SetPose) and self.solved is not None:
             edit = structs.replace(edit, found=self.solved.by_hand is not None)
         return self._make(edit, [])
 
@@ -329,6 +349,8 @@ class OpenTake:
         frames = slice(patch.first, patch.last + 1)
         for column in patch.markers:
             self.seen[frames, column] = np.isfinite(self._draft.positions[frames, column, 0])
+            evidence = self._draft.residuals[frames, column] != 0.0
+            self.measured[frames, column] = self.seen[frames, column] & evidence
         return Change(edit, patch.markers, patch.first, patch.last)
 
     def _check_names(self, edit: Edit) -> None:
@@ -357,6 +379,12 @@ def _motions(take: Take) -> tuple[Motion, ...]:
 
 def _subject_of(timed: Recording | Motion) -> str:
     return timed.subject if isinstance(timed, Recording) else timed.skeleton.subject
+
+
+def _changes_solve(edit: Edit) -> bool:
+    """Whether another solve comes of it: poses and plants come after, and a word on what was found
+    counts where cleaning would have repaired it."""
+    return edit.holds_samples if isinstance(edit, Keep) else edit.stage != "motion"
 
 
 def _draft_of(solved: Solved) -> MotionDraft:

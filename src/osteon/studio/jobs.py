@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import msgspec
-import numpy as np
 
-from osteon.cleaning import find_spikes, find_swaps
-from osteon.delivery import deliver, write_labelled
+from osteon.delivery import deliver, write_cleaned, write_labelled
 from osteon.edits import (
     Edit,
     Edits,
@@ -32,16 +30,27 @@ from osteon.edits import (
     options_of,
     pose_rig,
     read_edits,
+    right_samples,
     said_labels,
     solve_edited,
+    suspicious_samples,
     turn_upright,
     wants_labels,
 )
 from osteon.errors import BadValue, NotEnoughData, OsteonError
 from osteon.formats import check_endings, read
+from osteon.human import load_names
 from osteon.labelling import Labelled
-from osteon.pipeline import MapOptions, Solved, analyse, label_tracks, map_to, write_passports
-from osteon.report import Span
+from osteon.pipeline import (
+    MapOptions,
+    Solved,
+    analyse,
+    angles,
+    clean_take,
+    label_tracks,
+    map_to,
+    write_passports,
+)
 from osteon.studio.document import OpenTake, Shown
 from osteon.studio.messages import (
     Cancelled,
@@ -83,6 +92,8 @@ NAMED_FILES = {
     "passport": "passport.json",
 }
 """Files of an export that are asked for by a name of their own; others by their ending."""
+CLEANED_FILE = "markers.c3d"
+"""The cleaned markers of an export."""
 MOST_JOBS = 8
 """Count of jobs that may wait for their turn. Chosen: nobody means to start more."""
 
@@ -146,7 +157,9 @@ class Jobs:
         check_endings(message.formats)
         if message.labels:
             return self._start("label", self._export_labels)
-        return self._start("export", lambda job: self._export(job, message.formats))
+        if message.names:
+            load_names(message.names)  # refuses one that nobody knows
+        return self._start("export", lambda job: self._export(job, message))
 
     def compare(self, message: Compare) -> None:
         self._start("compare", lambda job: self._compare(job, message))
@@ -237,8 +250,11 @@ class Jobs:
         """Look for suspicions for the timeline; nothing is changed."""
         async with self.session.turn:
             recording = await asyncio.to_thread(take.edited_recording)
-        found = await asyncio.to_thread(find_suspicions, recording, job.say)
-        self.session.hub.tell(say_done(take, "swaps", found))
+        job.say(Step("clean", "looking for swapped labels and spikes"))
+        found = await asyncio.to_thread(suspicious_samples, recording, right_samples(take.edits))
+        async with self.session.turn:
+            take.findings.find_samples(found, take.edits)
+            self.session.hub.tell(say_done(take, "swaps"))
 
     async def _label(self, job: StudioJob, take: OpenTake) -> Labelled:
         """Find labels, unless they are known; return them with what is said by hand."""
@@ -266,7 +282,7 @@ class Jobs:
         ]
         self.session.hub.tell(Exported(str(markers.parent), tuple(files)))
 
-    async def _export(self, job: StudioJob, formats: tuple[str, ...]) -> None:
+    async def _export(self, job: StudioJob, message: Export) -> None:
         take = self.session.need_take()
         if take.solved is None or take.stale:
             await self._solve(job, take, "solve")
@@ -276,10 +292,10 @@ class Jobs:
             key = _export_key(take)
         folder = self.output_folder()
         job.say(Step("write", "writing"))
-        await asyncio.to_thread(write_snapshot, found, shot, take.path, folder, formats)
+        await asyncio.to_thread(write_snapshot, found, shot, take.path, folder, message)
         self._exported = key
         files = tuple(
-            ExportedFile(file.name, f"/api/export/{_url_name(file)}", file.stat().st_size)
+            ExportedFile(file.name, _url_of(file), file.stat().st_size)
             for file in sorted(folder.iterdir())
             if file.is_file()
         )
@@ -312,8 +328,11 @@ def _settings(message: Run, now: Settings) -> Settings:
     return settings
 
 
-def _url_name(file: Path) -> str:
-    return file.stem if file.name in NAMED_FILES.values() else file.suffix.lstrip(".")
+def _url_of(file: Path) -> str:
+    """Return where a page gets a file of an export; empty where it lies in the folder only."""
+    if file.name in NAMED_FILES.values():
+        return f"/api/export/{file.stem}"
+    return f"/api/export/{file.suffix.lstrip('.')}" if file.stem == "motion" else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -370,7 +389,8 @@ def solve_snapshot(
         return _map_character(shot, progress), shot.posed
     options = options_of(shot.settings)
     chosen = by_stage(shot.edits)
-    key = chosen.recording, chosen.labels, chosen.rig, options, shot.settings.label
+    right = right_samples(shot.edits)
+    key = chosen.recording, right, chosen.labels, chosen.rig, options, shot.settings.label
     if shot.posed is not None and shot.posed[0] == key:
         posed = shot.posed[1]
     else:
@@ -394,30 +414,29 @@ def _map_character(shot: Snapshot, progress: Progress) -> Solved:
     )
 
 
-def write_snapshot(
-    solved: Solved, shot: Snapshot, path: Path, folder: Path, formats: tuple[str, ...]
-) -> None:
+def write_snapshot(solved: Solved, shot: Snapshot, path: Path, folder: Path, asked: Export) -> None:
     """Write what was solved of a snapshot, plants and poses added."""
     if shot.character is None:
         solved = edit_motion(solved, shot.edits)
         solved = solved if shot.recording is not None else as_solved(solved.motion)
     shown = analyse(solved.motion)
-    deliver(solved, folder, formats=formats, analyses=shown)
-    if shot.recording is not None and shot.character is None:
+    deliver(
+        solved,
+        folder,
+        formats=asked.formats,
+        unit=asked.unit or None,
+        up=asked.up or None,
+        analyses=shown,
+        angles=angles(solved, asked.angles) if asked.angles else None,
+        character=shot.character or (path if shot.recording is None else None),
+        names=asked.names or None,
+    )
+    if shot.recording is None:
+        return
+    if asked.markers:
+        write_cleaned([clean_take(solved)], folder / CLEANED_FILE)
+    if shot.character is None:
         write_passports([replace(solved, path=path)], folder, [shown])
-
-
-def find_suspicions(recording: Recording, progress: Progress) -> list[Span]:
-    """Find labels that seem exchanged and samples that fly off; nothing is changed."""
-    progress(Step("clean", "looking for swapped labels and spikes"))
-    swaps = [
-        Span("swap", " and ".join(swap.markers), *swap.frames) for swap in find_swaps(recording)
-    ]
-    spikes = find_spikes(recording)
-    for frame in np.flatnonzero(spikes.any(axis=1)).tolist():
-        names = [recording.names[marker] for marker in np.flatnonzero(spikes[frame]).tolist()]
-        swaps.append(Span("spike", ", ".join(names), frame, frame))
-    return swaps
 
 
 def solve_compared(path: Path, label: str, edits: Edits, progress: Progress) -> Shown:
