@@ -383,7 +383,7 @@ export interface Opened {
   subjects: string[];
   frames: number;
   rate: number;
-  /** ``markers``, ``motion``: what the file holds. */
+  /** ``markers``, ``sensors`` or ``motion``: what the file holds. */
   kinds: string[];
   /** Rows to show: what, value. */
   facts: [string, string][];

@@ -62,7 +62,7 @@ def test_what_is_wrong_is_found_and_mended_by_its_own_edits(broken, actor):
     assert not mended.measured[SPIKE, mended.index("RKNE")]
 
 
-@pytest.mark.parametrize("kept", [(), ("swap",), ("spike",), ("swap", "spike")])
+@pytest.mark.parametrize("kept", [(), ("swap", "spike")])
 def test_a_solve_repairs_what_nobody_has_refused(broken, kept):
     refused = [f.keeping() for f in suspicious_samples(broken) if f.kind in kept]
     edits = Edits(RecordingId("", ""), tuple(refused))

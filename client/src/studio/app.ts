@@ -89,7 +89,7 @@ export class App {
         characterDialog(session.welcome, (path) => void this.openCharacter(path)),
       export: () =>
         session.welcome &&
-        exportDialog(session.welcome, (session.side?.markers.length ?? 0) > 0, (asked) =>
+        exportDialog(session.welcome, session.take?.kinds.includes("markers") ?? false, (asked) =>
           session.send({ type: "export", labels: false, ...asked }),
         ),
       keys: keysDialog,
@@ -220,8 +220,11 @@ export class App {
       this.chosen = side.markers.length > 0 ? { markers: [0], body: -1 } : { markers: [], body: 0 };
       player.seek(0);
     }
-    this.labels.enable(side.markers.length > 0);
-    this.findings.enable(side.markers.length > 0);
+    const ofMarkers = side.markers.length > 0 && !side.ofSensors;
+    this.labels.enable(ofMarkers);
+    this.findings.enable(ofMarkers);
+    this.curves.enableRepairs(ofMarkers);
+    this.tabs.rename(0, side.ofSensors ? "Sensors" : "Markers");
     if (session.welcome) this.labels.offer(session.welcome, session.state.settings.template);
     document.title = `${session.take?.path} · Osteon studio`;
     this.refreshLists();

@@ -32,6 +32,7 @@ export class CurvePanel {
   private readonly filterMethod = choice("", FILTERS);
   private readonly cutoff = number("Hz", 6, { min: 0.1, step: 0.5, class: "short" });
   private readonly needSelection: HTMLButtonElement[] = [];
+  private readonly repairs: HTMLButtonElement[] = [];
   private markers: number[] = [];
   private overlay = true;
   private offShown = false;
@@ -93,6 +94,11 @@ export class CurvePanel {
   /** Whether there are markers to show; a file of motion alone has curves of joints only. */
   enableMarkers(on: boolean): void {
     for (let channel = 0; channel < 3; channel++) this.plots.setShown(channel, on);
+  }
+
+  /** Whether samples can be filled and filtered: those of sensors cannot. */
+  enableRepairs(on: boolean): void {
+    for (const each of this.repairs) each.disabled = !on;
   }
 
   /** Shows the angles of a body's joint beneath; none where it is −1. */
@@ -207,6 +213,9 @@ export class CurvePanel {
     );
     const off = toggle("off", (on) => this.setOff(on), false);
     off.title = "How far the marker is from the solved model";
+    const fill = button("Fill", () => this.fill(), "Fill what is missing in the selected frames, or in all");
+    const filter = button("Filter", () => this.filter(), "Smooth the selected frames, or all");
+    this.repairs.push(fill, filter);
     const joint = toggle("joint", (on) => this.setJoint(on));
     joint.title = "Angles of the chosen body's joint";
     const cut = button("Cut", () => this.cut(), "Take the selected samples out (Delete)");
@@ -229,12 +238,12 @@ export class CurvePanel {
       group(cut),
       group(
         this.fillMethod.select,
-        button("Fill", () => this.fill(), "Fill what is missing in the selected frames, or in all"),
+        fill,
       ),
       group(
         this.filterMethod.select,
         this.cutoff.field,
-        button("Filter", () => this.filter(), "Smooth the selected frames, or all"),
+        filter,
       ),
       group(this.partner.field, swap),
     );

@@ -182,7 +182,9 @@ export class Session {
     this.warnings = message.problems;
     this.labels = message.labels;
     this.findings = message.findings;
-    this.side = new Side("take", message.frames, message.rate, message.markers, this.arrived);
+    const { frames, rate, markers, kinds } = message;
+    const ofSensors = kinds.includes("sensors");
+    this.side = new Side("take", frames, rate, markers, this.arrived, ofSensors);
     this.side.setRig(message.rig);
     this.tell("opened", message);
   }

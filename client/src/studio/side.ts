@@ -28,6 +28,8 @@ export class Side {
   points: Blocks | null = null;
   /** Which samples were filled in; fetched where there are any. */
   filled: Blocks | null = null;
+  /** How sensors are turned, as recorded; their places are the points. */
+  sensors: Blocks | null = null;
   joints: Blocks | null = null;
   turned: Blocks | null = null;
   rig: RigRow | null = null;
@@ -38,8 +40,10 @@ export class Side {
     readonly rate: number,
     public markers: MarkerRow[],
     private readonly onArrival: (first: number, last: number) => void,
+    readonly ofSensors = false,
   ) {
     if (markers.length > 0) this.points = this.blocks("markers", markers.length, 3);
+    if (ofSensors) this.sensors = this.blocks("sensors", markers.length, 4);
   }
 
   /** Takes a rig, and fetches its motion from the beginning. */
@@ -78,7 +82,7 @@ export class Side {
   }
 
   stop(): void {
-    for (const blocks of [this.points, this.filled, this.joints, this.turned]) blocks?.stop();
+    for (const blocks of [this.points, this.filled, this.sensors, this.joints, this.turned]) blocks?.stop();
   }
 
   private blocks(name: string, columns: number, depth: number): Blocks {

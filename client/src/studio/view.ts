@@ -2,6 +2,7 @@
 
 import * as THREE from "three";
 import { type SkinRow } from "../report_data";
+import { FrameLayer } from "../scene/axes";
 import { FigureLayer } from "../scene/figure";
 import { FloorLayer } from "../scene/floor";
 import { LimitLayer } from "../scene/limits";
@@ -69,7 +70,7 @@ export class View {
   setSide(side: Side | null, posed: () => Pose | null, keepCamera = false): void {
     this.side = side;
     this.framed &&= keepCamera;
-    for (const name of ["markers", "trail", "skeleton", "limits", "figure", "pins", "virtual"])
+    for (const name of ["markers", "trail", "skeleton", "limits", "figure", "pins", "virtual", "sensors"])
       this.stage.remove(name);
     this.markers = this.trail = this.poses = null;
     if (side?.points) {
@@ -78,6 +79,11 @@ export class View {
       this.trail = new TrailLayer(cloud, side.frames, side.rate);
       this.stage.add("markers", this.markers);
       this.stage.add("trail", this.trail);
+    }
+    if (side?.points && side.sensors) {
+      const worn = new BlockPoses(side.points, side.sensors, () => null);
+      const axes = new FrameLayer(side.markers.map(() => ({ frame: null })), worn);
+      this.stage.add("sensors", axes);
     }
     if (side?.rig && side.joints && side.turned) {
       const rows = side.rig.bodies;

@@ -67,3 +67,9 @@ from .rig_edits import (
     SetParent as SetParent,
     SetRoot as SetRoot,
 )
+from .sensor_edits import (
+    check_sensor_edit as check_sensor_edit,
+    find_sensor_joints as find_sensor_joints,
+    sensor_points as sensor_points,
+    solve_sensors as solve_sensors,
+)

@@ -24,6 +24,7 @@ from osteon.edits import (
     SetPose,
     Settings,
     by_stage,
+    check_sensor_edit,
     compact_of,
     describe_motion,
     edits_path,
@@ -32,6 +33,7 @@ from osteon.edits import (
     pops_and_slides,
     repaired_samples,
     said_labels,
+    sensor_points,
     turn_upright,
 )
 from osteon.errors import BadValue, NotEnoughData, OsteonError, UnknownName
@@ -43,7 +45,7 @@ from osteon.studio.findings_list import Findings
 from osteon.studio.folder import EditsFile
 from osteon.studio.messages import FindingTable, RigRow, SliderRow
 from osteon.typing import Array
-from osteon.values import Motion, Recording, Skeleton, Take
+from osteon.values import Bodies, Motion, Recording, Skeleton, Take
 
 SLIDER_MARGIN = 0.35
 """Radians that a slider goes beyond what the take shows. Chosen: 20 degrees."""
@@ -133,7 +135,7 @@ class OpenTake:
     def __init__(self, path: Path, name: str, subject: str, revisions: Revisions) -> None:
         self.path, self.name, self.revisions = path, name, revisions
         self.take = read(path)
-        self.recording, self.motion = _subject(self.take, subject)
+        self.recording, self.motion, self.sensors = _subject(self.take, subject)
         self.subject = subject or _subject_of(self.timed)
         self._take_up(self._read_edits())
         self.solved: Solved | None = None
@@ -152,7 +154,8 @@ class OpenTake:
         self._draft: Draft | None = None
         self._motion: MotionDraft | None = None
         if self.recording is not None:
-            self.recording = turn_upright(self.recording, options_of(self.settings))
+            if self.sensors is None:
+                self.recording = turn_upright(self.recording, options_of(self.settings))
             self._begin_draft(self.recording)
         elif self.motion is not None:
             self.seen = self.measured = np.zeros((self.motion.n_frames, 0), dtype=bool)
@@ -324,6 +327,8 @@ class OpenTake:
         self.edits, self.undone = edits, undone
 
     def _apply(self, edit: Edit) -> Change:
+        if self.sensors is not None:
+            check_sensor_edit(edit)
         if isinstance(edit, RecordingEdit):
             if self._draft is None:
                 raise NotEnoughData("the file holds a motion and no markers to edit")
@@ -370,15 +375,15 @@ class OpenTake:
 
 def subjects_of(take: Take) -> tuple[str, ...]:
     """Whose markers, or whose motion, a take holds."""
-    return tuple(map(_subject_of, take.recordings or _motions(take)))
+    return tuple(map(_subject_of, take.recordings or take.bodies or _motions(take)))
 
 
 def _motions(take: Take) -> tuple[Motion, ...]:
     return take.motions or tuple(compact.motion() for compact in take.compacts)
 
 
-def _subject_of(timed: Recording | Motion) -> str:
-    return timed.subject if isinstance(timed, Recording) else timed.skeleton.subject
+def _subject_of(timed: Recording | Bodies | Motion) -> str:
+    return timed.skeleton.subject if isinstance(timed, Motion) else timed.subject
 
 
 def _changes_solve(edit: Edit) -> bool:
@@ -401,17 +406,21 @@ def order_residuals(names: Sequence[str], solved: Solved) -> Array:
     return errors
 
 
-def _subject(take: Take, subject: str) -> tuple[Recording | None, Motion | None]:
+def _subject(take: Take, subject: str) -> tuple[Recording | None, Motion | None, Bodies | None]:
+    """Return one subject's points and what else is known of it: a motion alone, or sensors whose
+    places the points are."""
     names = subjects_of(take)
     if not names:
         held = " and ".join(take.kinds) or "nothing"
-        raise NotEnoughData(f"the studio edits markers and motion, the file holds {held}")
+        raise NotEnoughData(f"the studio edits markers, sensors and motion; the file holds {held}")
     if subject and subject not in names:
         raise UnknownName("subject", subject, names)
     chosen = names.index(subject) if subject else 0
     if take.recordings:
-        return take.recordings[chosen].markers(), None
-    return None, _motions(take)[chosen]
+        return take.recordings[chosen].markers(), None, None
+    if take.bodies:
+        return sensor_points(take.bodies[chosen]), None, take.bodies[chosen]
+    return None, _motions(take)[chosen], None
 
 
 def rig_row(motion: Motion) -> RigRow:

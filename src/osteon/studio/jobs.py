@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
-from osteon.delivery import deliver, write_cleaned, write_labelled
+from osteon.articulation import limb_table
+from osteon.delivery import (
+    deliver,
+    joints_summary,
+    show_joints,
+    write_cleaned,
+    write_joints,
+    write_labelled,
+)
 from osteon.edits import (
     Edit,
     Edits,
@@ -25,6 +33,7 @@ from osteon.edits import (
     describe_rig,
     edit_motion,
     edits_path,
+    find_sensor_joints,
     give_labels,
     glue_markers,
     options_of,
@@ -33,6 +42,7 @@ from osteon.edits import (
     right_samples,
     said_labels,
     solve_edited,
+    solve_sensors,
     suspicious_samples,
     turn_upright,
     wants_labels,
@@ -66,7 +76,7 @@ from osteon.studio.messages import (
 )
 from osteon.studio.replies import say_compared, say_done
 from osteon.typing import Progress, Step
-from osteon.values import Motion, Recording, Take
+from osteon.values import Bodies, Motion, Recording, Take
 
 if TYPE_CHECKING:
     from osteon.studio.session import Session
@@ -350,6 +360,8 @@ class Snapshot:
     labels_key: object = None
     labelled: tuple[object, Labelled] | None = None
     """Labels as they were found last, and what they were made from."""
+    sensors: Bodies | None = None
+    """As recorded, where the take is one of sensors."""
 
 
 def take_snapshot(take: OpenTake) -> Snapshot:
@@ -364,6 +376,7 @@ def take_snapshot(take: OpenTake) -> Snapshot:
         take.posed,
         take.labels_key(),
         take.labelled,
+        take.sensors,
     )
 
 
@@ -371,6 +384,8 @@ def label_snapshot(shot: Snapshot, progress: Progress) -> tuple[object, Labelled
     """Return labels for all tracks, and what they were made from; those known already stay."""
     if shot.recording is None:
         raise NotEnoughData("the file holds a motion and no markers: there is nothing to label")
+    if shot.sensors is not None:
+        raise NotEnoughData("the file holds sensors, which are who they are: nothing to label")
     if shot.labelled is not None and shot.labelled[0] == shot.labels_key:
         return shot.labelled
     found = label_tracks(shot.recording, options_of(shot.settings), progress=progress)
@@ -385,6 +400,10 @@ def solve_snapshot(
         assert shot.motion is not None
         progress(Step("clean", "looking at the motion"))
         return describe_motion(shot.motion, shot.edits, shot.settings), None
+    if shot.sensors is not None:
+        if shot.character is not None:
+            raise NotEnoughData("a character is moved by markers or by a motion, not by sensors")
+        return solve_sensors(shot.sensors, shot.edits, shot.settings, progress), None
     if shot.character is not None:
         return _map_character(shot, progress), shot.posed
     options = options_of(shot.settings)
@@ -416,6 +435,9 @@ def _map_character(shot: Snapshot, progress: Progress) -> Solved:
 
 def write_snapshot(solved: Solved, shot: Snapshot, path: Path, folder: Path, asked: Export) -> None:
     """Write what was solved of a snapshot, plants and poses added."""
+    if shot.sensors is not None:
+        _write_sensors(edit_motion(solved, shot.edits), shot.sensors, shot, folder, asked)
+        return
     if shot.character is None:
         solved = edit_motion(solved, shot.edits)
         solved = solved if shot.recording is not None else as_solved(solved.motion)
@@ -437,6 +459,17 @@ def write_snapshot(solved: Solved, shot: Snapshot, path: Path, folder: Path, ask
         write_cleaned([clean_take(solved)], folder / CLEANED_FILE)
     if shot.character is None:
         write_passports([replace(solved, path=path)], folder, [shown])
+
+
+def _write_sensors(
+    solved: Solved, sensors: Bodies, shot: Snapshot, folder: Path, asked: Export
+) -> None:
+    """Write what ``osteon joints`` writes, with the motion as edited."""
+    edited, found = find_sensor_joints(sensors, shot.edits)
+    summary = joints_summary(edited, found, limb_table(found))
+    formats = dict.fromkeys(("glb", *asked.formats))
+    write_joints(solved.motion, found, summary, folder, tuple(formats), asked.names or None)
+    show_joints(edited, solved.motion, found, folder)
 
 
 def solve_compared(path: Path, label: str, edits: Edits, progress: Progress) -> Shown:

@@ -19,6 +19,7 @@ first + i · stride. Query: ``first``, ``last`` (default: all frames), ``stride`
     joints      (n, n_bodies, 3)   joints in the world
     rotations   (n, n_bodies, 4)   to the parent from the body; root: to the world
     turned      (n, n_bodies, 4)   to the world from the body
+    sensors     (n, n_sensors, 4)  as recorded, to the world; their places are ``markers``
     filled      (n, n_markers)     1 where a sample was filled in, and not measured
     angles      (n, n_angles)      of one joint, ``body``, radians: about its movement axes where
                                    they are known, else about x, y and z
@@ -287,7 +288,7 @@ class Opened(_Message, frozen=True, tag="opened"):
     frames: int
     rate: float
     kinds: tuple[str, ...]
-    """``markers``, ``motion``: what the file holds."""
+    """``markers``, ``sensors`` or ``motion``: what the file holds."""
     facts: tuple[tuple[str, str], ...]
     """Rows to show: what, value."""
     problems: tuple[str, ...]

@@ -2,7 +2,7 @@
 glue markers on."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -40,7 +40,7 @@ from osteon.studio.messages import (
     TakeState,
 )
 from osteon.typing import Array
-from osteon.values import Motion, Skeleton, Source
+from osteon.values import Marker, Motion, Skeleton, Source
 
 MOST_GAPS = 1000
 """Count of gaps drawn apart on the timeline; where there are more, neighbours are drawn as one.
@@ -50,6 +50,7 @@ MOST_ROWS = 500
 KNOWN = (
     "markers",
     "filled",
+    "sensors",
     "channel",
     "joints",
     "rotations",
@@ -113,7 +114,7 @@ def say_opened(take: OpenTake) -> Opened:
         subjects=subjects_of(take.take),
         frames=take.n_frames,
         rate=take.timed.rate,
-        kinds=("markers",) if take.recording is not None else ("motion",),
+        kinds=(_kind_of(take),),
         facts=_facts(take, source),
         problems=source.problems,
         markers=markers_of(take),
@@ -124,6 +125,12 @@ def say_opened(take: OpenTake) -> Opened:
         labels=labels_of(take),
         findings=take.finding_table(),
     )
+
+
+def _kind_of(take: OpenTake) -> str:
+    if take.sensors is not None:
+        return "sensors"
+    return "markers" if take.recording is not None else "motion"
 
 
 def say_changed(take: OpenTake, change: Change, *, undone: bool) -> Changed:
@@ -179,7 +186,15 @@ def markers_of(take: OpenTake, columns: Sequence[int] | None = None) -> list[Mar
     chosen = list(range(len(take.names)) if columns is None else columns)
     names = [take.names[column] for column in chosen]
     skeleton = None if take.solved is None else take.solved.skeleton
+    if skeleton is not None and take.sensors is not None:
+        skeleton = _wearing_sensors(skeleton)
     return marker_rows(names, take.seen[:, chosen], take.measured[:, chosen], skeleton)
+
+
+def _wearing_sensors(skeleton: Skeleton) -> Skeleton:
+    """Return bodies that each carry their sensor, in the origin of its own frame."""
+    bodies = [replace(body, markers=(Marker(body.name, np.zeros(3)),)) for body in skeleton.bodies]
+    return replace(skeleton, bodies=tuple(bodies))
 
 
 def spans_of(take: OpenTake) -> list[Span]:
@@ -202,7 +217,8 @@ def _facts(take: OpenTake, source: Source) -> tuple[tuple[str, str], ...]:
     ]
     if take.recording is not None:
         missing = 1.0 - float(take.seen.mean()) if take.seen.size else 0.0
-        rows.append(("markers", f"{len(take.names)}, {100.0 * missing:.1f} % of samples missing"))
+        what = _kind_of(take)
+        rows.append((what, f"{len(take.names)}, {100.0 * missing:.1f} % of samples missing"))
     if source.software:
         rows.append(("written by", source.software))
     return tuple(rows)
@@ -257,6 +273,8 @@ def _frames(asked: Asked, shown: OpenTake | Shown, last: int) -> Array:
     match asked.name:
         case "markers":
             values = _positions(asked, shown)[asked.first : last + 1 : asked.stride]
+        case "sensors":
+            values = _sensor_turns(shown)[asked.first : last + 1 : asked.stride]
         case "filled":
             filled = shown.seen & ~shown.measured
             values = filled[asked.first : last + 1 : asked.stride].astype(float)
@@ -279,6 +297,12 @@ def _frames(asked: Asked, shown: OpenTake | Shown, last: int) -> Array:
     if not all(0 <= column < values.shape[1] for column in asked.only):
         raise BadValue(f"columns must lie in 0…{values.shape[1] - 1}, got {asked.only}")
     return values[:, list(asked.only)]
+
+
+def _sensor_turns(shown: OpenTake | Shown) -> Array:
+    if not isinstance(shown, OpenTake) or shown.sensors is None:
+        raise NotEnoughData("the file holds no sensors with orientation")
+    return shown.sensors.rotations
 
 
 def _angles(name: str, shown: OpenTake | Shown) -> Array:
