@@ -91,7 +91,7 @@ async function fill(
     add("skeleton", "skeleton", skeleton);
     if (cloud && data.markers.some(({ place }) => place !== null)) {
       const model = new ModelCloud(data.markers, poses);
-      add("virtual", `${data.cloud} of the model`, new VirtualMarkerLayer(model, cloud), false);
+      add("virtual", "model", new VirtualMarkerLayer(model, cloud), false);
     }
     if (data.skin) {
       const figure = await FigureLayer.from(data.skin, poses);

@@ -11,7 +11,7 @@ from osteon import synth
 from osteon.edits import Edits, Fill, RecordingId, SetParent, SetRoot, Settings, SwapLabels
 from osteon.edits.recording_edits import Cut
 from osteon.edits.sensor_edits import edit_sensors, find_sensor_joints, solve_sensors
-from osteon.errors import BadValue
+from osteon.errors import BadValue, NotEnoughData
 from osteon.studio.document import OpenTake, Revisions
 from osteon.studio.jobs import solve_snapshot, take_snapshot, write_snapshot
 from osteon.studio.messages import Export
@@ -75,6 +75,17 @@ def test_what_is_for_markers_is_refused(take, sensors):
         take.make(Fill((sensors.names[0],), 5, 9), take.revisions.current)
     take.make(Cut((sensors.names[0],), 5, 9), take.revisions.current)
     assert not take.seen[5:10, 0].any()
+
+
+def test_a_sensor_that_is_there_twice_is_left_out_by_cutting_it(sensors):
+    one = sensors.names[0]
+    positions = np.concatenate([sensors.positions, sensors.positions[:, :1]], axis=1)
+    rotations = np.concatenate([sensors.rotations, sensors.rotations[:, :1]], axis=1)
+    twice = Bodies(positions, rotations, (*sensors.names, "twin"), sensors.rate)
+    with pytest.raises(NotEnoughData, match=f"'{one}' and 'twin'.*by cutting it in all frames"):
+        find_sensor_joints(twice, [])
+    edited, found = find_sensor_joints(twice, [Cut(("twin",), 0, sensors.n_frames - 1)])
+    assert edited.names == sensors.names and "twin" not in found.names
 
 
 def test_root_and_parent_are_as_said(sensors):

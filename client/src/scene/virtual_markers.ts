@@ -7,7 +7,7 @@ import type { Cloud, Poses } from "./sources";
 import type { Layer } from "./stage";
 
 /** Metres. */
-const RADIUS = 0.011;
+const RADIUS = 0.017;
 
 /** Where the model carries the markers. */
 export class ModelCloud implements Cloud {

@@ -23,6 +23,8 @@ import { TrailLayer } from "./trail";
 
 const CLICK = 4;
 const ROOM = 1.15;
+/** Metres: what extends less shows little of a take. */
+const SCANTY = 0.1;
 const GLANCES = 60;
 const MOST_TAGS = 8;
 const SKIN_OPACITY = 0.55;
@@ -149,7 +151,20 @@ export class View {
     if (this.framed || this.bounds(this.frame).isEmpty()) return;
     this.framed = true;
     this.stage.add("floor", new FloorLayer({ height: 0, slope: [0, 0] }, this.wholeWay()));
+    this.stage.show(this.fullest());
     this.lookAtAll();
+    this.show(this.frame);
+  }
+
+  /** This frame, or where hardly anything is seen in it the one that shows most. */
+  private fullest(): number {
+    const size = (frame: number) => this.bounds(frame).getSize(new THREE.Vector3()).length();
+    if (size(this.frame) > SCANTY) return this.frame;
+    const frames = this.side?.frames ?? 0;
+    const step = Math.max(1, Math.floor(frames / GLANCES));
+    let best = this.frame;
+    for (let frame = 0; frame < frames; frame += step) if (size(frame) > size(best)) best = frame;
+    return best;
   }
 
   lookAtAll(): void {

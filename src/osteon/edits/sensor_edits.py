@@ -4,6 +4,7 @@ What ``joints`` finds takes the place of a solve. Stretches are cut, two sensors
 hangs on whom and who is the root may be said; kinds, limits, plants and poses are as of any motion.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,7 +16,7 @@ from osteon.edits.edits_json import Edit, Settings, by_stage
 from osteon.edits.recording_edits import Cut, RecordingEdit, SwapLabels
 from osteon.edits.replay import describe_motion
 from osteon.edits.rig_edits import SetParent, SetRoot, origins_of
-from osteon.errors import BadValue
+from osteon.errors import BadValue, NotEnoughData
 from osteon.pipeline import Solved
 from osteon.typing import Progress, Step, unheard
 from osteon.values import Bodies, Joints, Recording
@@ -61,11 +62,20 @@ def edit_sensors(sensors: Bodies, edits: Sequence[RecordingEdit]) -> Bodies:
 
 
 def find_sensor_joints(sensors: Bodies, edits: Sequence[Edit]) -> tuple[Bodies, Joints]:
-    """Return sensors as edited, and the joints between them; a hierarchy said by hand counts."""
+    """Return sensors as edited, and the joints between them; a hierarchy said by hand counts.
+
+    Sensors that are cut in all frames are left out.
+    """
     chosen = by_stage(edits)
     edited = edit_sensors(sensors, chosen.recording)
+    seen = edited.seen.any(axis=0)
+    edited = edited.select([name for name, some in zip(edited.names, seen, strict=True) if some])
     root = next((e.body for e in reversed(chosen.rig) if isinstance(e, SetRoot)), None)
-    found = joints(edited, root=root)
+    try:
+        found = joints(edited, root=root)
+    except NotEnoughData as error:
+        said = re.sub(r"`exclude='(.*?)'`", r"\1", str(error))
+        raise NotEnoughData(f"{said}; a sensor is left out by cutting it in all frames") from None
     said = {edit.body: edit.parent for edit in chosen.rig if isinstance(edit, SetParent)}
     if said:
         parents = {link.child: link.parent for link in found.connections} | said
@@ -84,10 +94,9 @@ def solve_sensors(
     motion = described.motion
     origins = origins_of(motion)[1]
     columns = [motion.skeleton.index(name) for name in edited.names]
-    lacks = np.linalg.norm(edited.positions - origins[:, columns], axis=-1)
     return replace(
         described,
         recording=sensor_points(edited),
-        marker_error=lacks,
+        marker_error=np.linalg.norm(edited.positions - origins[:, columns], axis=-1),
         warnings=(*edited.source.problems, *found.warnings),
     )
