@@ -239,6 +239,8 @@ export interface Slide {
   value: number;
   limits: boolean;
   serial: number;
+  /** As in ``SetPose``. */
+  pins: string[];
 }
 
 /** Write everything into the output folder, as ``solve --edits`` does; ``Exported`` follows. */

@@ -114,8 +114,9 @@ export class Session {
     this.send({ type: "drag", frame, targets, limits, limb, pins, serial: ++this.serial });
   }
 
-  slide(frame: number, parameter: string, value: number): void {
-    this.send({ type: "slide", frame, parameter, value, limits: true, serial: ++this.serial });
+  slide(frame: number, parameter: string, value: number, pins: string[]): void {
+    const serial = ++this.serial;
+    this.send({ type: "slide", frame, parameter, value, limits: true, serial, pins });
   }
 
   /** Forgets a pose that was dragged and not kept. */

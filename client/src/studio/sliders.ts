@@ -66,7 +66,7 @@ function slider(
   };
   input.addEventListener("input", () => {
     said.textContent = degrees(input.valueAsNumber);
-    session.slide(frame(), name, input.valueAsNumber);
+    session.slide(frame(), name, input.valueAsNumber, settings.pins);
   });
   input.addEventListener("change", () => {
     const parameters = { [name]: input.valueAsNumber };

@@ -259,15 +259,16 @@ def pose_at(now: Motion, edit: SetPose) -> tuple[Motion, float | None]:
     for value in (*edit.parameters.values(), *(x for p in edit.targets.values() for x in p)):
         if not np.isfinite(value):
             raise BadValue(f"targets and angles must be finite numbers, got {value}")
+    given = now
     if edit.parameters:
         now = _turn_limbs(now, edit.parameters)
     if not edit.targets:
-        return now, None
+        return (_hold_pins(given, now, edit.pins) if edit.pins else now), None
     if now.offsets is not None:
         raise NotEnoughData("this file's bones stretch; solve or fit it before pulling at it")
     free = _moves_root(now.skeleton, edit)
     carried = _carried_with_root(now, edit) if free and edit.limb else {}
-    targets = {**pin_targets(now, edit.pins), **carried, **edit.targets}
+    targets = {**pin_targets(given, edit.pins), **carried, **edit.targets}
     skeleton = _stiffened(now, edit) if edit.limb else now.skeleton
     limited = edit.limits and any(body.joint.limits is not None for body in skeleton.bodies)
     found = reach(

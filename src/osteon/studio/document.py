@@ -14,6 +14,7 @@ from osteon.edits import (
     Draft,
     Edit,
     Edits,
+    Finding,
     Keep,
     MotionDraft,
     MotionEdit,
@@ -152,6 +153,8 @@ class OpenTake:
         self.summary: dict[str, Any] | None = None
         self._solved_from: object = None
         self._draft: Draft | None = None
+        self._gaps: list[list[Finding]] = []
+        """Of each marker, as edited."""
         self._motion: MotionDraft | None = None
         if self.recording is not None:
             if self.sensors is None:
@@ -180,6 +183,7 @@ class OpenTake:
         self._draft = Draft(recording, by_stage(self.edits).recording)
         self.seen = np.isfinite(self._draft.positions[..., 0])
         self.measured = np.array(self._draft.recording().measured)
+        self._gaps = [self._gaps_of(column) for column in range(len(self.names))]
 
     def read_again(self) -> None:
         """Take up the edits that another studio has written, and lay them on what is solved."""
@@ -275,7 +279,11 @@ class OpenTake:
 
     def finding_table(self) -> FindingTable:
         """Return what somebody should look at, and what was answered."""
-        return self.findings.table(find_gaps(self.names, self.seen), self.edits)
+        return self.findings.table([gap for gaps in self._gaps for gap in gaps], self.edits)
+
+    def _gaps_of(self, column: int) -> list[Finding]:
+        """Find one marker's gaps: long takes have many, and an edit is about a few markers."""
+        return find_gaps((self.names[column],), self.seen[:, [column]])
 
     def make(self, edit: Edit, seen: int) -> Change:
         """Make an edit that a page asks for, having seen revision ``seen``."""
@@ -356,6 +364,7 @@ class OpenTake:
             self.seen[frames, column] = np.isfinite(self._draft.positions[frames, column, 0])
             evidence = self._draft.residuals[frames, column] != 0.0
             self.measured[frames, column] = self.seen[frames, column] & evidence
+            self._gaps[column] = self._gaps_of(column)
         return Change(edit, patch.markers, patch.first, patch.last)
 
     def _check_names(self, edit: Edit) -> None:

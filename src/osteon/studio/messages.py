@@ -132,6 +132,8 @@ class Slide(_Message, frozen=True, tag="slide"):
     """Radians."""
     limits: bool = True
     serial: int = 0
+    pins: tuple[str, ...] = ()
+    """As in ``SetPose``."""
 
 
 class Export(_Message, frozen=True, tag="export"):

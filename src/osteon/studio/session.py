@@ -291,7 +291,7 @@ def _pose_frame(take: OpenTake, message: Drag | Slide) -> Pose:
     asked: dict[str, Any] = (
         {"targets": message.targets, "limb": message.limb, "pins": message.pins}
         if isinstance(message, Drag)
-        else {"parameters": {message.parameter: message.value}}
+        else {"parameters": {message.parameter: message.value}, "pins": message.pins}
     )
     edit = SetPose(message.frame, **asked, limits=message.limits)
     motion, error = pose_at(draft.window(message.frame, message.frame), edit)
