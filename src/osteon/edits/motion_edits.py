@@ -25,6 +25,9 @@ PLANT_SECONDS = 0.25
 EASE_SECONDS = 0.05
 """Seconds before and after a jump that are turned through evenly. Chosen: what smears a fast limb
 by no more than a picture of a film."""
+PIN_POINTS = np.vstack([np.zeros(3), 0.1 * np.eye(3)])
+"""Metres from the joint, in the body's frame: points that hold place and turn. Chosen: about as far
+apart as a hand or foot is long."""
 LONGEST_FADE = 10.0
 """Seconds over which a change may fade. Chosen: an upper end for what a page may ask for."""
 
@@ -268,8 +271,9 @@ def pose_at(now: Motion, edit: SetPose) -> tuple[Motion, float | None]:
         raise NotEnoughData("this file's bones stretch; solve or fit it before pulling at it")
     free = _moves_root(now.skeleton, edit)
     carried = _carried_with_root(now, edit) if free and edit.limb else {}
-    targets = {**pin_targets(given, edit.pins), **carried, **edit.targets}
     skeleton = _stiffened(now, edit) if edit.limb else now.skeleton
+    skeleton, pinned = _pinned(skeleton, given, edit.pins)
+    targets = {**pinned, **carried, **edit.targets}
     limited = edit.limits and any(body.joint.limits is not None for body in skeleton.bodies)
     found = reach(
         skeleton,
@@ -286,19 +290,18 @@ def pose_at(now: Motion, edit: SetPose) -> tuple[Motion, float | None]:
     return moved, float(np.nanmax(found.error[:, pulled]))
 
 
-def pin_targets(motion: Motion, pins: Sequence[str]) -> dict[str, Array]:
-    """Return where pinned bodies are, (n_frames, 3) each: their joints, and where they end."""
-    turned, joints = motion.world()
+def _pinned(
+    skeleton: Skeleton, motion: Motion, pins: Sequence[str]
+) -> tuple[Skeleton, dict[str, Array]]:
+    """Return the skeleton with points on pinned bodies, and where these are, (n_frames, 3) each."""
     places: dict[str, Array] = {}
     for name in pins:
-        index = motion.skeleton.index(name)
-        ends = [child for child, parent in enumerate(motion.skeleton.parents) if parent == index]
-        for body in (index, *ends):
-            places[motion.skeleton.names[body]] = joints[:, body]
-            if (tip := motion.skeleton.bodies[body].tip_from_joint) is not None:
-                end = joints[:, body] + quat.rotate(turned[:, body], tip)
-                places[f"{motion.skeleton.names[body]} tip"] = end
-    return places
+        body = skeleton.index(name)
+        points = {f"pin {index} of {name}": point for index, point in enumerate(PIN_POINTS)}
+        skeleton = _add_points(skeleton, body, points)
+        paths = motion.points([body] * len(PIN_POINTS), PIN_POINTS)
+        places.update(zip(points, np.moveaxis(paths, 1, 0), strict=True))
+    return skeleton, places
 
 
 def _stiffened(now: Motion, edit: SetPose) -> Skeleton:
@@ -345,8 +348,7 @@ def _hold_pins(before: Motion, after: Motion, pins: Sequence[str]) -> Motion:
     rotations = np.array(after.rotations)
     for frame in range(after.n_frames):
         now = after.frames(frame, frame)
-        skeleton = _stiffened(now, limbs)
-        targets = pin_targets(before.frames(frame, frame), pins)
+        skeleton, targets = _pinned(_stiffened(now, limbs), before.frames(frame, frame), pins)
         start = replace(now, skeleton=skeleton)
         held = reach(skeleton, targets, start=start, limits="none", root="held").motion
         rotations[frame] = held.rotations[0]
