@@ -29,6 +29,6 @@ export class PinLayer implements Layer {
   }
 
   paint(): void {
-    this.material.color.set(colour("handle"));
+    this.material.color.set(colour("limit"));
   }
 }

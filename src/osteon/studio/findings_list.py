@@ -34,9 +34,10 @@ class Findings:
         """Return all with their answers, in order of time; gaps are those that are open now."""
         said = [Finding(e.kind, e.names, e.first, e.last) for e in edits if isinstance(e, Keep)]
         filled = [Finding("gap", e.markers, e.first, e.last) for e in edits if isinstance(e, Fill)]
-        found = _unlike([*self.samples, *self.motion, *gaps, *filled, *said])
+        found = _unlike([*gaps, *self.samples, *self.motion, *filled, *said])
         found.sort(key=lambda each: (each.first, each.last))
-        rows = [_row(each, edits) for each in found[:MOST_FINDINGS]]
+        still_open = set(gaps)  # one that was filled, and cut again
+        rows = [_row(each, edits, is_open=each in still_open) for each in found[:MOST_FINDINGS]]
         return FindingTable(tuple(rows), max(0, len(found) - MOST_FINDINGS))
 
     def spans(self) -> list[Span]:
@@ -62,12 +63,12 @@ def _unlike(found: Iterable[Finding]) -> list[Finding]:
     return list({each[:4]: each for each in reversed(list(found))}.values())
 
 
-def _row(finding: Finding, edits: Sequence[Edit]) -> FindingRow:
+def _row(finding: Finding, edits: Sequence[Edit], *, is_open: bool) -> FindingRow:
     answer = finding.answer(edits)
     state: Literal["open", "mended", "accepted", "refused"] = "open"
     if isinstance(answer, Keep):
         state = "refused"
-    elif answer is not None:
+    elif answer is not None and not is_open:
         state = "accepted"
     elif finding.mended:
         state = "mended"

@@ -428,7 +428,7 @@ def _map_character(shot: Snapshot, progress: Progress) -> Solved:
         Take(recordings=(shot.recording,)),
         shot.character,
         options=MapOptions(corrections=glue_markers(shot.edits, shot.character.name)),
-        solving=options_of(shot.settings),
+        solving=replace(options_of(shot.settings), right=right_samples(shot.edits)),
         progress=progress,
     )
 
@@ -453,12 +453,11 @@ def write_snapshot(solved: Solved, shot: Snapshot, path: Path, folder: Path, ask
         character=shot.character or (path if shot.recording is None else None),
         names=asked.names or None,
     )
-    if shot.recording is None:
+    if shot.recording is None or shot.character is not None:
         return
     if asked.markers:
         write_cleaned([clean_take(solved)], folder / CLEANED_FILE)
-    if shot.character is None:
-        write_passports([replace(solved, path=path)], folder, [shown])
+    write_passports([replace(solved, path=path)], folder, [shown])
 
 
 def _write_sensors(

@@ -32,7 +32,7 @@ def character_skin(path: Path) -> SkinRow | None:
 
 def own_mesh(path: Path, skeleton: Skeleton) -> SkinnedMesh | None:
     """Return the mesh that a GLB file has on these bodies; None where it has none."""
-    if path.suffix.lower() not in (".glb", ".vrm"):
+    if path.suffix.lower() != ".glb":
         return None
     try:
         worn = read_glb_mesh(path)
