@@ -3,7 +3,7 @@
 import type { BodyRow, MarkerRow, Span } from "./report_data";
 
 /** What was found is right as it is. */
-export interface Keep {
+export interface KeepFinding {
   edit: "keep";
   kind: "gap" | "pop" | "slide" | "spike" | "swap";
   /** Markers, or the body. */
@@ -166,7 +166,7 @@ export interface Ease {
   last: number;
 }
 
-export type Edit = Cut | Fill | Filter | SwapLabels | Keep | SetLabel | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose | Ease;
+export type Edit = Cut | Fill | Filter | SwapLabels | KeepFinding | SetLabel | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose | Ease;
 
 /** Open a file of the folder; every page is told by ``Opened``. */
 export interface Open {
@@ -180,7 +180,7 @@ export interface Open {
 /** Make a change; every page is told by ``Changed``. */
 export interface MakeEdit {
   type: "edit";
-  edit: Cut | Fill | Filter | SwapLabels | Keep | SetLabel | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose | Ease;
+  edit: Cut | Fill | Filter | SwapLabels | KeepFinding | SetLabel | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose | Ease;
   /** The revision that the page shows. A change of something that another page has changed meanwhile is refused, others go on top. */
   revision: number;
   /** Made by the page, comes back in ``Changed`` or ``Problem``. A page that lost its socket sends again what was not answered: an id that was seen before is answered, not done twice. */
@@ -331,9 +331,9 @@ export interface FindingRow {
   /** ``mended``: cleaning has put it right for the last solve, and nobody has spoken of it. */
   state: "accepted" | "mended" | "open" | "refused";
   /** The edit that mends it. */
-  accept: Cut | Fill | Filter | SwapLabels | Keep | SetLabel | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose | Ease;
+  accept: Cut | Fill | Filter | SwapLabels | KeepFinding | SetLabel | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose | Ease;
   /** The edit that says it is right as it is. */
-  refuse: Keep;
+  refuse: KeepFinding;
 }
 
 /** Exchanged labels, spikes, gaps, pops and slides, in order of time. */
@@ -347,7 +347,7 @@ export interface FindingTable {
 export interface TakeState {
   /** Grows with every change, whoever makes it. */
   revision: number;
-  edits: (Cut | Fill | Filter | SwapLabels | Keep | SetLabel | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose | Ease)[];
+  edits: (Cut | Fill | Filter | SwapLabels | KeepFinding | SetLabel | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose | Ease)[];
   /** How many redo could bring back. */
   undone: number;
   settings: Settings;

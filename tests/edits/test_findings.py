@@ -12,7 +12,7 @@ from osteon.edits import (
     Ease,
     Edits,
     Finding,
-    Keep,
+    KeepFinding,
     MotionDraft,
     RecordingId,
     SetPlant,
@@ -81,7 +81,7 @@ def test_labels_exchanged_by_hand_are_not_put_back(actor):
     solved = solve_edited(take, Edits(RecordingId("", ""), (swap,)))
     assert solved.events == ()
     assert right_samples([swap]) == ((("LWRA", "LWRB"), *SWAPPED),)
-    assert right_samples([Keep("gap", ("LTHI",), 3, 9)]) == ()
+    assert right_samples([KeepFinding("gap", ("LTHI",), 3, 9)]) == ()
 
 
 def test_the_last_answer_counts():

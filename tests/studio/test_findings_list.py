@@ -1,6 +1,6 @@
 """Rows of what somebody should look at, and what was answered."""
 
-from osteon.edits import Cut, Edit, Fill, Finding, Keep, SwapLabels
+from osteon.edits import Cut, Edit, Fill, Finding, KeepFinding, SwapLabels
 from osteon.studio.findings_list import MOST_FINDINGS, Findings
 
 GAP = Finding("gap", ("LTHI",), 5, 9)
@@ -17,7 +17,7 @@ def test_an_open_gap_may_be_filled_and_cut_again():
     assert states(found, [GAP], []) == [("gap", "open")]
     assert states(found, [], [fill]) == [("gap", "accepted")]
     assert states(found, [GAP], [fill, cut]) == [("gap", "open")]
-    assert states(found, [GAP], [Keep("gap", ("LTHI",), 5, 9)]) == [("gap", "refused")]
+    assert states(found, [GAP], [KeepFinding("gap", ("LTHI",), 5, 9)]) == [("gap", "refused")]
 
 
 def test_what_was_answered_stays_listed_though_it_is_found_no_more():

@@ -14,7 +14,7 @@ from .edits_json import (
 from .findings import (
     Finding as Finding,
     FindingKind as FindingKind,
-    Keep as Keep,
+    KeepFinding as KeepFinding,
     find_gaps as find_gaps,
     pops_and_slides as pops_and_slides,
     repaired_samples as repaired_samples,

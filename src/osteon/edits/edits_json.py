@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
-from osteon.edits.findings import Keep
+from osteon.edits.findings import KeepFinding
 from osteon.edits.label_edits import SetLabel
 from osteon.edits.model import EditStage
 from osteon.edits.motion_edits import Ease, MotionEdit, SetPlant, SetPose
@@ -38,7 +38,7 @@ Edit = (
     | Fill
     | Filter
     | SwapLabels
-    | Keep
+    | KeepFinding
     | SetLabel
     | Assign
     | Place
@@ -57,7 +57,7 @@ class EditsByStage(NamedTuple):
     """Edits in their order, sorted by what they change."""
 
     recording: tuple[RecordingEdit, ...]
-    kept: tuple[Keep, ...]
+    kept: tuple[KeepFinding, ...]
     labels: tuple[SetLabel, ...]
     rig: tuple[RigEdit, ...]
     character: tuple[Place, ...]

@@ -1,6 +1,6 @@
 """What was found in a take that somebody should look at, and what becomes of it.
 
-A finding is accepted by the edit that mends it, and refused by ``Keep``: it is right as it is.
+A finding is accepted by the edit that mends it, and refused by ``KeepFinding``: it is right as it is.
 Samples that are kept so are left alone by the cleaning that comes before a solve.
 """
 
@@ -23,7 +23,7 @@ FindingKind = Literal["swap", "spike", "gap", "pop", "slide"]
 people do; a foot that slides along the ground."""
 
 
-class Keep(BaseEdit, frozen=True, tag="keep"):
+class KeepFinding(BaseEdit, frozen=True, tag="keep"):
     """What was found is right as it is."""
 
     kind: FindingKind
@@ -94,7 +94,9 @@ class Finding(NamedTuple):
             case "slide":
                 return SetPlant(self.names[0], self.first, self.last, on=True)
 
-    def answer(self, edits: Sequence[BaseEdit]) -> "Keep | RecordingEdit | MotionEdit | None":
+    def answer(
+        self, edits: Sequence[BaseEdit]
+    ) -> "KeepFinding | RecordingEdit | MotionEdit | None":
         """Return the last of some edits that mends it or keeps it as it is."""
         mends, keeps = self.mending(), self.keeping()
         for edit in reversed(edits):
@@ -105,16 +107,16 @@ class Finding(NamedTuple):
                 return mends
         return None
 
-    def keeping(self) -> Keep:
+    def keeping(self) -> KeepFinding:
         """Return the edit that says it is right."""
-        return Keep(self.kind, self.names, self.first, self.last)
+        return KeepFinding(self.kind, self.names, self.first, self.last)
 
 
 def right_samples(edits: Iterable[BaseEdit]) -> tuple[RightSamples, ...]:
     """Return what cleaning has to leave alone: findings refused, and labels exchanged by hand."""
     said = []
     for edit in edits:
-        if isinstance(edit, Keep) and edit.holds_samples:
+        if isinstance(edit, KeepFinding) and edit.holds_samples:
             said.append(RightSamples(edit.names, edit.first, edit.last))
         elif isinstance(edit, SwapLabels):
             said.append(RightSamples((edit.a, edit.b), edit.first, edit.last))

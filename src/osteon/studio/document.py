@@ -15,7 +15,7 @@ from osteon.edits import (
     Edit,
     Edits,
     Finding,
-    Keep,
+    KeepFinding,
     MotionDraft,
     MotionEdit,
     Patch,
@@ -398,7 +398,7 @@ def _subject_of(timed: Recording | Bodies | Motion) -> str:
 def _changes_solve(edit: Edit) -> bool:
     """Whether another solve comes of it: poses and plants come after, and a word on what was found
     counts where cleaning would have repaired it."""
-    return edit.holds_samples if isinstance(edit, Keep) else edit.stage != "motion"
+    return edit.holds_samples if isinstance(edit, KeepFinding) else edit.stage != "motion"
 
 
 def _draft_of(solved: Solved) -> MotionDraft:

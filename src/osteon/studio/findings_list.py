@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from osteon.edits import Cut, Ease, Edit, Fill, Finding, Keep, SetPlant, SwapLabels
+from osteon.edits import Cut, Ease, Edit, Fill, Finding, KeepFinding, SetPlant, SwapLabels
 from osteon.report import Span
 from osteon.studio.messages import FindingRow, FindingTable
 
@@ -32,7 +32,9 @@ class Findings:
 
     def table(self, gaps: Sequence[Finding], edits: Sequence[Edit]) -> FindingTable:
         """Return all with their answers, in order of time; gaps are those that are open now."""
-        said = [Finding(e.kind, e.names, e.first, e.last) for e in edits if isinstance(e, Keep)]
+        said = [
+            Finding(e.kind, e.names, e.first, e.last) for e in edits if isinstance(e, KeepFinding)
+        ]
         filled = [Finding("gap", e.markers, e.first, e.last) for e in edits if isinstance(e, Fill)]
         found = _unlike([*gaps, *self.samples, *self.motion, *filled, *said])
         found.sort(key=lambda each: (each.first, each.last))
@@ -66,7 +68,7 @@ def _unlike(found: Iterable[Finding]) -> list[Finding]:
 def _row(finding: Finding, edits: Sequence[Edit], *, is_open: bool) -> FindingRow:
     answer = finding.answer(edits)
     state: Literal["open", "mended", "accepted", "refused"] = "open"
-    if isinstance(answer, Keep):
+    if isinstance(answer, KeepFinding):
         state = "refused"
     elif answer is not None and not is_open:
         state = "accepted"

@@ -40,7 +40,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from osteon.edits import Edit, FindingKind, Keep, Place3, Settings
+from osteon.edits import Edit, FindingKind, KeepFinding, Place3, Settings
 from osteon.report import BodyRow, MarkerRow, Span
 
 Stage = Literal["solve", "limits", "axes", "swaps", "map", "label"]
@@ -234,7 +234,7 @@ class FindingRow(msgspec.Struct, frozen=True):
     """``mended``: cleaning has put it right for the last solve, and nobody has spoken of it."""
     accept: Edit
     """The edit that mends it."""
-    refuse: Keep
+    refuse: KeepFinding
     """The edit that says it is right as it is."""
 
 
