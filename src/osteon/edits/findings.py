@@ -1,7 +1,7 @@
 """What was found in a take that somebody should look at, and what becomes of it.
 
-A finding is accepted by the edit that mends it, and refused by ``KeepFinding``: it is right as it is.
-Samples that are kept so are left alone by the cleaning that comes before a solve.
+A finding is accepted by the edit that mends it, and refused by ``KeepFinding``: it is right as it
+is. Samples that are kept so are left alone by the cleaning that comes before a solve.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from osteon.edits.motion_edits import Ease, MotionEdit, SetPlant
 from osteon.edits.recording_edits import Cut, Fill, RecordingEdit, SwapLabels
 from osteon.maths import runs
 from osteon.pipeline import SLIDE_MM, Solved
-from osteon.posing import all_sudden_turns, find_stances, slides_of, standing_of
+from osteon.posing import Contact, all_sudden_turns, find_stances, slides_of, standing_of
 from osteon.values import Motion, Recording, Swap
 
 FindingKind = Literal["swap", "spike", "gap", "pop", "slide"]
@@ -178,6 +178,7 @@ def pops_and_slides(motion: Motion) -> list[Finding]:
 
 
 def _slides(motion: Motion) -> list[Finding]:
+    """Find steps that slide; where feet stand at times, among those in which they touch ground."""
     standing = standing_of(motion)
     steps = find_stances(motion, standing) if standing.ground.solid else []
     lengths = slides_of(motion, steps, standing.ground.belt)
@@ -185,9 +186,20 @@ def _slides(motion: Motion) -> list[Finding]:
     for step, length in zip(steps, lengths.tolist(), strict=True):
         frames = np.concatenate([stance.frames for stance in step])
         body = motion.skeleton.names[step[0].sole.body]
-        if 1e3 * length > SLIDE_MM:
-            found.append(Finding("slide", (body,), int(frames.min()), int(frames.max()), length))
+        slide = Finding("slide", (body,), int(frames.min()), int(frames.max()), length)
+        if 1e3 * length > SLIDE_MM and _touches_ground(slide, standing.contacts):
+            found.append(slide)
     return found
+
+
+def _touches_ground(slide: Finding, contacts: Sequence[Contact]) -> bool:
+    """Whether the foot is on the ground meanwhile; a path that is far too long shows no contact."""
+    return not contacts or any(
+        each.body == slide.names[0]
+        and each.frames[0] <= slide.last
+        and slide.first <= each.frames[1]
+        for each in contacts
+    )
 
 
 def _in_time(finding: Finding) -> tuple[int, int]:

@@ -68,8 +68,8 @@ def find_sensor_joints(sensors: Bodies, edits: Sequence[Edit]) -> tuple[Bodies, 
     """
     chosen = by_stage(edits)
     edited = edit_sensors(sensors, chosen.recording)
-    seen = edited.seen.any(axis=0)
-    edited = edited.select([name for name, some in zip(edited.names, seen, strict=True) if some])
+    seen = np.flatnonzero(edited.seen.any(axis=0)).tolist()
+    edited = edited.select([edited.names[column] for column in seen])
     root = next((e.body for e in reversed(chosen.rig) if isinstance(e, SetRoot)), None)
     try:
         found = joints(edited, root=root)
