@@ -2,6 +2,16 @@
 
 import type { BodyRow, MarkerRow, Span } from "./report_data";
 
+/** What was found is right as it is. */
+export interface KeepFinding {
+  edit: "keep";
+  kind: "gap" | "pop" | "slide" | "spike" | "swap";
+  /** Markers, or the body. */
+  names: string[];
+  first: number;
+  last: number;
+}
+
 /** How the take is solved: names and defaults of ``solve``. */
 export interface Settings {
   /** Marker set: ``auto``, ``none`` (by motion alone), or a name. */
@@ -142,9 +152,21 @@ export interface SetPose {
   spread: number;
   /** Keep to the kinds and limits of joints that were found of the take; false: they were not known when the edit was made, and finding them later does not change it. */
   found: boolean;
+  /** Turn only the limbs that are pulled, up to where the tree branches: a hand takes its arm along, not the trunk. False: every joint may turn. */
+  limb: boolean;
+  /** Bodies that stay where they are, in the frames around as well. */
+  pins: string[];
 }
 
-export type Edit = Cut | Fill | Filter | SwapLabels | SetLabel | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose;
+/** A joint that jumps turns evenly instead, from just before to just after. */
+export interface Ease {
+  edit: "ease";
+  body: string;
+  first: number;
+  last: number;
+}
+
+export type Edit = Cut | Fill | Filter | SwapLabels | KeepFinding | SetLabel | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose | Ease;
 
 /** Open a file of the folder; every page is told by ``Opened``. */
 export interface Open {
@@ -158,7 +180,7 @@ export interface Open {
 /** Make a change; every page is told by ``Changed``. */
 export interface MakeEdit {
   type: "edit";
-  edit: Cut | Fill | Filter | SwapLabels | SetLabel | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose;
+  edit: Cut | Fill | Filter | SwapLabels | KeepFinding | SetLabel | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose | Ease;
   /** The revision that the page shows. A change of something that another page has changed meanwhile is refused, others go on top. */
   revision: number;
   /** Made by the page, comes back in ``Changed`` or ``Problem``. A page that lost its socket sends again what was not answered: an id that was seen before is answered, not done twice. */
@@ -203,6 +225,9 @@ export interface Drag {
   limits: boolean;
   /** Comes back in the answer. */
   serial: number;
+  /** As in ``SetPose``, and ``pins``. */
+  limb: boolean;
+  pins: string[];
 }
 
 /** Turn a limb about a movement axis in one frame; ``Pose`` answers this page alone. */
@@ -214,6 +239,8 @@ export interface Slide {
   value: number;
   limits: boolean;
   serial: number;
+  /** As in ``SetPose``. */
+  pins: string[];
 }
 
 /** Write everything into the output folder, as ``solve --edits`` does; ``Exported`` follows. */
@@ -221,6 +248,15 @@ export interface Export {
   type: "export";
   /** Endings beside bvh and glb, such as ``amc``. */
   formats: string[];
+  /** Scheme of bone names in motion files, as ``mixamo``; empty: our own. */
+  names: string;
+  /** Of motion.bvh, and ``up``; empty: as usual. */
+  unit: "" | "cm" | "in" | "m" | "mm";
+  up: "" | "y" | "z";
+  /** Convention of joint angles to write as well; empty: none. */
+  angles: "" | "isb" | "opensim" | "pig";
+  /** Also the cleaned markers, as ``osteon clean`` writes them. */
+  markers: boolean;
   /** Only the markers with their labels, as ``osteon label`` writes them; nothing is solved. */
   labels: boolean;
 }
@@ -284,11 +320,34 @@ export interface LabelTable {
   warnings: string[];
 }
 
+/** Something that somebody should look at, and mend or leave. */
+export interface FindingRow {
+  kind: "gap" | "pop" | "slide" | "spike" | "swap";
+  what: string;
+  first: number;
+  last: number;
+  /** Markers, or the body. */
+  names: string[];
+  /** ``mended``: cleaning has put it right for the last solve, and nobody has spoken of it. */
+  state: "accepted" | "mended" | "open" | "refused";
+  /** The edit that mends it. */
+  accept: Cut | Fill | Filter | SwapLabels | KeepFinding | SetLabel | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose | Ease;
+  /** The edit that says it is right as it is. */
+  refuse: KeepFinding;
+}
+
+/** Exchanged labels, spikes, gaps, pops and slides, in order of time. */
+export interface FindingTable {
+  rows: FindingRow[];
+  /** How many are left out because there are too many. */
+  more: number;
+}
+
 /** Where the session stands; with every ``Opened`` and ``Changed``. */
 export interface TakeState {
   /** Grows with every change, whoever makes it. */
   revision: number;
-  edits: (Cut | Fill | Filter | SwapLabels | SetLabel | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose)[];
+  edits: (Cut | Fill | Filter | SwapLabels | KeepFinding | SetLabel | Assign | Place | SetParent | SetRoot | SetKind | SetLimits | SetPlant | SetPose | Ease)[];
   /** How many redo could bring back. */
   undone: number;
   settings: Settings;
@@ -314,6 +373,8 @@ export interface Welcome {
   marker_sets: string[];
   /** Folder that ``Export`` writes to. */
   output: string;
+  /** Schemes of bone names that ``Export`` knows. */
+  names: string[];
 }
 
 /** A take is open. */
@@ -324,7 +385,7 @@ export interface Opened {
   subjects: string[];
   frames: number;
   rate: number;
-  /** ``markers``, ``motion``: what the file holds. */
+  /** ``markers``, ``sensors`` or ``motion``: what the file holds. */
   kinds: string[];
   /** Rows to show: what, value. */
   facts: [string, string][];
@@ -340,6 +401,7 @@ export interface Opened {
   summary: Record<string, unknown> | null;
   /** Where tracks were labelled. */
   labels: LabelTable | null;
+  findings: FindingTable;
 }
 
 /** An edit was made, taken back or made again; fetch again what changed. */
@@ -359,6 +421,7 @@ export interface Changed {
   moved: boolean;
   /** Where tracks were labelled. */
   labels: LabelTable | null;
+  findings: FindingTable;
   /** Of the message that asked for it; empty for other pages. */
   id: string;
 }
@@ -385,6 +448,7 @@ export interface StageDone {
   warnings: string[];
   /** Where tracks were labelled. */
   labels: LabelTable | null;
+  findings: FindingTable;
 }
 
 /** A stage stopped because somebody asked; everything is as before. */

@@ -23,6 +23,7 @@ import { letPoint } from "./scene/pointing";
 import { frontOf, SkeletonLayer } from "./scene/skeleton";
 import { type Cloud, GridCloud, type Poses, RigPoses } from "./scene/sources";
 import { Stage } from "./scene/stage";
+import { ModelCloud, VirtualMarkerLayer } from "./scene/virtual_markers";
 import { themeButton } from "./theme";
 import "./style.css";
 
@@ -88,6 +89,10 @@ async function fill(
     const { bodies, spans, ground, stride } = data;
     const skeleton = new SkeletonLayer(bodies, poses);
     add("skeleton", "skeleton", skeleton);
+    if (cloud && data.markers.some(({ place }) => place !== null)) {
+      const model = new ModelCloud(data.markers, poses);
+      add("virtual", "model", new VirtualMarkerLayer(model, cloud), false);
+    }
     if (data.skin) {
       const figure = await FigureLayer.from(data.skin, poses);
       const see = () => figure.setOpacity(skeleton.object.visible ? SEE_THROUGH : 1);

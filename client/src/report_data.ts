@@ -99,6 +99,10 @@ export interface MarkerRow {
   rms_mm: number | null;
   /** Share of the frames in which it was not seen. */
   missing: number;
+  /** Share of the frames in which it was filled in, and not measured. */
+  filled: number;
+  /** Where the model has it, from its body's joint, in the body's frame, metres. */
+  place: [number, number, number] | null;
 }
 
 /** How the bodies are turned, and where they are. */

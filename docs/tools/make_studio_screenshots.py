@@ -85,6 +85,16 @@ def pull(page: Any) -> None:
     page.locator(".edits li").nth(1).wait_for()
 
 
+def answer(page: Any) -> None:
+    """Fill the first gap of the list, with the model's markers beside the recorded ones."""
+    page.get_by_role("tab", name="Findings").click()
+    gap = page.locator(".finding-list li[data-kind=gap]").nth(3)
+    gap.locator(".look").click()
+    gap.get_by_role("button", name="Accept").click()
+    page.locator(".finding-list li[data-state=accepted]").first.wait_for()
+    page.get_by_label("model").check()
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = chrome.launch(playwright)
@@ -95,6 +105,8 @@ def main() -> None:
             page.get_by_label("figure").check()
             pull(page)
             shoot(page, "studio")
+            answer(page)
+            shoot(page, "studio_findings")
             page = visit(browser, address, DESK, "dark")
             show(page, "LKNE", "left_thigh")
             page.get_by_label("limits").check()

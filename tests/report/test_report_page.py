@@ -124,6 +124,17 @@ def test_keyboard_steps_and_jumps(report):
     assert frame_of(page) == last
 
 
+def test_markers_of_the_model_are_drawn_beside_the_recorded_ones(report):
+    page = report.page
+    switch = page.get_by_label("model", exact=True)
+    assert not switch.is_checked()
+    before = pixels(page)
+    switch.check()
+    assert pixels(page) != before
+    switch.uncheck()
+    assert pixels(page) == before
+
+
 def test_slider_and_lanes_scrub(report):
     page = report.page
     n_frames = int(page.locator(".transport input").get_attribute("max")) + 1

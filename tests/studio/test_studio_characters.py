@@ -12,7 +12,8 @@ from osteon.formats import write
 from osteon.maths import quat
 from osteon.pipeline import solve
 from osteon.studio.document import OpenTake, Revisions
-from osteon.studio.replies import character_at, character_skin, skin_of
+from osteon.studio.replies import character_at
+from osteon.studio.skins import character_skin, skin_of
 from osteon.values import Take
 
 

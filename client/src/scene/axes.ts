@@ -13,7 +13,7 @@ export class FrameLayer implements Layer {
   private readonly places: THREE.BufferAttribute;
 
   constructor(
-    private readonly bodies: BodyRow[],
+    private readonly bodies: Pick<BodyRow, "frame">[],
     private readonly poses: Poses,
   ) {
     const geometry = new THREE.BufferGeometry();
@@ -33,15 +33,16 @@ export class FrameLayer implements Layer {
     const turn = new THREE.Quaternion();
     const end = new THREE.Vector3();
     this.bodies.forEach((body, i) => {
-      this.poses.place(frame, i, place);
-      this.poses.turn(frame, i, turn);
+      const seen = this.poses.place(frame, i, place);
+      if (seen) this.poses.turn(frame, i, turn);
+      else place.set(0, 0, 0);
       if (body.frame) {
         place.add(end.set(...body.frame.origin).applyQuaternion(turn));
         turn.multiply(quaternion(body.frame.rotation));
       }
       for (let axis = 0; axis < 3; axis++) {
         const at = 6 * i + 2 * axis;
-        end.set(0, 0, 0).setComponent(axis, LENGTH).applyQuaternion(turn).add(place);
+        end.set(0, 0, 0).setComponent(axis, seen ? LENGTH : 0).applyQuaternion(turn).add(place);
         this.places.setXYZ(at, place.x, place.y, place.z);
         this.places.setXYZ(at + 1, end.x, end.y, end.z);
       }

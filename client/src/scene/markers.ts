@@ -16,6 +16,7 @@ export class MarkerLayer implements Layer {
   private chosen = new Set<number>();
   /** Diagonal of the largest box around all markers yet, metres. */
   private extent = 0;
+  private frame = 0;
   private readonly place = new THREE.Vector3();
   private readonly matrix = new THREE.Matrix4();
 
@@ -23,6 +24,8 @@ export class MarkerLayer implements Layer {
     private readonly cloud: Cloud,
     /** Name of the colour in the style sheet. */
     private readonly tint = "marker",
+    /** Whether a sample was filled in, and not measured. */
+    private readonly filled: ((frame: number, marker: number) => boolean) | null = null,
   ) {
     this.object = new THREE.InstancedMesh(
       new THREE.SphereGeometry(RADIUS, 14, 10),
@@ -48,6 +51,8 @@ export class MarkerLayer implements Layer {
       this.object.setMatrixAt(i, this.matrix);
     }
     this.object.instanceMatrix.needsUpdate = true;
+    this.frame = frame;
+    if (this.filled) this.paint(); // what was filled in changes from frame to frame
     // an old sphere around all markers would make clicks miss
     this.object.boundingSphere = null;
   }
@@ -63,8 +68,10 @@ export class MarkerLayer implements Layer {
   paint(): void {
     const usual = new THREE.Color(colour(this.tint));
     const strong = new THREE.Color(colour("accent"));
+    const made = new THREE.Color(colour("filled"));
     for (let i = 0; i < this.cloud.count; i++) {
-      this.object.setColorAt(i, this.chosen.has(i) ? strong : usual);
+      const plain = this.filled?.(this.frame, i) ? made : usual;
+      this.object.setColorAt(i, this.chosen.has(i) && plain === usual ? strong : plain);
     }
     if (this.object.instanceColor) this.object.instanceColor.needsUpdate = true;
   }

@@ -1,6 +1,6 @@
 // The studio's page: its parts, and who tells whom.
 
-import { type LabelRow } from "../messages";
+import { type Export, type FindingRow } from "../messages";
 import { Player, isForPage, playerKey } from "../player";
 import { Again } from "./again";
 import { BodyTree } from "./body_tree";
@@ -15,6 +15,7 @@ import {
   solveDialog,
 } from "./dialogs";
 import { make } from "./elements";
+import { FindingList } from "./finding_list";
 import { FrameWindow } from "./frame_window";
 import { type Chosen, Inspector } from "./inspector";
 import { LabelList } from "./label_list";
@@ -29,6 +30,14 @@ import { Transport } from "./transport";
 import { type View } from "./view";
 import { ViewArea } from "./view_area";
 
+const NOTHING_MORE: Omit<Export, "type" | "labels"> = {
+  formats: [],
+  names: "",
+  unit: "",
+  up: "",
+  angles: "",
+  markers: false,
+};
 const ASSIGNING = "Assigning: click a marker, then the body that carries it. Escape ends.";
 
 export class App {
@@ -45,6 +54,7 @@ export class App {
   private readonly markers: MarkerList;
   private readonly tree: BodyTree;
   private readonly labels: LabelList;
+  private readonly findings: FindingList;
   private readonly inspector: Inspector;
   private readonly middle = make("div", { class: "middle no-curves" });
   private readonly tabs: Tabs;
@@ -79,7 +89,9 @@ export class App {
         characterDialog(session.welcome, (path) => void this.openCharacter(path)),
       export: () =>
         session.welcome &&
-        exportDialog(session.welcome, (formats) => session.send({ type: "export", formats, labels: false })),
+        exportDialog(session.welcome, session.take?.kinds.includes("markers") ?? false, (asked) =>
+          session.send({ type: "export", labels: false, ...asked }),
+        ),
       keys: keysDialog,
     });
     this.curves = new CurvePanel(session, frames, (frame) => player.seek(frame));
@@ -97,18 +109,25 @@ export class App {
       session,
       () => player.frame,
       () => this.setAssigning(true),
+      () => this.view.setPins(this.inspector.pose.pins),
     );
     this.labels = new LabelList({
       label: (template) => session.run("label", { ...session.state.settings, template }),
-      write: () => session.send({ type: "export", formats: [], labels: true }),
-      look: (row) => this.look(row),
+      write: () => session.send({ type: "export", labels: true, ...NOTHING_MORE }),
+      look: ({ track, first, last }) => this.look([track], first, last),
       say: ({ track, first, last }, label) =>
         session.edit({ edit: "label", track, first, last, label }),
+    });
+    this.findings = new FindingList({
+      search: () => session.run("swaps"),
+      look: (row) => this.lookAtFinding(row),
+      answer: (edit) => session.edit(edit),
     });
     this.tabs = new Tabs("What there is", {
       Markers: this.markers.element,
       Bodies: this.tree.element,
       Labels: this.labels.element,
+      Findings: this.findings.element,
     });
     this.build();
     this.listen();
@@ -190,16 +209,22 @@ export class App {
     const again = name === this.opened && side.frames === this.frames.frames;
     this.opened = name;
     this.area.takeSide(again);
+    this.view.setPins(this.keptPins());
     this.transport.setTake(side.frames, side.rate);
-    // a file of motion alone has no curves to edit
-    this.middle.classList.toggle("no-curves", side.markers.length === 0);
+    this.middle.classList.toggle("no-markers", side.markers.length === 0);
+    this.curves.enableMarkers(side.markers.length > 0);
+    this.middle.classList.remove("no-curves");
     if (!again) {
       this.tabs.show(side.markers.length > 0 ? 0 : 1);
       this.frames.setFrames(side.frames);
-      this.chosen = { markers: side.markers.length > 0 ? [0] : [], body: -1 };
+      this.chosen = side.markers.length > 0 ? { markers: [0], body: -1 } : { markers: [], body: 0 };
       player.seek(0);
     }
-    this.labels.enable(side.markers.length > 0);
+    const ofMarkers = side.markers.length > 0 && !side.ofSensors;
+    this.labels.enable(ofMarkers);
+    this.findings.enable(ofMarkers);
+    this.curves.enableRepairs(ofMarkers);
+    this.tabs.rename(0, side.ofSensors ? "Sensors" : "Markers");
     if (session.welcome) this.labels.offer(session.welcome, session.state.settings.template);
     document.title = `${session.take?.path} · Osteon studio`;
     this.refreshLists();
@@ -208,10 +233,20 @@ export class App {
   private solved(stage: string): void {
     const { session } = this;
     this.area.takeSide(true);
+    this.view.setPins(this.keptPins());
     this.refreshLists();
     if (stage === "label") return this.notices.say("Labelled");
+    if (stage === "map") this.area.showFigure();
+    if (stage === "swaps") return this.notices.say("Looked for swapped labels and spikes");
     const rms = session.summary?.marker_rms_mm;
     this.notices.say(typeof rms === "number" ? `Solved: ${rms.toFixed(1)} mm rms` : "Done");
+  }
+
+  /** Another rig may lack what was pinned. */
+  private keptPins(): string[] {
+    const { pose } = this.inspector;
+    const known = this.session.side?.rig?.bodies.map(({ name }) => name) ?? [];
+    return (pose.pins = pose.pins.filter((name) => known.includes(name)));
   }
 
   private refreshLists(): void {
@@ -226,18 +261,30 @@ export class App {
     const bodies = session.side?.rig?.bodies ?? [];
     this.markers.setMarkers(session.side?.markers ?? [], bodies);
     this.labels.show(session.labels);
+    this.findings.show(session.findings);
     this.timeline.setSpans(
       session.spans,
       bodies.map((body) => body.name),
     );
   }
 
-  /** Goes to the middle of a stretch of a track, with the track chosen and the stretch selected. */
-  private look(row: LabelRow): void {
-    const marker = this.session.side?.markers.findIndex(({ name }) => name === row.track) ?? -1;
-    if (marker >= 0) this.choose({ ...this.chosen, markers: [marker] });
-    this.frames.select(row.first, row.last);
-    this.player.seek(Math.round((row.first + row.last) / 2));
+  /** Goes to a stretch of some markers, with these chosen and the stretch selected. */
+  private look(names: string[], first: number, last: number): void {
+    const known = this.session.side?.markers ?? [];
+    const markers = names
+      .map((name) => known.findIndex((marker) => marker.name === name))
+      .filter((index) => index >= 0);
+    if (markers.length > 0) this.choose({ ...this.chosen, markers });
+    this.frames.select(first, last);
+    this.frames.showSelection();
+    this.player.seek(Math.round((first + last) / 2));
+  }
+
+  private lookAtFinding({ kind, names, first, last }: FindingRow): void {
+    const ofBody = kind === "pop" || kind === "slide";
+    const body = this.session.side?.rig?.bodies.findIndex(({ name }) => name === names[0]) ?? -1;
+    if (ofBody && body >= 0) this.choose({ ...this.chosen, body });
+    this.look(ofBody ? [] : names, first, last);
   }
 
   private show(frame: number): void {
@@ -269,6 +316,7 @@ export class App {
   private choose(chosen: Chosen): void {
     this.chosen = chosen;
     this.curves.choose(chosen.markers);
+    this.curves.chooseBody(chosen.body);
     this.area.chooseMarkers(chosen.markers);
     this.markers.show(chosen.markers);
     this.tree.show(chosen.body);
@@ -318,12 +366,19 @@ export class App {
     else if (playerKey(this.player, event)) void 0;
     else if (key === "f") this.view.lookAtAll();
     else if (key === "a") this.setAssigning(!this.assigning);
+    else if (key === "p") this.pin();
     else if (key === "delete") this.curves.cut();
     else if (key === "," || key === ".") this.seekEvent(key === "." ? 1 : -1);
     else if (key === "escape") this.escape();
     else if (key === "?") keysDialog();
     else return;
     event.preventDefault();
+  }
+
+  /** Pins the chosen body, or lets it go. */
+  private pin(): void {
+    const body = this.session.side?.rig?.bodies[this.chosen.body];
+    if (body) this.inspector.togglePin(body.name);
   }
 
   private seekEvent(step: 1 | -1): void {

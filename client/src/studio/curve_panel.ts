@@ -1,4 +1,5 @@
-// The curve editor: one marker's x, y, z; cut, fill, filter, swap over the selected frames.
+// The curve editor: one marker's x, y, z and a joint's angles; cut, fill, filter, swap over the
+// selected frames.
 
 import { button, toggle } from "../dom";
 import { type Blocks } from "./blocks";
@@ -31,10 +32,14 @@ export class CurvePanel {
   private readonly filterMethod = choice("", FILTERS);
   private readonly cutoff = number("Hz", 6, { min: 0.1, step: 0.5, class: "short" });
   private readonly needSelection: HTMLButtonElement[] = [];
+  private readonly repairs: HTMLButtonElement[] = [];
   private markers: number[] = [];
   private overlay = true;
   private offShown = false;
   private before: Float32Array | null = null;
+  private body = -1;
+  private jointShown = true;
+  private readonly legend = make("span", { class: "legend", hidden: true });
   /** What the plots show, so that it is fetched only once. */
   private shown: { points: Blocks | null | undefined; marker: number } = {
     points: null,
@@ -53,7 +58,14 @@ export class CurvePanel {
       this.plots.take(first, last);
     });
     session.on("opened", () => this.listPartners());
-    session.on("solved", () => void this.fetchOff());
+    session.on("solved", () => {
+      void this.fetchOff();
+      void this.fetchAngles();
+    });
+    session.on("changed", ({ moved }) => {
+      void this.fetchFilled();
+      if (moved) void this.fetchAngles();
+    });
     this.tellRange();
   }
 
@@ -76,6 +88,24 @@ export class CurvePanel {
     this.plots.setBefore(null);
     if (side?.points && this.marker >= 0) void this.fetchBefore(this.marker);
     void this.fetchOff();
+    void this.fetchFilled();
+  }
+
+  /** Whether there are markers to show; a file of motion alone has curves of joints only. */
+  enableMarkers(on: boolean): void {
+    for (let channel = 0; channel < 3; channel++) this.plots.setShown(channel, on);
+  }
+
+  /** Whether samples can be filled and filtered: those of sensors cannot. */
+  enableRepairs(on: boolean): void {
+    for (const each of this.repairs) each.disabled = !on;
+  }
+
+  /** Shows the angles of a body's joint beneath; none where it is −1. */
+  chooseBody(body: number): void {
+    if (body === this.body) return;
+    this.body = body;
+    void this.fetchAngles();
   }
 
   private get marker(): number {
@@ -101,6 +131,38 @@ export class CurvePanel {
     if (shown !== this.shown) return;
     this.before = new Float32Array(bytes);
     this.plots.setBefore(this.overlay ? this.before : null);
+  }
+
+  private async fetchFilled(): Promise<void> {
+    const { shown } = this;
+    const some = (this.session.side?.markers[this.marker]?.filled ?? 0) > 0;
+    const bytes = some ? await fetchArray("filled", { only: this.marker }) : null;
+    if (shown === this.shown) this.plots.setFilled(bytes && new Float32Array(bytes));
+  }
+
+  private async fetchAngles(): Promise<void> {
+    const { body, session } = this;
+    const name = session.side?.rig?.bodies[body]?.name;
+    if (name === undefined || !this.jointShown) return this.showAngles(null, "");
+    const all = session.side?.rig?.parameters ?? [];
+    const own = all.flatMap((row) => (row.name.startsWith(`${name}.`) ? row.name.slice(name.length + 1) : []));
+    const values = new Float32Array(await fetchArray("angles", { body: name }));
+    const names = body > 0 && all.length > 0 ? own : ["x", "y", "z"];
+    if (body === this.body) this.showAngles(names.length > 0 ? { values, names } : null, name);
+  }
+
+  private showAngles(angles: { values: Float32Array; names: string[] } | null, body: string): void {
+    this.plots.setAngles(angles);
+    this.legend.hidden = angles === null;
+    this.legend.replaceChildren(
+      `${body.replaceAll("_", " ")} °: `,
+      ...(angles?.names ?? []).map((name, i) => make("span", { class: `turn-${i}` }, name)),
+    );
+  }
+
+  private setJoint(on: boolean): void {
+    this.jointShown = on;
+    void this.fetchAngles();
   }
 
   private setOff(on: boolean): void {
@@ -151,6 +213,11 @@ export class CurvePanel {
     );
     const off = toggle("off", (on) => this.setOff(on), false);
     off.title = "How far the marker is from the solved model";
+    const fill = button("Fill", () => this.fill(), "Fill what is missing in the selected frames, or in all");
+    const filter = button("Filter", () => this.filter(), "Smooth the selected frames, or all");
+    this.repairs.push(fill, filter);
+    const joint = toggle("joint", (on) => this.setJoint(on));
+    joint.title = "Angles of the chosen body's joint";
     const cut = button("Cut", () => this.cut(), "Take the selected samples out (Delete)");
     const swap = button("Swap", () => this.swap(), "Exchange the labels in the selected frames");
     this.needSelection.push(cut, swap);
@@ -163,18 +230,20 @@ export class CurvePanel {
         ...channels,
         off,
         toggle("before", (on) => this.setOverlay(on)),
+        joint,
       ),
+      this.legend,
       this.range,
       make("span", { class: "break" }),
       group(cut),
       group(
         this.fillMethod.select,
-        button("Fill", () => this.fill(), "Fill what is missing in the selected frames, or in all"),
+        fill,
       ),
       group(
         this.filterMethod.select,
         this.cutoff.field,
-        button("Filter", () => this.filter(), "Smooth the selected frames, or all"),
+        filter,
       ),
       group(this.partner.field, swap),
     );

@@ -1,5 +1,5 @@
-// Plots under one another: x, y and z of one marker as it is and as it was before, and how far it
-// is from the model.
+// Plots under one another: x, y and z of one marker as it is and as it was before, how far it is from
+// the model, and the angles of a joint. Samples that were filled in are drawn unlike measured ones.
 
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -9,8 +9,12 @@ import { make } from "./elements";
 import { type Window, places, thin } from "./thin";
 
 export const AXIS_WIDTH = 56;
-export const CHANNELS = ["x", "y", "z", "off"];
+export const CHANNELS = ["x", "y", "z", "off", "joint"];
 const OFF = 3;
+const JOINT = 4;
+const DEGREES = 180 / Math.PI;
+/** A joint turns about so many axes at most. */
+const AXES = 3;
 
 export class CurvePlots {
   readonly element = make("div", { class: "plots" });
@@ -18,7 +22,7 @@ export class CurvePlots {
     make("div", { class: "plot", "data-channel": name }),
   );
   private plots: uPlot[] = [];
-  private readonly shown = [true, true, true, false];
+  private readonly shown = [true, true, true, false, false];
   private window: Window = { first: 0, last: 0 };
   private queued = false;
   private blocks: Blocks | null = null;
@@ -27,10 +31,13 @@ export class CurvePlots {
   private curve = new Float32Array(0);
   private before: Float32Array | null = null;
   private off: Float32Array | null = null;
+  /** Frames whose samples were filled in: 1. */
+  private filled: Float32Array | null = null;
+  private angles: { values: Float32Array; names: string[] } | null = null;
 
   constructor(private readonly onSize: () => void) {
     this.element.append(...this.hosts);
-    this.hosts[OFF].hidden = true;
+    this.hosts[OFF].hidden = this.hosts[JOINT].hidden = true;
     onTheme(() => this.build()); // colours are drawn into the canvas
     new ResizeObserver(() => this.resize()).observe(this.element);
   }
@@ -56,6 +63,20 @@ export class CurvePlots {
   setOff(off: Float32Array | null): void {
     this.off = off;
     this.draw();
+  }
+
+  /** Which frames were filled in, or none. */
+  setFilled(filled: Float32Array | null): void {
+    this.filled = filled;
+    this.draw();
+  }
+
+  /** Angles of a joint, frame by frame, with the names of what they turn about; or none. */
+  setAngles(angles: { values: Float32Array; names: string[] } | null): void {
+    const renamed = angles?.names.join() !== this.angles?.names.join();
+    this.angles = angles;
+    this.setShown(JOINT, angles !== null);
+    if (renamed) this.build();
   }
 
   /** Takes over frames that have come. */
@@ -94,19 +115,34 @@ export class CurvePlots {
     const x = places(this.window, this.columns);
     this.plots.forEach((plot, channel) => {
       if (!this.shown[channel]) return;
-      if (channel === OFF) plot.setData([x, [], this.thinned(this.off, 0, 1)], false);
-      else {
-        const now = this.thinned(this.curve, channel);
-        plot.setData([x, where(this.thinned(this.before, channel), now), now], false);
-      }
+      plot.setData([x, ...this.lines(channel)], false);
       plot.setScale("x", { min: this.window.first, max: Math.max(this.window.last, 1) });
     });
   }
 
-  /** Millimetres at the places that are drawn. */
-  private thinned(values: Float32Array | null, at: number, stride = 3): (number | null)[] {
+  /** What is drawn over the places of a plot. */
+  private lines(channel: number): (number | null)[][] {
+    if (channel === JOINT) {
+      const { values, names } = this.angles ?? { values: null, names: [] };
+      return names.map((_, i) => this.thinned(values, i, names.length, DEGREES));
+    }
+    if (channel === OFF) return [[], this.thinned(this.off, 0, 1), []];
+    const now = this.thinned(this.curve, channel);
+    const before = where(this.thinned(this.before, channel), now);
+    if (this.filled === null) return [before, now, []];
+    const [measured, filled] = apart(this.curve, this.filled);
+    return [before, this.thinned(measured, channel), this.thinned(filled, channel)];
+  }
+
+  /** Millimetres, or another unit, at the places that are drawn. */
+  private thinned(
+    values: Float32Array | null,
+    at: number,
+    stride = 3,
+    unit = 1000,
+  ): (number | null)[] {
     if (values === null || values.length === 0) return [];
-    return thin(values, at, stride, this.window, this.columns).map((v) => v && 1000 * v);
+    return thin(values, at, stride, this.window, this.columns).map((v) => v && unit * v);
   }
 
   private build(): void {
@@ -124,7 +160,7 @@ export class CurvePlots {
       ticks: { show: false },
     };
     const title = {
-      label: `${CHANNELS[channel]} mm`,
+      label: channel === JOINT ? "joint °" : `${CHANNELS[channel]} mm`,
       labelSize: 14,
       labelGap: 0,
       labelFont: axis.font,
@@ -146,13 +182,19 @@ export class CurvePlots {
           values: (_plot, values) => values.map(String),
         },
       ],
-      series: [
-        {},
-        { stroke: colour("before"), width: 1.5, dash: [4, 3], points: { show: false } },
-        { stroke: colour(`${CHANNELS[channel]}`), width: 1.5, points: { show: false } },
-      ],
+      series: [{}, ...(channel === JOINT ? this.jointSeries() : markerSeries(channel))],
     };
-    return new uPlot(options, [[], [], []], host);
+    return new uPlot(options, options.series.map(() => []) as unknown as uPlot.AlignedData, host);
+  }
+
+  private jointSeries(): uPlot.Series[] {
+    const names = this.angles?.names ?? CHANNELS.slice(0, AXES);
+    return names.map((name, i) => ({
+      label: name,
+      stroke: colour(CHANNELS[i]),
+      width: 1.5,
+      points: { show: false },
+    }));
   }
 
   private resize(): void {
@@ -164,6 +206,26 @@ export class CurvePlots {
     this.draw();
     this.onSize();
   }
+}
+
+function markerSeries(channel: number): uPlot.Series[] {
+  const points = { show: false };
+  return [
+    { stroke: colour("before"), width: 1.5, dash: [4, 3], points },
+    { stroke: colour(CHANNELS[channel]), width: 1.5, points },
+    { stroke: colour("filled"), width: 2.5, dash: [2, 3], points },
+  ];
+}
+
+/** The measured part of a marker's x, y, z and the filled one, which reaches to its neighbours. */
+function apart(curve: Float32Array, filled: Float32Array): [Float32Array, Float32Array] {
+  const [measured, made] = [curve.slice(), curve.slice()];
+  for (let frame = 0; frame < filled.length; frame++) {
+    const near = filled[frame - 1] === 1 || filled[frame + 1] === 1;
+    if (filled[frame] === 1) measured.fill(NaN, 3 * frame, 3 * frame + 3);
+    else if (!near) made.fill(NaN, 3 * frame, 3 * frame + 3);
+  }
+  return [measured, made];
 }
 
 /** The curve of before, only where it differs: elsewhere the other would cover it. */

@@ -1,7 +1,7 @@
 // Dialogs: open a file, settings of the solve, compare, export, keys.
 
 import { button, element, table } from "../dom";
-import { type Exported, type Run, type Settings, type Welcome } from "../messages";
+import { type Export, type Exported, type Run, type Settings, type Welcome } from "../messages";
 import { choice, make } from "./elements";
 import { address } from "./link";
 
@@ -186,17 +186,45 @@ export function compareDialog(
   const made = dialog("Compare side by side", form, make("footer", {}, start));
 }
 
-export function exportDialog(welcome: Welcome, write: (formats: string[]) => void): void {
+/** Bone names in motion files; ours are as good as none. */
+const OWN_NAMES = "osteon";
+const UNITS = [["", "centimetres"], ["m", "metres"], ["mm", "millimetres"], ["in", "inches"]] as const;
+const UPS = [["", "y up"], ["z", "z up"]] as const;
+const ANGLES = [["", "none"], ["isb", "ISB"], ["pig", "Plug-in Gait"], ["opensim", "OpenSim"]] as const;
+
+/** Writes all that `osteon solve` can, and cleaned markers and joint angles as their verbs do. */
+export function exportDialog(
+  welcome: Welcome,
+  ofMarkers: boolean,
+  write: (asked: Omit<Export, "type" | "labels">) => void,
+): void {
   const boxes = welcome.formats.map((name) => {
     const input = make("input", { type: "checkbox", value: name });
     input.checked = name === "bvh" || name === "glb";
     input.disabled = input.checked;
     return { field: make("label", { class: "toggle" }, input, `.${name}`), input };
   });
+  const names = choice("bone names", [
+    ["", "as in the skeleton"],
+    ...welcome.names.filter((name) => name !== OWN_NAMES).map((name): [string, string] => [name, name]),
+  ]);
+  const unit = choice("BVH in", UNITS);
+  const up = choice("BVH with", UPS);
+  const angles = choice("joint angles", ANGLES);
+  const markers = make("input", { type: "checkbox" });
+  const more = ofMarkers
+    ? [angles.field, make("label", { class: "toggle" }, markers, "cleaned markers, joint centres beside them (markers.c3d)")]
+    : [];
   const start = button("Write files", () => {
-    write(
-      boxes.filter(({ input }) => input.checked && !input.disabled).map(({ input }) => input.value),
-    );
+    const chosen = boxes.filter(({ input }) => input.checked && !input.disabled);
+    write({
+      formats: chosen.map(({ input }) => input.value),
+      names: names.select.value,
+      unit: unit.select.value as Export["unit"],
+      up: up.select.value as Export["up"],
+      angles: angles.select.value as Export["angles"],
+      markers: markers.checked,
+    });
     made.close();
   });
   start.className = "primary";
@@ -213,6 +241,7 @@ export function exportDialog(welcome: Welcome, write: (formats: string[]) => voi
       { class: "formats", role: "group", "aria-label": "Formats" },
       ...boxes.map(({ field }) => field),
     ),
+    make("div", { class: "form" }, names.field, unit.field, up.field, ...more),
     make("footer", {}, start),
   );
   start.focus();
@@ -243,6 +272,7 @@ const KEYS: [string, string][] = [
   [", .", "to the event before, after"],
   ["f", "frame the figure in the 3D view"],
   ["a", "assign: click a marker, then a body"],
+  ["p", "pin the chosen body where it is, or let it go"],
   ["Delete", "cut the selected samples"],
   ["Ctrl Z", "undo"],
   ["Ctrl Shift Z", "redo"],

@@ -10,6 +10,10 @@ import { type Session } from "./session";
 import { type Sliders, sliders } from "./sliders";
 
 const KINDS = ["fixed", "hinge", "universal", "ball"] as const;
+const WHAT_TURNS = [
+  ["limb", "this limb"],
+  ["body", "the whole body"],
+] as const;
 const RECENT = 200;
 /** Milliseconds that a frame is looked at before its angles are asked for. */
 const PAUSE = 100;
@@ -23,7 +27,7 @@ export interface Chosen {
 
 export class Inspector {
   readonly element = make("div", { class: "inspector" });
-  readonly pose: PoseSettings = { spread: 0.25, limits: true };
+  readonly pose: PoseSettings = { spread: 0.25, limits: true, limb: true, pins: [] };
   private readonly about = element("div");
   private readonly history = section("History", "history");
   private readonly notes = element("div");
@@ -36,6 +40,7 @@ export class Inspector {
     private readonly session: Session,
     private readonly frame: () => number,
     private readonly onAssignByClick: () => void,
+    private readonly onPins: () => void,
   ) {
     this.element.append(this.about, this.history, this.notes);
     for (const what of ["opened", "changed", "solved"] as const) {
@@ -106,6 +111,7 @@ export class Inspector {
       made.append(
         facts([
           ["missing", `${(100 * last.missing).toFixed(1)} %`],
+          ["filled in", `${(100 * last.filled).toFixed(1)} %`],
           ["from the model", rms],
         ]),
       );
@@ -185,14 +191,40 @@ export class Inspector {
   private posePart(body: BodyRow): HTMLElement {
     const made = section("Pose");
     this.sliders = sliders(this.session, body.name, this.frame, this.pose);
+    const turns = choice("turns", WHAT_TURNS, (value) => (this.pose.limb = value === "limb"));
+    turns.select.value = this.pose.limb ? "limb" : "body";
     made.append(
       make("p", { class: "hint" }, "Drag the round handle in the view; the change fades away over"),
       number("seconds", this.pose.spread, { min: 0, step: 0.05, class: "short" }, (value) => {
         this.pose.spread = value;
       }).field,
+      turns.field,
+      this.pinPart(body.name),
       this.sliders.element,
     );
     return made;
+  }
+
+  /** Pins the body, or lets it go; says which are pinned. */
+  private pinPart(body: string): HTMLElement {
+    const { pins } = this.pose;
+    const pinned = pins.includes(body);
+    const pin = button(
+      pinned ? "Unpin" : "Pin",
+      () => this.togglePin(body),
+      "A pinned body stays where it is while others are pulled (p)",
+    );
+    pin.setAttribute("aria-pressed", String(pinned));
+    const said = pins.length > 0 ? `pinned: ${pins.map(plain).join(", ")}` : "nothing is pinned";
+    return make("div", { class: "field pins" }, pin, make("span", {}, said));
+  }
+
+  /** Pins a body where it is, or lets it go. */
+  togglePin(body: string): void {
+    const { pins } = this.pose;
+    this.pose.pins = pins.includes(body) ? pins.filter((name) => name !== body) : [...pins, body];
+    this.element.querySelector(".pins")?.replaceWith(this.pinPart(body));
+    this.onPins();
   }
 
   private showHistory(): void {

@@ -9,6 +9,10 @@ export interface PoseSettings {
   /** Seconds to either side over which a change fades away. */
   spread: number;
   limits: boolean;
+  /** Only the limb turns that is pulled at, not the trunk. */
+  limb: boolean;
+  /** Bodies that stay where they are. */
+  pins: string[];
 }
 
 /** Handles of one body: its joint, and its free end where it has one. */
@@ -58,13 +62,13 @@ function pull(
     },
     drag(ray, start) {
       wanted = onPlane(ray, start, view.stage.camera) ?? wanted;
-      if (wanted !== null) session.drag(view.frame, { [target]: wanted.toArray() });
+      if (wanted !== null) session.drag(view.frame, { [target]: wanted.toArray() }, settings);
     },
     drop() {
       if (wanted === null) return;
-      const { spread, limits } = settings;
       const targets = { [target]: wanted.toArray() };
-      session.edit({ edit: "pose", frame: view.frame, targets, parameters: {}, limits, spread, found: true });
+      const { frame } = view;
+      session.edit({ edit: "pose", frame, targets, parameters: {}, found: true, ...settings });
       wanted = null;
     },
     cancel() {

@@ -1,15 +1,21 @@
 // Edits and events in words.
 
-import { type Edit, type SetPose } from "../messages";
+import { type Edit, type FindingRow, type SetPose } from "../messages";
 import { type Span } from "../report_data";
 
 const plain = (name: string): string => name.replaceAll("_", " ");
 
-/** What kinds of events are called, one and several. */
-const EVENTS: Record<string, [string, string]> = {
-  gap: ["gap", "gaps"],
+/** What findings are called, one and several. */
+export const FINDINGS: Record<FindingRow["kind"], [string, string]> = {
   swap: ["swapped labels", "swapped labels"],
   spike: ["spike", "spikes"],
+  gap: ["gap", "gaps"],
+  pop: ["pop", "pops"],
+  slide: ["slide", "slides"],
+};
+/** What kinds of events are called, one and several. */
+const EVENTS: Record<string, [string, string]> = {
+  ...FINDINGS,
   slip: ["slip", "slips"],
   held: ["held pose", "held poses"],
   improbable: ["improbable pose", "improbable poses"],
@@ -17,7 +23,11 @@ const EVENTS: Record<string, [string, string]> = {
   mark: ["mark", "marks"],
 };
 /** Events of bodies, whose names are made of words; those of markers stay as they are. */
-const OF_BODIES = new Set(["slip", "improbable", "attachment"]);
+const OF_BODIES = new Set(["slip", "improbable", "attachment", "pop", "slide"]);
+
+export function sayFinding({ kind, what }: FindingRow): string {
+  return OF_BODIES.has(kind) ? plain(what) : what;
+}
 
 export function sayEvent({ kind, what, first, last }: Span): string {
   const name = EVENTS[kind]?.[0] ?? kind;
@@ -59,6 +69,10 @@ export function sayEdit(edit: Edit): string {
       return `limits of ${plain(edit.body)}`;
     case "plant":
       return `${plain(edit.body)} ${edit.on ? "stands" : "is lifted"} ${edit.first}–${edit.last}`;
+    case "ease":
+      return `${plain(edit.body)} turns evenly ${edit.first}–${edit.last}`;
+    case "keep":
+      return `no ${edit.kind}: ${edit.names.map(plain).join(", ")} ${edit.first}–${edit.last}`;
     case "pose":
       return `pose frame ${edit.frame}: ${handlesOf(edit)}`;
   }

@@ -5,6 +5,7 @@ import {
   type Compared,
   type Edit,
   type Exported,
+  type FindingTable,
   type FromPage,
   type LabelTable,
   type Live,
@@ -12,6 +13,7 @@ import {
   type Pose,
   type Progress,
   type Run,
+  type SetPose,
   type Settings,
   type StageDone,
   type TakeState,
@@ -62,6 +64,7 @@ export class Session {
   warnings: string[] = [];
   /** Labels that were found for the tracks. */
   labels: LabelTable | null = null;
+  findings: FindingTable = { rows: [], more: 0 };
   /** A pose that is being dragged and stands in for its frame. */
   posed: Pose | null = null;
   livePose: Pose | null = null;
@@ -103,12 +106,17 @@ export class Session {
     if (this.state.undone > 0) this.link.change({ type: "redo" });
   }
 
-  drag(frame: number, targets: Record<string, [number, number, number]>): void {
-    this.send({ type: "drag", frame, targets, limits: true, serial: ++this.serial });
+  drag(
+    frame: number,
+    targets: Record<string, [number, number, number]>,
+    { limits, limb, pins }: Pick<SetPose, "limits" | "limb" | "pins">,
+  ): void {
+    this.send({ type: "drag", frame, targets, limits, limb, pins, serial: ++this.serial });
   }
 
-  slide(frame: number, parameter: string, value: number): void {
-    this.send({ type: "slide", frame, parameter, value, limits: true, serial: ++this.serial });
+  slide(frame: number, parameter: string, value: number, pins: string[]): void {
+    const serial = ++this.serial;
+    this.send({ type: "slide", frame, parameter, value, limits: true, serial, pins });
   }
 
   /** Forgets a pose that was dragged and not kept. */
@@ -174,7 +182,10 @@ export class Session {
     this.summary = message.summary;
     this.warnings = message.problems;
     this.labels = message.labels;
-    this.side = new Side("take", message.frames, message.rate, message.markers, this.arrived);
+    this.findings = message.findings;
+    const { frames, rate, markers, kinds } = message;
+    const ofSensors = kinds.includes("sensors");
+    this.side = new Side("take", frames, rate, markers, this.arrived, ofSensors);
     this.side.setRig(message.rig);
     this.tell("opened", message);
   }
@@ -184,6 +195,7 @@ export class Session {
     if (side === null) return;
     this.state = message.state;
     this.labels = message.labels;
+    this.findings = message.findings;
     if (message.spans.length > 0) this.spans = message.spans;
     for (const marker of message.markers) {
       const index = side.markers.findIndex((each) => each.name === marker.name);
@@ -208,6 +220,7 @@ export class Session {
     this.summary = message.summary;
     this.warnings = message.warnings;
     this.labels = message.labels;
+    this.findings = message.findings;
     side.markers = message.markers;
     side.setRig(message.rig);
     this.tell("progress", null);

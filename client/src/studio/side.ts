@@ -26,6 +26,10 @@ function fetcher(name: string, of: Origin): Fetcher {
 
 export class Side {
   points: Blocks | null = null;
+  /** Which samples were filled in; fetched where there are any. */
+  filled: Blocks | null = null;
+  /** How sensors are turned, as recorded; their places are the points. */
+  sensors: Blocks | null = null;
   joints: Blocks | null = null;
   turned: Blocks | null = null;
   rig: RigRow | null = null;
@@ -36,8 +40,10 @@ export class Side {
     readonly rate: number,
     public markers: MarkerRow[],
     private readonly onArrival: (first: number, last: number) => void,
+    readonly ofSensors = false,
   ) {
     if (markers.length > 0) this.points = this.blocks("markers", markers.length, 3);
+    if (ofSensors) this.sensors = this.blocks("sensors", markers.length, 4);
   }
 
   /** Takes a rig, and fetches its motion from the beginning. */
@@ -50,12 +56,21 @@ export class Side {
     this.turned = n ? this.blocks("turned", n, 4) : null;
   }
 
+  /** Whether a sample was filled in, and not measured. */
+  isFilled(frame: number, marker: number): boolean {
+    if (this.filled === null && this.markers.some(({ filled }) => filled > 0)) {
+      this.filled = this.blocks("filled", this.markers.length, 1);
+    }
+    return this.filled?.sample(frame)[marker] === 1;
+  }
+
   /** Fetches again the samples of some markers. */
   refreshMarkers(names: string[], first: number, last: number): Promise<void> | undefined {
     const columns = names
       .map((name) => this.markers.findIndex((marker) => marker.name === name))
       .filter((index) => index >= 0);
     if (columns.length === 0) return undefined;
+    void this.filled?.refresh(first, last + 1, columns);
     return this.points?.refresh(first, last + 1, columns);
   }
 
@@ -67,7 +82,7 @@ export class Side {
   }
 
   stop(): void {
-    for (const blocks of [this.points, this.joints, this.turned]) blocks?.stop();
+    for (const blocks of [this.points, this.filled, this.sensors, this.joints, this.turned]) blocks?.stop();
   }
 
   private blocks(name: string, columns: number, depth: number): Blocks {

@@ -66,12 +66,11 @@ function slider(
   };
   input.addEventListener("input", () => {
     said.textContent = degrees(input.valueAsNumber);
-    session.slide(frame(), name, input.valueAsNumber);
+    session.slide(frame(), name, input.valueAsNumber, settings.pins);
   });
   input.addEventListener("change", () => {
-    const { spread, limits } = settings;
     const parameters = { [name]: input.valueAsNumber };
-    session.edit({ edit: "pose", frame: frame(), targets: {}, parameters, limits, spread, found: true });
+    session.edit({ edit: "pose", frame: frame(), targets: {}, parameters, found: true, ...settings });
   });
   const field = make("label", { class: "field" }, make("span", {}, word), input, said);
   return { field, set, inUse: () => document.activeElement === input };

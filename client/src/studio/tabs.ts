@@ -31,6 +31,11 @@ export class Tabs {
     this.show(0);
   }
 
+  /** Calls a panel otherwise. */
+  rename(index: number, name: string): void {
+    this.buttons[index].textContent = name;
+  }
+
   show(index: number): void {
     this.buttons.forEach((tab, i) => {
       tab.setAttribute("aria-selected", String(i === index));

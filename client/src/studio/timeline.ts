@@ -12,7 +12,7 @@ const NAMED = 1000;
 /** Events that are named where several lie on top of each other. */
 const TOLD = 6;
 /** Kinds of events that have a colour of their own. */
-const TINTED = new Set(["gap", "swap", "slip", "held", "improbable", "attachment"]);
+const TINTED = new Set(["gap", "swap", "spike", "pop", "slide", "slip", "held", "improbable", "attachment"]);
 
 export interface PlantActions {
   seek(frame: number): void;

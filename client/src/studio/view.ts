@@ -2,6 +2,7 @@
 
 import * as THREE from "three";
 import { type SkinRow } from "../report_data";
+import { FrameLayer } from "../scene/axes";
 import { FigureLayer } from "../scene/figure";
 import { FloorLayer } from "../scene/floor";
 import { LimitLayer } from "../scene/limits";
@@ -9,17 +10,21 @@ import { MarkerLayer } from "../scene/markers";
 import { SkeletonLayer } from "../scene/skeleton";
 import { type Poses } from "../scene/sources";
 import { Stage } from "../scene/stage";
+import { ModelCloud, VirtualMarkerLayer } from "../scene/virtual_markers";
 import { type Live, type Pose } from "../messages";
 import { follow, make } from "./elements";
 import { type Handle, HandleLayer } from "./handles";
 import { type Range, withRange } from "./limit_handles";
 import { address } from "./link";
+import { PinLayer } from "./pins";
 import { type Side } from "./side";
 import { BlockCloud, BlockPoses, LiveCloud, OnePose } from "./sources";
 import { TrailLayer } from "./trail";
 
 const CLICK = 4;
 const ROOM = 1.15;
+/** Metres: what extends less shows little of a take. */
+const SCANTY = 0.1;
 const GLANCES = 60;
 const MOST_TAGS = 8;
 const SKIN_OPACITY = 0.55;
@@ -43,6 +48,7 @@ export class View {
   private side: Side | null = null;
   private framed = false;
   private paired = false;
+  private modelled = false;
   private dressed = false;
   private readonly tags = make("div", { class: "tags", "aria-hidden": true });
   private tagged: number[] = [];
@@ -56,6 +62,7 @@ export class View {
       this.placeTags();
     });
     this.element.append(this.tags, this.title, this.label);
+    new ResizeObserver(() => this.placeTags()).observe(this.element);
     this.element.addEventListener("pointerdown", (event) => this.down(event), { capture: true });
     this.element.addEventListener("pointermove", (event) => this.hover(event));
     this.element.addEventListener("pointerleave", () => (this.label.hidden = true));
@@ -65,21 +72,31 @@ export class View {
   setSide(side: Side | null, posed: () => Pose | null, keepCamera = false): void {
     this.side = side;
     this.framed &&= keepCamera;
-    for (const name of ["markers", "trail", "skeleton", "limits", "figure"])
+    for (const name of ["markers", "trail", "skeleton", "limits", "figure", "pins", "virtual", "sensors"])
       this.stage.remove(name);
     this.markers = this.trail = this.poses = null;
     if (side?.points) {
       const cloud = new BlockCloud(side.points);
-      this.markers = new MarkerLayer(cloud);
+      this.markers = new MarkerLayer(cloud, "marker", (frame, i) => side.isFilled(frame, i));
       this.trail = new TrailLayer(cloud, side.frames, side.rate);
       this.stage.add("markers", this.markers);
       this.stage.add("trail", this.trail);
+    }
+    if (side?.points && side.sensors) {
+      const worn = new BlockPoses(side.points, side.sensors, () => null);
+      const axes = new FrameLayer(side.markers.map(() => ({ frame: null })), worn);
+      this.stage.add("sensors", axes);
     }
     if (side?.rig && side.joints && side.turned) {
       const rows = side.rig.bodies;
       this.poses = new BlockPoses(side.joints, side.turned, posed);
       this.stage.add("skeleton", new SkeletonLayer(rows, this.poses));
       this.stage.add("limits", new LimitLayer(rows, this.poses), false);
+      if (side.points && side.markers.some(({ place }) => place !== null)) {
+        const model = new ModelCloud(side.markers, this.poses);
+        const recorded = new BlockCloud(side.points);
+        this.stage.add("virtual", new VirtualMarkerLayer(model, recorded), this.modelled);
+      }
       void this.dress(side, this.poses);
     }
   }
@@ -98,6 +115,12 @@ export class View {
   setTitle(title: string): void {
     this.title.textContent = title;
     this.title.hidden = title === "";
+  }
+
+  /** Shows markers as the model has them beside the recorded ones, or not. */
+  setModelled(on: boolean): void {
+    this.modelled = on;
+    this.stage.setVisible("virtual", on);
   }
 
   /** Shows the figure's skin, or not. */
@@ -128,7 +151,20 @@ export class View {
     if (this.framed || this.bounds(this.frame).isEmpty()) return;
     this.framed = true;
     this.stage.add("floor", new FloorLayer({ height: 0, slope: [0, 0] }, this.wholeWay()));
+    this.stage.show(this.fullest());
     this.lookAtAll();
+    this.show(this.frame);
+  }
+
+  /** This frame, or where hardly anything is seen in it the one that shows most. */
+  private fullest(): number {
+    const size = (frame: number) => this.bounds(frame).getSize(new THREE.Vector3()).length();
+    if (size(this.frame) > SCANTY) return this.frame;
+    const frames = this.side?.frames ?? 0;
+    const step = Math.max(1, Math.floor(frames / GLANCES));
+    let best = this.frame;
+    for (let frame = 0; frame < frames; frame += step) if (size(frame) > size(best)) best = frame;
+    return best;
   }
 
   lookAtAll(): void {
@@ -199,6 +235,15 @@ export class View {
       const { x, y } = this.onScreen(place);
       tag.style.transform = `translate(${x - area.left + 10}px, ${y - area.top - 22}px)`;
     });
+  }
+
+  /** Marks bodies that are pinned. */
+  setPins(names: string[]): void {
+    const bodies = this.side?.rig?.bodies ?? [];
+    const pinned = names.map((name) => bodies.findIndex((body) => body.name === name));
+    if (this.poses && pinned.length > 0) this.stage.add("pins", new PinLayer(this.poses, pinned));
+    else this.stage.remove("pins");
+    this.show(this.frame);
   }
 
   setHandles(handles: Handle[]): void {

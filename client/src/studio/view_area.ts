@@ -24,7 +24,8 @@ export class ViewArea {
     make("p", {}, "Drop a recording here"),
     make("p", { class: "hint" }, READABLE),
   );
-  private handled = { body: -1, pose: { spread: 0, limits: true } as PoseSettings };
+  private handled = { body: -1, pose: { spread: 0, limits: true, limb: true, pins: [] } as PoseSettings };
+  private readonly figure = toggle("figure", (on) => this.both((view) => view.setDressed(on)), false);
   private limitsShown = false;
   private marker = -1;
 
@@ -125,12 +126,14 @@ export class ViewArea {
     this.other.show(view.frame);
   }
 
+  private both(show: (view: View) => void): void {
+    show(this.view);
+    if (this.other) show(this.other);
+  }
+
   /** What is shown, over the view's corner. */
   private layers(): HTMLElement {
-    const both = (show: (view: View) => void) => {
-      show(this.view);
-      if (this.other) show(this.other);
-    };
+    const both = (show: (view: View) => void) => this.both(show);
     const layer = (name: string) =>
       toggle(name, (on) => both((view) => view.stage.setVisible(name, on)));
     return make(
@@ -138,10 +141,17 @@ export class ViewArea {
       { class: "layers", role: "group", "aria-label": "Show" },
       layer("markers"),
       layer("skeleton"),
-      toggle("figure", (on) => both((view) => view.setDressed(on)), false),
+      toggle("model", (on) => both((view) => view.setModelled(on)), false),
+      this.figure,
       toggle("limits", (on) => this.showLimits(on), false),
       toggle("follow", (on) => this.view.setFollow(on)),
     );
+  }
+
+  /** Shows the skin: a character that is moved is meant to be seen in it. */
+  showFigure(): void {
+    const box = this.figure.querySelector("input");
+    if (box && !box.checked) box.click();
   }
 
   private showLimits(on: boolean): void {

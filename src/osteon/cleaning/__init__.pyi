@@ -9,6 +9,7 @@ from .odd_recordings import (
     other_side as other_side,
 )
 from .preparation import (
+    RightSamples as RightSamples,
     check_range as check_range,
     clean as clean,
     prepare as prepare,

@@ -7,6 +7,7 @@ Smoothing in time is never needed to solve a rig; it is for those who want calm 
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -29,8 +30,20 @@ LOWEST_CUTOFF = 0.01
 """Hz. Chosen: a lower cut-off leaves hardly more than a straight line of a take."""
 
 
+class RightSamples(NamedTuple):
+    """Samples that a person has looked at: they are what their labels say, none is a spike."""
+
+    markers: tuple[str, ...]
+    first: int
+    last: int
+
+
 def prepare(
-    recording: Recording, found: dict[str, Landmark] | None = None, *, repair: bool = True
+    recording: Recording,
+    found: dict[str, Landmark] | None = None,
+    *,
+    repair: bool = True,
+    right: Sequence[RightSamples] = (),
 ) -> tuple[Recording, tuple[Swap, ...]]:
     """Return a recording fit to use: of a possible size, z up, labels right, without spikes.
 
@@ -44,6 +57,8 @@ def prepare(
     repair
         Put exchanged labels right and take out spikes. Both are judged from frame to frame: not for
         frames with others left out between them.
+    right
+        Samples that are not repaired, whatever they look like.
     """
     if found is None:
         known = recognise(recording.names)
@@ -53,9 +68,29 @@ def prepare(
     noted = _note(turned, [_tell_oddity(turned, *odd) for odd in oddities(turned, found)])
     if not repair:
         return noted, ()
-    swaps = find_swaps(noted)
+    swaps = [swap for swap in find_swaps(noted) if not _is_right(swap, right)]
     repaired = tuple(msgspec.structs.replace(swap, repaired=True) for swap in swaps)
-    return remove_spikes(repair_swaps(noted, swaps)), repaired
+    return remove_spikes(repair_swaps(noted, swaps), kept=_right_mask(noted, right)), repaired
+
+
+def _is_right(swap: Swap, right: Sequence[RightSamples]) -> bool:
+    """Whether somebody vouches for both markers in some of its frames."""
+    first, last = swap.frames
+    return any(
+        set(swap.markers) <= set(each.markers) and first <= each.last and each.first <= last
+        for each in right
+    )
+
+
+def _right_mask(recording: Recording, right: Sequence[RightSamples]) -> np.ndarray | None:
+    """(n_frames, n_markers) samples that somebody vouches for; None where nobody does."""
+    if not right:
+        return None
+    mask = np.zeros(recording.seen.shape, dtype=bool)
+    for markers, first, last in right:
+        columns = [recording.names.index(name) for name in markers if name in recording.names]
+        mask[first : last + 1, columns] = True
+    return mask
 
 
 def _tell_oddity(recording: Recording, what: str, mends: Sequence[str]) -> str:

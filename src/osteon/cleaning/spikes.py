@@ -69,9 +69,15 @@ def find_spikes(recording: Recording, threshold: float = 0.02) -> Mask:
     return spikes
 
 
-def remove_spikes(recording: Recording, threshold: float = 0.02) -> Recording:
-    """Make spikes missing samples. See :func:`find_spikes`."""
+def remove_spikes(
+    recording: Recording, threshold: float = 0.02, kept: Mask | None = None
+) -> Recording:
+    """Make spikes missing samples, but for those ``kept`` (n_frames, n_markers).
+
+    See :func:`find_spikes`.
+    """
     spikes = find_spikes(recording, threshold)
+    spikes = spikes if kept is None else spikes & ~kept
     if not spikes.any():
         return recording
     positions = np.where(spikes[..., None], np.nan, recording.positions)

@@ -320,9 +320,10 @@ def _onto(skeleton: Path | None, height: float | None):
 
 def _apply_edits(file: Path, path: Path, character: str, asked, solving):
     """Return the take as edited, with the markers that were glued onto the character by hand."""
-    from osteon.edits import edit_take, glue_markers, options_of, read_edits
+    from osteon.edits import edit_take, glue_markers, options_of, read_edits, right_samples
 
     edits = read_edits(path, file)
-    solving = replace(options_of(edits.settings), own_set=solving.own_set)
+    kept = {"own_set": solving.own_set, "right": right_samples(edits.edits)}
+    solving = replace(options_of(edits.settings), **kept)
     corrections = glue_markers(edits.edits, character, asked.corrections)
     return edit_take(file, edits, solving), replace(asked, corrections=corrections), solving

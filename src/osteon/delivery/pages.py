@@ -39,7 +39,7 @@ from osteon.report import (
     stride_for,
     write_report,
 )
-from osteon.values import Bodies, Joints, Motion, Recording, Take
+from osteon.values import Bodies, Joints, Motion, Recording, Skeleton, Take
 
 REPORT_FILES = ("report.html", "index.html")
 DEEPEST_FOLDER = 3
@@ -111,7 +111,7 @@ def show_joints(
     page = structs.replace(
         page,
         bodies=rows,
-        markers=[MarkerRow(name, motion.skeleton.index(name)) for name in bodies.names],
+        markers=[_sensor_row(motion.skeleton, name) for name in bodies.names],
         points=pack(bodies.positions[:: page.stride], PLACE_STEP),
         cloud="sensors",
         residuals=[
@@ -128,6 +128,12 @@ def show_joints(
         ],
     )
     write_report(folder / "report.html", page)
+
+
+def _sensor_row(skeleton: Skeleton, name: str) -> MarkerRow:
+    """Return a sensor, which sits in the origin of its body's frame."""
+    x, y, z = (-skeleton.body(name).joint.in_body).tolist()
+    return MarkerRow(name, skeleton.index(name), place=(x, y, z))
 
 
 def _joint_facts(found: Joints) -> list[tuple[str, str]]:
@@ -228,7 +234,12 @@ def _with_markers(page: ReportData, recording: Recording, motion: Motion | None)
     marks = mark_spans(recording.marks, recording.rate, recording.n_frames)
     return structs.replace(
         page,
-        markers=marker_rows(recording.names, recording.seen, motion.skeleton if motion else None),
+        markers=marker_rows(
+            recording.names,
+            recording.seen,
+            recording.measured,
+            motion.skeleton if motion else None,
+        ),
         points=pack(recording.positions[:: page.stride], PLACE_STEP),
         spans=[*page.spans, *marks, *gap_spans(recording.names, recording.seen)],
         facts=[

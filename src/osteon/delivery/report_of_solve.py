@@ -74,7 +74,7 @@ def report_of(
         frames=recording.n_frames,
         stride=stride,
         bodies=body_rows(motion.skeleton, seen=analyses.seen, measured=measured, apart=apart),
-        markers=marker_rows(recording.names, recording.seen, motion.skeleton),
+        markers=marker_rows(recording.names, recording.seen, recording.measured, motion.skeleton),
         poses=poses_of(motion, stride),
         points=pack(recording.positions[::stride], PLACE_STEP),
         cloud=solved.points,

@@ -11,12 +11,23 @@ from .edits_json import (
     read_edits as read_edits,
     write_edits as write_edits,
 )
+from .findings import (
+    Finding as Finding,
+    FindingKind as FindingKind,
+    KeepFinding as KeepFinding,
+    find_gaps as find_gaps,
+    pops_and_slides as pops_and_slides,
+    repaired_samples as repaired_samples,
+    right_samples as right_samples,
+    suspicious_samples as suspicious_samples,
+)
 from .label_edits import (
     SetLabel as SetLabel,
     said_labels as said_labels,
 )
 from .model import Place3 as Place3
 from .motion_edits import (
+    Ease as Ease,
     MotionDraft as MotionDraft,
     MotionEdit as MotionEdit,
     SetPlant as SetPlant,
@@ -55,4 +66,10 @@ from .rig_edits import (
     SetLimits as SetLimits,
     SetParent as SetParent,
     SetRoot as SetRoot,
+)
+from .sensor_edits import (
+    check_sensor_edit as check_sensor_edit,
+    find_sensor_joints as find_sensor_joints,
+    sensor_points as sensor_points,
+    solve_sensors as solve_sensors,
 )

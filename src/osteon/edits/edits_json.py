@@ -13,9 +13,10 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
+from osteon.edits.findings import KeepFinding
 from osteon.edits.label_edits import SetLabel
 from osteon.edits.model import EditStage
-from osteon.edits.motion_edits import MotionEdit, SetPlant, SetPose
+from osteon.edits.motion_edits import Ease, MotionEdit, SetPlant, SetPose
 from osteon.edits.recording_edits import Cut, Fill, Filter, RecordingEdit, SwapLabels
 from osteon.edits.rig_edits import (
     Assign,
@@ -37,6 +38,7 @@ Edit = (
     | Fill
     | Filter
     | SwapLabels
+    | KeepFinding
     | SetLabel
     | Assign
     | Place
@@ -46,6 +48,7 @@ Edit = (
     | SetLimits
     | SetPlant
     | SetPose
+    | Ease
 )
 """One change."""
 
@@ -54,6 +57,7 @@ class EditsByStage(NamedTuple):
     """Edits in their order, sorted by what they change."""
 
     recording: tuple[RecordingEdit, ...]
+    kept: tuple[KeepFinding, ...]
     labels: tuple[SetLabel, ...]
     rig: tuple[RigEdit, ...]
     character: tuple[Place, ...]

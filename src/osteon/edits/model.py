@@ -16,9 +16,10 @@ from osteon.values import Skeleton
 Place3 = tuple[float, float, float]
 """x, y, z in metres."""
 
-EditStage = Literal["recording", "labels", "rig", "character", "limits", "motion"]
+EditStage = Literal["recording", "kept", "labels", "rig", "character", "limits", "motion"]
 """What an edit changes; each is made after the ones before it. ``character``: where a marker sits
-on a character that is moved instead of the performer's rig."""
+on a character that is moved instead of the performer's rig; ``kept``: nothing, what was found is
+right."""
 
 MOST_NAMED = 4
 """Names that a sentence tells; of more it tells one fewer and a count. Chosen: one line of text."""

@@ -16,12 +16,18 @@ from osteon.edits.model import BaseEdit, EditStage, Place3, Touched, list_names,
 from osteon.errors import BadValue, NotEnoughData
 from osteon.human import figure_at_rest
 from osteon.maths import quat, runs
-from osteon.posing import Contact, find_soles, reach
+from osteon.posing import Contact, find_soles, limbs_of, reach
 from osteon.typing import Array
-from osteon.values import CompactMotion, Marker, Motion, Skeleton
+from osteon.values import CompactMotion, Joint, Marker, Motion, Skeleton
 
 PLANT_SECONDS = 0.25
 """Seconds around a plant that may follow it. Chosen: as a pose fades where nothing else is said."""
+EASE_SECONDS = 0.05
+"""Seconds before and after a jump that are turned through evenly. Chosen: what smears a fast limb
+by no more than a picture of a film."""
+PIN_POINTS = np.vstack([np.zeros(3), 0.1 * np.eye(3)])
+"""Metres from the joint, in the body's frame: points that hold place and turn. Chosen: about as far
+apart as a hand or foot is long."""
 LONGEST_FADE = 10.0
 """Seconds over which a change may fade. Chosen: an upper end for what a page may ask for."""
 
@@ -113,6 +119,11 @@ class SetPose(MotionEdit, frozen=True, tag="pose"):
     found: bool = True
     """Keep to the kinds and limits of joints that were found of the take; false: they were not
     known when the edit was made, and finding them later does not change it."""
+    limb: bool = False
+    """Turn only the limbs that are pulled, up to where the tree branches: a hand takes its arm
+    along, not the trunk. False: every joint may turn."""
+    pins: tuple[str, ...] = ()
+    """Bodies that stay where they are, in the frames around as well."""
 
     @property
     def touches(self) -> Touched:
@@ -137,7 +148,39 @@ class SetPose(MotionEdit, frozen=True, tag="pose"):
     def change(self, window: Motion, first: int, by_hand: Skeleton | None) -> Motion:
         window, at = _free_joints(window, by_hand, found=self.found), self.frame - first
         then, _ = pose_at(window.frames(at, at), self)
-        return _follow_frame(window, at, then, round(self.spread * window.rate))
+        around = round(self.spread * window.rate)
+        followed = _follow_frame(window, at, then, around)
+        return _hold_pins(window, followed, self.pins) if self.pins and around else followed
+
+
+class Ease(MotionEdit, frozen=True, tag="ease"):
+    """A joint that jumps turns evenly instead, from just before to just after."""
+
+    body: str
+    first: int
+    last: int
+
+    @property
+    def touches(self) -> Touched:
+        return Touched("ease", (self.body,), self.first, self.last)
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.body} turns evenly {name_frames(self.first, self.last)}"
+
+    def frames(self, rate: float, n_frames: int) -> tuple[int, int]:
+        check_range(n_frames, self.first, self.last)
+        around = max(1, round(EASE_SECONDS * rate))
+        return max(self.first - around, 0), min(self.last + around, n_frames - 1)
+
+    def change(self, window: Motion, first: int, by_hand: Skeleton | None) -> Motion:
+        body = window.skeleton.index(self.body)
+        start, end = window.rotations[0, body], window.rotations[-1, body]
+        share = np.linspace(0.0, 1.0, window.n_frames)[:, None]
+        turn = quat.log(quat.multiply(quat.inverse(start), end))
+        rotations = np.array(window.rotations)
+        rotations[1:-1, body] = quat.multiply(start, quat.exp(share * turn))[1:-1]
+        return replace(window, rotations=rotations)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -219,19 +262,23 @@ def pose_at(now: Motion, edit: SetPose) -> tuple[Motion, float | None]:
     for value in (*edit.parameters.values(), *(x for p in edit.targets.values() for x in p)):
         if not np.isfinite(value):
             raise BadValue(f"targets and angles must be finite numbers, got {value}")
+    given = now
     if edit.parameters:
         now = _turn_limbs(now, edit.parameters)
     if not edit.targets:
-        return now, None
+        return (_hold_pins(given, now, edit.pins) if edit.pins else now), None
     if now.offsets is not None:
         raise NotEnoughData("this file's bones stretch; solve or fit it before pulling at it")
-    skeleton = now.skeleton
+    free = _moves_root(now.skeleton, edit)
+    carried = _carried_with_root(now, edit) if free and edit.limb else {}
+    skeleton = _stiffened(now, edit) if edit.limb else now.skeleton
+    skeleton, pinned = _pinned(skeleton, given, edit.pins)
+    targets = {**pinned, **carried, **edit.targets}
     limited = edit.limits and any(body.joint.limits is not None for body in skeleton.bodies)
-    free = _moves_root(skeleton, edit)
     found = reach(
         skeleton,
-        edit.targets,
-        start=now,
+        targets,
+        start=replace(now, skeleton=skeleton),
         limits="auto" if limited else "none",
         root="free" if free else "held",
     )
@@ -239,7 +286,73 @@ def pose_at(now: Motion, edit: SetPose) -> tuple[Motion, float | None]:
         raise BadValue("no pose was found for these targets; they lie too far away")
     root = found.motion.root if free else now.root  # held to rounding, but every bit may stay
     moved = replace(now, rotations=found.motion.rotations, root=root)
-    return moved, float(np.nanmax(found.error))
+    pulled = [found.names.index(name) for name in edit.targets]
+    return moved, float(np.nanmax(found.error[:, pulled]))
+
+
+def _pinned(
+    skeleton: Skeleton, motion: Motion, pins: Sequence[str]
+) -> tuple[Skeleton, dict[str, Array]]:
+    """Return the skeleton with points on pinned bodies, and where these are, (n_frames, 3) each."""
+    places: dict[str, Array] = {}
+    for name in pins:
+        body = skeleton.index(name)
+        points = {f"pin {index} of {name}": point for index, point in enumerate(PIN_POINTS)}
+        skeleton = _add_points(skeleton, body, points)
+        paths = motion.points([body] * len(PIN_POINTS), PIN_POINTS)
+        places.update(zip(points, np.moveaxis(paths, 1, 0), strict=True))
+    return skeleton, places
+
+
+def _stiffened(now: Motion, edit: SetPose) -> Skeleton:
+    """Return the skeleton of a pose in which nothing turns but the limbs pulled at, or pinned."""
+    skeleton = now.skeleton
+    carriers = {marker.name: body.name for body in skeleton.bodies for marker in body.markers}
+    limbs = limbs_of(skeleton.parents)
+    turning = {int(limbs[skeleton.index(name)]) for name in edit.pins}
+    for name in edit.targets:
+        body = skeleton.index(carriers.get(name, name.removesuffix(" tip")))
+        # where a limb begins is moved by what it hangs on
+        begins = name in skeleton.names and limbs[body] == body
+        turning.add(int(limbs[max(skeleton.parents[body], 0) if begins else body]))
+    bodies = [
+        body
+        if index == 0 or int(limbs[index]) in turning
+        else replace(body, joint=_fixed(body.joint, now.rotations[0, index]))
+        for index, body in enumerate(skeleton.bodies)
+    ]
+    return replace(skeleton, bodies=tuple(bodies))
+
+
+def _carried_with_root(now: Motion, edit: SetPose) -> dict[str, Array]:
+    """Return where the joints on the root go when its own is pulled: along with it, unturned."""
+    skeleton, joints = now.skeleton, now.world()[1][0]
+    wanted = edit.targets.get(skeleton.names[0])
+    if wanted is None:
+        return {}
+    return {
+        skeleton.names[child]: joints[child] + np.subtract(wanted, joints[0])
+        for child, parent in enumerate(skeleton.parents)
+        if parent == 0
+    }
+
+
+def _fixed(joint: Joint, turn: Array) -> Joint:
+    """Return a joint that stays as it is turned."""
+    return Joint("fixed", joint.in_parent, joint.in_body, rest=turn)
+
+
+def _hold_pins(before: Motion, after: Motion, pins: Sequence[str]) -> Motion:
+    """Return frames that follow an edit, with pinned bodies where they were before it."""
+    limbs = SetPose(0, {name: (0.0, 0.0, 0.0) for name in pins}, limb=True)
+    rotations = np.array(after.rotations)
+    for frame in range(after.n_frames):
+        now = after.frames(frame, frame)
+        skeleton, targets = _pinned(_stiffened(now, limbs), before.frames(frame, frame), pins)
+        start = replace(now, skeleton=skeleton)
+        held = reach(skeleton, targets, start=start, limits="none", root="held").motion
+        rotations[frame] = held.rotations[0]
+    return replace(after, rotations=rotations)
 
 
 def plant(window: Motion, body: int, points: Array, frames: tuple[int, int]) -> Motion:

@@ -14,6 +14,7 @@ import numpy as np
 from osteon.anatomy import axes
 from osteon.cleaning import upright
 from osteon.edits.edits_json import Edit, Edits, Settings, by_stage, placed_on
+from osteon.edits.findings import right_samples
 from osteon.edits.label_edits import said_labels
 from osteon.edits.motion_edits import MotionDraft
 from osteon.edits.recording_edits import apply_edits
@@ -169,6 +170,7 @@ def pose_rig(
     recording: Recording, edits: Sequence[Edit], options: SolveOptions, progress: Progress
 ) -> Solved:
     """Solve bodies, joints and poses, with what is said by hand of markers and hierarchy."""
+    options = replace(options, right=right_samples(edits))
     chosen = by_stage(edits).rig
     if not chosen:
         return solve(Take(recordings=(recording,)), options=options, progress=progress)[0]

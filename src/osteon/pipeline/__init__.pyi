@@ -14,6 +14,7 @@ from .gait_takes import (
     gait as gait,
     gaits as gaits,
 )
+from .map_notes import SLIDE_MM as SLIDE_MM
 from .map_take import (
     FIGURE as FIGURE,
     MapOptions as MapOptions,

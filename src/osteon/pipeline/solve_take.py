@@ -209,7 +209,7 @@ def _prepare(
     recording: Recording, chosen: Chosen, options: SolveOptions
 ) -> tuple[Recording, tuple[Swap, ...]]:
     found = chosen[1] if chosen and not chosen[0].of_hands else {}  # hands stand on nothing
-    return prepare(recording, found, repair=options.clean)
+    return prepare(recording, found, repair=options.clean, right=options.right)
 
 
 def calibrate_subject(

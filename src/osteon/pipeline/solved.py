@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from osteon.cleaning import RightSamples
 from osteon.human import Recognition
 from osteon.identity import TakeFindings
 from osteon.posing import Contact, rms_per_marker
@@ -37,6 +38,8 @@ class SolveOptions:
     """Keep joints within the limits of ``skeleton``."""
     clean: bool = True
     """Repair exchanged labels and take out spikes before anything else."""
+    right: tuple[RightSamples, ...] = ()
+    """Samples that a person vouches for: ``clean`` leaves them as they are."""
     smooth: bool = False
     """Use time as well: one fit over the whole take, noise levels estimated from it."""
 

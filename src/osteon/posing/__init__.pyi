@@ -34,6 +34,9 @@ from .rig import (
 )
 from .solve_poses import (
     SolveResult as SolveResult,
+    SuddenTurn as SuddenTurn,
+    all_sudden_turns as all_sudden_turns,
+    limbs_of as limbs_of,
     rms_of_seen as rms_of_seen,
     rms_per_marker as rms_per_marker,
     solve as solve,

@@ -12,6 +12,7 @@ comes back is prepared for in the gap.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,6 +61,8 @@ LEAP_DISTANCE = 0.05
 once."""
 SUDDEN_TURN = np.radians(15.0)
 """Radians from one frame to the next that are worth a word. Chosen."""
+BACK_SECONDS = 0.15
+"""Seconds within which sudden turns of one joint are told as one. Chosen: there and back again."""
 SQUARED_SCALE = 1e3
 """Metres. Chosen: a loss that doubts no marker nearer than this is the sum of squares."""
 
@@ -196,6 +199,32 @@ def sudden_turns(motion: Motion) -> list[tuple[str, int, float]]:
         for body in np.flatnonzero(sudden.any(axis=0))
     ]
     return sorted(worst, key=lambda turn: -turn[2])
+
+
+class SuddenTurn(NamedTuple):
+    """A joint that turns faster than people do."""
+
+    body: str
+    first: int
+    """The frame that it has come to; ``last``: of several in short order."""
+    last: int
+    angle: float
+    """The largest from one frame to the next, radians."""
+
+
+def all_sudden_turns(motion: Motion) -> list[SuddenTurn]:
+    """Return every sudden turn in order of time; turns there and back are one."""
+    turns = quat.angle(quat.between(motion.rotations[:-1], motion.rotations[1:]))
+    sudden = turns > SUDDEN_TURN * REFERENCE_RATE / motion.rate
+    apart = round(BACK_SECONDS * motion.rate)
+    found = []
+    for body in np.flatnonzero(sudden.any(axis=0)):
+        frames = np.flatnonzero(sudden[:, body])
+        for run in np.split(frames, np.flatnonzero(np.diff(frames) > apart) + 1):
+            largest = float(turns[run, body].max())
+            name = motion.skeleton.names[body]
+            found.append(SuddenTurn(name, int(run[0]) + 1, int(run[-1]) + 1, largest))
+    return sorted(found, key=lambda turn: turn.first)
 
 
 def limbs_of(parents: Sequence[int]) -> Indices:

@@ -120,6 +120,10 @@ class MarkerRow(msgspec.Struct, frozen=True):
     rms_mm: float | None = None
     missing: float = 0.0
     """Share of the frames in which it was not seen."""
+    filled: float = 0.0
+    """Share of the frames in which it was filled in, and not measured."""
+    place: Point | None = None
+    """Where the model has it, from its body's joint, in the body's frame, metres."""
 
 
 class Poses(msgspec.Struct, frozen=True):

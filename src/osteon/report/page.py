@@ -234,22 +234,23 @@ def _mm(metres: float | None) -> float | None:
 
 
 def marker_rows(
-    names: Sequence[str], seen: np.ndarray, skeleton: Skeleton | None
+    names: Sequence[str], seen: np.ndarray, measured: np.ndarray, skeleton: Skeleton | None
 ) -> list[MarkerRow]:
     """Return markers in their order, each with the body that carries it.
 
-    ``seen`` is (n_frames, n_markers).
+    ``seen`` and ``measured`` are (n_frames, n_markers).
     """
     carriers = {
-        marker.name: (index, marker.rms)
+        marker.name: (index, marker.rms, tuple((marker.position - body.joint.in_body).tolist()))
         for index, body in enumerate(skeleton.bodies if skeleton else ())
         for marker in body.markers
     }
     missing = (~seen).sum(axis=0) / max(len(seen), 1)
+    filled = (seen & ~measured).sum(axis=0) / max(len(seen), 1)
     rows = []
-    for name, gone in zip(names, missing.tolist(), strict=True):
-        body, rms = carriers.get(name, (-1, None))
-        rows.append(MarkerRow(name, body, _mm(rms), gone))
+    for name, gone, made in zip(names, missing.tolist(), filled.tolist(), strict=True):
+        body, rms, place = carriers.get(name, (-1, None, None))
+        rows.append(MarkerRow(name, body, _mm(rms), gone, made, place))
     return rows
 
 

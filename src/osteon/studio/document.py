@@ -14,18 +14,27 @@ from osteon.edits import (
     Draft,
     Edit,
     Edits,
+    Finding,
+    KeepFinding,
     MotionDraft,
     MotionEdit,
     Patch,
     RecordingEdit,
     RecordingId,
+    SetPlant,
+    SetPose,
     Settings,
     by_stage,
+    check_sensor_edit,
     compact_of,
     describe_motion,
     edits_path,
+    find_gaps,
     options_of,
+    pops_and_slides,
+    repaired_samples,
     said_labels,
+    sensor_points,
     turn_upright,
 )
 from osteon.errors import BadValue, NotEnoughData, OsteonError, UnknownName
@@ -33,10 +42,11 @@ from osteon.formats import content_hash, file_name, read
 from osteon.labelling import Labelled
 from osteon.pipeline import Solved, watch_poses
 from osteon.report import Span, body_rows
+from osteon.studio.findings_list import Findings
 from osteon.studio.folder import EditsFile
-from osteon.studio.messages import RigRow, SliderRow
+from osteon.studio.messages import FindingTable, RigRow, SliderRow
 from osteon.typing import Array
-from osteon.values import Motion, Recording, Skeleton, Take
+from osteon.values import Bodies, Motion, Recording, Skeleton, Take
 
 SLIDER_MARGIN = 0.35
 """Radians that a slider goes beyond what the take shows. Chosen: 20 degrees."""
@@ -106,6 +116,7 @@ class Shown:
         self.label, self.recording, self.solved = label, recording, solved
         self.names = recording.names
         self.before = self.after = recording.positions
+        self.seen, self.measured = recording.seen, recording.measured
         self._motion = _draft_of(solved)
 
     @property
@@ -125,7 +136,7 @@ class OpenTake:
     def __init__(self, path: Path, name: str, subject: str, revisions: Revisions) -> None:
         self.path, self.name, self.revisions = path, name, revisions
         self.take = read(path)
-        self.recording, self.motion = _subject(self.take, subject)
+        self.recording, self.motion, self.sensors = _subject(self.take, subject)
         self.subject = subject or _subject_of(self.timed)
         self._take_up(self._read_edits())
         self.solved: Solved | None = None
@@ -137,16 +148,20 @@ class OpenTake:
         """File of the character that is moved instead of the performer's own rig."""
         self.found: list[Span] = []
         """What the last solve found for the timeline."""
+        self.findings = Findings()
         self.rig: RigRow | None = None
         self.summary: dict[str, Any] | None = None
         self._solved_from: object = None
         self._draft: Draft | None = None
+        self._gaps: list[list[Finding]] = []
+        """Of each marker, as edited."""
         self._motion: MotionDraft | None = None
         if self.recording is not None:
-            self.recording = turn_upright(self.recording, options_of(self.settings))
+            if self.sensors is None:
+                self.recording = turn_upright(self.recording, options_of(self.settings))
             self._begin_draft(self.recording)
         elif self.motion is not None:
-            self.seen = np.zeros((self.motion.n_frames, 0), dtype=bool)
+            self.seen = self.measured = np.zeros((self.motion.n_frames, 0), dtype=bool)
             self.install(describe_motion(self.motion, self.edits, self.settings), self.key())
 
     def _read_edits(self) -> Edits:
@@ -167,6 +182,8 @@ class OpenTake:
     def _begin_draft(self, recording: Recording) -> None:
         self._draft = Draft(recording, by_stage(self.edits).recording)
         self.seen = np.isfinite(self._draft.positions[..., 0])
+        self.measured = np.array(self._draft.recording().measured)
+        self._gaps = [self._gaps_of(column) for column in range(len(self.names))]
 
     def read_again(self) -> None:
         """Take up the edits that another studio has written, and lay them on what is solved."""
@@ -224,7 +241,7 @@ class OpenTake:
 
     def key(self) -> object:
         """Return what a solve depends on; poses and plants come after it."""
-        kept = tuple(edit for edit in self.edits if edit.stage != "motion")
+        kept = tuple(edit for edit in self.edits if _changes_solve(edit))
         return kept, self.settings, self.character
 
     def labels_key(self) -> object:
@@ -253,11 +270,25 @@ class OpenTake:
         # slow for long takes, so once for all pages; no edit by hand changes what was found
         self.found = motion_spans(solved.motion, (), watch_poses(solved.motion, []))
         self.rig, self.summary = rig_row(solved.motion), summary_of(solved)
+        # what is wrong with a character's motion is mended on the performer's own
+        own = pops_and_slides(solved.motion) if self.character is None else []
+        self.findings.find_motion(own, self.edits)
+        if self.recording is not None and self.character is None and self.settings.clean:
+            repaired = repaired_samples(self.edited_recording(), solved)
+            self.findings.find_samples(repaired, self.edits)
+
+    def finding_table(self) -> FindingTable:
+        """Return what somebody should look at, and what was answered."""
+        return self.findings.table([gap for gaps in self._gaps for gap in gaps], self.edits)
+
+    def _gaps_of(self, column: int) -> list[Finding]:
+        """Find one marker's gaps: long takes have many, and an edit is about a few markers."""
+        return find_gaps((self.names[column],), self.seen[:, [column]])
 
     def make(self, edit: Edit, seen: int) -> Change:
         """Make an edit that a page asks for, having seen revision ``seen``."""
         self.revisions.check(seen, edit)
-        if edit.stage == "motion" and self.solved is not None:
+        if isinstance(edit, SetPlant | SetPose) and self.solved is not None:
             edit = structs.replace(edit, found=self.solved.by_hand is not None)
         return self._make(edit, [])
 
@@ -304,6 +335,8 @@ class OpenTake:
         self.edits, self.undone = edits, undone
 
     def _apply(self, edit: Edit) -> Change:
+        if self.sensors is not None:
+            check_sensor_edit(edit)
         if isinstance(edit, RecordingEdit):
             if self._draft is None:
                 raise NotEnoughData("the file holds a motion and no markers to edit")
@@ -329,6 +362,9 @@ class OpenTake:
         frames = slice(patch.first, patch.last + 1)
         for column in patch.markers:
             self.seen[frames, column] = np.isfinite(self._draft.positions[frames, column, 0])
+            evidence = self._draft.residuals[frames, column] != 0.0
+            self.measured[frames, column] = self.seen[frames, column] & evidence
+            self._gaps[column] = self._gaps_of(column)
         return Change(edit, patch.markers, patch.first, patch.last)
 
     def _check_names(self, edit: Edit) -> None:
@@ -348,15 +384,21 @@ class OpenTake:
 
 def subjects_of(take: Take) -> tuple[str, ...]:
     """Whose markers, or whose motion, a take holds."""
-    return tuple(map(_subject_of, take.recordings or _motions(take)))
+    return tuple(map(_subject_of, take.recordings or take.bodies or _motions(take)))
 
 
 def _motions(take: Take) -> tuple[Motion, ...]:
     return take.motions or tuple(compact.motion() for compact in take.compacts)
 
 
-def _subject_of(timed: Recording | Motion) -> str:
-    return timed.subject if isinstance(timed, Recording) else timed.skeleton.subject
+def _subject_of(timed: Recording | Bodies | Motion) -> str:
+    return timed.skeleton.subject if isinstance(timed, Motion) else timed.subject
+
+
+def _changes_solve(edit: Edit) -> bool:
+    """Whether another solve comes of it: poses and plants come after, and a word on what was found
+    counts where cleaning would have repaired it."""
+    return edit.holds_samples if isinstance(edit, KeepFinding) else edit.stage != "motion"
 
 
 def _draft_of(solved: Solved) -> MotionDraft:
@@ -373,17 +415,21 @@ def order_residuals(names: Sequence[str], solved: Solved) -> Array:
     return errors
 
 
-def _subject(take: Take, subject: str) -> tuple[Recording | None, Motion | None]:
+def _subject(take: Take, subject: str) -> tuple[Recording | None, Motion | None, Bodies | None]:
+    """Return one subject's points and what else is known of it: a motion alone, or sensors whose
+    places the points are."""
     names = subjects_of(take)
     if not names:
         held = " and ".join(take.kinds) or "nothing"
-        raise NotEnoughData(f"the studio edits markers and motion, the file holds {held}")
+        raise NotEnoughData(f"the studio edits markers, sensors and motion; the file holds {held}")
     if subject and subject not in names:
         raise UnknownName("subject", subject, names)
     chosen = names.index(subject) if subject else 0
     if take.recordings:
-        return take.recordings[chosen].markers(), None
-    return None, _motions(take)[chosen]
+        return take.recordings[chosen].markers(), None, None
+    if take.bodies:
+        return sensor_points(take.bodies[chosen]), None, take.bodies[chosen]
+    return None, _motions(take)[chosen], None
 
 
 def rig_row(motion: Motion) -> RigRow:

@@ -15,7 +15,7 @@ from osteon.formats import FORMATS, held_by, try_lock
 MOST_FILES = 2000
 """Count of files looked at for the lists. Chosen: an archive opened by mistake keeps nobody
 waiting."""
-TAKES = frozenset({"markers", "motion", "compact"})
+TAKES = frozenset({"markers", "motion", "compact", "bodies"})
 CHARACTERS = frozenset({"skeleton", "motion"})
 DEEPEST_FOLDER = 3
 """Count of folders below the opened one that are looked into. Chosen as above."""

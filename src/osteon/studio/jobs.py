@@ -12,10 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import msgspec
-import numpy as np
 
-from osteon.cleaning import find_spikes, find_swaps
-from osteon.delivery import deliver, write_labelled
+from osteon.articulation import limb_table
+from osteon.delivery import (
+    deliver,
+    joints_summary,
+    show_joints,
+    write_cleaned,
+    write_joints,
+    write_labelled,
+)
 from osteon.edits import (
     Edit,
     Edits,
@@ -27,21 +33,34 @@ from osteon.edits import (
     describe_rig,
     edit_motion,
     edits_path,
+    find_sensor_joints,
     give_labels,
     glue_markers,
     options_of,
     pose_rig,
     read_edits,
+    right_samples,
     said_labels,
     solve_edited,
+    solve_sensors,
+    suspicious_samples,
     turn_upright,
     wants_labels,
 )
 from osteon.errors import BadValue, NotEnoughData, OsteonError
 from osteon.formats import check_endings, read
+from osteon.human import load_names
 from osteon.labelling import Labelled
-from osteon.pipeline import MapOptions, Solved, analyse, label_tracks, map_to, write_passports
-from osteon.report import Span
+from osteon.pipeline import (
+    MapOptions,
+    Solved,
+    analyse,
+    angles,
+    clean_take,
+    label_tracks,
+    map_to,
+    write_passports,
+)
 from osteon.studio.document import OpenTake, Shown
 from osteon.studio.messages import (
     Cancelled,
@@ -57,7 +76,7 @@ from osteon.studio.messages import (
 )
 from osteon.studio.replies import say_compared, say_done
 from osteon.typing import Progress, Step
-from osteon.values import Motion, Recording, Take
+from osteon.values import Bodies, Motion, Recording, Take
 
 if TYPE_CHECKING:
     from osteon.studio.session import Session
@@ -83,6 +102,8 @@ NAMED_FILES = {
     "passport": "passport.json",
 }
 """Files of an export that are asked for by a name of their own; others by their ending."""
+CLEANED_FILE = "markers.c3d"
+"""The cleaned markers of an export."""
 MOST_JOBS = 8
 """Count of jobs that may wait for their turn. Chosen: nobody means to start more."""
 
@@ -146,7 +167,9 @@ class Jobs:
         check_endings(message.formats)
         if message.labels:
             return self._start("label", self._export_labels)
-        return self._start("export", lambda job: self._export(job, message.formats))
+        if message.names:
+            load_names(message.names)  # refuses one that nobody knows
+        return self._start("export", lambda job: self._export(job, message))
 
     def compare(self, message: Compare) -> None:
         self._start("compare", lambda job: self._compare(job, message))
@@ -237,8 +260,11 @@ class Jobs:
         """Look for suspicions for the timeline; nothing is changed."""
         async with self.session.turn:
             recording = await asyncio.to_thread(take.edited_recording)
-        found = await asyncio.to_thread(find_suspicions, recording, job.say)
-        self.session.hub.tell(say_done(take, "swaps", found))
+        job.say(Step("clean", "looking for swapped labels and spikes"))
+        found = await asyncio.to_thread(suspicious_samples, recording, right_samples(take.edits))
+        async with self.session.turn:
+            take.findings.find_samples(found, take.edits)
+            self.session.hub.tell(say_done(take, "swaps"))
 
     async def _label(self, job: StudioJob, take: OpenTake) -> Labelled:
         """Find labels, unless they are known; return them with what is said by hand."""
@@ -266,7 +292,7 @@ class Jobs:
         ]
         self.session.hub.tell(Exported(str(markers.parent), tuple(files)))
 
-    async def _export(self, job: StudioJob, formats: tuple[str, ...]) -> None:
+    async def _export(self, job: StudioJob, message: Export) -> None:
         take = self.session.need_take()
         if take.solved is None or take.stale:
             await self._solve(job, take, "solve")
@@ -276,10 +302,10 @@ class Jobs:
             key = _export_key(take)
         folder = self.output_folder()
         job.say(Step("write", "writing"))
-        await asyncio.to_thread(write_snapshot, found, shot, take.path, folder, formats)
+        await asyncio.to_thread(write_snapshot, found, shot, take.path, folder, message)
         self._exported = key
         files = tuple(
-            ExportedFile(file.name, f"/api/export/{_url_name(file)}", file.stat().st_size)
+            ExportedFile(file.name, _url_of(file), file.stat().st_size)
             for file in sorted(folder.iterdir())
             if file.is_file()
         )
@@ -312,8 +338,11 @@ def _settings(message: Run, now: Settings) -> Settings:
     return settings
 
 
-def _url_name(file: Path) -> str:
-    return file.stem if file.name in NAMED_FILES.values() else file.suffix.lstrip(".")
+def _url_of(file: Path) -> str:
+    """Return where a page gets a file of an export; empty where it lies in the folder only."""
+    if file.name in NAMED_FILES.values():
+        return f"/api/export/{file.stem}"
+    return f"/api/export/{file.suffix.lstrip('.')}" if file.stem == "motion" else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,6 +360,8 @@ class Snapshot:
     labels_key: object = None
     labelled: tuple[object, Labelled] | None = None
     """Labels as they were found last, and what they were made from."""
+    sensors: Bodies | None = None
+    """As recorded, where the take is one of sensors."""
 
 
 def take_snapshot(take: OpenTake) -> Snapshot:
@@ -345,6 +376,7 @@ def take_snapshot(take: OpenTake) -> Snapshot:
         take.posed,
         take.labels_key(),
         take.labelled,
+        take.sensors,
     )
 
 
@@ -352,6 +384,8 @@ def label_snapshot(shot: Snapshot, progress: Progress) -> tuple[object, Labelled
     """Return labels for all tracks, and what they were made from; those known already stay."""
     if shot.recording is None:
         raise NotEnoughData("the file holds a motion and no markers: there is nothing to label")
+    if shot.sensors is not None:
+        raise NotEnoughData("the file holds sensors, which are who they are: nothing to label")
     if shot.labelled is not None and shot.labelled[0] == shot.labels_key:
         return shot.labelled
     found = label_tracks(shot.recording, options_of(shot.settings), progress=progress)
@@ -366,11 +400,16 @@ def solve_snapshot(
         assert shot.motion is not None
         progress(Step("clean", "looking at the motion"))
         return describe_motion(shot.motion, shot.edits, shot.settings), None
+    if shot.sensors is not None:
+        if shot.character is not None:
+            raise NotEnoughData("a character is moved by markers or by a motion, not by sensors")
+        return solve_sensors(shot.sensors, shot.edits, shot.settings, progress), None
     if shot.character is not None:
         return _map_character(shot, progress), shot.posed
     options = options_of(shot.settings)
     chosen = by_stage(shot.edits)
-    key = chosen.recording, chosen.labels, chosen.rig, options, shot.settings.label
+    right = right_samples(shot.edits)
+    key = chosen.recording, right, chosen.labels, chosen.rig, options, shot.settings.label
     if shot.posed is not None and shot.posed[0] == key:
         posed = shot.posed[1]
     else:
@@ -389,35 +428,47 @@ def _map_character(shot: Snapshot, progress: Progress) -> Solved:
         Take(recordings=(shot.recording,)),
         shot.character,
         options=MapOptions(corrections=glue_markers(shot.edits, shot.character.name)),
-        solving=options_of(shot.settings),
+        solving=replace(options_of(shot.settings), right=right_samples(shot.edits)),
         progress=progress,
     )
 
 
-def write_snapshot(
-    solved: Solved, shot: Snapshot, path: Path, folder: Path, formats: tuple[str, ...]
-) -> None:
+def write_snapshot(solved: Solved, shot: Snapshot, path: Path, folder: Path, asked: Export) -> None:
     """Write what was solved of a snapshot, plants and poses added."""
+    if shot.sensors is not None:
+        _write_sensors(edit_motion(solved, shot.edits), shot.sensors, shot, folder, asked)
+        return
     if shot.character is None:
         solved = edit_motion(solved, shot.edits)
         solved = solved if shot.recording is not None else as_solved(solved.motion)
     shown = analyse(solved.motion)
-    deliver(solved, folder, formats=formats, analyses=shown)
-    if shot.recording is not None and shot.character is None:
-        write_passports([replace(solved, path=path)], folder, [shown])
+    deliver(
+        solved,
+        folder,
+        formats=asked.formats,
+        unit=asked.unit or None,
+        up=asked.up or None,
+        analyses=shown,
+        angles=angles(solved, asked.angles) if asked.angles else None,
+        character=shot.character or (path if shot.recording is None else None),
+        names=asked.names or None,
+    )
+    if shot.recording is None or shot.character is not None:
+        return
+    if asked.markers:
+        write_cleaned([clean_take(solved)], folder / CLEANED_FILE)
+    write_passports([replace(solved, path=path)], folder, [shown])
 
 
-def find_suspicions(recording: Recording, progress: Progress) -> list[Span]:
-    """Find labels that seem exchanged and samples that fly off; nothing is changed."""
-    progress(Step("clean", "looking for swapped labels and spikes"))
-    swaps = [
-        Span("swap", " and ".join(swap.markers), *swap.frames) for swap in find_swaps(recording)
-    ]
-    spikes = find_spikes(recording)
-    for frame in np.flatnonzero(spikes.any(axis=1)).tolist():
-        names = [recording.names[marker] for marker in np.flatnonzero(spikes[frame]).tolist()]
-        swaps.append(Span("spike", ", ".join(names), frame, frame))
-    return swaps
+def _write_sensors(
+    solved: Solved, sensors: Bodies, shot: Snapshot, folder: Path, asked: Export
+) -> None:
+    """Write what ``osteon joints`` writes, with the motion as edited."""
+    edited, found = find_sensor_joints(sensors, shot.edits)
+    summary = joints_summary(edited, found, limb_table(found))
+    formats = dict.fromkeys(("glb", *asked.formats))
+    write_joints(solved.motion, found, summary, folder, tuple(formats), asked.names or None)
+    show_joints(edited, solved.motion, found, folder)
 
 
 def solve_compared(path: Path, label: str, edits: Edits, progress: Progress) -> Shown:

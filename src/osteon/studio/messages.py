@@ -19,6 +19,10 @@ first + i · stride. Query: ``first``, ``last`` (default: all frames), ``stride`
     joints      (n, n_bodies, 3)   joints in the world
     rotations   (n, n_bodies, 4)   to the parent from the body; root: to the world
     turned      (n, n_bodies, 4)   to the world from the body
+    sensors     (n, n_sensors, 4)  as recorded, to the world; their places are ``markers``
+    filled      (n, n_markers)     1 where a sample was filled in, and not measured
+    angles      (n, n_angles)      of one joint, ``body``, radians: about its movement axes where
+                                   they are known, else about x, y and z
     parameters  (n, n_parameters)  movement angles, in the order of ``RigRow.parameters``
     residuals   (n, n_markers)     distance from model to marker
 
@@ -36,7 +40,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from osteon.edits import Edit, Place3, Settings
+from osteon.edits import Edit, FindingKind, KeepFinding, Place3, Settings
 from osteon.report import BodyRow, MarkerRow, Span
 
 Stage = Literal["solve", "limits", "axes", "swaps", "map", "label"]
@@ -114,6 +118,9 @@ class Drag(_Message, frozen=True, tag="drag"):
     limits: bool = True
     serial: int = 0
     """Comes back in the answer."""
+    limb: bool = False
+    """As in ``SetPose``, and ``pins``."""
+    pins: tuple[str, ...] = ()
 
 
 class Slide(_Message, frozen=True, tag="slide"):
@@ -125,6 +132,8 @@ class Slide(_Message, frozen=True, tag="slide"):
     """Radians."""
     limits: bool = True
     serial: int = 0
+    pins: tuple[str, ...] = ()
+    """As in ``SetPose``."""
 
 
 class Export(_Message, frozen=True, tag="export"):
@@ -132,6 +141,15 @@ class Export(_Message, frozen=True, tag="export"):
 
     formats: tuple[str, ...] = ()
     """Endings beside bvh and glb, such as ``amc``."""
+    names: str = ""
+    """Scheme of bone names in motion files, as ``mixamo``; empty: our own."""
+    unit: Literal["", "m", "cm", "mm", "in"] = ""
+    """Of motion.bvh, and ``up``; empty: as usual."""
+    up: Literal["", "y", "z"] = ""
+    angles: Literal["", "isb", "pig", "opensim"] = ""
+    """Convention of joint angles to write as well; empty: none."""
+    markers: bool = False
+    """Also the cleaned markers, as ``osteon clean`` writes them."""
     labels: bool = False
     """Only the markers with their labels, as ``osteon label`` writes them; nothing is solved."""
 
@@ -203,6 +221,31 @@ class LabelTable(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
+class FindingRow(msgspec.Struct, frozen=True):
+    """Something that somebody should look at, and mend or leave."""
+
+    kind: FindingKind
+    what: str
+    first: int
+    last: int
+    names: tuple[str, ...]
+    """Markers, or the body."""
+    state: Literal["open", "mended", "accepted", "refused"]
+    """``mended``: cleaning has put it right for the last solve, and nobody has spoken of it."""
+    accept: Edit
+    """The edit that mends it."""
+    refuse: KeepFinding
+    """The edit that says it is right as it is."""
+
+
+class FindingTable(msgspec.Struct, frozen=True):
+    """Exchanged labels, spikes, gaps, pops and slides, in order of time."""
+
+    rows: tuple[FindingRow, ...] = ()
+    more: int = 0
+    """How many are left out because there are too many."""
+
+
 class TakeState(msgspec.Struct, frozen=True):
     """Where the session stands; with every ``Opened`` and ``Changed``."""
 
@@ -234,6 +277,8 @@ class Welcome(_Message, frozen=True, tag="welcome"):
     """Names for ``Settings.template``."""
     output: str = ""
     """Folder that ``Export`` writes to."""
+    names: tuple[str, ...] = ()
+    """Schemes of bone names that ``Export`` knows."""
 
 
 class Opened(_Message, frozen=True, tag="opened"):
@@ -245,7 +290,7 @@ class Opened(_Message, frozen=True, tag="opened"):
     frames: int
     rate: float
     kinds: tuple[str, ...]
-    """``markers``, ``motion``: what the file holds."""
+    """``markers``, ``sensors`` or ``motion``: what the file holds."""
     facts: tuple[tuple[str, str], ...]
     """Rows to show: what, value."""
     problems: tuple[str, ...]
@@ -260,6 +305,7 @@ class Opened(_Message, frozen=True, tag="opened"):
     """As ``summary.json``, where solved."""
     labels: LabelTable | None = None
     """Where tracks were labelled."""
+    findings: FindingTable = FindingTable()
 
 
 class Changed(_Message, frozen=True, tag="changed"):
@@ -279,6 +325,7 @@ class Changed(_Message, frozen=True, tag="changed"):
     """Whether the motion itself changed (poses): fetch joints and rotations of first…last."""
     labels: LabelTable | None = None
     """Where tracks were labelled."""
+    findings: FindingTable = FindingTable()
     id: str = ""
     """Of the message that asked for it; empty for other pages."""
 
@@ -305,6 +352,7 @@ class StageDone(_Message, frozen=True, tag="solved"):
     warnings: tuple[str, ...] = ()
     labels: LabelTable | None = None
     """Where tracks were labelled."""
+    findings: FindingTable = FindingTable()
 
 
 class Cancelled(_Message, frozen=True, tag="cancelled"):

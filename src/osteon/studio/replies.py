@@ -1,8 +1,8 @@
-"""The open take as pages see it: messages, and what they fetch: arrays as bytes, skins, and
-characters to glue markers on."""
+"""The open take as pages see it: messages, and what they fetch: arrays as bytes, and characters to
+glue markers on."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -15,10 +15,18 @@ from osteon.errors import BadValue, NotEnoughData, UnknownName
 from osteon.formats import read
 from osteon.human import figure_at_rest, known_sets
 from osteon.labelling import DOUBTFUL, Labelled, share_of_samples
+from osteon.maths import euler
 from osteon.pipeline import watch_poses
-from osteon.report import MarkerRow, SkinRow, Span, gap_spans, mark_spans, marker_rows, skin_row
+from osteon.report import MarkerRow, Span, gap_spans, mark_spans, marker_rows
 from osteon.retargeting import transfer
-from osteon.studio.document import Change, OpenTake, Shown, rig_row, subjects_of
+from osteon.studio.document import (
+    Change,
+    OpenTake,
+    Shown,
+    knows_axes,
+    rig_row,
+    subjects_of,
+)
 from osteon.studio.messages import (
     Changed,
     Character,
@@ -32,22 +40,31 @@ from osteon.studio.messages import (
     TakeState,
 )
 from osteon.typing import Array
-from osteon.values import Motion, Skeleton, Source
+from osteon.values import Marker, Motion, Skeleton, Source
 
 MOST_GAPS = 1000
 """Count of gaps drawn apart on the timeline; where there are more, neighbours are drawn as one.
 Chosen: about the columns that a timeline has on a screen."""
 MOST_ROWS = 500
 """Count of labels to look at that are sent. Chosen: nobody looks through more at once."""
-KNOWN = ("markers", "channel", "joints", "rotations", "turned", "parameters", "residuals")
+KNOWN = (
+    "markers",
+    "filled",
+    "sensors",
+    "channel",
+    "joints",
+    "rotations",
+    "turned",
+    "parameters",
+    "angles",
+    "residuals",
+)
 MISSING_INTEGER = -32768
 """Code of NaN among integers of 16 bits. Chosen: the least of them, which no value takes."""
 MOST_NUMBERS = 64_000_000
 """Count of numbers in one answer. Chosen by memory: 256 MB."""
 MOST_COLUMNS = 20_000
 """Count of columns of a curve panel. Chosen: wider than screens are."""
-SKIN_POSES = 200
-"""Count of poses from which the one to dress in is taken. Chosen: a page does not wait for more."""
 
 
 def state_of(take: OpenTake) -> TakeState:
@@ -97,7 +114,7 @@ def say_opened(take: OpenTake) -> Opened:
         subjects=subjects_of(take.take),
         frames=take.n_frames,
         rate=take.timed.rate,
-        kinds=("markers",) if take.recording is not None else ("motion",),
+        kinds=(_kind_of(take),),
         facts=_facts(take, source),
         problems=source.problems,
         markers=markers_of(take),
@@ -106,7 +123,14 @@ def say_opened(take: OpenTake) -> Opened:
         state=state_of(take),
         summary=take.summary,
         labels=labels_of(take),
+        findings=take.finding_table(),
     )
+
+
+def _kind_of(take: OpenTake) -> str:
+    if take.sensors is not None:
+        return "sensors"
+    return "markers" if take.recording is not None else "motion"
 
 
 def say_changed(take: OpenTake, change: Change, *, undone: bool) -> Changed:
@@ -120,22 +144,24 @@ def say_changed(take: OpenTake, change: Change, *, undone: bool) -> Changed:
         tuple(spans_of(take)),
         change.moved,
         labels_of(take),
+        take.finding_table(),
     )
 
 
-def say_done(take: OpenTake, stage: str, found: Sequence[Span] = ()) -> StageDone:
-    """Return what there is after a stage; ``found`` goes on the timeline as well."""
+def say_done(take: OpenTake, stage: str) -> StageDone:
+    """Return what there is after a stage."""
     done = take.solved
     return StageDone(
         stage,
         take.rig or RigRow(),
         take.summary or {},
         markers_of(take),
-        (*spans_of(take), *found),
+        tuple(spans_of(take)),
         state_of(take),
         take.n_frames,
         () if done is None else done.warnings,
         labels_of(take),
+        take.finding_table(),
     )
 
 
@@ -146,7 +172,7 @@ def say_compared(shown: Shown) -> Compared:
         shown.n_frames,
         motion.rate,
         rig_row(motion),
-        marker_rows(shown.names, seen, motion.skeleton),
+        marker_rows(shown.names, seen, shown.measured, motion.skeleton),
         summary_of(shown.solved),
         (
             *gap_spans(shown.names, seen, MOST_GAPS),
@@ -160,15 +186,25 @@ def markers_of(take: OpenTake, columns: Sequence[int] | None = None) -> list[Mar
     chosen = list(range(len(take.names)) if columns is None else columns)
     names = [take.names[column] for column in chosen]
     skeleton = None if take.solved is None else take.solved.skeleton
-    return marker_rows(names, take.seen[:, chosen], skeleton)
+    if skeleton is not None and take.sensors is not None:
+        skeleton = _wearing_sensors(skeleton)
+    return marker_rows(names, take.seen[:, chosen], take.measured[:, chosen], skeleton)
+
+
+def _wearing_sensors(skeleton: Skeleton) -> Skeleton:
+    """Return bodies that each carry their sensor, in the origin of its own frame."""
+    bodies = [replace(body, markers=(Marker(body.name, np.zeros(3)),)) for body in skeleton.bodies]
+    return replace(skeleton, bodies=tuple(bodies))
 
 
 def spans_of(take: OpenTake) -> list[Span]:
     """Return the timeline: gaps and contacts as edited, and what the last solve found."""
     spans = gap_spans(take.names, take.seen, MOST_GAPS) if take.names else []
+    spans += take.findings.spans()
     if take.solved is None:
         marks = take.recording.marks if take.recording is not None else ()
-        return [*spans, *mark_spans(marks, take.timed.rate, take.n_frames)]
+        marked = mark_spans(marks, take.timed.rate, take.n_frames)
+        return [*spans, *take.findings.swaps(), *marked]
     contacts = take.motion_draft().contacts
     return [*spans, *take.found, *contact_spans(contacts, take.solved.skeleton.names)]
 
@@ -181,7 +217,8 @@ def _facts(take: OpenTake, source: Source) -> tuple[tuple[str, str], ...]:
     ]
     if take.recording is not None:
         missing = 1.0 - float(take.seen.mean()) if take.seen.size else 0.0
-        rows.append(("markers", f"{len(take.names)}, {100.0 * missing:.1f} % of samples missing"))
+        what = _kind_of(take)
+        rows.append((what, f"{len(take.names)}, {100.0 * missing:.1f} % of samples missing"))
     if source.software:
         rows.append(("written by", source.software))
     return tuple(rows)
@@ -198,6 +235,7 @@ class Asked(msgspec.Struct, frozen=True):
     """Columns; all where None."""
     state: Literal["before", "after"] = "after"
     marker: str = ""
+    body: str = ""
     width: int = 1000
     dtype: Literal["float32", "int16"] = "float32"
 
@@ -235,6 +273,13 @@ def _frames(asked: Asked, shown: OpenTake | Shown, last: int) -> Array:
     match asked.name:
         case "markers":
             values = _positions(asked, shown)[asked.first : last + 1 : asked.stride]
+        case "sensors":
+            values = _sensor_turns(shown)[asked.first : last + 1 : asked.stride]
+        case "filled":
+            filled = shown.seen & ~shown.measured
+            values = filled[asked.first : last + 1 : asked.stride].astype(float)
+        case "angles":
+            values = _angles(asked.body, shown)[asked.first : last + 1 : asked.stride]
         case "residuals":
             values = shown.residuals()[asked.first : last + 1 : asked.stride]
         case "joints":
@@ -252,6 +297,27 @@ def _frames(asked: Asked, shown: OpenTake | Shown, last: int) -> Array:
     if not all(0 <= column < values.shape[1] for column in asked.only):
         raise BadValue(f"columns must lie in 0…{values.shape[1] - 1}, got {asked.only}")
     return values[:, list(asked.only)]
+
+
+def _sensor_turns(shown: OpenTake | Shown) -> Array:
+    if not isinstance(shown, OpenTake) or shown.sensors is None:
+        raise NotEnoughData("the file holds no sensors with orientation")
+    return shown.sensors.rotations
+
+
+def _angles(name: str, shown: OpenTake | Shown) -> Array:
+    """Return (n_frames, n) angles of a joint, radians, without jumps by full turns.
+
+    About its movement axes where these are known, else about x, y and z of the parent, in that
+    order.
+    """
+    motion = shown.motion_draft().motion()
+    body = motion.skeleton.index(name)
+    if body and knows_axes(motion.skeleton):
+        compact = compact_of(motion)
+        own = [i for i, each in enumerate(compact.names) if each.startswith(f"{name}.")]
+        return np.unwrap(compact.angles[:, own], axis=0)
+    return euler.from_quat(motion.rotations[:, body], "xyz")
 
 
 def _positions(asked: Asked, shown: OpenTake | Shown) -> Array:
@@ -296,18 +362,6 @@ def _pack_numbers(values: Array, dtype: str) -> tuple[bytes, dict[str, str]]:
     whole = np.rint((np.where(seen, values, origin) - origin) / step)
     body = np.where(seen, whole, MISSING_INTEGER).astype("<i2").tobytes()
     return body, {"X-Origin": repr(origin), "X-Step": repr(step)}
-
-
-def skin_of(shown: OpenTake | Shown) -> SkinRow | None:
-    """Return a skin for the rig that moves; None where nothing is solved."""
-    if shown.solved is None:
-        return None
-    draft = shown.motion_draft()
-    return skin_row(draft.window(0, draft.n_frames - 1, max(1, draft.n_frames // SKIN_POSES)))
-
-
-def character_skin(path: Path) -> SkinRow | None:
-    return skin_row(Motion.at_rest(read(path).skeleton()))
 
 
 def character_at(path: Path, take: OpenTake) -> Character:

@@ -31,8 +31,9 @@ from osteon.studio.document import OpenTake, Shown
 from osteon.studio.folder import Folder
 from osteon.studio.guard import Guard
 from osteon.studio.jobs import NAMED_FILES
-from osteon.studio.replies import Asked, answer, character_at, character_skin, skin_of
+from osteon.studio.replies import Asked, answer, character_at
 from osteon.studio.session import Page, Session
+from osteon.studio.skins import character_skin, skin_of
 from osteon.values import Body, Joint, Recording, Skeleton
 
 LARGEST_UPLOAD = 2 * 1024**3

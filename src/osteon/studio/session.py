@@ -13,7 +13,7 @@ import osteon
 from osteon.edits import SetPose, compact_of, pose_at
 from osteon.errors import BadValue, NotEnoughData, OsteonError
 from osteon.formats import motion_endings
-from osteon.human import known_sets
+from osteon.human import known_names, known_sets
 from osteon.studio.document import OpenTake, Revisions, knows_axes
 from osteon.studio.folder import ChangedElsewhere, Folder
 from osteon.studio.jobs import WENT_WRONG, Jobs
@@ -259,6 +259,7 @@ class Session:
             motion_endings(usual=True),
             tuple(each.name for each in known_sets()),
             str(self.jobs.output_folder()),
+            known_names(),
         )
 
 
@@ -288,9 +289,9 @@ def _pose_frame(take: OpenTake, message: Drag | Slide) -> Pose:
     if not 0 <= message.frame < draft.n_frames:
         raise BadValue(f"frame must lie in 0…{draft.n_frames - 1}, got {message.frame}")
     asked: dict[str, Any] = (
-        {"targets": message.targets}
+        {"targets": message.targets, "limb": message.limb, "pins": message.pins}
         if isinstance(message, Drag)
-        else {"parameters": {message.parameter: message.value}}
+        else {"parameters": {message.parameter: message.value}, "pins": message.pins}
     )
     edit = SetPose(message.frame, **asked, limits=message.limits)
     motion, error = pose_at(draft.window(message.frame, message.frame), edit)
