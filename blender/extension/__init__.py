@@ -15,8 +15,8 @@ from bpy_extras.io_utils import ExportHelper, ImportHelper
 
 from . import exchange
 
-NAMES = ("as they are", "osteon", "mixamo", "unreal", "humanik", "vrm", "smpl", "soma", "rigify", "cmu",
-         "rajagopal", "vroid", "daz", "character_creator")  # fmt: skip
+NAMES = ("as they are", "osteon", "mixamo", "unreal", "humanik", "vrm", "smpl", "soma", "rigify",
+         "cmu", "rajagopal", "vroid", "daz", "character_creator")  # fmt: skip
 """Schemes of bone names that ``osteon convert --names`` knows."""
 
 
@@ -45,7 +45,7 @@ class ImportRecording(bpy.types.Operator, ImportHelper):
 
     bl_idname = "import_anim.osteon"
     bl_label = "Import recording"
-    bl_options = {"REGISTER", "UNDO"}
+    bl_options = {"REGISTER", "UNDO"}  # noqa: RUF012, as Blender wants it
     filter_glob: StringProperty(
         default="*.c3d;*.trc;*.csv;*.tsv;*.mat;*.osteon", options={"HIDDEN"}
     )

@@ -47,7 +47,7 @@ def solve(command: str, recording: Path, folder: Path) -> list[Path]:
 
 
 def add_armature(context, results: Path, name: str):
-    """Return an armature that moves as the take, in metres; the scene gets the take's frame rate."""
+    """Return an armature that moves as the take, in metres; the scene gets the take's rate."""
     facts = json.loads((results / "summary.json").read_text(encoding="utf-8"))
     set_rate(context.scene, facts["rate"])
     there = set(bpy.data.objects)

@@ -1,4 +1,7 @@
-"""The Blender extension: a recording in, an edited armature out. ``bpy`` as in ``test_blender.py``."""
+"""The Blender extension: a recording in, an edited armature out.
+
+``bpy`` as in ``test_blender.py``.
+"""
 
 import json
 import os

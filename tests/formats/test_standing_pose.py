@@ -18,11 +18,9 @@ from rigs import hinge_chain, human, move
 def test_a_figure_stands_and_looks_to_the_front():
     for yaw in (0.0, 1.0, -2.5):
         turn = quat.from_axis_angle(np.array([0.0, 0.0, 1.0]), np.array(yaw))
-        bodies = [
-            replace(body, joint=replace(body.joint, rest=turn if body.parent is None else body.joint.rest))
-            for body in human().bodies
-        ]  # fmt: skip
-        skeleton = replace(human(), bodies=tuple(bodies))
+        root, *others = human().bodies
+        root = replace(root, joint=replace(root.joint, rest=turn))
+        skeleton = replace(human(), bodies=(root, *others))
         pose = standing_pose(skeleton, None)
         assert pose.vertices[:, 2].min() == pytest.approx(0.0, abs=1e-12)
         place = dict(zip(skeleton.names, pose.joints, strict=True))

@@ -53,7 +53,7 @@ def test_a_walk_on_a_scaled_path_stands(walked, factor):
     assert slid(mended.motion, true).max() < 5.0
     # the legs give way: the body goes the way it is sent, a little lower on long steps
     off = mended.motion.root - given.root
-    assert np.abs(off[:, :2]).max() < 0.03 and -0.06 < off[:, 2].min()
+    assert np.abs(off[:, :2]).max() < 0.03 and off[:, 2].min() > -0.06
     assert quickest_turn(mended.motion) < 15.0
 
 

@@ -49,8 +49,8 @@ BURST_FACTOR = 3.0
 """Ratio: times its usual speed that a point reaches where it moves from one place to the next.
 Chosen."""
 TOE_LENGTH = 0.02
-"""Metres; tips that are nearer to the joint of their toes are the foot's. Chosen: shorter toes would
-spin as their tip is moved by millimetres."""
+"""Metres; tips that are nearer to the joint of their toes are the foot's. Chosen: shorter toes
+would spin as their tip is moved by millimetres."""
 TIP_AHEAD, TIP_BELOW = 0.22, 0.08
 """Of a leg's length, how far the tip of the toes is ahead of the ankle and below it: ankles are at
 0.039 and feet 0.152 of a body's height, of which thigh and shin are 0.49 [Drillis 1966]."""
