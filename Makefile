@@ -2,7 +2,7 @@
 PYTHON ?= python3
 UV := .uv/bin/uv
 
-.PHONY: setup demo test slow lowest check kernels wheel bench clean
+.PHONY: setup demo test slow lowest check kernels wheel blender bench clean
 
 setup: .venv/.ready
 
@@ -39,6 +39,10 @@ wheel: setup
 	OPENBLAS_NUM_THREADS=1 .venv/bin/python tests/compile_kernels.py $(CURDIR)/dist/kernels
 	OSTEON_KERNELS=$(CURDIR)/dist/kernels $(UV) build --quiet --wheel --out-dir dist
 	@ls dist/*.whl
+
+# The extension that Blender installs from disk; it runs the osteon command.
+blender:
+	@$(PYTHON) blender/build.py dist
 
 # second opinions from npm; tests that ask them skip where there is no npm
 tests/node/node_modules: tests/node/package.json tests/node/package-lock.json

@@ -119,8 +119,9 @@ def test_the_bound_figure_stands_on_the_ground_and_zero_is_its_pose(tmp_path):
     (mesh,) = named(file, "Geometry")
     vertices = file.numbers(mesh.find("Vertices"), np.float64).reshape(-1, 3)
     assert vertices[:, 1].min() == pytest.approx(0.0, abs=1e-9)
+    # it faces x, and z in the file: its breadth, along our y, is along x there
     np.testing.assert_allclose(
-        np.ptp(vertices, axis=0), 100 * np.ptp(skin.vertices, axis=0)[[0, 2, 1]]
+        np.ptp(vertices, axis=0), 100 * np.ptp(skin.vertices, axis=0)[[1, 2, 0]]
     )
     bones = [record for record in named(file, "Model") if record.values[2] == "LimbNode"]
     assert all(properties(bone)["Lcl Rotation"] == (0.0, 0.0, 0.0) for bone in bones)
@@ -300,7 +301,11 @@ def test_bodies_rest_as_the_skin_was_put_on(tmp_path):
     motion = move(human(), 4)
     bent = quat.exp(np.random.default_rng(3).normal(scale=0.4, size=(len(human().bodies), 3)))
     write_skinned(tmp_path / "a.fbx", motion, make_skin(human(), bent))
-    assert_rotations_close(read(tmp_path / "a.fbx").motion().skeleton.rest, bent, 1e-9)
+    rest = read(tmp_path / "a.fbx").motion().skeleton.rest
+    assert_rotations_close(rest[1:], bent[1:], 1e-9)
+    turned = quat.log(quat.multiply(rest[0], quat.inverse(bent[0])))
+    # the figure, which faces x as it is made, is turned to −y about the vertical
+    np.testing.assert_allclose(turned, [0.0, 0.0, -np.pi / 2], atol=1e-9)
 
 
 def pack_wide(records: Sequence[FbxRecord]) -> bytes:

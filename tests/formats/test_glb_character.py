@@ -18,6 +18,8 @@ KINDS = {
     "metres": {"centimetres": False},
     "posed": {"posed": True},
     "plain_ends": {"ends": "nodes"},
+    "unreal": {"style": "unreal", "details": True},
+    "vrm": {"style": "vrm", "details": True, "posed": True},
 }
 
 
@@ -62,6 +64,24 @@ def test_all_else_stays(tmp_path, rng):
             assert after[key] == value
     assert [each.get("name") for each in after["animations"][-1:]] == ["walk_01"]
     told, own = khronos(tmp_path / "out.glb", Path(path))
+    assert told["issues"]["messages"] == own["issues"]["messages"]
+
+
+def test_a_vrm_stays_one(tmp_path, rng):
+    """What tells its bones, its author and its rights is as it was."""
+    path = mixamo_like(tmp_path / "ann.vrm", style="vrm", details=True)
+    motion = dance(path, rng)
+    assert character_ending(path) == "glb"
+    write_character(tmp_path / "out.glb", path, motion, "walk_01")
+    (before, numbers), (after, more) = parts(path), parts(tmp_path / "out.glb")
+    assert more[: len(numbers)] == numbers
+    for key in ("extensions", "extensionsUsed", "nodes", "meshes", "skins", "asset"):
+        assert after[key] == before[key]
+    bones = after["extensions"]["VRMC_vrm"]["humanoid"]["humanBones"]
+    driven = {channel["target"]["node"] for channel in after["animations"][0]["channels"]}
+    assert {bone["node"] for bone in bones.values()} <= driven
+    told, own = khronos(tmp_path / "out.glb", path)
+    assert told["issues"]["numErrors"] == own["issues"]["numErrors"] == 0
     assert told["issues"]["messages"] == own["issues"]["messages"]
 
 

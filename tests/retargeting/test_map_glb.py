@@ -28,6 +28,11 @@ KINDS = {
     "ends_are_nodes": {"ends": "nodes"},
     "no_ends": {"ends": "none"},
     "no_colon": {"prefix": "mixamorig"},
+    "details": {"details": True},
+    "unreal_A": {"style": "unreal", "spread": 0.8, "details": True},
+    "unreal_odd": {"style": "unreal", "posed": True, "spread": 1.2, "ends": "none"},
+    "vrm_T": {"style": "vrm", "centimetres": False, "details": True},
+    "vrm_odd": {"style": "vrm", "posed": True, "spread": 0.6},
 }
 
 
@@ -84,7 +89,7 @@ def stood(contacts, n_frames: int) -> np.ndarray:
     """(2, n_frames) whether each foot touches the ground, left first."""
     on = np.zeros((2, n_frames), dtype=bool)
     for contact in contacts:
-        side = int("right" in contact.body.lower() or "_R_" in contact.body)
+        side = int("right" in contact.body.lower() or "_R_" in contact.body or "_r" in contact.body)
         on[side, contact.frames[0] : contact.frames[1] + 1] = True
     return on
 

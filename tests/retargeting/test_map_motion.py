@@ -261,7 +261,7 @@ def test_feet_that_end_at_their_ankles(tmp_path, walked):
 @pytest.mark.parametrize("times", [0.85, 1.15, 1.4])
 def test_feet_only_says_how_far_soles_slide(walked, times):
     """A path scaled against the legs slides by as much as the figure goes on while a foot stands;
-    that is no belt, and what cannot be held is said."""
+    that is no belt."""
     slid = fix_feet(take_of(replace(walked, root=walked.root * [times, times, 1.0])))
     told = next(note for note in slid.warnings if note.startswith("soles slid"))
     going = np.linalg.norm(walked.root[-1] - walked.root[0]) / walked.n_frames
@@ -270,7 +270,7 @@ def test_feet_only_says_how_far_soles_slide(walked, times):
     expected = 1e3 * abs(times - 1.0) * going * longest
     # a point stands for a part of its foot's contact, and is low for some frames about it
     assert 0.4 * expected < float(told.split()[4]) < 1.3 * expected
-    assert any("still slide" in note for note in slid.warnings)
+    assert not any("still slide" in note for note in slid.warnings)
 
 
 def test_feet_only_mends_what_it_says(walked):
@@ -278,7 +278,8 @@ def test_feet_only_mends_what_it_says(walked):
     wander = 0.005 * np.sin(np.arange(walked.n_frames) / 12.0)[:, None] * [1.0, 0.0, 0.0]
     mended = fix_feet(take_of(replace(walked, root=walked.root + wander)))
     _, before, _, after = map(int, re.findall(r"(\d+) mm", mended.warnings[0]))
-    assert before > 7 and after < 2
+    # the wander goes 10 mm; a point that comes down and rolls off moves by some before it stands
+    assert before > 7 and after < 5
     assert not any("still slide" in note for note in mended.warnings)
 
 

@@ -33,6 +33,58 @@ POSED = {"Hips": (1, 0, 0, 0.3), "Spine1": (0, 1, 0, 0.4), "LeftLeg": (1, 0, 0, 
 """Axis in the world and angle by which nodes are turned away from the pose of the skin."""
 
 
+UNREAL = {
+    "Hips": "pelvis", "Spine": "spine_01", "Spine1": "spine_02", "Spine2": "spine_03",
+    "Neck": "neck_01", "Head": "head", "Shoulder": "clavicle", "Arm": "upperarm",
+    "ForeArm": "lowerarm", "Hand": "hand", "UpLeg": "thigh", "Leg": "calf", "Foot": "foot",
+    "ToeBase": "ball",
+}  # fmt: skip
+VRM = {
+    "Hips": "hips", "Spine": "spine", "Spine1": "chest", "Spine2": "upperChest", "Neck": "neck",
+    "Head": "head", "Shoulder": "Shoulder", "Arm": "UpperArm", "ForeArm": "LowerArm",
+    "Hand": "Hand", "UpLeg": "UpperLeg", "Leg": "LowerLeg", "Foot": "Foot", "ToeBase": "Toes",
+}  # fmt: skip
+FINGERS = {"Thumb": 0.04, "Index": 0.03, "Middle": 0.01, "Ring": -0.01, "Pinky": -0.03}
+"""Metres that each finger begins before the hand's middle."""
+
+
+def called_as(style: str, name: str) -> str:
+    """Mixamo's name of a joint, as Unreal or VRM call it."""
+    table = {"unreal": UNREAL, "vrm": VRM}.get(style)
+    if table is None:
+        return name
+    side, bare = "", name
+    for word in ("Left", "Right"):
+        if name.startswith(word):
+            side, bare = word, name.removeprefix(word)
+    twist = bare.endswith("Twist")
+    called = table.get(bare.removesuffix("Twist"))
+    if called is None:  # fingers, ends
+        called = bare.removeprefix("Hand") if bare.startswith("Hand") else bare
+    if style == "vrm":
+        return f"{side.lower()}{called}{'Twist' if twist else ''}"
+    called = called.lower() if called not in table.values() else called
+    return f"{called}{'_twist_01' if twist else ''}{f'_{side[0].lower()}' if side else ''}"
+
+
+def with_details(places: dict) -> dict:
+    """With twist bones halfway along limbs, which end in themselves, and fingers of three bones."""
+    places = dict(places)
+    for side in ("Left", "Right"):
+        for upper, lower in (("Arm", "ForeArm"), ("ForeArm", "Hand"), ("UpLeg", "Leg")):
+            halfway = 0.5 * (places[f"{side}{upper}"][1] + places[f"{side}{lower}"][1])
+            places[f"{side}{upper}Twist"] = (f"{side}{upper}", halfway)
+        hand, elbow = places[f"{side}Hand"][1], places[f"{side}ForeArm"][1]
+        along = (hand - elbow) / np.linalg.norm(hand - elbow)
+        for finger, ahead in FINGERS.items():
+            above = f"{side}Hand"
+            for number in (1, 2, 3):
+                place = hand + (0.06 + 0.03 * number) * along + [0.0, 0.0, ahead]
+                places[f"{side}Hand{finger}{number}"] = (above, place)
+                above = f"{side}Hand{finger}{number}"
+    return places
+
+
 def joints(spread: float) -> dict[str, tuple[str | None, np.ndarray]]:
     """Name → parent and place; arms ``spread`` radians below the T."""
     found = {name: (parent, np.array(place)) for name, (parent, place) in HEIGHTS.items()}
@@ -70,6 +122,8 @@ def mixamo_like(
     posed: bool = False,
     ends: str = "joints",
     prefix: str = "mixamorig:",
+    style: str = "mixamo",
+    details: bool = False,
 ) -> Path:
     """A skinned character.
 
@@ -83,8 +137,18 @@ def mixamo_like(
         Whether the nodes stand in another pose than the skin was put on in.
     ends
         Nodes at the ends of limbs: ``joints`` of the skin, plain ``nodes``, or ``none``.
+    style
+        Whose names the bones have: ``mixamo``, ``unreal`` (with its bone on the ground above all)
+        or ``vrm`` (with the extension that tells which node is which).
+    details
+        Whether it has twist bones and fingers.
     """
     places = joints(spread)
+    if details:
+        places = with_details(places)
+    if style == "unreal":
+        places = {"root": (None, np.zeros(3))} | places
+        places["Hips"] = ("root", places["Hips"][1])
     if ends == "none":
         places = {name: each for name, each in places.items() if not name.endswith("_End")}
     frames, names = along_bones(places), list(places)
@@ -98,6 +162,9 @@ def mixamo_like(
     bound = [n for n in names if ends == "joints" or not n.endswith("_End")]
     scene = _Scene()
     nodes = _nodes(places, binds, prefix, armature, posed=posed)
+    if style != "mixamo":
+        for node, name in zip(nodes[1:], names, strict=True):
+            node["name"] = called_as(style, name)
     skin = [np.linalg.inv(binds[name]).T for name in bound]
     vertices, carriers = _flesh(places, bound)
     vertices = vertices @ np.linalg.inv(armature)[:3, :3].T
@@ -122,6 +189,11 @@ def mixamo_like(
             }
         ],
     }
+    if style == "vrm":
+        human = {nodes[where[name]]["name"]: {"node": where[name]} for name in _vrm_bones(names)}
+        document["extensionsUsed"] = ["VRMC_vrm"]
+        told = {"specVersion": "1.0", "meta": {"name": "Ann", "authors": ["Bob"]}}
+        document["extensions"] = {"VRMC_vrm": told | {"humanoid": {"humanBones": human}}}
     return scene.save(path, document)
 
 
@@ -146,6 +218,11 @@ def _nodes(places, binds, prefix, armature, *, posed) -> list[dict]:
         below = [names.index(n) + 1 for n, (above, _) in places.items() if above == name]
         nodes.append(node | ({"children": below} if below else {}))
     return nodes
+
+
+def _vrm_bones(names: list[str]) -> list[str]:
+    known = {*VRM, *(f"{side}{name}" for side in ("Left", "Right") for name in VRM)}
+    return [name for name in names if name in known]
 
 
 def _flesh(places, bound) -> tuple[np.ndarray, np.ndarray]:
@@ -176,6 +253,9 @@ class _Scene:
             {"bufferView": len(self.views) - 1, "componentType": component, "type": kind,
              "count": len(numbers)}
         )  # fmt: skip
+        if kind == "VEC3":
+            ends = {"min": numbers.min(axis=0), "max": numbers.max(axis=0)}
+            self.accessors[-1] |= {key: value.tolist() for key, value in ends.items()}
         self.binary += numbers.tobytes() + bytes(-numbers.nbytes % 4)
         return len(self.accessors) - 1
 

@@ -31,6 +31,11 @@ NOUNS = {"markers": "marker", "bodies": "rigid body", "motion": "body", "compact
 )
 @options.names
 @click.option("--frames", metavar="FIRST:LAST", help="Cut these frames out of a motion.")
+@click.option(
+    "--root-bone",
+    is_flag=True,
+    help="Put a bone on the ground above all others, for root motion.",
+)
 @click.option("--in-place", is_flag=True, help="Keep a motion above one place of the floor.")
 @click.option(
     "--loop",
@@ -74,6 +79,7 @@ def convert(
     swap_sides: str | None,
     scale: float | None,
     *,
+    root_bone: bool,
     in_place: bool,
     mirror: bool,
     upright: bool,
@@ -109,8 +115,9 @@ def convert(
     if only is not None:
         take = keep_only(take, only)
     moving = mirror and not take.recordings
-    if frames or in_place or loop or rate or moving:
-        take = _cut(take, frames, loop, rate, in_place=in_place, mirror=moving)
+    if frames or in_place or loop or rate or moving or root_bone:
+        asked = {"in_place": in_place, "mirror": moving, "root_bone": root_bone}
+        take = _cut(take, frames, loop, rate, **asked)
     mirror = mirror and not moving
     if mirror or swap_sides or upright or scale:
         from osteon.cleaning import mend
@@ -146,6 +153,7 @@ def _cut(
     *,
     in_place: bool,
     mirror: bool,
+    root_bone: bool,
 ):
     """Return the take's motions as asked, in this order; say how far the ends of a loop were."""
     from osteon import clips
@@ -161,6 +169,7 @@ def _cut(
     for motion in (*take.motions, *(compact.motion() for compact in take.compacts)):
         motion = clips.trim(motion, *options.frames(frames)) if frames else motion
         motion = clips.mirrored(motion) if mirror else motion
+        motion = clips.with_root_bone(motion) if root_bone else motion
         motion = clips.in_place(motion) if in_place else motion
         if seconds:
             motion, ends = clips.loop(motion, seconds)

@@ -11,6 +11,7 @@ import numpy as np
 
 from osteon.anatomy import ClinicalAngles
 from osteon.cleaning import swaps_text
+from osteon.clips import root_on_ground
 from osteon.delivery.angles_files import ANGLE_FILES, GAIT_FILES, write_angles
 from osteon.delivery.bone_naming import called_by
 from osteon.delivery.forces_files import FORCE_FILES
@@ -99,7 +100,7 @@ def deliver(
         elif ending == own:
             assert character is not None
             take = Path(solved.recording.source.file).stem or "motion"
-            write_character(file, character, solved.motion, take)
+            write_character(file, character, root_on_ground(solved.motion), take)
             motions.append(file)
         elif ending in SKINNED and analyses.skin is not None:
             write_skinned(file, motion, analyses.skin)

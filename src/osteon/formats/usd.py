@@ -15,8 +15,10 @@ import numpy as np
 from osteon.errors import MissingExtra
 from osteon.formats.own.skeleton_json import skeleton_text
 from osteon.formats.registry import Format, WriteOptions, check_one_root, check_posed
+from osteon.formats.shared.standing_pose import standing_pose
 from osteon.formats.shared.text_table import unused_names
-from osteon.maths import quat, untwisted_joints
+from osteon.maths import quat
+from osteon.typing import Array
 from osteon.values import Motion, Skeleton, Take
 
 UNSAFE = re.compile(r"\W")
@@ -52,17 +54,26 @@ def usd_text(skeleton: Skeleton, motion: Motion | None) -> str:
     paths = _joint_paths(skeleton)
     prim.CreateJointsAttr(paths)
     prim.CreateJointNamesAttr(skeleton.names)
-    offsets = skeleton.offsets
-    in_world = untwisted_joints(offsets, skeleton.parents)
+    bound = _matrices(*standing_pose(skeleton, None)[:2])
+    local = [
+        matrix if parent < 0 else np.linalg.inv(bound[parent]) @ matrix
+        for matrix, parent in zip(bound, skeleton.parents, strict=True)
+    ]
     for create, places in (
-        (prim.CreateRestTransformsAttr, offsets),
-        (prim.CreateBindTransformsAttr, in_world),
+        (prim.CreateRestTransformsAttr, local),
+        (prim.CreateBindTransformsAttr, bound),
     ):
-        moves = [Gf.Matrix4d().SetTranslate(Gf.Vec3d(*place)) for place in places.tolist()]
-        create(Vt.Matrix4dArray(moves))
+        create(Vt.Matrix4dArray([Gf.Matrix4d(place.T.tolist()) for place in places]))
     prim.GetPrim().SetCustomDataByKey("osteon", skeleton_text(skeleton).decode())
     _bind(stage, root, prim, None if motion is None else (motion, paths))
     return stage.GetRootLayer().ExportToString()
+
+
+def _matrices(rotations: Array, joints: Array) -> Array:
+    """Return (n_bodies, 4, 4)."""
+    matrices = np.tile(np.eye(4), (len(joints), 1, 1))
+    matrices[:, :3, :3], matrices[:, :3, 3] = quat.to_matrix(rotations), joints
+    return matrices
 
 
 def _bind(stage: Any, root: Any, prim: Any, moving: tuple[Motion, list[str]] | None) -> None:
@@ -71,7 +82,9 @@ def _bind(stage: Any, root: Any, prim: Any, moving: tuple[Motion, list[str]] | N
     UsdSkel.BindingAPI.Apply(root.GetPrim()).CreateSkeletonRel().SetTargets([prim.GetPath()])
     binding = UsdSkel.BindingAPI.Apply(prim.GetPrim())
     if moving is not None:
-        animation = UsdSkel.Animation.Define(stage, root.GetPath().AppendChild("motion"))
+        name = _safe(Path(moving[0].source.file).stem) or "motion"
+        name = f"{name}_motion" if name == "skeleton" else name
+        animation = UsdSkel.Animation.Define(stage, root.GetPath().AppendChild(name))
         _animate(stage, animation, *moving)
         binding.CreateAnimationSourceRel().SetTargets([animation.GetPath()])
 

@@ -80,8 +80,8 @@ def slid_notes(given: Motion, mended: Motion) -> tuple[str, ...]:
     ]
     if left := int((after > SLIDE_MM).sum()):
         said.append(
-            f"{left} of {len(steps)} steps still slide by more than {SLIDE_MM:.0f} mm: too fast or "
-            "too far to tell where they stand; is the path scaled against the legs?"
+            f"{left} of {len(steps)} steps still slide by more than {SLIDE_MM:.0f} mm: they turn "
+            "on the ground, or are too fast to tell where they stand"
         )
     return tuple(said)
 

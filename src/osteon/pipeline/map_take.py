@@ -29,6 +29,7 @@ from osteon.posing import (
     Standing,
     find_soles,
     find_standing,
+    standing_of,
 )
 from osteon.retargeting import (
     Attachments,
@@ -60,6 +61,7 @@ from osteon.retargeting import (
     size_ratio,
     stand,
     transfer,
+    unslid,
     with_pins,
 )
 from osteon.threads import one_thread
@@ -173,7 +175,12 @@ def fix_feet(
     options, watch = options or MapOptions(), Stopwatch(progress)
     with watch.stage("read", "reading"):
         motion = (source if isinstance(source, Take) else read(source)).motion()
-    mended = _mapped(_led_by(motion, motion.skeleton.subject), options, watch)
+    job = _led_by(motion, motion.skeleton.subject)
+    if options.contacts:
+        with watch.stage("unslide", "setting sliding feet down"):
+            led = _led_by(unslid(motion, standing_of(motion)), motion.skeleton.subject)
+        job = replace(led, recording=job.recording)
+    mended = _mapped(job, options, watch)
     return replace(mended, warnings=(*slid_notes(motion, mended.motion), *mended.warnings))
 
 

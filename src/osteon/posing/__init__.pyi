@@ -7,9 +7,7 @@ from .contacts import (
     contacts_of as contacts_of,
     feet_without_length as feet_without_length,
     find_soles as find_soles,
-    find_stances as find_stances,
     find_standing as find_standing,
-    slides_of as slides_of,
     sole_paths as sole_paths,
     soles_off as soles_off,
     standing_of as standing_of,
@@ -42,6 +40,12 @@ from .solve_poses import (
     solve as solve,
     steady as steady,
     sudden_turns as sudden_turns,
+)
+from .stances import (
+    Stance as Stance,
+    find_stances as find_stances,
+    slid_by as slid_by,
+    slides_of as slides_of,
 )
 from .stream import (
     Follower as Follower,

@@ -48,12 +48,12 @@ PLACE_RMS = 0.008
 BURST_FACTOR = 3.0
 """Ratio: times its usual speed that a point reaches where it moves from one place to the next.
 Chosen."""
+TOE_LENGTH = 0.02
+"""Metres; tips that are nearer to the joint of their toes are the foot's. Chosen: shorter toes
+would spin as their tip is moved by millimetres."""
 TIP_AHEAD, TIP_BELOW = 0.22, 0.08
 """Of a leg's length, how far the tip of the toes is ahead of the ankle and below it: ankles are at
 0.039 and feet 0.152 of a body's height, of which thigh and shin are 0.49 [Drillis 1966]."""
-GROUND_HEIGHT, LEVEL_SPEED = 0.012, 0.1
-"""Metres above its lowest about that time, and metres per second up or down, within which a point
-is on the ground though it may slide. Chosen."""
 HEEL, TIP = 0, 3
 """Points of a sole."""
 ZERO_HEIGHT = 0.06
@@ -148,6 +148,8 @@ def find_soles(figure: StandingFigure) -> tuple[Sole, ...]:
         up = figure.axes()[:, 2] if sole is None else sole[:, 2]
         ankle, body = figure.joint(part), figure.skeleton.index(figure.parts[part])
         toes = figure.skeleton.index(figure.parts.get(f"{side}_toes", figure.parts[part]))
+        if np.linalg.norm(end - figure.joints[toes]) < TOE_LENGTH:
+            toes = body
         along = (end - ankle) - ((end - ankle) @ up) * up
         across = 0.25 * np.cross(up, along)
         heel = end - 1.3 * along
@@ -279,46 +281,6 @@ def _rolls(motion: Motion, sole: Sole, ground: GroundPlane) -> np.ndarray:
 def sole_paths(motion: Motion, sole: Sole) -> Array:
     """Return (n_frames, n_points, 3) of a sole's points in the world."""
     return motion.points(sole.carriers, sole.points)
-
-
-@dataclass(frozen=True, eq=False)
-class Stance:
-    """A point of a sole on the ground, which may slide there."""
-
-    sole: Sole
-    point: int
-    frames: np.ndarray
-    """Which."""
-
-
-def find_stances(motion: Motion, standing: Standing) -> list[list[Stance]]:
-    """Of every step the points that are on the ground for some time, told by heights alone: what
-    slides is not still."""
-    steps = []
-    for sole in standing.soles if motion.n_frames > 2 else ():
-        paths = sole_paths(motion, sole)
-        height = paths[..., 2] - standing.ground.height(paths)
-        rise = np.abs(np.gradient(height, axis=0)) * motion.rate
-        near = max(1, round(NEARBY_TIME * motion.rate))
-        lowest = minimum_filter1d(height, near, axis=0, mode="nearest")
-        on = (height < lowest + GROUND_HEIGHT) & (rise < LEVEL_SPEED)
-        for first, last in runs(np.any(on, axis=1)):
-            when = [first + np.flatnonzero(on[first : last + 1, p]) for p in range(on.shape[1])]
-            long = [p for p, each in enumerate(when) if len(each) >= SHORTEST_STAND * motion.rate]
-            steps += [[Stance(sole, p, when[p]) for p in long]] if long else []
-    return steps
-
-
-def slides_of(motion: Motion, steps: Sequence[Sequence[Stance]], belt: Array) -> Array:
-    """Return (n_steps,) how far the sole slides along the ground in each, metres: its steadiest
-    point."""
-    drift = np.arange(motion.n_frames)[:, None] / motion.rate * belt
-    slides = []
-    for step in steps:
-        ways = [sole_paths(motion, s.sole)[:, s.point, :2] - drift for s in step]
-        spans = [np.ptp(way[s.frames], axis=0) for way, s in zip(ways, step, strict=True)]
-        slides.append(min(float(np.linalg.norm(span)) for span in spans))
-    return np.array(slides)
 
 
 def _speed(path: Array, rate: float) -> Array:

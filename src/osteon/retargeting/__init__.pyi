@@ -46,3 +46,4 @@ from .standard_figure import (
     estimated_height as estimated_height,
     height_by_legs as height_by_legs,
 )
+from .unslid_feet import unslid as unslid

@@ -26,8 +26,9 @@ from osteon.formats.fbx.nodes import (
 )
 from osteon.formats.glb.write import GENERATOR, SKIN_COLOUR
 from osteon.formats.registry import WriteOptions, check_whole
+from osteon.formats.shared.standing_pose import standing_pose
 from osteon.formats.shared.units import metres_per, to_z_up, turn_points
-from osteon.maths import euler, forward_kinematics, quat
+from osteon.maths import euler, quat
 from osteon.typing import Array
 from osteon.values import Motion, Skeleton, SkinnedMesh, Take
 
@@ -163,18 +164,8 @@ def _world(unit: str, up: str) -> World:
 
 def _bound(skeleton: Skeleton, skin: SkinnedMesh | None, world: World) -> tuple[Bound, Array]:
     """Return the pose that bones are bound in and the skin's vertices, both in the file's world."""
-    if skin is None:
-        turns, joints = forward_kinematics(skeleton.rest, skeleton.offsets, skeleton.parents)
-        tips = [
-            joints[index] + quat.rotate(turns[index], body.tip_from_joint)
-            for index, body in enumerate(skeleton.bodies)
-            if body.tip_from_joint is not None
-        ]
-        vertices = np.array([*joints, *tips])
-    else:
-        turns, joints, vertices = skin.rotations, skin.joints, skin.vertices
-    lift = np.array([0.0, 0.0, -vertices[:, 2].min()])
-    joints, vertices = (world.scale * turn_points(p + lift, world.turn) for p in (joints, vertices))
+    turns, joints, vertices = standing_pose(skeleton, skin)
+    joints, vertices = (world.scale * turn_points(p, world.turn) for p in (joints, vertices))
     turns = quat.multiply(world.turn, turns)
     above = np.array([turns[p] if p >= 0 else quat.identity() for p in skeleton.parents])
     return Bound(turns, joints, quat.between(above, turns)), vertices

@@ -102,7 +102,8 @@ def _take(
         pose = pose._replace(rotations=pose.rotations[:0], places=pose.places[:0])
         clock = Clock(np.zeros(0), about.rate, ())
     if clock is None:
-        if max(np.abs(pose.rotations[..., 1:]).max(), np.abs(pose.places[0, 0]).max()) < SAME_PLACE:
+        moved = max(np.abs(pose.rotations[..., 1:]).max(), np.abs(pose.places[0, 0]).max())
+        if extras is not None or moved < SAME_PLACE:  # ours stand on the ground
             return Take(skeletons=(skeleton,))
         clock = Clock(np.zeros(1), LONE_RATE, ())
         problems = (*problems, "no animation; the rest pose is given as one frame")

@@ -28,6 +28,7 @@ from osteon.formats.glb.schema import (
 )
 from osteon.formats.own.skeleton_json import check_finite, from_body, from_skeleton
 from osteon.formats.registry import WriteOptions, check_whole
+from osteon.formats.shared.standing_pose import stood
 from osteon.formats.shared.text_table import unused_name
 from osteon.formats.shared.units import to_z_up
 from osteon.maths import forward_kinematics, quat
@@ -82,6 +83,7 @@ def glb_bytes(skeleton: Skeleton, motion: Motion | None, skin: SkinnedMesh | Non
         rest = np.array(skeleton.offsets)
         _, places = forward_kinematics(quat.identity((n_bodies,)), rest, skeleton.parents)
         skin = bone_mesh(skeleton, places)
+    skin = stood(skeleton, skin)
     seen = _add_mesh(block, skin)
     inverse_bind = block.add(_inverse_bind(skin), F4, "MAT4")
     animations = () if motion is None or motion.n_frames == 0 else (_animation(block, motion),)
@@ -89,7 +91,7 @@ def glb_bytes(skeleton: Skeleton, motion: Motion | None, skin: SkinnedMesh | Non
         asset=Asset("2.0", GENERATOR, {"osteon": _extras(skeleton, motion)}),
         scene=0,
         scenes=({"nodes": [0, n_bodies + 1]},),
-        nodes=_nodes(skeleton),
+        nodes=_nodes(skeleton, skin),
         meshes=(seen,),
         materials=(MATERIAL,),
         skins=(Skin(tuple(range(1, n_bodies + 1)), inverse_bind, 0, "skeleton"),),
@@ -166,7 +168,8 @@ def _inverse_bind(skin: SkinnedMesh) -> Array:
     return np.swapaxes(matrices, 1, 2)
 
 
-def _nodes(skeleton: Skeleton) -> tuple[Node, ...]:
+def _nodes(skeleton: Skeleton, bound: SkinnedMesh) -> tuple[Node, ...]:
+    """Return the nodes, at rest as the skin is bound."""
     children: list[list[int]] = [[] for _ in range(len(skeleton.bodies) + 1)]
     for index, parent in enumerate(skeleton.parents):
         children[parent + 1].append(index + 1)
@@ -176,14 +179,20 @@ def _nodes(skeleton: Skeleton) -> tuple[Node, ...]:
         children=tuple(children[0]),
         rotation=(x, y, z, w),
     )
+    above = [bound.rotations[p] if p >= 0 else quat.identity() for p in skeleton.parents]
+    turns = quat.between(np.stack(above), bound.rotations)[:, [1, 2, 3, 0]]
+    places = np.array(skeleton.offsets)
+    roots = np.array(skeleton.parents) < 0
+    places[roots] = bound.joints[roots]
     bodies = [
         Node(
             name=body.name,
             children=tuple(children[index + 1]),
-            translation=tuple(offset.tolist()),
+            translation=tuple(places[index].tolist()),
+            rotation=tuple(turns[index].tolist()),
             extras={"osteon": from_body(body)},
         )
-        for index, (body, offset) in enumerate(zip(skeleton.bodies, skeleton.offsets, strict=True))
+        for index, body in enumerate(skeleton.bodies)
     ]
     return (turn, *bodies, Node(name=unused_name("bones", skeleton.names), mesh=0, skin=0))
 
@@ -204,7 +213,8 @@ def _animation(block: BinaryPart, motion: Motion) -> Animation:
             drive(body, "translation", motion.root, "VEC3")
         elif motion.offsets is not None:
             drive(body, "translation", motion.offsets[:, body], "VEC3")
-    return Animation(tuple(channels), tuple(samplers), "motion")
+    name = Path(motion.source.file).stem or "motion"
+    return Animation(tuple(channels), tuple(samplers), name)
 
 
 def add_clock(block: BinaryPart, motion: Motion) -> int:
