@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.ndimage import median_filter
 
-from osteon.maths import generalised_procrustes, quat, runs
+from osteon.maths import generalised_procrustes, moving_median, quat, runs
 from osteon.typing import Array
 
 SPARSE_FRAMES = 300
@@ -42,7 +41,7 @@ def off_median(tracks: Array, n_frames: int) -> Array:
     off = np.full(len(tracks), np.nan)
     seen = np.isfinite(tracks[:, 0])
     if seen.sum() >= n_frames:
-        middle = median_filter(tracks[seen], size=(n_frames, 1), mode="nearest")
+        middle = moving_median(tracks[seen], n_frames)
         off[seen] = np.linalg.norm(tracks[seen] - middle, axis=-1)
     return off
 

@@ -28,6 +28,11 @@ from .compiled import (
     kernel as kernel,
     read_only as read_only,
 )
+from .moving_windows import (
+    moving_least as moving_least,
+    moving_mean as moving_mean,
+    moving_median as moving_median,
+)
 from .over_frames import (
     NORMAL_RATIO as NORMAL_RATIO,
     SMOOTH_ORDER as SMOOTH_ORDER,

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.ndimage import minimum_filter1d, uniform_filter1d
 
 from osteon.errors import BadValue, NotEnoughData
 from osteon.human import StandingFigure, figure_at_rest
-from osteon.maths import quat, runs
+from osteon.maths import moving_least, moving_mean, quat, runs
 from osteon.typing import Array, Indices
 from osteon.values import Motion
 
@@ -300,7 +299,7 @@ def find_stances(motion: Motion, standing: Standing) -> list[list[Stance]]:
         height = paths[..., 2] - standing.ground.height(paths)
         rise = np.abs(np.gradient(height, axis=0)) * motion.rate
         near = max(1, round(NEARBY_TIME * motion.rate))
-        lowest = minimum_filter1d(height, near, axis=0, mode="nearest")
+        lowest = moving_least(height, near)
         on = (height < lowest + GROUND_HEIGHT) & (rise < LEVEL_SPEED)
         for first, last in runs(np.any(on, axis=1)):
             when = [first + np.flatnonzero(on[first : last + 1, p]) for p in range(on.shape[1])]
@@ -350,9 +349,9 @@ def _stays(path: Array, rate: float) -> list[tuple[int, int]]:
     slow = speed < STANDING_SPEED
     if not slow.any():
         return []
-    lowest = minimum_filter1d(path[:, 2], max(1, round(NEARBY_TIME * rate)), mode="nearest")
+    lowest = moving_least(path[:, 2], max(1, round(NEARBY_TIME * rate)))
     low = path[:, 2] < lowest + LOW_HEIGHT
-    stays, smooth = [], uniform_filter1d(path, max(1, round(0.04 * rate)), axis=0, mode="nearest")
+    stays, smooth = [], moving_mean(path, max(1, round(0.04 * rate)))
     for first, last in runs(slow & low):
         if speed[first : last + 1].min() < STANDSTILL_SPEED:
             stays += _places(smooth, speed, first, last, round(SHORTEST_STAND * rate))

@@ -15,7 +15,6 @@ through, and no seam is left.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import ndimage
 
 from osteon.maths import kernel, quat, solve_banded
 from osteon.posing._kernels.normal_equations import (
@@ -69,6 +68,8 @@ def process_noise(tracks: Array, variances: Array, window: float) -> Array:
     window
         Standard deviation of the Gaussian window, frames.
     """
+    from scipy import ndimage  # slow to load, rarely asked for
+
     likelihood = np.zeros((len(NOISE_GRID), *tracks.shape))
     _filter_all(
         np.ascontiguousarray(tracks), np.ascontiguousarray(variances), NOISE_GRID, likelihood
