@@ -142,7 +142,7 @@ for found in pkgutil.walk_packages(osteon.__path__, "osteon."):
             for sig, *_ in kernel._cache._kept._cache_file._load_index():
                 code = kernel._cache.load_overload(sig, context)
                 loaded += code is not None and code.entry_point is not None
-print(loaded, "numba.cpython.randomimpl" in sys.modules)
+print(loaded, "numba.misc.cffiimpl" in sys.modules)
 """
 """In a process of its own: a name that the code wants and nobody brought would end it."""
 
