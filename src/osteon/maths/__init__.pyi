@@ -41,7 +41,6 @@ from .over_frames import (
     noise_gain as noise_gain,
     noise_of_differences as noise_of_differences,
     runs as runs,
-    solve_banded as solve_banded,
     weighted_median as weighted_median,
     white_noise as white_noise,
 )
