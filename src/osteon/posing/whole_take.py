@@ -121,6 +121,9 @@ class _Window:
     noise: float
     settled: int
     """How many of the first frames stand."""
+    memory: Array
+    """(at least n_frames · n_dofs, …) for the normal matrix; the same for all windows, as a new one
+    each time would cost a tenth of the whole."""
 
 
 def smooth_frames(problem: PoseProblem, poses: PoseResult, *, rate: float) -> SmoothResult:
@@ -140,11 +143,14 @@ def smooth_frames(problem: PoseProblem, poses: PoseResult, *, rate: float) -> Sm
     tracks = np.concatenate([np.zeros((1, rig.tree.n_dofs)), tracks])
     process = process_noise(tracks, variances, window=0.1 * rate)
     rotations, root = np.array(poses.rotations), np.array(poses.root)
+    longest, n_dofs = JERK_ORDER + WINDOW_FRAMES + AHEAD_FRAMES, rig.tree.n_dofs
+    rows = min(len(observed), longest) * n_dofs
+    memory = np.empty((rows, JERK_ORDER * n_dofs + 1 + EMPTY))
     for first in range(0, len(observed), WINDOW_FRAMES):
         settled = min(first, JERK_ORDER)
         reach = slice(first - settled, first + WINDOW_FRAMES + AHEAD_FRAMES)
         window = _Window(
-            rig, observed[reach], poses.rotations[reach], process[reach], noise, settled
+            rig, observed[reach], poses.rotations[reach], process[reach], noise, settled, memory
         )
         found = _solve_window(window, rotations[reach], root[reach])
         for whole, part in zip((rotations, root), found, strict=True):
@@ -301,7 +307,7 @@ def _factored(window: _Window, normal: Array) -> Array:
     """Return the factor of the window's normal matrix; see ``factor_band``."""
     tree, precision = window.rig.tree, window.noise**-2.0
     owner = np.repeat(np.arange(tree.n_dofs), tree.dof_depth + 1)
-    band = np.empty((len(normal) * tree.n_dofs, JERK_ORDER * tree.n_dofs + 1 + EMPTY))
+    band = window.memory[: len(normal) * tree.n_dofs]
     weights = _jerk_weights(window)
     fill_band(tree.path, owner, normal, precision, weights, THIRD_WEIGHTS, band)
     band[: window.settled * tree.n_dofs, 0] += SETTLED_STIFFNESS * precision
