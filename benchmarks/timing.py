@@ -1,7 +1,13 @@
-"""How long work takes."""
+"""How long work takes, by the clock and by the processor, quiet and beside other work."""
 
+import resource
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+BUSY = "while True: pass"
 
 
 def best_of(
@@ -17,3 +23,21 @@ def best_of(
         work()
         seconds.append(clock() - start)
     return min(seconds)
+
+
+def children_time() -> float:
+    """A clock of the processor time that programs took which we started and which have ended."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
+
+
+@contextmanager
+def busy_machine(n_processes: int) -> Iterator[None]:
+    """Beside as many processes as that which do nothing, as fast as they can."""
+    others = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(n_processes)]
+    try:
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()

@@ -1,5 +1,7 @@
 """Compiled code is kept where it can be, and mended where it is damaged."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -122,3 +124,34 @@ def test_kernels_are_compiled_anew_when_one_that_they_call_changes(
     now = digests()
     compiled._digest.cache_clear()
     assert [a == b for a, b in zip(before, now, strict=True)] == [False, False, True]
+
+
+LOAD_ALL = """
+import pkgutil, sys
+from importlib import import_module
+from numba.core.dispatcher import Dispatcher
+from numba.core.registry import cpu_target
+import osteon
+
+context, loaded = cpu_target.target_context, 0
+for found in pkgutil.walk_packages(osteon.__path__, "osteon."):
+    if "_kernel" not in found.name:
+        continue
+    for name, kernel in vars(import_module(found.name)).items():
+        if isinstance(kernel, Dispatcher) and kernel.py_func.__module__ == found.name:
+            for sig, *_ in kernel._cache._kept._cache_file._load_index():
+                code = kernel._cache.load_overload(sig, context)
+                loaded += code is not None and code.entry_point is not None
+print(loaded, "numba.misc.cffiimpl" in sys.modules)
+"""
+"""In a process of its own: a name that the code wants and nobody brought would end it."""
+
+
+def test_kept_code_of_all_kernels_runs_without_the_compiler() -> None:
+    """They may need nothing that only numba's compiler loads, for it is not loaded with them."""
+    run = subprocess.run([sys.executable, "-c", LOAD_ALL], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    loaded, compiler = run.stdout.split()
+    if loaded == "0":
+        pytest.skip("no kernel of ours has been compiled here")
+    assert compiler == "False"

@@ -5,8 +5,9 @@ import pytest
 
 from conftest import assert_close
 from osteon import posing, synth
-from osteon.maths import quat, solve_banded
+from osteon.maths import quat
 from osteon.posing import whole_take as smooth
+from osteon.posing._kernels.time_band import EMPTY, factor_band, substitute_band
 from osteon.posing.per_frame import PoseProblem, solve_frames
 from osteon.posing.whole_take import coordinate_steps, process_noise, smooth_frames
 from pose_rigs import figure, motion_of, performance, row_of_balls
@@ -20,18 +21,35 @@ def off(rig, poses, rotations, markers) -> tuple[float, float]:
     return 1e3 * rms, np.degrees(np.sqrt(np.mean(angles**2)))
 
 
-@pytest.mark.parametrize("n", [1, 3, 20])
-def test_banded_solve_equals_dense(rng, n):
-    width = 5
-    root = np.tril(np.triu(rng.normal(size=(n, n)), -width)) + 3.0 * np.eye(n)
+@pytest.mark.parametrize("n", [1, 3, 20, 203])
+@pytest.mark.parametrize("width", [0, 2, 5, 30])
+def test_banded_solve_equals_dense(rng, n, width):
+    root = np.tril(np.triu(rng.normal(size=(n, n)), -width)) + (3.0 + width) * np.eye(n)
     full, right = root @ root.T, rng.normal(size=n)
-    band = np.zeros((n, width + 1))
+    band = np.zeros((n, width + 1 + EMPTY))
     for j in range(n):
         column = full[j : j + width + 1, j]
         band[j, : len(column)] = column
     answer = right.copy()
-    solve_banded(band, answer)
+    factor_band(band)
+    substitute_band(band, answer)
     assert_close(answer, np.linalg.solve(full, right), 1e-9)
+
+
+def test_variances_are_the_inverse_of_the_normal_matrix(rng):
+    """By differences of the markers: for unit noise the inverse of JᵀJ has them."""
+    rig, rotations, root, markers, _ = performance(70, rng, noise=0.0)
+    poses = solve_frames(PoseProblem(rig, markers), start=(rotations, root))
+    found = smooth._coordinate_variances(rig, markers, poses)
+    for frame in (0, 69):
+        pose = poses.rotations[frame], poses.root[frame]
+        steps = 1e-6 * np.eye(rig.tree.n_dofs)
+        many = tuple(np.repeat(part[None], len(steps), axis=0) for part in pose)
+        there, back = (rig.markers(*rig.move(*many, sign * steps)) for sign in (1.0, -1.0))
+        slopes = ((there - back) / 2e-6).reshape(len(steps), -1)
+        normal = slopes @ slopes.T + smooth.UNSEEN_STIFFNESS * np.eye(len(steps))
+        # central differences: 1e-16 / 1e-6 of rounding, enlarged by how badly it is conditioned
+        np.testing.assert_allclose(found[frame], np.linalg.inv(normal).diagonal(), rtol=1e-5)
 
 
 def test_process_noise_is_found_and_follows_the_motion(rng):

@@ -13,12 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.ndimage import binary_dilation
 from scipy.spatial import KDTree
 
 from osteon.errors import BadValue, NotEnoughData
 from osteon.maths import NORMAL_RATIO, quat, rotations
-from osteon.typing import Array
+from osteon.typing import Array, Mask
 from osteon.values import Motion, Recording
 
 NEIGHBOUR_COUNT = 3
@@ -162,7 +161,7 @@ class Watch:
         findings = self.check(motion) if findings is None else findings
         turned = motion.rotations.copy()
         for column, name in enumerate(findings.names):
-            bad = binary_dilation(findings.scores[:, column] > 1.0)  # errors fade in and out
+            bad = _with_neighbours(findings.scores[:, column] > 1.0)  # errors fade in and out
             if bad.any() and not bad.all():
                 index = motion.skeleton.index(name)
                 turned[:, index] = _bridged(turned[:, index], bad)
@@ -251,6 +250,14 @@ def _known(takes: Sequence[Array]) -> Array:
     if len(kept) == len(every):
         return kept
     return np.concatenate([kept, every[KDTree(kept).query(every)[0] > LEAST_DISTANCE]])
+
+
+def _with_neighbours(mask: Mask) -> Mask:
+    """Return a mask of frames with the frame before and the frame after each run of it."""
+    wider = mask.copy()
+    wider[1:] |= mask[:-1]
+    wider[:-1] |= mask[1:]
+    return wider
 
 
 def _distances(known: KDTree, features: Array) -> Array:

@@ -14,7 +14,6 @@ the hand carries, so markers that move along are asked whether they went the sam
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.ndimage import percentile_filter
 
 from osteon.cleaning.neighbours import companions
 from osteon.maths import runs
@@ -26,8 +25,8 @@ LONGEST_SPIKE = 7
 AROUND_FRAMES = 41
 """Frames over which third differences are compared with their usual size. Chosen: as long as one
 movement of a limb at 60 Hz, and several spikes of the longest kind."""
-CALM_PERCENT = 75.0
-"""Percent of third differences that are no larger than the usual. Chosen: a fast limb is fast for
+CALM_SHARE = 0.75
+"""Share of third differences that are no larger than the usual. Chosen: a fast limb is fast for
 a part of the time, and with 7 % of samples displaced a quarter of the differences are theirs."""
 LEAST_EXPLAINED = 30.0
 """Ratio of the square that a displacement explains to the usual mean square per axis. Simulated:
@@ -109,30 +108,28 @@ def _clearest(path: Array, threshold: float) -> list[tuple[int, int, Array]]:
     seen = np.isfinite(third[:, 0])
     if seen.sum() < LONGEST_SPIKE:
         return []
+    squares, places = np.sum(third[seen] ** 2, axis=1) / 3.0, np.cumsum(seen) - 1
     third = np.where(seen[:, None], third, 0.0)
-    usual = _usual_square(third, seen)
     explained, lengths = np.zeros(len(path)), np.zeros(len(path), dtype=int)
     displaced = np.zeros((len(path), 3))
     for length in range(1, min(LONGEST_SPIKE, len(path) - 3) + 1):
         moved, square = _best_displacements(third, seen, length)
-        ends = np.maximum(usual[3 : len(moved) + 3], usual[length : len(moved) + length])
-        clear = (square > LEAST_EXPLAINED * ends) & (np.linalg.norm(moved, axis=1) > threshold)
-        better = np.flatnonzero(clear & (square > explained[: len(moved)]))
-        explained[better], lengths[better] = square[better], length
-        displaced[better] = moved[better]
+        far = np.flatnonzero(np.sum(moved**2, axis=1) > threshold**2)
+        ends = np.clip([far, far + length - 3], 0, len(third) - 1)
+        usual = _usual_square(squares, places[ends]).max(axis=0)
+        far = far[(square[far] > LEAST_EXPLAINED * usual) & (square[far] > explained[far])]
+        explained[far], lengths[far], displaced[far] = square[far], length, moved[far]
     return _apart(explained, lengths, displaced)
 
 
-def _usual_square(third: Array, seen: Mask) -> Array:
-    """(n_differences + 6,) mean square per axis that is usual around each, three more at the ends.
-    At the ends of a take it is that of the first and the last whole stretch."""
-    usual = np.zeros(len(third))
-    squares = np.sum(third[seen] ** 2, axis=1) / 3.0
-    around = percentile_filter(squares, CALM_PERCENT, size=AROUND_FRAMES, mode="nearest")
-    half = min(AROUND_FRAMES // 2, (len(around) - 1) // 2)
-    around[:half], around[len(around) - half :] = around[half], around[-1 - half]
-    usual[seen] = around
-    return np.pad(usual, 3, mode="edge")
+def _usual_square(squares: Array, at: Array) -> Array:
+    """The mean square per axis that is usual around places ``at`` of ``squares`` (n_differences,);
+    at the ends of a take that of its first or last stretch."""
+    width = min(AROUND_FRAMES, len(squares))
+    first = np.clip(at - width // 2, 0, len(squares) - width)
+    around = squares[first[..., None] + np.arange(width)]
+    rank = int(CALM_SHARE * width)
+    return np.partition(around, rank, axis=-1)[..., rank]
 
 
 def _best_displacements(third: Array, seen: Mask, length: int) -> tuple[Array, Array]:

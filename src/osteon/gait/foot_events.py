@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.interpolate import CubicSpline
-from scipy.signal import butter, find_peaks, sosfiltfilt
 
 from osteon.errors import NotEnoughData
 from osteon.maths import runs
@@ -149,6 +147,8 @@ def _once(events: list[FootEvent]) -> list[FootEvent]:
 
 def _events_of(side: Side, path: Array, first: int, rate: float) -> list[FootEvent]:
     """Events of one foot in a stretch of frames that begins with ``first``."""
+    from scipy.interpolate import CubicSpline  # slow to load, rarely asked for
+
     times = np.arange(len(path)) / rate
     fine = np.arange(0.0, times[-1], 1.0 / FINE_RATE)
     spline = CubicSpline(times, _smooth(path, rate))
@@ -168,6 +168,8 @@ def _events_of(side: Side, path: Array, first: int, rate: float) -> list[FootEve
 def _smooth(path: Array, rate: float) -> Array:
     if rate <= 2.0 * PATH_CUTOFF:
         return path
+    from scipy.signal import butter, sosfiltfilt  # slow to load, rarely asked for
+
     sections = butter(2, 2.0 * PATH_CUTOFF / rate, output="sos")
     return sosfiltfilt(sections, path, axis=0, padlen=min(len(path) - 1, 9))
 
@@ -177,6 +179,8 @@ def _swings(speed: Array) -> list[tuple[int, float]]:
     usual = float(np.quantile(speed, 0.95))
     if usual < LEAST_SWING:
         return []
+    from scipy.signal import find_peaks  # slow to load, rarely asked for
+
     # still before and after the take, so that a swing which it cuts has its top at the cut
     found, _ = find_peaks(
         np.concatenate([[0.0], speed, [0.0]]),

@@ -10,7 +10,6 @@ chest lean as the line between hips and shoulders does, each turned about it by 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import ndimage
 
 from osteon.maths import quat, untwisted_joints
 from osteon.typing import Array
@@ -127,7 +126,9 @@ class _Figure:
             hint = sense * bend + TRUNK_SHARE * quat.rotate(lifted, axis)
         if self.window:  # a hint as it is around each frame
             known = np.nan_to_num(hint)
-            hint = ndimage.gaussian_filter1d(known, self.window, axis=0, mode="nearest")
+            from scipy.ndimage import gaussian_filter1d  # slow to load, rarely asked for
+
+            hint = gaussian_filter1d(known, self.window, axis=0, mode="nearest")
         return _turn(at_rest, bone, axis, hint)
 
 

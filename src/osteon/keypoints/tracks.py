@@ -10,7 +10,6 @@ lies impossibly far off, so that jumps decide neither. What remains is one bande
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import ndimage
 from scipy.linalg import solveh_banded
 
 from osteon.maths import kernel, white_noise
@@ -83,6 +82,8 @@ def _process(path: Array, noise: float, rate: float) -> Array:
         process = np.full(n_frames, (jerk / rate**3) ** 2)
         filter_points(path, noise**2, process, JUMP_GATE, patience, row, passed)
     window = WINDOW_SECONDS * rate
+    from scipy import ndimage  # slow to load, rarely asked for
+
     likelihood = ndimage.gaussian_filter1d(likelihood, window, axis=1, mode="nearest")
     best = JERK_GRID[np.argmax(likelihood, axis=0)] / rate**3
     # a start or a stop stays sharp: around it the larger jerk counts, not the mean
@@ -130,6 +131,8 @@ def _far_from(used: Mask, rate: float) -> Mask:
     """(n_frames,) whether a frame lies in a gap that is too long to bridge."""
     if not used.any():
         return np.ones(len(used), dtype=bool)
+    from scipy import ndimage  # slow to load, rarely asked for
+
     away = ndimage.distance_transform_edt(~used)
     return np.asarray(away) > 0.5 * BRIDGED_SECONDS * rate
 

@@ -28,6 +28,10 @@ from .compiled import (
     kernel as kernel,
     read_only as read_only,
 )
+from .moving_windows import (
+    moving_least as moving_least,
+    moving_mean as moving_mean,
+)
 from .over_frames import (
     NORMAL_RATIO as NORMAL_RATIO,
     SMOOTH_ORDER as SMOOTH_ORDER,
@@ -36,7 +40,6 @@ from .over_frames import (
     noise_gain as noise_gain,
     noise_of_differences as noise_of_differences,
     runs as runs,
-    solve_banded as solve_banded,
     weighted_median as weighted_median,
     white_noise as white_noise,
 )

@@ -6,14 +6,15 @@ import pickle
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from llvmlite import binding
 from numba import config, njit
-from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache, _Cache
+from numba.core.runtime import rtsys
 
 from osteon.typing import Array
 
@@ -59,10 +60,7 @@ def kernel(function: Callable | None = None, /, **options: Any) -> Any:
     if function is None:
         return lambda late: kernel(late, **options)
     compiled: Any = njit(nogil=True, **options)(function)
-    try:
-        compiled._cache = _ForgivingCache(function)
-    except (RuntimeError, OSError):  # no folder can be written
-        compiled._cache = NullCache()
+    compiled._cache = _LateCache(function)
     return compiled
 
 
@@ -101,6 +99,39 @@ class _CheckedFile(IndexDataCacheFile):
         return pickle.loads(code)
 
 
+class _LateCache(_Cache):
+    """Looks for its folder when the kernel is first called: few of those imported ever are."""
+
+    def __init__(self, function: Callable) -> None:
+        self._function = function
+
+    @cached_property
+    def _kept(self) -> Any:
+        try:
+            return _ForgivingCache(self._function)
+        except (RuntimeError, OSError):  # no folder can be written
+            return NullCache()
+
+    @property
+    def cache_path(self) -> Any:
+        return self._kept.cache_path
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        return self._kept.load_overload(sig, target_context)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        self._kept.save_overload(sig, data)
+
+    def enable(self) -> None:
+        self._kept.enable()
+
+    def disable(self) -> None:
+        self._kept.disable()
+
+    def flush(self) -> None:
+        self._kept.flush()
+
+
 class _ForgivingCache(FunctionCache):
     """Whatever is wrong with what was kept, or hinders keeping it, costs a compilation only."""
 
@@ -111,8 +142,11 @@ class _ForgivingCache(FunctionCache):
         self._shipped = _CheckedFile(str(SHIPPED), base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """As numba does, but without loading its compiler, which machine code does not need."""
         try:
-            found = super().load_overload(sig, target_context)
+            rtsys.initialize(target_context)
+            with self._guard_against_spurious_io_errors():
+                found = self._load_overload(sig, target_context)
             return found if found is not None else self._load_shipped(sig, target_context)
         except Exception as error:  # a damaged pickle may raise anything
             _log.warning("compiling again what was kept of %s: %s", self._name, error)
@@ -169,4 +203,4 @@ def _digest(package: str) -> bytes:
 
 def _sources(package: str) -> list[bytes]:
     texts = (path.read_bytes() for path in sorted((_PACKAGES / package).rglob("*.py")))
-    return [text for text in texts if b"@kernel" in text]
+    return [text for text in texts if b"\n@kernel" in text]

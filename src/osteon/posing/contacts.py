@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.ndimage import minimum_filter1d, uniform_filter1d
 
 from osteon.errors import BadValue, NotEnoughData
 from osteon.human import StandingFigure, figure_at_rest
-from osteon.maths import quat, runs
+from osteon.maths import moving_least, moving_mean, quat, runs
 from osteon.typing import Array, Indices
 from osteon.values import Motion
 
@@ -312,9 +311,9 @@ def _stays(path: Array, rate: float) -> list[tuple[int, int]]:
     slow = speed < STANDING_SPEED
     if not slow.any():
         return []
-    lowest = minimum_filter1d(path[:, 2], max(1, round(NEARBY_TIME * rate)), mode="nearest")
+    lowest = moving_least(path[:, 2], max(1, round(NEARBY_TIME * rate)))
     low = path[:, 2] < lowest + LOW_HEIGHT
-    stays, smooth = [], uniform_filter1d(path, max(1, round(0.04 * rate)), axis=0, mode="nearest")
+    stays, smooth = [], moving_mean(path, max(1, round(0.04 * rate)))
     for first, last in runs(slow & low):
         if speed[first : last + 1].min() < STANDSTILL_SPEED:
             stays += _places(smooth, speed, first, last, round(SHORTEST_STAND * rate))

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from osteon.errors import NotEnoughData
 from osteon.joint_limits import hold_within, make_bounds
 from osteon.maths import quat
+from osteon.posing._kernels.led_limbs import lead_limbs, share_gone
 from osteon.posing._kernels.normal_equations import make_model
 from osteon.posing._kernels.single_frame import FrameLimits, fit_frame, make_work
 from osteon.posing.first_pose import on_joints
@@ -178,7 +179,7 @@ def steady(
     """
     options, pace = options or PoseOptions(), REFERENCE_RATE / rate
     frames = np.flatnonzero(poses.status != Status.HELD)
-    if not _turns_fast(poses.rotations, frames, pace * FAST_TURN).any():
+    if not _fast_turns(poses.rotations, frames, pace * FAST_TURN).any():
         return poses
     rotations, root = np.array(poses.rotations), np.array(poses.root)
     limbs = _Limbs(problem, rotations, root, options, pace)
@@ -249,11 +250,11 @@ def _leaps(rig: Rig, observed: Array, limbs: Indices, limit: float) -> Mask:
     return np.stack([leaps[:, limb == first].any(axis=1) for first in limbs], axis=1)
 
 
-def _turns_fast(rotations: Array, frames: Indices, limit: float) -> Mask:
-    """Return (len(frames) − 1,) whether any joint turns further than the limit in every frame
-    between."""
+def _fast_turns(rotations: Array, frames: Indices, limit: float) -> Mask:
+    """Return (len(frames) − 1, n_bodies − 1) whether a joint turns further than the limit in every
+    frame between."""
     turns = quat.angle(quat.between(rotations[frames[:-1], 1:], rotations[frames[1:], 1:]))
-    return np.any(turns > limit * np.abs(np.diff(frames))[:, None], axis=1)
+    return turns > limit * np.abs(np.diff(frames))[:, None]
 
 
 class _Limbs:
@@ -269,6 +270,7 @@ class _Limbs:
         self.fast, self.approach = pace * FAST_TURN, pace * APPROACH_TURN
         self.model = make_model(rig, problem.rest_weights)
         self.work = make_work(rig.tree)
+        self.led, self.way = np.empty(rotations.shape[1:]), np.empty(rotations.shape[1])
         scale = SQUARED_SCALE if options.loss == "squared" else options.loss_scale
         self.limits = FrameLimits(options.max_iterations, 1e-4, 1e-5, scale, HOLD_WEIGHT / pace)
 
@@ -278,13 +280,22 @@ class _Limbs:
         Returns those that were solved again.
         """
         changed, done = [], 0
-        for begin in np.flatnonzero(_turns_fast(self.rotations, frames, self.fast)) + 1:
-            at = max(begin, done)
+        for begin in self._jumping(frames):
+            if begin <= done:  # there the last stretch ended: its frame was tried
+                continue
+            at = begin
             while at < len(frames) and self._solve_again(frames[at - 1], frames[at]):
                 changed.append(frames[at])
                 at += 1
             done = at
         return np.array(changed, dtype=np.int64)
+
+    def _jumping(self, frames: Indices) -> list[int]:
+        """Where in ``frames`` some joint turns fast and no marker of its limb leaps."""
+        before, frame = frames[:-1], frames[1:]
+        fast = _fast_turns(self.rotations, frames, self.fast)
+        jumps = fast & ~self.leaps[np.maximum(before, frame), 1:]
+        return (np.flatnonzero(jumps.any(axis=1)) + 1).tolist()
 
     def _solve_again(self, before: int, frame: int) -> bool:
         """Solve a frame's fast limbs again, held to the frame before.
@@ -292,22 +303,13 @@ class _Limbs:
         False where none is fast, or markers insist: then the frame stays as it is.
         """
         pose, last, n_frames = self.rotations[frame], self.rotations[before], abs(frame - before)
-        turn = quat.log(quat.between(last, pose))
-        angle = np.linalg.norm(turn, axis=-1)
-        angle[0] = 0.0  # a root goes where it will
-        jumps = (angle > self.fast * n_frames) & ~self.leaps[max(frame, before)]
-        if not jumps.any():
+        led, way, leaps = self.led, self.way, self.leaps[max(frame, before)]
+        limits = self.fast * n_frames, self.approach * n_frames
+        if not lead_limbs(last, pose, leaps, self.limbs, *limits, led, way):
             return False
-        wild = np.isin(self.limbs, self.limbs[jumps]) & (angle > 0.0)
-        share = np.minimum(1.0, self.approach * n_frames / angle[wild])
-        led = pose.copy()
-        led[wild] = quat.multiply(last[wild], quat.exp(share[:, None] * turn[wild]))
         root = self.root[frame].copy()
         self._fit(frame, led, root)
-        left = quat.angle(quat.between(led[wild], pose[wild]))
-        if np.linalg.norm(left) < (1.0 - INSISTING_SHARE) * np.linalg.norm(
-            (1.0 - share) * angle[wild]
-        ):
+        if share_gone(led, pose, way) > INSISTING_SHARE:
             return False
         self.rotations[frame], self.root[frame] = led, root
         return True

@@ -15,12 +15,15 @@ through, and no seam is left.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import ndimage
 
-from osteon.maths import kernel, quat, solve_banded
+from osteon.maths import moving_least, quat
+from osteon.posing._kernels.coordinate_noise import invert_diagonal, likeliest_noise
 from osteon.posing._kernels.normal_equations import (
     LANES,
+    Lanes,
+    PoseModel,
     build_normal,
+    factor,
     forward,
     gather_moments,
     make_lanes,
@@ -28,7 +31,9 @@ from osteon.posing._kernels.normal_equations import (
     place_markers,
     place_screws,
     pull_to_rest,
+    total_cost,
 )
+from osteon.posing._kernels.time_band import EMPTY, factor_band, fill_band, substitute_band
 from osteon.posing.first_pose import universal_angles
 from osteon.posing.per_frame import PoseProblem, PoseResult
 from osteon.posing.rig import IN_BODY, Rig
@@ -37,8 +42,6 @@ from osteon.typing import Array
 NOISE_GRID = 10.0 ** np.arange(-5.0, 0.3, 0.25)
 """Standard deviations of a third difference that are tried, radians or metres per frame³. Chosen:
 from a still limb to a kick, four to a decade."""
-N_SETTLING = 6
-"""Frames until a filter that starts knowing nothing says something. Chosen."""
 THIRD_WEIGHTS = np.array([-1.0, 3.0, -3.0, 1.0])
 """Ratios of four frames in a third difference: defined by it."""
 JERK_ORDER = len(THIRD_WEIGHTS) - 1
@@ -46,12 +49,23 @@ JERK_ORDER = len(THIRD_WEIGHTS) - 1
 WINDOW_FRAMES, AHEAD_FRAMES = 1024, 128
 """Frames that a window keeps, and how many more it looks ahead. Chosen: by there its end is
 forgotten."""
+MOST_STEPS = 8
+"""Count of steps of a window. Chosen: mostly two or three are enough."""
+FAST_SHRINKING = 0.25
+"""Ratio of a step to the one before up to which the normal matrix is kept. Chosen: a new one costs
+as much as three steps, in which this is a hundredth."""
+STEP_TOLERANCE = 1e-4
+"""Radians and metres that a further step would move a frame. Chosen: joints are known to some
+5e-3."""
 ALONE_WEIGHT = 1e-5
 """Pull to the pose of the frame alone, square metres per square radian. Chosen: decides what no
 marker sees; without it the free turn of a hand with one marker is any parabola over time."""
 SETTLED_STIFFNESS = 1e12
 """Ratio to the stiffness of a marker. Chosen: beside it nothing moves a frame that the window
 before has settled."""
+UNSEEN_STIFFNESS = 1e-8
+"""Ratio to the stiffness of a marker a metre away. Chosen: a coordinate that no marker shows has a
+variance, which is large."""
 
 
 def process_noise(tracks: Array, variances: Array, window: float) -> Array:
@@ -67,49 +81,16 @@ def process_noise(tracks: Array, variances: Array, window: float) -> Array:
     variances : (n_frames, n_tracks)
         Of these errors; inf where there is no evidence.
     window
-        Standard deviation of the Gaussian window, frames.
+        Standard deviation of the window, which is nearly Gaussian, frames.
     """
-    likelihood = np.zeros((len(NOISE_GRID), *tracks.shape))
-    _filter_all(
-        np.ascontiguousarray(tracks), np.ascontiguousarray(variances), NOISE_GRID, likelihood
-    )
-    likelihood = ndimage.gaussian_filter1d(likelihood, window, axis=1, mode="nearest")
-    best = NOISE_GRID[np.argmax(likelihood, axis=0)]
+    box = 1 + 2 * round(window)  # three boxes of this length: 3 (box² − 1) / 12 is near window²
+    best = np.empty(tracks.shape[::-1])
+    likelihood, scratch = np.empty((2, len(tracks), len(NOISE_GRID)))
+    for row, track, variance in zip(best, tracks.T, variances.T, strict=True):
+        track, variance = np.ascontiguousarray(track), np.ascontiguousarray(variance)
+        likeliest_noise(track, variance, NOISE_GRID, box, likelihood, scratch, row)
     # a start or a stop stays sharp: around it the larger noise counts, not the mean
-    return ndimage.maximum_filter1d(best, 1 + 2 * round(window), axis=0, mode="nearest")
-
-
-@kernel
-def _filter_all(tracks, variances, grid, likelihood):
-    for k in range(len(grid)):
-        for track in range(tracks.shape[1]):
-            _filter(tracks[:, track], variances[:, track], grid[k] ** 2, likelihood[k, :, track])
-
-
-@kernel
-def _filter(track, variance, process, likelihood):
-    """Log-likelihood of each sample given those before it: x₊ = 3x − 3x₋ + x₋₋ + noise."""
-    x = y = z = track[0]
-    pxx, pyy, pzz, pxy, pxz, pyz = 1.0, 1.0, 1.0, 0.0, 0.0, 0.0
-    for frame in range(len(track)):
-        if frame > 0:
-            x, y, z = 3.0 * x - 3.0 * y + z, x, y
-            to_x = 3.0 * pxx - 3.0 * pxy + pxz
-            to_y = 3.0 * pxy - 3.0 * pyy + pyz
-            to_z = 3.0 * pxz - 3.0 * pyz + pzz
-            first = 3.0 * to_x - 3.0 * to_y + to_z + process
-            pzz, pyz, pyy = pyy, pxy, pxx
-            pxx, pxy, pxz = first, to_x, to_y
-        if not np.isfinite(variance[frame]):
-            continue
-        total = pxx + variance[frame]
-        miss = track[frame] - x
-        if frame >= N_SETTLING:
-            likelihood[frame] = -0.5 * (miss * miss / total + np.log(total))
-        gx, gy, gz = pxx / total, pxy / total, pxz / total
-        x, y, z = x + gx * miss, y + gy * miss, z + gz * miss
-        pzz, pyz, pyy = pzz - gz * pxz, pyz - gy * pxz, pyy - gy * pxy
-        pxz, pxy, pxx = pxz - gx * pxz, pxy - gx * pxy, pxx - gx * pxx
+    return -moving_least(np.ascontiguousarray(-best.T), 1 + 2 * round(window))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,11 +121,12 @@ class _Window:
     noise: float
     settled: int
     """How many of the first frames stand."""
+    memory: Array
+    """(at least n_frames · n_dofs, …) for the normal matrix; the same for all windows, as a new one
+    each time would cost a tenth of the whole."""
 
 
-def smooth_frames(
-    problem: PoseProblem, poses: PoseResult, *, rate: float, n_iterations: int = 3
-) -> SmoothResult:
+def smooth_frames(problem: PoseProblem, poses: PoseResult, *, rate: float) -> SmoothResult:
     """Smooth poses that were solved frame by frame.
 
     Parameters
@@ -161,20 +143,18 @@ def smooth_frames(
     tracks = np.concatenate([np.zeros((1, rig.tree.n_dofs)), tracks])
     process = process_noise(tracks, variances, window=0.1 * rate)
     rotations, root = np.array(poses.rotations), np.array(poses.root)
+    longest, n_dofs = JERK_ORDER + WINDOW_FRAMES + AHEAD_FRAMES, rig.tree.n_dofs
+    rows = min(len(observed), longest) * n_dofs
+    memory = np.empty((rows, JERK_ORDER * n_dofs + 1 + EMPTY))
     for first in range(0, len(observed), WINDOW_FRAMES):
         settled = min(first, JERK_ORDER)
         reach = slice(first - settled, first + WINDOW_FRAMES + AHEAD_FRAMES)
         window = _Window(
-            rig, observed[reach], poses.rotations[reach], process[reach], noise, settled
+            rig, observed[reach], poses.rotations[reach], process[reach], noise, settled, memory
         )
-        turned, place = rotations[reach], root[reach]
-        for _ in range(n_iterations):
-            turned, place = _improve(window, turned, place)
-        kept = slice(settled, settled + WINDOW_FRAMES)
-        rotations[first : first + WINDOW_FRAMES], root[first : first + WINDOW_FRAMES] = (
-            turned[kept],
-            place[kept],
-        )
+        found = _solve_window(window, rotations[reach], root[reach])
+        for whole, part in zip((rotations, root), found, strict=True):
+            whole[first : first + WINDOW_FRAMES] = part[settled : settled + WINDOW_FRAMES]
     error = rig.distances(observed, rotations, root)
     return SmoothResult(quat.unroll(rotations), root, error, noise, process)
 
@@ -200,96 +180,136 @@ def coordinate_steps(rig: Rig, rotations: Array, root: Array) -> Array:
     return steps
 
 
-def linearise(
-    rig: Rig,
-    observed: Array,
-    rotations: Array,
-    root: Array,
-    *,
-    rest: Array,
-    rest_weight: float = 0.0,
-) -> tuple[Array, Array]:
-    """Normal matrices (n_frames, len(path)) along the tree's paths and gradients (…, n_dofs)."""
-    model = make_model(rig, rest_weight)
-    memory = make_lanes(model)
-    seen = np.isfinite(observed[..., :1])
-    centre = root[:, None]
-    markers = np.concatenate([np.where(seen, observed - centre, 0.0), seen], axis=-1)
-    normal = np.zeros((len(root), len(model.path)))
-    gradient = np.zeros((len(root), rig.tree.n_dofs))
-    for first in range(0, len(root), LANES):
-        block = np.minimum(np.arange(first, first + LANES), len(root) - 1)
-        memory.rotations[:] = rotations[block].transpose(1, 2, 0).ravel()
-        memory.observed[:] = markers[block].transpose(1, 2, 0).ravel()
-        memory.rest[:] = rest[block].transpose(1, 2, 0).ravel()
-        forward(model, memory)
-        place_markers(model, memory)
-        pull_to_rest(model, memory)
-        gather_moments(model, memory)
-        place_screws(model, memory)
-        build_normal(model, memory)
-        normal[block] = memory.normal.reshape(-1, LANES).T
-        gradient[block] = memory.step.reshape(-1, LANES).T
-    return normal, gradient
+class _Frames:
+    """Frames of a rig in the lanes of the pose kernel."""
+
+    def __init__(self, rig: Rig, observed: Array, alone: Array, rest_weight: float) -> None:
+        self.model: PoseModel = make_model(rig, rest_weight)
+        self.lanes: Lanes = make_lanes(self.model)
+        self.observed, self.alone, self.n_frames = observed, alone, len(observed)
+        self.seen = np.isfinite(observed[..., :1])
+
+    def blocks(self) -> list[np.ndarray]:
+        """Return the frames of each block; a last one that is not full repeats the last frame."""
+        first = range(0, self.n_frames, LANES)
+        return [np.minimum(np.arange(f, f + LANES), self.n_frames - 1) for f in first]
+
+    def linearise(self, block: np.ndarray, rotations: Array, root: Array) -> Lanes:
+        """Return the lanes with normal matrix, gradient and cost of some frames in a pose."""
+        model, lanes = self.model, self.lanes
+        seen = self.seen[block]
+        markers = np.where(seen, self.observed[block] - root[block, None], 0.0)
+        lanes.rotations[:] = rotations[block].transpose(1, 2, 0).ravel()
+        lanes.observed[:] = np.concatenate([markers, seen], axis=-1).transpose(1, 2, 0).ravel()
+        lanes.rest[:] = self.alone[block].transpose(1, 2, 0).ravel()
+        forward(model, lanes)
+        place_markers(model, lanes)
+        pull_to_rest(model, lanes)
+        gather_moments(model, lanes)
+        place_screws(model, lanes)
+        build_normal(model, lanes)
+        return lanes
 
 
 def _coordinate_variances(rig: Rig, observed: Array, poses: PoseResult) -> Array:
     """Return (n_frames, n_dofs) of the coordinates for unit marker noise; inf where frames are
     held."""
-    tree = rig.tree
-    rows, _ = linearise(rig, observed, poses.rotations, poses.root, rest=poses.rotations)
-    normal = np.zeros((len(rows), tree.n_dofs, tree.n_dofs))
-    owner = np.repeat(np.arange(tree.n_dofs), tree.dof_depth + 1)
-    normal[:, owner, tree.path] = normal[:, tree.path, owner] = rows
-    normal[:, np.arange(tree.n_dofs), np.arange(tree.n_dofs)] += 1e-8
-    variances = np.linalg.inv(normal).diagonal(axis1=1, axis2=2).copy()
+    frames, tree = _Frames(rig, observed, poses.rotations, 0.0), rig.tree
+    variances = np.zeros((len(observed), tree.n_dofs))
+    inverse, found = np.zeros(len(tree.path) * LANES), np.zeros(tree.n_dofs * LANES)
+    diagonal = tree.row_start + tree.dof_depth
+    for block in frames.blocks():
+        lanes = frames.linearise(block, poses.rotations, poses.root)
+        lanes.normal.reshape(-1, LANES)[diagonal] += UNSEEN_STIFFNESS
+        factor(frames.model, lanes)
+        invert_diagonal(frames.model, lanes, inverse, found)
+        variances[block] = found.reshape(-1, LANES).T
     variances[list(poses.held)] = np.inf
     return variances
 
 
-def _improve(window: _Window, rotations: Array, root: Array) -> tuple[Array, Array]:
-    """One Gauss–Newton step of a window, shortened until the cost falls."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Evaluated:
+    """A window in a pose."""
+
+    rotations: Array
+    root: Array
+    cost: float
+    gradient: Array
+    """(n_frames, n_dofs) along which the cost falls."""
+    normal: Array
+    """(n_frames, len(path)) of the markers, for unit noise."""
+
+
+def _solve_window(window: _Window, rotations: Array, root: Array) -> tuple[Array, Array]:
+    """Return the pose in which the window costs least.
+
+    Frames alone are a good start: the factor of the normal matrix, which costs most, is mostly
+    right for all steps. It is made anew where steps do not shrink fast.
+    """
     if len(root) <= JERK_ORDER:
         return rotations, root
-    rig, precision = window.rig, window.noise**-2.0
-    before, jerk, weight = _cost(window, rotations, root)
-    normal, gradient = linearise(
-        rig, window.observed, rotations, root, rest=window.alone, rest_weight=ALONE_WEIGHT
-    )
-    step = precision * gradient
-    for lag, share in enumerate(THIRD_WEIGHTS):
-        step[lag : lag + len(jerk)] -= share * weight * jerk
-    band = _banded(rig, precision * normal, weight)
-    band[: window.settled * rig.tree.n_dofs, 0] += SETTLED_STIFFNESS * precision
-    solve_banded(band, step.reshape(-1))
-    step[: window.settled] = 0.0
+    frames = _Frames(window.rig, window.observed, window.alone, ALONE_WEIGHT)
+    now = _evaluate(window, frames, rotations, root)
+    band, last = _factored(window, now.normal), 1.0  # a radian, before the first step
+    for _ in range(MOST_STEPS):
+        step = now.gradient.copy()
+        substitute_band(band, step.reshape(-1))
+        step[: window.settled] = 0.0
+        there, share = _lower(window, frames, now, step)
+        if there is None:
+            break
+        now, size = there, np.abs(step).max()
+        if share == 1.0 and size * size < STEP_TOLERANCE * last:  # steps shrink alike: the next
+            break
+        if share < 1.0 or size > FAST_SHRINKING * last:
+            band = _factored(window, now.normal)
+        last = size
+    return now.rotations, now.root
+
+
+def _lower(
+    window: _Window, frames: _Frames, now: _Evaluated, step: Array
+) -> tuple[_Evaluated | None, float]:
+    """Return the window a step further, shortened until the cost falls, and the share of it."""
     for share in (1.0, 0.5, 0.25, 0.1):
-        trial = rig.move(rotations, root, share * step)
-        if _cost(window, *trial)[0] < before:
-            return trial
-    return rotations, root
+        moved = window.rig.move(now.rotations, now.root, share * step)
+        there = _evaluate(window, frames, *moved)
+        if there.cost < now.cost:
+            return there, share
+    return None, 0.0
 
 
-def _cost(window: _Window, rotations: Array, root: Array) -> tuple[float, Array, Array]:
-    """Cost of a window, its third differences and their weights."""
-    lack = window.observed - window.rig.markers(rotations, root)
-    cosine = np.sum(window.alone[:, 1:] * rotations[:, 1:], axis=-1)
-    misfit = np.nansum(lack**2) + 4.0 * ALONE_WEIGHT * np.sum(1.0 - cosine**2)
+def _evaluate(window: _Window, frames: _Frames, rotations: Array, root: Array) -> _Evaluated:
+    precision, cost = window.noise**-2.0, np.zeros(LANES)
+    normal = np.zeros((len(root), len(frames.model.path)))
+    gradient, costs = np.zeros((len(root), len(frames.model.dof_body))), np.zeros(len(root))
+    for block in frames.blocks():
+        lanes = frames.linearise(block, rotations, root)
+        total_cost(lanes, cost)
+        costs[block] = cost
+        normal[block] = lanes.normal.reshape(-1, LANES).T
+        gradient[block] = lanes.step.reshape(-1, LANES).T
     jerk = np.diff(coordinate_steps(window.rig, rotations, root), JERK_ORDER - 1, axis=0)
-    weight = window.process[1 : 1 + len(jerk)] ** -2.0
-    return float(misfit / window.noise**2 + np.sum(weight * jerk**2)), jerk, weight
+    weighted = _jerk_weights(window) * jerk
+    gradient *= precision
+    for lag, share in enumerate(THIRD_WEIGHTS):
+        gradient[lag : lag + len(jerk)] -= share * weighted
+    total = precision * costs.sum() + np.sum(weighted * jerk)
+    return _Evaluated(rotations, root, float(total), gradient, normal)
 
 
-def _banded(rig: Rig, normal: Array, weight: Array) -> Array:
-    """Return the window's normal matrix as ``solve_banded`` wants it."""
-    tree, n_frames, n_dofs = rig.tree, len(normal), rig.tree.n_dofs
-    band = np.zeros((n_frames, n_dofs, JERK_ORDER * n_dofs + 1))
-    owner = np.repeat(np.arange(n_dofs), tree.dof_depth + 1)
-    for entry, (dof, above) in enumerate(zip(owner, tree.path, strict=True)):
-        band[:, above, dof - above] += normal[:, entry]
-    for lag in range(JERK_ORDER + 1):
-        for i in range(JERK_ORDER + 1 - lag):
-            share = THIRD_WEIGHTS[i] * THIRD_WEIGHTS[i + lag]
-            band[i : i + len(weight), :, lag * n_dofs] += share * weight
-    band[..., 0] += 1e-9
-    return band.reshape(n_frames * n_dofs, -1)
+def _jerk_weights(window: _Window) -> Array:
+    return window.process[1 : 1 + len(window.process) - JERK_ORDER] ** -2.0
+
+
+def _factored(window: _Window, normal: Array) -> Array:
+    """Return the factor of the window's normal matrix; see ``factor_band``."""
+    tree, precision = window.rig.tree, window.noise**-2.0
+    owner = np.repeat(np.arange(tree.n_dofs), tree.dof_depth + 1)
+    band = window.memory[: len(normal) * tree.n_dofs]
+    weights = _jerk_weights(window)
+    fill_band(tree.path, owner, normal, precision, weights, THIRD_WEIGHTS, band)
+    band[: window.settled * tree.n_dofs, 0] += SETTLED_STIFFNESS * precision
+    factor_band(band)
+    return band

@@ -9,7 +9,6 @@ docs/methods.md §11.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.ndimage import median_filter
 
 from osteon.joint_limits import Bounds, make_bounds
 from osteon.maths import quat
@@ -130,6 +129,8 @@ def springs_that_hold(errors: Array, least: float, rate: float) -> np.ndarray:
     rate
         Frames per second.
     """
+    from scipy.ndimage import median_filter  # slow to load, rarely asked for
+
     seen = np.isfinite(errors)
     usual = np.zeros(errors.shape[1])
     known = seen.any(axis=0)
