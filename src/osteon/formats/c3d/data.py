@@ -30,7 +30,13 @@ class Points:
     seen: np.ndarray
     """(n_frames, n_points)"""
     residuals: Array | None
-    """(n_frames, n_points) in the file's unit, NaN where not seen; None where the file has none."""
+    """(n_frames, n_points) in the file's unit, NaN where neither ``seen`` nor ``zeros``; None where
+    the file has none."""
+    zeros: np.ndarray
+    """(n_frames, n_points) at exactly 0, 0, 0 and not flagged: a gap of a marker, a value of a
+    model output."""
+    words: Array | None
+    """(n_frames, n_points) the fourth words, where the above do not tell them."""
 
 
 def decode_frames(
@@ -52,13 +58,28 @@ def decode_points(table: np.ndarray, scale: float, problems: list[str]) -> Point
     flagged = (codes & UNSEEN_BIT).astype(bool)
     placed = _placed(raw, problems)
     factor = 1.0 if scale < 0.0 else scale
+    zeros = ~flagged & (raw == 0).all(axis=-1)
     if flagged.size and flagged.all() and placed.any():
         problems.append("every point is flagged as not seen; the coordinates were taken as real")
-        return Points(raw, factor, placed, None)
+        return Points(raw, factor, placed, None, zeros, None)
     seen = placed & ~flagged
     residuals = (codes & RESIDUAL_BITS) * abs(scale)
-    residuals[~seen] = np.nan
-    return Points(raw, factor, seen, residuals)
+    residuals[~(seen | zeros)] = np.nan
+    return Points(raw, factor, seen, residuals, zeros, _more_than(table[..., 3], codes, flagged))
+
+
+def _more_than(words: np.ndarray, codes: np.ndarray, flagged: np.ndarray) -> Array | None:
+    """The fourth words, where they tell more than a residual and −1 for what was not seen."""
+    plain = np.where(flagged, -1, codes & RESIDUAL_BITS)
+    return None if np.array_equal(words, plain) else words.astype(np.float64)
+
+
+def words_that_hold(words: Array, codes: Array) -> Array:
+    """(n_frames, n_points) fourth words of before where they say of a sample what is known of it
+    now, ``codes``: its residual in steps, −1 for a gap; else these."""
+    before = _codes(words)
+    said = np.where(before & UNSEEN_BIT, -1, before & RESIDUAL_BITS)
+    return np.where(np.isfinite(words) & (said == codes), words, codes)
 
 
 def _codes(words: np.ndarray) -> np.ndarray:
