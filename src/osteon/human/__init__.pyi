@@ -1,8 +1,10 @@
 from .anthropometry import (
     BODY_MASS_INDEX as BODY_MASS_INDEX,
+    MARKER_RADIUS as MARKER_RADIUS,
     MARKER_STANDOFF as MARKER_STANDOFF,
     body_masses as body_masses,
     bone_lengths as bone_lengths,
+    davis_hip as davis_hip,
     hip_centres as hip_centres,
     standing_height as standing_height,
 )
