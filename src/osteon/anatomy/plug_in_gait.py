@@ -45,7 +45,7 @@ less than a fifth of the error of the one before."""
 
 
 @dataclass(frozen=True)
-class Bone:
+class BuiltBone:
     """A thigh or a shin: the joint centre above and below, and what shows its right."""
 
     above: Array
@@ -160,7 +160,7 @@ def _thigh(
     hip: Array,
     marks: dict[str, Array],
     swing: FrameInput | None,
-) -> Bone:
+) -> BuiltBone:
     """By its wand; where nothing is stated of that and it cannot be meant, by the knee's axis."""
     thigh = _bone(measures, "thigh", hip, marks["THI"], marks["KNE"])
     if measures.known or swing is None:
@@ -178,7 +178,7 @@ def _bone(
     wand: Array,
     mark: Array,
     axis: Array | None = None,
-) -> Bone:
+) -> BuiltBone:
     """A bone from the joint above it, its wand and the marker beside the joint below; ``axis``, to
     the right, in the wand's place."""
     outward = 1.0 if measures.side == "right" else -1.0
@@ -192,7 +192,7 @@ def _bone(
     what = "the wand's plane" if axis is None else "the axis that motion shows, not the wand"
     told = f"{what}, {joint} {2e3 * (deep - MARKER_RADIUS):.0f} mm broad"
     right = _square(outward * (mark - below), above - below)
-    return Bone(above, below, right, _wand_sigma(above, mark, wand), told)
+    return BuiltBone(above, below, right, _wand_sigma(above, mark, wand), told)
 
 
 def _square(near: Array, along: Array) -> Array:
@@ -246,7 +246,7 @@ def _wand_sigma(above: Array, mark: Array, wand: Array) -> float:
     return float(np.sqrt(2.0) * MARK_SIGMA / max(float(np.nanmedian(far)), MARK_SIGMA))
 
 
-def _limb(bone: Bone, top: str, right: Array) -> FrameRecipe:
+def _limb(bone: BuiltBone, top: str, right: Array) -> FrameRecipe:
     ends = [FrameInput(bone.above, MARK_SIGMA), FrameInput(bone.below, MARK_SIGMA)]
     told = f"as Plug-in Gait: {top}, {bone.told}"
     right = FrameInput(quat.normalise(right), bone.sigma)
