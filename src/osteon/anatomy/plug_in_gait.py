@@ -18,7 +18,7 @@ from osteon.anatomy.frame_recipes import (
     MarkedFigure,
     frame,
 )
-from osteon.human import MARKER_RADIUS, davis_hip
+from osteon.human import DEVICE_LABELS, MARKER_RADIUS, davis_hip
 from osteon.maths import quat
 from osteon.typing import Array
 
@@ -30,9 +30,6 @@ PLACES = {
     "TOE": "metatarsal_2",
 }
 """Plug-in Gait's labels without their side → the template's landmarks."""
-DEVICE_LABELS = ("KAX", "KD1", "KD2")
-"""Labels, without their side, of the device that is clamped to knees while people stand: it then
-says how far wands are turned."""
 KNEE_RATIO, ANKLE_RATIO = 0.117, 0.078
 """Ratios of a knee's and an ankle's breadth to the leg's length, where nobody measured them.
 Measured on the two people in view whose files state them: 0.115 to 0.119, 0.069 to 0.088."""

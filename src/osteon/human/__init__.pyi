@@ -30,6 +30,10 @@ from .joint_words import (
     split_side as split_side,
     words_for_joint as words_for_joint,
 )
+from .knee_device import (
+    DEVICE_LABELS as DEVICE_LABELS,
+    with_knee_markers as with_knee_markers,
+)
 from .marker_sets import (
     Human as Human,
     Landmark as Landmark,
