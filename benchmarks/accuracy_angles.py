@@ -53,6 +53,8 @@ TRUTH = {
     "ElbowAngles": ("humerus", "radius"),
 }
 """Joint → the model's bodies above and below."""
+EXPERT = ("walking1", "squats1", "DJ1")
+"""Takes of one person with an expert's inverse kinematics beside them."""
 COLUMNS = [
     (model, skin, view)
     for model in ("Rajagopal", "gait2392")
@@ -181,6 +183,32 @@ def against_opensim() -> list[list[str]]:
     ]
 
 
+def inverse_kinematics() -> list[list[str]]:
+    """Of one person's takes: rms against the coordinates of an expert's model, both sides."""
+    cells: dict[str, list[str]] = {}
+    folder = DATA / "nimble-opencap-s4"
+    for name in EXPERT:
+        (solved,) = pipeline.solve(folder / f"{name}.trc", static=(folder / "static1.trc",))
+        angles = pipeline.angles(solved, "opensim")
+        truth = storage(folder / f"{name}_ik.mot")
+        found: dict[str, list[tuple[float, ...]]] = {}
+        for column in (column for column in angles.names if column in truth):
+            joint = column.removesuffix("_l").removesuffix("_r")
+            error = errors_of(np.degrees(angles.of(column)), np.degrees(truth[column]))
+            found.setdefault(joint, []).append(error)
+        for joint, errors in found.items():
+            cells.setdefault(joint, []).append(told(errors))
+    return [[joint, *by_take] for joint, by_take in cells.items()]
+
+
+def storage(path: Path) -> dict[str, np.ndarray]:
+    """Column → values of an OpenSim storage in radians."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    start = lines.index("endheader") + 1
+    rows = [[float(word) for word in line.split()] for line in lines[start + 1 :] if line.strip()]
+    return dict(zip(lines[start].split(), np.array(rows).T, strict=True))
+
+
 def model_of(folder: Path) -> str:
     """The model that an expert fitted: it decides where angles are zero."""
     return "gait2392" if folder.name.startswith("hamner") else "Rajagopal"
@@ -202,6 +230,8 @@ def main() -> None:
     ]
     head = ["coordinate", *head, "constant : stated deviation, rms, Rajagopal"]
     put_section("Against OpenSim's models", table(head, against_opensim()), PAGE)
+    rows = table(["coordinate", *EXPERT], inverse_kinematics())
+    put_section("Against an expert's inverse kinematics", rows, PAGE)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """A knee's device: where its stems meet, and what becomes of its markers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -49,6 +51,9 @@ def test_without_a_device_nothing_changes(rng):
     recording, _ = standing(rng, "L")
     plain = recording.select(["LASI", "LKAX"])
     assert with_knee_markers(plain) is plain
+    unseen = np.where(np.arange(recording.n_markers)[:, None] < 4, recording.positions, np.nan)
+    listed = replace(recording, positions=unseen)
+    assert with_knee_markers(listed) is listed
 
 
 def test_a_hospitals_device_gives_the_point_that_its_own_model_found():

@@ -32,6 +32,9 @@ from osteon.values import Motion
 AXIS_FLOOR = np.radians(3.0)
 """Radians that an axis from motion is unsure by at least; measured: so far from the anatomical one,
 rms, where the markers of four people with known bones are clean."""
+SWING_NOISE = np.radians(0.5)
+"""Radians that a shin sways across its plane without anybody seeing it; chosen: who stands shows no
+axis, whatever the noise of that stand may point to."""
 LEAST_BEND = np.sin(np.radians(15.0))
 """Ratio, the sine of the elbow's mean bend from which its plane shows the axis; chosen: three times
 the angle between arm and forearm seen from the front."""
@@ -171,9 +174,8 @@ def _as_plug_in_gait(
     if pelvis is None or not plug_in_gait.is_worn(figure, side):
         shin = recipes[f"{side}_shin"]
         return {foot: plug_in_gait.foot_beside_shin(recipes[foot], shin.inputs[-1])}
-    source, _, swing = _surest(_knee_axes(figure, side))
-    shown = None if source == "template" else swing
-    return plug_in_gait.leg_of(figure, side, pelvis, shown, recipes[foot])
+    swing = _surest(_knee_axes(figure, side))[2]
+    return plug_in_gait.leg_of(figure, side, pelvis, swing, recipes[foot])
 
 
 def _limb(top: Array, bottom: Array, right: Array) -> Array:
@@ -220,7 +222,7 @@ def _swing_axis(figure: MarkedFigure, side: str) -> Axis:
     across, along = np.sqrt(np.maximum(sizes[1:], 1e-12))
     axis = ways[:, 1] if ways[1, 1] < 0.0 else -ways[:, 1]
     told = f"the knee's axis from motion ({np.degrees(along):.0f}° rms of bending)"
-    sigma = max(float(across / along), AXIS_FLOOR)
+    sigma = max(float(np.hypot(across, SWING_NOISE) / along), AXIS_FLOOR)
     return "motion", told, figure.way(thigh, axis, sigma)
 
 

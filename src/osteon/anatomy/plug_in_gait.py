@@ -34,8 +34,9 @@ KNEE_RATIO, ANKLE_RATIO = 0.117, 0.078
 """Ratios of a knee's and an ankle's breadth to the leg's length, where nobody measured them.
 Measured on the two people in view whose files state them: 0.115 to 0.119, 0.069 to 0.088."""
 WAND_LIMIT = np.radians(25.0)
-"""Radians between a wand and the plane in which the joint bends, from which on the wand cannot be
-meant to show it. Chosen: twice the 10 to 15° by which careful hands miss."""
+"""Radians between a wand and the plane in which the joint bends, beyond two deviations of that
+plane, from which on the wand cannot be meant to show it. Chosen: twice the 10 to 15° by which
+careful hands miss."""
 TURN_STEPS = 12
 """Count of steps that turn a wand's plane about the bone whose end it decides. Chosen: each leaves
 less than a fifth of the error of the one before."""
@@ -69,7 +70,7 @@ def leg_of(
     figure: MarkedFigure,
     side: str,
     pelvis: list[FrameInput],
-    swing: FrameInput | None,
+    swing: FrameInput,
     foot: FrameRecipe,
 ) -> dict[str, FrameRecipe]:
     """Return the frames of thigh, shin, shin as the ankle sees it, and foot.
@@ -79,8 +80,8 @@ def leg_of(
     pelvis
         Left and right ASIS, both PSIS or the sacrum.
     swing
-        The knee's axis as motion or epicondyles show it, None where neither does: where nothing
-        tells how far a wand is turned.
+        The knee's axis as motion, epicondyles or the template show it: where nothing tells how far
+        a wand is turned.
     foot
         Its frame otherwise: where no standing trial tells how it stood.
     """
@@ -156,14 +157,15 @@ def _thigh(
     measures: _Measures,
     hip: Array,
     marks: dict[str, Array],
-    swing: FrameInput | None,
+    swing: FrameInput,
 ) -> BuiltBone:
     """By its wand; where nothing is stated of that and it cannot be meant, by the knee's axis."""
     thigh = _bone(measures, "thigh", hip, marks["THI"], marks["KNE"])
-    if measures.known or swing is None:
+    if measures.known:
         return thigh
     off = _angle_between(thigh.right, swing.over_time, thigh.above - thigh.below)
-    if off < WAND_LIMIT and not figure.has_labels(measures.side, DEVICE_LABELS):
+    doubted = off > WAND_LIMIT + 2.0 * swing.sigma
+    if not doubted and not figure.has_labels(measures.side, DEVICE_LABELS):
         return thigh
     return _bone(measures, "thigh", hip, marks["THI"], marks["KNE"], swing.over_time)
 
@@ -186,7 +188,7 @@ def _bone(
     lift = abs(measures.angle("ankle_abduction")) if joint == "ankle" else 0.0
     shown = wand if axis is None else mark + outward * axis
     below = joint_beside(above, mark, shown, deep, turn, lift)
-    what = "the wand's plane" if axis is None else "the axis that motion shows, not the wand"
+    what = "the wand's plane" if axis is None else "the knee's axis, not the wand"
     told = f"{what}, {joint} {2e3 * (deep - MARKER_RADIUS):.0f} mm broad"
     right = _square(outward * (mark - below), above - below)
     return BuiltBone(above, below, right, _wand_sigma(above, mark, wand), told)

@@ -30,11 +30,11 @@ def with_knee_markers(recording: Recording) -> Recording:
 
 def _without_device(recording: Recording, labels: list[str], knee: str) -> Recording:
     others = [name for name in recording.names if name not in labels]
-    if knee in others and recording.seen[:, recording.index(knee)].any():
-        return recording.select(others, did=f"left out the device at {knee}")
     ends = np.stack([recording.positions[:, recording.index(label)] for label in labels], axis=1)
     if not np.isfinite(ends).all(axis=(1, 2)).any():
-        return recording.select(others, did=f"left out the device at {knee}, which is never seen")
+        return recording  # labels of a standing trial that are kept in a walk's list
+    if knee in others and recording.seen[:, recording.index(knee)].any():
+        return recording.select(others, did=f"left out the device at {knee}")
     rest = recording.select([name for name in others if name != knee])
     point = _meeting_point(ends, np.nanmean(rest.positions, axis=1))
     known = recording.residuals
