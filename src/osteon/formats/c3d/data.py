@@ -58,7 +58,7 @@ def decode_points(table: np.ndarray, scale: float, problems: list[str]) -> Point
     flagged = (codes & UNSEEN_BIT).astype(bool)
     placed = _placed(raw, problems)
     factor = 1.0 if scale < 0.0 else scale
-    zeros = ~flagged & (raw == 0).all(axis=-1)
+    zeros = ~(flagged | _anywhere(raw))
     if flagged.size and flagged.all() and placed.any():
         problems.append("every point is flagged as not seen; the coordinates were taken as real")
         return Points(raw, factor, placed, None, zeros, None)
@@ -95,7 +95,7 @@ def _codes(words: np.ndarray) -> np.ndarray:
 def _placed(raw: np.ndarray, problems: list[str]) -> np.ndarray:
     """Which points have a place: neither exactly zero, nor NaN, nor a placeholder."""
     x, y, z = raw[..., 0], raw[..., 1], raw[..., 2]
-    placed = (x != 0) | (y != 0) | (z != 0)
+    placed = _anywhere(raw)
     if raw.dtype.kind == "i":
         return placed
     fits = _below_placeholder(x) & _below_placeholder(y) & _below_placeholder(z)
@@ -103,6 +103,11 @@ def _placed(raw: np.ndarray, problems: list[str]) -> np.ndarray:
     if far:
         problems.append(f"{far} points lie beyond {PLACEHOLDER_SIZE:g} units; taken as not seen")
     return placed & fits
+
+
+def _anywhere(raw: np.ndarray) -> np.ndarray:
+    """Which points are not at exactly 0, 0, 0."""
+    return (raw[..., 0] != 0) | (raw[..., 1] != 0) | (raw[..., 2] != 0)
 
 
 def _below_placeholder(values: np.ndarray) -> np.ndarray:
