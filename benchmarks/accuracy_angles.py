@@ -53,6 +53,8 @@ TRUTH = {
     "ElbowAngles": ("humerus", "radius"),
 }
 """Joint → the model's bodies above and below."""
+EXPERT = ("walking1", "squats1", "DJ1")
+"""Takes of one person with an expert's inverse kinematics beside them."""
 COLUMNS = [
     (model, skin, view)
     for model in ("Rajagopal", "gait2392")
@@ -112,7 +114,9 @@ def plug_in_gait(joints: tuple[str, ...], solved: dict[str, pipeline.Solved]) ->
     rows = []
     for file, one in solved.items():
         theirs = stored_angles(DATA / file)
-        angles = find_angles(one.motion, one.landmarks, "pig")
+        if not one.landmarks:
+            continue  # nobody whose bodies have a human's name
+        angles, ours_isb = (pipeline.angles(one, convention) for convention in ("pig", "isb"))
         cells, alike, ratio = [], [], []
         for joint in joints:
             for axis in range(1 if joint == "Elbow" else 3):
@@ -125,12 +129,21 @@ def plug_in_gait(joints: tuple[str, ...], solved: dict[str, pipeline.Solved]) ->
                 if joint in ("Hip", "Knee") and axis == 0:
                     alike += [each[3] for each in both]
                 if joint == "Knee" and axis == 1:
-                    ratio += [f"{each[4]:.2f}" for each in both]
+                    ratio += [knee_range(ours_isb, theirs, side) for side in ("left", "right")]
         if any(cell != "–" for cell in cells):
             view = "in view" if file in IN_VIEW else "left out"
             extra = [f"{np.nanmin(alike):.3f}", ", ".join(ratio)] if alike else []
             rows.append([f"{Path(file).stem}, {view}", *cells, *extra])
     return rows
+
+
+def knee_range(angles: ClinicalAngles, theirs: dict[str, np.ndarray], side: str) -> str:
+    """How far a knee seems to go from side to side, by our own axis and by the file's."""
+    label = f"{side[0].upper()}KneeAngles"
+    if label not in theirs:
+        return "–"
+    ours = np.degrees(angles.of(f"{side}_knee_adduction"))
+    return f"{errors_of(ours, theirs[label][:, 1])[4]:.2f}"
 
 
 def true_angles(person: Person) -> Iterator[tuple[str, np.ndarray]]:
@@ -170,6 +183,32 @@ def against_opensim() -> list[list[str]]:
     ]
 
 
+def inverse_kinematics() -> list[list[str]]:
+    """Of one person's takes: rms against the coordinates of an expert's model, both sides."""
+    cells: dict[str, list[str]] = {}
+    folder = DATA / "nimble-opencap-s4"
+    for name in EXPERT:
+        (solved,) = pipeline.solve(folder / f"{name}.trc", static=(folder / "static1.trc",))
+        angles = pipeline.angles(solved, "opensim")
+        truth = storage(folder / f"{name}_ik.mot")
+        found: dict[str, list[tuple[float, ...]]] = {}
+        for column in (column for column in angles.names if column in truth):
+            joint = column.removesuffix("_l").removesuffix("_r")
+            error = errors_of(np.degrees(angles.of(column)), np.degrees(truth[column]))
+            found.setdefault(joint, []).append(error)
+        for joint, errors in found.items():
+            cells.setdefault(joint, []).append(told(errors))
+    return [[joint, *by_take] for joint, by_take in cells.items()]
+
+
+def storage(path: Path) -> dict[str, np.ndarray]:
+    """Column → values of an OpenSim storage in radians."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    start = lines.index("endheader") + 1
+    rows = [[float(word) for word in line.split()] for line in lines[start + 1 :] if line.strip()]
+    return dict(zip(lines[start].split(), np.array(rows).T, strict=True))
+
+
 def model_of(folder: Path) -> str:
     """The model that an expert fitted: it decides where angles are zero."""
     return "gait2392" if folder.name.startswith("hamner") else "Rajagopal"
@@ -178,7 +217,7 @@ def model_of(folder: Path) -> str:
 def main() -> None:
     solved = {file: pipeline.solve(DATA / file)[0] for file in (*IN_VIEW, *LEFT_OUT)}
     planes = [f"{joint.lower()} {axis}" for joint in LEGS for axis in "XYZ"]
-    head = ["file", *planes, "least r", "knee Y range, ours : theirs"]
+    head = ["file", *planes, "least r", "knee Y range, by isb : theirs"]
     put_section("Legs against Plug-in Gait", table(head, plug_in_gait(LEGS, solved)), PAGE)
     planes = [f"{joint.lower()} {axis}" for joint in ARMS[:-1] for axis in "XYZ"]
     head = ["file", *planes, "elbow X"]
@@ -191,6 +230,8 @@ def main() -> None:
     ]
     head = ["coordinate", *head, "constant : stated deviation, rms, Rajagopal"]
     put_section("Against OpenSim's models", table(head, against_opensim()), PAGE)
+    rows = table(["coordinate", *EXPERT], inverse_kinematics())
+    put_section("Against an expert's inverse kinematics", rows, PAGE)
 
 
 if __name__ == "__main__":

@@ -170,6 +170,19 @@ def event_tables(solved: dict[str, Solved]) -> tuple[str, str]:
     return table(head, rows), table(*pooled_table(pooled))
 
 
+def by_rate(solved: dict[str, Solved]) -> str:
+    """Events against plates, by how often cameras looked."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for one in solved.values():
+        events = ours(find_events(foot_paths(one.motion, pipeline.feet_seen(one))))
+        rate = "50 and 60 Hz" if one.recording.rate < 100.0 else "100 to 250 Hz"
+        for kind, values in apart(events, by_plates(one)).items():
+            found.setdefault((rate, kind), []).extend(values)
+    rates = dict.fromkeys(rate for rate, _ in found)
+    rows = [[rate, *(told(found[rate, kind]) for kind in ("strike", "off"))] for rate in rates]
+    return table(["cameras", "plates: strike", "off"], rows)
+
+
 def pooled_table(pooled: dict) -> tuple[list[str], list[list[str]]]:
     columns = [
         (view, source, kind)
@@ -258,6 +271,7 @@ if __name__ == "__main__":
     curves, numbers = walks_tables()
     put_section("Events, all files together", together, PAGE)
     put_section("Events by file", files, PAGE)
+    put_section("Events by the cameras' rate", by_rate(everything), PAGE)
     put_section("Numbers stored in files", number_table(everything), PAGE)
     put_section("Three walks of one person: numbers", numbers, PAGE)
     put_section("Three walks of one person: curves", curves, PAGE)

@@ -13,7 +13,7 @@ from osteon.articulation.find_joints import joints as find_joints
 from osteon.cli import main
 from osteon.formats import read, write
 from osteon.maths import quat
-from osteon.values import Bodies, Swap
+from osteon.values import Bodies, Recording, Swap
 
 SCRIPT = synth.exercise(8, rate=60, together=True)
 LOUD = {"noise": 0.002, "orientation_noise": 0.01}
@@ -283,3 +283,50 @@ def test_every_verb_takes_the_motion_of_joints(verb, rig_of_thing, monkeypatch, 
         main()
     told = capsys.readouterr().err
     assert int(stop.value.code or 0) == 0 or (verb == "map" and "show no left_thigh" in told), told
+
+
+def _clusters(bodies: Bodies, folder, lines: str):
+    """Four markers on each sensor's body, called by numbers, and a table of them."""
+    corners = 0.05 * np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [-1, -1, -1]])
+    paths, names = [], []
+    for index, body in enumerate(bodies.names[:2]):
+        for corner in corners:
+            turned = quat.rotate(bodies.rotations[:, index], corner)
+            paths.append(bodies.positions[:, index] + turned)
+            names.append(f"m{len(names)}_{body[:1]}")
+    write(Recording(np.stack(paths, axis=1), tuple(names), bodies.rate), folder / "markers.csv")
+    (folder / "clusters.toml").write_text(f"[clusters]\n{lines}\n", encoding="utf-8")
+    return names
+
+
+def test_clusters_are_bodies_under_the_names_they_were_given(run, folder, tmp_path):
+    bodies = read(folder / "take.csv").body_poses()
+    names = _clusters(bodies, folder, "")
+    lines = f"trunk = {json.dumps(names[:4])}\nupper = {json.dumps(names[4:])}"
+    _clusters(bodies, folder, lines)
+    code, out, told = run("markers.csv", "--clusters", str(folder / "clusters.toml"))
+    assert code == 0, told
+    assert f"trunk is {', '.join(names[:4])}" in out
+    skeleton = read(tmp_path / "rig" / "skeleton.json").skeleton()
+    worn = {body.name: [marker.name for marker in body.markers] for body in skeleton.bodies}
+    assert worn == {"trunk": names[:4], "upper": names[4:]}
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ('trunk = "a"', "expected a table"),
+        ('trunk = ["a", "b", "c"]\narm = ["c", "d", "e"]', "c on two bodies"),
+        ('trunk = ["nobody", "b", "c"]\narm = ["d", "e", "f"]', "no marker named 'nobody'"),
+    ],
+)
+def test_clusters_that_cannot_be_are_refused_in_a_sentence(run, folder, lines, said):
+    _clusters(read(folder / "take.csv").body_poses(), folder, lines)
+    code, _, told = run("markers.csv", "--clusters", str(folder / "clusters.toml"))
+    assert code != 0 and said in told
+
+
+def test_clusters_of_sensors_are_refused(run, folder):
+    _clusters(read(folder / "take.csv").body_poses(), folder, 'a = ["b"]')
+    code, _, told = run("take.csv", "--clusters", str(folder / "clusters.toml"))
+    assert code != 0 and "clusters are of markers" in told

@@ -68,7 +68,7 @@ function peaks(rows: CurveRow[], gait: GaitData): HTMLElement {
   const made = section("Peaks of the mean curves, degrees", "gait-numbers");
   const columns = SIDES.filter((side) => rows.some(({ bands }) => bands[side]));
   const cells = (row: CurveRow, pick: (...values: number[]) => number) =>
-    columns.map((side) => (row.bands[side] ? pick(...row.bands[side].mean).toFixed(0) : "–"));
+    columns.map((side) => (row.bands[side] ? degrees(pick(...row.bands[side].mean)) : "–"));
   const told = rows
     .filter(({ place }) => place === 0)
     .flatMap((row): Cell[][] => [
@@ -153,13 +153,16 @@ const SIDES = ["left", "right"];
 const depth = (column: string): number =>
   column === "usual" ? 0 : column.endsWith("_other") ? 1 : 2;
 
+/** Whole degrees, with a minus that is as wide as a plus. */
+const degrees = (value: number): string => value.toFixed(0).replace("-", "−");
+
 function said(row: CurveRow, side: string): string {
   const mean = row.bands[side]?.mean ?? [];
   if (!mean.length) return `${NAMES[side]}: –`;
   const high = Math.max(...mean);
   const low = Math.min(...mean);
-  const peakAt = `peak ${high.toFixed(0)}° at ${mean.indexOf(high)} %`;
-  return `${NAMES[side]} ${peakAt}, least ${low.toFixed(0)}°`.replaceAll("-", "−");
+  const peakAt = `peak ${degrees(high)}° at ${mean.indexOf(high)} %`;
+  return `${NAMES[side]} ${peakAt}, least ${degrees(low)}°`;
 }
 
 function label(x: number, y: number, text: string, anchor: string): SVGTextElement {

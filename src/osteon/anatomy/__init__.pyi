@@ -20,7 +20,7 @@ from .fewer_numbers import (
     FewerAngles as FewerAngles,
     fewer_angles as fewer_angles,
 )
-from .frame_recipes import Segment as Segment
+from .frame_recipes import Segment as Segment, WornMarkers as WornMarkers
 from .limb_frames import (
     Normalised as Normalised,
     limb_reaches as limb_reaches,

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from osteon.anatomy import plug_in_gait
 from osteon.anatomy.frame_recipes import (
     MARK_SIGMA,
     RIGHT,
@@ -18,6 +19,7 @@ from osteon.anatomy.frame_recipes import (
     FrameRecipe,
     MarkedFigure,
     Segment,
+    WornMarkers,
     by_template,
     frame,
 )
@@ -30,6 +32,9 @@ from osteon.values import Motion
 AXIS_FLOOR = np.radians(3.0)
 """Radians that an axis from motion is unsure by at least; measured: so far from the anatomical one,
 rms, where the markers of four people with known bones are clean."""
+SWING_NOISE = np.radians(0.5)
+"""Radians that a shin sways across its plane without anybody seeing it; chosen: who stands shows no
+axis, whatever the noise of that stand may point to."""
 LEAST_BEND = np.sin(np.radians(15.0))
 """Ratio, the sine of the elbow's mean bend from which its plane shows the axis; chosen: three times
 the angle between arm and forearm seen from the front."""
@@ -40,9 +45,17 @@ OPENSIM_TILT = np.radians(5.2)
 """Radians that the pelvis of OpenSim's Rajagopal model is tilted back from the plane of its ASIS
 and PSIS; measured on two fitted models, 4.7° and 5.7°. That of gait2392 is tilted by 12.5°."""
 
+OPENSIM_TURN = np.radians(3.4)
+"""Radians that the thigh of OpenSim's Rajagopal model is turned in against the plane in which its
+shin swings, for that shin turns and abducts as it bends; measured on the three takes of two people
+in view that walk and squat, 2.8° to 4.0°. gait2392's knee bends in a plane."""
+
 
 def find_segments(
-    motion: Motion, landmarks: Mapping[str, str], convention: str = "isb"
+    motion: Motion,
+    landmarks: Mapping[str, str],
+    convention: str = "isb",
+    worn: WornMarkers | None = None,
 ) -> dict[str, Segment]:
     """Return the anatomical frames of a human rig by segment.
 
@@ -52,8 +65,10 @@ def find_segments(
         Label of a marker on the rig → landmark of the template; may be empty.
     convention
         Whose definitions to follow where they differ: ``isb``, ``pig`` or ``opensim``.
+    worn
+        Markers as they were recorded and measures of the person, which ``pig`` goes by.
     """
-    figure = MarkedFigure(motion, landmarks, convention)
+    figure = MarkedFigure(motion, landmarks, convention, worn)
     recipes: dict[str, FrameRecipe] = {}
     if figure.has("pelvis"):
         recipes["pelvis"] = _pelvis(figure)
@@ -125,10 +140,15 @@ def _leg(figure: MarkedFigure, side: str) -> dict[str, FrameRecipe]:
         source, told, axis = _surest(_knee_axes(figure, side))
         centre, where = _knee_centre(figure, side, axis)
         hip, hip_told = _hip_centre(figure, side)
+        turned = OPENSIM_TURN if figure.convention == "opensim" and source == "motion" else 0.0
+        inward = np.array([0.0, turned if side == "right" else -turned, 0.0])
         recipes[thigh] = FrameRecipe(
-            source, f"{hip_told}, {where}, {told}", [hip, centre, axis], _limb
+            source,
+            f"{hip_told}, {where}, {told}",
+            [hip, centre, axis],
+            lambda *ends: quat.multiply(_limb(*ends), quat.exp(inward)),
         )
-        axis = figure.way(shin, _carried(figure, shin, axis), axis.sigma)
+        axis = figure.carried(shin, axis.over_time, axis.sigma)
         ends = [centre, figure.joint(foot)]
         told = f"{where}, ankle centre, {told} (which leaves the knee unturned on average)"
         recipes[shin] = FrameRecipe(source, told, [*ends, axis], _limb)
@@ -142,8 +162,20 @@ def _leg(figure: MarkedFigure, side: str) -> dict[str, FrameRecipe]:
     if figure.has(foot):
         recipes[foot] = _foot(figure, side)
     if figure.convention == "pig" and shin in recipes:
-        recipes[foot] = _foot_beside_shin(recipes[foot], recipes[shin].inputs[-1])
+        recipes |= _as_plug_in_gait(figure, side, recipes)
     return recipes
+
+
+def _as_plug_in_gait(
+    figure: MarkedFigure, side: str, recipes: Mapping[str, FrameRecipe]
+) -> dict[str, FrameRecipe]:
+    """The leg by that model where its markers are worn, else the foot alone beside our shin."""
+    pelvis, foot = _pelvis_marks(figure), f"{side}_foot"
+    if pelvis is None or not plug_in_gait.is_worn(figure, side):
+        shin = recipes[f"{side}_shin"]
+        return {foot: plug_in_gait.foot_beside_shin(recipes[foot], shin.inputs[-1])}
+    swing = _surest(_knee_axes(figure, side))[2]
+    return plug_in_gait.leg_of(figure, side, pelvis, swing, recipes[foot])
 
 
 def _limb(top: Array, bottom: Array, right: Array) -> Array:
@@ -190,7 +222,7 @@ def _swing_axis(figure: MarkedFigure, side: str) -> Axis:
     across, along = np.sqrt(np.maximum(sizes[1:], 1e-12))
     axis = ways[:, 1] if ways[1, 1] < 0.0 else -ways[:, 1]
     told = f"the knee's axis from motion ({np.degrees(along):.0f}° rms of bending)"
-    sigma = max(float(across / along), AXIS_FLOOR)
+    sigma = max(float(np.hypot(across, SWING_NOISE) / along), AXIS_FLOOR)
     return "motion", told, figure.way(thigh, axis, sigma)
 
 
@@ -237,12 +269,6 @@ def _knee_centre(figure: MarkedFigure, side: str, axis: FrameInput) -> tuple[Fra
     ), "knee centre beside the lateral marker"
 
 
-def _carried(figure: MarkedFigure, body: str, axis: FrameInput) -> Array:
-    """(3,) the direction in a body that stays nearest to an axis in the world."""
-    local = quat.rotate(quat.inverse(figure.turn(body)), axis.over_time)
-    return quat.normalise(np.nanmean(local, axis=0))
-
-
 def _foot(figure: MarkedFigure, side: str) -> FrameRecipe:
     foot = f"{side}_foot"
     for toes in (("metatarsal_2",), ("toe",), ("metatarsal_1", "metatarsal_5")):
@@ -253,17 +279,6 @@ def _foot(figure: MarkedFigure, side: str) -> FrameRecipe:
             told = f"heel and {words}, level as {how}"
             return FrameRecipe("landmarks", told, [pitch, roll, *marks], _foot_frame)
     return by_template(figure, foot)
-
-
-def _foot_beside_shin(foot: FrameRecipe, shin_axis: FrameInput) -> FrameRecipe:
-    """Plug-in Gait's: a foot has its length from markers, and the shin's axis beside it."""
-
-    def build(axis: Array, *rest: Array) -> Array:
-        ahead = quat.rotate(foot.build(*rest), np.array([1.0, 0.0, 0.0]))
-        return frame("x", ahead, "z", axis)
-
-    told = f"{foot.told}, beside the shin's axis"
-    return FrameRecipe(foot.source, told, [shin_axis, *foot.inputs], build)
 
 
 def _level(figure: MarkedFigure, foot: str) -> tuple[FrameInput, FrameInput, str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.anatomy.anatomical_frames import find_segments
-from osteon.anatomy.frame_recipes import TRIED_FRAMES, Segment, frame
+from osteon.anatomy.frame_recipes import TRIED_FRAMES, Segment, WornMarkers, frame
 from osteon.errors import NotEnoughData, UnknownName
 from osteon.maths import euler, quat, unwrap
 from osteon.typing import Array
@@ -141,7 +141,7 @@ TABLES = {
         NeckAngles trunk head yxz {S}*_X=-2 {S}*_Y=+1 {S}*_Z=-0
         HipAngles pelvis thigh zxy {S}*_X=+0 {S}*_Y=+1 {S}*_Z=+2
         KneeAngles thigh shin zxy {S}*_X=-0 {S}*_Y=+1 {S}*_Z=+2
-        AnkleAngles shin foot zyx {S}*_X=+0 {S}*_Y=-2 {S}*_Z=+1
+        AnkleAngles malleoli/shin foot zyx {S}*_X=+0 {S}*_Y=-2 {S}*_Z=+1
         FootProgressAngles walking foot zyx {S}*_X=-0-90 {S}*_Y=+2 {S}*_Z=+1
         ShoulderAngles trunk upper_arm xzy {S}*_X=+1 {S}*_Y=-0 {S}*_Z=+2
         ElbowAngles upper_arm forearm zxy {S}*_X=+0
@@ -186,7 +186,10 @@ def rows_of(convention: str) -> tuple[JointRow, ...]:
 
 
 def find_angles(
-    motion: Motion, landmarks: Mapping[str, str], convention: str = "isb"
+    motion: Motion,
+    landmarks: Mapping[str, str],
+    convention: str = "isb",
+    worn: WornMarkers | None = None,
 ) -> ClinicalAngles:
     """Return the joint angles of a human rig.
 
@@ -196,10 +199,12 @@ def find_angles(
         Label of a marker on the rig → landmark of the template; may be empty.
     convention
         ``isb``, ``pig`` (Plug-in Gait) or ``opensim``.
+    worn
+        Markers as they were recorded and measures of the person, which ``pig`` goes by.
     """
     if convention not in CONVENTIONS:
         raise UnknownName("convention", convention, CONVENTIONS)
-    segments = find_segments(motion, landmarks, convention)
+    segments = find_segments(motion, landmarks, convention, worn)
     worlds, walking = _worlds(motion, segments, convention)
     known = segments | worlds
     names, values, deviations, points = [], [], [], {}

@@ -9,7 +9,7 @@ import numpy as np
 from osteon.human import split_side
 from osteon.maths import quat
 from osteon.typing import Array
-from osteon.values import Motion
+from osteon.values import Motion, Recording
 
 MARK_SIGMA = 0.005
 """Metres per axis that a marker is off the bony point it is named after; chosen: a third of a
@@ -78,6 +78,30 @@ class FrameRecipe:
         return np.sqrt(total)
 
 
+@dataclass(frozen=True, eq=False)
+class WornMarkers:
+    """What Plug-in Gait's model goes by."""
+
+    recording: Recording
+    """Markers as they were recorded, gaps filled."""
+    measures: Mapping[str, float]
+    """What is stated of the person, ``left_knee_width``: metres and radians."""
+
+
+def _marker_paths(motion: Motion, worn: WornMarkers | None) -> dict[str, Array]:
+    """Label → (n_frames, 3): the rig's marker, or as it was recorded where it was."""
+    carried = motion.skeleton.marker_places(motion.skeleton.marker_names)
+    points = motion.points(carried.bodies, carried.places)
+    paths = {name: points[:, place] for place, name in enumerate(carried.names)}
+    if worn is None:
+        return paths
+    recorded = worn.recording
+    for place, name in enumerate(recorded.names):
+        path = recorded.positions[:, place]
+        paths[name] = np.where(np.isfinite(path), path, paths.get(name, path))
+    return paths
+
+
 class MarkedFigure:
     """A human rig in motion, with the landmarks that its markers sit on.
 
@@ -87,16 +111,27 @@ class MarkedFigure:
         Label of a marker → the template's landmark.
     convention
         Whose definitions to follow where they differ: ``isb``, ``pig`` or ``opensim``.
+    worn
+        Markers as they were recorded and measures of the person, for ``pig``; else the rig's.
     """
 
-    def __init__(self, motion: Motion, landmarks: Mapping[str, str], convention: str) -> None:
+    def __init__(
+        self,
+        motion: Motion,
+        landmarks: Mapping[str, str],
+        convention: str,
+        worn: WornMarkers | None = None,
+    ) -> None:
         self.skeleton, self.convention = motion.skeleton, convention
         self.landmarks = landmarks
+        self.measures = worn.measures if worn else {}
+        self.recorded = worn is not None
         self.turns, self.joints = motion.world()
-        carried = self.skeleton.marker_places(landmarks)
-        points = motion.points(carried.bodies, carried.places)
+        self._labelled = _marker_paths(motion, worn if convention == "pig" else None)
         self._marks = {
-            landmarks[name]: points[:, i] for i, name in reversed([*enumerate(carried.names)])
+            landmarks[name]: path
+            for name, path in reversed(self._labelled.items())
+            if name in landmarks and name in self.skeleton.marker_names
         }
 
     def has(self, *bodies: str) -> bool:
@@ -112,6 +147,19 @@ class MarkedFigure:
             return None
         return [FrameInput(self._marks[name], MARK_SIGMA) for name in names]
 
+    def worn(self, side: str, label: str, place: str) -> Array | None:
+        """(n_frames, 3) a marker that was recorded, by Plug-in Gait's label, else by the landmark
+        that it sits on; None where it is not there throughout."""
+        if not self.recorded:
+            return None
+        named = self._labelled.get(f"{side[0].upper()}{label}")
+        path = self._marks.get(f"{side}_{place}") if named is None else named
+        return path if path is not None and np.isfinite(path).all() else None
+
+    def has_labels(self, side: str, labels: Sequence[str]) -> bool:
+        """Whether there are points of these names, each with its side's letter before it."""
+        return all(f"{side[0].upper()}{label}" in self._labelled for label in labels)
+
     def joint(self, body: str) -> FrameInput:
         """Return the joint that a body hangs on as a point."""
         index = self.skeleton.index(body)
@@ -124,6 +172,11 @@ class MarkedFigure:
     def way(self, body: str, direction: Sequence[float] | Array, sigma: float) -> FrameInput:
         """Return a direction that is fixed in a body."""
         return FrameInput(quat.rotate(self.turn(body), np.asarray(direction, dtype=float)), sigma)
+
+    def carried(self, body: str, axis: Array, sigma: float = 0.0) -> FrameInput:
+        """Return the direction in a body that stays nearest to one in the world (n_frames, 3)."""
+        local = quat.rotate(quat.inverse(self.turn(body)), axis)
+        return self.way(body, quat.normalise(np.nanmean(local, axis=0)), sigma)
 
     def rest(self, body: str, which: str) -> FrameInput:
         """Return up or right of a body as the template has it in the anatomical position."""

@@ -2,6 +2,7 @@ from .body_source import (
     PoseNoise as PoseNoise,
     bodies_of as bodies_of,
     cluster_noise as cluster_noise,
+    read_clusters as read_clusters,
     scale_factor as scale_factor,
 )
 from .centre import fit_pairs as fit_pairs

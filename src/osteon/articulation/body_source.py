@@ -8,8 +8,10 @@ Noise that is smooth in time (a loose strap, skin) is not seen here; it shows in
 the joints.
 """
 
-from collections.abc import Collection, Mapping
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -21,7 +23,7 @@ from osteon.articulation.segmentation import (
     turning_noise,
 )
 from osteon.cleaning import prepare
-from osteon.errors import BadValue, NotEnoughData
+from osteon.errors import BadValue, FormatError, NotEnoughData
 from osteon.maths import SMOOTH_ORDER, noise_of_differences, quat, white_noise
 from osteon.typing import Array
 from osteon.values import Bodies, Joints, Marker, Motion, Swap, Take
@@ -116,22 +118,54 @@ class Moving:
         )
 
 
-def bodies_of(take: Take, subject: str | None = None) -> Moving:
-    """Take sensors as they are, prepared markers in groups that move together, or a skeleton."""
+def bodies_of(
+    take: Take, subject: str | None = None, clusters: Mapping[str, Sequence[str]] | None = None
+) -> Moving:
+    """Take sensors as they are, prepared markers in groups that move together, or a skeleton.
+
+    Parameters
+    ----------
+    clusters
+        Body → labels of its markers, where somebody knows; others are then on no body. None looks
+        for those that keep their distances.
+    """
+    if clusters is not None and (take.bodies or not take.recordings):
+        raise BadValue(f"clusters are of markers; the file holds {' and '.join(take.kinds)}")
     if take.bodies:
         return Moving(take.body_poses(subject))
     if take.recordings:
         recording, swaps = prepare(take.recording(subject).markers())
-        groups = segment(recording)
+        groups = segment(recording) if clusters is None else tuple(clusters.values())
         if len(groups) == 1:
             raise NotEnoughData(tell_one_body(recording.select(groups[0])))
-        tracked = track(recording, groups)
+        tracked = track(recording, groups, None if clusters is None else tuple(clusters))
         return Moving(
             tracked.bodies, cluster_noise(tracked), _worn(tracked), swaps, _left_out(tracked)
         )
     if take.motions:
         return Moving(_bodies_of_motion(take.motion(subject)))
     raise NotEnoughData("joints need moving bodies or markers; the file holds neither")
+
+
+def read_clusters(path: Path) -> dict[str, tuple[str, ...]]:
+    """Return body → labels of its markers from a TOML table ``[clusters]``."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("clusters")
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FormatError(path, f"is not TOML: {error}") from error
+    if not isinstance(table, dict) or not all(_are_labels(worn) for worn in table.values()):
+        raise FormatError(
+            path, 'expected a table [clusters] with lines like thigh = ["T1", "T2", "T3"]'
+        )
+    labels = [label for worn in table.values() for label in worn]
+    twice = sorted({label for label in labels if labels.count(label) > 1})
+    if twice:
+        raise FormatError(path, f"{', '.join(twice)} on two bodies; a marker is on one")
+    return {body: tuple(worn) for body, worn in table.items()}
+
+
+def _are_labels(worn: object) -> bool:
+    return isinstance(worn, list) and all(isinstance(label, str) for label in worn)
 
 
 def _worn(tracked: TrackedBodies) -> dict[str, tuple[Marker, ...]]:

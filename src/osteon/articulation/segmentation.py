@@ -314,10 +314,15 @@ class TrackedBodies:
     """Markers of groups that show no orientation: fewer than three, or all in a line."""
 
 
-def track(recording: Recording, groups: Sequence[Sequence[str]]) -> TrackedBodies:
-    """Poses of every group of at least three markers that are not in a line."""
-    kept, poses, left_out = [], [], []
-    for group in groups:
+def track(
+    recording: Recording, groups: Sequence[Sequence[str]], called: Sequence[str] | None = None
+) -> TrackedBodies:
+    """Poses of every group of at least three markers that are not in a line.
+
+    ``called`` names the groups; None goes by their markers' names.
+    """
+    kept, poses, left_out, names = [], [], [], []
+    for place, group in enumerate(groups):
         columns = [recording.index(name) for name in group]
         shape = generalised_procrustes(recording.positions[:, columns]) if len(group) >= 3 else None
         if shape is None or not _shows_orientation(shape.template):
@@ -325,6 +330,7 @@ def track(recording: Recording, groups: Sequence[Sequence[str]]) -> TrackedBodie
             continue
         kept.append(tuple(group))
         poses.append(shape)
+        names += [] if called is None else [called[place]]
     if not poses:
         raise NotEnoughData(
             "no group of three or more markers keeps its shape: there are no bodies to follow"
@@ -332,7 +338,7 @@ def track(recording: Recording, groups: Sequence[Sequence[str]]) -> TrackedBodie
     bodies = Bodies(
         np.stack([shape.fit.positions for shape in poses], axis=1),
         np.stack([shape.fit.rotations for shape in poses], axis=1),
-        body_names(kept),
+        body_names(kept) if called is None else tuple(names),
         recording.rate,
         subject=recording.subject,
         marks=recording.marks,

@@ -102,6 +102,11 @@ def _measure(skeleton) -> dict[str, float]:
 @click.option("--root", metavar="BODY", help="Body to start from.  [default: the most central one]")
 @options.subject("bodies")
 @options.file("--like", "File with a skeleton whose hierarchy is kept; by default it is found.")
+@options.file(
+    "--clusters",
+    'TOML file with a table [clusters] of lines thigh = ["T1", "T2", "T3"]: which markers are on '
+    "which body; by default those that move together.",
+)
 @options.file("--measured", "CSV of limb,cm: lengths measured by hand, shown beside those found.")
 @click.option(
     "--known-distance",
@@ -123,6 +128,7 @@ def joints(
     root: str | None,
     subject: str | None,
     like: Path | None,
+    clusters: Path | None,
     measured: Path | None,
     known_distance: tuple[str, str, float] | None,
     exclude: tuple[str, ...],
@@ -146,6 +152,7 @@ def joints(
         joints as find_joints,
         limb_table,
         play_back_together,
+        read_clusters,
         scale_factor,
         subjects_of,
     )
@@ -154,9 +161,10 @@ def joints(
     from osteon.pipeline import takes_in_a_row
 
     endings = options.endings(formats)
-    options.spare((*files, like), options.motion_files(output, endings))
+    options.spare((*files, like, clusters), options.motion_files(output, endings))
     takes = [read(file) for file in files]
-    moving = bodies_of(takes_in_a_row(takes, subject), subject if len(files) == 1 else None)
+    named = None if clusters is None else read_clusters(clusters)
+    moving = bodies_of(takes_in_a_row(takes, subject), subject if len(files) == 1 else None, named)
     if known_distance:
         moving = moving.rescaled(scale_factor(moving.bodies, *known_distance))
     moving = moving.without(exclude)
@@ -172,7 +180,7 @@ def joints(
     subjects = subjects_of(found)
     motions = play_back_together(bodies, subjects)
     told = []
-    with options.whole_results(output, (*files, like, measured)) as scratch:
+    with options.whole_results(output, (*files, like, clusters, measured)) as scratch:
         for each, motion in zip(subjects, motions, strict=True):
             folder = Path() if len(subjects) == 1 else Path(file_name(each.subject))
             own = [limb for limb in limbs if limb.body in each.names]

@@ -144,7 +144,7 @@ def clean(
     with options.progress() as saying:
         solved = pipeline.solve(file, subject=subject, options=asked, progress=saying)
     cleaned = [pipeline.clean_take(one) for one in solved]
-    delivery.write_cleaned(cleaned, output)
+    delivery.write_cleaned(cleaned, file, output)
     for one, found in zip(solved, cleaned, strict=True):
         summary, text = delivery.clean_summary(one, found), delivery.clean_text(one, found)
         options.say_results(summary, text, as_json=as_json)

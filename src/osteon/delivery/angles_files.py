@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from osteon.anatomy import ClinicalAngles
+from osteon.delivery.model_outputs import with_outputs
 from osteon.errors import WrongContent, counted
 from osteon.formats import (
     metres_per,
@@ -68,7 +69,8 @@ def write_angles(solved: Solved, angles: ClinicalAngles, folder: Path) -> tuple[
     _write_csv(folder / "angles.csv", columns)
     with whole_file(folder / "angles.mot") as partial:
         write_storage(partial, columns)
-    write(Take(recordings=(with_angles(solved.recording, angles),)), folder / "angles.c3d")
+    told = with_outputs([with_angles(solved.recording, angles)], solved.path)
+    write(Take(recordings=told), folder / "angles.c3d")
     return ANGLE_FILES
 
 

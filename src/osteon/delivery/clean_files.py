@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from osteon.delivery.model_outputs import with_outputs
 from osteon.errors import BadValue, counted
 from osteon.formats import FORMATS, format_for_writing, write
 from osteon.pipeline import Solved
@@ -19,9 +20,9 @@ def check_holds_markers(path: Path) -> None:
         raise BadValue(f"{path.name}: {form.name} holds no markers; write C3D, TRC or CSV")
 
 
-def write_cleaned(cleaned: Sequence[Recording], path: Path) -> None:
-    """Write the cleaned markers of all subjects of a take."""
-    write(Take(recordings=tuple(cleaned)), path)
+def write_cleaned(cleaned: Sequence[Recording], file: Path, path: Path) -> None:
+    """Write the cleaned markers of all subjects in ``file``, and what else it held, to ``path``."""
+    write(Take(recordings=with_outputs(cleaned, file)), path)
 
 
 def clean_summary(solved: Solved, cleaned: Recording) -> dict[str, Any]:

@@ -3,6 +3,7 @@ from .asf_amc import (
     find_asf as find_asf,
 )
 from .bvh_writer import bvh_conventions as bvh_conventions
+from .c3d.measures import leg_measures as leg_measures
 from .catalogue import (
     FORMATS as FORMATS,
     SKINNED as SKINNED,

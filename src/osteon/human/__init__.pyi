@@ -1,8 +1,10 @@
 from .anthropometry import (
     BODY_MASS_INDEX as BODY_MASS_INDEX,
+    MARKER_RADIUS as MARKER_RADIUS,
     MARKER_STANDOFF as MARKER_STANDOFF,
     body_masses as body_masses,
     bone_lengths as bone_lengths,
+    davis_hip as davis_hip,
     hip_centres as hip_centres,
     standing_height as standing_height,
 )
@@ -27,6 +29,10 @@ from .joint_words import (
     is_flanked as is_flanked,
     split_side as split_side,
     words_for_joint as words_for_joint,
+)
+from .knee_device import (
+    DEVICE_LABELS as DEVICE_LABELS,
+    with_knee_markers as with_knee_markers,
 )
 from .marker_sets import (
     Human as Human,

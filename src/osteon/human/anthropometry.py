@@ -53,15 +53,25 @@ def _harrington(width: float, depth: float, leg: float) -> tuple[float, float, f
 
 
 def _davis(width: float, depth: float, leg: float) -> tuple[float, float, float]:
-    """Return what [Davis 1991] has, the pelvis tilted forwards by β as its first author corrected
-    Figure 3.
+    return davis_hip(width, leg)
 
-    How far the trochanter is behind the spine was measured there; here it follows from the leg, as
-    in Plug-in Gait (0.1288 leg − 48.56 mm).
+
+def davis_hip(
+    width: float, leg: float, trochanter: float | None = None
+) -> tuple[float, float, float]:
+    """Return forward, up and outward of [Davis 1991], the pelvis tilted forwards by β as its first
+    author corrected Figure 3.
+
+    Parameters
+    ----------
+    trochanter
+        How far it is behind the front spine, metres; where nobody measured it, it follows from the
+        leg as in Plug-in Gait (0.1288 leg − 48.56 mm).
     """
     theta, beta = np.radians(28.4), np.radians(18.0)
     c = 0.115 * leg - 0.0153
-    back = -(0.1288 * leg - 0.04856) - MARKER_RADIUS
+    behind = 0.1288 * leg - 0.04856 if trochanter is None else trochanter
+    back = -behind - MARKER_RADIUS
     forward = back * np.cos(beta) + c * np.cos(theta) * np.sin(beta)
     up = back * np.sin(beta) - c * np.cos(theta) * np.cos(beta)
     return forward, up, 0.5 * width - c * np.sin(theta)

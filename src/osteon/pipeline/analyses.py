@@ -8,11 +8,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from osteon.anatomy import AnomalyFindings, ClinicalAngles, find_angles, learn, normalise
+from osteon.anatomy import (
+    AnomalyFindings,
+    ClinicalAngles,
+    WornMarkers,
+    find_angles,
+    learn,
+    normalise,
+)
 from osteon.articulation import advise_motion
 from osteon.errors import OsteonError
+from osteon.formats import leg_measures
 from osteon.joint_limits import LimitOptions, limits
 from osteon.kinetics import CUTOFF_RATE, JointMoments, find_moments
+from osteon.pipeline.cleaned_markers import clean_take
 from osteon.pipeline.solved import Solved
 from osteon.skinning import make_skin_for
 from osteon.threads import one_thread
@@ -83,7 +92,10 @@ def angles(solved: Solved, convention: str = "isb") -> ClinicalAngles:
     convention
         ``isb``, ``pig`` (Plug-in Gait) or ``opensim``.
     """
-    return find_angles(solved.motion, solved.landmarks, convention)
+    worn = None
+    if convention == "pig" and solved.points == "markers":
+        worn = WornMarkers(clean_take(solved), leg_measures(solved.recording))
+    return find_angles(solved.motion, solved.landmarks, convention, worn)
 
 
 @one_thread()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from osteon.errors import NotEnoughData, UnknownName
 from osteon.formats import read
-from osteon.human import recognise
+from osteon.human import recognise, with_knee_markers
 from osteon.values import Bodies, Recording, Take
 
 Source = str | Path | Take
@@ -56,7 +56,7 @@ def _take(source: Source) -> Take:
 def _markers(take: Take) -> list[Recording]:
     """Of everybody in a file; of segments that lie on joints, as Theia's, their origins."""
     segments = [] if take.recordings else [each for each in take.bodies if _on_joints(each)]
-    return [recording.markers() for recording in take.recordings] + [
+    return [with_knee_markers(recording.markers()) for recording in take.recordings] + [
         Recording(
             each.positions,
             each.names,

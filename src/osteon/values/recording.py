@@ -103,6 +103,9 @@ class Source:
     no value here has a place for."""
     beyond: tuple[str, ...] = ()
     """What only the head tells, in words."""
+    words: Array | None = field(default=None, repr=False, compare=False)
+    """(n_frames, n_points of the file) what its format says of each sample beside its place, as
+    stored: which cameras saw it. None where positions and residuals tell it all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

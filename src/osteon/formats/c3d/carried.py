@@ -8,6 +8,8 @@ forces, and groups that only other programs know stay as they were.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from osteon.formats.c3d.conventions import find_rate
 from osteon.formats.c3d.data import channel_names
 from osteon.formats.c3d.encoding import BLOCK_BYTES, PROCESSORS, Processor
@@ -16,6 +18,7 @@ from osteon.formats.c3d.header import Header, parse_header
 from osteon.formats.c3d.labels import body_names, make_unique, split_subjects
 from osteon.formats.c3d.layout import COUNT_CAP, trial_frames
 from osteon.formats.c3d.parameters import C3dParameters, parse_parameters
+from osteon.typing import Array
 from osteon.values import Analog, Bodies, Recording
 
 TOLD = frozenset(
@@ -61,6 +64,25 @@ class Original:
         if before != [(each.subject, each.names, each.outputs) for each in recordings]:
             return None
         return [column for subject in subjects for column in subject.columns]
+
+    def words_of(self, recording: Recording) -> Array | None:
+        """(n_frames, n_markers) what the file said of each sample beside its place; NaN of points
+        that were not there; None where it said no more, or frames were cut."""
+        words = recording.source.words
+        if words is None or len(words) != recording.n_frames:
+            return None
+        subjects = split_subjects(self.parameters, words.shape[1], [])
+        columns = {
+            name: column
+            for subject in subjects
+            if subject.name == recording.subject
+            for name, column in zip(subject.names, subject.columns, strict=True)
+        }
+        found = np.full((recording.n_frames, recording.n_markers), np.nan)
+        for place, name in enumerate(recording.names):
+            if name in columns:
+                found[:, place] = words[:, columns[name]]
+        return found
 
     def columns_of_bodies(self, bodies: Sequence[Bodies]) -> list[int] | None:
         """The same of the ROTATION group's bodies."""

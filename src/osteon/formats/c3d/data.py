@@ -30,7 +30,13 @@ class Points:
     seen: np.ndarray
     """(n_frames, n_points)"""
     residuals: Array | None
-    """(n_frames, n_points) in the file's unit, NaN where not seen; None where the file has none."""
+    """(n_frames, n_points) in the file's unit, NaN where neither ``seen`` nor ``zeros``; None where
+    the file has none."""
+    zeros: np.ndarray
+    """(n_frames, n_points) at exactly 0, 0, 0 and not flagged: a gap of a marker, a value of a
+    model output."""
+    words: Array | None
+    """(n_frames, n_points) the fourth words, where the above do not tell them."""
 
 
 def decode_frames(
@@ -52,13 +58,28 @@ def decode_points(table: np.ndarray, scale: float, problems: list[str]) -> Point
     flagged = (codes & UNSEEN_BIT).astype(bool)
     placed = _placed(raw, problems)
     factor = 1.0 if scale < 0.0 else scale
+    zeros = ~(flagged | _anywhere(raw))
     if flagged.size and flagged.all() and placed.any():
         problems.append("every point is flagged as not seen; the coordinates were taken as real")
-        return Points(raw, factor, placed, None)
+        return Points(raw, factor, placed, None, zeros, None)
     seen = placed & ~flagged
     residuals = (codes & RESIDUAL_BITS) * abs(scale)
-    residuals[~seen] = np.nan
-    return Points(raw, factor, seen, residuals)
+    residuals[~(seen | zeros)] = np.nan
+    return Points(raw, factor, seen, residuals, zeros, _more_than(table[..., 3], codes, flagged))
+
+
+def _more_than(words: np.ndarray, codes: np.ndarray, flagged: np.ndarray) -> Array | None:
+    """The fourth words, where they tell more than a residual and −1 for what was not seen."""
+    plain = np.where(flagged, -1, codes & RESIDUAL_BITS)
+    return None if np.array_equal(words, plain) else words.astype(np.float64)
+
+
+def words_that_hold(words: Array, codes: Array) -> Array:
+    """(n_frames, n_points) fourth words of before where they say of a sample what is known of it
+    now, ``codes``: its residual in steps, −1 for a gap; else these."""
+    before = _codes(words)
+    said = np.where(before & UNSEEN_BIT, -1, before & RESIDUAL_BITS)
+    return np.where(np.isfinite(words) & (said == codes), words, codes)
 
 
 def _codes(words: np.ndarray) -> np.ndarray:
@@ -74,7 +95,7 @@ def _codes(words: np.ndarray) -> np.ndarray:
 def _placed(raw: np.ndarray, problems: list[str]) -> np.ndarray:
     """Which points have a place: neither exactly zero, nor NaN, nor a placeholder."""
     x, y, z = raw[..., 0], raw[..., 1], raw[..., 2]
-    placed = (x != 0) | (y != 0) | (z != 0)
+    placed = _anywhere(raw)
     if raw.dtype.kind == "i":
         return placed
     fits = _below_placeholder(x) & _below_placeholder(y) & _below_placeholder(z)
@@ -82,6 +103,11 @@ def _placed(raw: np.ndarray, problems: list[str]) -> np.ndarray:
     if far:
         problems.append(f"{far} points lie beyond {PLACEHOLDER_SIZE:g} units; taken as not seen")
     return placed & fits
+
+
+def _anywhere(raw: np.ndarray) -> np.ndarray:
+    """Which points are not at exactly 0, 0, 0."""
+    return (raw[..., 0] != 0) | (raw[..., 1] != 0) | (raw[..., 2] != 0)
 
 
 def _below_placeholder(values: np.ndarray) -> np.ndarray:

@@ -118,6 +118,7 @@ def _take(
         problems=tuple(problems),
         head=head,
         beyond=beyond(parameters),
+        words=points.words,
     )
     marks = read_marks(header, parameters, rate, layout.n_frames / rate)
     shared = Contents(rate, to_z_up(up), METRES[unit], marks, channels, plates, source)
@@ -134,12 +135,14 @@ def _recording(
     pick = slice(None) if whole else list(subject.columns)
     factor = points.factor * shared.metres
     positions = np.multiply(points.raw[:, pick], factor, dtype=np.float64)
-    seen = points.seen[:, pick]
+    seen = _known(points, subject)
+    residuals = None if points.residuals is None else points.residuals[:, pick] * shared.metres
     if not seen.all():
         positions[~seen] = np.nan
+        if residuals is not None:
+            residuals[~seen] = np.nan
     if shared.source.up != "z":
         positions = turn_points(positions, shared.up)
-    residuals = None if points.residuals is None else points.residuals[:, pick] * shared.metres
     return Recording(
         positions,
         subject.names,
@@ -152,6 +155,13 @@ def _recording(
         plates=shared.plates,
         source=shared.source,
     )
+
+
+def _known(points: Points, subject: C3dSubject) -> np.ndarray:
+    """(n_frames, n_points) which samples of a subject are there: an angle or a power may be 0."""
+    columns = list(subject.columns)
+    are_outputs = np.array([name in subject.outputs for name in subject.names], dtype=bool)
+    return points.seen[:, columns] | (points.zeros[:, columns] & are_outputs)
 
 
 def _bodies(poses: C3dPoses, parameters: C3dParameters, shared: Contents) -> tuple[Bodies, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from osteon.errors import BadValue, NotEnoughData
 from osteon.formats.c3d.carried import Original, original
-from osteon.formats.c3d.data import stored_analog
+from osteon.formats.c3d.data import stored_analog, words_that_hold
 from osteon.formats.c3d.encoding import BLOCK_BYTES
 from osteon.formats.c3d.header import EVENT_CODE
 from osteon.formats.c3d.labels import output_lists
@@ -215,7 +215,7 @@ def _header(plan: Plan, data_block: int) -> bytes:
         *(-plan.scale, data_block, plan.analog_ratio, plan.rate),
     )
     events = struct.pack("<H", EVENT_CODE).ljust(BLOCK_BYTES - 298, b"\0")
-    if plan.original and "marks" in plan.keeps and plan.original.header.marks:
+    if plan.original and "marks" in plan.keeps:
         events = plan.original.event_words()
     return head.ljust(298, b"\0") + events
 
@@ -418,8 +418,8 @@ def _frames(plan: Plan) -> np.ndarray:
             positions = turn_points(positions, plan.turn)
         part = np.empty((plan.n_frames, recording.n_markers, 4), "<f4")
         part[..., :3] = positions / _metres(recording, plan)[:, None]
-        part[..., 3] = _codes(recording, plan)
-        part[~recording.seen] = (0.0, 0.0, 0.0, -1.0)
+        part[~recording.seen] = 0.0
+        part[..., 3] = _words(recording, plan)
         own = 4 * columns[first : first + recording.n_markers, None] + np.arange(4)
         table[:, own] = part
         first += recording.n_markers
@@ -440,6 +440,13 @@ def _metres(recording: Recording, plan: Plan) -> Array:
     source = recording.source
     own = metres_per(source.unit) if source.format == "C3D" else plan.metres
     return np.array([own if name in recording.outputs else plan.metres for name in recording.names])
+
+
+def _words(recording: Recording, plan: Plan) -> Array:
+    """Each sample's fourth word: the file's own while it holds, for it names the cameras."""
+    codes = np.where(recording.seen, _codes(recording, plan), -1.0)
+    before = plan.original and plan.original.words_of(recording)
+    return codes if before is None else words_that_hold(before, codes)
 
 
 def _codes(recording: Recording, plan: Plan) -> Array | float:
