@@ -34,7 +34,6 @@ from osteon.retargeting import (
     Attachments,
     Bends,
     Corrections,
-    Feet,
     Keep,
     Pins,
     Simulated,
@@ -52,7 +51,6 @@ from osteon.retargeting import (
     firm_bounds,
     height_by_legs,
     let_go_and_settle,
-    limb_ends,
     neck_and_head,
     own_attachments,
     pin_holds,
@@ -435,7 +433,9 @@ def _simulated(job: _Job, pulls: PoseProblem, options: MapOptions, watch: Stopwa
     with watch.stage("contacts", "looking for feet on the ground"):
         figure = _footed(motion, options)
         standing = _standing(motion, figure, job.like)
-        feet = _feet(motion, standing, figure) if options.contacts else None
+        feet = None
+        if options.contacts:
+            feet = feet_of_soles(motion, standing) if figure else feet_of_ends(motion)
         hands = _held(job, options)
         pulls = with_pins(pulls, *hands) if hands else pulls
     if feet is not None or hands or job.bends is not None:
@@ -444,17 +444,6 @@ def _simulated(job: _Job, pulls: PoseProblem, options: MapOptions, watch: Stopwa
             poses = simulate(pulls, character, masses, start=near, feet=feet, rate=rate)
             motion = _as_motion(recording, motion.skeleton, poses)
     return motion, standing, figure, holds
-
-
-def _feet(motion: Motion, standing: Standing, figure: StandingFigure | None) -> Feet | None:
-    """What may touch the ground: the soles of a figure, or the ends of any creature's limbs."""
-    if figure is not None:
-        return feet_of_soles(standing) if standing.soles and standing.ground.solid else None
-    ends = limb_ends(motion.skeleton)
-    if not ends:
-        return None
-    bodies, places = np.array([body for body, _ in ends]), np.array([end for _, end in ends])
-    return feet_of_ends(motion.skeleton, motion.points(bodies, places))
 
 
 def _as_motion(recording: Recording, skeleton: Skeleton, poses: PoseResult | Simulated) -> Motion:

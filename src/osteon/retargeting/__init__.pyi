@@ -27,7 +27,6 @@ from .friction import (
     Feet as Feet,
     feet_of_ends as feet_of_ends,
     feet_of_soles as feet_of_soles,
-    limb_ends as limb_ends,
 )
 from .pins import (
     Keep as Keep,

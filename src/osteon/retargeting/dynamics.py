@@ -93,8 +93,7 @@ def simulate(
         Springs stretched farther than this let go where it is far more than usual, metres; None:
         none does.
     feet
-        What may touch the ground, which pushes it out and holds it by friction; ``start`` then has
-        the rest without a ground.
+        What may touch the ground, which pushes it out and holds it by friction.
     rate
         Frames per second.
     """
@@ -116,7 +115,7 @@ class _Simulation:
         self._pulls, self._n_springs = pulls, pulls.rig.tree.n_markers
         self._rest = np.broadcast_to(pulls.rest, (pulls.n_frames, *pulls.rest.shape[-2:]))
         self._let_go, self._usual = let_go, np.full(self._n_springs, np.nan)
-        self._soles = None if feet is None else Soles(feet, pulls, rate)
+        self._soles = None if feet is None else Soles(feet, rate)
         rig = pulls.rig if feet is None else with_points(pulls.rig, feet.bodies, feet.places)
         posture = SPRING_STIFFNESS * pulls.rest_weights
         self._model = build_model(skeleton, rig, masses, posture=posture, rest=self._rest[0])
@@ -171,9 +170,7 @@ class _Simulation:
         data, bodies = self._model.data, self._model.bodies[self._carriers]
         return data.xpos[bodies] + quat.rotate(np.array(data.xquat[bodies]), self._places)
 
-    def _frame(
-        self, frame: int, weights: Array, previous: Array
-    ) -> tuple[bool, np.ndarray, Array]:
+    def _frame(self, frame: int, weights: Array, previous: Array) -> tuple[bool, np.ndarray, Array]:
         """Settle a frame; whether it did, which springs hold, and where points were pulled to."""
         n_springs = self._n_springs
         targets, firm = np.full((len(self._carriers), 3), np.nan), np.zeros(len(self._carriers))
@@ -181,7 +178,7 @@ class _Simulation:
         holds = self._steady(targets[:n_springs], weights)
         firm[:n_springs] = weights * holds
         if self._soles is not None:
-            self._soles.begin(self._points()[n_springs:])
+            self._soles.begin(frame)
             targets[n_springs:], firm[n_springs:] = self._soles.react(self._points()[n_springs:])
         settled = self._settle(previous, targets, firm)
         for _ in range(SETTLING_ROUNDS):
