@@ -416,7 +416,7 @@ def _balanced(job: _Job, pulls: PoseProblem, options: MapOptions, watch: Stopwat
 
 
 def _simulated(job: _Job, pulls: PoseProblem, options: MapOptions, watch: Stopwatch) -> _Mapped:
-    """Simulate until every frame rests; springs let go, and feet stand, by the simulation itself."""
+    """Simulate until every frame rests; springs let go and feet stand by the simulation itself."""
     recording, character, rate = job.recording, job.character, job.recording.rate
     masses = _masses(character, options)
     with watch.stage("simulate", "simulating until every frame rests"):

@@ -47,8 +47,8 @@ SETTLING_ROUNDS = 2
 """Count of times that springs and feet are judged again in a frame. Chosen: as ``equilibrium``
 does."""
 LEAST_SHIFT = 0.0005
-"""Metres by which the ground must pull a point elsewhere for the body to settle anew. Chosen: nobody
-sees it."""
+"""Metres by which the ground must pull a point elsewhere for the body to settle anew. Chosen: too
+little to see."""
 LEARNING_SHARE = 0.1
 """Share by which the usual stretch of a spring follows the last one. Chosen: ten frames."""
 MOST_RETRIES = 3
