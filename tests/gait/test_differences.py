@@ -1,6 +1,7 @@
 """Two sessions compared cycle by cycle: told where they differ, silent where they do not."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ POINTS = np.linspace(0.0, 1.0, 101)
 KEY = ("knee flexion", "left")
 
 
-def session(rng: np.random.Generator, n_cycles: int, shift: float | np.ndarray = 0.0):
+def session(rng: np.random.Generator, n_cycles: int, shift: float | np.ndarray = 0.0) -> Any:
     """Cycles that scatter by 2°, each by an offset and a sine of its own."""
     offsets = rng.normal(size=(n_cycles, 1))
     waves = rng.normal(size=(n_cycles, 1)) * np.sin(2 * np.pi * POINTS + rng.uniform(0, 6))

@@ -83,8 +83,11 @@ def live(
             stage = _stage(stream.rate, open_browser=not no_browser)
             listeners.append(stage.show)
             tellers.append(stage.say)
-        senders = [] if vmc is None else [VmcSender(*split_address(vmc), rate=stream.rate)]
-        senders += [] if angles is None else [AngleSender(*split_address(angles))]
+        senders: list[VmcSender | AngleSender] = []
+        if vmc is not None:
+            senders.append(VmcSender(*split_address(vmc), rate=stream.rate))
+        if angles is not None:
+            senders.append(AngleSender(*split_address(angles)))
         for sender in senders:
             sender.dropped.say = say
             stack.callback(sender.close)

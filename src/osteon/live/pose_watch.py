@@ -27,7 +27,8 @@ class PoseWatch:
     """Tells when a limb stands as it never does in a clean motion of the same person."""
 
     def __init__(self, clean: Motion, rate: float, say: Say = unheard) -> None:
-        self._watch, self._names, self._rate = learn([clean]), clean.skeleton.names, rate
+        self._watch, self._rate = learn([clean]), rate
+        self._names = set(clean.skeleton.names)  # files may order bodies otherwise
         self._say, self._told_other = say, False
         self._recent: deque[LivePose] = deque(maxlen=WATCHED_FRAMES)
         self._seen = 0
@@ -36,7 +37,7 @@ class PoseWatch:
 
     def look(self, pose: LivePose) -> None:
         """Look at a pose together with those just before it."""
-        if pose.skeleton.names != self._names:
+        if set(pose.skeleton.names) != self._names:
             if not self._told_other:
                 self._say("poses are not watched: the clean motion is of another skeleton")
             self._told_other = True
