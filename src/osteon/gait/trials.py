@@ -65,7 +65,7 @@ curves of 3 to 10 cycles that scatter by 2° 0.2 to 0.8 % then show a difference
 LEAST_DIFFERENCE = np.radians(2.0)
 """Radians. Chosen: below it markers put on again differ by as much [McGinley 2009]."""
 SHORTEST_PART = 5
-"""Per cent of the cycle that a difference lasts. Chosen: a twentieth is a phase of gait."""
+"""Share of the cycle, in per cent, that a difference lasts. Chosen: a phase of gait is longer."""
 
 
 @dataclass(frozen=True)
