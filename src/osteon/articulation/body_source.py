@@ -22,11 +22,11 @@ from osteon.articulation.segmentation import (
     track,
     turning_noise,
 )
-from osteon.cleaning import prepare
+from osteon.cleaning import metres_per_reported, prepare
 from osteon.errors import BadValue, FormatError, NotEnoughData
 from osteon.maths import SMOOTH_ORDER, noise_of_differences, quat, white_noise
 from osteon.typing import Array
-from osteon.values import Bodies, Joints, Marker, Motion, Swap, Take
+from osteon.values import Bodies, Joints, Marker, Motion, Swap, Take, TrackerField
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +37,16 @@ class PoseNoise:
     """(n_bodies,) standard deviation per axis of the origin's place, metres."""
     rotation: Array
     """(n_bodies, 3, 3) covariance of small turns in the body's own frame, square radians."""
+    over_frames: Array | None = None
+    """(n_frames, n_bodies) ratio of a pose's noise to its body's usual one; None: always 1."""
+
+    def frame_weights(self, pair: tuple[int, int], frames: np.ndarray) -> Array:
+        """(n,) by how much a joint's rows of these frames are scaled."""
+        if self.over_frames is None:
+            return np.ones(len(frames))
+        both, usual = list(pair), self.position[list(pair)] ** 2 + FINEST**2
+        noisy = (self.over_frames[np.ix_(frames, both)] ** 2) @ usual
+        return np.sqrt(usual.sum() / noisy)
 
     @property
     def shrinkage(self) -> Array:
@@ -62,13 +72,15 @@ def scale_factor(bodies: Bodies, first: str, second: str, distance: float) -> fl
     lengths = lengths[np.isfinite(lengths)]
     if len(lengths) == 0 or lengths.mean() < 1e-6:
         raise NotEnoughData(f"{first} and {second} are never seen apart from each other")
-    # noise lengthens distances: E d² = D² + the variance of the difference
-    noise = np.nanvar(np.diff(lengths)) / 2.0
-    return float(distance / np.sqrt(max(np.mean(lengths**2) - 2.0 * noise, 1e-12)))
+    return metres_per_reported(lengths, distance)
 
 
 FINEST = 1e-9
 """Metres: noise that even made-up data is granted."""
+
+
+OUTSIDE_SHARE = 0.05
+"""Share of poses outside a field's volume from which it is told. Chosen: a step aside is none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +102,8 @@ class Moving:
         kept = [column for column in range(self.bodies.n_bodies) if column not in out]
         noise = self.noise
         if noise is not None:
-            noise = PoseNoise(noise.position[kept], noise.rotation[kept])
+            over = None if noise.over_frames is None else noise.over_frames[:, kept]
+            noise = PoseNoise(noise.position[kept], noise.rotation[kept], over)
         bodies = self.bodies.select([self.bodies.names[column] for column in kept])
         return replace(self, bodies=bodies, noise=noise)
 
@@ -107,6 +120,22 @@ class Moving:
                 for name, worn in self.markers.items()
             },
         )
+
+    def in_field(self, field: TrackerField) -> "Moving":
+        """Where the bodies are in a tracker's field, and which poses count less there."""
+        if self.markers:
+            raise BadValue(
+                "a tracker's field is taken off sensors; these are bodies made of markers, which "
+                "`osteon convert` corrects before"
+            )
+        noise = estimate_noise(self.bodies) if self.noise is None else self.noise
+        reported = self.bodies.positions
+        left = np.nan_to_num(field.noise(reported), nan=1.0)
+        usual = np.sqrt(np.mean(left**2, axis=0))
+        noise = replace(noise, position=field.scale * noise.position, over_frames=left / usual)
+        problems = (*self.problems, *_told_outside(field, self.bodies))
+        bodies = field.correct_bodies(self.bodies)
+        return replace(self, bodies=bodies, noise=noise, problems=problems)
 
     def told(self, found: Joints) -> Joints:
         """The joints of these bodies, with what is known of their markers."""
@@ -166,6 +195,18 @@ def read_clusters(path: Path) -> dict[str, tuple[str, ...]]:
 
 def _are_labels(worn: object) -> bool:
     return isinstance(worn, list) and all(isinstance(label, str) for label in worn)
+
+
+def _told_outside(field: TrackerField, bodies: Bodies) -> tuple[str, ...]:
+    share = (
+        float(np.mean(field.outside(bodies.positions)[bodies.seen])) if bodies.seen.any() else 0.0
+    )
+    if share < OUTSIDE_SHARE:
+        return ()
+    return (
+        f"{100 * share:.0f} % of the poses lie outside the volume that the bar was walked through; "
+        "there the field is a guess",
+    )
 
 
 def _worn(tracked: TrackedBodies) -> dict[str, tuple[Marker, ...]]:

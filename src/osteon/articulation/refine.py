@@ -105,6 +105,8 @@ class _Problem:
     place: float
     first: Array
     second: Array
+    counts: Array
+    """(n_frames,) by how much each row is scaled, for its poses' noise is not the usual one."""
 
     def residuals(self, centres: Array) -> Array:
         """(n_frames, 3) in units of noise."""
@@ -137,6 +139,11 @@ class _HingeProblem:
     """(2, 3) unit."""
     across: Array
     """(2, 2, 3) two directions square to each axis."""
+
+    @property
+    def counts(self) -> Array:
+        """(n_frames,) by how much each row is scaled."""
+        return self.joint.counts
 
     def residuals(self, hinge: Array) -> Array:
         """(n_frames, 5) in units of noise."""
@@ -239,7 +246,7 @@ def equations_at(
 ) -> RefinedJoint:
     """The three equations of a fitted joint, put elsewhere or seen by other poses."""
     problem = _problem(bodies, pair, noise)
-    residuals, slopes, _ = _equations(problem, centres, fit.free, robust=False)
+    residuals, slopes = _unweighed(problem, centres, fit.free)
     return replace(
         fit,
         centres=centres,
@@ -343,17 +350,23 @@ def _equations(
     problem: _Problem | _HingeProblem, place: Array, basis: Array, *, robust: bool
 ) -> _Equations:
     """The equations at ``place``; slopes along the columns of ``basis``."""
-    residuals = problem.residuals(place)
+    residuals, slopes = _unweighed(problem, place, basis)
+    weights = problem.counts
+    if robust:
+        weights = weights * np.sqrt(_huber(weights[:, None] * residuals))
+    return _Equations(weights[:, None] * residuals, weights[:, None, None] * slopes, weights)
+
+
+def _unweighed(
+    problem: _Problem | _HingeProblem, place: Array, basis: Array
+) -> tuple[Array, Array]:
+    """Residuals at ``place`` in units of noise, and their slopes along the columns of ``basis``."""
     columns = [
         (problem.residuals(place + SLOPE_STEP * way) - problem.residuals(place - SLOPE_STEP * way))
         / (2 * SLOPE_STEP)
         for way in basis.T
     ]
-    slopes = np.stack(columns, axis=-1)
-    if not robust:
-        return _Equations(residuals, slopes, np.ones(len(residuals)))
-    weights = np.sqrt(_huber(residuals))
-    return _Equations(weights[:, None] * residuals, weights[:, None, None] * slopes, weights)
+    return problem.residuals(place), np.stack(columns, axis=-1)
 
 
 def _problem(bodies: Bodies, pair: tuple[int, int], noise: PoseNoise) -> _Problem:
@@ -372,6 +385,7 @@ def _problem(bodies: Bodies, pair: tuple[int, int], noise: PoseNoise) -> _Proble
         place=float(max(place, 1e-4 * swept, 1e-18)),
         first=np.ascontiguousarray(noise.rotation[i]),
         second=np.ascontiguousarray(noise.rotation[j]),
+        counts=noise.frame_weights(pair, both),
     )
 
 

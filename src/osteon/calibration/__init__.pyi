@@ -3,6 +3,7 @@ from .adjustment import (
     FramePoses as FramePoses,
     adjust as adjust,
 )
+from .covariances import NextMarker as NextMarker
 from .fit_subject import (
     Calibration as Calibration,
     align_frames as align_frames,

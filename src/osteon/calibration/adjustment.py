@@ -138,6 +138,14 @@ def adjust(
     )
 
 
+def information_at(
+    rig: SubjectModel, observed: Array, poses: FramePoses, beliefs: Beliefs, scatter: Scatter
+) -> Array:
+    """Return the inverse covariance (n_shared, n_shared) of the shared unknowns, nothing fitted."""
+    state = _evaluate(rig, observed, poses, beliefs, scatter)
+    return _Normal(state, beliefs, scatter, _SubtreeColumns.of(rig)).information
+
+
 @dataclass(frozen=True)
 class _State:
     rig: SubjectModel

@@ -1,12 +1,12 @@
 """Recordings of one subject → the subject's skeleton."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from osteon.calibration.adjustment import Adjustment, FramePoses, adjust
-from osteon.calibration.covariances import covariances_of
+from osteon.calibration.covariances import NextMarker, covariances_of, foretell_markers
 from osteon.calibration.frame_choice import (
     STANDING_TURN,
     count_different,
@@ -65,6 +65,10 @@ MOST_STRAYS = 0.25
 """Share of the markers beyond which not they but the set or the take is wrong."""
 
 
+Foretell = Callable[[Adjustment, Array, Deviations], tuple[NextMarker, ...]]
+"""From a fit, the frames it has seen and how they scatter."""
+
+
 @dataclass(frozen=True)
 class Calibration:
     """A subject, and how well the frames looked at agree with it."""
@@ -86,6 +90,8 @@ class Calibration:
     """By the body that hangs on a joint: what the frames show of it."""
     recognition: Recognition | None = None
     """Where labels said nothing and shape and motion did: which marker was taken to sit where."""
+    next_markers: tuple[NextMarker, ...] = ()
+    """Markers that nobody wears and that would tell most of joints left open, best first."""
 
 
 def calibrate(
@@ -134,7 +140,13 @@ def _fit_template(
     guess = guess_from_template(found, {label: observed[label] for label in found}, hips)
     seen = np.stack([observed[name] for name in guess.rig.marker_names], axis=1)
     keeps = np.stack([still[name] for name in guess.rig.marker_names], axis=1)
-    calibration = fit_guess(guess, seen, subject=subject, still=keeps, progress=progress)
+
+    def foretell(fit: Adjustment, frames: Array, known: Deviations) -> tuple[NextMarker, ...]:
+        return foretell_markers(fit, frames, found, known, guess.usual, hips)
+
+    calibration = fit_guess(
+        guess, seen, subject=subject, still=keeps, foretell=foretell, progress=progress
+    )
     if calibration.turned >= STANDING_TURN:
         return calibration
     told = (
@@ -177,6 +189,7 @@ def fit_guess(
     *,
     subject: str = "",
     still: np.ndarray | None = None,
+    foretell: Foretell | None = None,
     progress: Share = unheard,
 ) -> Calibration:
     """Fit a first guess, from a template or from motion alone, to the frames of a subject.
@@ -187,6 +200,8 @@ def fit_guess(
         The guess's markers over all takes, metres; NaN where not seen.
     still : (n_frames, n_markers)
         Whether they keep their height: so the soles are found.
+    foretell
+        Finds which markers would tell more, where a template knows of any.
     """
     candidates = spread_frames(np.isfinite(observed[..., 0]), 4 * FRAMES)
     poses = start_poses(guess.rig, observed[candidates])
@@ -222,7 +237,10 @@ def fit_guess(
         doubts += ("the calibration had not settled when its iterations ran out",)
     rms = float(np.sqrt(squared.sum() / max(seen.sum(), 1)))
     strays = _strays(guess.rig, np.where(seen, np.sqrt(squared), np.nan))
-    return Calibration(skeleton, len(frames), rms, different, turned, doubts, strays, motions)
+    found = Calibration(skeleton, len(frames), rms, different, turned, doubts, strays, motions)
+    if foretell is None:
+        return found
+    return replace(found, next_markers=foretell(fit, frames, deviations))
 
 
 def _fit_frames(

@@ -121,6 +121,14 @@ def rest_model(found: dict[str, Landmark], scale: float) -> SubjectModel:
     return _scaled_rig(figure, bodies, found, scale)
 
 
+def beliefs_about(
+    found: dict[str, Landmark], rig: SubjectModel, rest: SubjectModel, hips: str
+) -> Beliefs:
+    """Return what to believe about a subject that was fitted: ``rest`` is the average human with
+    the same bodies and markers."""
+    return _beliefs(human(), rest, rig, found, hips)
+
+
 def _worn(
     figure: Human, found: dict[str, Landmark], wanted: Collection[str] = ()
 ) -> tuple[dict[str, Landmark], dict[str, str | None]]:

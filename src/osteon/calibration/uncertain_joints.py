@@ -9,13 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from osteon.calibration.covariances import REGION_RATIO
 from osteon.calibration.joint_findings import JointMotion
 from osteon.human import JointWords, direction_word, is_flanked, split_side, words_for_joint
 from osteon.values import Body, Skeleton
 
-REGION_RATIO = 2.796
-"""Ratio of the radius of a 95 % region to the deviation: derived, root of chi² with three
-freedoms."""
 NOTED_RADIUS = 0.04
 """Metres from which a 95 % region is told: derived, what turns a thigh or shin by 5°, beyond which
 joint angles mislead [McGinley 2009]."""

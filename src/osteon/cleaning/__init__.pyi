@@ -1,3 +1,9 @@
+from .bar_walk import (
+    FieldWalk as FieldWalk,
+    field_of_bar as field_of_bar,
+    metres_per_reported as metres_per_reported,
+    without_field as without_field,
+)
 from .displaced import (
     displaced_samples as displaced_samples,
     without_displaced as without_displaced,

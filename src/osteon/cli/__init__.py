@@ -15,6 +15,7 @@ VERBS = {
     "clean": "Write a recording cleaned, with joint centres and the rig's own markers.",
     "convert": "Turn one file format into another.",
     "demo": "Generate a performance whose truth is known, and solve it.",
+    "field": "Find a tracker's scale, noise and distortion from a bar walked through its volume.",
     "fit": "Fit bones of fixed length to joint positions.",
     "forces": "Tell forces on plates, and moments and powers of joints.",
     "info": "Versions, formats, marker sets, and which optional parts are installed.",
@@ -34,7 +35,7 @@ HOMES = {
     "force_verbs": ("forces",),
     "motion_verbs": ("axes", "limits", "normalise"),
     "session_verbs": ("live", "studio"),
-    "skeleton_verbs": ("fit", "joints", "map"),
+    "skeleton_verbs": ("field", "fit", "joints", "map"),
     "solve_verbs": ("angles", "batch", "clean", "demo", "solve"),
 }
 """Module → its verbs."""

@@ -66,6 +66,7 @@ NOUNS = {"markers": "marker", "bodies": "rigid body", "motion": "body", "compact
     metavar="FACTOR",
     help="Mend markers whose lengths are in another unit.",
 )
+@options.field
 def convert(
     source: Path,
     target: Path,
@@ -78,6 +79,7 @@ def convert(
     rate: float | None,
     swap_sides: str | None,
     scale: float | None,
+    field: Path | None,
     *,
     root_bone: bool,
     in_place: bool,
@@ -102,6 +104,7 @@ def convert(
         keep_only,
         left_out,
         read,
+        read_field,
         write,
         written_with,
     )
@@ -114,6 +117,10 @@ def convert(
         click.echo(f"{source.name}: {problem}", err=True)
     if only is not None:
         take = keep_only(take, only)
+    if field is not None:
+        from osteon.cleaning import without_field
+
+        take = without_field(take, read_field(field))
     moving = mirror and not take.recordings
     if frames or in_place or loop or rate or moving or root_bone:
         asked = {"in_place": in_place, "mirror": moving, "root_bone": root_bone}

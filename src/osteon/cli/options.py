@@ -70,6 +70,9 @@ own_set = file(
 )
 
 
+field = file("--field", "Take the tracker's field off beforehand: the field.json of osteon field.")
+
+
 def choice(flag: str, values: Sequence[str], about: str) -> Decorator:
     """Add one of some words, by default the first."""
     words = click.Choice(values)

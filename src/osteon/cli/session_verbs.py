@@ -1,5 +1,6 @@
 """Verbs that go on until somebody ends them: live, studio."""
 
+from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -16,6 +17,12 @@ POSITIVE = click.FloatRange(min=0.0, min_open=True)
 @options.output("the skeleton and the summary, written at the end", required=False)
 @options.file("--skeleton", "A subject calibrated before: skeleton.json.")
 @click.option("--vmc", metavar="HOST:PORT", help="Send poses by the VMC protocol (OSC over UDP).")
+@click.option(
+    "--angles",
+    metavar="HOST:PORT",
+    help="Send joint angles by OSC: /osteon/angles with the frame's number, then name, degrees.",
+)
+@options.file("--watch", "A clean motion of this person: tell when a limb stands as never in it.")
 @click.option("--studio", is_flag=True, help="Show the performer in the browser.")
 @click.option("--no-browser", is_flag=True, help="Only print the studio's address.")
 @click.option(
@@ -35,6 +42,8 @@ def live(
     output: Path | None,
     skeleton: Path | None,
     vmc: str | None,
+    angles: str | None,
+    watch: Path | None,
     rate: float,
     silence: float,
     subject: str | None,
@@ -51,7 +60,14 @@ def live(
     Example: osteon live walk.c3d --vmc 127.0.0.1:39539
     """
     from osteon.formats import read, write, write_readable
-    from osteon.live import VmcSender, open_stream, run_live, split_address
+    from osteon.live import (
+        AngleSender,
+        PoseWatch,
+        VmcSender,
+        open_stream,
+        run_live,
+        split_address,
+    )
 
     known = None if skeleton is None else read(skeleton).skeleton()
     stream = open_stream(source, rate=rate, silence=silence, subject=subject)
@@ -62,19 +78,28 @@ def live(
             tell(sentence)
 
     with ExitStack() as stack:
-        listeners, unsent = [], {}
+        listeners = []
         if studio:
             stage = _stage(stream.rate, open_browser=not no_browser)
             listeners.append(stage.show)
             tellers.append(stage.say)
+        senders: list[VmcSender | AngleSender] = []
         if vmc is not None:
-            sender = VmcSender(*split_address(vmc), rate=stream.rate)
+            senders.append(VmcSender(*split_address(vmc), rate=stream.rate))
+        if angles is not None:
+            senders.append(AngleSender(*split_address(angles)))
+        for sender in senders:
             sender.dropped.say = say
             stack.callback(sender.close)
-            unsent = sender.dropped.counts
-            listeners.append(lambda frame, pose: sender.send(pose))
+            listeners.append(lambda frame, pose, send=sender.send: send(pose))
+        guard = None if watch is None else PoseWatch(read(watch).motion(), stream.rate, say)
+        if guard is not None:
+            listeners.append(lambda frame, pose: guard.look(pose))
         found, summary = run_live(stream, listeners, skeleton=known, say=say)
-    summary["dropped"] |= unsent
+    for sender in senders:
+        summary["dropped"] = dict(Counter(summary["dropped"]) + sender.dropped.counts)
+    if guard is not None:
+        summary["improbable"] = guard.spans
     if summary["poses"] == 0:
         click.echo(_why_nothing(summary), err=True)
     if output is not None:

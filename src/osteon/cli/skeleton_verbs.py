@@ -1,4 +1,4 @@
-"""Verbs that find a skeleton, or move one: fit, joints, map."""
+"""Verbs that find a skeleton, or move one, and the tracker behind it: field, fit, joints, map."""
 
 import time
 from dataclasses import replace
@@ -8,6 +8,41 @@ from pathlib import Path
 import click
 
 from osteon.cli import options
+
+
+@click.command()
+@click.argument("file", metavar="BAR", type=options.FILE)
+@click.option(
+    "--distance",
+    required=True,
+    type=float,
+    metavar="METRES",
+    help="Between both sensors of the bar, as measured.",
+)
+@click.option("--sensors", nargs=2, metavar="A B", help="Both sensors, where BAR has others too.")
+@options.output("field.json, field.svg and summary.json")
+@options.as_json
+def field(
+    file: Path, distance: float, sensors: tuple[str, str] | None, output: Path, *, as_json: bool
+) -> None:
+    """Find what a tracker does to places, from two sensors on a rigid bar.
+
+    BAR is a recording of two sensors (or markers) at a known distance that somebody walks through
+    the whole volume, turning the bar all ways, for a minute or longer. Tells the tracker's scale,
+    its noise and its distortion over the volume; field.json takes them off a recording in joints
+    and convert.
+
+    Example: osteon field bar.csv --distance 0.565 -o tracker
+    """
+    from osteon.cleaning import field_of_bar
+    from osteon.delivery import FIELD_FILES, field_summary, field_text, write_field_files
+    from osteon.formats import read
+
+    options.spare((file,), [output / name for name in FIELD_FILES])
+    walk = field_of_bar(read(file), distance, sensors)
+    with options.whole_results(output, (file,)) as scratch:
+        write_field_files(walk, scratch)
+    options.say_results(field_summary(walk), field_text(walk), as_json=as_json, folder=output)
 
 
 @click.command()
@@ -115,6 +150,7 @@ def _measure(skeleton) -> dict[str, float]:
     metavar="BODY BODY METRES",
     help="Two sensors fixed at this distance give the tracker's scale.",
 )
+@options.field
 @click.option(
     "--exclude", metavar="BODY", multiple=True, help="Body to leave out, may be repeated."
 )
@@ -131,6 +167,7 @@ def joints(
     clusters: Path | None,
     measured: Path | None,
     known_distance: tuple[str, str, float] | None,
+    field: Path | None,
     exclude: tuple[str, ...],
     formats: str,
     names: str | None,
@@ -157,14 +194,18 @@ def joints(
         subjects_of,
     )
     from osteon.delivery import joints_summary, joints_text, show_joints, write_joints
-    from osteon.formats import file_name, read, read_measured
+    from osteon.formats import file_name, read, read_field, read_measured
     from osteon.pipeline import takes_in_a_row
 
+    if known_distance and field:
+        raise click.UsageError("--field has the scale; leave out --known-distance")
     endings = options.endings(formats)
-    options.spare((*files, like, clusters), options.motion_files(output, endings))
+    options.spare((*files, like, clusters, field), options.motion_files(output, endings))
     takes = [read(file) for file in files]
     named = None if clusters is None else read_clusters(clusters)
     moving = bodies_of(takes_in_a_row(takes, subject), subject if len(files) == 1 else None, named)
+    if field:
+        moving = moving.in_field(read_field(field))
     if known_distance:
         moving = moving.rescaled(scale_factor(moving.bodies, *known_distance))
     moving = moving.without(exclude)
@@ -180,7 +221,7 @@ def joints(
     subjects = subjects_of(found)
     motions = play_back_together(bodies, subjects)
     told = []
-    with options.whole_results(output, (*files, like, clusters, measured)) as scratch:
+    with options.whole_results(output, (*files, like, clusters, measured, field)) as scratch:
         for each, motion in zip(subjects, motions, strict=True):
             folder = Path() if len(subjects) == 1 else Path(file_name(each.subject))
             own = [limb for limb in limbs if limb.body in each.names]

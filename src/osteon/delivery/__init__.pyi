@@ -12,6 +12,12 @@ from .clean_files import (
     clean_text as clean_text,
     write_cleaned as write_cleaned,
 )
+from .field_files import (
+    FIELD_FILES as FIELD_FILES,
+    field_summary as field_summary,
+    field_text as field_text,
+    write_field_files as write_field_files,
+)
 from .forces_files import (
     deliver_forces as deliver_forces,
     forces_summary as forces_summary,

@@ -23,6 +23,7 @@ from osteon.gait import (
     between_takes,
     control_bands,
     control_spreads,
+    differences_between,
     spreads_of,
 )
 from osteon.pipeline import GaitComparison, Solved, Walks, analyse
@@ -37,6 +38,8 @@ from osteon.report import (
 )
 from osteon.typing import Array
 
+TOLD_DIFFERENCES = 6
+"""Count of differences that are told; chosen: as many as a person reads."""
 NEAR_MARK = 0.02
 """Seconds within which an event is as marked; chosen: what laboratories ask for."""
 SHARE_UNIT = "%"
@@ -82,7 +85,7 @@ def deliver_gait(walks: Walks, folder: Path, compared: GaitComparison) -> None:
         title=" · ".join(filter(None, (page.subject, _named(takes)))) or page.title,
         gait=gait_data(walks, compared),
         spans=[*page.spans, *event_spans(takes[shown], one.recording.rate)],
-        warnings=[*page.warnings, *compared.notes],
+        warnings=[*page.warnings, *compared.notes, *differing(takes, compared)],
     )
     write_report(folder / "report.html", page)
 
@@ -129,8 +132,29 @@ def gait_summary(takes: Sequence[GaitTake], compared: GaitComparison) -> dict[st
             "people": len(compared.people),
             "numbers": _by_side(control_spreads(compared.people), _spread_facts),
         },
+        "differences": [
+            {
+                "angle": each.channel,
+                "side": each.side,
+                "percent": each.part,
+                "most_deg": round(float(np.degrees(each.most)), 2),
+            }
+            for each in differences_between(takes, compared.other)
+        ],
         "notes": list(compared.notes),
     }
+
+
+def differing(takes: Sequence[GaitTake], compared: GaitComparison) -> list[str]:
+    """Tell where a session differs from the other beyond what its cycles scatter by."""
+    if not compared.other:
+        return []
+    found = [str(each) for each in differences_between(takes, compared.other)]
+    if not found:
+        return [f"no angle differs from {compared.name} beyond what cycles scatter by"]
+    more = len(found) - TOLD_DIFFERENCES
+    rest = [f"{more} more differences in gait.json"] if more > 0 else []
+    return [*found[:TOLD_DIFFERENCES], *rest]
 
 
 def _spread_facts(spread: NumberSpread) -> dict[str, Any]:
@@ -298,4 +322,4 @@ def gait_text(takes: Sequence[GaitTake], compared: GaitComparison) -> str:
         ]
         if told:
             lines.append(f"{number.replace('_', ' '):15} {', '.join(told)} {unit}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *differing(takes, compared)])

@@ -86,7 +86,7 @@ def report_of(
             *gap_spans(recording.names, recording.seen),
         ],
         facts=_facts(summary, solved.points),
-        advice=list(analyses.advice),
+        advice=[*map(str, solved.next_markers), *analyses.advice],
         history=history_of(recording.history, motion.history),
         warnings=[*solved.warnings, *analyses.problems, *thinned(stride)],
     )

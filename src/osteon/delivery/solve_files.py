@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from osteon.anatomy import ClinicalAngles
+from osteon.calibration import NextMarker
 from osteon.cleaning import swaps_text
 from osteon.clips import root_on_ground
 from osteon.delivery.angles_files import ANGLE_FILES, GAIT_FILES, write_angles
@@ -188,10 +189,21 @@ def summary_of(solved: Solved) -> dict:
         "gliding_joints_mm": gliding_joints(solved.skeleton),
         "bone_length_spread_mm": 1e3 * bone_length_spread(solved.motion),
         "held_frames": list(solved.motion.held),
+        "next_markers": [_next_facts(each) for each in solved.next_markers],
         "contacts": [{"body": c.body, "frames": list(c.frames)} for c in solved.contacts],
         "warnings": list(solved.warnings),
         **({} if solved.findings is None else {"passport": solved.findings.facts()}),
         "seconds": solved.seconds,
+    }
+
+
+def _next_facts(marker: NextMarker) -> dict[str, object]:
+    return {
+        "marker": marker.marker,
+        "landmarks": marker.landmarks,
+        "joint": marker.joint,
+        "from_mm": 1e3 * marker.before,
+        "to_mm": 1e3 * marker.after,
     }
 
 
@@ -216,6 +228,7 @@ def solve_text(solved: Solved) -> str:
     sigma, joint = max(known)
     if sigma:
         lines.append(f"least certain joint: {joint}, ± {1e3 * sigma:.0f} mm")
+    lines += map(str, solved.next_markers)
     if gliding := gliding_joints(solved.skeleton):
         told = ", ".join(
             f"{name} {size:.1f} mm{_told_path(solved.skeleton.body(name).joint.glide_path)}"

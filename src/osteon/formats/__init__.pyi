@@ -32,6 +32,10 @@ from .own.compact_tables import (
     write_compact_csv as write_compact_csv,
     write_compact_parquet as write_compact_parquet,
 )
+from .own.field_json import (
+    read_field as read_field,
+    write_field as write_field,
+)
 from .own.skeleton_json import (
     read_passport as read_passport,
     write_passport as write_passport,

@@ -27,12 +27,14 @@ from .gait_numbers import (
 )
 from .trials import (
     Band as Band,
+    CurveDifference as CurveDifference,
     GaitTake as GaitTake,
     NumberSpread as NumberSpread,
     bands_of as bands_of,
     between_takes as between_takes,
     control_bands as control_bands,
     control_spreads as control_spreads,
+    differences_between as differences_between,
     gait_of as gait_of,
     meaning_of as meaning_of,
     spreads_of as spreads_of,

@@ -29,6 +29,7 @@ from .joint_words import (
     is_flanked as is_flanked,
     split_side as split_side,
     words_for_joint as words_for_joint,
+    words_for_spot as words_for_spot,
 )
 from .knee_device import (
     DEVICE_LABELS as DEVICE_LABELS,

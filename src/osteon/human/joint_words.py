@@ -57,6 +57,57 @@ WORDS = {
 place along its axis."""
 
 
+SPOTS = {
+    "c7": "the lowest bone of the neck that stands out",
+    "t2": "the spine below the neck",
+    "t8": "the spine between the shoulder blades",
+    "t10": "the spine below the shoulder blades",
+    "jugular_notch": "the notch above the breastbone",
+    "xiphoid": "the lower end of the breastbone",
+    "scapula": "{side} shoulder blade",
+    "sacrum": "the sacrum",
+    "asis": "the front of {side} hip bone",
+    "psis": "the back of {side} hip bone",
+    "iliac_crest": "the crest of {side} hip bone",
+    "acromion": "the top of {side} shoulder",
+    "front_shoulder": "the front of {side} shoulder",
+    "back_shoulder": "the back of {side} shoulder",
+    "upper_arm_outer": "the outer side of {side} upper arm",
+    "elbow_lateral": "the outer side of {side} elbow",
+    "elbow_medial": "the inner side of {side} elbow",
+    "forearm_outer": "the outer side of {side} forearm",
+    "wrist_radial": "the thumb's side of {side} wrist",
+    "wrist_ulnar": "the little finger's side of {side} wrist",
+    "hand_radial": "the back of {side} hand, at the index finger",
+    "hand_ulnar": "the back of {side} hand, at the little finger",
+    "trochanter": "{side} greater trochanter",
+    "thigh_outer": "the outer side of {side} thigh",
+    "thigh_front": "the front of {side} thigh",
+    "knee_lateral": "the outer side of {side} knee",
+    "knee_medial": "the inner side of {side} knee",
+    "tibial_tuberosity": "{side} shin, below the kneecap",
+    "fibula_head": "the head of {side} fibula",
+    "shin_outer": "the outer side of {side} shin",
+    "shin_front": "the front of {side} shin",
+    "malleolus_lateral": "{side} outer ankle",
+    "malleolus_medial": "{side} inner ankle",
+    "heel": "{side} heel",
+    "metatarsal_1": "the ball of {side} foot, at the big toe",
+    "metatarsal_5": "the ball of {side} foot, at the little toe",
+    "front_head": "{side} forehead",
+    "back_head": "the back of the head",
+}
+"""By landmark without its side: where people put a marker for it."""
+
+
+def words_for_spot(landmark: str, *, both: bool = False) -> str | None:
+    """Return where a marker of a landmark goes, or those of both sides; None where nobody puts one
+    there."""
+    side, plain = split_side(landmark)
+    told = SPOTS.get(plain)
+    return None if told is None else told.format(side="each" if both else f"the {side}")
+
+
 @dataclass(frozen=True)
 class JointWords:
     """Of the joint that a body hangs on."""

@@ -1,3 +1,8 @@
+from .pose_watch import (
+    AngleSender as AngleSender,
+    PoseWatch as PoseWatch,
+    angles_of as angles_of,
+)
 from .run_stream import run_live as run_live
 from .sources import (
     Replay as Replay,

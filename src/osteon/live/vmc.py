@@ -108,28 +108,41 @@ def _resolve(host: str, port: int) -> tuple[str, int]:
         ) from None
 
 
-class VmcSender:
-    """Sends every pose as one datagram."""
+class PacketSender:
+    """Sends something of every pose as one datagram; who inherits says what."""
 
-    def __init__(self, host: str, port: int, *, rate: float) -> None:
-        self._address, self._rate = _resolve(host, port), rate
+    what = "a pose"
+
+    def __init__(self, host: str, port: int) -> None:
+        self._address = _resolve(host, port)
         self.dropped = Dropped()
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._of: Skeleton | None = None
-        nobody, nowhere = np.zeros((0, 3)), np.zeros((0, 4))
-        _stood(np.zeros(0, dtype=np.int64), nobody, nobody)  # no frame may wait for a compiler
-        _tell(nowhere, nowhere, np.zeros(0, dtype=np.int64), nobody, np.zeros(3), nowhere)
+
+    def packet(self, pose: LivePose) -> bytes:
+        raise NotImplementedError
 
     def send(self, pose: LivePose) -> None:
         try:
             self._socket.sendto(self.packet(pose), self._address)
         except OSError as error:  # a stage goes on, and the network may come back
             host, port = self._address
-            told = f"a pose cannot be sent to {host}:{port}: {error.strerror}"
+            told = f"{self.what} cannot be sent to {host}:{port}: {error.strerror}"
             self.dropped.add("poses that could not be sent", told)
 
     def close(self) -> None:
         self._socket.close()
+
+
+class VmcSender(PacketSender):
+    """Sends every pose as one datagram."""
+
+    def __init__(self, host: str, port: int, *, rate: float) -> None:
+        super().__init__(host, port)
+        self._rate = rate
+        self._of: Skeleton | None = None
+        nobody, nowhere = np.zeros((0, 3)), np.zeros((0, 4))
+        _stood(np.zeros(0, dtype=np.int64), nobody, nobody)  # no frame may wait for a compiler
+        _tell(nowhere, nowhere, np.zeros(0, dtype=np.int64), nobody, np.zeros(3), nowhere)
 
     def packet(self, pose: LivePose) -> bytes:
         if self._of is not pose.skeleton:

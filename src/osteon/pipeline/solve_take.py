@@ -8,6 +8,7 @@ import numpy as np
 
 from osteon.calibration import (
     Calibration,
+    NextMarker,
     add_riders,
     calibrate,
 )
@@ -147,6 +148,7 @@ class _Plan:
     warnings: tuple[str, ...] = ()
     findings: TakeFindings | None = None
     recognition: Recognition | None = None
+    next_markers: tuple[NextMarker, ...] = ()
 
 
 def _plans(
@@ -166,8 +168,9 @@ def _plans(
     if options.passport is not None:
         return [_by_passport(name, take, options.passport, chosen, options) for take in takes[:n]]
     calibration = calibrate_subject(takes, chosen, options, name, progress)
-    found = calibration.recognition
-    return [_Plan(calibration.skeleton, calibration.doubts, recognition=found)] * n
+    found, more = calibration.recognition, calibration.next_markers
+    told = calibration.doubts
+    return [_Plan(calibration.skeleton, told, recognition=found, next_markers=more)] * n
 
 
 def _by_passport(
@@ -180,7 +183,7 @@ def _by_passport(
         assert findings.skeleton is not None
         return _Plan(findings.skeleton, findings.sentences(), findings)
     told = (*findings.sentences(), *own.doubts)
-    return _Plan(own.skeleton, told, findings, own.recognition)
+    return _Plan(own.skeleton, told, findings, own.recognition, own.next_markers)
 
 
 def set_of(takes: Sequence[Recording], options: SolveOptions) -> Chosen:
@@ -354,6 +357,7 @@ def _solve_take(
         motion.skeleton.marker_names - result.motion.skeleton.marker_names,
         keypoints=_are_keypoints(chosen),
         recognition=plan.recognition,
+        next_markers=plan.next_markers,
         landmarks=_landmarks(chosen, plan.recognition),
     )
 

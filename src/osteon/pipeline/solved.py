@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from osteon.calibration import NextMarker
 from osteon.cleaning import RightSamples
 from osteon.human import Recognition
 from osteon.identity import TakeFindings
@@ -75,6 +76,8 @@ class Solved:
     """Which marker was taken to sit where, where labels did not say it."""
     landmarks: dict[str, str] = field(default_factory=dict)
     """Label → the template's landmark, of markers on landmarks; also of a standing trial's."""
+    next_markers: tuple[NextMarker, ...] = ()
+    """Markers that nobody wears and that would tell most of joints left open, best first."""
 
     @property
     def skeleton(self) -> Skeleton:

@@ -19,6 +19,10 @@ from .gloves import (
     grasps as grasps,
     with_gloves as with_gloves,
 )
+from .iron_nearby import (
+    Iron as Iron,
+    walked_bar as walked_bar,
+)
 from .joint_coordinates import (
     Dof as Dof,
     dofs as dofs,

@@ -62,3 +62,8 @@ from .take import (
     Passport as Passport,
     Take as Take,
 )
+from .tracker_field import (
+    TrackerField as TrackerField,
+    smooth_terms as smooth_terms,
+    term_degrees as term_degrees,
+)
