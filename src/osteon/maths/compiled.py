@@ -14,7 +14,7 @@ import numpy as np
 from llvmlite import binding
 from numba import config, njit
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache, _Cache
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 
 from osteon.typing import Array
 
