@@ -248,8 +248,8 @@ def _wand_sigma(above: Array, mark: Array, wand: Array) -> float:
 def _limb(bone: BuiltBone, top: str, right: Array) -> FrameRecipe:
     ends = [FrameInput(bone.above, MARK_SIGMA), FrameInput(bone.below, MARK_SIGMA)]
     told = f"as Plug-in Gait: {top}, {bone.told}"
-    right = FrameInput(quat.normalise(right), bone.sigma)
-    return FrameRecipe("landmarks", told, [*ends, right], lambda a, b, c: frame("y", a - b, "z", c))
+    axis = FrameInput(quat.normalise(right), bone.sigma)
+    return FrameRecipe("landmarks", told, [*ends, axis], lambda a, b, c: frame("y", a - b, "z", c))
 
 
 def foot_beside_shin(foot: FrameRecipe, shin_axis: FrameInput) -> FrameRecipe:
