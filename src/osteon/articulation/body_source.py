@@ -44,7 +44,8 @@ class PoseNoise:
         """(n,) by how much a joint's rows of these frames are scaled."""
         if self.over_frames is None:
             return np.ones(len(frames))
-        both, usual = list(pair), self.position[list(pair)] ** 2 + FINEST**2
+        both = np.array(pair)
+        usual = self.position[both] ** 2 + FINEST**2
         noisy = (self.over_frames[np.ix_(frames, both)] ** 2) @ usual
         return np.sqrt(usual.sum() / noisy)
 

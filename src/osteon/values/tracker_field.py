@@ -91,7 +91,7 @@ class TrackerField:
 
     def outside(self, points: Array) -> np.ndarray:
         """(...,) which reported places lie outside the box."""
-        return (np.abs(self.in_box(points)) > 1.0).any(axis=-1)
+        return np.asarray((np.abs(self.in_box(points)) > 1.0).any(axis=-1))
 
     def correct_bodies(self, bodies: Bodies) -> Bodies:
         """Bodies where they are; their orientations stay as reported."""
