@@ -122,8 +122,7 @@ class _Window:
     settled: int
     """How many of the first frames stand."""
     memory: Array
-    """(at least n_frames · n_dofs, …) for the normal matrix; the same for all windows, as a new one
-    each time would cost a tenth of the whole."""
+    """(at least n_frames · n_dofs, …) for the normal matrix; the same for all windows."""
 
 
 def smooth_frames(problem: PoseProblem, poses: PoseResult, *, rate: float) -> SmoothResult:
