@@ -88,24 +88,31 @@ def other_side(name: str) -> str:
 
 
 @cache
-def landmark_places() -> Places:
-    """Return where markers may be."""
+def landmark_places(words: frozenset[str] | None = None) -> Places:
+    """Return where markers may be: on all landmarks, or on some, of both sides."""
     known = skin_landmarks()
-    words = tuple(known)
+    if words is not None:
+        known = {word: known[word] for word in known if {word, other_side(word)} & words}
+    named = tuple(known)
     marks = [mark for mark, _ in known.values()]
     shares = np.clip([1.0 - rarity for _, rarity in known.values()], LEAST_SHARE, MOST_SHARE)
     return Places(
-        words,
+        named,
         np.array([tree().names.index(mark.body) for mark in marks]),
         np.array([mark.at for mark in marks]),
         np.array([SOFT_SIGMA if mark.soft else LANDMARK_SIGMA for mark in marks]),
         np.log(1.0 / shares - 1.0),
-        np.array([words.index(other_side(word)) for word in words]),
+        np.array([named.index(other_side(word)) for word in named]),
     )
 
 
 def fit_landmarks(
-    points: Array, size: float, spread: Array, bodies: np.ndarray, figure: Figure
+    points: Array,
+    size: float,
+    spread: Array,
+    bodies: np.ndarray,
+    figure: Figure,
+    known: Places | None = None,
 ) -> Landmarked:
     """Give markers to landmarks and move the figure to them, in turn.
 
@@ -117,20 +124,23 @@ def fit_landmarks(
         Metres rms by which their distances vary.
     bodies
         Which body of the tree each marker may be on, to begin with.
+    known
+        Where markers may be; None: on any landmark.
     """
-    given = _given(_costs(figure, points, size, spread, bodies, WIDER[0]))
+    known = known or landmark_places()
+    given = _given(_costs(figure, points, size, spread, bodies, WIDER[0], known), known)
     for wider in WIDER[1:]:
         for _ in range(STEPS):
-            figure = _nearer(figure, points, size, given.landmarks)
-        given = _given(_costs(figure, points, size, spread, given.bodies, wider))
-    costs = _costs(figure, points, size, spread, given.bodies, 1.0)
+            figure = _nearer(figure, points, size, given.landmarks, known)
+        given = _given(_costs(figure, points, size, spread, given.bodies, wider, known), known)
+    costs = _costs(figure, points, size, spread, given.bodies, 1.0, known)
     rows, on = np.arange(len(points)), given.landmarks >= 0
-    named = np.array(landmark_places().words)[given.landmarks]
+    named = np.array(known.words)[given.landmarks]
     bodies_of = np.array(tree().names)[given.bodies]
     return Landmarked(
         tuple(bodies_of.tolist()),
         tuple(np.where(on, named, bodies_of).tolist()),
-        _doubts(costs, given, size),
+        _doubts(costs, given, size, known),
         np.where(on, costs.away[rows, given.landmarks], costs.beside[rows, given.bodies]),
         given.cost + figure.misfit,
     )
@@ -157,9 +167,14 @@ class Given(NamedTuple):
 
 
 def _costs(
-    figure: Figure, points: Array, size: float, spread: Array, bodies: np.ndarray, wider: float
+    figure: Figure,
+    points: Array,
+    size: float,
+    spread: Array,
+    bodies: np.ndarray,
+    wider: float,
+    known: Places,
 ) -> Costs:
-    known = landmark_places()
     linear, shifts = figure.stands()
     reached = np.einsum("lij,lj->li", linear[known.bodies], known.at) + shifts[known.bodies]
     away = size * np.linalg.norm(points[:, None] - reached, axis=-1)
@@ -214,12 +229,12 @@ def counterparts(rest: Array) -> np.ndarray:
     return np.where(mutual, other, -1)
 
 
-def _given(costs: Costs) -> Given:
+def _given(costs: Costs, known: Places) -> Given:
     """Markers where all cost least together: a landmark takes one, a body any number.
 
     Counterparts on both sides count together, so that they are called alike.
     """
-    landmarks = _both(costs.landmarks, costs.partners, landmark_places().twins)
+    landmarks = _both(costs.landmarks, costs.partners, known.twins)
     mirrored = [tree().names.index(other_side(name)) for name in tree().names]
     elsewhere = _both(costs.bodies, costs.partners, np.array(mirrored))
     n, n_landmarks = landmarks.shape
@@ -228,7 +243,7 @@ def _given(costs: Costs) -> Given:
     table = np.concatenate([landmarks, alone], axis=1)
     rows, columns = assign(table)
     on = np.where(columns < n_landmarks, columns, -1)
-    bodies = np.where(on >= 0, landmark_places().bodies[on], elsewhere.argmin(axis=1))
+    bodies = np.where(on >= 0, known.bodies[on], elsewhere.argmin(axis=1))
     return Given(on, bodies, float(table[rows, columns].sum()))
 
 
@@ -237,8 +252,10 @@ def _both(costs: Array, partners: np.ndarray, twins: np.ndarray) -> Array:
     return 0.5 * (costs + np.where(partners[:, None] >= 0, costs[partners][:, twins], costs))
 
 
-def _nearer(figure: Figure, points: Array, size: float, landmarks: np.ndarray) -> Figure:
-    known, on = landmark_places(), np.flatnonzero(landmarks >= 0)
+def _nearer(
+    figure: Figure, points: Array, size: float, landmarks: np.ndarray, known: Places
+) -> Figure:
+    on = np.flatnonzero(landmarks >= 0)
     linear, shifts = figure.stands()
     bodies, at = known.bodies[landmarks[on]], known.at[landmarks[on]]
     off = points[on] - np.einsum("mij,mj->mi", linear[bodies], at) - shifts[bodies]
@@ -247,9 +264,8 @@ def _nearer(figure: Figure, points: Array, size: float, landmarks: np.ndarray) -
     return figure.drawn(points[on], bodies, at, weights)
 
 
-def _doubts(costs: Costs, given: Given, size: float) -> Array:
+def _doubts(costs: Costs, given: Given, size: float, known: Places) -> Array:
     """How far landmarks may lie elsewhere: what else a marker could be, each as likely as it is."""
-    known = landmark_places()
     doubts = np.zeros(len(given.landmarks))
     for marker in np.flatnonzero(given.landmarks >= 0):
         own = given.landmarks[marker]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.errors import NotEnoughData
-from osteon.human.landmark_fit import other_side
+from osteon.human.landmark_fit import landmark_places, other_side
 from osteon.human.marker_sets import Landmark, MarkerSet, human, plain
 from osteon.human.recognition import VOICE_ODDS, LaidFigure, lay_figure
 from osteon.human.usual_posture import usual_posture
@@ -62,6 +62,8 @@ class Recognition:
     """By label: metres rms that the landmark may be another."""
     confidence: float
     """From 0 to 1, that it is a human whose left and right are not exchanged."""
+    size: float = 1.0
+    """Ratio to the template's 1.75 m."""
 
     @property
     def set_name(self) -> str:
@@ -97,13 +99,21 @@ class Recognition:
         return f'{json.dumps(label)} = "{self.words[label]}"{said}'
 
 
-def recognise_shape(recording: Recording) -> Recognition | Unlike:
-    """Return which body each marker rides on, where they are a human's, else why they are not."""
+def recognise_shape(
+    recording: Recording, words: frozenset[str] | None = None
+) -> Recognition | Unlike:
+    """Return which body each marker rides on, where they are a human's, else why they are not.
+
+    Parameters
+    ----------
+    words
+        The landmarks that markers may be on, besides anywhere on a body; None: all.
+    """
     try:
         posture = usual_posture(recording)
     except NotEnoughData as error:
         return Unlike(str(error))
-    found = lay_figure(posture)
+    found = lay_figure(posture, landmark_places(words))
     if lacking := _lacking(found):
         return Unlike(lacking)
     held = _confidences(found)
@@ -118,8 +128,9 @@ def recognise_shape(recording: Recording) -> Recognition | Unlike:
         for label, word, body, doubt in rows
         if plain(label)
     }
-    words = {label: word for label, (word, _) in said.items()}
-    return Recognition(words, {label: doubt for label, (_, doubt) in said.items()}, confidence)
+    on_words = {label: word for label, (word, _) in said.items()}
+    doubts = {label: doubt for label, (_, doubt) in said.items()}
+    return Recognition(on_words, doubts, confidence, found.fit.size)
 
 
 def _lacking(found: LaidFigure) -> str:

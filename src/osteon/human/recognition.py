@@ -13,7 +13,7 @@ from itertools import pairwise, product
 import numpy as np
 
 from osteon.human.jointed_figure import Figure, figure_from, tree
-from osteon.human.landmark_fit import Landmarked, fit_landmarks, other_side
+from osteon.human.landmark_fit import Landmarked, Places, fit_landmarks, other_side
 from osteon.human.marker_sets import plain
 from osteon.human.posed_template import ARM, LEG, LimbWays, distances, finer_ways, limb_ways, spots
 from osteon.human.usual_posture import UsualPosture
@@ -303,11 +303,12 @@ class LaidFigure:
     """Ratio of how much distances vary on bodies to how much they vary between them."""
 
 
-def lay_figure(posture: UsualPosture) -> LaidFigure:
-    """Lay the template on a posture and decide which way it faces."""
+def lay_figure(posture: UsualPosture, known: Places | None = None) -> LaidFigure:
+    """Lay the template on a posture and decide which way it faces; markers are on the landmarks
+    ``known``, or on any."""
     found = []
     for fit in fits(posture):
-        on = _landmarked(posture, fit)
+        on = _landmarked(posture, fit, known)
         voices = front_votes(posture, fit, on.bodies)
         found.append((on.cost - VOICE_ODDS * voices, fit, on, voices))
     cost, fit, on, voices = min(found, key=lambda each: each[0])
@@ -316,11 +317,11 @@ def lay_figure(posture: UsualPosture) -> LaidFigure:
     return LaidFigure(posture.names, on, fit, min(turned) - cost, voices, loose)
 
 
-def _landmarked(posture: UsualPosture, fit: Fitted) -> Landmarked:
+def _landmarked(posture: UsualPosture, fit: Fitted, known: Places | None) -> Landmarked:
     """The markers on landmarks; where legs came out crossed also the other way round: shins cross
     in running, and are then looked for on the wrong side, but thighs do not."""
     start, names = _nearest_bodies(posture, fit), tree().names
-    on = fit_landmarks(fit.points, fit.size, posture.spread, start, fit.figure())
+    on = fit_landmarks(fit.points, fit.size, posture.spread, start, fit.figure(), known)
     left, right = (fit.points[_on(on.bodies, f"{side}_thigh"), 1] for side in ("left", "right"))
     if not len(left) or not len(right) or np.median(left) > np.median(right):
         return on
@@ -330,7 +331,7 @@ def _landmarked(posture: UsualPosture, fit: Fitted) -> Landmarked:
         for name, leg in zip(on.bodies, legs, strict=True)
     ]
     figure = fit.figure(crossed=True)
-    back = fit_landmarks(fit.points, fit.size, posture.spread, np.array(swapped), figure)
+    back = fit_landmarks(fit.points, fit.size, posture.spread, np.array(swapped), figure, known)
     return min(on, back, key=lambda each: each.cost)
 
 

@@ -1,3 +1,4 @@
+from .average_human import average_wearer as average_wearer
 from .by_hand import (
     SaidLabel as SaidLabel,
     relabel as relabel,
@@ -21,7 +22,6 @@ from .label_take import (
     set_named as set_named,
     share_of_samples as share_of_samples,
 )
-from .marker_set_start import average_wearer as average_wearer
 from .pieces import (
     Pieces as Pieces,
     cut_pieces as cut_pieces,

@@ -7,6 +7,7 @@ acceleration cancels there. What has a rival stays open, for better evidence to 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -163,9 +164,22 @@ class Chains:
             places[seen, column] = path[seen]
         return places
 
+    @cached_property
+    def _grouped(self) -> tuple[Indices, Indices]:
+        """(n_pieces,) pieces chain by chain, in order of time; (n_chains + 1,) where in them each
+        chain begins."""
+        order = np.argsort(self.number, kind="stable")
+        return order, np.searchsorted(self.number[order], np.arange(len(self) + 1))
+
     def members(self, chain: int) -> Indices:
         """Return the pieces of a chain, in order of time."""
-        return np.flatnonzero(self.number == chain)
+        order, begins = self._grouped
+        return order[begins[chain] : begins[chain + 1]]
+
+    def heads(self, chains: Indices) -> Indices:
+        """Return the first piece of each of some chains."""
+        order, begins = self._grouped
+        return order[begins[chains]]
 
     def without(self, pieces: Indices) -> "Chains":
         """Return the chains with some pieces taken out, as a chain of their own."""

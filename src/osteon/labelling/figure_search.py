@@ -21,8 +21,10 @@ BEAM_WIDTH, WIDE_BEAM = 48, 150
 places. Chosen: doubling the first finds nobody else on takes of ten sets."""
 SEED_WIDTH = 400
 """Count of places that the first body may be at. Chosen: as the beam's."""
-BODY_WIDTH = 40
-"""Count of ways to give a body's labels to points, per answer. Chosen: as the beam's."""
+BODY_WIDTH, SETTLED_WIDTH = 40, 16
+"""Count of ways to give a body's labels to points, per answer; the second where each label has its
+point or none. Chosen: as the beam's; with sixteen instead, two of eight sets were exchanged
+somewhere; and all ways to leave out some of four labels."""
 GATE_SIGMAS = 3.5
 """Standard deviations off its place beyond which a point is not looked at. Chosen: leaves out one
 marker of a hundred thousand if the slack is right, and few if it is half of it."""
@@ -44,6 +46,9 @@ that its own leave open, as in calibration."""
 TURN_SHARE = 0.5
 """Share of what speaks against a joint's turn that counts before a body is laid: each of its labels
 tells it anew. Chosen: two labels, as most have."""
+LAID_RATIO = 4
+"""Ratio of the ways that are laid on their points to the answers kept of them; the others are left
+out by what distances alone say. Chosen: with ten times as many the same people are found."""
 LIMB_WIDTH = 6
 """Count of answers carried along while lost limbs are looked for. Chosen: little is open then."""
 LOOSE_SHARES = (0.25, 0.1, 0.0)
@@ -79,6 +84,7 @@ class Found:
     """(n_bodies, 3)"""
     points: Indices
     """(n_labels,) the point of each label; −1: none."""
+    question: int = 0
 
 
 class _Beam(NamedTuple):
@@ -90,32 +96,33 @@ class _Beam(NamedTuple):
     points: Indices
     hoped: Array
     """(n_answers,) of the score: what points near bones would add that carry loose labels."""
+    question: Indices
+    """(n_answers,) which of several questions, asked together, each is an answer to."""
 
 
-def find_figures(
-    wearer: Wearer, cloud: Cloud, seed: int, known: Indices | None = None, width: int = 0
-) -> list[Found]:
-    """Return answers, best first, that all begin with the body ``seed``.
+def find_figures(wearer: Wearer, cloud: Cloud, seed: int) -> list[Found]:
+    """Return answers, best first, that all begin with the body ``seed``."""
+    search = _Search(wearer, cloud)
+    return sorted(search.answers(seed), key=lambda answer: -answer.score)
+
+
+def score_labellings(wearer: Wearer, cloud: Cloud, seed: int, held: Indices, width: int) -> Array:
+    """Return (n_labellings,) log odds of points being what they are taken for; 0 where no body
+    can be placed.
 
     Parameters
     ----------
-    known : (n_labels,)
-        Points that labels are known to be at; −1 where that is open.
+    held : (n_labellings, n_labels)
+        The point that each label is taken to be at, and may be left without; −1: none.
     width
-        How many answers are carried along; 0: as many as the wearer asks for.
+        How many answers are carried along of each.
     """
-    search = _Search(wearer, cloud, known)
-    search.width = width or search.width
-    beam = search.seeds(seed)
-    for body, near in order_from(wearer, seed):
-        if not len(beam.score):
-            break
-        beam = search.grow(beam, body, near, search.width)
-    sure = beam.score - beam.hoped
-    answers = [Found(float(score), *rest) for score, *rest in zip(sure, *beam[1:4], strict=True)]
-    if not wearer.known:
-        answers = [search.with_loose(answer) for answer in answers]
-    return sorted(answers, key=lambda answer: -answer.score)
+    search = _Search(wearer, cloud, held, alone=True)
+    search.width = width
+    scores = np.zeros(len(held))
+    for answer in search.answers(seed):
+        scores[answer.question] = max(scores[answer.question], answer.score)
+    return scores
 
 
 def find_limbs(
@@ -130,8 +137,9 @@ def find_limbs(
     rotations, joints : (n_bodies, 3, 3), (n_bodies, 3)
         The pose of the bodies in the world, as far as it is known.
     """
-    search = _Search(wearer, cloud, known, pose=rotations)
-    beam = _Beam(np.zeros(1), rotations[None], joints[None], known[None].copy(), np.zeros(1))
+    search = _Search(wearer, cloud, known[None], pose=rotations)
+    none = np.zeros(1)
+    beam = _Beam(none, rotations[None], joints[None], known[None].copy(), none, none.astype(int))
     lacking = np.unique(wearer.rig.tree.marker_bodies[known < 0])
     for body in lacking[wearer.parents[lacking] >= 0]:
         beam.points[:, wearer.labels_of(body)] = -1
@@ -168,25 +176,55 @@ class _Search:
     """What stays the same while answers grow."""
 
     def __init__(
-        self, wearer: Wearer, cloud: Cloud, known: Indices | None, pose: Array | None = None
+        self,
+        wearer: Wearer,
+        cloud: Cloud,
+        known: Indices | None = None,
+        pose: Array | None = None,
+        *,
+        alone: bool = False,
     ) -> None:
+        """``known`` (n_questions, n_labels) are points that labels are at, −1 where that is open;
+        ``alone``: there are no other points."""
         self.wearer, self.cloud, self.apart = wearer, cloud, cloud.apart
-        self.pose, self.width = pose, BEAM_WIDTH if wearer.known else WIDE_BEAM
-        self.known = np.full(len(wearer.names), -1) if known is None else known
+        self.pose = pose
+        self.width = BEAM_WIDTH if wearer.known else WIDE_BEAM
+        self.body_width = SETTLED_WIDTH if alone else BODY_WIDTH
+        self.known = np.full((1, len(wearer.names)), -1) if known is None else known
+        self.alone = alone
+        held = np.zeros((len(self.known), len(cloud.points) + 1), dtype=bool)
+        np.put_along_axis(held, self.known, values=True, axis=1)  # −1, none: the last
+        self.held = held[:, :-1]
+        """(n_questions, n_points)"""
+
+    def answers(self, seed: int) -> list[Found]:
+        """Return answers to all questions, that all begin with the body ``seed``."""
+        beam = self.seeds(seed)
+        for body, near in order_from(self.wearer, seed):
+            if not len(beam.score):
+                break
+            beam = self.grow(beam, body, near, self.width)
+        score, question = (beam.score - beam.hoped).tolist(), beam.question.tolist()
+        rows = zip(score, beam.rotations, beam.joints, beam.points, question, strict=True)
+        found = [Found(*row) for row in rows]
+        return found if self.wearer.known else [self.with_loose(answer) for answer in found]
 
     def seeds(self, seed: int) -> _Beam:
         """Return places that the first body may be at."""
         n_bodies, labels = len(self.wearer.parents), self.wearer.placed_labels_of(seed)
+        n = len(self.known)
         empty = _Beam(
-            np.zeros(1),
-            np.full((1, n_bodies, 3, 3), np.nan),
-            np.full((1, n_bodies, 3), np.nan),
-            np.full((1, len(self.wearer.names)), -1),
-            np.zeros(1),
+            np.zeros(n),
+            np.full((n, n_bodies, 3, 3), np.nan),
+            np.full((n, n_bodies, 3), np.nan),
+            np.full((n, len(self.wearer.names)), -1),
+            np.zeros(n),
+            np.arange(n),
         )
-        given, real = self._share_out(labels, self._unary(empty, labels), SEED_WIDTH)
-        real &= (given >= 0).sum(axis=-1) >= 3
-        return self._placed(empty, seed, given, real, None, self.width)
+        width = SETTLED_WIDTH if self.alone else SEED_WIDTH
+        ways = self._share_out(labels, self._unary(empty, labels), width)
+        ways.real[:] &= (ways.given >= 0).sum(axis=-1) >= 3
+        return self._placed(empty, seed, ways, None, self.width)
 
     def grow(self, beam: _Beam, body: int, near: int, width: int) -> _Beam:
         """Return the answers with one body more, in the ways most worth keeping."""
@@ -202,8 +240,8 @@ class _Search:
         if not wearer.known:
             unary -= TURN_SHARE * self._turned_away(hold, labels, sigma)
         unary[np.abs(off) > GATE_SIGMAS] = -np.inf
-        given, real = self._share_out(labels, unary, BODY_WIDTH)
-        return self._placed(beam, body, given, real, hold, width)
+        ways = self._share_out(labels, unary, self.body_width)
+        return self._placed(beam, body, ways, hold, width)
 
     def _turned_away(self, hold: "_Hold", labels: Indices, sigma: Array) -> Array:
         """Return (n_answers, n_labels, n_points) log odds against the least turn of the joint that
@@ -221,19 +259,19 @@ class _Search:
         """Return (n_answers, n_labels, n_points) log odds before places are looked at: −∞ where a
         point is taken."""
         n_answers, n_points = len(beam.score), len(self.cloud.points)
-        taken = np.zeros((n_answers, n_points + 1), dtype=bool)
+        taken = np.full((n_answers, n_points + 1), self.alone)
         np.put_along_axis(taken, beam.points, values=True, axis=1)  # −1, none: the last
-        taken[:, self.known[self.known >= 0]] = True
+        taken[:, :-1] |= self.held[beam.question]
         gain = (self.wearer.gain - self.wearer.rarity)[labels]
         odds = np.where(taken[:, None, :-1], -np.inf, gain[:, None])
-        for row in np.flatnonzero(self.known[labels] >= 0):
-            odds[:, row] = -np.inf
-            odds[:, row, self.known[labels[row]]] = gain[row]
+        known = self.known[np.ix_(beam.question, labels)]
+        answer, row = np.nonzero(known >= 0)
+        odds[answer, row] = -np.inf
+        odds[answer, row, known[answer, row]] = gain[row]
         return odds
 
-    def _share_out(self, labels: Indices, unary: Array, width: int) -> tuple[Indices, Mask]:
-        """Return (n_answers, n_ways, n_labels) points that labels of one body may be given, −1:
-        none; and (n_answers, n_ways) which of the ways are any.
+    def _share_out(self, labels: Indices, unary: Array, width: int) -> "_Ways":
+        """Return ways to give points to the labels of one body.
 
         Label after label, keeping the ways whose distances suit best so far.
         """
@@ -250,8 +288,8 @@ class _Search:
             given = np.take_along_axis(given, way[..., None], axis=1)
             given = np.concatenate([given, point[..., None]], axis=-1)
             score = np.take_along_axis(total, best, axis=1)
-        given[:, -1], score[:, -1] = -1, 0.0  # that none is worn is worth a look
-        return given, np.isfinite(score)
+        given[:, -1], score[:, -1] = -1, np.inf  # that none is worn is worth a look
+        return _Ways(given, score, score > -np.inf)
 
     def _distance_terms(self, labels: Indices, given: Indices) -> Array:
         """Return (n_answers, n_ways, n_points) what distances to the points ``given`` (n_answers,
@@ -276,13 +314,15 @@ class _Search:
         return terms
 
     def _placed(
-        self, beam: _Beam, body: int, given: Indices, real: Mask, hold: "_Hold | None", width: int
+        self, beam: _Beam, body: int, ways: "_Ways", hold: "_Hold | None", width: int
     ) -> _Beam:
         """Return the answers with a body laid on the points that its labels were given, the best
-        ``width`` of all ways."""
+        ``width`` of all ways to answer a question."""
         wearer, labels = self.wearer, self.wearer.placed_labels_of(body)
-        old, _ = np.nonzero(real)
-        given = given[real]
+        old, way = np.nonzero(ways.real)
+        likely = beam.score[old] + ways.score[old, way]
+        tried = _best_of_each(likely, beam.question[old], LAID_RATIO * width)
+        old, given = old[tried], ways.given[old[tried], way[tried]]
         weights = np.where(given >= 0, wearer.slack[labels] ** -2, 0.0)
         places, targets = wearer.rig.places[labels], self.cloud.points[given]
         expected = None
@@ -300,7 +340,7 @@ class _Search:
         score -= self._restless(given) + _one_sided(wearer, beam, old, labels, given)
         hoped = self._hoped(body, rotations, origins, beam.points[old], given)
         score += hoped
-        best = np.argsort(-score, kind="stable")[:width]
+        best = _best_of_each(score, beam.question[old], width)
         kept = old[best]
         new = _Beam(
             score[best],
@@ -308,6 +348,7 @@ class _Search:
             beam.joints[kept],
             beam.points[kept],
             beam.hoped[kept] + hoped[best],
+            beam.question[kept],
         )
         new.rotations[:, body], new.joints[:, body] = rotations[best], origins[best]
         new.points[:, labels] = given[best]
@@ -319,7 +360,7 @@ class _Search:
         """Return (n_ways,) what points near a bone add that are free for its loose labels."""
         wearer = self.wearer
         loose = np.setdiff1d(wearer.labels_of(body), wearer.placed_labels_of(body))
-        if not len(loose):
+        if self.alone or not len(loose):
             return np.zeros(len(given))
         middle = origins + rotations @ wearer.rig.places[loose[0]]
         odds = np.zeros((len(given), len(self.cloud.points) + 1))
@@ -337,6 +378,8 @@ class _Search:
         off = cdist(turned + answer.joints[bodies], self.cloud.points) / wearer.slack[loose, None]
         odds = wearer.gain[loose, None] + wearer.worth - 0.5 * off**2
         odds[:, answer.points[answer.points >= 0]] = 0.0
+        if self.alone:
+            odds[:, ~self.held[answer.question]] = 0.0
         odds = np.maximum(odds, 0.0)
         rows, columns = assign(-odds)
         added = odds[rows, columns]
@@ -362,6 +405,17 @@ class _Search:
                 cost += unrest[given[:, one], given[:, other]] ** 2
         count = np.maximum((given >= 0).sum(axis=1), 1)
         return 0.5 * cost / (count * STEADY_RMS**2)
+
+
+class _Ways(NamedTuple):
+    """Ways to give points to the labels of one body, in every answer."""
+
+    given: Indices
+    """(n_answers, n_ways, n_labels) points; −1: none."""
+    score: Array
+    """(n_answers, n_ways) what distances say for them; infinite where no label is given any."""
+    real: Mask
+    """(n_answers, n_ways) whether there is such a way."""
 
 
 class _Hold(NamedTuple):
@@ -422,6 +476,14 @@ def _one_sided(wearer: Wearer, beam: _Beam, old: Indices, labels: Indices, given
         if len(beside) or np.isfinite(beam.joints[:1, bodies[twin]]).any():
             cost += ONE_SIDED * ((given[:, column] >= 0) != (other >= 0))
     return cost
+
+
+def _best_of_each(score: Array, question: Indices, count: int) -> Indices:
+    """Return rows of the ``count`` largest scores of each question, in falling order."""
+    order = np.lexsort((-score, question))
+    asked = question[order]
+    rank = np.arange(len(order)) - np.searchsorted(asked, asked)
+    return order[rank < count]
 
 
 def _largest(values: Array, count: int) -> Indices:

@@ -7,10 +7,10 @@ import numpy as np
 
 from osteon.errors import NotEnoughData
 from osteon.labelling.courses import Chains
-from osteon.labelling.figure_search import Cloud, Found, find_figures, seed_bodies
+from osteon.labelling.figure_search import Cloud, Found, find_figures, score_labellings, seed_bodies
 from osteon.labelling.following import Holders, unrest_of
 from osteon.labelling.wearer import Wearer
-from osteon.typing import Indices, Mask
+from osteon.typing import Array, Indices, Mask
 
 AROUND_SECONDS = 0.5
 """Seconds before and after a frame in which distances show who moves with whom. Chosen: half a
@@ -53,7 +53,7 @@ class Start:
     """A person found in one frame."""
 
     share: float
-    """Of the log odds that markers exactly in place would have."""
+    """Of the log odds that markers exactly in place would have, in the frame that shows it best."""
     wearer: Wearer
     frame: int
     answer: Found
@@ -63,6 +63,10 @@ class Start:
     """Answers that are next best."""
     undecided: frozenset[int] = frozenset()
     """Labels that answers which are nearly as good give to other points."""
+    unplaced: frozenset[int] = frozenset()
+    """Those among them that may be a label of which the body alone is known: nothing else tells."""
+    by_shape: bool = False
+    """Whether the shape of the whole take told the labels, so that others are hardly worn."""
 
     def holders(self, chains: Chains) -> Holders:
         """Return who holds which label, given by this frame."""
@@ -115,25 +119,57 @@ def settle_by_frames(starts: Sequence[Start], chains: Chains) -> Start:
             held = np.where(answer.points >= 0, start.chains[answer.points], -1)
             pool.setdefault(held.tobytes(), (answer.score, held, replace(start, answer=answer)))
     best = sorted(pool.values(), key=lambda each: -each[0])[:MOST_POOLED]
-    frames = _full_frames(chains, SETTLING_FRAMES)
-    clouds = [_cloud(wearer, chains, frame) for frame in frames]
-    total, open_ = np.zeros(len(best)), np.arange(len(best))
-    for done, each in enumerate(clouds, 1):
-        total[open_] += [_suits(wearer, *each, best[index][1]) for index in open_]
-        margin = RULED_OUT * DOUBT_SCALE * np.sqrt(done)
-        ruled_out = total[open_] < total[open_].max() - margin
-        total[open_[ruled_out]] = -np.inf
-        open_ = open_[~ruled_out]
-    first = int(np.argmax(total))
-    odds = np.exp((total - total[first]) / (DOUBT_SCALE * np.sqrt(len(frames))))
-    rivalled = np.array([_rivalled(best[first][1], held, wearer.loose) for _, held, _ in best])
+    clouds = [_cloud(wearer, chains, frame) for frame in _full_frames(chains, SETTLING_FRAMES)]
+    held = np.stack([each for _, each, _ in best])
+    suits = _settled(wearer, clouds, held)
+    first = int(np.argmax(suits.sum(axis=0)))
+    total, scale = suits.sum(axis=0), DOUBT_SCALE * np.sqrt(len(clouds))
+    odds = np.exp((total - total[first]) / scale)
+    rivalled = np.array([_rivalled(held[first], each, wearer.loose) for each in held])
     unsure = odds @ rivalled / odds.sum() > 1.0 - SURE_LABEL
-    most = sum(_most(wearer, len(seen)) for seen, _ in clouds)
+    most = [_most(wearer, len(seen)) for seen, _ in clouds]
+    pairs = _beside_loose(wearer, held[first])
+    unplaced = set[int]()
+    if pairs:
+        others = np.stack([_exchanged(held[first], *pair) for pair in pairs])
+        odds = np.exp((_settled(wearer, clouds, others).sum(axis=0) - total[first]) / scale)
+        unplaced = {pairs[index][0] for index in np.flatnonzero(odds > 1.0 / SURE_LABEL - 1.0)}
     return replace(
         best[first][2],
-        share=float(total[first] / most),
-        undecided=frozenset(np.flatnonzero(unsure).tolist()),
+        share=float((suits[:, first] / most).max()),
+        undecided=frozenset(np.flatnonzero(unsure).tolist()) | unplaced,
+        unplaced=frozenset(unplaced),
     )
+
+
+def _settled(wearer: Wearer, clouds: Sequence[tuple[Indices, Cloud]], held: Indices) -> Array:
+    """Return (n_frames, n) the log odds of chains being what they are taken for, as in ``_suits``;
+    −∞ of those that are far behind others after some frames."""
+    suits, open_ = np.zeros((len(clouds), len(held))), np.arange(len(held))
+    for done, each in enumerate(clouds, 1):
+        suits[done - 1, open_] = _suits(wearer, *each, held[open_])
+        total = suits[:, open_].sum(axis=0)
+        ruled_out = total < total.max() - RULED_OUT * DOUBT_SCALE * np.sqrt(done)
+        suits[done - 1, open_[ruled_out]] = -np.inf
+        open_ = open_[~ruled_out]
+    return suits
+
+
+def _beside_loose(wearer: Wearer, held: Indices) -> list[tuple[int, int]]:
+    """Return labels with a place, each with one on the same body that has none and is held."""
+    bodies = wearer.rig.tree.marker_bodies
+    return [
+        (label, loose)
+        for loose in np.flatnonzero(wearer.loose & (held >= 0)).tolist()
+        for label in wearer.placed_labels_of(int(bodies[loose])).tolist()
+        if held[label] >= 0
+    ]
+
+
+def _exchanged(held: Indices, one: int, other: int) -> Indices:
+    exchanged = held.copy()
+    exchanged[[one, other]] = held[[other, one]]
+    return exchanged
 
 
 def _rivalled(held: Indices, other: Indices, loose: Mask) -> Mask:
@@ -149,15 +185,12 @@ def _rivalled(held: Indices, other: Indices, loose: Mask) -> Mask:
     return rivalled & ~loose
 
 
-def _suits(wearer: Wearer, seen: Indices, cloud: Cloud, held: Indices) -> float:
-    """Return the log odds of chains being what they are taken for, in the frame of a cloud."""
-    rows = np.flatnonzero(np.isin(seen, held[held >= 0]))
-    cloud = Cloud(cloud.points[rows], cloud.unrest[np.ix_(rows, rows)])
-    known = np.full(len(held), -1)
-    for label, chain in enumerate(held):
-        known[label] = np.searchsorted(seen[rows], chain) if chain in seen[rows] else -1
-    answers = find_figures(wearer, cloud, seed_bodies(wearer)[0], known, SETTLING_WIDTH)
-    return answers[0].score if answers else 0.0
+def _suits(wearer: Wearer, seen: Indices, cloud: Cloud, held: Indices) -> Array:
+    """Return (n,) the log odds of chains being what they are taken for, in the frame of a cloud:
+    ``held`` (n, n_labels) are the labels' chains, −1: none."""
+    row = np.searchsorted(seen, held).clip(max=len(seen) - 1)
+    points = np.where((held >= 0) & (seen[row] == held), row, -1)
+    return score_labellings(wearer, cloud, seed_bodies(wearer)[0], points, SETTLING_WIDTH)
 
 
 def _nobody(wearer: Wearer, share: float) -> str:

@@ -14,7 +14,7 @@ from osteon.labelling.courses import Chains
 from osteon.labelling.figure_search import Cloud, find_limbs
 from osteon.labelling.wearer import Wearer
 from osteon.maths import assign, quat
-from osteon.posing import Follower
+from osteon.posing import Follower, FramePose
 from osteon.typing import Array, Indices, Share, unheard
 
 WINDOW_SECONDS = 0.2
@@ -77,6 +77,7 @@ class Following:
 
     def __init__(self, wearer: Wearer, holders: Holders) -> None:
         self.wearer, self.holders = wearer, holders
+        self.follower = Follower(wearer.skeleton, wearer.names)
         self._refused: set[tuple[int, int]] = set()
         self._asked: set[bytes] = set()
 
@@ -86,11 +87,11 @@ class Following:
         step, total = max(1, round(WINDOW_SECONDS * recording.rate)), recording.n_frames
         done = 0
         for order in (range(start, total, step), range(start - step, -step, -step)):
-            follower = Follower(self.wearer.skeleton, self.wearer.names)
+            before: FramePose | None = None
             for first in order:
                 frames = np.arange(max(first, 0), min(first + step, total))
                 few = frames[:: max(1, step // WINDOW_FRAMES)]
-                follower = _Window(self, few, follower, back=first < start).settle()
+                before = _Window(self, few, before, back=first < start).settle()
                 done += len(frames)
                 progress(done / total)
 
@@ -118,7 +119,7 @@ class _Window:
     """Frames that are labelled together."""
 
     def __init__(
-        self, following: Following, frames: Indices, before: Follower, *, back: bool
+        self, following: Following, frames: Indices, before: FramePose | None, *, back: bool
     ) -> None:
         self.following, self.wearer, self.holders = following, following.wearer, following.holders
         self.frames, self.before, self.back = frames, before, back
@@ -132,65 +133,60 @@ class _Window:
     @property
     def labels(self) -> Indices:
         """(n_chains,) what each chain holds."""
-        return np.array([self.holders.of(chain) for chain in self.chains], dtype=np.int64)
+        return self.holders.label[self.holders.chains.heads(self.chains)]
 
-    def settle(self) -> Follower:
-        """Label what is seen; return who followed it to the end of the window."""
-        follower = self.before
+    def settle(self) -> FramePose | None:
+        """Label what is seen; return the pose at the end of the window."""
+        end = self.before
         for _ in range(WINDOW_TRIES):
             observed = self._observed()
-            follower = Follower(self.wearer.skeleton, self.wearer.names)
-            follower.go_on_from(self.before)
-            poses = self._poses(follower, observed)
-            if poses is None:
+            poses = self._poses(observed)
+            if not poses:
                 return self.before
-            predicted = self.wearer.rig.markers(*poses)
+            end = poses[0 if self.back else -1]
+            rotations = np.stack([pose.rotations for pose in poses])
+            root = np.stack([pose.root for pose in poses])
+            predicted = self.wearer.rig.markers(rotations, root)
             changed = self._drop_far(predicted)
             changed |= self._take_near(predicted, observed)
-            if not changed and not self._find_lost(*poses):
+            if not changed and not self._find_lost(rotations, root):
                 break
-        return follower
+        return end
 
-    def _poses(self, follower: Follower, observed: Array) -> tuple[Array, Array] | None:
-        """Return rotations (n_frames, n_bodies, 4) and root places (n_frames, 3); None where no
-        frame shows enough."""
-        order = range(len(observed))[:: -1 if self.back else 1]
-        found = {row: follower.follow(observed[row]) for row in order}
-        known = [row for row in order if found[row] is not None]
-        if not known:
-            return None
-        nearest = [min(known, key=lambda row, at=at: abs(row - at)) for at in range(len(observed))]
-        poses = [found[row] for row in nearest]
-        return (
-            np.stack([pose.rotations for pose in poses if pose is not None]),
-            np.stack([pose.root for pose in poses if pose is not None]),
-        )
+    def _poses(self, observed: Array) -> list[FramePose]:
+        """Return the pose of every frame, the nearest of those that show enough; none where no
+        frame does."""
+        follower, order = self.following.follower, range(len(observed))[:: -1 if self.back else 1]
+        follower.begin_at(self.before)
+        followed = {row: follower.follow(observed[row]) for row in order}
+        found = {row: pose for row, pose in followed.items() if pose is not None}
+        if not found:
+            return []
+        nearest = [min(found, key=lambda row, at=at: abs(row - at)) for at in range(len(observed))]
+        return [found[row] for row in nearest]
 
     def _observed(self) -> Array:
         """(n_frames, n_labels, 3) by label."""
-        observed = np.full((len(self.frames), len(self.wearer.names), 3), np.nan)
-        for column, label in enumerate(self.labels):
-            if label >= 0:
-                seen = np.isfinite(self.places[:, column, 0])
-                observed[seen, label] = self.places[seen, column]
+        labels, n_labels = self.labels, len(self.wearer.names)
+        observed = np.full((len(self.frames), n_labels, 3), np.nan)
+        frames, columns = np.nonzero(np.isfinite(self.places[..., 0]) & (labels >= 0))
+        observed[frames, labels[columns]] = self.places[frames, columns]
         return observed
 
     def _drop_far(self, predicted: Array) -> bool:
         """Take labels back from pieces that are elsewhere, and from what follows them."""
-        chains, dropped = self.holders.chains, False
-        for column, (chain, label) in enumerate(zip(self.chains, self.labels, strict=True)):
-            gate = float(self.wearer.widened(FAR_GATE)[label])
-            if label < 0 or not _far(self.places[:, column], predicted[:, label], gate):
-                continue
-            own = chains.members(chain)
+        chains, labels = self.holders.chains, self.labels
+        off = median_of_seen(np.linalg.norm(self.places - predicted[:, labels], axis=-1))
+        far = (labels >= 0) & np.isfinite(off) & (off > self.wearer.widened(FAR_GATE)[labels])
+        for column in np.flatnonzero(far):
             here = np.intersect1d(
-                own, chains.pieces.within(int(self.frames[0]), int(self.frames[-1]))
+                chains.members(self.chains[column]),
+                chains.pieces.within(int(self.frames[0]), int(self.frames[-1])),
             )
-            self.following.refuse(here, int(label))
-            dropped = True
-        if dropped:
+            self.following.refuse(here, int(labels[column]))
+        if far.any():
             self._look()
-        return dropped
+        return bool(far.any())
 
     def _take_near(self, predicted: Array, observed: Array) -> bool:
         """Give free labels to open chains that are where these are expected."""
@@ -243,12 +239,6 @@ class _Window:
                 self.holders.give(int(label), chain)
                 given = True
         return given
-
-
-def _far(path: Array, expected: Array, gate: float) -> bool:
-    off = np.linalg.norm(path - expected, axis=-1)
-    off = off[np.isfinite(off)]
-    return len(off) > 0 and float(np.median(off)) > gate
 
 
 def _assigned(cost: Array) -> Iterator[tuple[int, int]]:

@@ -1,14 +1,16 @@
 """Every piece looked at again in the light of the whole take, and how sure its label is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from osteon.labelling.courses import sure_chains
 from osteon.labelling.following import FAR_GATE, Following, Holders, median_of_seen
 from osteon.labelling.pieces import Pieces, by_label
+from osteon.labelling.rigid_joins import join_by_neighbours
 from osteon.labelling.wearer import Wearer
 from osteon.posing import PoseOptions, PoseProblem, solve_frames
-from osteon.typing import Array, Indices, Share, unheard
+from osteon.typing import Array, Indices, Mask, Share, unheard
 
 LOOKS = 30
 """Count of frames of a piece that are compared with the pose. Chosen: enough for a median."""
@@ -18,6 +20,8 @@ and limbs turn by less than half a radian meanwhile."""
 ROUNDS = 3
 """Count of times that what changed is looked at again. Chosen: mostly nothing does the second
 time."""
+POSE_OPTIONS = PoseOptions(loss="geman-mcclure", tolerance=1e-3)
+"""A thousandth of a radian: a millimetre at the end of a limb, and labels lie centimetres apart."""
 NEAR_GATE = 0.04
 """Metres from a label's place within which an open piece is given to it. Chosen: as while
 following, of a body that is seen."""
@@ -27,6 +31,9 @@ not by far, though every marker pulls the pose towards itself."""
 AVERAGE_SLACK = 0.03
 """Metres rms per axis from which a label's place is not this person's own. Chosen: skin and a suit
 put on again do less, an average human does more."""
+CARRIED_CONFIDENCE = 0.8
+"""Share: confidence of a label that motion alone carries to a piece. Chosen: pieces are joined so
+without error in most takes; but places speak against it, so the piece is worth a look."""
 DOUBT_RATIO = 1.5
 """Ratio of the deviation that a label's odds are reckoned with to the slack of its marker. Chosen:
 a median over a piece carries the whole stretch's skin and pose."""
@@ -40,31 +47,72 @@ class PieceOdds:
     """(n_pieces, n_labels) metres, median over the piece."""
     odds: Array
     """(n_pieces, n_labels + 1) probability of each label, and, last, of none."""
+    label: Indices
+    """(n_pieces,) what pieces held then; −1: none."""
+    places: Array
+    """(n_frames, n_labels, 3) where labels are, by the poses of the frames looked at."""
 
 
 def review(following: Following, progress: Share = unheard) -> PieceOdds:
     """Open what is far from its label's place, give what is near, until nothing changes."""
     holders, wearer = following.holders, following.wearer
     following.forget_refusals()
+    likeness = None
     for done in range(ROUNDS):
-        likeness = compare_pieces(wearer, holders)
+        likeness = compare_pieces(wearer, holders, likeness)
         progress((done + 1) / ROUNDS)
         if not (_open_misfits(following, likeness) | _give_open(following, likeness)):
             return likeness
-    return compare_pieces(wearer, holders)
+    return compare_pieces(wearer, holders, likeness)
 
 
-def compare_pieces(wearer: Wearer, holders: Holders) -> PieceOdds:
-    """Pose the take by the labels as they are, and hold every piece against it."""
+def give_carried(following: Following, likeness: PieceOdds) -> PieceOdds:
+    """Give open pieces the label of what motion alone joins them to; return the odds with these.
+
+    Where a joint did not move when the person was calibrated, two bodies are one in the skeleton,
+    and places tell nothing once it moves. What moves with the markers still does.
+    """
+    holders, odds = following.holders, likeness.odds.copy()
+    open_ = np.flatnonzero(holders.label < 0)
+    if not len(open_):
+        return likeness
+    joined = join_by_neighbours(sure_chains(holders.chains.pieces))
+    holders.chains = holders.chains.apart(open_)
+    for piece in open_:
+        labels = np.unique(holders.label[joined.members(int(joined.number[piece]))])
+        labels = labels[labels >= 0]
+        own = int(holders.chains.number[piece])
+        if len(labels) == 1 and holders.is_free(int(labels[0]), own):
+            holders.give(int(labels[0]), own)
+            odds[piece] *= 1.0 - CARRIED_CONFIDENCE
+            odds[piece, labels[0]] += CARRIED_CONFIDENCE
+    return replace(likeness, odds=odds)
+
+
+def compare_pieces(wearer: Wearer, holders: Holders, before: PieceOdds | None = None) -> PieceOdds:
+    """Pose the take by the labels as they are, and hold every piece against it; where labels are
+    as they were ``before``, poses are not sought again."""
     pieces = holders.chains.pieces
     frames = _looked_at(pieces)
-    observed = by_label(pieces, holders.label, len(wearer.names))[frames]
-    poses = solve_frames(
-        PoseProblem(wearer.rig, observed), options=PoseOptions(loss="geman-mcclure")
-    )
-    predicted = wearer.rig.markers(poses.rotations, poses.root)
-    off = np.stack([_off(pieces, piece, frames, predicted) for piece in range(len(pieces))])
-    return PieceOdds(off, _odds(wearer, off))
+    if before is None:
+        anew, places = (
+            np.ones(len(frames), dtype=bool),
+            np.zeros((len(frames), len(wearer.names), 3)),
+        )
+    else:
+        anew, places = _seen_in(pieces, holders.label != before.label, frames), before.places.copy()
+    if anew.any():
+        observed = by_label(pieces, holders.label, len(wearer.names))[frames[anew]]
+        poses = solve_frames(PoseProblem(wearer.rig, observed), options=POSE_OPTIONS)
+        places[anew] = wearer.rig.markers(poses.rotations, poses.root)
+    off = np.stack([_off(pieces, piece, frames, places) for piece in range(len(pieces))])
+    return PieceOdds(off, _odds(wearer, off), holders.label.copy(), places)
+
+
+def _seen_in(pieces: Pieces, some: Mask, frames: Indices) -> Mask:
+    """Return (n_frames,) whether any of some pieces is seen in a frame."""
+    first, last = pieces.first[some, None], pieces.last[some, None]
+    return np.asarray(((first <= frames) & (last >= frames)).any(axis=0))
 
 
 def _looked_at(pieces: Pieces) -> Indices:
@@ -92,18 +140,34 @@ def _odds(wearer: Wearer, off: Array) -> Array:
 
 
 def _open_misfits(following: Following, likeness: PieceOdds) -> bool:
-    """Take labels back that are far off, or where another is more likely."""
-    changed, far = False, following.wearer.widened(FAR_GATE)
-    for piece in np.flatnonzero(following.holders.label >= 0):
-        label = int(following.holders.label[piece])
+    """Take labels back that are far off, or where another is more likely; from whoever holds that
+    one too, if both suit better the other way round."""
+    holders, changed, far = following.holders, False, following.wearer.widened(FAR_GATE)
+    for piece in np.flatnonzero(holders.label >= 0):
+        label = int(holders.label[piece])
+        if label < 0:  # opened meanwhile, for its rival
+            continue
+        other = int(np.argmax(likeness.odds[piece, :-1]))
         if likeness.off[piece, label] > far[label]:
             following.refuse(np.array([piece]), label)
-        elif np.delete(likeness.odds[piece, :-1], label).max(initial=0.0) > OTHER_ODDS:
-            following.holders.take_back(np.array([piece]))
+        elif other != label and likeness.odds[piece, other] > OTHER_ODDS:
+            for rival in _rivals(holders, likeness.off, int(piece), other):
+                holders.take_back(np.array([rival]))
+            holders.take_back(np.array([piece]))
         else:
             continue
         changed = True
     return changed
+
+
+def _rivals(holders: Holders, off: Array, piece: int, other: int) -> Indices:
+    """Return pieces that hold another label while a piece is seen, and with which it would better
+    exchange labels: distances squared are less then."""
+    pieces, label = holders.chains.pieces, int(holders.label[piece])
+    seen = pieces.within(int(pieces.first[piece]), int(pieces.last[piece]))
+    rivals = seen[holders.label[seen] == other]
+    now = off[piece, label] ** 2 + off[rivals, other] ** 2
+    return rivals[off[piece, other] ** 2 + off[rivals, label] ** 2 < now]
 
 
 def _give_open(following: Following, likeness: PieceOdds) -> bool:

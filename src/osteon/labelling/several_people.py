@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
 from osteon.errors import NotEnoughData
@@ -26,6 +25,7 @@ from osteon.labelling.review import (
     ROUNDS,
     PieceOdds,
     compare_pieces,
+    give_carried,
     review,
 )
 from osteon.labelling.wearer import Wearer
@@ -76,7 +76,9 @@ def follow_known(wearers: Sequence[Wearer], pieces: Pieces, progress: Progress =
             break
         at, start = found
         who = missing.pop(at)
-        people[who] = _as_person(_followed(start, chains, progress), rest, len(pieces))
+        following, likeness = _followed(start, chains, progress)
+        found = following, give_carried(following, likeness)
+        people[who] = _as_person(found, rest, len(pieces))
         rest = np.flatnonzero(_taken(people.values()) < 0)
     if not people:  # says why
         find_first(wearers[0], sure_chains(pieces))
@@ -145,13 +147,18 @@ def _followed_set(
 ) -> tuple[SetWearer, tuple[Following, PieceOdds]]:
     """Return a set's wearer as calibrated by all that was followed, and who holds what.
 
-    The first labels calibrate the person, who is then followed again; where hardly anything was
-    left open, a second look at what was given is enough.
+    The first labels calibrate the person. Where following them adds some, these calibrate the
+    person anew, who is then followed again; where hardly anything was left open, a second look at
+    what was given is enough.
     """
     chains, wearer = sure_chains(pieces), person.completed
-    first, _odds = _followed(find_first(wearer, chains), chains, progress)
-    label = first.holders.label
-    person = person.again(relabelled(pieces, label, wearer.names))
+    found = _followed(find_first(wearer, chains), chains, progress)
+    label = found[0].holders.label
+    labelled = relabelled(pieces, label, wearer.names)
+    if not person.is_calibrated_by(labelled):
+        person = person.again(labelled)
+    elif person.wearer.names == wearer.names:
+        return person, found
     if _held_share(pieces, label) < WHOLE_SHARE:
         return person, _followed(find_first(person.wearer, chains), chains, progress)
     place = {name: at for at, name in enumerate(person.wearer.names)}
@@ -220,9 +227,13 @@ def _groups(pieces: Pieces, frame: int) -> Iterator[Indices]:
     """Yield pieces seen in a frame, as groups that are apart from the others."""
     seen = pieces.seen(frame)
     places = pieces.at(np.array([frame]), seen)[0]
-    count, number = connected_components(cdist(places, places) < APART_DISTANCE, directed=False)
-    for each in range(count):
-        yield seen[number == each]
+    near, left = cdist(places, places) < APART_DISTANCE, np.ones(len(seen), dtype=bool)
+    while left.any():
+        group = near[np.argmax(left)]
+        while (wider := near[group].any(axis=0)).sum() > group.sum():
+            group = wider
+        yield seen[group]
+        left &= ~group
 
 
 def _is_better(groups: list[Indices], best: list[Indices]) -> bool:

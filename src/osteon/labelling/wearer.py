@@ -55,10 +55,20 @@ class Wearer:
     """(n_bodies,) metres above the floor at which joints mostly are; NaN: anywhere."""
     known: bool = True
     """Whether lengths and places were measured on this person, or are an average human's."""
+    size: float = 1.0
+    """Ratio to the average human's, of one who is not known."""
 
     @property
     def parents(self) -> Indices:
         return self.rig.tree.parents
+
+    @property
+    def rest_joints(self) -> Array:
+        """(n_bodies, 3) metres from the root's joint, where no body is turned."""
+        joints = np.zeros((len(self.parents), 3))
+        for body in np.flatnonzero(self.parents >= 0):  # parents come first
+            joints[body] = joints[self.parents[body]] + self.rig.offsets[body]
+        return joints
 
     @property
     def gain(self) -> Array:

@@ -112,6 +112,11 @@ class Follower:
         """Start where another calibration of the same bodies has come to."""
         self._last = other._last
 
+    def begin_at(self, pose: FramePose | None) -> None:
+        """Start at rest in a pose, whatever was followed before; None: from nothing."""
+        self._last, self._wait = pose, 0
+        self._velocity[:] = 0.0
+
     def _next(self, observed: Array, last: FramePose) -> FramePose:
         """Held to the pose before, unless a limb came back elsewhere and would be kept from it."""
         held = self._onwards(observed, last, [LIMITS])
