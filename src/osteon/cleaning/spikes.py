@@ -17,7 +17,7 @@ import numpy as np
 
 from osteon.cleaning.neighbours import companions
 from osteon.maths import runs
-from osteon.typing import Array, Mask
+from osteon.typing import Array, Indices, Mask
 from osteon.values import Recording
 
 LONGEST_SPIKE = 7
@@ -122,7 +122,7 @@ def _clearest(path: Array, threshold: float) -> list[tuple[int, int, Array]]:
     return _apart(explained, lengths, displaced)
 
 
-def _usual_square(squares: Array, at: Array) -> Array:
+def _usual_square(squares: Array, at: Indices) -> Array:
     """The mean square per axis that is usual around places ``at`` of ``squares`` (n_differences,);
     at the ends of a take that of its first or last stretch."""
     width = min(AROUND_FRAMES, len(squares))

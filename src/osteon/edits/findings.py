@@ -184,9 +184,8 @@ def _slides(motion: Motion) -> list[Finding]:
     lengths = slides_of(motion, steps, standing.ground.belt)
     found = []
     for step, length in zip(steps, lengths.tolist(), strict=True):
-        frames = np.concatenate([stance.frames for stance in step])
-        body = motion.skeleton.names[step[0].sole.body]
-        slide = Finding("slide", (body,), int(frames.min()), int(frames.max()), length)
+        body = motion.skeleton.names[step.sole.body]
+        slide = Finding("slide", (body,), *step.frames, length)
         if 1e3 * length > SLIDE_MM and _touches_ground(slide, standing.contacts):
             found.append(slide)
     return found

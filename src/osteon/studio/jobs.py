@@ -456,7 +456,7 @@ def write_snapshot(solved: Solved, shot: Snapshot, path: Path, folder: Path, ask
     if shot.recording is None or shot.character is not None:
         return
     if asked.markers:
-        write_cleaned([clean_take(solved)], folder / CLEANED_FILE)
+        write_cleaned([clean_take(solved)], path, folder / CLEANED_FILE)
     write_passports([replace(solved, path=path)], folder, [shown])
 
 
