@@ -7,9 +7,10 @@ from conftest import real
 from osteon.formats import read
 from osteon.human import MarkerSet, recognise
 from osteon.labelling import average_wearer, cut_pieces, find_starts, label, set_named, sure_chains
-from osteon.labelling.figure_search import Cloud, score_labellings, seed_bodies
+from osteon.labelling.figure_search import Cloud, score_labellings
 from osteon.labelling.first_frame import _rivalled, settle_by_frames
 from osteon.labelling.marker_set_start import sizes_of
+from osteon.labelling.wearer import seed_bodies
 from osteon.maths import quat
 from osteon.values import Recording
 

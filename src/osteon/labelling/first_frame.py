@@ -7,9 +7,9 @@ import numpy as np
 
 from osteon.errors import NotEnoughData
 from osteon.labelling.courses import Chains
-from osteon.labelling.figure_search import Cloud, Found, find_figures, score_labellings, seed_bodies
+from osteon.labelling.figure_search import Cloud, Found, find_figures, score_labellings
 from osteon.labelling.following import Holders, unrest_of
-from osteon.labelling.wearer import Wearer
+from osteon.labelling.wearer import Wearer, seed_bodies
 from osteon.typing import Array, Indices, Mask
 
 AROUND_SECONDS = 0.5

@@ -125,3 +125,28 @@ def wearer_of(skeleton: Skeleton) -> Wearer:
         np.zeros(len(places.names)),
         np.full(len(skeleton.bodies), np.nan),
     )
+
+
+def seed_bodies(wearer: Wearer) -> list[int]:
+    """Return the bodies to begin with, best first: firm markers that lie far from one line."""
+    breadth = {}
+    for body in range(len(wearer.parents)):
+        places = wearer.rig.places[wearer.firm_labels_of(body)]
+        if len(places) >= 3:
+            spread = np.linalg.svd(places - places.mean(axis=0), compute_uv=False)
+            breadth[body] = float(spread[1])
+    return sorted(breadth, key=lambda body: -breadth[body])
+
+
+def order_from(wearer: Wearer, seed: int) -> list[tuple[int, int]]:
+    """Return the other bodies, each with the neighbour it is placed from, most markers first."""
+    parents, done, order = wearer.parents, {seed}, []
+    count = [len(wearer.firm_labels_of(body)) for body in range(len(parents))]
+    while len(done) < len(parents):
+        links = [(body, int(parents[body])) for body in range(len(parents)) if parents[body] >= 0]
+        both = [*links, *(pair[::-1] for pair in links)]
+        open_links = [pair for pair in both if pair[0] not in done and pair[1] in done]
+        body, near = max(open_links, key=lambda pair: count[pair[0]])
+        order.append((body, near))
+        done.add(body)
+    return order
