@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from osteon.cleaning.neighbours import companions
+from osteon.cleaning.neighbours import companions, marker_runs
 from osteon.maths import runs
 from osteon.typing import Array, Indices, Mask
 from osteon.values import Recording
@@ -31,6 +31,12 @@ a part of the time, and with 7 % of samples displaced a quarter of the differenc
 LEAST_EXPLAINED = 30.0
 """Ratio of the square that a displacement explains to the usual mean square per axis. Simulated:
 without any, walks and exercise at 60 Hz stay below; at 60 a tenth of displaced samples is lost."""
+STEP_PATTERN = np.array([1.0, -2.0, 1.0])
+"""Ratios of third differences to a displacement that begins and does not end. Derived."""
+STEP_RATIO = 1.1
+"""Ratio of the square that a step at one end explains to that of the whole spike, from which on it
+is a step: labels that stay exchanged, a marker that fell. Derived: 6/5 for a step, taken for a
+spike of one frame, 5/6 for such a spike, and 1 next to a gap, where both are one."""
 LEAST_PATTERN = 1.5
 """Share of one difference of a path, squares, that a pattern next to a gap must have. Derived: more
 than a single difference, which any change of speed explains."""
@@ -71,12 +77,14 @@ def find_spikes(recording: Recording, threshold: float = 0.02) -> Mask:
 def remove_spikes(
     recording: Recording, threshold: float = 0.02, kept: Mask | None = None
 ) -> Recording:
-    """Make spikes missing samples, but for those ``kept`` (n_frames, n_markers).
+    """Make spikes missing samples, but for those that touch samples ``kept`` (n_frames, n_markers).
 
     See :func:`find_spikes`.
     """
     spikes = find_spikes(recording, threshold)
-    spikes = spikes if kept is None else spikes & ~kept
+    if kept is not None:
+        for run in marker_runs(spikes):
+            spikes[run.frames, run.marker] &= not kept[run.frames, run.marker].any()
     if not spikes.any():
         return recording
     positions = np.where(spikes[..., None], np.nan, recording.positions)
@@ -99,6 +107,8 @@ def _leaves_path(path: Array, threshold: float) -> Mask:
             path[first : first + length] -= displaced
         if not chosen:
             break
+    for first, last in runs(out):
+        out[first : last + 1] = last - first < LONGEST_SPIKE
     return out
 
 
@@ -112,9 +122,12 @@ def _clearest(path: Array, threshold: float) -> list[tuple[int, int, Array]]:
     third = np.where(seen[:, None], third, 0.0)
     explained, lengths = np.zeros(len(path)), np.zeros(len(path), dtype=int)
     displaced = np.zeros((len(path), 3))
+    _, stepped = _explain(third, seen, STEP_PATTERN)
     for length in range(1, min(LONGEST_SPIKE, len(path) - 3) + 1):
-        moved, square = _best_displacements(third, seen, length)
-        far = np.flatnonzero(np.sum(moved**2, axis=1) > threshold**2)
+        moved, square = _explain(third, seen, np.diff(np.pad(np.ones(length), 3), n=3))
+        by_step = np.maximum(stepped[: len(square)], stepped[length : length + len(square)])
+        far = np.sum(moved**2, axis=1) > threshold**2
+        far = np.flatnonzero(far & (by_step < STEP_RATIO * square))
         ends = np.clip([far, far + length - 3], 0, len(third) - 1)
         usual = _usual_square(squares, places[ends]).max(axis=0)
         far = far[(square[far] > LEAST_EXPLAINED * usual) & (square[far] > explained[far])]
@@ -132,10 +145,10 @@ def _usual_square(squares: Array, at: Indices) -> Array:
     return np.partition(around, rank, axis=-1)[..., rank]
 
 
-def _best_displacements(third: Array, seen: Mask, length: int) -> tuple[Array, Array]:
-    """For every first frame the displacement of so many frames (n, 3), and the sum of squares of
-    third differences that it explains; zero where a gap leaves too little of its pattern."""
-    pattern = np.diff(np.pad(np.ones(length), 3), n=3)
+def _explain(third: Array, seen: Mask, pattern: Array) -> tuple[Array, Array]:
+    """For every frame that a pattern of third differences may begin at, three before the first,
+    how far it says that samples are displaced (n, 3), and the sum of squares that it explains; zero
+    where a gap leaves too little of it."""
     wide = np.pad(third, ((3, 3), (0, 0)))
     pulls = np.stack([np.correlate(axis, pattern, "valid") for axis in wide.T], axis=1)
     power = np.correlate(np.pad(seen.astype(float), 3), pattern**2, "valid")

@@ -26,7 +26,7 @@ def with_root_bone(motion: Motion) -> Motion:
     if figure is None:
         raise NotEnoughData(
             "no human with hips and legs is recognised by the names of the bones, so nothing tells "
-            "a heading; --root-bone needs both"
+            "a heading; `root_bone` needs both"
         )
     if figure.skeleton.parents[_pelvis(figure)] >= 0:
         return root_on_ground(motion)

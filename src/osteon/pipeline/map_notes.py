@@ -13,8 +13,9 @@ from osteon.values import Motion, Skeleton
 
 FAR_OFF_RATIO = 2.0
 """Times their distance on the performer's own bones at which a user is told of the markers'."""
-SLIDE_MM = 10.0
-"""Millimetres a step from which on a sole is seen to slide."""
+SLIDE_MM = 15.0
+"""Millimetres a step from which on a sole is told to slide. Simulated: the points of feet that roll
+over the ground without sliding go up to 11 while they carry."""
 OWN_MARKER_ERROR = 0.015
 """Metres that a marker is off on the performer's own skeleton at most: skin moves."""
 
