@@ -46,8 +46,6 @@ from osteon.retargeting import (
     checked_height,
     equilibrium,
     estimated_height,
-    feet_of_ends,
-    feet_of_soles,
     find_bends,
     firm_bounds,
     height_by_legs,
@@ -378,25 +376,6 @@ def _mapped(job: _Job, options: MapOptions, watch: Stopwatch) -> Solved:
     rig = points.rig(character)
     stiffness = posture_weights(rig, options.posture)
     pulls = PoseProblem(rig, job.targets, weights, stiffness, job.rest, firm_bounds(character))
-    if options.mode == "dynamics":
-        motion, standing, figure, holds = _simulated(job, pulls, options, watch)
-    else:
-        motion, standing, figure, holds = _balanced(job, pulls, options, watch)
-    errors = marker_errors(recording, motion)
-    feet = feet_notes(figure) if options.contacts else ()
-    said = (*job.notes, *feet, *settled_notes(motion, standing, int((~holds).sum())))
-    return Solved(
-        recording, motion, errors, job.marker_set, said, dict(watch.seconds), standing.contacts
-    )
-
-
-_Mapped = tuple[Motion, Standing, StandingFigure | None, np.ndarray]
-"""A motion, its feet and ground, the figure they are found on, and which springs hold."""
-
-
-def _balanced(job: _Job, pulls: PoseProblem, options: MapOptions, watch: Stopwatch) -> _Mapped:
-    """Solve for the rest of the model; pins hold what stands."""
-    recording, character, weights = job.recording, job.character, pulls.weights
     with watch.stage("solve", f"solving {counted(recording.n_frames, 'frame')}"):
         if job.led:
             poses, holds = equilibrium(pulls, job.start), np.ones(weights.shape, dtype=bool)
@@ -405,9 +384,7 @@ def _balanced(job: _Job, pulls: PoseProblem, options: MapOptions, watch: Stopwat
         _check_posed(poses, recording)
         pulls = replace(pulls, weights=weights * holds)
         if job.bends is not None:
-            rest, stiffness = bent_posture(
-                job.bends, poses.rotations, job.rest, np.array(pulls.rest_weights)
-            )
+            rest, stiffness = bent_posture(job.bends, poses.rotations, job.rest, stiffness)
             pulls = replace(pulls, rest=rest, rest_weights=stiffness)
             poses = equilibrium(pulls, (poses.rotations, poses.root))
         motion = _as_motion(recording, character, poses)
@@ -415,42 +392,21 @@ def _balanced(job: _Job, pulls: PoseProblem, options: MapOptions, watch: Stopwat
         figure = _footed(motion, options)
         standing = _standing(motion, figure, job.like)
         pulls = _pinned(pulls, motion, standing, _held(job, options))
-    if pulls.rig.tree.n_markers > weights.shape[1]:
+    if options.mode == "dynamics":
+        with watch.stage("simulate", "simulating until every frame rests"):
+            begin = motion.rotations[0], motion.root[0]
+            poses = simulate(pulls, character, _masses(character, options), begin)
+            motion = _as_motion(recording, motion.skeleton, poses)
+    elif pulls.rig.tree.n_markers > len(points.names):
         with watch.stage("solve", "keeping the feet where they stand"):
             poses = equilibrium(pulls, (motion.rotations, motion.root))
             motion = _as_motion(recording, motion.skeleton, poses)
-    return motion, standing, figure, holds
-
-
-def _simulated(job: _Job, pulls: PoseProblem, options: MapOptions, watch: Stopwatch) -> _Mapped:
-    """Simulate until every frame rests; springs let go and feet stand by the simulation itself."""
-    recording, character, rate = job.recording, job.character, job.recording.rate
-    masses = _masses(character, options)
-    with watch.stage("simulate", "simulating until every frame rests"):
-        near, let_go = (job.start, None) if job.led else (None, options.let_go)
-        poses = simulate(pulls, character, masses, start=near, let_go=let_go, rate=rate)
-        _check_posed(poses, recording)
-        pulls = replace(pulls, weights=pulls.weights * poses.holds)
-        holds = poses.holds
-        if job.bends is not None:
-            weights = np.array(pulls.rest_weights)
-            rest, stiffness = bent_posture(job.bends, poses.rotations, job.rest, weights)
-            pulls = replace(pulls, rest=rest, rest_weights=stiffness)
-        motion = _as_motion(recording, character, poses)
-    with watch.stage("contacts", "looking for feet on the ground"):
-        figure = _footed(motion, options)
-        standing = _standing(motion, figure, job.like)
-        feet = None
-        if options.contacts:
-            feet = feet_of_soles(motion, standing) if figure else feet_of_ends(motion)
-        hands = _held(job, options)
-        pulls = with_pins(pulls, *hands) if hands else pulls
-    if feet is not None or hands or job.bends is not None:
-        with watch.stage("simulate", "simulating feet on the ground"):
-            near = motion.rotations, motion.root
-            poses = simulate(pulls, character, masses, start=near, feet=feet, rate=rate)
-            motion = _as_motion(recording, motion.skeleton, poses)
-    return motion, standing, figure, holds
+    errors = marker_errors(recording, motion)
+    feet = feet_notes(figure) if options.contacts else ()
+    said = (*job.notes, *feet, *settled_notes(motion, standing, int((~holds).sum())))
+    return Solved(
+        recording, motion, errors, job.marker_set, said, dict(watch.seconds), standing.contacts
+    )
 
 
 def _as_motion(recording: Recording, skeleton: Skeleton, poses: PoseResult | Simulated) -> Motion:
@@ -502,7 +458,7 @@ def _masses(character: Skeleton, options: MapOptions) -> Array:
     return body_masses(character, parts)
 
 
-def _check_posed(poses: PoseResult | Simulated, recording: Recording) -> None:
+def _check_posed(poses: PoseResult, recording: Recording) -> None:
     if len(poses.held) == recording.n_frames:
         raise NotEnoughData("no frame shows three markers off a line; there is no pose to find")
 

@@ -23,11 +23,6 @@ from .dynamics import (
     Simulated as Simulated,
     simulate as simulate,
 )
-from .friction import (
-    Feet as Feet,
-    feet_of_ends as feet_of_ends,
-    feet_of_soles as feet_of_soles,
-)
 from .pins import (
     Keep as Keep,
     Pins as Pins,

@@ -249,12 +249,14 @@ def _put_joints(model: Model, coordinates: Array, rotations: Array) -> None:
         coordinates[first : first + len(own)] = own
 
 
-def local_poses(model: Model, turned: Array) -> Array:
-    """Return local rotations (..., n_bodies, 4) of world ones, as the joints allow them."""
+def get_pose(model: Model) -> tuple[Array, Array]:
+    """Return local rotations (n_bodies, 4) and the root's place of the state."""
+    turned = np.array(model.data.xquat[model.bodies])
     parents = model.tree.parents
-    above = turned[..., np.maximum(parents, 0), :]
-    local = np.where((parents >= 0)[:, None], quat.between(above, turned), turned)
-    return on_joints(model.tree, local)
+    local = np.where(
+        (parents >= 0)[:, None], quat.between(turned[np.maximum(parents, 0)], turned), turned
+    )
+    return on_joints(model.tree, local), np.array(model.data.xpos[model.bodies[0]])
 
 
 def _add_body(

@@ -229,20 +229,16 @@ def pin_keeps(
 
 def with_pins(pulls: PoseProblem, *pins: Pins) -> PoseProblem:
     """Return the same model pulled by pins as well."""
-    bodies = np.concatenate([each.bodies for each in pins])
+    rig, tree = pulls.rig, pulls.rig.tree
+    bodies = np.concatenate([tree.marker_bodies, *(each.bodies for each in pins)])
+    places = np.concatenate([rig.places, *(each.places for each in pins)])
+    more: RigTree = replace(tree, marker_bodies=bodies.astype(np.int64))
     return replace(
         pulls,
-        rig=with_points(pulls.rig, bodies, np.concatenate([each.places for each in pins])),
+        rig=Rig(more, rig.offsets, places),
         targets=np.concatenate([pulls.targets, *(each.targets for each in pins)], axis=1),
         weights=np.concatenate([pulls.weights, *(each.weights for each in pins)], axis=1),
     )
-
-
-def with_points(rig: Rig, bodies: np.ndarray, places: Array) -> Rig:
-    """Return the same rig with more points that can be pulled: (n,) bodies and (n, 3) places."""
-    carriers = np.concatenate([rig.tree.marker_bodies, bodies]).astype(np.int64)
-    more: RigTree = replace(rig.tree, marker_bodies=carriers)
-    return Rig(more, rig.offsets, np.concatenate([rig.places, places]))
 
 
 def slide_and_depth(motion: Motion, standing: Standing) -> tuple[float, float]:
