@@ -155,7 +155,10 @@ def foretell_markers(
     found
         The labels that are worn, on the template's landmarks.
     """
-    base = _Base.of(fit, frames, found, deviations, usual, hips)
+    some = np.arange(0, len(frames), -(-len(frames) // FORETOLD_FRAMES))
+    worn = {label: found[label] for label in fit.rig.marker_names}
+    scale = scale_of(worn, dict(zip(worn, np.moveaxis(frames, 1, 0), strict=True)))
+    base = _Base(fit.rig, fit.poses[some], frames[some], worn, deviations, usual, hips, scale)
     bodies = [b for b in range(1, fit.rig.n_bodies) if words_for_joint(fit.rig.names[b])]
     now = base.radii((), bodies)
     assert now is not None
@@ -223,22 +226,6 @@ class _Base:
     hips: str
     scale: float
     """Of the subject against the template."""
-
-    @classmethod
-    def of(
-        cls,
-        fit: Adjustment,
-        frames: Array,
-        found: Mapping[str, Landmark],
-        deviations: Deviations,
-        usual: Usual,
-        hips: str,
-    ) -> "_Base":
-        some = np.arange(0, len(frames), -(-len(frames) // FORETOLD_FRAMES))
-        worn = {label: found[label] for label in fit.rig.marker_names}
-        tracks = dict(zip(worn, np.moveaxis(frames, 1, 0), strict=True))
-        scale = scale_of(worn, tracks)
-        return cls(fit.rig, fit.poses[some], frames[some], worn, deviations, usual, hips, scale)
 
     def radii(self, more: tuple[str, ...], bodies: list[int]) -> dict[int, float] | None:
         """Body → radius of its joint's 95 % region, metres, had markers been on the landmarks

@@ -4,11 +4,10 @@ engines take root motion from. All joints stay where they are."""
 from dataclasses import replace
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
 
 from osteon.errors import BadValue, NotEnoughData
 from osteon.human import StandingFigure, figure_at_rest
-from osteon.maths import quat
+from osteon.maths import moving_mean, quat
 from osteon.typing import Array
 from osteon.values import Body, Joint, Motion
 
@@ -94,4 +93,4 @@ def _heading(figure: StandingFigure, turned: Array, pelvis: int) -> Array:
 
 def _levelled(values: Array, rate: float) -> Array:
     size = max(1, round(STEADY_SECONDS * rate))
-    return uniform_filter1d(np.asarray(values), min(size, len(values)), axis=0, mode="nearest")
+    return moving_mean(np.asarray(values), min(size, len(values)))

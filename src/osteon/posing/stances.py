@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import binary_closing, median_filter, percentile_filter, uniform_filter1d
+from scipy.ndimage import binary_closing, median_filter, percentile_filter
 
-from osteon.maths import runs
+from osteon.maths import moving_mean, runs
 from osteon.posing.contacts import (
     LOW_HEIGHT,
     NEARBY_TIME,
@@ -134,10 +134,7 @@ def _swings(motion: Motion, slid: Array) -> np.ndarray:
     rate = motion.rate
     going = np.gradient(motion.root[:, :2], axis=0) * rate
     sizes = [max(1, round(seconds * rate)) for seconds in (SHORTEST_STAND, NEARBY_TIME)]
-    speeds = [
-        np.linalg.norm(uniform_filter1d(going, size, axis=0, mode="nearest"), axis=-1)
-        for size in sizes
-    ]
+    speeds = [np.linalg.norm(moving_mean(going, size), axis=-1) for size in sizes]
     body = np.maximum(*speeds)
     speed = np.linalg.norm(slid, axis=-1) * rate
     return speed > np.maximum(STANDING_SPEED, SWING_SHARE * body)

@@ -10,8 +10,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
 
+from osteon.maths import moving_mean
 from osteon.posing import PoseProblem, Stance, Standing, find_stances, slid_by, sole_paths
 from osteon.retargeting.carry import pose_points
 from osteon.retargeting.springs import equilibrium, firm_bounds, posture_weights
@@ -94,7 +94,7 @@ def _down(motion: Motion, stances: Sequence[Stance]) -> Array:
     for stance in stances:
         down[stance.span] = 1.0
     size = max(1, round(LANDING_SECONDS * motion.rate))
-    return np.maximum(down, uniform_filter1d(down, 2 * size, mode="nearest"))
+    return np.maximum(down, moving_mean(down, 2 * size))
 
 
 def _leg(skeleton: Skeleton, foot: int) -> dict[int, float]:
