@@ -23,7 +23,8 @@ from osteon.calibration.subject_model import SubjectModel, mirror_pairs
 from osteon.cleaning.size_and_up import upright
 from osteon.errors import NotEnoughData
 from osteon.formats import read
-from osteon.human.marker_sets import Landmark, human, recognise
+from osteon.human.marker_sets import recognise
+from osteon.human.template import Landmark, human
 from osteon.maths import quat
 from osteon.values import Motion, Recording, Source
 

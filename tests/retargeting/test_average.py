@@ -11,8 +11,8 @@ from conftest import real
 from osteon import synth
 from osteon.cli import osteon
 from osteon.errors import BadValue
-from osteon.human.marker_sets import human
 from osteon.human.standing_figure import figure_at_rest
+from osteon.human.template import human
 from osteon.maths import quat
 from osteon.pipeline import solve
 from osteon.pipeline.map_take import MapOptions, map_to

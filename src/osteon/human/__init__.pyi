@@ -36,14 +36,10 @@ from .knee_device import (
     with_knee_markers as with_knee_markers,
 )
 from .marker_sets import (
-    Human as Human,
-    Landmark as Landmark,
     MarkerSet as MarkerSet,
-    TemplateBody as TemplateBody,
     another_fits_better as another_fits_better,
     explain_misfit as explain_misfit,
     explain_unrecognised as explain_unrecognised,
-    human as human,
     known_sets as known_sets,
     landmark_names as landmark_names,
     load_set as load_set,
@@ -74,4 +70,10 @@ from .standing_figure import (
     NEXT as NEXT,
     StandingFigure as StandingFigure,
     figure_at_rest as figure_at_rest,
+)
+from .template import (
+    Human as Human,
+    Landmark as Landmark,
+    TemplateBody as TemplateBody,
+    human as human,
 )

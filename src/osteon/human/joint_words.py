@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.human.finger_bones import FINGERS
-from osteon.human.marker_sets import human
+from osteon.human.template import human
 from osteon.typing import Array
 from osteon.values import Skeleton
 

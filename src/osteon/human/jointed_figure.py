@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from osteon.human.marker_sets import human
+from osteon.human.template import human
 from osteon.maths import quat
 from osteon.typing import Array
 

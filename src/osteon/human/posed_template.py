@@ -12,7 +12,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from osteon.human.marker_sets import Human, Landmark, human, known_sets
+from osteon.human.marker_sets import known_sets
+from osteon.human.template import Human, Landmark, human
 from osteon.typing import Array
 
 BONE_POINT_OFFSET = 0.03

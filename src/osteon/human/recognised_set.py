@@ -11,8 +11,9 @@ import numpy as np
 
 from osteon.errors import NotEnoughData
 from osteon.human.landmark_fit import landmark_places, other_side
-from osteon.human.marker_sets import Landmark, MarkerSet, human, plain
+from osteon.human.marker_sets import MarkerSet, plain
 from osteon.human.recognition import VOICE_ODDS, LaidFigure, lay_figure
+from osteon.human.template import Landmark, human
 from osteon.human.usual_posture import usual_posture
 from osteon.values import Recording
 

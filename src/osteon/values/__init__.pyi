@@ -16,6 +16,14 @@ from .joints import (
     Connection as Connection,
     Joints as Joints,
 )
+from .limits import (
+    Bind as Bind,
+    Cone as Cone,
+    Evidence as Evidence,
+    Interval as Interval,
+    Limits as Limits,
+    Region as Region,
+)
 from .motion import (
     CompactMotion as CompactMotion,
     Motion as Motion,
@@ -34,20 +42,14 @@ from .recording import (
     event_sentence as event_sentence,
 )
 from .skeleton import (
-    Bind as Bind,
     Body as Body,
-    Cone as Cone,
-    Evidence as Evidence,
     Frame as Frame,
     GlidePath as GlidePath,
-    Interval as Interval,
     Joint as Joint,
-    Limits as Limits,
     Loop as Loop,
     Marker as Marker,
     MarkerPlaces as MarkerPlaces,
     Movement as Movement,
-    Region as Region,
     Skeleton as Skeleton,
     level_spline as level_spline,
     without_gaps as without_gaps,
