@@ -6,7 +6,8 @@ KINDS are some of skeleton, set, worn, motion, rig and people, with commas betwe
 Every track is cut into pieces of 0.5 to 6 s, with up to 0.1 s lost at each cut, and all names are
 taken away. Who is known by skeleton was calibrated on the first half of the same take. By set is by
 the whole set as it is shipped, which may have labels that nobody wears at once; worn is by those of
-its labels that the take has, as a laboratory's own list would say. Samples that lie 5 cm and more
+its labels that the take has, as a laboratory's own list would say. By motion nothing is repaired
+beforehand. Samples that lie 5 cm and more
 from their place by the file's own labels do not count: some files have labels exchanged. Takes of
 ``CHOSEN`` were looked at while thresholds were chosen, those of ``KEPT`` not.
 By people, two takes lie in one cloud, turned about and moved so that both pass as near to each
@@ -25,6 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from osteon.calibration import calibrate_blind
+from osteon.cleaning import prepare
 from osteon.errors import OsteonError
 from osteon.formats import read
 from osteon.human import MarkerSet, recognise
@@ -117,6 +119,14 @@ def truth_of(path: Path) -> Truth:
     return Truth(take, half, whole, None if known is None else known[0], fit.marker_error)
 
 
+def as_recorded(path: Path, truth: Truth) -> Truth:
+    """The same take before anything was repaired, as somebody who knows no label has it."""
+    take = put_right(path, read(path).recordings[0].markers()).select(truth.take.names)
+    take, _ = prepare(take, repair=False)
+    fit = solve(take, truth.whole, options=PoseOptions(loss="geman-mcclure"))
+    return replace(truth, take=take, error=fit.marker_error)
+
+
 def put_right(path: Path, take: Recording) -> Recording:
     """Return a take without the exchanges that its file is known to have."""
     others = dict(EXCHANGED.get(path.relative_to(DATA).as_posix(), ()))
@@ -176,12 +186,14 @@ def _same(truth: Truth, given: str, own: str) -> bool:
     return own in MarkerSet("", {given: truth.marker_set.markers[given]}).match([own])
 
 
-def joined(found: Labelled, markers: list[int]) -> tuple[float, float]:
+def joined(truth: Truth, found: Labelled, markers: list[int]) -> tuple[float, float]:
     """Share of neighbouring pieces of a marker that have one name; of samples under a name that is
-    mostly another marker's."""
+    mostly another marker's. Pieces whose label in the file is not believed do not count."""
     by_marker, by_name = defaultdict(list), defaultdict(lambda: defaultdict(int))
     for piece in found.pieces:
         marker = markers[int(piece.track[1:])]
+        if np.median(truth.error[piece.first : piece.last + 1, marker]) > MISLABELLED:
+            continue
         by_marker[marker].append(piece)
         by_name[piece.label][marker] += piece.n_frames
     by_name.pop("", None)
@@ -206,12 +218,14 @@ def rig_distance(truth: Truth, found: Labelled) -> float:
 
 
 def rows(path: str, seeds: int, kinds: set[str]) -> Iterator[str]:
-    truth = truth_of(DATA / path)
+    repaired = truth_of(DATA / path)
+    recorded = as_recorded(DATA / path, repaired) if "motion" in kinds else repaired
     for seed in range(seeds):
-        cut, markers = scattered(truth.take, seed)
         for kind in ("skeleton", "set", "worn", "motion"):
-            if kind not in kinds or (kind in ("set", "worn") and truth.marker_set is None):
+            if kind not in kinds or (kind in ("set", "worn") and repaired.marker_set is None):
                 continue
+            truth = recorded if kind == "motion" else repaired
+            cut, markers = scattered(truth.take, seed)
             start = time.process_time()
             try:
                 found = labelled(truth, cut, kind)
@@ -245,7 +259,7 @@ def worn_of(truth: Truth, marker_set: MarkerSet) -> MarkerSet:
 
 def verdict(truth: Truth, found: Labelled, markers: list[int], kind: str) -> str:
     if kind == "motion":
-        links, mixed = joined(found, markers)
+        links, mixed = joined(truth, found, markers)
         return f"joined {100 * links:.2f} %, mixed {100 * mixed:.3f} %"
     right, wrong, left = (100.0 * share for share in judged(truth, found, markers))
     return f"right {right:.2f} wrong {wrong:.2f} open {left:.2f} %"

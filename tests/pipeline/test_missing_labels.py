@@ -67,6 +67,19 @@ def test_what_lacks_labels(walk, cut) -> None:
     assert not lacks_labels(cut, SolveOptions(template="COCO-17"))
 
 
+def test_numbered_tracks_that_change_markers_are_joined_first(walk) -> None:
+    """Every fifth pair of neighbours exchange their tracks for the middle third."""
+    recording, _ = walk
+    positions, n = recording.positions.copy(), recording.n_frames
+    middle = slice(n // 3, 2 * n // 3)
+    for one in range(0, recording.n_markers - 1, 5):
+        positions[middle, [one, one + 1]] = recording.positions[middle, [one + 1, one]]
+    numbered = Recording(positions, tuple(map(str, range(recording.n_markers))), recording.rate)
+    assert lacks_labels(numbered, AUTO)
+    named = replace(numbered, names=tuple(f"{name}x" for name in recording.names))
+    assert not lacks_labels(named, AUTO)  # names that mean something are put back as swaps
+
+
 def test_gaps_of_labels_are_filled_from_tracks_without_name(walk) -> None:
     """A third of every fourth marker's time is under a number; a marker beside the set stays."""
     recording, _ = walk

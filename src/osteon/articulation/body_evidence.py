@@ -61,7 +61,8 @@ def join_by_evidence(
     @cache
     def gain(one: Group, other: Group) -> float:
         saved = _freedom(len(one)) + _freedom(len(other)) - _freedom(len(one) + len(other))
-        return (cost(one) + cost(other) - cost(_joined(one, other))) / saved
+        together = cost(_joined(one, other))
+        return -inf if together == inf else (cost(one) + cost(other) - together) / saved
 
     found = [tuple(sorted(group)) for group in groups]
     while best := _best_two(found, gain, near):

@@ -63,10 +63,11 @@ def _same_track(pieces: Pieces, piece: int, near: Indices) -> Mask:
 
 
 def _end_slopes(path: Array) -> tuple[Array, Array]:
-    """Return movement per frame at the start and at the end of a path, (3,) each."""
+    """Return movement per frame at the start and at the end of a path, (3,) each; NaN where a
+    single sample shows none."""
     n = min(len(path), COURSE_SAMPLES)
     if n < 2:
-        return np.zeros(3), np.zeros(3)
+        return np.full(3, np.nan), np.full(3, np.nan)
     steps = np.arange(n) - 0.5 * (n - 1)
     share = steps / (steps @ steps)
     return share @ path[:n], share @ path[-n:]
@@ -82,8 +83,15 @@ def _miss(
     end = positions[pieces.last[piece], pieces.column[piece]]
     start = positions[pieces.first[near], pieces.column[near]]
     back = np.stack([slopes[other][0] for other in near])
+    ahead = np.broadcast_to(slopes[piece][1], back.shape)
+    # a single sample goes on as its partner does
+    ahead, back = _known_or(_known_or(ahead, back), 0.0), _known_or(_known_or(back, ahead), 0.0)
     half = 0.5 * gap[:, None]
-    return np.linalg.norm(end + half * slopes[piece][1] - start + half * back, axis=-1)
+    return np.linalg.norm(end + half * ahead - start + half * back, axis=-1)
+
+
+def _known_or(slopes: Array, others: Array | float) -> Array:
+    return np.where(np.isfinite(slopes), slopes, others)
 
 
 Pairs = Sequence[tuple[int, int, float]]

@@ -19,6 +19,9 @@ that is cut in vain is joined again."""
 JUMP_ACCELERATION = 100.0
 """Metres per second squared: what it may differ besides, for limbs are swung and feet land. Chosen:
 twice what markers on runners' feet show between impacts."""
+SWING_SHARE = 0.3
+"""Share of the steps around one that it may differ by besides: a racket hand turns by a third of a
+right angle from one frame to the next. Chosen."""
 AROUND_STEPS = 3
 """Count of steps before and after one that it is compared with. Chosen: a jump of one frame is the
 minority among them."""
@@ -90,8 +93,10 @@ def jumps(path: Array, rate: float) -> Indices:
     ordered = np.sort(around, axis=0)  # NaN last
     count = np.isfinite(around).sum(axis=0, keepdims=True)
     middle = [np.take_along_axis(ordered, at, axis=0)[0] for at in ((count - 1) // 2, count // 2)]
-    surprise = np.linalg.norm(steps - 0.5 * (middle[0] + middle[1]), axis=-1)
-    return np.flatnonzero(surprise > JUMP_DISTANCE + JUMP_ACCELERATION / rate**2) + 1
+    usual = 0.5 * (middle[0] + middle[1])
+    surprise = np.linalg.norm(steps - usual, axis=-1)
+    swung = SWING_SHARE * np.linalg.norm(usual, axis=-1)
+    return np.flatnonzero(surprise > JUMP_DISTANCE + JUMP_ACCELERATION / rate**2 + swung) + 1
 
 
 def by_label(pieces: Pieces, label: Indices, n_labels: int) -> Array:

@@ -1,7 +1,9 @@
 """A subject whose labels nobody knows: as a human where shape and motion say so, else blind."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from osteon.calibration import Calibration, calibrate, calibrate_blind, with_hinges
 from osteon.errors import NotEnoughData
@@ -14,6 +16,12 @@ UNLIKE_RMS = 0.03
 """Metres from a human's rig to its markers beyond which it is none; chosen: three times
 what skin moves markers, for some may be given to the next body."""
 
+STILL_DISTANCE, FAR_DISTANCE = 0.02, 0.5
+"""Metres that a marker on a thing goes at most, and that one on whoever moves about goes at least.
+Chosen: cameras and a knock; less than a step."""
+RARE_SHARE = 0.02
+"""Share of a marker's samples at either end that do not count. Chosen: spikes."""
+
 
 def calibrate_unknown(
     takes: Sequence[Recording],
@@ -22,6 +30,11 @@ def calibrate_unknown(
     progress: Share = unheard,
 ) -> Calibration:
     """Calibrate a human recognised by shape, or, with the reason told, bodies found by motion."""
+    if still := still_markers(takes):
+        moving = [_without(take, still) for take in takes]
+        found = calibrate_unknown(moving, options, subject, progress)
+        told = f"left out, for never moving while all others go far: {', '.join(still)}; props?"
+        return replace(found, doubts=(*found.doubts, told))
     if options.template == "none":
         return _blind(takes, subject, progress)
     longest = max(takes, key=lambda take: take.n_frames)
@@ -35,6 +48,25 @@ def calibrate_unknown(
     why = f"{explain_unrecognised(labels)}; not taken for a human: {found.reason}"
     blind = _blind(takes, subject, progress)
     return replace(blind, doubts=(why, *blind.doubts))
+
+
+def still_markers(takes: Sequence[Recording]) -> list[str]:
+    """Return markers that stay in one place while all others go far: somebody who stands on the
+    spot has some between."""
+    reach: dict[str, float] = {}
+    for take in takes:
+        for name, path in zip(take.names, np.moveaxis(take.positions, 1, 0), strict=True):
+            seen = path[np.isfinite(path[:, 0])]
+            if len(seen):
+                low, high = np.quantile(seen, [RARE_SHARE, 1.0 - RARE_SHARE], axis=0)
+                reach[name] = max(reach.get(name, 0.0), float(np.linalg.norm(high - low)))
+    between = [far for far in reach.values() if STILL_DISTANCE <= far < FAR_DISTANCE]
+    still = [name for name, far in reach.items() if far < STILL_DISTANCE]
+    return [] if between or len(still) == len(reach) else still
+
+
+def _without(take: Recording, names: Collection[str]) -> Recording:
+    return take.select([name for name in take.names if name not in names])
 
 
 def _as_human(
