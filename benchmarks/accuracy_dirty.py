@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from accuracy_anatomy import Person, wear
+from accuracy_anatomy import JOINTS, segments_of, wear, whole_segment
 from accuracy_page import put_section, table
 from accuracy_solve import performer
 
@@ -33,15 +33,6 @@ KNOWN = ("hamner-01-run200", "opencap-4-squats1")
 OCCLUSION, DISPLACED, SKIN = (0.0, 0.05, 0.12, 0.20), (0.0, 0.02, 0.07), (0.0, 1.0, 2.0)
 FARTHEST, LONGEST_BURST, LONGEST_GAP = 0.17, 5, 3.0
 """Metres, frames, seconds."""
-JOINTS = {
-    "femur": "pelvis",
-    "tibia": "femur",
-    "talus": "tibia",
-    "humerus": "torso",
-    "ulna": "humerus",
-}
-FEET = {"calcn": "talus", "toes": "talus", "radius": "ulna"}
-"""Bodies of the models that no marker tells from others."""
 
 
 class Scene(NamedTuple):
@@ -106,34 +97,18 @@ def generated(seed: int, skin: float) -> Scene:
 
 
 def known(name: str, skin: float) -> Scene:
-    person, recording = wear(DATA / "anatomical-truth" / name, skin)
-    places, positions = person.places, recording.positions
-    worn = Recording(positions[: len(places)], recording.names, recording.rate)
-    wearers = {
-        label: _plain(person.names[k])
-        for label, k in zip(worn.names, _steadiest(person, recording), strict=True)
-    }
+    folder = DATA / "anatomical-truth" / name
+    person, recording = wear(folder, skin)
+    worn = replace(recording, positions=recording.positions[: len(person.places)])
     joints = {}
-    for body, parent in JOINTS.items():
+    for _, body, parent in JOINTS.values():
         for side in "lr":
             above = parent if parent in ("pelvis", "torso") else f"{parent}_{side}"
-            if (name := f"{body}_{side}") in person.names:
-                joints[name, above] = person.places[: worn.n_frames, person.names.index(name)]
-    return Scene(worn, wearers, joints)
-
-
-def _steadiest(person: Person, recording: Recording) -> np.ndarray:
-    """(n_markers,) the body on which each marker of the model rides."""
-    rows = slice(0, min(len(person.places), recording.n_frames), 5)
-    away = recording.positions[rows, :, None] - person.places[rows, None]
-    local = np.einsum("fbji,fmbj->fmbi", person.turns[rows], away)
-    return np.argmin(np.nanstd(local, axis=0).sum(axis=-1), axis=1)
-
-
-def _plain(body: str) -> str:
-    for model, ours in FEET.items():
-        body = body.replace(model, ours)
-    return body
+            if (below := f"{body}_{side}") in person.names:
+                place = person.places[: worn.n_frames, person.names.index(below)]
+                joints[whole_segment(below), above] = place
+    # whose marker it is shows without skin
+    return Scene(worn, segments_of(person, wear(folder, 0.0)[1]), joints)
 
 
 def solve(scene: Scene, recording: Recording, template: str | None) -> Outcome:

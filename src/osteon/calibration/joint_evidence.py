@@ -6,11 +6,12 @@ so it holds such joints where they are, and finds the others. Afterwards those t
 their name.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from osteon.articulation import GroupJoint, joints_of_groups
+from osteon.articulation import FinishedJoint, GroupJoint, joints_of_groups
 from osteon.calibration.guess import Guess, Held
 from osteon.calibration.priors import Beliefs
 from osteon.calibration.subject_model import SubjectModel
@@ -26,6 +27,16 @@ HELD_DEVIATION = 1e-6
 what markers of any noise say together, and far above rounding."""
 
 
+ACROSS_RATIO = 0.1
+"""Ratio to a bone's length of how far its ends are from one plane across an axis. Chosen: 6°, as
+knees and elbows are bent sideways."""
+MARKERS_SIGMA = 0.05
+"""Metres along an axis from a body's markers to its joint. Chosen: what a limb is thick."""
+OPEN_RATIO = 0.3
+"""Ratio of a joint's middle deviation to its widest below which motion tells all but where on its
+axis it lies. Chosen."""
+
+
 def hold_joints(guess: Guess, recording: Recording) -> Guess:
     """Move joints between bodies of three markers or more to where articulation has them, and hold
     them and their bodies' markers there; ``Guess.held`` says how well they are known."""
@@ -37,6 +48,7 @@ def hold_joints(guess: Guess, recording: Recording) -> Guess:
     known = {body: joint for (_, body), joint in zip(pairs, joints, strict=True) if joint}
     if not known:
         return guess
+    known = with_bones_across(known, rig.parents)
     offsets, places = rig.offsets.copy(), rig.places.copy()
     shifts, noise = np.zeros((rig.n_bodies, 3)), np.full(rig.n_bodies, np.nan)
     turns: dict[int, Array] = {}
@@ -60,6 +72,61 @@ def hold_joints(guess: Guess, recording: Recording) -> Guess:
     loose = replace(guess.beliefs, target=guess.beliefs.matrix @ rig.shared)
     beliefs = _joined(loose, _hold(rig, held))
     return replace(guess, rig=rig, beliefs=beliefs, tips=tips, held=held)
+
+
+def with_bones_across(
+    known: Mapping[int, GroupJoint], parents: Sequence[int]
+) -> dict[int, GroupJoint]:
+    """Joints (child → joint) of which motion tells all but where on their axis they lie, put there
+    as bones mostly are.
+
+    Bones run across the axes that they turn about. So the other joint of a bone tells where on the
+    axis this one lies, as well as both are known; of a bone without another joint its markers do.
+    """
+    found = dict(known)
+    for body, group in known.items():
+        rows = []
+        for half, end in enumerate((body, parents[body])):
+            others = [b for b, above in enumerate(parents) if above >= 0 and end in (b, above)]
+            others.remove(body)
+            if len(others) > 1:
+                break
+            rows.append((half, 0.0, MARKERS_SIGMA**2))
+            if others and others[0] in known:
+                rows.append((half, *_across(group, half, known[others[0]], others[0] == end)))
+        else:
+            if _open_along_axis(group.joint):
+                found[body] = group._replace(joint=_told_along(group.joint, rows))
+    return found
+
+
+def _open_along_axis(joint: FinishedJoint) -> bool:
+    deviations = np.sqrt(np.linalg.eigvalsh(joint.covariance[3:, 3:]))
+    return bool(deviations[1] < OPEN_RATIO * deviations[2])
+
+
+def _across(group: GroupJoint, half: int, other: GroupJoint, below: bool) -> tuple[float, float]:
+    """Where on the axis the bone's other joint lies, in the body's frame, and its variance."""
+    own = slice(3 * half, 3 * half + 3)
+    there = slice(0, 3) if below else slice(3, 6)
+    axis, at = group.joint.axes[half], other.joint.centres[there]
+    length = float(np.linalg.norm(at - group.joint.centres[own]))
+    unsure = float(axis @ other.joint.covariance[there, there] @ axis)
+    return float(axis @ at), (ACROSS_RATIO * length) ** 2 + unsure
+
+
+def _told_along(
+    joint: FinishedJoint, rows: Sequence[tuple[int, float, float]]
+) -> FinishedJoint:
+    """A joint whose halves lie there on their axes, each row give or take its variance."""
+    matrix = np.zeros((len(rows), 6))
+    for row, (half, _, _) in zip(matrix, rows, strict=True):
+        row[3 * half : 3 * half + 3] = joint.axes[half]
+    target, variance = np.array([row[1:] for row in rows]).T
+    spread = joint.covariance @ matrix.T
+    gain = np.linalg.solve(matrix @ spread + np.diag(variance), spread.T).T
+    centres = joint.centres + gain @ (target - matrix @ joint.centres)
+    return replace(joint, centres=centres, covariance=joint.covariance - gain @ spread.T)
 
 
 def _seen_from_parent(found: GroupJoint, turn: Array) -> Array:

@@ -98,7 +98,23 @@ def _root_poses(rig: SubjectModel, observed: Array) -> RigidFit:
 def _turn(rig: SubjectModel, observed: Array, body: int, joint: Array, above: Array) -> Array:
     """The rotation about its joint that suits a body's markers best, and its parent a little."""
     own = np.flatnonzero(rig.marker_bodies == body)
-    arms = observed[:, own] - joint[:, None]
+    points, places = observed[:, own], rig.places[own]
+    if not np.isfinite(points).any():
+        points, places = _ends_of_bones(rig, observed, body)
+    arms = points - joint[:, None]
     arms = np.where(np.isfinite(arms), arms, 0.0)
-    moment = np.einsum("fmi,mj->fij", arms, rig.places[own]) + PARENT_SIGMA**2 * above
+    moment = np.einsum("fmi,mj->fij", arms, places) + PARENT_SIGMA**2 * above
     return quat.nearest_matrix(moment)
+
+
+def _ends_of_bones(rig: SubjectModel, observed: Array, body: int) -> tuple[Array, Array]:
+    """Joints of the bodies that hang on one without markers, (n_frames, n, 3) where their own
+    markers have them and (n, 3) on the body: so an arm points at its forearm."""
+    below = [child for child, parent in enumerate(rig.parents) if parent == body]
+    ends = np.full((len(observed), len(below), 3), np.nan)
+    for column, child in enumerate(below):
+        own = np.flatnonzero(rig.marker_bodies == child)
+        fit = fit_rigid(rig.places[own], observed[:, own])
+        shown = fit.status == FULL
+        ends[shown, column] = fit.positions[shown]
+    return ends, rig.offsets[below]
