@@ -186,6 +186,16 @@ def test_offsets_are_taken_off_where_nobody_is_on_the_plate():
         check(plate.reaction(off.values, off.rate))
 
 
+def test_the_quiet_part_overrules_frames_before_the_amplifier_was_on():
+    """The frames that ZERO names are all zero, and the take is not."""
+    parameters, analog = platform(2, ZERO=np.array([1, 1]))
+    values = analog.values + np.array([3.0, -2.0, 31.0, 40.0, 900.0, -70.0])
+    values[:PER_FRAME] = 0.0
+    [plate], problems = read_one(parameters, replace(analog, values=values))
+    assert problems == ["force plate 1 shows 31 N while nobody is on it, which are taken off"]
+    assert plate.zeros[2] == pytest.approx(31.0, abs=1.0)
+
+
 def test_who_stands_there_throughout_is_no_offset():
     parameters, analog = platform(2, ZERO=np.array([1, 10]))
     still = replace(analog, values=np.tile(analog.values[N_SAMPLES // 2], (N_SAMPLES, 1)))

@@ -38,7 +38,11 @@ from osteon.formats.refused import ARMATURE_SCRIPT
 from osteon.formats.shared.simulation_models import freedom_of
 from osteon.formats.shared.units import TO_Z_UP, turn_points
 from osteon.maths import quat
+from osteon.pipeline import solve
 from osteon.skinning import make_skin_for
+from osteon.synth import human as made_up_person
+from osteon.synth import perform
+from osteon.synth import walk as walk_of
 from osteon.values import Marker, Recording, Skeleton
 from rigs import human, move
 
@@ -152,6 +156,32 @@ def test_opensim_glides_like_ours(tmp_path, rng):
         worst_distance(found["points"], {k: turn_points(p, TO_FILE) for k, p in still.items()})
         > 2e-3
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", ["solve", "angles"])
+def test_opensim_plays_the_storage_on_the_model_beside_it(tmp_path, command, verb):
+    """As a laboratory gets both: from a recorded walk, by either verb."""
+    python = loader("OSTEON_OPENSIM_PYTHON", "opensim")
+    walk = perform(made_up_person(), walk_of(seconds=2), noise=0.0005, seed=3).recording
+    write(walk, tmp_path / "walk.c3d")
+    asked = ("--formats", "osim,angles") if verb == "solve" else ("--convention", "opensim")
+    code, _, told = command(verb, tmp_path / "walk.c3d", "-o", tmp_path / "out", *asked)
+    assert code == 0, told
+    frames = ",".join(map(str, FRAMES))
+    files = (tmp_path / "out" / name for name in ("motion.osim", "motion.mot"))
+    found = found_by(python, "opensim_points.py", *files, frames)
+    (solved,) = solve(tmp_path / "walk.c3d")
+    truth = {name: turn_points(p, TO_FILE) for name, p in true_points(solved.motion).items()}
+    worst = worst_distance(found["points"], truth)
+    print(f"OpenSim {found['version']}: worst distance {1e3 * worst:.6f} mm")  # noqa: T201
+    assert worst < TOLERANCE and len(truth) > 40
+    # and the clinical angles are a table that it reads
+    script = "import opensim, sys; print(*opensim.TimeSeriesTable(sys.argv[1]).getColumnLabels())"
+    command_line = [python, "-c", script, str(tmp_path / "out" / "angles.mot")]
+    run = subprocess.run(command_line, capture_output=True, text=True, check=True, cwd=tmp_path)
+    knee = "knee_angle_r" if verb == "angles" else "right_knee_flexion"
+    assert knee in run.stdout.split()
 
 
 def unlimited(skeleton: Skeleton) -> Skeleton:

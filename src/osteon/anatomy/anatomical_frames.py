@@ -45,10 +45,11 @@ OPENSIM_TILT = np.radians(5.2)
 """Radians that the pelvis of OpenSim's Rajagopal model is tilted back from the plane of its ASIS
 and PSIS; measured on two fitted models, 4.7° and 5.7°. That of gait2392 is tilted by 12.5°."""
 
-OPENSIM_TURN = np.radians(3.4)
-"""Radians that the thigh of OpenSim's Rajagopal model is turned in against the plane in which its
-shin swings, for that shin turns and abducts as it bends; measured on the three takes of two people
-in view that walk and squat, 2.8° to 4.0°. gait2392's knee bends in a plane."""
+OPENSIM_TURN, OPENSIM_SHIN_TURN = np.radians(3.4), np.radians(8.2)
+"""Radians that thigh and shin of OpenSim's Rajagopal model are turned in against the plane in which
+its shin swings, for that shin turns and abducts as it bends; measured on the three takes of two
+people in view that walk and squat, 2.8° to 4.0° and 7.6° to 9.1°. gait2392's knee bends in a
+plane."""
 
 
 def find_segments(
@@ -140,18 +141,23 @@ def _leg(figure: MarkedFigure, side: str) -> dict[str, FrameRecipe]:
         source, told, axis = _surest(_knee_axes(figure, side))
         centre, where = _knee_centre(figure, side, axis)
         hip, hip_told = _hip_centre(figure, side)
-        turned = OPENSIM_TURN if figure.convention == "opensim" and source == "motion" else 0.0
-        inward = np.array([0.0, turned if side == "right" else -turned, 0.0])
+        as_model = figure.convention == "opensim" and source == "motion"
+        inward = np.array([0.0, (1.0 if side == "right" else -1.0) * as_model, 0.0])
         recipes[thigh] = FrameRecipe(
             source,
             f"{hip_told}, {where}, {told}",
             [hip, centre, axis],
-            lambda *ends: quat.multiply(_limb(*ends), quat.exp(inward)),
+            lambda *ends: quat.multiply(_limb(*ends), quat.exp(OPENSIM_TURN * inward)),
         )
         axis = figure.carried(shin, axis.over_time, axis.sigma)
         ends = [centre, figure.joint(foot)]
         told = f"{where}, ankle centre, {told} (which leaves the knee unturned on average)"
-        recipes[shin] = FrameRecipe(source, told, [*ends, axis], _limb)
+        recipes[shin] = FrameRecipe(
+            source,
+            told,
+            [*ends, axis],
+            lambda *ends: quat.multiply(_limb(*ends), quat.exp(OPENSIM_SHIN_TURN * inward)),
+        )
         marks = figure.marks(f"{side}_malleolus_lateral", f"{side}_malleolus_medial")
         if marks is not None and figure.convention == "isb":
             marks = marks if side == "right" else marks[::-1]

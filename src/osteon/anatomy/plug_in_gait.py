@@ -266,10 +266,11 @@ def foot_beside_shin(foot: FrameRecipe, shin_axis: FrameInput) -> FrameRecipe:
 def _foot(
     measures: _Measures, side: str, own: list[FrameInput], otherwise: FrameRecipe
 ) -> FrameRecipe:
-    """From ankle to toes, turned as the standing trial has it; without one, by the rig's sole."""
+    """From ankle to toes, turned as the standing trial has it; without one, as another foot points
+    on average."""
     known = measures.stated.keys() >= {f"{side}_static_plantarflexion", f"{side}_static_rotation"}
     if not known:
-        return foot_beside_shin(otherwise, own[2])
+        return _as_on_average(own, otherwise)
     outward = 1.0 if side == "right" else -1.0
     pitch = np.array([0.0, 0.0, measures.angle("static_plantarflexion")])
     yaw = np.array([0.0, outward * measures.angle("static_rotation"), 0.0])
@@ -279,3 +280,16 @@ def _foot(
         return quat.multiply(frame("x", toe - ankle, "z", axis), stood)
 
     return FrameRecipe("landmarks", "as Plug-in Gait: ankle, toe, the standing trial", own, build)
+
+
+def _as_on_average(own: list[FrameInput], foot: FrameRecipe) -> FrameRecipe:
+    """From ankle to toes, turned by a constant, beside the shin's axis."""
+
+    def build(ankle: Array, toe: Array, axis: Array, *others: Array) -> Array:
+        plain = frame("x", toe - ankle, "z", axis)
+        ahead = quat.rotate(foot.build(*others), np.array([1.0, 0.0, 0.0]))
+        usual = np.nanmean(quat.rotate(quat.inverse(plain), ahead), axis=0)
+        return frame("x", quat.rotate(plain, usual), "z", axis)
+
+    told = f"as Plug-in Gait: ankle, toe; its zero: {foot.told}"
+    return FrameRecipe(foot.source, told, [*own, *foot.inputs], build)

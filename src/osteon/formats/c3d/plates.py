@@ -213,22 +213,22 @@ def _baseline(
 ) -> Array:
     """(n_channels,) what the channels show while nobody is on the plate.
 
-    The mean over the frames that ZERO names, unless somebody was on the plate; without these, over
-    the quiet part of the take where it is far from zero.
+    The mean over the frames that ZERO names, unless somebody was on the plate; where the quiet part
+    of the take is far from that, over this part.
     """
     values = analog.values[:, list(plate.channels)]
     reading = next(plate.readings())
     across = reading.normal @ reading.gains[:3]
     baseline = _mean(values[_named(parameters, frames, len(values))])
-    if _is_offset(np.dot(baseline, across), (values - baseline) @ across):
+    if not _is_offset(np.dot(baseline, across), (values - baseline) @ across):
+        baseline = np.zeros(len(plate.channels))
+    quiet = _mean(values[_quiet((values - baseline) @ across)])
+    offset = np.dot(quiet - baseline, across)
+    if abs(offset) < DRIFT_FORCE or not _is_offset(offset, (values - quiet) @ across):
         return baseline
-    baseline = _mean(values[_quiet(values @ across)])
-    offset = np.dot(baseline, across)
-    if abs(offset) < DRIFT_FORCE or not _is_offset(offset, (values - baseline) @ across):
-        return np.zeros(len(plate.channels))
     told = f"{abs(offset):.0f} N while nobody is on it, which are taken off"
     problems.append(f"force plate {plate.number} shows {told}")
-    return baseline
+    return quiet
 
 
 def _named(parameters: C3dParameters, frames: tuple[int, int], n_samples: int) -> slice:
