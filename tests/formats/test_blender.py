@@ -71,6 +71,16 @@ def test_bones_stand_where_ours_do(blender, tmp_path, skeleton, suffix):
     assert worst < TOLERANCE
 
 
+@pytest.mark.parametrize("rate", [23.976, 24.0, 29.97, 30.0, 59.94, 87.5, 100.0, 250.0, 1000.0 / 3])
+def test_any_frame_rate_is_exact(blender, tmp_path, rate):
+    motion = move(human(), 60, rate)
+    write(motion, tmp_path / "motion.fbx")
+    heads = bone_heads(blender, tmp_path / "motion.fbx", rate)
+    theirs = np.array([[frame[name] for name in motion.skeleton.names] for frame in heads])
+    worst = np.linalg.norm(theirs - motion.world()[1][list(FRAMES)], axis=-1).max()
+    assert worst < TOLERANCE
+
+
 @pytest.mark.parametrize("suffix", [".glb", ".fbx"])
 def test_bones_point_to_the_next_joint(blender, tmp_path, suffix):
     skeleton = human()

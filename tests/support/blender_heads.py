@@ -26,7 +26,7 @@ def main(path: str, rate: float, frames: list[int], export: str | None) -> None:
         )
     elif path.endswith(".fbx"):
         first = 1
-        bpy.ops.import_scene.fbx(filepath=path)
+        bpy.ops.wm.fbx_import(filepath=path)  # the one in its menu; the add-on rounds frame rates
     else:
         bpy.ops.import_scene.gltf(filepath=path)
     armature = next(thing for thing in scene.objects if thing.type == "ARMATURE")

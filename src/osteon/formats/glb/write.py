@@ -188,6 +188,7 @@ def _nodes(skeleton: Skeleton, bound: SkinnedMesh, axes: Array) -> tuple[Node, .
     places = np.where(roots, bound.joints, skeleton.offsets)
     turns = quat.between(np.stack(above), bound.rotations)
     turns, places = reframe(axes, skeleton.parents, turns, places)
+    turns = np.clip(turns, -1.0, 1.0)  # rounding leads beyond, which glTF forbids
     bodies = [
         Node(
             name=body.name,
