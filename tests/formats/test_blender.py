@@ -10,11 +10,13 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from osteon.formats import read, write
+from osteon.values import Skeleton
 from rigs import hinge_chain, human, move
 
 FRAMES = (0, 1, 17, 59)
@@ -35,6 +37,10 @@ def blender() -> str:
 def bone_heads(
     blender: str, path: Path, rate: float, *export: Path
 ) -> list[dict[str, list[float]]]:
+    return run_blender(blender, path, rate, *export)["HEADS"]
+
+
+def run_blender(blender: str, path: Path, rate: float, *export: Path) -> dict[str, Any]:
     script = Path(__file__).parents[1] / "support" / "blender_heads.py"
     frames = ",".join(map(str, FRAMES))
     run = subprocess.run(
@@ -44,9 +50,10 @@ def bone_heads(
         timeout=300,
         check=False,
     )
-    found = [line for line in run.stdout.splitlines() if line.startswith("HEADS ")]
-    assert found, run.stdout[-1000:] + run.stderr[-2000:]
-    return json.loads(found[0].removeprefix("HEADS "))
+    lines = [line.split(" ", 1) for line in run.stdout.splitlines()]
+    found = {line[0]: json.loads(line[1]) for line in lines if line[0] in ("HEADS", "REST")}
+    assert len(found) == 2, run.stdout[-1000:] + run.stderr[-2000:]
+    return found
 
 
 @pytest.mark.parametrize("suffix", [".glb", ".bvh", ".fbx"])
@@ -62,6 +69,32 @@ def test_bones_stand_where_ours_do(blender, tmp_path, skeleton, suffix):
     worst = np.linalg.norm(theirs - places[list(FRAMES)], axis=-1).max()
     print(f"{suffix}, {len(skeleton.bodies)} bones: worst distance {1e3 * worst:.5f} mm")  # noqa: T201
     assert worst < TOLERANCE
+
+
+@pytest.mark.parametrize("rate", [23.976, 24.0, 29.97, 30.0, 59.94, 87.5, 100.0, 250.0, 1000.0 / 3])
+def test_any_frame_rate_is_exact(blender, tmp_path, rate):
+    motion = move(human(), 60, rate)
+    write(motion, tmp_path / "motion.fbx")
+    heads = bone_heads(blender, tmp_path / "motion.fbx", rate)
+    theirs = np.array([[frame[name] for name in motion.skeleton.names] for frame in heads])
+    worst = np.linalg.norm(theirs - motion.world()[1][list(FRAMES)], axis=-1).max()
+    assert worst < TOLERANCE
+
+
+@pytest.mark.parametrize("suffix", [".glb", ".fbx"])
+def test_bones_point_to_the_next_joint(blender, tmp_path, suffix):
+    skeleton = human()
+    write(move(skeleton, 60), tmp_path / f"motion{suffix}")
+    rest = run_blender(blender, tmp_path / f"motion{suffix}", 120.0)["REST"]
+    for name, (head, tail) in rest.items():
+        ways = [np.subtract(rest[child][0], head) for child in children(skeleton, name)]
+        way = np.subtract(tail, head) / np.linalg.norm(np.subtract(tail, head))
+        along = [float(way @ (each / np.linalg.norm(each))) for each in ways]
+        assert not along or np.degrees(np.arccos(min(max(along), 1.0))) < 1.0, name
+
+
+def children(skeleton: Skeleton, name: str) -> list[str]:
+    return [body.name for body in skeleton.bodies if body.parent == name]
 
 
 @pytest.mark.parametrize("suffix", [".glb", ".fbx"])

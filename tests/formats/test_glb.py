@@ -119,8 +119,8 @@ def floats(gltf: dict, binary: bytes, accessor: int) -> np.ndarray:
     return np.frombuffer(binary, "<f4", about["count"] * width, start).reshape(-1, width)
 
 
-def test_nodes_sit_at_joints_and_turn_like_bodies(tmp_path):
-    """The contract: markers at ``node place + node rotation · (position − in_body)``, y up."""
+def test_nodes_sit_at_joints_and_turn_with_bodies(tmp_path):
+    """Markers are at ``node place + node rotation · bone_axes⁻¹ · (position − in_body)``, y up."""
     motion = move(human(), 12)
     write(motion, tmp_path / "a.glb")
     gltf, binary = parts(tmp_path / "a.glb")
@@ -132,7 +132,8 @@ def test_nodes_sit_at_joints_and_turn_like_bodies(tmp_path):
         node = names.index(body.name)
         q, p = (value[7, index] for value in motion.world())
         np.testing.assert_allclose(places[node], up @ p, atol=TOLERANCE)
-        np.testing.assert_allclose(rotations[node], up @ quat.to_matrix(q), atol=1e-5)
+        axes = quat.to_matrix(np.array(gltf["nodes"][node]["extras"]["osteon"]["bone_axes"]))
+        np.testing.assert_allclose(rotations[node] @ axes.T, up @ quat.to_matrix(q), atol=1e-5)
 
 
 def scene_poses(gltf: dict, binary: bytes, frame: int) -> tuple[dict, dict]:
@@ -456,11 +457,12 @@ def test_a_node_moved_by_others_keeps_their_place(tmp_path):
     write(human(), tmp_path / "a.glb")
     gltf, binary = parts(tmp_path / "a.glb")
     index = next(i for i, node in enumerate(gltf["nodes"]) if node["name"] == "left_shin")
-    gltf["nodes"][index]["translation"] = [0, 0, -0.5]
+    gltf["nodes"][index]["translation"] = [0, 0.5, 0]  # on along the thigh
     file = Foreign()
     file.gltf, file.binary = gltf, binary
     skeleton = read(file.save(tmp_path / "b.glb")).skeleton()
-    np.testing.assert_allclose(skeleton.offsets[skeleton.index("left_shin")], [0, 0, -0.5])
+    moved = skeleton.offsets[skeleton.index("left_shin")]
+    np.testing.assert_allclose(moved, [0, 0, -0.5], atol=1e-12)
     assert skeleton.body("left_shin").joint.kind == "ball"
     assert skeleton.body("right_shin").joint.kind == "hinge"
 

@@ -3,7 +3,8 @@
     python blender_heads.py motion.glb 120 0,17,49 [again.glb or again.fbx]
 
 With a second file, Blender also exports what it imported, frames 0 to the last one named.
-Prints JSON, one object per frame: bone name → [x, y, z] in Blender's world (z up), metres.
+Prints JSON, one object per frame: bone name → [x, y, z] in Blender's world (z up), metres. And one
+of the rest: bone name → [head, tail].
 """
 
 import json
@@ -25,7 +26,7 @@ def main(path: str, rate: float, frames: list[int], export: str | None) -> None:
         )
     elif path.endswith(".fbx"):
         first = 1
-        bpy.ops.import_scene.fbx(filepath=path)
+        bpy.ops.wm.fbx_import(filepath=path)  # the one in its menu; the add-on rounds frame rates
     else:
         bpy.ops.import_scene.gltf(filepath=path)
     armature = next(thing for thing in scene.objects if thing.type == "ARMATURE")
@@ -45,7 +46,12 @@ def main(path: str, rate: float, frames: list[int], export: str | None) -> None:
             )
         else:
             bpy.ops.export_scene.gltf(filepath=export, export_format="GLB")
+    rest = {
+        bone.name: [list(armature.matrix_world @ end) for end in (bone.head_local, bone.tail_local)]
+        for bone in armature.data.bones
+    }
     print("HEADS " + json.dumps(heads))  # noqa: T201
+    print("REST " + json.dumps(rest))  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """USD: a skeleton and its motion as UsdSkel, written only. Needs the extra ``usd``.
 
-Metres, z up; joint ``hips/spine`` sits at the body's joint and is turned like the body, as in BVH
-and GLB. The whole skeleton – kinds, limits, markers – stands as the text of ``skeleton.json`` in
-the custom data of the Skeleton prim, under ``osteon``. Files are text, whatever their ending.
+Metres, z up; joint ``hips/spine`` sits at the body's joint and points along the bone, as in GLB.
+The whole skeleton – kinds, limits, markers – stands as the text of ``skeleton.json`` in the custom
+data of the Skeleton prim, under ``osteon``. Files are text, whatever their ending.
 """
 
 import importlib
@@ -15,6 +15,7 @@ import numpy as np
 from osteon.errors import MissingExtra
 from osteon.formats.own.skeleton_json import skeleton_text
 from osteon.formats.registry import Format, WriteOptions, check_one_root, check_posed
+from osteon.formats.shared.bone_axes import bone_axes, reframe
 from osteon.formats.shared.standing_pose import standing_pose
 from osteon.formats.shared.text_table import unused_names
 from osteon.maths import quat
@@ -54,7 +55,9 @@ def usd_text(skeleton: Skeleton, motion: Motion | None) -> str:
     paths = _joint_paths(skeleton)
     prim.CreateJointsAttr(paths)
     prim.CreateJointNamesAttr(skeleton.names)
-    bound = _matrices(*standing_pose(skeleton, None)[:2])
+    stands = standing_pose(skeleton, None)
+    axes = bone_axes(skeleton, stands.rotations)
+    bound = _matrices(quat.multiply(stands.rotations, axes), stands.joints)
     local = [
         matrix if parent < 0 else np.linalg.inv(bound[parent]) @ matrix
         for matrix, parent in zip(bound, skeleton.parents, strict=True)
@@ -65,7 +68,7 @@ def usd_text(skeleton: Skeleton, motion: Motion | None) -> str:
     ):
         create(Vt.Matrix4dArray([Gf.Matrix4d(place.T.tolist()) for place in places]))
     prim.GetPrim().SetCustomDataByKey("osteon", skeleton_text(skeleton).decode())
-    _bind(stage, root, prim, None if motion is None else (motion, paths))
+    _bind(stage, root, prim, None if motion is None else (motion, paths, axes))
     return stage.GetRootLayer().ExportToString()
 
 
@@ -76,7 +79,7 @@ def _matrices(rotations: Array, joints: Array) -> Array:
     return matrices
 
 
-def _bind(stage: Any, root: Any, prim: Any, moving: tuple[Motion, list[str]] | None) -> None:
+def _bind(stage: Any, root: Any, prim: Any, moving: tuple[Motion, list[str], Array] | None) -> None:
     """Tell the prims which skeleton they use, and the skeleton what moves it."""
     UsdSkel = _pxr("UsdSkel")
     UsdSkel.BindingAPI.Apply(root.GetPrim()).CreateSkeletonRel().SetTargets([prim.GetPath()])
@@ -89,7 +92,7 @@ def _bind(stage: Any, root: Any, prim: Any, moving: tuple[Motion, list[str]] | N
         binding.CreateAnimationSourceRel().SetTargets([animation.GetPath()])
 
 
-def _animate(stage: Any, animation: Any, motion: Motion, paths: list[str]) -> None:
+def _animate(stage: Any, animation: Any, motion: Motion, paths: list[str], axes: Array) -> None:
     """Write a sample per frame; time codes are frame numbers."""
     Usd, Vt = _pxr("Usd"), _pxr("Vt")
     stage.SetTimeCodesPerSecond(motion.rate)
@@ -101,9 +104,11 @@ def _animate(stage: Any, animation: Any, motion: Motion, paths: list[str]) -> No
     ones = np.ones((len(paths), 3), dtype=np.float16)
     animation.CreateScalesAttr(Vt.Vec3hArray.FromNumpy(ones))
     places, turns = animation.CreateTranslationsAttr(), animation.CreateRotationsAttr()
-    offsets = motion.in_parents().astype(np.float32)
+    parents = motion.skeleton.parents
+    rotations, offsets = reframe(axes, parents, motion.rotations, motion.in_parents())
+    offsets = offsets.astype(np.float32)
     # USD keeps quaternions as x, y, z, w in memory
-    rotations = np.roll(quat.unroll(motion.rotations), -1, axis=-1).astype(np.float32)
+    rotations = np.roll(quat.unroll(rotations), -1, axis=-1).astype(np.float32)
     for frame in range(motion.n_frames):
         time = Usd.TimeCode(frame)
         places.Set(Vt.Vec3fArray.FromNumpy(offsets[frame]), time)

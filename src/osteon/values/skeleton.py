@@ -321,8 +321,7 @@ class Skeleton:
     def offsets(self) -> Array:
         """(n_bodies, 3) each joint from its parent's joint, in the parent's frame; root zero.
 
-        These are BVH's OFFSETs and glTF's rest translations: a node sits at the body's joint and
-        is turned like the body.
+        These are BVH's OFFSETs: a node sits at the body's joint and is turned like the body.
         """
         parents = np.array(self.parents, dtype=int)
         in_parent = np.array([body.joint.in_parent for body in self.bodies]).reshape(-1, 3)

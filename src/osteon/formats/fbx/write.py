@@ -1,7 +1,7 @@
 """A skeleton, its motion and its skin as an FBX scene.
 
-Every body is a bone (LimbNode) of its own name that sits at the body's joint and is turned like
-the body; only the root is turned to the file's axes. With all rotations zero the figure stands as
+Every body is a bone (LimbNode) of its own name that sits at the body's joint and points along the
+bone; only the root is turned to the file's axes. With all rotations zero the figure stands as
 it was bound, its lowest point on the ground: that pose is the bones' PreRotation.
 """
 
@@ -26,6 +26,7 @@ from osteon.formats.fbx.nodes import (
 )
 from osteon.formats.glb.write import GENERATOR, SKIN_COLOUR
 from osteon.formats.registry import WriteOptions, check_whole
+from osteon.formats.shared.bone_axes import bone_axes, reframe
 from osteon.formats.shared.standing_pose import standing_pose
 from osteon.formats.shared.units import metres_per, to_z_up, turn_points
 from osteon.maths import euler, quat
@@ -79,6 +80,8 @@ class Bound(NamedTuple):
     """(n_bodies, 3) in the file's world, its unit."""
     local: Array
     """(n_bodies, 4) to the parent's frame."""
+    axes: Array
+    """(n_bodies, 4) to each body's frame from its bone's."""
 
 
 @dataclass
@@ -165,10 +168,11 @@ def _world(unit: str, up: str) -> World:
 def _bound(skeleton: Skeleton, skin: SkinnedMesh | None, world: World) -> tuple[Bound, Array]:
     """Return the pose that bones are bound in and the skin's vertices, both in the file's world."""
     turns, joints, vertices = standing_pose(skeleton, skin)
+    axes = bone_axes(skeleton, turns)
     joints, vertices = (world.scale * turn_points(p, world.turn) for p in (joints, vertices))
-    turns = quat.multiply(world.turn, turns)
+    turns = quat.multiply(quat.multiply(world.turn, turns), axes)
     above = np.array([turns[p] if p >= 0 else quat.identity() for p in skeleton.parents])
-    return Bound(turns, joints, quat.between(above, turns)), vertices
+    return Bound(turns, joints, quat.between(above, turns), axes), vertices
 
 
 def _degrees(rotations: Array) -> Array:
@@ -318,8 +322,10 @@ def _add_animation(
 ) -> None:
     """Add rotations of all bodies, and places of roots and of bodies whose bones stretch."""
     layer, clock = add_stack(scene, name, times), shared_keys(times)
-    rotations, places = np.array(motion.rotations), world.scale * motion.in_parents()
-    for index, parent in enumerate(motion.skeleton.parents):
+    parents = motion.skeleton.parents
+    rotations, places = reframe(bound.axes, parents, motion.rotations, motion.in_parents())
+    places = world.scale * places
+    for index, parent in enumerate(parents):
         if parent < 0:
             rotations[:, index] = quat.multiply(world.turn, rotations[:, index])
             places[:, index] = turn_points(places[:, index], world.turn)

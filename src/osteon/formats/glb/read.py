@@ -22,9 +22,10 @@ from osteon.formats.glb.nodes import (
     sample,
     unique_node_names,
 )
-from osteon.formats.glb.schema import File, TakeExtras, our_extras
+from osteon.formats.glb.schema import BoneRecord, File, TakeExtras, our_extras
 from osteon.formats.obj import Triangles
 from osteon.formats.own.skeleton_json import BodyRecord, to_body, to_skeleton
+from osteon.formats.shared.bone_axes import reframe
 from osteon.formats.shared.sane_rig import check_body
 from osteon.formats.shared.units import to_z_up, turn_points, turn_rotations
 from osteon.maths import forward_kinematics, quat
@@ -35,6 +36,8 @@ LEAST_SCALE, MOST_SCALE = 1e-6, 1e6
 """Ratios of lengths; chosen: beyond, metres become micrometres or thousands of kilometres."""
 SAME_PLACE = 1e-6
 """Metres; offsets that differ less are the same. Derived: what float32 leaves, metres away."""
+UNIT_SLACK = 1e-3
+"""By how much a rotation's length may differ from 1; chosen: more is no rounding."""
 SPARE_CELLS = 1_000_000
 """Count of frames times bodies that any file may have; chosen: some dozens of megabytes."""
 TRIANGLE_LIST = 4
@@ -81,7 +84,10 @@ def read_glb(path: Path) -> Take:
     names, odd = unique_node_names(file.gltf.nodes, chosen)
     bound = bind_pose(file, tree, chosen)
     stance = _stance(bound[0], parents)
-    skeleton, more = _skeleton(file, chosen, names, parents, pose, stance, extras)
+    told = [file.gltf.nodes[node].extras for node in chosen]
+    pose, stance = _in_bodies(told, parents, pose, stance)
+    records = [our_extras(each, BodyRecord) for each in told]
+    skeleton, more = _skeleton(records, names, parents, pose, stance, extras)
     if extras is None:
         skeleton = _with_tips(skeleton, _tips(file, chosen, pose, bound))
     problems = [*problems, *odd, *more, *(clock.problems if clock else ())]
@@ -213,9 +219,25 @@ def bodies_only(
     return NodePose(rotations, places, pose.rest[columns], pose.scales[columns]), parents
 
 
+def _in_bodies(
+    told: list[Any], parents: list[int], pose: NodePose, stance: Array
+) -> tuple[NodePose, Array]:
+    """Return what is told of bones as of the bodies of our own files that they stand in."""
+    back = quat.inverse(np.stack([_bone_axes(extras) for extras in told]))
+    rotations, places = reframe(back, parents, pose.rotations, pose.places)
+    stance, rest = reframe(back, parents, stance, pose.rest)
+    return pose._replace(rotations=rotations, places=places, rest=rest), stance
+
+
+def _bone_axes(extras: Any) -> Array:
+    """Return (4,) to a body's frame from its node's; identity where nothing sound is told."""
+    record = our_extras(extras, BoneRecord)
+    axes = quat.identity() if record is None else np.array(record.bone_axes)
+    return axes if abs(np.linalg.norm(axes) - 1.0) < UNIT_SLACK else quat.identity()
+
+
 def _skeleton(
-    file: File,
-    chosen: list[int],
+    records: list[BodyRecord | None],
     names: list[str],
     parents: list[int],
     pose: NodePose,
@@ -225,7 +247,7 @@ def _skeleton(
     """Return bodies from the nodes, with what our own files say beyond glTF."""
     bodies: list[Body] = []
     lost = 0
-    for index, (node, name, parent) in enumerate(zip(chosen, names, parents, strict=True)):
+    for index, (record, name, parent) in enumerate(zip(records, names, parents, strict=True)):
         base = bodies[parent].joint.in_body if parent >= 0 else np.zeros(3)
         in_parent = base + (offset_at_rest(pose, index) if parent >= 0 else 0.0)
         plain = Body(
@@ -233,7 +255,6 @@ def _skeleton(
             None if parent < 0 else names[parent],
             Joint("free" if parent < 0 else "ball", in_parent, rest=stance[index]),
         )
-        record = our_extras(file.gltf.nodes[node].extras, BodyRecord)
         told = None if record is None else _restore_body(record, plain)
         lost += record is not None and told is None
         bodies.append(told or plain)
@@ -437,8 +458,9 @@ def _skin_skeleton(file: File, tree: NodeTree, chosen: list[int], rests: Array) 
             reach = quat.rotate(to_parent, rests[index, :3, 3] - rests[parent, :3, 3])
             joint = Joint("ball", reach, rest=quat.multiply(to_parent, turns[index]))
         body = Body(names[index], None if parent < 0 else names[parent], joint)
-        told = our_extras(file.gltf.nodes[node].extras, BodyRecord)
-        if told is not None and (known := to_body(told)).tip is not None:
-            body = replace(body, tip=known.tip_from_joint)
+        extras = file.gltf.nodes[node].extras
+        told = our_extras(extras, BodyRecord)
+        if told is not None and (tip := to_body(told).tip_from_joint) is not None:
+            body = replace(body, tip=quat.rotate(quat.inverse(_bone_axes(extras)), tip))
         bodies.append(body)
     return Skeleton(tuple(bodies))

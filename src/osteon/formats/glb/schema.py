@@ -138,8 +138,15 @@ class MotionExtras(msgspec.Struct):
     history: tuple[str, ...] = ()
 
 
+class BoneRecord(msgspec.Struct):
+    """What a node's ``extras.osteon`` says beside its body."""
+
+    bone_axes: Vector4 = (1.0, 0.0, 0.0, 0.0)
+    """w x y z, to the body's frame from the node's."""
+
+
 class TakeExtras(msgspec.Struct):
-    """``asset.extras.osteon``; each node's own ``extras.osteon`` is its body."""
+    """``asset.extras.osteon``; each node's own is its body and a ``BoneRecord``."""
 
     skeleton: SkeletonRecord
     """Without its bodies."""

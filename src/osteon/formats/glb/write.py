@@ -7,6 +7,7 @@ at each joint: many viewers show nothing, and Blender makes no bones, without a 
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from osteon.errors import BadValue
@@ -28,12 +29,13 @@ from osteon.formats.glb.schema import (
 )
 from osteon.formats.own.skeleton_json import check_finite, from_body, from_skeleton
 from osteon.formats.registry import WriteOptions, check_whole
+from osteon.formats.shared.bone_axes import bone_axes, reframe
 from osteon.formats.shared.standing_pose import stood
 from osteon.formats.shared.text_table import unused_name
 from osteon.formats.shared.units import to_z_up
 from osteon.maths import forward_kinematics, quat
 from osteon.typing import Array
-from osteon.values import Motion, Skeleton, SkinnedMesh, Take
+from osteon.values import Body, Motion, Skeleton, SkinnedMesh, Take
 
 GENERATOR = "Osteon"
 VERTEX_TARGET, INDEX_TARGET = 34962, 34963
@@ -85,13 +87,15 @@ def glb_bytes(skeleton: Skeleton, motion: Motion | None, skin: SkinnedMesh | Non
         skin = bone_mesh(skeleton, places)
     skin = stood(skeleton, skin)
     seen = _add_mesh(block, skin)
-    inverse_bind = block.add(_inverse_bind(skin), F4, "MAT4")
-    animations = () if motion is None or motion.n_frames == 0 else (_animation(block, motion),)
+    axes = bone_axes(skeleton, skin.rotations)
+    inverse_bind = block.add(_inverse_bind(skin, axes), F4, "MAT4")
+    moves = motion is not None and motion.n_frames > 0
+    animations = (_animation(block, motion, axes),) if moves else ()
     gltf = Gltf(
         asset=Asset("2.0", GENERATOR, {"osteon": _extras(skeleton, motion)}),
         scene=0,
         scenes=({"nodes": [0, n_bodies + 1]},),
-        nodes=_nodes(skeleton, skin),
+        nodes=_nodes(skeleton, skin, axes),
         meshes=(seen,),
         materials=(MATERIAL,),
         skins=(Skin(tuple(range(1, n_bodies + 1)), inverse_bind, 0, "skeleton"),),
@@ -154,21 +158,21 @@ def _add_mesh(block: BinaryPart, skin: SkinnedMesh) -> dict:
     return {"name": "skin", "primitives": [primitive]}
 
 
-def _inverse_bind(skin: SkinnedMesh) -> Array:
-    """Return (n_bodies, 4, 4) to each body's frame, at its joint, from the mesh's; column by
+def _inverse_bind(skin: SkinnedMesh, axes: Array) -> Array:
+    """Return (n_bodies, 4, 4) to each bone's frame, at its joint, from the mesh's; column by
     column.
 
     The mesh is z up like the bodies, below the node that turns them: Blender takes these matrices
     for the bones' rest under that node, and would lay the figure down if the turn were in them.
     """
-    to_body = quat.inverse(skin.rotations)
+    to_bone = quat.inverse(quat.multiply(skin.rotations, axes))
     matrices = np.tile(np.eye(4), (len(skin.joints), 1, 1))
-    matrices[:, :3, :3] = quat.to_matrix(to_body)
-    matrices[:, :3, 3] = -quat.rotate(to_body, skin.joints)
+    matrices[:, :3, :3] = quat.to_matrix(to_bone)
+    matrices[:, :3, 3] = -quat.rotate(to_bone, skin.joints)
     return np.swapaxes(matrices, 1, 2)
 
 
-def _nodes(skeleton: Skeleton, bound: SkinnedMesh) -> tuple[Node, ...]:
+def _nodes(skeleton: Skeleton, bound: SkinnedMesh, axes: Array) -> tuple[Node, ...]:
     """Return the nodes, at rest as the skin is bound."""
     children: list[list[int]] = [[] for _ in range(len(skeleton.bodies) + 1)]
     for index, parent in enumerate(skeleton.parents):
@@ -180,27 +184,34 @@ def _nodes(skeleton: Skeleton, bound: SkinnedMesh) -> tuple[Node, ...]:
         rotation=(x, y, z, w),
     )
     above = [bound.rotations[p] if p >= 0 else quat.identity() for p in skeleton.parents]
-    turns = quat.between(np.stack(above), bound.rotations)[:, [1, 2, 3, 0]]
-    places = np.array(skeleton.offsets)
-    roots = np.array(skeleton.parents) < 0
-    places[roots] = bound.joints[roots]
+    roots = np.array(skeleton.parents)[:, None] < 0
+    places = np.where(roots, bound.joints, skeleton.offsets)
+    turns = quat.between(np.stack(above), bound.rotations)
+    turns, places = reframe(axes, skeleton.parents, turns, places)
+    turns = np.clip(turns, -1.0, 1.0)  # rounding leads beyond, which glTF forbids
     bodies = [
         Node(
             name=body.name,
             children=tuple(children[index + 1]),
             translation=tuple(places[index].tolist()),
-            rotation=tuple(turns[index].tolist()),
-            extras={"osteon": from_body(body)},
+            rotation=tuple(turns[index, [1, 2, 3, 0]].tolist()),
+            extras={"osteon": _node_record(body, axes[index])},
         )
         for index, body in enumerate(skeleton.bodies)
     ]
     return (turn, *bodies, Node(name=unused_name("bones", skeleton.names), mesh=0, skin=0))
 
 
-def _animation(block: BinaryPart, motion: Motion) -> Animation:
+def _node_record(body: Body, axes: Array) -> dict:
+    return msgspec.to_builtins(from_body(body)) | {"bone_axes": axes.tolist()}
+
+
+def _animation(block: BinaryPart, motion: Motion, axes: Array) -> Animation:
     """Return rotations of all bodies, places of the root and of bodies whose bones stretch."""
     clock = add_clock(block, motion)
-    rotations = quat.unroll(motion.rotations, axis=0)[..., [1, 2, 3, 0]]
+    parents = motion.skeleton.parents
+    rotations, places = reframe(axes, parents, motion.rotations, motion.in_parents())
+    rotations = quat.unroll(rotations, axis=0)[..., [1, 2, 3, 0]]
     samplers, channels = [], []
 
     def drive(body: int, path: str, values: Array, kind: str) -> None:
@@ -209,10 +220,8 @@ def _animation(block: BinaryPart, motion: Motion) -> Animation:
 
     for body in range(len(motion.skeleton.bodies)):
         drive(body, "rotation", rotations[:, body], "VEC4")
-        if body == 0:
-            drive(body, "translation", motion.root, "VEC3")
-        elif motion.offsets is not None:
-            drive(body, "translation", motion.offsets[:, body], "VEC3")
+        if body == 0 or motion.offsets is not None:
+            drive(body, "translation", places[:, body], "VEC3")
     name = Path(motion.source.file).stem or "motion"
     return Animation(tuple(channels), tuple(samplers), name)
 
