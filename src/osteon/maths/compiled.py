@@ -1,6 +1,7 @@
 """How functions are compiled: one decorator, whose cache may fail but never stops anybody."""
 
 import hashlib
+import io
 import logging
 import pickle
 import re
@@ -21,6 +22,7 @@ from numba.core.caching import (
     _Cache,
 )
 from numba.core.codegen import JITCodeLibrary
+from numba.core.environment import Environment, _rebuild_env
 from numba.core.runtime import _nrt_python
 
 from osteon.typing import Array
@@ -103,7 +105,27 @@ class _CheckedFile(IndexDataCacheFile):
         digest, code = data[:_DIGEST], data[_DIGEST:]
         if hashlib.sha256(code).digest() != digest:
             raise ValueError(f"{name} is not what was written")
-        return pickle.loads(code)
+        return _KernelUnpickler(io.BytesIO(code)).load()
+
+
+class _KernelUnpickler(pickle.Unpickler):
+    """Leaves alone the modules of numba whose functions were compiled into a kernel.
+
+    Each comes with an environment: constants, and the names of its module for code that Python
+    runs. Ours never is such code, so an environment without constants needs no module loaded.
+    """
+
+    def find_class(self, module: str, name: str) -> Any:
+        return _environment if name == "_rebuild_env" else super().find_class(module, name)
+
+
+def _environment(module: str, constants: list, name: str) -> Any:
+    if constants or name in Environment._memo:
+        return _rebuild_env(module, constants, name)
+    bare: Any = Environment({"__name__": module})
+    bare.env_name = name
+    Environment._memo[name] = bare
+    return bare
 
 
 class _LateCache(_Cache):
