@@ -50,6 +50,31 @@ def test_without_a_folder_that_can_be_written_it_is_compiled_each_time(folder: P
     assert [hits(folder), hits(folder)] == [0, 0]
 
 
+CALLER = """
+import numpy as np
+from osteon.maths.compiled import kernel
+from kept import inverse
+
+@kernel
+def inverse_of_all(stack):
+    return [inverse(one) for one in stack]
+
+assert inverse(2.0 * np.eye(3))[0, 0] == 0.5
+assert inverse.stats.cache_hits
+assert inverse_of_all(2.0 * np.ones((5, 1, 1)))[4][0, 0] == 0.5
+"""
+
+
+def test_new_code_is_linked_with_code_that_was_kept(tmp_path: Path) -> None:
+    kept = "import numpy as np\n@kernel\ndef inverse(x):\n    return np.linalg.inv(x.copy())"
+    imports = "from osteon.maths.compiled import kernel\n"
+    (tmp_path / "kept.py").write_text(imports + kept)
+    (tmp_path / "caller.py").write_text(CALLER)
+    first = "import numpy as np; from kept import inverse; inverse(np.eye(3))"
+    subprocess.run([sys.executable, "-c", first], cwd=tmp_path, check=True)
+    subprocess.run([sys.executable, "caller.py"], cwd=tmp_path, check=True)
+
+
 def odd_byte(data: bytes) -> bytes:
     middle = len(data) // 2
     return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]

@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from osteon.errors import BadValue, NotEnoughData
-from osteon.maths import NORMAL_RATIO, quat, rotations
+from osteon.maths import NORMAL_RATIO, Nearest, quat, rotations
 from osteon.typing import Array, Mask
 from osteon.values import Motion, Recording
 
@@ -112,7 +111,7 @@ class LimbWatch:
     name: str
     middle: Array
     """(4,) mean rotation in the clean takes."""
-    known: KDTree
+    known: Nearest
     """Poses of the clean takes, with the parent's."""
     threshold: float
     """Distance from the known poses that is improbable, radians."""
@@ -175,7 +174,7 @@ class Watch:
         score = np.full(len(features), np.nan)
         seen = np.isfinite(features).all(axis=1)
         if seen.any():
-            far = _distances(limb.known, features[seen])
+            far = limb.known.distances(features[seen], NEIGHBOUR_COUNT)
             score[seen] = far[:, -1] / limb.threshold
             if self.vouched:
                 score[seen] = np.minimum(score[seen], far[:, 0] / LEAST_DISTANCE)
@@ -217,7 +216,7 @@ def learn(motions: Sequence[Motion], *, vouched: bool = True) -> Watch:
         takes = [_features(name, take, parents) for take in poses]
         takes = [take[np.isfinite(take).all(axis=1)] for take in takes]
         leap = max(_fastest(motion, skeleton.index(name), vouched=vouched) for motion in motions)
-        known = KDTree(_known(takes) if vouched else _thinned(takes))
+        known = Nearest(_known(takes) if vouched else _thinned(takes))
         limbs.append(LimbWatch(name, middles[name], known, _threshold(takes), leap))
     if not limbs:
         raise NotEnoughData("a skeleton of one body has no limb to watch")
@@ -249,7 +248,7 @@ def _known(takes: Sequence[Array]) -> Array:
     every, kept = np.concatenate(list(takes)), _thinned(takes)
     if len(kept) == len(every):
         return kept
-    return np.concatenate([kept, every[KDTree(kept).query(every)[0] > LEAST_DISTANCE]])
+    return np.concatenate([kept, every[Nearest(kept).distances(every)[:, 0] > LEAST_DISTANCE]])
 
 
 def _with_neighbours(mask: Mask) -> Mask:
@@ -258,13 +257,6 @@ def _with_neighbours(mask: Mask) -> Mask:
     wider[1:] |= mask[:-1]
     wider[:-1] |= mask[1:]
     return wider
-
-
-def _distances(known: KDTree, features: Array) -> Array:
-    """Return (n, NEIGHBOUR_COUNT or as many as there are) to the nearest known poses, nearest
-    first."""
-    far, _ = known.query(features, k=min(NEIGHBOUR_COUNT, known.n))
-    return np.reshape(far, (len(features), -1))
 
 
 def _threshold(takes: Sequence[Array]) -> float:
@@ -278,7 +270,7 @@ def _threshold(takes: Sequence[Array]) -> float:
         others = [other for k, other in enumerate(parts) if k != left_out and len(other)]
         if len(part) and others:
             some = part[:: max(1, len(part) // KNOWN_POSES)]
-            far.append(_distances(KDTree(_thinned(others)), some)[:, -1])
+            far.append(Nearest(_thinned(others)).distances(some, NEIGHBOUR_COUNT)[:, -1])
     usual = float(np.quantile(np.concatenate(far), USUAL_SHARE)) if far else 0.0
     return max(THRESHOLD_MARGIN * usual, LEAST_DISTANCE)
 

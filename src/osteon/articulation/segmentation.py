@@ -15,11 +15,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from osteon.articulation.body_evidence import COMPARED_FRAMES, join_by_evidence
 from osteon.errors import NotEnoughData
-from osteon.maths import NORMAL_RATIO, generalised_procrustes, noise_gain, quat
+from osteon.maths import (
+    NORMAL_RATIO,
+    distances_between,
+    generalised_procrustes,
+    noise_gain,
+    quat,
+)
 from osteon.typing import Array
 from osteon.values import Bodies, Recording
 
@@ -156,7 +161,7 @@ def _moving(positions: Array, rate: float, least: float) -> np.ndarray:
     moves = np.ones(len(candidates), dtype=bool)
     for frame in range(lag, len(candidates)):
         now, then = candidates[frame], candidates[frame - lag]
-        change = cdist(now, now) - cdist(then, then)
+        change = distances_between(now, now) - distances_between(then, then)
         moves[frame] = not np.isfinite(change).any() or (_rms(change) > least).any()
     kept = stride * np.flatnonzero(moves if moves.sum() >= ENOUGH else np.ones_like(moves))
     return kept[:: max(1, len(kept) // MOST_LOOKED_AT)]

@@ -7,7 +7,8 @@ the root, and what a body tells of the shared unknowns concerns only those of it
 
 import numpy as np
 
-from osteon.maths import FAST_MATH, kernel
+from osteon.calibration._small_matrices import times, turned
+from osteon.maths import FAST_MATH, cross as cross_product, dot, kernel
 
 PIVOT_FLOOR = 1e-12
 """Share of its largest entry below which a pivot counts as zero: rounding, derived from doubles."""
@@ -274,19 +275,20 @@ def _add_joint(
     shared,
     gradient,
 ):
+    by_offset, world = np.empty((3, 3)), np.empty((3, 3))
+    times(turn, precision, by_offset)
+    times(by_offset, turn.T, world)
+    x, y, z = turned(turn, offset)
     arm = np.zeros((3, 3))  # [from the parent's joint to this one]ₓ
-    a = turn @ offset + gap
-    arm[0, 1], arm[0, 2] = -a[2], a[1]
-    arm[1, 0], arm[1, 2] = a[2], -a[0]
-    arm[2, 0], arm[2, 1] = -a[1], a[0]
-    by_offset = turn @ precision
-    world = by_offset @ turn.T
-    lever = world @ arm
-    lever_offset = arm @ by_offset
-    turned = arm.T @ lever
-    force = world @ gap
-    moment = arm @ force
-    local = turn.T @ gap
+    arm[0, 1], arm[0, 2] = -z - gap[2], y + gap[1]
+    arm[1, 0], arm[1, 2] = z + gap[2], -x - gap[0]
+    arm[2, 0], arm[2, 1] = -y - gap[1], x + gap[0]
+    lever, lever_offset, lifted = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    times(world, arm, lever)
+    times(arm, by_offset, lever_offset)
+    times(arm.T, lever, lifted)
+    force = turned(world, gap)
+    moment, local = turned(arm, force), turned(turn.T, gap)
     for i in range(3):
         pull[body, i] += force[i]
         pull[parent, i] -= force[i]
@@ -296,7 +298,7 @@ def _add_joint(
             pose[parent, i, j] += world[i, j]
             pose[parent, i, 3 + j] -= lever[i, j]
             pose[parent, 3 + i, j] -= lever[j, i]
-            pose[parent, 3 + i, 3 + j] += turned[i, j]
+            pose[parent, 3 + i, 3 + j] += lifted[i, j]
             coupling[i, j] -= world[i, j]
             coupling[i, 3 + j] += lever[i, j]
             cross[i, shift + column + j] -= by_offset[i, j]
@@ -329,8 +331,8 @@ def _add_turns(
         parent_pull[3 + i] -= lean_precision * lean[i]
     if axis_precision == 0.0:
         return
-    own, other = turn @ axis, above @ axis
-    cosine = own @ other
+    own, other = turned(turn, axis), turned(above, axis)
+    cosine = dot(own, other)
     for i in range(3):
         for j in range(3):
             same = 1.0 if i == j else 0.0
@@ -338,7 +340,7 @@ def _add_turns(
             parent_pose[3 + i, 3 + j] += axis_precision * (same - other[i] * other[j])
             # [own]ₓ [other]ₓ
             coupling[3 + i, 3 + j] += axis_precision * (other[i] * own[j] - same * cosine)
-    off = np.cross(other, own)  # own × (own − other) = other × own, and so for the parent
+    off = cross_product(other, own)  # own × (own − other) = other × own, and so for the parent
     for i in range(3):
         pull[3 + i] += axis_precision * off[i]
         parent_pull[3 + i] -= axis_precision * off[i]
@@ -436,90 +438,4 @@ def _product(rows, row, start, vector, first, n):
     total = 0.0
     for c in range(n):
         total += rows[row, start + c] * vector[first + c]
-    return total
-
-
-@kernel
-def pose_variances(
-    rotations,
-    marker_bodies,
-    parents,
-    offsets,
-    places,
-    factors,
-    couplings,
-    markers,
-    gaps,
-    leans,
-):
-    """Fill in how unsure each frame's pose leaves what it explains, the shared unknowns known.
-
-    Parameters
-    ----------
-    factors, couplings
-        As ``eliminate`` left them, without damping.
-    markers : (n_frames, n_markers), filled
-        Variance of a modelled marker, sum of three coordinates.
-    gaps : (n_frames, n_bodies, 3), filled
-        Of a joint's gap along the axes of the parent's frame.
-    leans : (n_frames, n_bodies), filled
-        Of the turn from the parent, sum of three.
-    """
-    n_bodies = rotations.shape[1]
-    own, both = np.zeros((n_bodies, 6, 6)), np.zeros((12, 12))
-    for frame in range(rotations.shape[0]):
-        for body in range(n_bodies):
-            inverse = np.linalg.inv(np.tril(factors[frame, body]))
-            own[body] = inverse.T @ inverse
-            if body == 0:
-                continue
-            parent = parents[body]
-            carried = inverse.T @ couplings[frame, body]
-            joint = -carried @ own[parent]
-            own[body] -= joint @ carried.T
-            both[:6, :6], both[:6, 6:] = own[body], joint
-            both[6:, :6], both[6:, 6:] = joint.T, own[parent]
-            _gap_variances(rotations[frame, parent], offsets[body], both, gaps[frame, body])
-            total = 0.0
-            for i in range(3, 6):
-                total += both[i, i] + both[6 + i, 6 + i] - 2.0 * both[i, 6 + i]
-            leans[frame, body] = total
-        for marker in range(marker_bodies.shape[0]):
-            body = marker_bodies[marker]
-            arm = rotations[frame, body] @ places[marker]
-            markers[frame, marker] = _marker_variance(own[body], arm)
-
-
-@kernel
-def _gap_variances(turn, offset, both, variances):
-    """Fill in the variances (3,) of a joint's gap along the axes of the parent's frame, by those of
-    both bodies' poses (12, 12)."""
-    a = turn @ offset
-    derivative = np.zeros((3, 12))
-    for i in range(3):
-        derivative[i, i] = 1.0
-        derivative[i, 6 + i] = -1.0
-    derivative[0, 10], derivative[0, 11] = -a[2], a[1]
-    derivative[1, 9], derivative[1, 11] = a[2], -a[0]
-    derivative[2, 9], derivative[2, 10] = -a[1], a[0]
-    local = turn.T @ derivative
-    spread = local @ both
-    for i in range(3):
-        variances[i] = np.sum(spread[i] * local[i])
-
-
-@kernel
-def _marker_variance(block, arm):
-    """Return the trace of J C Jᵀ of a pose's covariance (6, 6), J = [1, −[arm]ₓ]."""
-    total = block[0, 0] + block[1, 1] + block[2, 2]
-    total += 2.0 * (
-        arm[2] * (block[0, 4] - block[1, 3])
-        + arm[1] * (block[2, 3] - block[0, 5])
-        + arm[0] * (block[1, 5] - block[2, 4])
-    )
-    squared = arm @ arm
-    for i in range(3):
-        total += squared * block[3 + i, 3 + i]
-        for j in range(3):
-            total -= arm[i] * arm[j] * block[3 + i, 3 + j]
     return total

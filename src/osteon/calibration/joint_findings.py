@@ -4,7 +4,6 @@ slides, and which joints glide."""
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import fdtri
 
 from osteon.calibration.adjustment import Adjustment, adjust
 from osteon.calibration.joint_evidence import HELD_DEVIATION
@@ -18,7 +17,7 @@ from osteon.calibration.scatter import (
     scatter_of,
     shared_skin,
 )
-from osteon.maths import quat, rotations
+from osteon.maths import f_quantile, quat, rotations
 from osteon.typing import Array
 from osteon.values import GlidePath, Skeleton, level_spline
 
@@ -120,7 +119,7 @@ def _glide(fit: Adjustment, usual: Usual, known: Deviations, body: int) -> float
     """
     shown, skin = gap_shown(fit, usual, known, body), shared_skin(fit.rig, known, body)
     squares = shown.squares - NOISE_DOUBTS * shown.doubt
-    least = fdtri(max(shown.count, 1.0), SKIN_COUNT, 1.0 - GLIDES_CHANCE) * skin
+    least = f_quantile(max(shown.count, 1.0), SKIN_COUNT, 1.0 - GLIDES_CHANCE) * skin
     if shown.count < 1.0 or squares < shown.count * least:
         return 0.0
     glide = float(np.sqrt(3.0 * (shown.squares / shown.count - skin)))

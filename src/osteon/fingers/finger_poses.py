@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import solveh_banded
 
 from osteon.fingers.finger_model import ANGLE_COUNT, FingerModel, finger_of
 from osteon.human import FINGERS, is_finger
@@ -221,6 +220,8 @@ def _add_walk(matrix: Array, wanted: Array, angles: Array, walk: float) -> None:
 
 def _banded_step(matrix: Array, wanted: Array, walk: float) -> Array:
     """(n_frames, 4) the step to all frames' angles at once."""
+    from scipy.linalg import solveh_banded  # slow to load, rarely asked for
+
     n_frames, n = wanted.shape
     band = np.zeros((n + 1, n_frames * n))
     for lag in range(n):

@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import chdtri, fdtrc
 
 from osteon.calibration import (
     START_MARKER_SIGMA,
@@ -316,6 +315,8 @@ def _test_markers(
     chances = np.full(rig.n_markers, np.inf)
     misfit = 1.0
     if judged.any():
+        from scipy.special import chdtri, fdtrc  # slow to load, rarely asked for
+
         usual = squares[judged] / chdtri(freedom[judged], 0.5)
         misfit = max(1.0, float(np.median(usual)))
         per_value = squares[judged] / freedom[judged] / misfit

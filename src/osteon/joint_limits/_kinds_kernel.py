@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from osteon.maths import between, dot, exp, kernel, multiply, rotate
+from osteon.maths import between, cross, dot, exp, kernel, multiply, rotate
 
 
 @kernel
@@ -129,7 +129,7 @@ def turn_moments(mean, directions, q, moments):
     for j in range(q.shape[1]):
         seen = 0
         # rows that make a left-handed frame turn the other way
-        hand = np.sign(np.linalg.det(directions[j]))
+        hand = np.sign(dot(cross(directions[j, 0], directions[j, 1]), directions[j, 2]))
         for i in range(n_samples):
             d = between(mean[j], q[i, j])
             if np.isfinite(d[0] + d[1] + d[2] + d[3]):

@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.fft import dct
-from scipy.special import fdtri
 
 from osteon.errors import BadValue
 from osteon.joint_limits._kinds_kernel import (
@@ -31,7 +29,16 @@ from osteon.joint_limits._kinds_kernel import (
     turns_about,
 )
 from osteon.joint_limits.sampling import MOST_NOISE, measure_shaking
-from osteon.maths import Spread, dot, forward_kinematics, kernel, place_points, point_jacobian, quat
+from osteon.maths import (
+    Spread,
+    dot,
+    f_quantile,
+    forward_kinematics,
+    kernel,
+    place_points,
+    point_jacobian,
+    quat,
+)
 from osteon.papers import absolute, variance95
 from osteon.typing import Array, Indices
 from osteon.values import Motion
@@ -240,8 +247,17 @@ def _slow_spread(along: Array) -> Array:
 def _slow_square(tracks: Array) -> Array:
     """Return (...) sum of squares of the slow part of tracks (n, ...)."""
     n_slow = max(SURFACE_FREEDOM + 1, round(SLOW_SHARE * len(tracks)))
-    waves = np.asarray(dct(tracks, axis=0, norm="ortho"))
-    return np.sum(waves[:n_slow] ** 2, axis=0)
+    return np.sum(_cosine_waves(tracks)[:n_slow] ** 2, axis=0)
+
+
+def _cosine_waves(tracks: Array) -> Array:
+    """Return the discrete cosine transform of tracks (n, ...), orthonormal, by one of Fourier's:
+    every other sample, and those left out on the way back, make a track that closes."""
+    n = len(tracks)
+    turned = np.fft.fft(np.concatenate([tracks[::2], tracks[1::2][::-1]]), axis=0)
+    shift = np.exp(-0.5j * np.pi * np.arange(n) / n) * np.sqrt(2.0 / n)
+    shift[0] *= np.sqrt(0.5)
+    return np.einsum("n...,n->n...", turned, shift).real
 
 
 def _slow_noise(n_seen: Indices, n_fitted: int, sure: float) -> Array:
@@ -251,7 +267,8 @@ def _slow_noise(n_seen: Indices, n_fitted: int, sure: float) -> Array:
     By an F test; a model of ``n_fitted`` numbers that explains slow tracks has taken its share.
     """
     freedom = np.maximum(SLOW_SHARE * n_seen - n_fitted, 1.0)
-    return freedom / n_seen * fdtri(freedom, NOISE_FREEDOM * n_seen, sure)
+    most = [f_quantile(*pair, sure) for pair in zip(freedom, NOISE_FREEDOM * n_seen, strict=True)]
+    return freedom / n_seen * most
 
 
 def _n_seen(samples: Array) -> Indices:

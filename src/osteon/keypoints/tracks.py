@@ -10,7 +10,6 @@ lies impossibly far off, so that jumps decide neither. What remains is one bande
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solveh_banded
 
 from osteon.maths import kernel, white_noise
 from osteon.typing import Array, Mask
@@ -116,6 +115,8 @@ def _smoothed(path: Array, used: Mask, noise: float, process: Array) -> tuple[Ar
 
 def _penalised(given: Array, weights: Array, process: Array) -> Array:
     """Least Σ w‖x − given‖² + Σ‖third difference‖² / process, (n_frames, 3)."""
+    from scipy.linalg import solveh_banded  # slow to load, rarely asked for
+
     n_frames = len(given)
     stiffness = 1.0 / process[3:]
     band = np.zeros((len(THIRD_WEIGHTS), n_frames))

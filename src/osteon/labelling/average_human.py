@@ -3,12 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from osteon.calibration import rest_model
 from osteon.human import Landmark, human
 from osteon.labelling.wearer import LOOSE_SLACK, Wearer
-from osteon.maths import quat
+from osteon.maths import distances_between, quat
 from osteon.posing import compile_rig
 from osteon.typing import Array, Indices
 from osteon.values import Body, Joint, Marker, Skeleton
@@ -137,7 +136,7 @@ def _posture(body: str) -> tuple[Array, Array]:
 def _twins(names: tuple[str, ...], marks: dict[str, Landmark]) -> Indices:
     """Return (n_labels,) the label of the same place on the other side; −1: none."""
     places = np.array([marks[name].at for name in names])
-    apart = cdist(places, places * [1.0, -1.0, 1.0])
+    apart = distances_between(places, places * [1.0, -1.0, 1.0])
     nearest = apart.argmin(axis=1)
     same = (apart[np.arange(len(names)), nearest] < 1e-6) & (nearest != np.arange(len(names)))
     return np.where(same, nearest, -1)

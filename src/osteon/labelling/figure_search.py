@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from osteon.labelling.wearer import Wearer, order_from
-from osteon.maths import assign, quat
+from osteon.maths import assign, distances_between, quat
 from osteon.typing import Array, Indices, Mask
 
 BEAM_WIDTH, WIDE_BEAM = 48, 150
@@ -70,7 +69,7 @@ class Cloud:
 
     @property
     def apart(self) -> Array:
-        return cdist(self.points, self.points)
+        return distances_between(self.points, self.points)
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,7 +338,7 @@ class _Search:
             return np.zeros(len(given))
         middle = origins + rotations @ wearer.rig.places[loose[0]]
         odds = np.zeros((len(given), len(self.cloud.points) + 1))
-        off = cdist(middle, self.cloud.points) / wearer.slack[loose[0]]
+        off = distances_between(middle, self.cloud.points) / wearer.slack[loose[0]]
         odds[:, :-1] = np.maximum(wearer.gain[loose[0]] + wearer.worth - 0.5 * off**2, 0.0)
         np.put_along_axis(odds, np.concatenate([points, given], axis=1), values=0.0, axis=1)
         return np.sort(odds, axis=1)[:, -len(loose) :].sum(axis=1)
@@ -350,7 +349,10 @@ class _Search:
         wearer, loose = self.wearer, np.flatnonzero(self.wearer.loose)
         bodies = wearer.rig.tree.marker_bodies[loose]
         turned = np.einsum("lij,lj->li", answer.rotations[bodies], wearer.rig.places[loose])
-        off = cdist(turned + answer.joints[bodies], self.cloud.points) / wearer.slack[loose, None]
+        off = (
+            distances_between(turned + answer.joints[bodies], self.cloud.points)
+            / wearer.slack[loose, None]
+        )
         odds = wearer.gain[loose, None] + wearer.worth - 0.5 * off**2
         odds[:, answer.points[answer.points >= 0]] = 0.0
         if self.alone:

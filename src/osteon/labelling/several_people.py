@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from osteon.errors import NotEnoughData
 from osteon.human import MarkerSet
@@ -29,6 +28,7 @@ from osteon.labelling.review import (
     review,
 )
 from osteon.labelling.wearer import Wearer
+from osteon.maths import distances_between
 from osteon.typing import Array, Indices, Progress, Step, unheard
 
 WHOLE_SHARE = 0.98
@@ -227,7 +227,7 @@ def _groups(pieces: Pieces, frame: int) -> Iterator[Indices]:
     """Yield pieces seen in a frame, as groups that are apart from the others."""
     seen = pieces.seen(frame)
     places = pieces.at(np.array([frame]), seen)[0]
-    near, left = cdist(places, places) < APART_DISTANCE, np.ones(len(seen), dtype=bool)
+    near, left = distances_between(places, places) < APART_DISTANCE, np.ones(len(seen), dtype=bool)
     while left.any():
         group = near[np.argmax(left)]
         while (wider := near[group].any(axis=0)).sum() > group.sum():

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from osteon.live.stream_frames import StreamFrame
-from osteon.maths import assign
+from osteon.maths import assign, distances_between
 from osteon.posing import Follower
 from osteon.typing import Array, Indices, Mask
 
@@ -141,7 +140,7 @@ class LabelKeeper:
         open_labels = np.flatnonzero(~there)
         if not len(points) or not len(open_labels):
             return []
-        cost = cdist(points, expected[open_labels]) / self._gates(there)[open_labels]
+        cost = distances_between(points, expected[open_labels]) / self._gates(there)[open_labels]
         rows, columns = assign(np.minimum(cost, 1.0))
         return [
             (row, int(open_labels[column]))

@@ -23,15 +23,19 @@ from .chain import (
     point_jacobian as point_jacobian,
     untwisted_joints as untwisted_joints,
 )
+from .chances import f_quantile as f_quantile
 from .compiled import (
     FAST_MATH as FAST_MATH,
     kernel as kernel,
     read_only as read_only,
 )
+from .distances import distances_between as distances_between
+from .least_squares import non_negative as non_negative
 from .moving_windows import (
     moving_least as moving_least,
     moving_mean as moving_mean,
 )
+from .nearest import Nearest as Nearest
 from .over_frames import (
     NORMAL_RATIO as NORMAL_RATIO,
     SMOOTH_ORDER as SMOOTH_ORDER,

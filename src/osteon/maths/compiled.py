@@ -1,6 +1,7 @@
 """How functions are compiled: one decorator, whose cache may fail but never stops anybody."""
 
 import hashlib
+import io
 import logging
 import pickle
 import re
@@ -13,8 +14,16 @@ from typing import Any
 import numpy as np
 from llvmlite import binding
 from numba import config, njit
-from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache, _Cache
-from numba.core.runtime.nrt import rtsys
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    NullCache,
+    _Cache,
+)
+from numba.core.codegen import JITCodeLibrary
+from numba.core.environment import Environment, _rebuild_env
+from numba.core.runtime import _nrt_python
 
 from osteon.typing import Array
 
@@ -96,7 +105,27 @@ class _CheckedFile(IndexDataCacheFile):
         digest, code = data[:_DIGEST], data[_DIGEST:]
         if hashlib.sha256(code).digest() != digest:
             raise ValueError(f"{name} is not what was written")
-        return pickle.loads(code)
+        return _KernelUnpickler(io.BytesIO(code)).load()
+
+
+class _KernelUnpickler(pickle.Unpickler):
+    """Leaves alone the modules of numba whose functions were compiled into a kernel.
+
+    Each comes with an environment: constants, and the names of its module for code that Python
+    runs. Ours never is such code, so an environment without constants needs no module loaded.
+    """
+
+    def find_class(self, module: str, name: str) -> Any:
+        return _environment if name == "_rebuild_env" else super().find_class(module, name)
+
+
+def _environment(module: str, constants: list, name: str) -> Any:
+    if constants or name in Environment._memo:
+        return _rebuild_env(module, constants, name)
+    bare: Any = Environment({"__name__": module})
+    bare.env_name = name
+    Environment._memo[name] = bare
+    return bare
 
 
 class _LateCache(_Cache):
@@ -132,8 +161,59 @@ class _LateCache(_Cache):
         self._kept.flush()
 
 
+class _ReadyLibrary(JITCodeLibrary):
+    """Machine code as it was kept; the form that LLVM could link with new code waits to be asked.
+
+    Reading that form takes longer than all else that a kept kernel needs to run.
+    """
+
+    _bitcode: bytes | None = None
+    _parsed: Any = None
+
+    @property
+    def _shared_module(self) -> Any:
+        if self._parsed is None and self._bitcode is not None:
+            self._parsed = binding.parse_bitcode(self._bitcode)
+        return self._parsed
+
+    @_shared_module.setter
+    def _shared_module(self, module: Any) -> None:
+        self._parsed = module
+
+    @classmethod
+    def _unserialize(cls, codegen: Any, state: Any) -> Any:
+        name, kind, data = state
+        if kind != "object":
+            return JITCodeLibrary._unserialize(codegen, state)
+        self = cls(codegen, name)
+        self.enable_object_caching()
+        code, self._bitcode = data
+        self._set_compiled_object(code)
+        self._finalize_final_module()
+        return self
+
+
+class _Ready(CompileResultCacheImpl):
+    """Makes a kept kernel ready to be called."""
+
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        codegen, described = target_context.codegen(), payload[1]
+        codegen._engine._defined_symbols |= {
+            described.llvm_func_name,
+            described.llvm_cpython_wrapper_name,
+            described.llvm_cfunc_wrapper_name,
+        }
+        codegen._library_class = _ReadyLibrary  # numba holds its lock here
+        try:
+            return super().rebuild(target_context, payload)
+        finally:
+            del codegen._library_class
+
+
 class _ForgivingCache(FunctionCache):
     """Whatever is wrong with what was kept, or hinders keeping it, costs a compilation only."""
+
+    _impl_class = _Ready
 
     def __init__(self, function: Callable) -> None:
         super().__init__(function)
@@ -144,7 +224,7 @@ class _ForgivingCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """As numba does, but without loading its compiler, which machine code does not need."""
         try:
-            rtsys.initialize(target_context)
+            _name_runtime()
             with self._guard_against_spurious_io_errors():
                 found = self._load_overload(sig, target_context)
             return found if found is not None else self._load_shipped(sig, target_context)
@@ -165,6 +245,13 @@ class _ForgivingCache(FunctionCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         with suppress(OSError):
             super().save_overload(sig, data)
+
+
+@cache
+def _name_runtime() -> None:
+    """Tell LLVM where numba's runtime is, which machine code calls by name."""
+    for name, address in _nrt_python.c_helpers.items():
+        binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
 def _told(features: tuple[str, ...]) -> str:

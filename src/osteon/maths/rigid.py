@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osteon.errors import BadValue, NotEnoughData, ShapeError
-from osteon.maths import quat, read_only
+from osteon.maths import non_negative, quat, read_only
 from osteon.typing import Array
 
 NONE, POINT, AXIS, FULL = 0, 1, 2, 3
@@ -186,9 +186,7 @@ def _rigidity_weights(spreads: Array) -> Array:
     rows = np.arange(seen.sum())
     system = np.zeros((len(rows), len(spreads)))
     system[rows, a[seen]] = system[rows, b[seen]] = 1.0
-    from scipy.optimize import nnls  # slow to load, rarely asked for
-
-    variance = nnls(system, spreads[a, b][seen] ** 2)[0]
+    variance = non_negative(system, spreads[a, b][seen] ** 2)
     # no marker is perfect, and one that seems so must not take all
     weights = 1.0 / (variance + 0.2 * variance.mean() + 1e-12)
     return weights / weights.mean()

@@ -8,8 +8,6 @@ field of distances is zero is the skin. Each place of it goes with the bodies wh
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array, diags_array
-from scipy.sparse.csgraph import connected_components
 
 from osteon.anatomy import body_size
 from osteon.maths import quat
@@ -207,12 +205,22 @@ def _surface(
 def _without_crumbs(vertices: Array, quads: np.ndarray) -> tuple[Array, np.ndarray]:
     """Return the surface without its smallest loose pieces."""
     edges = np.concatenate([quads[:, [0, 1]], quads[:, [1, 2]], quads[:, [2, 3]]])
-    joined = coo_array((np.ones(len(edges)), edges.T), shape=(len(vertices), len(vertices)))
-    _, piece = connected_components(joined, directed=False)
+    piece = _loose_pieces(edges, len(vertices))
     size = np.bincount(piece)
     kept = size[piece] >= min(CRUMB_COUNT, size.max(initial=0))
     numbers = np.cumsum(kept) - 1
     return vertices[kept], numbers[quads[kept[quads[:, 0]]]]
+
+
+def _loose_pieces(edges: np.ndarray, n_vertices: int) -> np.ndarray:
+    """Return (n_vertices,) the first vertex of the piece that each belongs to."""
+    first, before = np.arange(n_vertices), None
+    while before is None or (first != before).any():
+        before = first.copy()
+        np.minimum.at(first, before[edges[:, 0]], before[edges[:, 1]])
+        np.minimum.at(first, before[edges[:, 1]], before[edges[:, 0]])
+        first = first[first]
+    return first
 
 
 def _field(points: Array, flesh: Array, kin: np.ndarray, cell: float) -> Array:
@@ -306,9 +314,7 @@ def _weights(
     shares = np.zeros((len(places), max(on.max() + 1, CARRIERS)))
     carriers_at(places, flesh, kin, on, shares)
     shares /= shares.sum(axis=1, keepdims=True)
-    beside = _neighbours(welded.reshape(-1)[triangles], places)
-    for _ in range(EVENING_COUNT):
-        shares = 0.5 * shares + 0.5 * (beside @ shares)
+    shares = _evened(shares, welded.reshape(-1)[triangles], places)
     bodies = np.argsort(-shares, axis=1)[:, :CARRIERS]
     weights = np.take_along_axis(shares, bodies, axis=1)
     weights[weights < 0.02 * weights[:, :1]] = 0.0
@@ -317,14 +323,19 @@ def _weights(
     return bodies[welded.reshape(-1)], weights[welded.reshape(-1)]
 
 
-def _neighbours(triangles: np.ndarray, places: Array) -> csr_array:
-    """Return (count, count) whose product with values on vertices is the mean over those beside
-    them; the nearer count more, or short edges would tear where weights change."""
+def _evened(shares: Array, triangles: np.ndarray, places: Array) -> Array:
+    """Return values on vertices (n, ...) drawn to the mean over those beside them; the nearer count
+    more, or short edges would tear where weights change."""
     ends = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
     length = np.linalg.norm(places[ends[:, 1]] - places[ends[:, 0]], axis=-1)
     near = np.median(length) / np.maximum(length, 0.05 * np.median(length))
-    count = len(places)
-    ends = np.concatenate([ends, ends[:, ::-1], np.repeat(np.arange(count), 2).reshape(-1, 2)])
-    shares = np.concatenate([near, near, np.ones(count)])
-    beside = coo_array((shares, ends.T), shape=(count, count)).tocsr()
-    return csr_array(diags_array(1.0 / beside.sum(axis=1)) @ beside)
+    own = np.arange(len(places))
+    ends = np.concatenate([ends, ends[:, ::-1], np.stack([own, own], axis=-1)])
+    near = np.concatenate([near, near, np.ones(len(own))])
+    order = np.argsort(ends[:, 0], kind="stable")
+    at, other = ends[order].T
+    first = np.searchsorted(at, own)
+    near = near[order] / np.add.reduceat(near[order], first)[at]
+    for _ in range(EVENING_COUNT):
+        shares = 0.5 * shares + 0.5 * np.add.reduceat(near[:, None] * shares[other], first)
+    return shares

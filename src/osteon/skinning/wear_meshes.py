@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from osteon.anatomy import Normalised, bone_lengths, limb_reaches, normalise
 from osteon.errors import NotEnoughData, UnknownName
@@ -29,7 +28,7 @@ from osteon.formats import (
     write_skinned,
 )
 from osteon.human import chain_between, find_parts
-from osteon.maths import forward_kinematics, quat
+from osteon.maths import Nearest, forward_kinematics, quat
 from osteon.skinning.body_skin import body_extent, find_carriers
 from osteon.skinning.flesh import FleshPose, pose_of
 from osteon.typing import Array
@@ -401,5 +400,5 @@ def _miss(vertices: Array, pose: FleshPose) -> float:
         if tip is not None:
             points.append(tip[None])
     bones = np.concatenate(points)
-    to_mesh, to_bones = KDTree(vertices).query(bones)[0], KDTree(bones).query(vertices)[0]
+    to_mesh, to_bones = Nearest(vertices).distances(bones), Nearest(bones).distances(vertices)
     return float(to_mesh.mean() + to_bones.mean())
