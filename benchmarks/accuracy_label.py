@@ -56,10 +56,18 @@ PAIRS = (
 EXCHANGED = {
     "nimble-c3d/squat.c3d": (("LMT1", "LMT5"), ("RMT1", "RMT5")),
     "nimble-c3d/nick_freeform_001.c3d": (("LFSH", "LBSH"), ("RFSH", "RBSH")),
+    "biobuddy/functional_trials/right_hip.c3d": (
+        ("LLHE", "LMHE"),
+        ("RLHE", "RMHE"),
+        ("RLFE", "RMFE"),
+    ),
 }
 """Labels that a file has the wrong way round, by what they say of the body: squat.c3d has the fifth
 metatarsals inside of toe and heel and the first ones outside, nick_freeform_001.c3d the shoulders'
-front markers 10 cm behind the joint; the other file of the pair has both as they are called."""
+front markers 10 cm behind the joint; the other file of the pair has both as they are called.
+right_hip.c3d has the inner markers of both elbows and the right knee 40 to 50 mm nearer to the
+clusters, which are outside, than the outer ones; the same person's right_knee.c3d has them 35 to 50
+mm farther, and so has right_hip.c3d the left knee's."""
 CHOSEN = (
     "cmu-01/01_01.c3d",
     "cmu-02/02_01.c3d",

@@ -47,8 +47,10 @@ REAL = {
     "clinical-gait-auckland/RCH/dynamic/RCH.08.c3d": "Melbourne",
     "clinical-gait-auckland/AUC/static/CB_Static0001.c3d": "Auckland",
     "clinical-gait-auckland/AUC/dynamic/CB_Dynamic0003.c3d": "Auckland",
-    "opensim-core/walking2.c3d": "UWA clusters",
-    "opensim-core/dataWithNaNsWithSpaces.trc": "UWA clusters",
+    "opensim-core/walking2.c3d": "UWA legs",
+    "opensim-core/dataWithNaNsWithSpaces.trc": "Stanford clusters",
+    "anatomical-truth/arnold-01-walk2/real.trc": "Stanford clusters",
+    "anatomical-truth/hamner-03-run400/real.trc": "Stanford clusters",
     "opensim-core/gait10dof18musc_walk_CRLF_line_ending.trc": "OpenSim gait",
     "c3d-org/sample_01/Eb015pr.c3d": None,
     "c3d-org/sample_13/Dance.c3d": None,
@@ -135,7 +137,7 @@ def test_labels_of_no_set_are_not_forced_into_one(rng):
 
 
 def test_computed_joints_are_no_markers():
-    for name in ("OpenCap", "UWA clusters"):
+    for name in ("OpenCap", "UWA clusters", "UWA legs", "Stanford clusters"):
         assert not [label for label in SETS[name].markers if plain(label).endswith(("HJC", "KJC"))]
 
 

@@ -100,6 +100,7 @@ def calibrate(
     *,
     hips: str = "harrington",
     subject: str = "",
+    next_markers: bool = True,
     progress: Share = unheard,
 ) -> Calibration:
     """Fit joints and marker places of a subject whose marker set is known.
@@ -110,6 +111,8 @@ def calibrate(
         Takes of the same person with the same markers on.
     found
         Labels on the template's landmarks.
+    next_markers
+        Whether to tell which markers that nobody wears would tell most.
     """
     labels = [label for label in found if any(_shows(take, label) for take in recordings)]
     observed = dict(zip(labels, np.moveaxis(_stacked(recordings, labels), 1, 0), strict=True))
@@ -117,7 +120,9 @@ def calibrate(
     left_out: list[str] = []
     while True:
         worn = {label: found[label] for label in labels if label not in left_out}
-        calibration = _fit_template(worn, observed, still, hips, subject, progress)
+        calibration = _fit_template(
+            worn, observed, still, hips, subject, progress, next_markers=next_markers
+        )
         far = left_out + list(calibration.strays)
         if not calibration.strays or len(far) > MOST_STRAYS * len(labels):
             break
@@ -136,6 +141,8 @@ def _fit_template(
     hips: str,
     subject: str,
     progress: Share,
+    *,
+    next_markers: bool,
 ) -> Calibration:
     guess = guess_from_template(found, {label: observed[label] for label in found}, hips)
     seen = np.stack([observed[name] for name in guess.rig.marker_names], axis=1)
@@ -145,7 +152,12 @@ def _fit_template(
         return foretell_markers(fit, frames, found, known, guess.usual, hips)
 
     calibration = fit_guess(
-        guess, seen, subject=subject, still=keeps, foretell=foretell, progress=progress
+        guess,
+        seen,
+        subject=subject,
+        still=keeps,
+        foretell=foretell if next_markers else None,
+        progress=progress,
     )
     if calibration.turned >= STANDING_TURN:
         return calibration

@@ -44,6 +44,7 @@ OUTER_DISTANCE = 0.06
 least: outside. Chosen: a limb's radius and a marker's height."""
 SIDES = ("left_", "right_")
 TAKEN_OFF = ("elbow_medial", "knee_medial", "malleolus_medial")
+KNEES = ("knee_medial", "knee_lateral")
 RARE_COST = 1.5
 """Log odds, as a ratio to one, against labels that many laboratories take off once a person has
 stood still. Chosen: four of five takes are without them, or all wear them and then little hangs on
@@ -140,3 +141,9 @@ def _twins(names: tuple[str, ...], marks: dict[str, Landmark]) -> Indices:
     nearest = apart.argmin(axis=1)
     same = (apart[np.arange(len(names)), nearest] < 1e-6) & (nearest != np.arange(len(names)))
     return np.where(same, nearest, -1)
+
+
+def is_taken_off(mark: Landmark) -> bool:
+    """Whether a label is on the axis of a knee: laboratories that wear clusters take it off before
+    somebody runs."""
+    return any(mark is human().landmarks[side + word] for side in SIDES for word in KNEES)

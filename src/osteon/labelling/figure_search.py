@@ -347,6 +347,9 @@ class _Search:
         """Return the answer with labels on bodies, anywhere on them, for points that are left; and
         its score with what all points are worth that are explained."""
         wearer, loose = self.wearer, np.flatnonzero(self.wearer.loose)
+        explained = answer.score + wearer.worth * int((answer.points >= 0).sum())
+        if not len(loose):
+            return replace(answer, score=explained)
         bodies = wearer.rig.tree.marker_bodies[loose]
         turned = np.einsum("lij,lj->li", answer.rotations[bodies], wearer.rig.places[loose])
         off = (
@@ -360,10 +363,9 @@ class _Search:
         odds = np.maximum(odds, 0.0)
         rows, columns = assign(-odds)
         added = odds[rows, columns]
-        score = answer.score + wearer.worth * (answer.points >= 0).sum() + added.sum()
         points = answer.points.copy()
         points[loose[rows[added > 0.0]]] = columns[added > 0.0]
-        return replace(answer, score=float(score), points=points)
+        return replace(answer, score=explained + float(added.sum()), points=points)
 
     def _too_high(self, body: int, origins: Array) -> Array:
         """Return (n_ways,) log odds against a joint being so high, or so low."""

@@ -205,16 +205,12 @@ def _nobody(wearer: Wearer, share: float) -> str:
 
 def _full_frames(chains: Chains, tries: int = FRAME_TRIES) -> list[int]:
     """Return frames that show most pieces, far from one another."""
-    pieces = chains.pieces
-    change = np.zeros(pieces.recording.n_frames + 1)
-    np.add.at(change, pieces.first, 1.0)
-    np.add.at(change, pieces.last + 1, -1.0)
-    count = np.cumsum(change)[:-1]
+    count = chains.pieces.counts(np.arange(len(chains.pieces)))
     apart = max(1, len(count) // (2 * tries))
     chosen: list[int] = []
-    while len(chosen) < tries and count.max(initial=0.0) >= 3.0:
+    while len(chosen) < tries and count.max(initial=0) >= 3:
         chosen.append(int(np.argmax(count)))
-        count[max(0, chosen[-1] - apart) : chosen[-1] + apart + 1] = 0.0
+        count[max(0, chosen[-1] - apart) : chosen[-1] + apart + 1] = 0
     return chosen
 
 

@@ -8,7 +8,7 @@ followed as one who is known; twice, for what is labelled in between calibrates 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice, takewhile
+from itertools import islice
 
 import numpy as np
 
@@ -17,11 +17,11 @@ from osteon.errors import NotEnoughData
 from osteon.human import MarkerSet
 from osteon.labelling.average_human import ARMS, average_wearer
 from osteon.labelling.courses import Chains, sure_chains
-from osteon.labelling.first_frame import Start, find_starts, settle_by_frames
+from osteon.labelling.first_frame import SEED_TRIES, Start, find_starts, settle_by_frames
 from osteon.labelling.pieces import Pieces, relabelled
 from osteon.labelling.rigid_joins import join_by_neighbours
 from osteon.labelling.shape_start import start_by_shape
-from osteon.labelling.wearer import Wearer, wearer_of
+from osteon.labelling.wearer import FIRM_SLACK, Wearer, wearer_of
 from osteon.values import Marker, Recording
 
 SIZES = (1.0, 1.07, 0.93)
@@ -50,6 +50,11 @@ wrong answers stay below 0.8."""
 LEAST_AVERAGE = 0.74
 """Share of the same, below which nobody is found. Chosen: where knees and ankles carry no markers
 and clusters were taken for them it was 0.73, where most was right 0.75 and more."""
+FAR_LANDMARK = 0.08
+"""Metres from where the average human has it, on a person who is calibrated, at which a landmark on
+a limb's bone is hardly what it was taken for. Chosen: where all labels were right it was up to
+0.06, where clusters were taken for knees and ankles 0.09 and more."""
+LIMBS = ("upper_arm", "forearm", "hand", "thigh", "shin", "foot")
 ROOT_MARKERS = 3
 """Count of labels on the pelvis that shape must tell. Derived: three points show how it turns."""
 TOPS = (*ARMS, "neck", "head")
@@ -70,22 +75,30 @@ def start_with_set(marker_set: MarkerSet, pieces: Pieces) -> "SetWearer":
     chains = join_by_neighbours(sure_chains(pieces))
     starts = _starts(marker_set, chains)
     best = settle_by_frames(starts, chains) if starts else None
-    if best is None or best.share < LEAST_AVERAGE:
-        best = _shaped(marker_set, chains, 0.0 if best is None else best.share)
-    return SetWearer(marker_set, best, held_recording(best, chains))
+    person = None
+    if best is not None and best.share >= LEAST_AVERAGE:
+        person = SetWearer(marker_set, best, held_recording(best, chains))
+        if not best.wearer.loose.any() or person.farthest_landmark() < FAR_LANDMARK:
+            return person
+    shaped = _shaped(marker_set, chains)
+    if shaped is not None:
+        return SetWearer(marker_set, shaped, held_recording(shaped, chains))
+    if person is None:
+        raise NotEnoughData(_nobody(marker_set, 0.0 if best is None else best.share))
+    return person
 
 
-def _shaped(marker_set: MarkerSet, chains: Chains, share: float) -> Start:
-    """Return what shape tells of the labels, where it tells how the root of the body moves."""
+def _shaped(marker_set: MarkerSet, chains: Chains) -> Start | None:
+    """Return what shape tells of the labels; None where it does not tell how the root of the body
+    moves."""
     found = start_by_shape(marker_set, chains)
-    if found is not None:
-        sure = [
-            found.answer.points[label] >= 0 and label not in found.undecided
-            for label in found.wearer.labels_of(0)
-        ]
-        if sum(sure) >= ROOT_MARKERS:
-            return found
-    raise NotEnoughData(_nobody(marker_set, share))
+    if found is None:
+        return None
+    sure = [
+        found.answer.points[label] >= 0 and label not in found.undecided
+        for label in found.wearer.labels_of(0)
+    ]
+    return found if sum(sure) >= ROOT_MARKERS else None
 
 
 def _nobody(marker_set: MarkerSet, share: float) -> str:
@@ -110,7 +123,7 @@ def _starts(marker_set: MarkerSet, chains: Chains) -> list[Start]:
         return []
     first, others = max(tried, key=lambda each: each[0].share)
     if first.share > SURE_AVERAGE:
-        others = takewhile(lambda start: start.frame == first.frame, others)
+        others = islice(others, SEED_TRIES - 1)
     return [first, *others]
 
 
@@ -122,7 +135,9 @@ class SetWearer:
         seen = np.flatnonzero(labelled.seen.any(axis=0))
         worn = [labelled.names[index] for index in seen]
         found = {name: marker_set.markers[name] for name in worn}
-        self.skeleton = calibrate([_thinned(labelled.select(worn))], found).skeleton
+        self.skeleton = calibrate(
+            [_thinned(labelled.select(worn))], found, next_markers=False
+        ).skeleton
         average = average_wearer(found, start.wearer.size)
         self._joints = dict(zip(average.skeleton.names, average.rest_joints, strict=True))
 
@@ -137,8 +152,10 @@ class SetWearer:
         """Whether a label is found on the other side, or no other that was not found lies beside it
         on the same body."""
         average = self.start.wearer
-        if self.start.by_shape or label in self.start.unplaced or self._is_mirrored(label):
-            return self._is_mirrored(label)
+        if self._is_mirrored(label):
+            return True
+        if self.start.by_shape or label in self.start.unplaced:
+            return False
         body = average.rig.tree.marker_bodies[label]
         others = [
             other
@@ -151,8 +168,7 @@ class SetWearer:
     def _is_mirrored(self, label: int) -> bool:
         """Whether the same label of the other side is found, and tells where it is."""
         average, twin = self.start.wearer, int(self.start.wearer.twin[label])
-        told = twin >= 0 and label not in self.start.unplaced
-        return told and average.names[twin] in self.skeleton.marker_names
+        return twin >= 0 and average.names[twin] in self.skeleton.marker_names
 
     @property
     def completed(self) -> Wearer:
@@ -201,6 +217,22 @@ class SetWearer:
         while (body := int(average.parents[body])) >= 0:
             near.append(body)
         return next((names[each] for each in near if names[each] in found), found[0])
+
+    def farthest_landmark(self) -> float:
+        """Return how far at most a label on a limb's bone is from where the average human has it,
+        metres: bones have their lengths by now, so it tells labels of other places."""
+        average, far = self.start.wearer, 0.0
+        for label, body in enumerate(average.rig.tree.marker_bodies.tolist()):
+            carrier = average.skeleton.names[body]
+            firm = average.slack[label] < FIRM_SLACK and carrier.endswith(LIMBS)
+            if firm and carrier in self.skeleton.names:
+                own = self.skeleton.body(carrier)
+                found = {marker.name: marker.position for marker in own.markers}
+                place = found.get(average.names[label])
+                if place is not None:
+                    off = place - own.joint.in_body - average.rig.places[label]
+                    far = max(far, float(np.linalg.norm(off)))
+        return far
 
     def is_calibrated_by(self, labelled: Recording) -> bool:
         """Whether hardly any sample has another label than in what calibrated the person."""

@@ -63,6 +63,13 @@ class Pieces:
         """Return the pieces that are seen in a frame."""
         return self.within(frame, frame)
 
+    def counts(self, pieces: Indices) -> Indices:
+        """Return (n_frames,) how many of some pieces are seen in each frame."""
+        change = np.zeros(self.recording.n_frames + 1, dtype=np.int64)
+        np.add.at(change, self.first[pieces], 1)
+        np.add.at(change, self.last[pieces] + 1, -1)
+        return np.cumsum(change)[:-1]
+
 
 def cut_pieces(recording: Recording) -> Pieces:
     """Cut all tracks where they are not seen and where they jump."""

@@ -116,10 +116,11 @@ def _seen_in(pieces: Pieces, some: Mask, frames: Indices) -> Mask:
 
 
 def _looked_at(pieces: Pieces) -> Indices:
-    """Return frames a step apart, and one of every piece."""
+    """Return frames a step apart, and one of every piece that lies between two."""
     step = max(1, round(LOOK_SECONDS * pieces.recording.rate))
     steps = np.arange(0, pieces.recording.n_frames, step)
-    return np.union1d(steps, (pieces.first + pieces.last) // 2)
+    missed = pieces.first > pieces.last // step * step
+    return np.union1d(steps, pieces.first[missed])
 
 
 def _off(pieces: Pieces, piece: int, frames: Indices, predicted: Array) -> Array:

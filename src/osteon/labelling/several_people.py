@@ -90,7 +90,7 @@ def follow_known(wearers: Sequence[Wearer], pieces: Pieces, progress: Progress =
 def follow_set(marker_set: MarkerSet, pieces: Pieces, progress: Progress = unheard) -> Crowd:
     """Find and follow everybody who wears a set, calibrated by what is found of them."""
     rest, people = np.arange(len(pieces)), []
-    while not people or _may_hold_another(people[-1], subset(pieces, rest)):
+    while not people or _may_hold_another(people[-1], pieces, rest):
         here = subset(pieces, rest)
         progress(Step("set", f"looking for somebody who wears {marker_set.name}"))
         try:
@@ -194,10 +194,9 @@ def _not_there(missing: Sequence[Wearer]) -> tuple[str, ...]:
     return (f"not found among the points: {names}; is it this person, and the right unit?",)
 
 
-def _may_hold_another(person: FoundPerson, rest: Pieces) -> bool:
+def _may_hold_another(person: FoundPerson, pieces: Pieces, rest: Indices) -> bool:
     """Whether what is left shows enough points at once to be one more person."""
-    seen = rest.recording.seen.sum(axis=1)
-    return bool(seen.max(initial=0) >= LEAST_WORN * len(person.wearer.names))
+    return bool(pieces.counts(rest).max() >= LEAST_WORN * len(person.wearer.names))
 
 
 def _start_apart(marker_set: MarkerSet, pieces: Pieces) -> SetWearer:
