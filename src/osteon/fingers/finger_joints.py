@@ -87,7 +87,7 @@ def add_fingers(
         at = skeleton.names.index(hand)
         middle = next(one.model.base for one in own if one.model.name.endswith("middle"))
         bodies[at] = replace(bodies[at], length=float(np.linalg.norm(middle)), tip=None)
-        bodies += [body for one in own for body in _bodies(one, hand, keypoints=keypoints)]
+        bodies += [body for one in own for body in _bodies(one, known.body, keypoints=keypoints)]
     return replace(skeleton, bodies=tuple(bodies))
 
 
@@ -206,21 +206,21 @@ def _size(starts: Sequence[FingerStart], fitted: Sequence[FittedFinger]) -> floa
     return float(np.exp(np.clip(np.median(shown), *np.log(SIZE_RANGE))))
 
 
-def _bodies(fitted: FittedFinger, hand: str, *, keypoints: bool) -> list[Body]:
+def _bodies(fitted: FittedFinger, hand: Body, *, keypoints: bool) -> list[Body]:
     """The finger's three bodies."""
     model, lengths = fitted.model, fitted.lengths
     along = quat.normalise(model.bones[0])
     bias = (KEYPOINT_BIAS if keypoints else ACROSS_SIGMA) ** 2 * np.eye(3)
     if not fitted.on_knuckle:
         bias += UNMARKED_SIGMA**2 * np.eye(3)
-    bodies, parent = [], hand
+    bodies, parent = [], hand.name
     for bone in range(BONE_COUNT):
         joint = Joint(
             kind="universal" if bone == 0 else "hinge",
             in_parent=model.base if bone == 0 else model.bones[bone - 1],
             axes=model.axes if bone == 0 else model.axes[1:],
             limits=_limits(model, bone),
-            covariance=fitted.joints[bone] + bias,
+            covariance=fitted.joints[bone] + bias + (_of_wrist(fitted, hand) if bone == 0 else 0.0),
         )
         worn = [row for row, carrier in enumerate(model.carriers) if carrier == bone]
         markers = [_marker(fitted, row) for row in worn]
@@ -229,6 +229,13 @@ def _bodies(fitted: FittedFinger, hand: str, *, keypoints: bool) -> list[Body]:
         bodies.append(Body(name, parent, joint, float(lengths[bone]), tuple(markers), tip))
         parent = name
     return bodies
+
+
+def _of_wrist(fitted: FittedFinger, hand: Body) -> Array:
+    """(3, 3) how unsure the first joint is with its wrist: it is laid from there unless a marker
+    shows it. The joints after it are seen by markers of their own."""
+    wrist = hand.joint.covariance
+    return np.zeros((3, 3)) if fitted.on_knuckle or wrist is None else wrist
 
 
 def _tip(fitted: FittedFinger, along: Array, *, keypoints: bool) -> Array:
