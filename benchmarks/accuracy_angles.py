@@ -43,6 +43,15 @@ LEFT_OUT = (
 )
 LEGS = ("Pelvis", "Hip", "Knee", "Ankle")
 ARMS = ("Spine", "Thorax", "Neck", "Head", "Shoulder", "Elbow")
+LINES = {
+    "Hip": (3.0, 3.0, None),
+    "Knee": (3.0, 3.0, None),
+    "Ankle": (4.0, None, None),
+    "Pelvis": (1.0, 1.0, 1.0),
+}
+"""Degrees rms asked of the planes X, Y, Z; rotations of hip and knee: ``TURN_LINE``."""
+TURN_LINE, LEAST_R = 6.0, 0.99
+"""Degrees rms after a constant; correlation of hip and knee flexion."""
 TRUTH = {
     "PelvisAngles": ("", "pelvis"),
     "HipAngles": ("pelvis", "femur"),
@@ -137,6 +146,34 @@ def plug_in_gait(joints: tuple[str, ...], solved: dict[str, pipeline.Solved]) ->
     return rows
 
 
+def verdicts(solved: dict[str, pipeline.Solved]) -> list[list[str]]:
+    """Of every file, what is over the lines: rms, and in brackets what a constant leaves of it."""
+    rows = []
+    for file, one in solved.items():
+        theirs = stored_angles(DATA / file)
+        if not one.landmarks:
+            rows.append([Path(file).stem, "no body with a human's name: no angles", ""])
+            continue
+        angles = pipeline.angles(one, "pig")
+        over, offset = [], []
+        for label in sorted(theirs):
+            side, joint = label[0], label[1:].removesuffix("Angles")
+            ours = told_by(angles, label) if joint in LINES else None
+            for axis in range(3) if ours is not None and label in theirs else ():
+                _, rms, after, alike, _ = errors_of(ours[:, axis], theirs[label][:, axis])
+                line = LINES[joint][axis]
+                what = f"{side} {joint.lower()} {'XYZ'[axis]} {rms:.1f} ({after:.1f})"
+                if line is None and axis == 2 and joint != "Ankle" and after > TURN_LINE:
+                    over.append(what)
+                if line is not None and rms > line:
+                    (over if after > line else offset).append(what)
+                still = np.nanstd(theirs[label][:, axis]) < 1.0
+                if axis == 0 and joint in ("Hip", "Knee") and alike < LEAST_R and not still:
+                    over.append(f"{side} {joint.lower()} r {alike:.3f}")
+        rows.append([Path(file).stem, ", ".join(over) or "none", ", ".join(offset) or "none"])
+    return rows
+
+
 def knee_range(angles: ClinicalAngles, theirs: dict[str, np.ndarray], side: str) -> str:
     """How far a knee seems to go from side to side, by our own axis and by the file's."""
     label = f"{side[0].upper()}KneeAngles"
@@ -219,6 +256,8 @@ def main() -> None:
     planes = [f"{joint.lower()} {axis}" for joint in LEGS for axis in "XYZ"]
     head = ["file", *planes, "least r", "knee Y range, by isb : theirs"]
     put_section("Legs against Plug-in Gait", table(head, plug_in_gait(LEGS, solved)), PAGE)
+    head = ["file", "over its line even after a constant", "over its line by a constant alone"]
+    put_section("Which lines each file reaches", table(head, verdicts(solved)), PAGE)
     planes = [f"{joint.lower()} {axis}" for joint in ARMS[:-1] for axis in "XYZ"]
     head = ["file", *planes, "elbow X"]
     put_section(

@@ -24,6 +24,7 @@ from osteon.gait import (
     UNITS,
     FootEvent,
     GaitTake,
+    at_frames,
     between_takes,
     find_events,
     foot_paths,
@@ -32,6 +33,8 @@ from osteon.gait import (
     meaning_of,
     spreads_of,
 )
+from osteon.kinetics import CUTOFF_RATE, find_moments
+from osteon.maths import low_pass
 from osteon.pipeline import Solved
 
 PAGE = Path(__file__).parent.parent / "docs" / "numbers" / "gait.md"
@@ -78,6 +81,10 @@ SCALES = {"cm/s": 0.01, "mm/s": 0.001, "cm": 0.01, "mm": 0.001, "1/s": 120.0}
 """Unit in the file → factor to ours; a cadence in 1/s counts strides."""
 DETECTORS = ("zeni", "oconnor", "hreljac", "ghoussayni", "bike")
 NEAR, LOST = 0.02, 0.15
+LAGS = np.arange(-0.05, 0.0501, 0.002)
+LEAST_KNOWN, FIT_SHARE = 0.35, 0.4
+"""Seconds for which plates carry the whole person, and the share of what they felt that the motion
+leaves unexplained: from and to these a lag is told."""
 Truth = list[tuple[str, str, float]]
 """Side, kind, seconds."""
 
@@ -137,9 +144,12 @@ def solve_all() -> dict[str, Solved]:
     solved = {}
     for file in (*IN_VIEW, *LEFT_OUT):
         try:
-            solved[file] = pipeline.solve(DATA / file)[0]
+            one = pipeline.solve(DATA / file)[0]
+            foot_paths(one.motion)
         except OsteonError as error:
-            print(file, error)
+            print(file, error)  # also of a rig without feet by name
+        else:
+            solved[file] = one
     return solved
 
 
@@ -181,6 +191,43 @@ def by_rate(solved: dict[str, Solved]) -> str:
     rates = dict.fromkeys(rate for rate, _ in found)
     rows = [[rate, *(told(found[rate, kind]) for kind in ("strike", "off"))] for rate in rates]
     return table(["cameras", "plates: strike", "off"], rows)
+
+
+def in_step(solved: dict[str, Solved]) -> str:
+    """By how much cameras lag behind plates: when the vertical force that the body's motion needs
+    comes after the one that plates felt."""
+    rows = []
+    for file, one in solved.items():
+        reactions = one.recording.ground_reactions()
+        try:
+            told_by = find_moments(one.motion, pipeline.angles(one), reactions)
+        except OsteonError as error:
+            print(file, error)
+            continue
+        n, rate = one.motion.n_frames, one.motion.rate
+        each = [at_frames(reaction, n, rate)[0][:, 2] for reaction in reactions]
+        felt = low_pass(np.sum(each, axis=0), CUTOFF_RATE, rate)
+        needed = told_by.residual_force[:, 2] + felt
+        known = np.flatnonzero(np.isfinite(needed) & (felt > 0.2 * felt.max()))
+        if len(known) > LEAST_KNOWN * rate:
+            lag, left = lag_of(needed, felt, known, rate)
+            if left < FIT_SHARE:
+                cells = [f"{rate:g}", f"{1e3 * lag:+.0f}", f"{left:.2f}"]
+                rows.append([Path(file).stem, *cells])
+    return table(["file", "Hz", "cameras after plates, ms", "share left"], rows)
+
+
+def lag_of(needed: np.ndarray, felt: np.ndarray, known: np.ndarray, rate: float) -> tuple:
+    """Seconds that explain most of what plates felt, and the share of it that is left."""
+    frames = np.arange(len(felt))
+    wanted = np.stack([needed[known], np.ones(len(known))], axis=-1)
+    found = []
+    for lag in LAGS:
+        earlier = np.interp(known - lag * rate, frames, felt)
+        fitted = wanted @ np.linalg.lstsq(wanted, earlier)[0]
+        found.append((float(np.std(earlier - fitted) / np.std(earlier)), float(lag)))
+    left, lag = min(found)
+    return lag, left
 
 
 def pooled_table(pooled: dict) -> tuple[list[str], list[list[str]]]:
@@ -272,6 +319,7 @@ if __name__ == "__main__":
     put_section("Events, all files together", together, PAGE)
     put_section("Events by file", files, PAGE)
     put_section("Events by the cameras' rate", by_rate(everything), PAGE)
+    put_section("Whether cameras and plates are in step", in_step(everything), PAGE)
     put_section("Numbers stored in files", number_table(everything), PAGE)
     put_section("Three walks of one person: numbers", numbers, PAGE)
     put_section("Three walks of one person: curves", curves, PAGE)

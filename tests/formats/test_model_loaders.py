@@ -40,9 +40,7 @@ from osteon.formats.shared.units import TO_Z_UP, turn_points
 from osteon.maths import quat
 from osteon.pipeline import solve
 from osteon.skinning import make_skin_for
-from osteon.synth import human as made_up_person
-from osteon.synth import perform
-from osteon.synth import walk as walk_of
+from osteon.synth import human as made_up_person, perform, walk as walk_of
 from osteon.values import Marker, Recording, Skeleton
 from rigs import human, move
 
