@@ -30,12 +30,6 @@ STANDING_SHARE = 0.5
 STILL_DISTANCE = 0.008
 """Metres that a sole that stands gets along the ground. Chosen: as far as a standing point wanders
 (``posing.contacts``)."""
-STOOD_SHARE = 0.8
-"""Share of a step in which some point stands from which on pins hold it by themselves. Chosen: on
-paths scaled against the legs it is below three quarters."""
-WANDER_DISTANCE = 0.028
-"""Metres that such a sole gets along the ground at most. Derived: a point that drifts evenly by so
-much still stands in one place (``PLACE_RMS`` of ``posing.contacts``); farther, it stood in two."""
 LANDING_SECONDS = 0.1
 """Seconds in which a foot's pull grows from that in the air to that on the ground. Chosen."""
 
@@ -81,19 +75,17 @@ def foot_shift(motion: Motion, stances: Sequence[Stance], standing: Standing) ->
 
 
 def _still(motion: Motion, stance: Stance, standing: Standing, slid: Array) -> np.ndarray:
-    """(n_frames_of_it,) in which frames of a step there is nothing to mend: a point stands that
-    does so for most of it, and the sole gets nowhere, or points stand nearly all the time."""
+    """(n_frames_of_it,) in which frames of a step a point stands that does so for most of it, and
+    the sole gets nowhere: there is nothing to mend."""
     foot, (first, last) = motion.skeleton.names[stance.sole.body], stance.frames
-    still, stood = np.zeros((2, last - first + 1), dtype=bool)
+    still = np.zeros(last - first + 1, dtype=bool)
     for plant in (plant for plant in standing.plants if plant.body == foot):
         begin, end = max(plant.frames[0], first), min(plant.frames[1], last)
-        within = slice(begin - first, max(end - first, 0))
-        stood[within] = True
+        within = slice(begin - first, end - first)
         gone = np.linalg.norm(slid[within].sum(axis=0))
         if end - begin > STANDING_SHARE * (last - first) and gone < STILL_DISTANCE:
             still[within] = True
-    wanders = np.linalg.norm(np.ptp(np.cumsum(slid, axis=0), axis=0)) < WANDER_DISTANCE
-    return still | stood if wanders and stood.mean() > STOOD_SHARE else still
+    return still
 
 
 def _down(motion: Motion, stances: Sequence[Stance]) -> Array:
