@@ -19,6 +19,7 @@ KINDS = {
     "posed": {"posed": True},
     "plain_ends": {"ends": "nodes"},
     "unreal": {"style": "unreal", "details": True},
+    "visor": {"visor": True, "posed": True},
     "vrm": {"style": "vrm", "details": True, "posed": True},
 }
 

@@ -27,6 +27,7 @@ KINDS = {
     "posed_metres": {"posed": True, "centimetres": False},
     "ends_are_nodes": {"ends": "nodes"},
     "no_ends": {"ends": "none"},
+    "visor": {"visor": True},
     "no_colon": {"prefix": "mixamorig"},
     "details": {"details": True},
     "unreal_A": {"style": "unreal", "spread": 0.8, "details": True},
@@ -111,6 +112,24 @@ def test_a_character_stands_as_its_skin_was_put_on(tmp_path, kind):
         hips = figure.middle("thigh")
         assert hips is not None
         assert foot - hips == pytest.approx([sign * 0.09, 0.02, -0.84], abs=1e-4)
+
+
+@pytest.mark.parametrize("posed", [False, True])
+def test_all_skins_of_a_character_are_read(tmp_path, posed):
+    """A small one that comes first, with a joint that the body's has not and numbers of another
+    size, is worn where it belongs."""
+    path = mixamo_like(tmp_path / "hero.glb", visor=True, posed=posed)
+    plain = read_glb_mesh(mixamo_like(tmp_path / "plain.glb", posed=posed))
+    skin = read_glb_mesh(path)
+    assert isinstance(skin, Skinned) and isinstance(plain, Skinned)
+    assert set(skin.skeleton.names) - set(plain.skeleton.names) == {"LeftEye"}
+    head = skin.skeleton.index("mixamorig:Head")
+    assert skin.skeleton.bodies[skin.skeleton.index("LeftEye")].parent == "mixamorig:Head"
+    n_own = len(plain.mesh.vertices)
+    np.testing.assert_allclose(skin.mesh.vertices[:n_own], plain.mesh.vertices, atol=1e-5)
+    visor = skin.mesh.vertices[n_own:] - skin.mesh.joints[head]
+    assert np.linalg.norm(visor, axis=-1) == pytest.approx([0.02] * 3, abs=1e-5)
+    assert skin.mesh.bodies[n_own, 0] == head
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -124,6 +124,7 @@ def mixamo_like(
     prefix: str = "mixamorig:",
     style: str = "mixamo",
     details: bool = False,
+    visor: bool = False,
 ) -> Path:
     """A skinned character.
 
@@ -142,6 +143,9 @@ def mixamo_like(
         or ``vrm`` (with the extension that tells which node is which).
     details
         Whether it has twist bones and fingers.
+    visor
+        Whether a mesh before the face comes first, in a skin of its own: bound to neck and head
+        alone, and to an eye that the body has not, its numbers ten times as large.
     """
     places = joints(spread)
     if details:
@@ -189,12 +193,46 @@ def mixamo_like(
             }
         ],
     }
+    if visor:
+        _put_on_visor(scene, document, where, binds, np.linalg.inv(armature) @ frames["Head"])
     if style == "vrm":
         human = {nodes[where[name]]["name"]: {"node": where[name]} for name in _vrm_bones(names)}
         document["extensionsUsed"] = ["VRMC_vrm"]
         told = {"specVersion": "1.0", "meta": {"name": "Ann", "authors": ["Bob"]}}
         document["extensions"] = {"VRMC_vrm": told | {"humanoid": {"humanBones": human}}}
     return scene.save(path, document)
+
+
+def _put_on_visor(scene, document, where, binds, at) -> None:
+    """At the head's joint, ``at`` in the body's mesh space."""
+    larger = np.diag([10.0, 10.0, 10.0, 1.0])
+    eye = binds["Head"] @ _moved(0.0, 0.05, 0.08)
+    document["nodes"] += [
+        {"name": "LeftEye", "translation": [0.0, 0.05, 0.08]},
+        {"name": "Visor", "mesh": 1, "skin": 0},
+    ]
+    document["nodes"][where["Head"]].setdefault("children", []).append(len(document["nodes"]) - 2)
+    next(node for node in document["nodes"] if node["name"] == "Body")["skin"] = 1
+    bound = {where["Neck"]: binds["Neck"], where["Head"]: binds["Head"]}
+    bound[len(document["nodes"]) - 2] = eye
+    skin = [np.linalg.inv(larger @ bind).T for bind in bound.values()]
+    matrices = scene.add(np.reshape(skin, (-1, 16)), "<f4", "MAT4")
+    told = {"joints": list(bound), "inverseBindMatrices": matrices}
+    document["skins"].insert(0, told)
+    unit = np.linalg.norm(at[:3, 0])
+    corners = at[:3, 3] + 0.02 * unit * np.eye(3)
+    attributes = {
+        "POSITION": scene.add(10.0 * corners, "<f4", "VEC3"),
+        "JOINTS_0": scene.add([[1, 0, 0, 0], [1, 0, 0, 0], [2, 0, 0, 0]], "u1", "VEC4"),
+        "WEIGHTS_0": scene.add(np.tile([1.0, 0, 0, 0], (3, 1)), "<f4", "VEC4"),
+    }
+    document["meshes"].append({"primitives": [{"attributes": attributes}]})
+
+
+def _moved(*place: float) -> np.ndarray:
+    matrix = np.eye(4)
+    matrix[:3, 3] = place
+    return matrix
 
 
 def _nodes(places, binds, prefix, armature, *, posed) -> list[dict]:

@@ -99,7 +99,7 @@ def plain_name(name: str) -> str:
 def own_name(name: str) -> str:
     """Return a name without that of the file or character before it; some programs drop Mixamo's
     colon."""
-    return re.sub(r"^mixamorig\d*(?=[A-Z])", "", name.rsplit(":", 1)[-1])
+    return re.sub(r"^mixamorig\d*(?=[A-Z])", "", re.split("[:|]", name)[-1])
 
 
 def bare_names(names: Sequence[str]) -> list[str]:

@@ -28,9 +28,7 @@ from osteon.posing import (
     PoseResult,
     Standing,
     find_soles,
-    find_stances,
     find_standing,
-    slides_of,
     standing_of,
 )
 from osteon.retargeting import (
@@ -73,9 +71,6 @@ from osteon.values import Marker, Motion, Recording, Skeleton, Take
 FOLLOW = ("auto", "markers", "poses")
 MODES = ("equilibrium", "dynamics")
 """How the model is brought to rest."""
-HELD_SLIDE = 0.005
-"""Metres that a step may slide though its feet are pinned, before it is set down; chosen: less is
-hardly seen."""
 FIGURE = "figure"
 """In place of a skeleton: the average figure, as tall as the performer."""
 
@@ -181,14 +176,11 @@ def fix_feet(
     with watch.stage("read", "reading"):
         motion = (source if isinstance(source, Take) else read(source)).motion()
     job = _led_by(motion, motion.skeleton.subject)
-    mended = _mapped(job, options, watch)
-    standing = standing_of(motion)
-    steps, belt = find_stances(motion, standing), standing.ground.belt
-    slides = slides_of(mended.motion, steps, belt) > HELD_SLIDE
-    if options.contacts and slides.any():
+    if options.contacts:
         with watch.stage("unslide", "setting sliding feet down"):
-            led = _led_by(unslid(motion, steps, slides, belt), motion.skeleton.subject)
-        mended = _mapped(replace(led, recording=job.recording), options, watch)
+            led = _led_by(unslid(motion, standing_of(motion)), motion.skeleton.subject)
+        job = replace(led, recording=job.recording)
+    mended = _mapped(job, options, watch)
     return replace(mended, warnings=(*slid_notes(motion, mended.motion), *mended.warnings))
 
 

@@ -12,10 +12,10 @@ from itertools import pairwise
 import numpy as np
 
 from osteon.maths import moving_mean
-from osteon.posing import PoseProblem, Stance, slid_by, sole_paths
+from osteon.posing import PoseProblem, Stance, Standing, find_stances, slid_by, sole_paths
 from osteon.retargeting.carry import pose_points
 from osteon.retargeting.springs import equilibrium, firm_bounds, posture_weights
-from osteon.typing import Array, Mask
+from osteon.typing import Array
 from osteon.values import Motion, Skeleton
 
 STANCE_STIFFNESS, SWING_STIFFNESS = 300.0, 10.0
@@ -25,29 +25,24 @@ KNEE_SHARE = 0.5
 """Share of a foot's shift that its shin is pulled along. Chosen: a knee is between hip and foot."""
 POSTURE_STIFFNESS = 1e-4
 """Square metres per square radian: pull of joints to the poses given. Chosen: as ``map`` has it."""
+STANDING_SHARE = 0.5
+"""Share of a step that a point stands from which on the foot does. Chosen: the rest is rolling."""
+STILL_DISTANCE = 0.008
+"""Metres that a sole that stands gets along the ground. Chosen: as far as a standing point wanders
+(``posing.contacts``)."""
 LANDING_SECONDS = 0.1
 """Seconds in which a foot's pull grows from that in the air to that on the ground. Chosen."""
 
 
-def unslid(motion: Motion, stances: Sequence[Stance], slides: Mask, belt: Array) -> Motion:
-    """Return the motion with feet that do not slide where they are on the ground.
-
-    Parameters
-    ----------
-    stances
-        All steps, whichever foot's.
-    slides : (n_stances,)
-        Which of them are to be mended; in the others feet stay where they are.
-    belt : (2,)
-        Speed of the ground, metres per second.
-    """
+def unslid(motion: Motion, standing: Standing) -> Motion:
+    """Return the motion with feet that do not slide where they are on the ground."""
     skeleton, points = motion.skeleton, pose_points(motion.skeleton)
     targets = motion.points(points.bodies, points.places)
     weights = np.tile(points.weights, (motion.n_frames, 1))
+    stances = find_stances(motion, standing)
     for foot in {stance.sole.body for stance in stances}:
-        mine = [stance.sole.body == foot for stance in stances]
-        own = [stance for stance, is_mine in zip(stances, mine, strict=True) if is_mine]
-        shift = foot_shift(motion, own, slides[mine], belt)
+        own = [stance for stance in stances if stance.sole.body == foot]
+        shift = foot_shift(motion, own, standing)
         firm = SWING_STIFFNESS * (STANCE_STIFFNESS / SWING_STIFFNESS) ** _down(motion, own)
         for body, share in _leg(skeleton, foot).items():
             pulled = points.bodies == body
@@ -60,13 +55,15 @@ def unslid(motion: Motion, stances: Sequence[Stance], slides: Mask, belt: Array)
     return replace(motion, rotations=poses.rotations, root=poses.root)
 
 
-def foot_shift(motion: Motion, stances: Sequence[Stance], slides: Mask, belt: Array) -> Array:
+def foot_shift(motion: Motion, stances: Sequence[Stance], standing: Standing) -> Array:
     """Return (n_frames, 2) how far a foot with these steps is to be shifted along the ground,
     metres."""
     shift = np.zeros((motion.n_frames, 2))
-    for stance in (stance for stance, mend in zip(stances, slides, strict=True) if mend):
+    for stance in stances:
         path = sole_paths(motion, stance.sole)[stance.span, :, :2]
-        gone = np.cumsum(slid_by(path, stance.shares, belt / motion.rate), axis=0)
+        slid = slid_by(path, stance.shares, standing.ground.belt / motion.rate)
+        slid[_still(motion, stance, standing, slid)] = 0.0
+        gone = np.cumsum(slid, axis=0)
         shift[stance.span] = gone.mean(axis=0) - gone
     spans = [stance.frames for stance in stances]
     shift[: spans[0][0]], shift[spans[-1][1] :] = shift[spans[0][0]], shift[spans[-1][1]]
@@ -75,6 +72,20 @@ def foot_shift(motion: Motion, stances: Sequence[Stance], slides: Mask, belt: Ar
         share = share * share * (3.0 - 2.0 * share)
         shift[last : first + 1] = (1.0 - share) * shift[last] + share * shift[first]
     return shift
+
+
+def _still(motion: Motion, stance: Stance, standing: Standing, slid: Array) -> np.ndarray:
+    """(n_frames_of_it,) in which frames of a step a point stands that does so for most of it, and
+    the sole gets nowhere: there is nothing to mend."""
+    foot, (first, last) = motion.skeleton.names[stance.sole.body], stance.frames
+    still = np.zeros(last - first + 1, dtype=bool)
+    for plant in (plant for plant in standing.plants if plant.body == foot):
+        begin, end = max(plant.frames[0], first), min(plant.frames[1], last)
+        within = slice(begin - first, end - first)
+        gone = np.linalg.norm(slid[within].sum(axis=0))
+        if end - begin > STANDING_SHARE * (last - first) and gone < STILL_DISTANCE:
+            still[within] = True
+    return still
 
 
 def _down(motion: Motion, stances: Sequence[Stance]) -> Array:

@@ -100,17 +100,21 @@ class NodeTree:
 def choose_bodies(path: Path, gltf: Gltf, tree: NodeTree) -> tuple[list[int], list[str]]:
     """Return nodes that are bodies, parents first, and what was odd.
 
-    The joints of the first skin; in a file without skin, the animated nodes and all below them.
+    The joints of the largest skin and of those that belong to it, as a visor's to a soldier's; in a
+    file without skin, the animated nodes and all below them.
     """
     problems = []
     if gltf.skins:
-        wanted = [joint for joint in gltf.skins[0].joints if joint < len(gltf.nodes)]
+        for number, skin in enumerate(gltf.skins):
+            if max(skin.joints, default=0) >= len(gltf.nodes):
+                place = f"$.skins[{number}].joints"
+                raise FormatError(path, f"there are {len(gltf.nodes)} nodes only", place)
+        skins = skins_together(gltf, tree)
+        wanted = list(dict.fromkeys(j for number in skins for j in gltf.skins[number].joints))
         members = tree.between(wanted)
-        sets = {frozenset(skin.joints) - members for skin in gltf.skins[1:]}
-        if any(sets):
-            problems.append(f"{len(gltf.skins)} skins; the first one is read")
-        if len(wanted) < len(gltf.skins[0].joints):
-            raise FormatError(path, f"there are {len(gltf.nodes)} nodes only", "$.skins[0].joints")
+        if len(skins) < len(gltf.skins):
+            left = len(gltf.skins) - len(skins)
+            problems.append(f"{left} of {len(gltf.skins)} skins belong to others and are not read")
     else:
         channels = gltf.animations[0].channels if gltf.animations else ()
         targets = [channel.target.node for channel in channels]
@@ -122,6 +126,18 @@ def choose_bodies(path: Path, gltf: Gltf, tree: NodeTree) -> tuple[list[int], li
     if len(members) > MOST_BODIES:
         raise FormatError(path, f"up to {MOST_BODIES} bodies are read, here are {len(members)}")
     return tree.parents_first(wanted if gltf.skins else (), members), problems
+
+
+def skins_together(gltf: Gltf, tree: NodeTree) -> list[int]:
+    """Return the skin with most joints, and those whose joints are, carry or hang on its own."""
+    rest = sorted(range(len(gltf.skins)), key=lambda number: -len(gltf.skins[number].joints))
+    found, joined = rest[:1], True
+    while joined:
+        members = tree.between([j for number in found for j in gltf.skins[number].joints])
+        near = tree.under(members) | set(tree.with_ancestors(members))
+        joined = [n for n in rest if n not in found and near.intersection(gltf.skins[n].joints)]
+        found += joined
+    return found
 
 
 def unique_node_names(
@@ -174,7 +190,7 @@ def bind_pose(file: File, tree: NodeTree, chosen: list[int]) -> tuple[Array, Arr
 
     Bodies that the skin does not bind stand on their parents as their nodes do.
     """
-    worlds, binds = node_worlds(file, tree, tree.with_ancestors(chosen)), _binds(file)
+    worlds, binds = node_worlds(file, tree, tree.with_ancestors(chosen)), _joined_binds(file, tree)
     to_world = _to_world(file, chosen, worlds, binds)
     rests: dict[int, Array] = {}
     for node in chosen:
@@ -190,10 +206,33 @@ def bind_pose(file: File, tree: NodeTree, chosen: list[int]) -> tuple[Array, Arr
     return stacked, to_world
 
 
-def _binds(file: File) -> dict[int, Array]:
-    """Return joint → (4, 4) its place in the mesh's space as the first skin says, where it does."""
-    skin = file.gltf.skins[0] if file.gltf.skins else None
-    if skin is None or skin.inverse_bind_matrices is None:
+def binds_of_skins(file: File, tree: NodeTree) -> dict[int, dict[int, Array]]:
+    """Return skin → joint → (4, 4) its place in that skin's mesh space, where the skin tells it."""
+    skins = skins_together(file.gltf, tree) if file.gltf.skins else ()
+    return {number: _binds(file, number) for number in skins}
+
+
+def between_skins(main: dict[int, Array], other: dict[int, Array]) -> Array:
+    """Return (4, 4) to one skin's mesh space from another's: where they share a joint it was bound
+    to both at once."""
+    shared = [joint for joint in other if joint in main]
+    return main[shared[0]] @ np.linalg.inv(other[shared[0]]) if shared else np.eye(4)
+
+
+def _joined_binds(file: File, tree: NodeTree) -> dict[int, Array]:
+    """Return joint → (4, 4) its place in the mesh space of the largest skin."""
+    joined: dict[int, Array] = {}
+    for binds in binds_of_skins(file, tree).values():
+        if not joined or joined.keys() & binds.keys():
+            way = between_skins(joined, binds)
+            joined = {joint: way @ bind for joint, bind in binds.items()} | joined
+    return joined
+
+
+def _binds(file: File, number: int) -> dict[int, Array]:
+    """Return joint → (4, 4) its place in the mesh's space as a skin says, where it does."""
+    skin = file.gltf.skins[number]
+    if skin.inverse_bind_matrices is None:
         return {}
     matrices = file.array(skin.inverse_bind_matrices, "MAT4").reshape(-1, 4, 4)
     binds = {}

@@ -13,7 +13,9 @@ from osteon.formats.glb.nodes import (
     Clock,
     Curve,
     NodeTree,
+    between_skins,
     bind_pose,
+    binds_of_skins,
     choose_bodies,
     find_clock,
     node_worlds,
@@ -89,7 +91,7 @@ def read_glb(path: Path) -> Take:
     records = [our_extras(each, BodyRecord) for each in told]
     skeleton, more = _skeleton(records, names, parents, pose, stance, extras)
     if extras is None:
-        skeleton = _with_tips(skeleton, _tips(file, chosen, pose, bound))
+        skeleton = _with_tips(skeleton, _tips(file, tree, chosen, pose, bound))
     problems = [*problems, *odd, *more, *(clock.problems if clock else ())]
     return _take(file, skeleton, pose, clock, extras, tuple(problems))
 
@@ -272,10 +274,10 @@ def _stance(rests: Array, parents: list[int]) -> Array:
 
 
 def _tips(
-    file: File, chosen: list[int], pose: NodePose, bound: tuple[Array, Array]
+    file: File, tree: NodeTree, chosen: list[int], pose: NodePose, bound: tuple[Array, Array]
 ) -> dict[int, Array]:
     """Return body → (3,) where its bone ends: at a node that is no body, or with its flesh."""
-    tips = find_flesh_tips(file, chosen, *bound) if file.gltf.skins else {}
+    tips = find_flesh_tips(file, tree, chosen, *bound) if file.gltf.skins else {}
     for index, node in enumerate(chosen):
         for child in file.gltf.nodes[node].children:
             if file.gltf.nodes[child].mesh is None:
@@ -339,9 +341,9 @@ def read_glb_mesh(path: Path) -> Triangles | Skinned:
 
 
 def _read_skin(file: File, tree: NodeTree) -> Skinned:
-    """Return what the first skin carries, in the pose of its inverse bind matrices."""
+    """Return what the skins carry, in the pose of their inverse bind matrices."""
     chosen, _ = choose_bodies(file.path, file.gltf, tree)
-    vertices, faces, carriers, weights = _gather_worn(file, chosen)
+    vertices, faces, carriers, weights = _gather_worn(file, tree, chosen)
     rests, to_world = bind_pose(file, tree, chosen)
     skeleton = _skin_skeleton(file, tree, chosen, rests)
     mesh = SkinnedMesh(
@@ -355,17 +357,22 @@ def _read_skin(file: File, tree: NodeTree) -> Skinned:
     return Skinned(skeleton, mesh)
 
 
-def _gather_worn(file: File, chosen: list[int]) -> tuple[Array, np.ndarray, np.ndarray, Array]:
-    """Return vertices and faces of all that wears the first skin, and the bodies (n_vertices, 4)
-    that carry them with their weights."""
+def _gather_worn(
+    file: File, tree: NodeTree, chosen: list[int]
+) -> tuple[Array, np.ndarray, np.ndarray, Array]:
+    """Return vertices and faces of all that wears the skins, in the largest one's mesh space, and
+    the bodies (n_vertices, 4) that carry them with their weights."""
     place = {node: index for index, node in enumerate(chosen)}
-    columns = np.array([place[joint] for joint in file.gltf.skins[0].joints])
+    binds = binds_of_skins(file, tree)
+    ways = {number: between_skins(binds[next(iter(binds))], own) for number, own in binds.items()}
     meshes, carriers, weights = [], [], []
     for node in file.gltf.nodes:
-        for vertices, faces, attributes in (
-            _primitives(file, node.mesh) if node.mesh is not None and node.skin == 0 else ()
-        ):
-            meshes.append((vertices, faces))
+        if node.mesh is None or node.skin not in ways:
+            continue
+        columns = np.array([place[joint] for joint in file.gltf.skins[node.skin].joints])
+        way = ways[node.skin]
+        for vertices, faces, attributes in _primitives(file, node.mesh):
+            meshes.append((vertices @ way[:3, :3].T + way[:3, 3], faces))
             joints, shares = _carriers(file, attributes, len(vertices))
             if joints.max(initial=0) >= len(columns):
                 raise FormatError(file.path, f"a vertex hangs on joint {joints.max()}, which the "
@@ -378,12 +385,12 @@ def _gather_worn(file: File, chosen: list[int]) -> tuple[Array, np.ndarray, np.n
 
 
 def find_flesh_tips(
-    file: File, chosen: list[int], rests: Array, to_world: Array
+    file: File, tree: NodeTree, chosen: list[int], rests: Array, to_world: Array
 ) -> dict[int, Array]:
     """Return body → (3,) the far end of the flesh on it, from its joint in its frame; ``rests`` and
     ``to_world`` are of ``bind_pose``. None where the mesh cannot be read: bones do without."""
     try:
-        vertices, _, carriers, weights = _gather_worn(file, chosen)
+        vertices, _, carriers, weights = _gather_worn(file, tree, chosen)
     except FormatError:
         return {}
     vertices = vertices @ to_world[:3, :3].T + to_world[:3, 3]
