@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.calibration._adjustment_kernel import back_substitute, eliminate
-from osteon.calibration._variance_kernel import pose_variances
+from osteon.calibration._adjustment_kernel import back_substitute, eliminate, pose_variances
 from osteon.calibration.priors import Beliefs
 from osteon.calibration.scatter import Scatter
 from osteon.calibration.subject_model import SubjectModel

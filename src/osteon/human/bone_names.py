@@ -90,6 +90,7 @@ def recognise_names(skeleton: Skeleton) -> BoneNames | None:
     return best[1]
 
 
+@cache
 def plain_name(name: str) -> str:
     """Return a name in plain letters: ``mixamorig:LeftHandIndex1``, ``left_hand_index_1`` →
     ``lefthandindex1``."""

@@ -108,6 +108,7 @@ class MarkerSet:
         return word
 
 
+@cache
 def plain(label: str) -> str:
     """Return a label without subject prefix, case and punctuation: ``Take:L.Asis`` → ``LASIS``."""
     return re.sub(r"[^A-Z0-9]", "", label.rsplit(":", 1)[-1].upper())

@@ -16,6 +16,11 @@ from ._quat_kernel import (
     multiply as multiply,
     rotate as rotate,
 )
+from ._small_matrices import (
+    invert_lower as invert_lower,
+    times as times,
+    turned as turned,
+)
 from .assignment import assign as assign
 from .chain import (
     forward_kinematics as forward_kinematics,

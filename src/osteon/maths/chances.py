@@ -38,7 +38,7 @@ def _beta_share(a: float, b: float, x: float) -> float:
 
 
 def _continued_fraction(a: float, b: float, x: float) -> float:
-    """Its continued fraction, from the front [Lentz 1976]."""
+    """Its continued fraction, from the front, as Lentz does."""
     tiny, eps = 1e-300, 1e-16
     value = up = 1.0
     down = 0.0

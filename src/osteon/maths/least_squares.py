@@ -6,7 +6,7 @@ from osteon.typing import Array
 
 
 def non_negative(system: Array, target: Array) -> Array:
-    """Return x ≥ 0 (n,) of the least |system x − target| [Lawson 1974].
+    """Return x ≥ 0 (n,) of the least |system x − target|, as Lawson and Hanson do.
 
     Unknowns come in one by one, the steepest first; those that would fall below zero go again.
     """

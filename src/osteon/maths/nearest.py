@@ -8,8 +8,8 @@ from osteon.maths.compiled import kernel
 from osteon.typing import Array
 
 LEAF_COUNT = 16
-"""Points in the smallest boxes at most; chosen: as quick to look
-through as another pair of boxes."""
+"""Count of points in the smallest boxes, at most. Chosen: as quick to look through as another pair
+of boxes."""
 
 
 class Nearest:

@@ -1,6 +1,7 @@
 """Products of small matrices, compiled: a library's call takes longer than the sums."""
 
-from osteon.maths import FAST_MATH, dot, kernel
+from osteon.maths._quat_kernel import dot
+from osteon.maths.compiled import FAST_MATH, kernel
 
 
 @kernel(fastmath=FAST_MATH)
