@@ -28,9 +28,10 @@ from typing import Any
 import numpy as np
 
 from osteon import pipeline, synth
-from osteon.live import Replay, UdpStream, VmcSender, packet_of, run_live
+from osteon.live import OntoCharacter, Replay, UdpStream, VmcSender, packet_of, run_live
 from osteon.live.performance import LiveSession
 from osteon.live.stream_frames import StreamFrame
+from osteon.retargeting import average_figure
 from osteon.values import Marker, Recording, Skeleton, Take
 
 SECONDS, RATE = 300.0, 120.0
@@ -43,7 +44,7 @@ TICK, PUNCTUAL = 0.5e-3, 0.15e-3
 
 
 def run(seconds: float = SECONDS) -> list[dict[str, Any]]:
-    return [*_staged(seconds), *_kept()]
+    return [*_staged(seconds), *_kept(), *_onto()]
 
 
 def _kept() -> list[dict[str, Any]]:
@@ -73,6 +74,35 @@ def _kept() -> list[dict[str, Any]]:
         _row("live: tracks that break, median frame, ms of 8.3", median, 1e3 / RATE, "ms"),
         _row("live: tracks that break, 99.9 % of frames, ms of 8.3", nearly_all, 1e3 / RATE, "ms"),
         _row("live: tracks that break, samples under their label", right / total, 1.0, ""),
+    ]
+
+
+def _onto() -> list[dict[str, Any]]:
+    """A person who is known onto a character of other size: a frame's pose and the character's.
+
+    Every ten seconds the person comes as if calibrated anew.
+    """
+    person = synth.human()
+    script = synth.sequence(synth.walk(seconds=30.0, rate=RATE), synth.exercise(30.0, rate=RATE))
+    recording = synth.perform(person, script, seed=5, noise=0.001, skin=1.0).recording
+    onto = OntoCharacter(average_figure(1.3), RATE, [])
+    session, took = LiveSession(RATE, person), []
+    gc.disable()
+    for number, places in enumerate(recording.positions):
+        frame = StreamFrame(number, recording.names, places)
+        start = time.thread_time()
+        pose = session.feed(frame)
+        if number % round(10 * RATE) == 0:
+            person = replace(person)
+        if pose is not None:
+            onto(frame, replace(pose, skeleton=person))
+        took.append(time.thread_time() - start)
+    gc.enable()
+    session.close()
+    median, nearly_all = (1e3 * np.quantile(took[int(RATE) :], [0.5, 0.999])).tolist()
+    return [
+        _row("live: onto a character, median frame, ms of 8.3", median, 1e3 / RATE, "ms"),
+        _row("live: onto a character, 99.9 % of frames, ms of 8.3", nearly_all, 1e3 / RATE, "ms"),
     ]
 
 

@@ -16,6 +16,7 @@ POSITIVE = click.FloatRange(min=0.0, min_open=True)
 @click.argument("source")
 @options.output("the skeleton and the summary, written at the end", required=False)
 @options.file("--skeleton", "A subject calibrated before: skeleton.json.")
+@options.file("--onto", "A character that is led by the performer; --vmc and --studio show it.")
 @click.option("--vmc", metavar="HOST:PORT", help="Send poses by the VMC protocol (OSC over UDP).")
 @click.option(
     "--angles",
@@ -41,6 +42,7 @@ def live(
     source: str,
     output: Path | None,
     skeleton: Path | None,
+    onto: Path | None,
     vmc: str | None,
     angles: str | None,
     watch: Path | None,
@@ -58,10 +60,14 @@ def live(
     OSC; or qtm://HOST for Qualisys Track Manager. Ends with the stream or with Ctrl+C.
 
     Example: osteon live walk.c3d --vmc 127.0.0.1:39539
+    Example: osteon live walk.c3d --onto hero.glb --studio
     """
+    if onto is not None and vmc is None and not studio:
+        raise click.UsageError("--onto leads a character that nobody sees; add --vmc or --studio")
     from osteon.formats import read, write, write_readable
     from osteon.live import (
         AngleSender,
+        OntoCharacter,
         PoseWatch,
         VmcSender,
         open_stream,
@@ -78,7 +84,7 @@ def live(
             tell(sentence)
 
     with ExitStack() as stack:
-        listeners = []
+        listeners: list[Callable[..., None]] = []
         if studio:
             stage = _stage(stream.rate, open_browser=not no_browser)
             listeners.append(stage.show)
@@ -86,12 +92,13 @@ def live(
         senders: list[VmcSender | AngleSender] = []
         if vmc is not None:
             senders.append(VmcSender(*split_address(vmc), rate=stream.rate))
+            listeners.append(_sending(senders[-1], stack, say))
+        if onto is not None:
+            character = read(onto).skeleton()
+            listeners = [OntoCharacter(character, stream.rate, listeners, say)]
         if angles is not None:
             senders.append(AngleSender(*split_address(angles)))
-        for sender in senders:
-            sender.dropped.say = say
-            stack.callback(sender.close)
-            listeners.append(lambda frame, pose, send=sender.send: send(pose))
+            listeners.append(_sending(senders[-1], stack, say))
         guard = None if watch is None else PoseWatch(read(watch).motion(), stream.rate, say)
         if guard is not None:
             listeners.append(lambda frame, pose: guard.look(pose))
@@ -108,6 +115,13 @@ def live(
             write(found, output / "skeleton.json")
         write_readable(summary, output / "summary.json")
     options.say_results(summary, _summary_text(summary), as_json=as_json)
+
+
+def _sending(sender, stack: ExitStack, say: Callable[[str], None]):
+    """Make a listener that sends every pose, until the stack is left."""
+    sender.dropped.say = say
+    stack.callback(sender.close)
+    return lambda frame, pose: sender.send(pose)
 
 
 def _stage(rate: float, *, open_browser: bool):

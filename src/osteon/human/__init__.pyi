@@ -9,6 +9,7 @@ from .anthropometry import (
     standing_height as standing_height,
 )
 from .bone_names import (
+    OWN as OWN,
     BoneNames as BoneNames,
     known_names as known_names,
     load_names as load_names,

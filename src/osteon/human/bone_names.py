@@ -9,7 +9,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
@@ -17,6 +17,8 @@ from osteon.errors import BadValue
 from osteon.human.finger_bones import BONE_COUNT
 from osteon.values import Skeleton
 
+MOST_SPELLINGS = 4096
+"""Count of names whose plain letters are remembered. Chosen: all schemes together have fewer."""
 OWN = "osteon"
 """The scheme of our own names."""
 NEEDED = ("left_thigh", "right_thigh", "left_shin", "right_shin")
@@ -90,7 +92,7 @@ def recognise_names(skeleton: Skeleton) -> BoneNames | None:
     return best[1]
 
 
-@cache
+@lru_cache(MOST_SPELLINGS)
 def plain_name(name: str) -> str:
     """Return a name in plain letters: ``mixamorig:LeftHandIndex1``, ``left_hand_index_1`` →
     ``lefthandindex1``."""

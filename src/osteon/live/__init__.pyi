@@ -1,3 +1,4 @@
+from .onto_character import OntoCharacter as OntoCharacter
 from .pose_watch import (
     AngleSender as AngleSender,
     PoseWatch as PoseWatch,

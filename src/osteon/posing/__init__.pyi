@@ -1,8 +1,14 @@
 from ._kernels.levenberg_marquardt import Status as Status, sweep as sweep
 from .contacts import (
     FEET as FEET,
+    GROUND_DISTANCE as GROUND_DISTANCE,
+    LOW_HEIGHT as LOW_HEIGHT,
+    NEARBY_TIME as NEARBY_TIME,
+    STANDING_SPEED as STANDING_SPEED,
+    STANDSTILL_SPEED as STANDSTILL_SPEED,
     Contact as Contact,
     GroundPlane as GroundPlane,
+    Sole as Sole,
     Standing as Standing,
     contacts_of as contacts_of,
     feet_without_length as feet_without_length,
@@ -23,6 +29,7 @@ from .per_frame import (
     PoseResult as PoseResult,
     solve_frames as solve_frames,
 )
+from .pulled_pose import PulledPose as PulledPose
 from .rig import (
     IN_BODY as IN_BODY,
     Rig as Rig,

@@ -46,4 +46,5 @@ from .standard_figure import (
     estimated_height as estimated_height,
     height_by_legs as height_by_legs,
 )
+from .stream_character import StreamCharacter as StreamCharacter
 from .unslid_feet import unslid as unslid

@@ -105,63 +105,90 @@ def carry_poses(
     scale
         Of the root's path, about the world's origin.
     """
-    turned, joints = motion.world()
-    world = _turns(performer, character, turned)
-    _share_between(character, world)
-    local = _allowed(character, world, rig)
-    hips = [
-        performer.skeleton.index(performer.parts[f"{side}_thigh"]) for side in ("left", "right")
-    ]
-    target = scale * joints[:, hips].mean(axis=1)
-    reach = character.middle("thigh")
-    assert reach is not None
-    pelvis = character.skeleton.index(character.parts["pelvis"])
-    below = reach - character.joints[pelvis]
-    own = quat.rotate(quat.inverse(character.rotations[pelvis]), below)
-    return local, _root_for(character, local, pelvis, own, target)
+    return Carrier(performer, character, rig, scale).carry(*motion.world())
 
 
-def _turns(performer: StandingFigure, character: StandingFigure, turned: Array) -> dict[int, Array]:
-    """World rotations (n_frames, 4) of the character's bodies that correspond to one of the
-    performer's."""
-    world: dict[int, Array] = {}
-    for body, (index, turn) in pair_bodies(performer, character).items():
-        moved = quat.multiply(turned[:, index], quat.inverse(performer.rotations[index]))
-        at_rest = quat.multiply(quat.inverse(turn), character.rotations[body])
-        world[body] = quat.multiply(moved, at_rest)
-    return world
+class Carrier:
+    """How poses of one figure become another's: found once, used in every frame."""
 
+    def __init__(
+        self,
+        performer: StandingFigure,
+        character: StandingFigure,
+        rig: Rig | None = None,
+        scale: float = 1.0,
+    ) -> None:
+        skeleton, self._rest = character.skeleton, character.rotations
+        self._rig, self._scale = rig, scale
+        pairs = pair_bodies(performer, character)
+        self._gaps = trunk_gaps(character, pairs)
+        self._led, self._leads = list(pairs), [index for index, _ in pairs.values()]
+        turns = np.array([turn for _, turn in pairs.values()]).reshape(-1, 4)
+        at_rest = quat.multiply(quat.inverse(turns), self._rest[self._led])
+        self._lays = quat.multiply(quat.inverse(performer.rotations[self._leads]), at_rest)
+        """(n_pairs, 4) the character's body as seen from the performer's that leads it."""
+        self._parents, self._offsets = np.array(skeleton.parents), skeleton.offsets
+        self._levels = [np.array(bodies) for bodies in _levels(skeleton.parents)]
+        above = np.where(self._parents[:, None] < 0, quat.identity(), self._rest[self._parents])
+        self._still = quat.between(above, self._rest)
+        between = {body for _, inner, _ in self._gaps for body in inner}
+        n_bodies = len(self._parents)
+        self._known = np.isin(np.arange(n_bodies), [*self._led, *between])[:, None]
+        names = [performer.parts[f"{side}_thigh"] for side in ("left", "right")]
+        self._hips = [performer.skeleton.index(name) for name in names]
+        reach = character.middle("thigh")
+        assert reach is not None
+        self._pelvis = skeleton.index(character.parts["pelvis"])
+        below = reach - character.joints[self._pelvis]
+        self._below = quat.rotate(quat.inverse(self._rest[self._pelvis]), below)
 
-def _share_between(character: StandingFigure, world: dict[int, Array]) -> None:
-    """Bodies of the trunk between two that are known share what lies between them."""
-    rest = character.rotations
-    for above, inner, body in trunk_gaps(character, world):
-        still = quat.multiply(world[above], quat.between(rest[above], rest[body]))
-        for step, between in enumerate(inner, 1):
-            share = np.full(len(still), step / (len(inner) + 1))
-            turned = quat.slerp(still, world[body], share)
-            world[between] = quat.multiply(turned, quat.between(rest[body], rest[between]))
+    def carry(self, turned: Array, joints: Array) -> tuple[Array, Array]:
+        """Return local rotations (n_frames, n_bodies, 4) and root (n_frames, 3) of the character.
 
+        Parameters
+        ----------
+        turned, joints : (n_frames, n_bodies, 4), (n_frames, n_bodies, 3)
+            The performer's, in the world.
+        """
+        wanted = quat.identity((len(turned), len(self._parents)))
+        wanted[:, self._led] = quat.multiply(turned[:, self._leads], self._lays)
+        self._share_between(wanted)
+        local, actual = self._allowed(wanted)
+        middle = joints[:, self._hips].mean(axis=1)
+        return local, self._scale * middle - self._hips_from_root(actual)
 
-def _allowed(character: StandingFigure, world: dict[int, Array], rig: Rig | None) -> Array:
-    """Local rotations that the joints allow, each body as near its world rotation as it can be
-    below a parent that may have fallen short."""
-    parents, rest = character.skeleton.parents, character.rotations
-    n_frames = len(next(iter(world.values())))
-    local, actual = quat.identity((n_frames, len(parents))), quat.identity((n_frames, len(parents)))
-    for bodies in _levels(parents):
-        for body in bodies:
-            parent = parents[body]
-            above = quat.identity((n_frames,)) if parent < 0 else actual[:, parent]
-            still = rest[body] if parent < 0 else quat.between(rest[parent], rest[body])
-            wanted = world.get(body)
-            local[:, body] = still if wanted is None else quat.between(above, wanted)
-        local = local if rig is None else on_joints(rig.tree, local)
-        for body in bodies:
-            parent = parents[body]
-            above = quat.identity((n_frames,)) if parent < 0 else actual[:, parent]
-            actual[:, body] = quat.multiply(above, local[:, body])
-    return local
+    def _share_between(self, world: Array) -> None:
+        """Bodies of the trunk between two that are known share what lies between them."""
+        rest = self._rest
+        for above, inner, body in self._gaps:
+            still = quat.multiply(world[:, above], quat.between(rest[above], rest[body]))
+            for step, between in enumerate(inner, 1):
+                share = np.full(len(still), step / (len(inner) + 1))
+                turned = quat.slerp(still, world[:, body], share)
+                world[:, between] = quat.multiply(turned, quat.between(rest[body], rest[between]))
+
+    def _allowed(self, wanted: Array) -> tuple[Array, Array]:
+        """Local rotations that the joints allow, each body as near its world rotation as it can be
+        below a parent that may have fallen short; and the world rotations that come of them."""
+        local, actual = quat.identity(wanted.shape[:2]), quat.identity(wanted.shape[:2])
+        for bodies in self._levels:
+            parents = self._parents[bodies]
+            above = actual[:, parents] if parents[0] >= 0 else quat.identity((1, len(bodies)))
+            turns = quat.between(above, wanted[:, bodies])
+            local[:, bodies] = np.where(self._known[bodies], turns, self._still[bodies])
+            if self._rig is not None:
+                local = on_joints(self._rig.tree, local)
+            actual[:, bodies] = quat.multiply(above, local[:, bodies])
+        return local, actual
+
+    def _hips_from_root(self, actual: Array) -> Array:
+        """(n_frames, 3) from the root's joint to between the hips."""
+        body = self._pelvis
+        place = quat.rotate(actual[:, body], self._below)
+        while (parent := self._parents[body]) >= 0:
+            place = place + quat.rotate(actual[:, parent], self._offsets[body])
+            body = parent
+        return place
 
 
 def _levels(parents: Sequence[int]) -> list[list[int]]:
@@ -170,16 +197,6 @@ def _levels(parents: Sequence[int]) -> list[list[int]]:
     for parent in parents:
         depth.append(0 if parent < 0 else depth[parent] + 1)
     return [[b for b, d in enumerate(depth) if d == level] for level in range(max(depth) + 1)]
-
-
-def _root_for(
-    character: StandingFigure, local: Array, body: int, point: Array, target: Array
-) -> Array:
-    """(n_frames, 3) the root's place that brings a point of a body to its target."""
-    skeleton = character.skeleton
-    motion = Motion(skeleton, local, np.zeros((len(local), 3)), 1.0)
-    turned, joints = motion.world()
-    return target - joints[:, body] - quat.rotate(turned[:, body], point)
 
 
 def pair_bodies(performer: StandingFigure, character: StandingFigure) -> Pairs:

@@ -105,7 +105,7 @@ def pin_soles(standing: Standing, motion: Motion) -> Pins:
         shares[stronger, column] = share[stronger]
         loose = np.clip(2.0 - np.linalg.norm(apart, axis=-1) / LOOSE_DISTANCE, 0.0, 1.0)
         targets[stronger, column] = (path + share[:, None] * apart)[stronger]
-        weights[stronger, column] = (_firm(share) * loose)[stronger]
+        weights[stronger, column] = (firm(share) * loose)[stronger]
     if standing.ground.solid:
         targets[..., 2] = np.maximum(targets[..., 2], standing.ground.height(targets))
     return Pins(bodies, places, targets, weights)
@@ -191,7 +191,7 @@ def pin_holds(holds: Sequence[Hold], skeleton: Skeleton, n_frames: int, rate: fl
     for column, hold in enumerate(holds):
         frames = _within(hold.frames, n_frames, f"hold of {hold.body!r}")
         share = _share(frames, n_frames, rate)
-        weights[:, column] = _firm(share)
+        weights[:, column] = firm(share)
         targets[weights[:, column] > 0.0, column] = hold.to
     return Pins(bodies, places, targets, weights)
 
@@ -221,7 +221,7 @@ def pin_keeps(
     weights = np.zeros((n_frames, len(keeps)))
     for column, keep in enumerate(keeps):
         frames = _within(keep.frames or (0, n_frames - 1), n_frames, f"keep of {keep.part!r}")
-        weights[:, column] = _firm(_share(frames, n_frames, motion.rate))
+        weights[:, column] = firm(_share(frames, n_frames, motion.rate))
         own = performer.skeleton.index(performer.parts[keep.part])
         targets[:, column] = scale * joints[:, own]
     return Pins(bodies, np.zeros((len(keeps), 3)), targets, weights)
@@ -269,10 +269,14 @@ def _within(frames: tuple[int, int], n_frames: int, whose: str) -> tuple[int, in
 def _share(frames: tuple[int, int], n_frames: int, rate: float) -> Array:
     """(n_frames,) 1 within a stay, falling smoothly to 0 on both sides of it."""
     outside = np.abs(np.arange(n_frames) - np.clip(np.arange(n_frames), *frames))
-    left = np.clip(1.0 - outside / (EASE_SECONDS * rate), 0.0, 1.0)
-    return left * left * (3.0 - 2.0 * left)
+    return ease(np.clip(1.0 - outside / (EASE_SECONDS * rate), 0.0, 1.0))
 
 
-def _firm(share: Array) -> Array:
-    """(n_frames,) stiffness of a pin that takes hold and lets go a thousandfold."""
+def ease(share: Array) -> Array:
+    """Return shares from 0 to 1 that begin and end slowly."""
+    return share * share * (3.0 - 2.0 * share)
+
+
+def firm(share: Array) -> Array:
+    """Return the stiffness of pins that take hold and let go a thousandfold."""
     return np.where(share > 0.0, PIN_STIFFNESS * 1e-3 ** (1.0 - share), 0.0)
