@@ -115,9 +115,7 @@ def _across(group: GroupJoint, half: int, other: GroupJoint, below: bool) -> tup
     return float(axis @ at), (ACROSS_RATIO * length) ** 2 + unsure
 
 
-def _told_along(
-    joint: FinishedJoint, rows: Sequence[tuple[int, float, float]]
-) -> FinishedJoint:
+def _told_along(joint: FinishedJoint, rows: Sequence[tuple[int, float, float]]) -> FinishedJoint:
     """A joint whose halves lie there on their axes, each row give or take its variance."""
     matrix = np.zeros((len(rows), 6))
     for row, (half, _, _) in zip(matrix, rows, strict=True):

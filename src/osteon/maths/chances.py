@@ -5,6 +5,10 @@ from functools import cache
 
 HALVINGS = 200
 """Count; chosen: more than a double has bits, so that an interval is closed to one number."""
+MOST_TERMS = 10_000
+"""Count; chosen: terms needed grow with the root of the degrees of freedom, 10 000 do for 10⁷."""
+LAST_CHANGE = 4e-16
+"""Share; derived from doubles: two steps of rounding, below which the value stands still."""
 
 
 @cache
@@ -39,12 +43,10 @@ def _beta_share(a: float, b: float, x: float) -> float:
 
 def _continued_fraction(a: float, b: float, x: float) -> float:
     """Its continued fraction, from the front, as Lentz does."""
-    tiny, eps = 1e-300, 1e-16
+    tiny = 1e-300  # instead of zero, to divide by
     value = up = 1.0
     down = 0.0
-    k = 0
-    while True:
-        k += 1
+    for k in range(1, MOST_TERMS):
         m = k // 2
         if k % 2:
             term = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
@@ -53,5 +55,6 @@ def _continued_fraction(a: float, b: float, x: float) -> float:
         down = 1.0 / ((1.0 + term * down) or tiny)
         up = (1.0 + term / up) or tiny
         value *= up * down
-        if abs(up * down - 1.0) <= eps:
-            return value
+        if abs(up * down - 1.0) <= LAST_CHANGE:
+            break
+    return value

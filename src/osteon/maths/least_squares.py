@@ -21,9 +21,11 @@ def non_negative(system: Array, target: Array) -> Array:
         used[np.argmax(left)] = True
         best = _among(products, slopes, used)
         while (best[used] <= 0.0).any():
-            falling = used & (best <= 0.0)
-            x += np.min(x[falling] / (x[falling] - best[falling])) * (best - x)
-            used &= ~(falling & (x <= rounding))
+            falling = np.flatnonzero(used & (best <= 0.0))
+            shares = x[falling] / np.maximum(x[falling] - best[falling], np.finfo(float).tiny)
+            first = int(np.argmin(shares))
+            x += shares[first] * (best - x)
+            used[falling[first]] = False  # one goes in each round, so that rounds end
             x[~used] = 0.0
             best = _among(products, slopes, used)
         x = best
