@@ -178,10 +178,18 @@ def test_labels_twice_and_labels_missing(tmp_path):
     assert any("T8" in problem for problem in found.source.problems)
 
 
-def test_points_of_a_models_axes_are_no_markers(tmp_path):
-    labels = ["LASI", "PELO", "PELA", "PELL", "PELP", "LFEO", "LFEA"]
+@pytest.mark.parametrize(
+    "four",
+    [
+        ("PELO", "PELA", "PELL", "PELP"),
+        ("ORIGINPelvis", "AXISXPelvis", "AXISYPelvis", "AXISZPelvis"),
+    ],
+    ids=["Plug-in Gait", "BodyBuilder"],
+)
+def test_points_of_a_models_axes_are_no_markers(tmp_path, four):
+    labels = ["LASI", *four, "LFEO", "LFEA"]
     found = made(tmp_path, Dialect().build(some_table(labels=7), 0.5, labels)).recording()
-    assert found.outputs == {"PELO", "PELA", "PELL", "PELP"}
+    assert found.outputs == set(four)
     assert round_trip(found, tmp_path).recording().outputs == found.outputs
 
 

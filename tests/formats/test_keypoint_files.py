@@ -139,6 +139,49 @@ def test_one_file_per_frame(tmp_path, frame):
     same(recording, BODY._replace(points=BODY.points[:12]))
 
 
+def test_a_frame_in_which_nobody_was_found_is_a_gap(tmp_path):
+    for index, points in enumerate(BODY.points[:12]):
+        frame = [] if index == 7 else easymocap(points)
+        (tmp_path / f"{index:06d}.json").write_text(json.dumps(frame))
+    recording = read(tmp_path / "000000.json").recording()
+    assert recording.n_frames == 12
+    assert np.flatnonzero(~recording.seen.any(axis=1)).tolist() == [7]
+
+
+def mmpose(frames, scores):
+    """As its demonstrations write predictions."""
+    people = [
+        [{"keypoints": frame, "keypoint_scores": own}]
+        for frame, own in zip(frames, scores, strict=True)
+    ]
+    numbered = {str(place): name for place, name in enumerate(WALK.names)}
+    return {
+        "meta_info": {"dataset_name": "coco", "keypoint_id2name": numbered},
+        "instance_info": [{"frame_id": i, "instances": own} for i, own in enumerate(people)],
+    }
+
+
+def test_mmpose_with_scores_beside_the_points(tmp_path):
+    scores = np.ones(WALK.points.shape[:2])
+    scores[3, 5] = 0.0
+    written = mmpose(WALK.points.tolist(), scores.tolist())
+    (tmp_path / "results.json").write_text(json.dumps(written))
+    recording = read(tmp_path / "results.json").recording()
+    assert recording.names == WALK.names
+    assert np.argwhere(~recording.seen).tolist() == [[3, 5]]
+
+
+@pytest.mark.parametrize("flat", [False, True], ids=["MMPose", "AlphaPose"])
+def test_points_in_two_dimensions_are_told(tmp_path, flat):
+    written = mmpose(WALK.points[..., :2].tolist(), [None] * len(WALK.points))
+    if flat:  # x, y and a confidence in one row
+        rows = WALK.points.reshape(len(WALK.points), -1).tolist()
+        written = [{"image_id": f"{i}.jpg", "keypoints": row} for i, row in enumerate(rows)]
+    (tmp_path / "flat.json").write_text(json.dumps(written))
+    with pytest.raises(FormatError, match="2D"):
+        read(tmp_path / "flat.json")
+
+
 def points_by_name(frame):
     return {"keypoints": dict(zip(WALK.names, frame, strict=True))}
 

@@ -92,6 +92,20 @@ def test_it_does_not_matter_which_way_one_walks(walk, found):
     assert np.mean(alike) > ORDINARY
 
 
+def test_joint_centres_that_were_computed_are_not_worn(walk, found):
+    """Points inside of limbs under the names that laboratories give them change nothing."""
+    strange, given = under_nonsense(walk)
+    place = {label: strange.names.index(q) for q, label in given.items()}
+    inside = [
+        0.5 * (strange.positions[:, place[one]] + strange.positions[:, place[other]])
+        for one, other in (("LKNE", "RKNE"), ("LANK", "RANK"), ("LFWT", "RFWT"))
+    ]
+    both = np.concatenate([strange.positions, np.stack(inside, axis=1)], axis=1)
+    names = (*strange.names, "LKJC", "R_AJC", "LHJC2")
+    again = recognise_shape(replace(strange, positions=both, names=names))
+    assert isinstance(again, Recognition) and again.words == found[0].words
+
+
 @pytest.mark.parametrize("figure", [synth.quadruped, synth.hand, synth.linkage])
 def test_what_is_no_human_is_not_called_one(figure):
     recording = performed(figure(), synth.exercise(seconds=4))

@@ -4,6 +4,7 @@ What says so is stated with a confidence; below one the answer is no, with the r
 """
 
 import json
+import re
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -39,6 +40,8 @@ FAR_SHARE = 0.2
 """Share of markers that may be far from the template; chosen: props and a raised arm."""
 FAR_MARKER_DISTANCE = 0.08
 """Metres from the template that count as far; chosen: twice what laboratories differ by."""
+COMPUTED = re.compile(r".+JC\d*", re.IGNORECASE)
+"""Names of joint centres as laboratories spell them (LHJC, R_KJC, LHJC2): computed, never worn."""
 LEGS = ("left_thigh", "right_thigh", "left_shin", "right_shin")
 NEEDED_BODIES = 7
 """Count of bodies with markers; chosen: a lower body has them, with feet and a pelvis."""
@@ -110,8 +113,9 @@ def recognise_shape(
     words
         The landmarks that markers may be on, besides anywhere on a body; None: all.
     """
+    worn = [name for name in recording.names if COMPUTED.fullmatch(name) is None]
     try:
-        posture = usual_posture(recording)
+        posture = usual_posture(recording.select(worn))
     except NotEnoughData as error:
         return Unlike(str(error))
     found = lay_figure(posture, landmark_places(words))

@@ -87,7 +87,7 @@ def _as_human(
     told = (
         "no known marker set has these labels: recognised as a human by shape and motion, with "
         f"confidence {found.confidence:.2f}; where each marker is taken to sit is in markers.toml: "
-        "look it over, correct it, and give it with `own_set`; without it, `template=none`"
+        "look it over, correct it, and give it with `own_set`; if it is no human, `template=none`"
     )
     return replace(calibration, doubts=(told, *calibration.doubts), recognition=found)
 

@@ -13,6 +13,8 @@ OUTPUT_LISTS = (
 )
 """C3dParameters of POINT that list the labels of results of other software."""
 
+AXIS_STARTS = ("ORIGIN", "AXISX", "AXISY", "AXISZ")
+
 
 @dataclass(frozen=True)
 class C3dSubject:
@@ -101,11 +103,16 @@ def output_lists(parameters: C3dParameters) -> dict[str, list[str]]:
 
 
 def axis_points(names: Sequence[str]) -> set[str]:
-    """Points that show the axes of a model's segment: Plug-in Gait writes its origin and a point
-    along each axis, ``LFEO``, ``LFEA``, ``LFEL``, ``LFEP``, and lists them nowhere."""
+    """Points that show the axes of a model's segment, which files list nowhere as results.
+
+    Plug-in Gait writes an origin and a point along each axis, ``LFEO``, ``LFEA``, ``LFEL``,
+    ``LFEP``; models for Vicon's BodyBuilder call them ``ORIGINPelvis``, ``AXISXPelvis``, ….
+    """
     there = set(names)
     stems = [name[:-1] for name in there if name.endswith("O") and len(name) > 1]
+    segments = [name.removeprefix("ORIGIN") for name in there if name.startswith("ORIGIN")]
     found = [{stem + end for end in "OALP"} for stem in stems]
+    found += [{start + each for start in AXIS_STARTS} for each in segments]
     return {name for four in found if four <= there for name in four}
 
 

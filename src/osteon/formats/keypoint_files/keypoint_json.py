@@ -4,6 +4,7 @@
     [{"id": 0, "keypoints3d": [[x, y, z, c], …]}]                     one frame, EasyMocap
     {"fps": 30, "names": ["nose", …], "frames": [[[x, y, z], …], …]}  all frames
     [[[x, y, z], …], …]                                               all frames
+    {"instance_info": [{"instances": [{"keypoints": [[x, y, z], …]}]}, …]}   all frames, MMPose
 
 A frame may also be ``{"keypoints": …}``, and its points ``[{"x": …, "y": …, "z": …}, …]`` or
 ``{"nose": [x, y, z], …}``. Of a file with one frame, those beside it with other numbers in their
@@ -32,13 +33,13 @@ POINT_KEYS = (
     "landmarks",
 )
 HAND_KEYS = ("hand_left_keypoints_3d", "hand_right_keypoints_3d")
-PEOPLE_KEYS = ("people", "persons")
-FRAME_KEYS = ("frames",)
+PEOPLE_KEYS = ("people", "persons", "instances")
+FRAME_KEYS = ("frames", "instance_info")
 NAME_KEYS = ("names", "keypoint_names", "joint_names", "joints")
 RATE_KEYS = ("fps", "rate", "frame_rate")
 TRUST_KEYS = ("visibility", "confidence", "score")
 POINT_KEY = re.compile(rb'"(?:' + "|".join(POINT_KEYS).encode() + rb')"\s*:\s*[\[{]')
-FRAME_KEY = re.compile(rb'"frames"\s*:\s*\[\s*\[\s*\[')
+FRAME_KEY = re.compile(rb'"frames"\s*:\s*\[\s*\[\s*\[|"keypoint_id2name"\s*:\s*\{')
 BARE_FRAMES = re.compile(rb"\s*\[\s*\[\s*\[\s*-?\d")
 LAST_NUMBER = re.compile(r"(\d+)\D*$")
 
@@ -67,8 +68,7 @@ def read_keypoint_json(path: Path) -> Take:
         beside = _numbered(path)
         frames = [tree if each == path else _one_file(each) for each in beside]
         problems = (f"{len(beside)} files numbered alike are its frames",) if beside[1:] else ()
-    rate, names = _said(tree, RATE_KEYS), _said(tree, NAME_KEYS)
-    known = tuple(map(str, names)) if isinstance(names, list) else None
+    rate, known = _said(tree, RATE_KEYS), _names(tree)
     speed = float(rate) if isinstance(rate, int | float) and 0 < rate < np.inf else None
     people = _by_person(path, frames)
     called = {who: f"person {who}" if len(people) > 1 else "" for who in people}
@@ -83,6 +83,15 @@ def _said(tree: Any, keys: tuple[str, ...]) -> Any:
     if not isinstance(tree, dict):
         return None
     return next((tree[key] for key in keys if key in tree), None)
+
+
+def _names(tree: Any) -> tuple[str, ...] | None:
+    """The keypoints' names; MMPose numbers them among what it says of its data."""
+    names = _said(tree, NAME_KEYS)
+    numbered = _said(_said(tree, ("meta_info",)), ("keypoint_id2name",))
+    if names is None and isinstance(numbered, dict):
+        names = list(numbered.values())
+    return tuple(map(str, names)) if isinstance(names, list) else None
 
 
 def _depth(value: Any) -> int:
@@ -148,6 +157,8 @@ def _by_person(path: Path, frames: list[Any]) -> dict[str, tuple[Array, tuple[st
 
 
 def _people(path: Path, frame: Any, index: int) -> list[tuple[str, _Points]]:
+    if frame in ([], {}, None):
+        return []  # nobody was found
     people = _said(frame, PEOPLE_KEYS)
     if people is None and isinstance(frame, list) and frame and isinstance(frame[0], dict):
         people = frame if _said(frame[0], POINT_KEYS) is not None else None
@@ -169,9 +180,9 @@ def _who(person: Any, place: int) -> str:
     return str(said) if isinstance(said, int) and said >= 0 else str(place + 1)
 
 
-def _points(path: Path, value: Any, index: int) -> _Points:
-    inner, hands = _said(value, POINT_KEYS), _hands(value)
-    value = value if inner is None else inner
+def _points(path: Path, person: Any, index: int) -> _Points:
+    inner, hands = _said(person, POINT_KEYS), _hands(person)
+    value = person if inner is None else inner
     value = [*value, *hands] if isinstance(value, list) else value
     names = None
     try:
@@ -186,11 +197,21 @@ def _points(path: Path, value: Any, index: int) -> _Points:
         raise FormatError(path, f"frame {index} is no list of points with x, y and z") from None
     if table.ndim == 1 and len(table) and len(table) % 4 == 0:
         table = table.reshape(-1, 4)
+    if table.shape[1:] == (2,) or (table.ndim == 1 and len(table) and len(table) % 3 == 0):
+        raise FormatError(path, f"frame {index} has points in 2D: triangulate them first")
     if table.ndim != 2 or table.shape[1] not in (3, 4):
         raise FormatError(path, f"frame {index} is no list of points with x, y and z")
     if table.shape[1] == 3:
-        table = np.concatenate([table, np.ones((len(table), 1))], axis=1)
+        table = np.concatenate([table, _scores(person, len(table))], axis=1)
     return _Points(table, names)
+
+
+def _scores(person: Any, count: int) -> Array:
+    """(n_points, 1) confidences that stand beside the points; 1 where there are none."""
+    said = _said(person, ("keypoint_scores",))
+    known = isinstance(said, list) and len(said) == count
+    known = known and all(isinstance(each, int | float) for each in said)
+    return np.array(said, dtype=float)[:, None] if known else np.ones((count, 1))
 
 
 def _hands(person: Any) -> list[Any]:

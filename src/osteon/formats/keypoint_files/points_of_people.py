@@ -189,6 +189,8 @@ def _spread(points: Array) -> float:
 
 def _unit(path: Path, points: Array, usual: tuple[float, float]) -> tuple[str, str]:
     size = _spread(points)
+    if not np.isfinite(size):
+        raise FormatError(path, "no point is ever seen")
     who = "hand" if usual == HAND_SIZE else "person"
     for unit in ("m", "cm", "mm"):
         if usual[0] <= size * METRES[unit] < usual[1]:
