@@ -705,6 +705,19 @@ def test_cameras_and_zeros_of_outputs_come_back(tmp_path):
     assert table.reshape(2, 4, 4)[..., 3].tolist() == [[0x0302, 0x0100, 0, 0], [0x0705, 0, 256, 0]]
 
 
+def test_the_sign_of_a_zero_comes_back(tmp_path):
+    """Of a channel; filters leave −0."""
+    values = np.array([[0.0, -0.0], [-0.0, 1.5]] * 2)
+    some = Recording(np.ones((2, 1, 3)), ("A",), 100.0)
+    some = replace(some, analog=Analog(values, ("Fx", "Fz"), ("N", "N"), 200.0))
+    ost.write(some, tmp_path / "first.c3d")
+    ost.write(ost.read(tmp_path / "first.c3d"), tmp_path / "again.c3d")
+    first, again = (ost.read(tmp_path / f"{name}.c3d").recording() for name in ("first", "again"))
+    assert first.analog is not None and again.analog is not None
+    assert np.signbit(first.analog.values).tolist() == np.signbit(values).tolist()
+    assert again.analog.values.tobytes() == first.analog.values.tobytes()
+
+
 def test_a_group_of_no_rotations_bounds_no_points(tmp_path):
     """ezc3d writes one, with the block where its own file ends; a longer file goes on."""
     file = ezc3d.c3d()
