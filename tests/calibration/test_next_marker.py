@@ -1,12 +1,14 @@
 """Where the next marker goes: foretold from a take without it, and true when it is put on."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from osteon import synth
 from osteon.calibration import NextMarker
-from osteon.human import words_for_spot
-from osteon.pipeline import Solved, solve
+from osteon.human import known_sets, landmark_names, words_for_spot
+from osteon.pipeline import Solved, SolveOptions, solve
 from osteon.values import Recording, Take
 
 REGION_RATIO = 2.796
@@ -48,6 +50,20 @@ def test_knees_without_a_marker_beside_them_ask_for_one(take: Recording) -> None
     assert str(told).startswith("next marker: one on ") and "would bring the knees from ±" in str(
         told
     )
+
+
+def test_a_label_may_have_the_name_of_a_landmark_that_is_bare(take: Recording, tmp_path) -> None:
+    """A thigh's marker that somebody called as the knee's inner side is."""
+    names = {"LTHI": "left_knee_medial", "RTHI": "right_knee_medial"}
+    worn = take.select([name for name in take.names if name not in ("LKNE", "RKNE")])
+    worn = replace(worn, names=tuple(names.get(name, name) for name in worn.names))
+    (known,) = [each for each in known_sets() if each.name == "CMU 41"]
+    spots = {names.get(each, each): spot for each, spot in landmark_names(known.markers).items()}
+    lines = [f'{label} = "{spots[label]}"' for label in worn.names if label in spots]
+    (tmp_path / "own.toml").write_text("\n".join(['name = "own"', "[markers]", *lines]))
+    options = SolveOptions(own_set=tmp_path / "own.toml")
+    (solved,) = solve(Take(recordings=(worn,)), options=options)
+    assert told_for(solved, "knees").landmarks == ("left_knee_lateral", "right_knee_lateral")
 
 
 def test_what_is_known_asks_for_nothing(take: Recording) -> None:

@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import ezc3d
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -710,6 +711,34 @@ def test_cameras_and_zeros_of_outputs_come_back(tmp_path):
     ost.write(found.with_filled(filled, ~found.seen, "filled"), tmp_path / "filled.c3d")
     table = np.frombuffer((tmp_path / "filled.c3d").read_bytes()[-512:], "<f4")[:32]
     assert table.reshape(2, 4, 4)[..., 3].tolist() == [[0x0302, 0x0100, 0, 0], [0x0705, 0, 256, 0]]
+
+
+def test_the_sign_of_a_zero_comes_back(tmp_path):
+    """Of a channel; filters leave −0."""
+    values = np.array([[0.0, -0.0], [-0.0, 1.5]] * 2)
+    some = Recording(np.ones((2, 1, 3)), ("A",), 100.0)
+    some = replace(some, analog=Analog(values, ("Fx", "Fz"), ("N", "N"), 200.0))
+    ost.write(some, tmp_path / "first.c3d")
+    ost.write(ost.read(tmp_path / "first.c3d"), tmp_path / "again.c3d")
+    first, again = (ost.read(tmp_path / f"{name}.c3d").recording() for name in ("first", "again"))
+    assert first.analog is not None and again.analog is not None
+    assert np.signbit(first.analog.values).tolist() == np.signbit(values).tolist()
+    assert again.analog.values.tobytes() == first.analog.values.tobytes()
+
+
+def test_a_group_of_no_rotations_bounds_no_points(tmp_path):
+    """ezc3d writes one, with the block where its own file ends; a longer file goes on."""
+    file = ezc3d.c3d()
+    file["parameters"]["POINT"]["RATE"]["value"] = [100.0]
+    file["parameters"]["POINT"]["LABELS"]["value"] = ["A"]
+    file["data"]["points"] = np.ones((4, 1, 200))
+    file.write(str(tmp_path / "one.c3d"))
+    assert "ROTATION" in ezc3d.c3d(str(tmp_path / "one.c3d"))["parameters"]
+    one = ost.read(tmp_path / "one.c3d").recording()
+    names = tuple(f"A{number}" for number in range(9))
+    more = replace(one, names=names, positions=np.tile(one.positions, (1, 9, 1)), residuals=None)
+    ost.write(more, tmp_path / "more.c3d")
+    assert ost.read(tmp_path / "more.c3d").recording().positions.shape == (200, 9, 3)
 
 
 @pytest.mark.slow

@@ -8,7 +8,8 @@ import pytest
 
 from conftest import real
 from osteon import pipeline, synth
-from osteon.gait import SIDES, Load, find_events, foot_paths
+from osteon.anatomy import find_angles
+from osteon.gait import SIDES, Load, bands_of, find_events, foot_paths, gait_of
 from osteon.values import Take
 
 
@@ -30,6 +31,17 @@ def test_feet_take_turns(walk):
         assert all(first != second for first, second in itertools.pairwise(own))
     strikes = [event.side for event in events if event.kind == "strike"]
     assert all(first != second for first, second in itertools.pairwise(strikes))
+
+
+def test_pelvis_and_trunk_are_told_of_the_own_side(walk):
+    """So curves of both sides lie on each other, and controls may be averaged over sides."""
+    angles = find_angles(walk, {})
+    bands = bands_of([gait_of(walk, angles)])
+    left, right = (bands["pelvis_own_side_forwards", side].mean for side in SIDES)
+    assert min(np.ptp(left), np.ptp(right)) > np.radians(2.0)
+    assert np.corrcoef(left, right)[0, 1] > 0.9
+    titles = {title for title, _ in bands if "_lab_" not in title}
+    assert not [title for title in titles if "right" in title or "left" in title]
 
 
 def test_a_belt_makes_no_difference(walk):

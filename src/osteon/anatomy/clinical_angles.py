@@ -33,6 +33,15 @@ HINGE_STEPS = 12
 """Count of Newton steps to angles about such axes; chosen: they double the digits each time."""
 SIDES = ("left", "right")
 SIDE_WORDS = re.compile(r"\{side\}_|\{S\}|_\{s\}")
+OWN_SIDE = {
+    "right_up": "own_side_up",
+    "bending_right": "bending_to_own_side",
+    "rotation_left": "own_side_forwards",
+    "lumbar_bending": "lumbar_bending_to_own_side",
+    "lumbar_rotation": "lumbar_own_side_forwards",
+}
+"""What angles of pelvis, trunk and head are called where both sides' cycles stand together: a word
+of the right side's → one that is true of either."""
 LIMBS = ("thigh", "shin", "malleoli", "foot", "upper_arm", "forearm", "hand")
 
 
@@ -78,6 +87,11 @@ class AngleChannel:
     """Which of the joint's angles: 0 sagittal, 1 frontal, 2 transverse, where they are such."""
     names: dict[str, str]
     """``left`` and ``right`` → the column of each side; the same of what is in the middle."""
+    mirrored: bool = False
+    """Whether the column is told of the right side, and the left's is its negative."""
+
+    def sign(self, side: str) -> float:
+        return -1.0 if self.mirrored and side == "left" else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,8 +257,15 @@ def _channels(convention: str, known: list[str]) -> tuple[AngleChannel, ...]:
             names = {side: _named(column.name, side) for side in SIDES}
             if all(name in known for name in names.values()):
                 title = SIDE_WORDS.sub("", column.name)
-                found.append(AngleChannel(title, row.label, place, names))
+                own = title if "laboratory" in row.parents else _own_side(title)
+                found.append(AngleChannel(own, row.label, place, names, mirrored=own != title))
     return tuple(found)
+
+
+def _own_side(title: str) -> str:
+    for word, told in OWN_SIDE.items():
+        title = title.replace(word, told)
+    return title
 
 
 def angles_between(

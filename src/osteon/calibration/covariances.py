@@ -250,8 +250,10 @@ class _Base:
 
     def radii(self, more: tuple[str, ...], bodies: list[int]) -> dict[int, float] | None:
         """Body → radius of its joint's 95 % region, metres, had markers been on the landmarks
-        ``more`` as well; None where they would make other bodies."""
+        ``more`` as well; None where they would make other bodies, or a label has their name."""
         spots = {name: human().landmarks[name] for name in more}
+        if spots.keys() & self.found.keys():
+            return None
         found = self.found | spots
         rest = rest_model(found, self.scale)
         if rest.names != self.rig.names or rest.marker_names != tuple(found):

@@ -102,7 +102,7 @@ def gait_of(
     curves: dict[tuple[str, Side], Array] = {}
     for channel in angles.channels:
         for side in SIDES:
-            values = angles.of(channel.names[side])
+            values = channel.sign(side) * angles.of(channel.names[side])
             own = [over_cycle(values, angles.rate, c) for c in cycles if c.side == side]
             curves[channel.title, side] = np.reshape(own, (-1, CYCLE_POINTS))
     numbers = tuple(numbers_of(cycle, feet, events) for cycle in cycles)

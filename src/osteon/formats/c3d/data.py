@@ -153,7 +153,10 @@ def stored_analog(analog: Analog, parameters: C3dParameters) -> np.ndarray | Non
     else:
         factor, offset = _factors(parameters, len(analog.names))
         with np.errstate(all="ignore"):
-            candidates = [analog.values / factor + each for each in (offset, _as_unsigned(offset))]
+            plain = analog.values / factor
+            # adding −0 leaves the sign of a zero, adding 0 does not
+            offsets = (np.where(each, each, -0.0) for each in (offset, _as_unsigned(offset)))
+            candidates = [plain + each for each in offsets]
     for candidate in candidates:
         stored = candidate.astype(np.float32)
         values = _scaled(stored, parameters)

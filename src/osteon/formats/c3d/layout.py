@@ -139,9 +139,10 @@ def trial_frames(parameters: C3dParameters) -> int:
 
 
 def _data_end(size: int, layout: Layout, parameters: C3dParameters) -> int:
-    """Rotations, where there are any, follow the points."""
-    block = parameters.count("ROTATION", "DATA_START") or 0
-    rotations = (block - 1) * BLOCK_BYTES
+    """Rotations, where there are any, follow the points; a group without bodies may name a block of
+    the file that it was first written to."""
+    used, block = (parameters.count("ROTATION", name) or 0 for name in ("USED", "DATA_START"))
+    rotations = (block - 1) * BLOCK_BYTES if used else 0
     return rotations if layout.start < rotations < size else size
 
 
