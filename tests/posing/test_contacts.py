@@ -142,6 +142,14 @@ def ankles_only(motion):
     return replace(motion, skeleton=replace(motion.skeleton, bodies=tuple(bodies)))
 
 
+def test_points_held_still_in_the_air_do_not_lift_the_ground():
+    """Who stands on tiptoe for a while holds his heels still: no ground is under them."""
+    flat = [Plant("left_foot", point, (0, 20), (0.1 * k, 0.1 * point, 0.0))
+            for point in range(3) for k in range(4)]  # fmt: skip
+    tiptoe = [Plant("left_foot", 0, (50, 90), (0.1 * k, 0.0, 0.06)) for k in range(5)]
+    assert _fit_ground([*flat, *tiptoe]).offset == pytest.approx(0.0, abs=0.002)
+
+
 def test_feet_of_which_only_the_ankle_is_known_stand_all_the_same(walked):
     standing = stand(ankles_only(walked.motion))
     assert np.isfinite(standing.ground.offset)

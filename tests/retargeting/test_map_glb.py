@@ -9,7 +9,7 @@ from click.testing import CliRunner
 import osteon as ost
 from characters import mixamo_like
 from conftest import real
-from glb_files import parts
+from glb_files import parts, save
 from osteon import synth
 from osteon.cli import osteon
 from osteon.formats import read
@@ -211,3 +211,32 @@ def test_markers_do_not_hunch_a_neck(tmp_path, onto):
     assert np.abs(np.median(off)) < 7.0  # where the calibrated performer's head is level
     chest, neck, head = (np.median(pitch(motion, part)) for part in ("chest", "neck", "head"))
     assert min(chest, head) - 7.0 < neck < max(chest, head) + 7.0
+
+
+def test_places_in_whole_numbers_are_places(tmp_path):
+    """Meshes that were made small: millimetres as short integers, the skin says how long they
+    are."""
+    path = mixamo_like(tmp_path / "hero.glb", centimetres=False)
+    plain = read_glb_mesh(path)
+    document, numbers = parts(path)
+    attributes = document["meshes"][0]["primitives"][0]["attributes"]
+    at = attributes["POSITION"]
+    view = document["bufferViews"][document["accessors"][at]["bufferView"]]
+    start, size = view["byteOffset"], view["byteLength"]
+    vertices = np.frombuffer(numbers[start : start + size], "<f4").reshape(-1, 3)
+    short = np.pad(np.rint(1e3 * vertices).astype("<i2"), ((0, 0), (0, 1)))
+    numbers = bytearray(numbers)
+    numbers[start : start + short.nbytes] = short.tobytes()
+    view |= {"byteLength": short.nbytes, "byteStride": 8}
+    document["accessors"][at] |= {"componentType": 5122}
+    for end in ("min", "max"):
+        del document["accessors"][at][end]
+    told = document["accessors"][document["skins"][0]["inverseBindMatrices"]]
+    told = document["bufferViews"][told["bufferView"]]
+    start, size = told["byteOffset"], told["byteLength"]
+    binds = np.frombuffer(bytes(numbers[start : start + size]), "<f4").reshape(-1, 4, 4).copy()
+    binds[:, :3] *= 1e-3  # columns that the mesh's axes become
+    numbers[start : start + size] = binds.tobytes()
+    small = read_glb_mesh(save(tmp_path / "small.glb", document, bytes(numbers)))
+    assert isinstance(plain, Skinned) and isinstance(small, Skinned)
+    np.testing.assert_allclose(small.mesh.vertices, plain.mesh.vertices, atol=1e-3)

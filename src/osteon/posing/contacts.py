@@ -382,12 +382,14 @@ def _fit_ground(plants: Sequence[Plant]) -> GroundPlane:
 
 
 def _plane(places: Array) -> GroundPlane:
-    """Least squares, drawn towards the level."""
+    """Least squares, drawn towards the level, at the height of most: heels and balls that are held
+    still in the air stand nowhere."""
     centre = places.mean(axis=0)
     arms, rise = places[:, :2] - centre[:2], places[:, 2] - centre[2]
     noise = 0.01**2 / FLOOR_SLOPE**2
     slope = np.linalg.solve(arms.T @ arms + noise * np.eye(2), arms.T @ rise)
-    return GroundPlane(float(centre[2] - centre[:2] @ slope), slope, np.zeros(2))
+    offset = float(np.median(places[:, 2] - places[:, :2] @ slope))
+    return GroundPlane(offset, slope, np.zeros(2))
 
 
 def _level(

@@ -211,17 +211,20 @@ class File:
         """Return an accessor as float64 (count, width); ``kind`` is the type it must have."""
         values = self._raw(index, kind)
         if index not in self.arrays:
-            self.arrays[index] = self._floats(values, f"$.accessors[{index}]")
+            # places in whole numbers (KHR_mesh_quantization) are meant as they are unless told
+            whole = kind == "VEC3" and not self.gltf.accessors[index].normalized
+            self.arrays[index] = self._floats(values, f"$.accessors[{index}]", whole=whole)
         return self.arrays[index]
 
-    def _floats(self, values: np.ndarray, place: str) -> Array:
-        """Return an accessor's numbers, read-only: all who name it share them."""
+    def _floats(self, values: np.ndarray, place: str, *, whole: bool) -> Array:
+        """Return an accessor's numbers, read-only: all who name it share them. Integers are shares
+        of their largest, unless they stand for ``whole`` numbers."""
         self.made += values.nbytes
         if self.made > MOST_USES * self.size + SPARE_BYTES:
             raise FormatError(self.path, "its accessors name the same bytes again and again", place)
         if not np.isfinite(values).all():
             raise FormatError(self.path, "holds numbers that are not finite", place)
-        if values.dtype.kind != "f":
+        if values.dtype.kind != "f" and not whole:
             values = np.maximum(values / float(np.iinfo(values.dtype).max), -1.0)
         values = values.astype(np.float64)
         values.setflags(write=False)
