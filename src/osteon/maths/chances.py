@@ -4,7 +4,7 @@ import math
 from functools import cache
 
 WIDEST_ODDS = 700.0
-"""Natural logarithm of odds; derived: beyond them e to that power leaves the range of doubles."""
+"""Ratio, its natural logarithm. Derived: e to a higher power leaves the range of doubles."""
 
 
 @cache
