@@ -49,6 +49,18 @@ def test_help_lists_every_verb_and_loads_no_arrays():
     assert all(verb in shown.stdout for verb in VERBS)
 
 
+def test_solve_waits_for_nothing_of_scipy():
+    code = (
+        "import sys\n"
+        "from osteon.delivery import deliver\n"
+        "from osteon.pipeline import analyse, solve, write_passports\n"
+        "parts = ('linalg', 'optimize', 'sparse', 'spatial', 'special')\n"
+        "print([part for part in parts if f'scipy.{part}' in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"
+
+
 def test_inspect_says_what_is_in_a_file(command, tmp_path, rng):
     path = tmp_path / "walk.csv"
     write(some_markers(rng), path)

@@ -30,12 +30,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def hits(folder: Path) -> int:
-    """Call the kernel as a new process would: how often kept code was found."""
+def load(folder: Path) -> Any:
+    """The module as a new process would load it."""
     spec = spec_from_file_location("lib", folder / "lib.py")
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+def hits(folder: Path) -> int:
+    """Call the kernel: how often kept code was found."""
+    module = load(folder)
     assert module.twice(21) == 42
     return sum(module.twice.stats.cache_hits.values())
 
@@ -43,6 +49,17 @@ def hits(folder: Path) -> int:
 def test_code_is_kept_beside_the_source(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert [hits(folder), hits(folder)] == [0, 1]
     assert not caplog.records
+
+
+def test_a_kernel_is_ready_once_its_code_is_kept(folder: Path) -> None:
+    def ready() -> bool:
+        return compiled.is_ready(load(folder).twice)
+
+    assert not ready()
+    hits(folder)
+    assert ready()
+    (folder / "lib.py").write_text(SOURCE.replace("2 * x", "x + x"))
+    assert not ready()
 
 
 def test_without_a_folder_that_can_be_written_it_is_compiled_each_time(folder: Path) -> None:

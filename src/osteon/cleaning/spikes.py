@@ -12,6 +12,7 @@ the hand carries, so markers that move along are asked whether they went the sam
 """
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -119,12 +120,13 @@ def _clearest(path: Array, threshold: float) -> list[tuple[int, int, Array]]:
     if seen.sum() < LONGEST_SPIKE:
         return []
     squares, places = np.sum(third[seen] ** 2, axis=1) / 3.0, np.cumsum(seen) - 1
-    third = np.where(seen[:, None], third, 0.0)
+    wide = np.pad(np.where(seen[:, None], third, 0.0), ((3, 3), (0, 0)))
+    wide_seen = np.pad(seen.astype(float), 3)
     explained, lengths = np.zeros(len(path)), np.zeros(len(path), dtype=int)
     displaced = np.zeros((len(path), 3))
-    _, stepped = _explain(third, seen, STEP_PATTERN)
+    _, stepped = _explain(wide, wide_seen, STEP_PATTERN)
     for length in range(1, min(LONGEST_SPIKE, len(path) - 3) + 1):
-        moved, square = _explain(third, seen, np.diff(np.pad(np.ones(length), 3), n=3))
+        moved, square = _explain(wide, wide_seen, _pattern(length))
         by_step = np.maximum(stepped[: len(square)], stepped[length : length + len(square)])
         far = np.sum(moved**2, axis=1) > threshold**2
         far = np.flatnonzero(far & (by_step < STEP_RATIO * square))
@@ -145,13 +147,18 @@ def _usual_square(squares: Array, at: Indices) -> Array:
     return np.partition(around, rank, axis=-1)[..., rank]
 
 
-def _explain(third: Array, seen: Mask, pattern: Array) -> tuple[Array, Array]:
+@cache
+def _pattern(length: int) -> Array:
+    """Third differences of a displacement by one that lasts for ``length`` frames."""
+    return np.diff(np.pad(np.ones(length), 3), n=3)
+
+
+def _explain(wide: Array, wide_seen: Array, pattern: Array) -> tuple[Array, Array]:
     """For every frame that a pattern of third differences may begin at, three before the first,
     how far it says that samples are displaced (n, 3), and the sum of squares that it explains; zero
     where a gap leaves too little of it."""
-    wide = np.pad(third, ((3, 3), (0, 0)))
     pulls = np.stack([np.correlate(axis, pattern, "valid") for axis in wide.T], axis=1)
-    power = np.correlate(np.pad(seen.astype(float), 3), pattern**2, "valid")
+    power = np.correlate(wide_seen, pattern**2, "valid")
     power = np.where(power > LEAST_PATTERN, power, np.inf)
     return pulls / power[:, None], np.sum(pulls**2, axis=1) / power
 

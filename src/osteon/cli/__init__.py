@@ -1,5 +1,6 @@
 """The command line: verbs, a few lines each over the library, in one file per subject."""
 
+import atexit
 import gc
 import sys
 from difflib import get_close_matches
@@ -101,6 +102,7 @@ def main() -> None:
 
     one_thread_for_this_process()
     gc.set_threshold(OBJECTS_BETWEEN_SWEEPS)
+    atexit.register(gc.freeze)  # the last sweep of all would find nothing that matters any more
     try:
         osteon(standalone_mode=True)
         return

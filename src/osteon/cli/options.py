@@ -4,7 +4,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -267,26 +267,30 @@ def progress() -> Iterator[Callable[[object], None]]:
     """Say on stderr what is being done: a live line on a terminal, plain lines elsewhere."""
     from rich.console import Console
 
-    if (told := _compiling()) is not None:
-        click.echo(told, err=True)
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda told: click.echo(told, err=True)
-        return
-    with console.status("starting") as status:
-        yield lambda told: status.update(str(told))
+    with ExitStack() as meanwhile:
+        if (told := _compiling(meanwhile)) is not None:
+            click.echo(told, err=True)
+        console = Console(stderr=True)
+        if console.is_terminal:
+            status = meanwhile.enter_context(console.status("starting"))
+            yield lambda told: status.update(str(told))
+        else:
+            yield lambda told: click.echo(told, err=True)
 
 
-def _compiling() -> str | None:
-    """What to say where the largest kernel, and most likely all others, are yet to be compiled."""
+def _compiling(meanwhile: ExitStack) -> str | None:
+    """What to say where the largest kernel, and most likely all others, are yet to be compiled; a
+    second process helps."""
+    from osteon.cli.first_run import compiling_beside
+    from osteon.maths import is_ready
     from osteon.posing import sweep
 
-    kept = sweep.stats.cache_path
-    if kept is None:
+    if is_ready(sweep):
+        return None
+    if sweep.stats.cache_path is None:
         return (
             "compiling for this machine, a minute or two each time: no folder can be written where "
             "the result could be kept; name one in NUMBA_CACHE_DIR"
         )
-    if any(Path(kept).glob("levenberg_marquardt.sweep-*.nbi")):
-        return None
+    meanwhile.enter_context(compiling_beside())
     return "compiling for this machine, once: a minute or two"

@@ -447,10 +447,9 @@ def demo(output: Path, seed: int) -> None:
         f"generated: {take.recording.n_markers} markers, {take.recording.n_frames} frames, "
         f"{100.0 * missing:.1f} % missing, {len(truth.swaps)} labels swapped"
     )
-    solved = pipeline.solve(
-        read(output / "take.c3d"), progress=lambda saying: click.echo(saying, err=True)
-    )[0]
-    delivery.deliver(solved, output)
+    with options.progress() as saying:
+        solved = pipeline.solve(read(output / "take.c3d"), progress=saying)[0]
+        delivery.deliver(solved, output)
     shared = [name for name in solved.skeleton.names if name in truth.skeleton.names]
     limbs = [name for name in shared if name.startswith(("left_", "right_"))]
     found = solved.motion.world()[1][:, [solved.skeleton.index(name) for name in limbs]]

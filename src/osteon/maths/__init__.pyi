@@ -31,6 +31,7 @@ from .chain import (
 from .chances import f_quantile as f_quantile
 from .compiled import (
     FAST_MATH as FAST_MATH,
+    is_ready as is_ready,
     kernel as kernel,
     read_only as read_only,
 )

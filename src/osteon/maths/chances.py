@@ -3,8 +3,8 @@
 import math
 from functools import cache
 
-HALVINGS = 200
-"""Count; chosen: more than a double has bits, so that an interval is closed to one number."""
+WIDEST_ODDS = 700.0
+"""Ratio, its natural logarithm. Derived: e to a higher power leaves the range of doubles."""
 MOST_TERMS = 10_000
 """Count; chosen: terms needed grow with the root of the degrees of freedom, 10 000 do for 10⁷."""
 LAST_CHANGE = 4e-16
@@ -20,24 +20,22 @@ def f_quantile(above: float, below: float, chance: float) -> float:
     above, below
         Degrees of freedom of the two.
     """
-    low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        if middle in (low, high):
-            break
-        if _beta_share(above / 2.0, below / 2.0, middle) < chance:
+    low, high = -WIDEST_ODDS, WIDEST_ODDS
+    while low < (middle := 0.5 * (low + high)) < high:
+        share, rest = 1.0 / (1.0 + math.exp(-middle)), 1.0 / (1.0 + math.exp(middle))
+        if _beta_share(above / 2.0, below / 2.0, share, rest) < chance:
             low = middle
         else:
             high = middle
-    return below * high / (above * (1.0 - high)) if high < 1.0 else math.inf
+    return below / above * math.exp(high)
 
 
-def _beta_share(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function."""
+def _beta_share(a: float, b: float, x: float, rest: float) -> float:
+    """The regularised incomplete beta function; ``rest`` is 1 − x, known better than by taking."""
     if x > (a + 1.0) / (a + b + 2.0):
-        return 1.0 - _beta_share(b, a, 1.0 - x)
+        return 1.0 - _beta_share(b, a, rest, x)
     logarithm = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-    logarithm += a * math.log(x) + b * math.log1p(-x)
+    logarithm += a * math.log(x) + b * math.log(rest)
     return math.exp(logarithm) / (a * _continued_fraction(a, b, x))
 
 

@@ -23,7 +23,7 @@ from numba.core.caching import (
 )
 from numba.core.codegen import JITCodeLibrary
 from numba.core.environment import Environment, _rebuild_env
-from numba.core.runtime import _nrt_python
+from numba.core.runtime import nrt
 
 from osteon.typing import Array
 
@@ -81,6 +81,18 @@ def read_only(array: Array) -> Array:
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
+
+
+def is_ready(compiled: Any) -> bool:
+    """Say whether machine code of a kernel is kept, or shipped and fit for this processor."""
+    kept = compiled._cache._kept
+    if not isinstance(kept, _ForgivingCache):
+        return False
+    with suppress(Exception):  # a damaged pickle may raise anything
+        return bool(kept._cache_file._load_index()) or (
+            _runs_shipped() and bool(kept._shipped._load_index())
+        )
+    return False
 
 
 def compile_for_wheel(folder: Path) -> None:
@@ -250,7 +262,8 @@ class _ForgivingCache(FunctionCache):
 @cache
 def _name_runtime() -> None:
     """Tell LLVM where numba's runtime is, which machine code calls by name."""
-    for name, address in _nrt_python.c_helpers.items():
+    runtime: Any = nrt
+    for name, address in runtime._nrt.c_helpers.items():
         binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
