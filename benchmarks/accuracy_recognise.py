@@ -108,8 +108,8 @@ KEPT_BACK_STORY = (
     "`c3d-org/sample_04/sub_labels.c3d`, who moves against the front that was found. Both were",
     "looked into (crossed legs are since tried the other way round, and who moves against the",
     "front is not sure), so their rows are not kept back any more. Not recognised, and told why:",
-    "`sample_04` is a patient in deep crouch (shins lean forward by 45° in the median), `sample_06`",
-    "states a person with shoulders 0.57 m above the ground and shows neither knees nor ankles,",
+    "`sample_04` is a patient in deep crouch (shins lean forward by 45° in the median),",
+    "`sample_06` states a person with shoulders 0.57 m above the ground, without knees or ankles,",
     "`sample_07` has no sample of these markers. Nothing was changed for them:",
 )
 
