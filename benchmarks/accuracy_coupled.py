@@ -53,18 +53,21 @@ def held_out(data: Path) -> list[str]:
         for part in ("hips, shoulders", "all others"):
             cells = np.mean([shares for which, shares in found if which == part], axis=0)
             shown = " | ".join(f"{100 * cell:.0f} %" for cell in cells)
+            shown += f" | {cells[2] / cells[1]:.2f}"
             rows.append(f"| {name} | {part} | {shown} |")
     return [
         "Every other second of a motion is learned from, the seconds between are held out, then",
         "the other way round. Poses drawn evenly from the limits of every joint that is no hinge",
         "and does not stand still: how many lie within 5° of a held-out one. *Recorded*: as many",
-        "of the poses that were learned from do so themselves; more cannot be asked of limits that",
-        "allow what was seen. *Of all*: regions again, within 5° of any pose of the motion.",
-        "*Held-out poses allowed*: how many of them lie inside (to 0.01°).",
+        "of the poses that were learned from do so themselves. *Evenly*: the same where every",
+        "place that was seen counts once, however long it lasted; more cannot be asked of poses",
+        "drawn evenly from limits that allow what was seen: *of the bound* is regions by evenly.",
+        "*Of all*: regions again, within 5° of any pose of the motion. *Held-out poses allowed*:",
+        "how many of them lie inside (to 0.01°).",
         "",
-        "| motion | joints | recorded | regions | cones | ZYZ boxes | regions, of all"
-        " | held-out poses allowed: regions | cones |",
-        "|---|---|--:|--:|--:|--:|--:|--:|--:|",
+        "| motion | joints | recorded | evenly | regions | cones | ZYZ boxes | regions, of all"
+        " | held-out poses allowed: regions | cones | regions, of the bound |",
+        "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
         *rows,
         "",
     ]
@@ -90,6 +93,7 @@ def joint_shares(joint: Joint, seen: np.ndarray, hidden: np.ndarray, rng) -> lis
     every = np.concatenate([seen, hidden])
     return [
         near_share(seen, hidden),
+        near_share(quat.normalise(joint.limits.region.poses), hidden),
         near_share(drawn, hidden, weights),
         near_share(draw_cone(joint, rng), hidden),
         near_share(draw_box(joint, rng), hidden),

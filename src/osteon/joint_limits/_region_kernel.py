@@ -45,33 +45,36 @@ def nearness(a, b):
 
 
 @kernel(fastmath=FAST_MATH)
-def nearest_pose(seen, i, q, p):
+def nearest_pose(seen, i, q, p, enough):
     """The pose of region i nearest to q given the parent p: which, (q·s)⁸ with what the parent
-    takes off, and which pose and nearness is the parent's own best."""
+    takes off, and which pose and nearness is the parent's own best.
+
+    Ends at the first pose that is ``enough``: what a parent takes off is at most its own distance.
+    """
     best, most, parent_best, parent_most = 0, -1.0, 0, 1.0
     coupled = seen.parent[i] >= 0
     if coupled:
-        parent_most = -1.0
-        for k in range(seen.first[i], seen.first[i + 1]):
-            b = nearness(p, seen.beside[k])
-            if b > parent_most:
-                parent_best, parent_most = k, b
-        parent_most = max(parent_most, FEWEST_NEARNESS)
+        parent_most = FEWEST_NEARNESS
     for k in range(seen.first[i], seen.first[i + 1]):
         g = nearness(q, seen.poses[k]) ** 4
         if coupled:
-            g *= nearness(p, seen.beside[k]) / parent_most
+            b = nearness(p, seen.beside[k])
+            g *= b
+            if b > parent_most:
+                parent_best, parent_most = k, b
         if g > most:
             best, most = k, g
-    return best, max(most, FEWEST_NEARNESS), parent_best, parent_most
+            if g >= enough:
+                break
+    return best, max(most / parent_most, FEWEST_NEARNESS), parent_best, parent_most
 
 
 @kernel(fastmath=FAST_MATH)
 def region_excess(seen, i, q, p):
     """Radians beyond region i, and the gradients by a turn of the joint and of its parent."""
     none = (0.0, 0.0, 0.0)
-    _, most, parent_best, parent_most = nearest_pose(seen, i, q, p)
     inner = np.cos(0.5 * seen.radius[i]) ** 2
+    _, most, parent_best, parent_most = nearest_pose(seen, i, q, p, inner**4)
     if most >= inner**4:
         return 0.0, none, none
     power = 1 << seen.doublings[i]

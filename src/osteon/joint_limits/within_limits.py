@@ -304,7 +304,7 @@ def _hold_region(seen, i, poses, body):
             if excess <= HELD_ANGLE:
                 break
         if excess > HELD_ANGLE:
-            best, _, parent_best, _ = nearest_pose(seen, i, q, p)
+            best, _, parent_best, _ = nearest_pose(seen, i, q, p, np.inf)
             # the nearest pose may belong to another place of the parent; the parent's own is inside
             inside = region_excess(seen, i, seen.poses[best], p)[0] <= HELD_ANGLE
             q = _towards(seen.poses[best if inside else parent_best], q, seen, i, p)

@@ -222,13 +222,6 @@ def _near_poses(seen, i, q, r, p, near):
     near[: U(2) * L] = 0.0
     first, last = U(seen.first[i]), U(seen.first[i + 1])
     coupled = seen.parent[i] >= 0
-    if coupled:
-        for k in range(first, last):
-            a, b, c, d = seen.beside[k, 0], seen.beside[k, 1], seen.beside[k, 2], seen.beside[k, 3]
-            for n in range(L):
-                cosine = a * q[p + n] + b * q[p + L + n]
-                cosine += c * q[p + U(2) * L + n] + d * q[p + U(3) * L + n]
-                near[best + n] = max(near[best + n], cosine * cosine)
     for k in range(first, last):
         a, b, c, d = seen.poses[k, 0], seen.poses[k, 1], seen.poses[k, 2], seen.poses[k, 3]
         e, f, g, h = seen.beside[k, 0], seen.beside[k, 1], seen.beside[k, 2], seen.beside[k, 3]
@@ -242,6 +235,7 @@ def _near_poses(seen, i, q, r, p, near):
                 cosine = e * q[p + n] + f * q[p + L + n]
                 cosine += g * q[p + U(2) * L + n] + h * q[p + U(3) * L + n]
                 square *= cosine * cosine
+                near[best + n] = max(near[best + n], cosine * cosine)
             near[n] = max(near[n], square)
     if coupled:
         for n in range(L):
