@@ -287,7 +287,8 @@ def explain_unrecognised(labels: Sequence[str]) -> str:
         )
     return (
         f"{said}: bodies were found by motion alone and are called body_01 …; for a human rig "
-        "label the take (osteon label), or say with `own_set` where your markers sit"
+        "label the take by the set that is worn (osteon label --set), or say with `own_set` where "
+        "your markers sit"
     )
 
 

@@ -1,0 +1,45 @@
+"""Pieces of one marker: where tracks are cut, and which go on from which by their own course."""
+
+import numpy as np
+import pytest
+
+from osteon.labelling import label
+from osteon.labelling.pieces import jumps
+from osteon.values import Recording
+
+
+def swing(rate: float, speed: float) -> np.ndarray:
+    """A hand on an arm of 0.7 m that speeds up to ``speed`` metres per second and slows down."""
+    time = np.arange(0.0, 1.0, 1.0 / rate)
+    pace = speed / 0.7 * np.exp(-(((time - 0.5) / 0.12) ** 2))
+    angle = np.cumsum(pace) / rate
+    return 0.7 * np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
+
+
+def test_a_hard_swing_is_no_jump() -> None:
+    """A racket hand at 50 frames per second; 12 m/s are a quarter of a metre a frame."""
+    path = swing(50.0, 12.0)
+    assert np.linalg.norm(np.diff(path, axis=0), axis=-1).max() > 0.2
+    assert len(jumps(path, 50.0)) == 0
+
+
+@pytest.mark.parametrize("speed", [0.0, 1.0])
+def test_another_marker_beside_is_a_jump(speed: float) -> None:
+    path = swing(50.0, speed)
+    path[25:] += [0.0, 0.0, 0.08]
+    assert jumps(path, 50.0).tolist() == [25]
+
+
+def test_a_single_sample_goes_on_as_its_partners_do() -> None:
+    """At 3 m/s a marker is seen, lost for two frames, seen once, lost for two, and seen again."""
+    rate, n = 100.0, 100
+    path = np.zeros((n, 3))
+    path[:, 0] = 3.0 * np.arange(n) / rate
+    shown = [slice(0, 41), slice(43, 44), slice(46, n)]
+    positions = np.full((n, 5, 3), np.nan)
+    for column, frames in enumerate(shown):
+        positions[frames, column] = path[frames]
+    positions[:, 3:] = [[1.0, 1.0, 0.0], [1.0, 2.0, 0.0]]
+    found = label(Recording(positions, tuple(f"*{i}" for i in range(5)), rate), marker_set="none")
+    assert len({piece.label for piece in found.pieces if piece.track in ("*0", "*1", "*2")}) == 1
+    assert found.recording.n_markers == 3
