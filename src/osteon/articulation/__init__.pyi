@@ -13,8 +13,7 @@ from .find_joints import (
     joints_of_groups as joints_of_groups,
     solve as solve,
 )
-from .finish import FinishedJoint as FinishedJoint
-from .finish import finish_joints as finish_joints
+from .finish import FinishedJoint as FinishedJoint, finish_joints as finish_joints
 from .found_skeleton import (
     Limb as Limb,
     limb_table as limb_table,
