@@ -12,18 +12,21 @@ import os
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from accuracy_anatomy import JOINTS, segments_of, wear, whole_segment
+from accuracy_anatomy import JOINTS, SKIN as SKIN_OF, segments_of, wear, whole_segment
 from accuracy_page import put_section, table
 from accuracy_solve import performer
 
 from osteon import pipeline, synth
 from osteon.errors import OsteonError
+from osteon.maths import quat
+from osteon.synth.disturb import _skin_of
 from osteon.values import Recording, Skeleton, Take
 
 DATA = Path(os.environ.get("OSTEON_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
@@ -41,6 +44,9 @@ class Scene(NamedTuple):
     recording: Recording
     wearers: dict[str, str]
     """Marker → body."""
+    rides: dict[str, set[str]]
+    """Marker → bodies on which it moves no more than skin does: those beside a joint that hardly
+    bends ride on both."""
     joints: dict[tuple[str, str], np.ndarray]
     """(body, parent) → (n_frames, 3)."""
 
@@ -93,7 +99,11 @@ def generated(seed: int, skin: float) -> Scene:
         for body, place in zip(bodies, places, strict=True)
         if body.parent and len(body.markers) > 1 and "clavicle" not in body.parent
     }
-    return Scene(take.recording, wearers, joints)
+    clean = synth.perform(performer(seed), script, seed=seed, noise=0.001, skin=0.0).recording
+    turns, origins = truth.motion.world()
+    sizes = [_skin_of(body.name) for body in bodies]
+    rides = riding(clean, truth.skeleton.names, origins, quat.to_matrix(turns), sizes)
+    return Scene(take.recording, wearers, rides, joints)
 
 
 def known(name: str, skin: float) -> Scene:
@@ -107,8 +117,30 @@ def known(name: str, skin: float) -> Scene:
             if (below := f"{body}_{side}") in person.names:
                 place = person.places[: worn.n_frames, person.names.index(below)]
                 joints[whole_segment(below), above] = place
-    # whose marker it is shows without skin
-    return Scene(worn, segments_of(person, wear(folder, 0.0)[1]), joints)
+    clean = wear(folder, 0.0)[1]  # whose marker it is shows without skin
+    sizes = [1e-3 * SKIN_OF.get(body.partition("_")[0], 3) for body in person.names]
+    names = [whole_segment(body) for body in person.names]
+    rides = riding(clean, names, person.places, person.turns, sizes)
+    return Scene(worn, segments_of(person, clean), rides, joints)
+
+
+def riding(
+    clean: Recording,
+    names: Sequence[str],
+    places: np.ndarray,
+    turns: np.ndarray,
+    sizes: Sequence[float],
+) -> dict[str, set[str]]:
+    """Marker → the body that it is steadiest on, and others where it moves by less than the skin
+    of that body does, ``sizes`` in metres."""
+    found = {}
+    for marker, label in enumerate(clean.names):
+        away = clean.positions[: len(places), marker, None] - places[: clean.n_frames]
+        local = np.einsum("fbji,fbj->fbi", turns[: len(away)], away)
+        moved = np.sqrt(np.nanvar(local, axis=0).sum(axis=-1))
+        own = int(np.argmin(moved))
+        found[label] = {names[own]} | {names[b] for b in np.flatnonzero(moved < sizes[own])}
+    return found
 
 
 def solve(scene: Scene, recording: Recording, template: str | None) -> Outcome:
@@ -120,8 +152,9 @@ def solve(scene: Scene, recording: Recording, template: str | None) -> Outcome:
         return Outcome({}, len(scene.joints), 0, 0, (str(error),), time.process_time() - began)
     spent = time.process_time() - began
     errors, missing = joint_errors(scene, solved.skeleton, solved.motion.world()[1])
-    split, mixed = wrong_bodies(scene, solved.skeleton)
-    return Outcome(errors, missing, split, mixed, tuple(solved.warnings), spent)
+    worn = [[marker.name for marker in body.markers] for body in solved.skeleton.bodies]
+    split, mixed = wrong_bodies(scene, worn)
+    return Outcome(errors, missing, len(split), mixed, tuple(solved.warnings), spent)
 
 
 def joint_errors(
@@ -160,18 +193,19 @@ def _ancestors(skeleton: Skeleton, name: str | None):
         name = skeleton.body(name).parent
 
 
-def wrong_bodies(scene: Scene, skeleton: Skeleton) -> tuple[int, int]:
-    """True bodies that are split, and ours that mix; what carries one marker may ride anywhere."""
-    worn = Counter(scene.wearers.values())
-    homes: dict[str, set[str]] = {}
+def wrong_bodies(scene: Scene, groups: Iterable[Iterable[str]]) -> tuple[set[str], int]:
+    """True bodies that are split, and how many of ours mix; what rides on two bodies, and what
+    carries one marker, may be anywhere."""
+    own = {label: min(bodies) for label, bodies in scene.rides.items() if len(bodies) == 1}
+    worn = Counter(own.values())
+    homes: dict[str, set[int]] = {}
     mixed = 0
-    for body in skeleton.bodies:
-        here = {scene.wearers[marker.name] for marker in body.markers}
-        here = {each for each in here if worn[each] > 1}
+    for number, group in enumerate(groups):
+        here = {own[label] for label in group if label in own and worn[own[label]] > 1}
         mixed += len(here) > 1
         for each in here:
-            homes.setdefault(each, set()).add(body.name)
-    return sum(len(found) > 1 for found in homes.values()), mixed
+            homes.setdefault(each, set()).add(number)
+    return {body for body, found in homes.items() if len(found) > 1}, mixed
 
 
 def cells(outcomes: list[Outcome]) -> list[str]:

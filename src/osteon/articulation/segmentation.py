@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.articulation.body_evidence import COMPARED_FRAMES, join_by_evidence
+from osteon.articulation.body_evidence import COMPARED_FRAMES, SKIN_SHARE, join_by_evidence
 from osteon.errors import NotEnoughData
 from osteon.maths import (
     NORMAL_RATIO,
@@ -56,9 +56,14 @@ normal noise hardly exceeds them."""
 OUTLYING_SIGMAS = 6.0
 """Standard deviations, judged by the median, beyond which a difference is no noise but a sample
 displaced. Chosen: normal noise never gets there, that of filtered tracks hardly."""
-UNREST_RATIO = 3.0
-"""Ratio of the misfit per degree of freedom to the markers' own unrest up to which parts are one.
-Chosen."""
+UNREST_RATIO = 2.0
+"""Ratio of the misfit per degree of freedom to the markers' own unrest up to which distances alone
+make parts one. Chosen: with 3 they join a chest to a pelvis that turn against each other by three
+times what skin does."""
+SKIN_RATIO = 3.5
+"""Ratio of the most that skin does to a body to the unrest between a marker and its second
+companion, in the median. Chosen on the same people as ``SKIN_SHARE``, which bounds it: thighs need
+3.3."""
 
 
 TWO_BODIES_RATIO = 1.7
@@ -100,10 +105,12 @@ def segment(recording: Recording) -> tuple[tuple[str, ...], ...]:
     unrest = max(stillest, left_over)
     groups = join_groups(calm, unrest)
     some = positions[np.ix_(frames[:: max(1, len(frames) // COMPARED_FRAMES)], columns)]
-    near = _near(some, spread, stillest / STILLEST_SHARE)
-    unrest = max(_unrest(calm), unrest)
+    size = stillest / STILLEST_SHARE
+    near = _near(some, spread, size)
+    least = UNREST_RATIO * max(_unrest(calm), unrest)
+    skin = max(min(SKIN_RATIO * _unrest(calm, companion=2), SKIN_SHARE * size), least)
     # a distance has the noise of both its ends
-    groups = join_by_evidence(some, groups, unrest, usual / np.sqrt(2.0), near)
+    groups = join_by_evidence(some, groups, skin, usual / np.sqrt(2.0), near)
     named = [tuple(recording.names[columns[i]] for i in sorted(group)) for group in groups]
     if len(named) == 1:
         named = _one_or_two(recording, named[0])
@@ -261,10 +268,12 @@ def _settled(groups: list[list[int]], squares: Array) -> list[list[int]]:
     return [group for i in range(len(groups)) if (group := np.flatnonzero(home == i).tolist())]
 
 
-def _unrest(spread: Array) -> float:
-    """How much a marker's distance to its steadiest companion varies, in the median, metres."""
-    nearest = np.min(spread + np.diag(np.full(len(spread), np.inf)), axis=1)
-    return float(np.median(nearest[np.isfinite(nearest)]))
+def _unrest(spread: Array, companion: int = 1) -> float:
+    """How much a marker's distance to its steadiest companion varies, or to the next ones, in the
+    median, metres."""
+    others = np.sort(spread + np.diag(np.full(len(spread), np.inf)), axis=1)
+    steady = others[:, min(companion, len(spread) - 1) - 1]
+    return float(np.median(steady[np.isfinite(steady)])) if np.isfinite(steady).any() else 0.0
 
 
 def _size(positions: Array) -> float:

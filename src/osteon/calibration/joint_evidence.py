@@ -27,11 +27,9 @@ HELD_DEVIATION = 1e-6
 what markers of any noise say together, and far above rounding."""
 
 
-ACROSS_RATIO = 0.1
-"""Ratio to a bone's length of how far its ends are from one plane across an axis. Chosen: 6°, as
-knees and elbows are bent sideways."""
-MARKERS_SIGMA = 0.05
-"""Metres along an axis from a body's markers to its joint. Chosen: what a limb is thick."""
+ACROSS_RATIO = 0.2
+"""Ratio to a bone's length of how far its ends are from one plane across an axis. Chosen: 11°,
+twice what knees and elbows are bent sideways."""
 OPEN_RATIO = 0.3
 """Ratio of a joint's middle deviation to its widest below which motion tells all but where on its
 axis it lies. Chosen."""
@@ -80,8 +78,8 @@ def with_bones_across(
     """Joints (child → joint) of which motion tells all but where on their axis they lie, put there
     as bones mostly are.
 
-    Bones run across the axes that they turn about. So the other joint of a bone tells where on the
-    axis this one lies, as well as both are known; of a bone without another joint its markers do.
+    Bones run across the axes that they turn about. So where two bones of two joints each meet, the
+    other joint of either tells where on the axis this one lies.
     """
     found = dict(known)
     for body, group in known.items():
@@ -89,14 +87,10 @@ def with_bones_across(
         for half, end in enumerate((body, parents[body])):
             others = [b for b, above in enumerate(parents) if above >= 0 and end in (b, above)]
             others.remove(body)
-            if len(others) > 1:
-                break
-            rows.append((half, 0.0, MARKERS_SIGMA**2))
-            if others and others[0] in known:
-                rows.append((half, *_across(group, half, known[others[0]], others[0] == end)))
-        else:
-            if _open_along_axis(group.joint):
-                found[body] = group._replace(joint=_told_along(group.joint, rows))
+            if len(others) == 1 and others[0] in known:
+                rows.append((half, *_across(group, half, known[others[0]], int(others[0] != end))))
+        if len(rows) == 2 and _open_along_axis(group.joint):
+            found[body] = group._replace(joint=_told_along(group.joint, rows))
     return found
 
 
@@ -105,10 +99,11 @@ def _open_along_axis(joint: FinishedJoint) -> bool:
     return bool(deviations[1] < OPEN_RATIO * deviations[2])
 
 
-def _across(group: GroupJoint, half: int, other: GroupJoint, below: bool) -> tuple[float, float]:
-    """Where on the axis the bone's other joint lies, in the body's frame, and its variance."""
+def _across(group: GroupJoint, half: int, other: GroupJoint, far: int) -> tuple[float, float]:
+    """Where on the axis the bone's other joint lies, and its variance; the bone is this ``half`` of
+    its joint, child first, and ``far`` of the other's."""
     own = slice(3 * half, 3 * half + 3)
-    there = slice(0, 3) if below else slice(3, 6)
+    there = slice(3 * far, 3 * far + 3)
     axis, at = group.joint.axes[half], other.joint.centres[there]
     length = float(np.linalg.norm(at - group.joint.centres[own]))
     unsure = float(axis @ other.joint.covariance[there, there] @ axis)
