@@ -99,6 +99,26 @@ def test_a_leg_that_moves_to_the_middle_adducts_and_one_whose_toes_turn_in_rotat
     assert_close(rotated, changes(toes_in, "opensim", f"hip_rotation_{side[0]}"), 1e-6)
 
 
+@pytest.mark.parametrize("convention", ["isb", "opensim"])
+def test_heel_and_toes_alone_do_not_tell_how_a_foot_leans(convention):
+    """They lie near one line with the ankle: 12 mm beside it must not turn the foot over."""
+    bent = 15.0 * np.sin(np.linspace(0.0, 6.0, 60))
+    motion = posed({"right_foot": (-LEFT, bent)})
+    bodies = list(motion.skeleton.bodies)
+    place = motion.skeleton.index("right_foot")
+    worn = {"right_heel", "right_metatarsal_2"}
+    kept = [mark for mark in bodies[place].markers if mark.name in worn]
+    beside = tuple(replace(mark, position=mark.position + 0.012 * LEFT) for mark in kept)
+    bodies[place] = replace(bodies[place], markers=beside)
+    motion = replace(motion, skeleton=replace(motion.skeleton, bodies=tuple(bodies)))
+    angles = find_angles(motion, LANDMARKS, convention)
+    name = "right_ankle_dorsiflexion" if convention == "isb" else "ankle_angle_r"
+    assert np.abs(np.degrees(angles.of(name)) - bent).max() < 5.0
+    assert "beside the shin's axis" in angles.segments["right_foot"].told
+    if convention == "isb":
+        assert np.abs(np.degrees(angles.of("right_ankle_inversion"))).max() < 3.0
+
+
 def test_the_trunk_bends_forwards_to_the_right_and_turns_left():
     names = ("trunk_flexion", "trunk_bending_right", "trunk_rotation_left")
     for axis, name in zip((LEFT, FORWARD, UP), names, strict=True):

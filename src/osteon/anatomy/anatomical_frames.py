@@ -14,6 +14,7 @@ from osteon.anatomy import plug_in_gait
 from osteon.anatomy.frame_recipes import (
     MARK_SIGMA,
     RIGHT,
+    TEMPLATE_SIGMA,
     UP,
     FrameInput,
     FrameRecipe,
@@ -41,6 +42,12 @@ the angle between arm and forearm seen from the front."""
 PITCH_SIGMA, ROLL_SIGMA = np.radians(4.0), np.radians(7.0)
 """Radians that a foot's level is unsure by to the front and sideways where heel, toes and ankle
 tell it; measured: 3° and 7° rms against 14 feet of models and two of a walk."""
+ROLL_POINTS = 4
+"""Count of points, the ankle among them, that tell how a foot leans sideways; chosen: ankle, heel
+and toes lie within 2 cm of one line, and 5 mm beside it are 14°."""
+ROLL_ARM = np.array([0.0, -0.1, 0.0])
+"""Metres from the ankle to a point on its right as rig and template stand; chosen: as long as feet,
+so that it decides with fewer points."""
 OPENSIM_TILT = np.radians(5.2)
 """Radians that the pelvis of OpenSim's Rajagopal model is tilted back from the plane of its ASIS
 and PSIS; measured on two fitted models, 4.7° and 5.7°. That of gait2392 is tilted by 12.5°."""
@@ -169,7 +176,14 @@ def _leg(figure: MarkedFigure, side: str) -> dict[str, FrameRecipe]:
         recipes[foot] = _foot(figure, side)
     if figure.convention == "pig" and shin in recipes:
         recipes |= _as_plug_in_gait(figure, side, recipes)
+    elif shin in recipes and _rolls_unseen(figure, recipes[foot], foot):
+        recipes[foot] = plug_in_gait.foot_beside_shin(recipes[foot], recipes[shin].inputs[-1])
     return recipes
+
+
+def _rolls_unseen(figure: MarkedFigure, recipe: FrameRecipe, foot: str) -> bool:
+    """Whether landmarks tell where a foot points but not how it leans: the rig's leans at will."""
+    return recipe.source == "landmarks" and len(_foot_points(figure, foot)) < ROLL_POINTS
 
 
 def _as_plug_in_gait(
@@ -290,20 +304,29 @@ def _foot(figure: MarkedFigure, side: str) -> FrameRecipe:
 def _level(figure: MarkedFigure, foot: str) -> tuple[FrameInput, FrameInput, str]:
     """Up of a foot that stands flat, as pitch and roll know it, and what tells it: the template's
     whose ankle and landmarks lie on the rig's; where Plug-in Gait is asked for, the rig's sole."""
-    template = human()
-    own = figure.skeleton.body(foot)
+    pairs = _foot_points(figure, foot)
+    roll_sigma = ROLL_SIGMA
+    if len(pairs) < ROLL_POINTS:  # near one line: sideways the rig's sole tells more
+        pairs.append((pairs[0][0] + ROLL_ARM, pairs[0][1] + ROLL_ARM))
+        roll_sigma = TEMPLATE_SIGMA
+    there, here = (np.array(places) for places in zip(*pairs, strict=True))
+    laid = fit_rigid(there, here[None]).rotations[0]
+    if len(pairs) < ROLL_POINTS or not np.isfinite(laid).all() or figure.convention == "pig":
+        return figure.rest(foot, UP), figure.rest(foot, UP), "the rig's sole"
+    up = quat.rotate(laid, np.array([0.0, 0.0, 1.0]))
+    pitch, roll = (figure.way(foot, up, sigma) for sigma in (PITCH_SIGMA, roll_sigma))
+    return pitch, roll, "the template's foot"
+
+
+def _foot_points(figure: MarkedFigure, foot: str) -> list[tuple[Array, Array]]:
+    """Where ankle and landmarks of a foot are in the template and in the rig's body."""
+    template, own = human(), figure.skeleton.body(foot)
     pairs = [(template.bodies[foot].at, own.joint.in_body)]
     for marker in own.markers:
         landmark = template.landmarks.get(figure.landmarks.get(marker.name, ""))
         if landmark is not None and landmark.at is not None and not landmark.soft:
             pairs.append((landmark.at, marker.position))
-    there, here = (np.array(places) for places in zip(*pairs, strict=True))
-    laid = fit_rigid(there, here[None]).rotations[0]
-    if len(pairs) < 3 or not np.isfinite(laid).all() or figure.convention == "pig":
-        return figure.rest(foot, UP), figure.rest(foot, UP), "the rig's sole"
-    up = quat.rotate(laid, np.array([0.0, 0.0, 1.0]))
-    pitch, roll = (figure.way(foot, up, sigma) for sigma in (PITCH_SIGMA, ROLL_SIGMA))
-    return pitch, roll, "the template's foot"
+    return pairs
 
 
 def _foot_frame(pitch: Array, roll: Array, heel: Array, *toes: Array) -> Array:
