@@ -39,7 +39,7 @@ LEAST_SCALE, MOST_SCALE = 1e-6, 1e6
 SAME_PLACE = 1e-6
 """Metres; offsets that differ less are the same. Derived: what float32 leaves, metres away."""
 UNIT_SLACK = 1e-3
-"""By how much a rotation's length may differ from 1; chosen: more is no rounding."""
+"""Share by which a quaternion's length may differ from 1; chosen: more is no rounding."""
 SPARE_CELLS = 1_000_000
 """Count of frames times bodies that any file may have; chosen: some dozens of megabytes."""
 TRIANGLE_LIST = 4

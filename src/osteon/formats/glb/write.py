@@ -89,8 +89,9 @@ def glb_bytes(skeleton: Skeleton, motion: Motion | None, skin: SkinnedMesh | Non
     seen = _add_mesh(block, skin)
     axes = bone_axes(skeleton, skin.rotations)
     inverse_bind = block.add(_inverse_bind(skin, axes), F4, "MAT4")
-    moves = motion is not None and motion.n_frames > 0
-    animations = (_animation(block, motion, axes),) if moves else ()
+    animations = ()
+    if motion is not None and motion.n_frames > 0:
+        animations = (_animation(block, motion, axes),)
     gltf = Gltf(
         asset=Asset("2.0", GENERATOR, {"osteon": _extras(skeleton, motion)}),
         scene=0,
