@@ -1,12 +1,15 @@
 """Compiles the kernels of most stages: into numba's cache, so that test processes need not do so,
 or into the folder that is named, for a wheel to carry."""
 
+import gc
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from osteon.cli import OBJECTS_BETWEEN_SWEEPS
 from osteon.maths.compiled import compile_for_wheel
 
+gc.set_threshold(OBJECTS_BETWEEN_SWEEPS)
 if len(sys.argv) > 1:
     compile_for_wheel(Path(sys.argv[1]))
 

@@ -38,7 +38,11 @@ def compile_kernels() -> None:
 
 
 if __name__ == "__main__":
+    import gc
+
+    from osteon.cli import OBJECTS_BETWEEN_SWEEPS
     from osteon.threads import one_thread_for_this_process
 
     one_thread_for_this_process()
+    gc.set_threshold(OBJECTS_BETWEEN_SWEEPS)
     compile_kernels()
