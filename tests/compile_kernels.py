@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 from osteon.cli import OBJECTS_BETWEEN_SWEEPS
 from osteon.maths.compiled import compile_for_wheel
 
-gc.set_threshold(OBJECTS_BETWEEN_SWEEPS)
 if len(sys.argv) > 1:
     compile_for_wheel(Path(sys.argv[1]))
 
@@ -17,6 +16,7 @@ from osteon import delivery, pipeline, synth
 from osteon.keypoints import steady_tracks
 from osteon.values import Take
 
+gc.set_threshold(OBJECTS_BETWEEN_SWEEPS)
 script = synth.walk(seconds=1)
 performed = synth.perform(synth.human(), script, noise=0.001, gaps=0.02, swaps=1, seed=5)
 take = Take(recordings=(performed.recording,))
