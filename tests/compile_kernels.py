@@ -1,10 +1,12 @@
 """Compiles the kernels of most stages: into numba's cache, so that test processes need not do so,
 or into the folder that is named, for a wheel to carry."""
 
+import gc
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from osteon.cli import OBJECTS_BETWEEN_SWEEPS
 from osteon.maths.compiled import compile_for_wheel
 
 if len(sys.argv) > 1:
@@ -14,6 +16,7 @@ from osteon import delivery, pipeline, synth
 from osteon.keypoints import steady_tracks
 from osteon.values import Take
 
+gc.set_threshold(OBJECTS_BETWEEN_SWEEPS)
 script = synth.walk(seconds=1)
 performed = synth.perform(synth.human(), script, noise=0.001, gaps=0.02, swaps=1, seed=5)
 take = Take(recordings=(performed.recording,))

@@ -8,7 +8,9 @@ import pytest
 
 from osteon import pipeline, synth
 from osteon.cli.first_run import compile_kernels, compiling_beside
-from osteon.posing import sweep
+from osteon.joint_limits._kinds_kernel import find_spreads
+from osteon.posing._kernels.single_frame import fit_frame
+from osteon.skinning.flesh_surface import field_at
 from osteon.values import Take
 
 
@@ -36,7 +38,10 @@ def test_one_processor_gets_no_helper(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_helper_compiles_what_a_solve_asks_for() -> None:
     walk = synth.perform(synth.human(), synth.walk(seconds=1), noise=0.001, seed=5)
-    pipeline.solve(Take(recordings=(walk.recording,)))
-    asked = set(sweep.signatures)
+    solved = pipeline.solve(Take(recordings=(walk.recording,)))[0]
+    pipeline.analyse(solved.motion)
+    kernels = fit_frame, find_spreads, field_at
+    asked = [set(kernel.signatures) for kernel in kernels]
     compile_kernels()
-    assert set(sweep.signatures) == asked
+    assert [set(kernel.signatures) for kernel in kernels] == asked
+    assert all(asked)

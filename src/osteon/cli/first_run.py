@@ -28,17 +28,23 @@ def compiling_beside() -> Iterator[None]:
 
 
 def compile_kernels() -> None:
-    """Pose and look at a performer as ``solve`` does after it has calibrated."""
+    """Do what ``solve`` does last: frames posed one by one, and the motion looked at.
+
+    It comes there after calibration and poses of whole takes, which cost as much to compile.
+    """
     from osteon import pipeline, posing, synth
 
-    walk = synth.perform(synth.human(), synth.walk(seconds=1), noise=0.001, gaps=0.02, seed=5)
-    options = posing.PoseOptions(loss="geman-mcclure")
-    solved = posing.solve(walk.recording, walk.truth.skeleton, options=options)
-    pipeline.analyse(solved.motion)
+    posing.warm_up()
+    walk = synth.perform(synth.human(), synth.walk(seconds=1), noise=0.001, seed=5)
+    pipeline.analyse(walk.truth.motion)
 
 
 if __name__ == "__main__":
+    import gc
+
+    from osteon.cli import OBJECTS_BETWEEN_SWEEPS
     from osteon.threads import one_thread_for_this_process
 
     one_thread_for_this_process()
+    gc.set_threshold(OBJECTS_BETWEEN_SWEEPS)
     compile_kernels()
