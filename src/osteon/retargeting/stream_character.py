@@ -102,7 +102,7 @@ class StreamCharacter:
         led = self._points(rotations, root)
         soles = led[self._n_led :]
         shown = soles if self._shown is None else self._shown
-        targets, weights = self._pins.pins(stands, bears, soles, shown, ground)
+        targets, weights = self._pins.pins(self._watch, bears, soles, shown, ground)
         self._level = ground
         return np.concatenate([led[: self._n_led], targets]), np.concatenate([self._pulls, weights])
 

@@ -36,13 +36,15 @@ class FootWatch:
         self._rate = rate
         self._seen: deque[tuple[int, Array]] = deque(maxlen=max(2, round(NEARBY_TIME * rate)))
         self.stands = np.zeros(0, dtype=bool)
+        self.leaves = np.zeros(0)
+        """(n_points,) from 0, at a standstill, to 1, where a point that stood is let go."""
 
     def look(self, number: int, points: Array) -> np.ndarray:
         """Return (n_points,) who of the points (n_points, 3) of frame ``number`` stands."""
         if self._seen and not 0 < number - self._seen[-1][0] <= PAUSE_SECONDS * self._rate:
             self._seen.clear()
         if not self._seen:
-            self.stands = np.zeros(len(points), dtype=bool)
+            self.stands, self.leaves = np.zeros(len(points), dtype=bool), np.zeros(len(points))
         self._seen.append((number, points))
         frames = max(1, round(SPEED_SECONDS * self._rate))
         before, earlier = next(
@@ -51,6 +53,8 @@ class FootWatch:
         if before == number:
             return self.stands
         speed = np.linalg.norm(points - earlier, axis=1) * self._rate / (number - before)
+        span = STANDING_SPEED - STANDSTILL_SPEED
+        self.leaves = np.clip((speed - STANDSTILL_SPEED) / span, 0.0, 1.0)
         lowest = np.min([seen[:, 2] for _, seen in self._seen], axis=0)
         slow = speed < np.where(self.stands, STANDING_SPEED, STANDSTILL_SPEED)
         self.stands = slow & (points[:, 2] < lowest + LOW_HEIGHT)
@@ -87,7 +91,7 @@ class SolePins:
         self._step = 1.0 / max(1.0, EASE_SECONDS * rate)
         self._settle = 1.0 / max(1.0, SETTLE_SECONDS * rate)
         self._held = np.zeros(n_points)
-        self._places, self._apart = np.zeros((2, n_points, 3))
+        self._places, self._apart, self._led = np.zeros((3, n_points, 3))
         self._stood = np.zeros(n_points, dtype=bool)
         self.lift = 0.0
 
@@ -99,16 +103,21 @@ class SolePins:
         return self.lift
 
     def pins(
-        self, stands: np.ndarray, bears: np.ndarray, led: Array, shown: Array, ground: float
+        self, watch: FootWatch, bears: np.ndarray, led: Array, shown: Array, ground: float
     ) -> tuple[Array, Array]:
         """Return targets (n_points, 3) and weights (n_points,).
+
+        A place goes along with a point that gets quick, so that nothing jerks when it is let go.
 
         Parameters
         ----------
         led, shown : (n_points, 3)
             Where the performer's pose has the points, and where they were shown last.
         """
+        stands = watch.stands
         begins = stands & ~self._stood
+        self._places += watch.leaves[:, None] * (led - self._led)
+        self._led = led.copy()
         self._places[begins] = shown[begins]
         self._places[begins & bears, 2] = ground
         self._stood = stands.copy()
