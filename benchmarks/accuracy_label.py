@@ -80,22 +80,27 @@ CHOSEN = (
     "anatomical-truth/hamner-01-run400/real.trc",
     "anatomical-truth/opencap-2-squats1/real.trc",
     "anatomical-truth/arnold-01-walk2/real.trc",
-)
-KEPT = (
-    "nimble-c3d/squat.c3d",
     "biobuddy/functional_trials/right_hip.c3d",
     "clinical-gait-auckland/RCH/dynamic/RCH.08.c3d",
-    "unlabelled-tactical/KneeltoProne01.c3d",
     "opensim-core/walking5.c3d",
     "anatomical-truth/hamner-02-run200/real.trc",
     "anatomical-truth/hamner-03-run400/real.trc",
     "anatomical-truth/hamner-03-run400/markers.trc",
+)
+KEPT = (
+    "nimble-c3d/squat.c3d",
+    "unlabelled-tactical/KneeltoProne01.c3d",
     "anatomical-truth/opencap-4-squats1/real.trc",
     "anatomical-truth/opencap-4-squats1/markers.trc",
     "anatomical-truth/opencap-4-DJ1/real.trc",
     "anatomical-truth/opencap-11-walking2/real.trc",
     "anatomical-truth/arnold-02-walk2/real.trc",
     "anatomical-truth/arnold-02-walk2/markers.trc",
+    "anatomical-truth/hamner-01-run200/real.trc",
+    "anatomical-truth/hamner-01-run400/markers.trc",
+    "anatomical-truth/hamner-02-run200/markers.trc",
+    "anatomical-truth/opencap-2-walking1/real.trc",
+    "opensim-core/walking2.c3d",
 )
 
 
