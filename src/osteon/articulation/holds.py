@@ -55,10 +55,6 @@ NEIGHBOUR_STEPS = 2
 """Count of joints within which two bodies of one limb do not both hold the same. Chosen: a hand
 holds, and its forearm seems to where the wrist is stiff."""
 
-LIMB_STEPS = 3
-"""Count of joints within which two bodies are of one limb, which does not hold itself. Chosen: from
-collar bone to hand."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HoldSearch:
@@ -87,7 +83,7 @@ class HoldSearch:
             frozenset((i, j))
             for i in range(self.bodies.n_bodies)
             for j in range(i)
-            if 0 < len(path(self.tree, i, j)) <= LIMB_STEPS
+            if 0 < len(path(self.tree, i, j)) <= NEIGHBOUR_STEPS
         }
         found = [closure for closure in self._candidates(skip) if not self._explained(closure, [])]
         kept = list(given)
