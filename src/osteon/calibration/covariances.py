@@ -44,9 +44,6 @@ BARE_TURN = 0.35
 """Radians, of a body without markers about its joint, where what hangs on it does not tell its turn
 either. Chosen: in squats of one person elbows of whose arms only wrists and shoulders are marked
 are 94 and 102 mm off, a third of an upper arm."""
-SAME_LENGTH, SAME_LINE = 0.1, 0.05
-"""Metres at which a turn counts as a shift, and the ratio to the largest singular value from which
-points show a turn: chosen, as wide as clusters are, and off one line by half a centimetre."""
 
 
 def covariances_of(
@@ -55,9 +52,8 @@ def covariances_of(
     """Return those of joints (n_bodies, 3, 3), root zero, and of marker places (n_markers, 3, 3).
 
     A body's frame is only a convention; its markers are what can be touched. So a joint is told as
-    seen from its parent's markers, and a marker as seen from the others on its body: what would
-    move all of them together moves nothing. What all frames have ``told`` is known as well as these
-    say.
+    seen from its parent's markers, and a marker as seen from the others on its body: those are
+    held while all else varies. What all frames have ``told`` is known as well as these say.
     """
     rig, shared = fit.rig, np.linalg.inv(fit.information)
     joints = _joint_covariances(rig, shared, range(1, rig.n_bodies), girdles, known)
@@ -65,8 +61,7 @@ def covariances_of(
     for marker, body in enumerate(rig.marker_bodies):
         others = np.flatnonzero(rig.marker_bodies == body)
         held = others[others != marker]
-        at = rig.places[marker]
-        places[marker] = _seen_from(rig, shared, held, rig.marker_columns(marker), at)
+        places[marker] = _held_covariance(rig, shared, held, rig.marker_columns(marker))
     if told is not None:
         for body, covariance in told.joints.items():
             joints[body] = covariance
@@ -86,8 +81,7 @@ def _joint_covariances(
     joints = np.zeros((rig.n_bodies, 3, 3))
     for body in bodies:
         held = np.flatnonzero(rig.marker_bodies == rig.parents[body])
-        at = rig.offsets[body]
-        joints[body] = _seen_from(rig, shared, held, rig.joint_columns(body), at)
+        joints[body] = _held_covariance(rig, shared, held, rig.joint_columns(body))
         if not girdles[rig.parents[body]] and _swivels(rig, body):
             joints[body] += BARE_TURN**2 * _across(rig.offsets[body])
     _add_girdles(joints, rig, girdles, known)
@@ -123,29 +117,16 @@ def _across(arm: Array) -> Array:
     return (arm @ arm) * np.eye(3) - np.outer(arm, arm)
 
 
-def _seen_from(
-    rig: SubjectModel, shared: Array, held: np.ndarray, columns: slice, at: Array
-) -> Array:
-    """(3, 3) of one point, ``at`` on its body, in the frame that the body's markers ``held`` make;
-    ``shared`` is the covariance of all unknowns.
-
-    Where fewer than three are held the body's own joint, its origin, is one more.
-    """
-    points = rig.places[held]
-    if len(held) < 3:
-        points = np.concatenate([points, np.zeros((1, 3))])
-    together = np.concatenate([_moved_rigidly(point) for point in points])
-    move = _moved_rigidly(at) @ np.linalg.pinv(together, rcond=SAME_LINE)
-    change = np.zeros((3, rig.n_shared))
-    change[:, columns] = np.eye(3)
-    for place, marker in enumerate(held.tolist()):
-        change[:, rig.marker_columns(marker)] -= move[:, 3 * place : 3 * place + 3]
-    return change @ shared @ change.T
-
-
-def _moved_rigidly(point: Array) -> Array:
-    """(3, 6) how a small shift and turn of its body, scaled to metres, move a point."""
-    return np.concatenate([np.eye(3), np.cross(np.eye(3), point / SAME_LENGTH).T], axis=1)
+def _held_covariance(rig: SubjectModel, shared: Array, held: np.ndarray, columns: slice) -> Array:
+    """(3, 3) of one point while the markers ``held`` stay where they are; ``shared`` is the
+    covariance of all unknowns."""
+    own = shared[columns, columns]
+    if len(held) == 0:
+        return own
+    fixed = np.concatenate([np.arange(rig.n_shared)[rig.marker_columns(int(m))] for m in held])
+    told = shared[fixed, columns]
+    left = own - told.T @ np.linalg.solve(shared[np.ix_(fixed, fixed)], told)
+    return 0.5 * (left + left.T)
 
 
 @dataclass(frozen=True)
