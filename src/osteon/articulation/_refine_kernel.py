@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from osteon.maths import kernel
+from osteon.maths import kernel, times
 
 
 @kernel
@@ -69,9 +69,9 @@ def whitened_hinge_residuals(turns, gaps, centres, axes, across, place, first, s
     rows, cov = np.zeros((5, 3)), np.zeros((5, 5))
     for k in range(turns.shape[0]):
         rows[:3] = turns[k]
-        _multiply(across, turns[k], rows[3:])
-        _multiply(rows[:3], point, arms[:3])
-        _multiply(rows[3:], line, arms[3:])
+        times(across, turns[k], rows[3:])
+        times(rows[:3], point, arms[:3])
+        times(rows[3:], line, arms[3:])
         for a in range(5):
             for b in range(a + 1):
                 total = near[a, b]
@@ -88,16 +88,6 @@ def whitened_hinge_residuals(turns, gaps, centres, axes, across, place, first, s
             for p in range(3):
                 out[k, 3 + a] += across[a, p] * axes[0, p] - rows[3 + a, p] * axes[1, p]
         _solve_lower(cov, out[k])
-
-
-@kernel
-def _multiply(left, right, out):
-    for a in range(left.shape[0]):
-        for b in range(right.shape[1]):
-            total = 0.0
-            for p in range(left.shape[1]):
-                total += left[a, p] * right[p, b]
-            out[a, b] = total
 
 
 @kernel
