@@ -8,7 +8,7 @@ setup: .venv/.ready
 
 CLIENT := client
 .venv/.ready: pyproject.toml uv.lock hatch_build.py $(wildcard $(CLIENT)/src/* $(CLIENT)/src/*/* $(CLIENT)/*.json $(CLIENT)/*.ts) $(UV)
-	$(UV) sync --frozen --all-extras --reinstall-package osteon --quiet --python $(PYTHON)
+	$(UV) sync --frozen --all-extras --reinstall-package osteon --compile-bytecode --quiet --python $(PYTHON)
 	.venv/bin/python -m compileall -q src
 	@touch $@
 
