@@ -35,5 +35,5 @@ def non_negative(system: Array, target: Array) -> Array:
 def _among(products: Array, slopes: Array, used: np.ndarray) -> Array:
     """Return the least-squares x with zero for all that are not used."""
     x = np.zeros(len(slopes))
-    x[used] = np.linalg.lstsq(products[np.ix_(used, used)], slopes[used])[0]
+    x[used] = np.linalg.lstsq(products[np.ix_(used, used)], slopes[used], rcond=None)[0]
     return x
