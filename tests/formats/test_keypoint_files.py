@@ -120,6 +120,66 @@ def test_freemocap_by_frame(tmp_path):
     assert any("face" in told for told in recording.source.problems)
 
 
+def deeplabcut(points, names, axes="xyz", individuals=()):
+    """The table of points (n_frames, n_points, 3), all individuals' one behind the other."""
+    own = [f"{name}{axis}" for name in names for axis in axes]
+    parts, coords = [cell[:-1] for cell in own], [cell[-1] for cell in own]
+    rows = [["scorer", *["net"] * len(own)], ["bodyparts", *parts], ["coords", *coords]]
+    if individuals:
+        share = len(own) // len(individuals)
+        rows.insert(1, ["individuals", *(each for each in individuals for _ in range(share))])
+    flat = points[..., : len(axes)].reshape(len(points), -1)
+    numbers = [[str(k), *(f"{x:.6f}" for x in row)] for k, row in enumerate(flat)]
+    return "\n".join(",".join(row) for row in [*rows, *numbers]) + "\n"
+
+
+def test_deeplabcut_has_headings_in_rows(tmp_path):
+    file = tmp_path / "walkDLC_3D.csv"
+    file.write_text(deeplabcut(WALK.points, WALK.names))
+    recording = read(file).recording()
+    assert recording.names == WALK.names
+    same(recording, WALK, tolerance=2e-6)
+
+
+def test_deeplabcut_tells_individuals_apart(tmp_path):
+    file = tmp_path / "twoDLC_3D.csv"
+    both = np.concatenate([WALK.points, WALK.points + 1.0], axis=1)
+    file.write_text(deeplabcut(both, WALK.names * 2, individuals=("ann", "ben")))
+    ann, ben = read(file).recordings
+    assert (ann.subject, ben.subject) == ("ann", "ben")
+    same(ben, WALK, tolerance=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("cut", "problem"),
+    [
+        (lambda text: deeplabcut(WALK.points, WALK.names, axes="xy"), "one camera sees"),
+        (lambda text: text.replace("coords,x,", "coords,"), "do not match"),
+        (lambda text: text[: text.index("\n0,") + 1], "no frames"),
+        (lambda text: text.replace("\n4,", "\n4,img,"), "cells, expected"),
+    ],
+    ids=["two dimensions", "headings", "no frames", "torn row"],
+)
+def test_deeplabcut_that_cannot_be_read_says_why(tmp_path, cut, problem):
+    file = tmp_path / "bad.csv"
+    file.write_text(cut(deeplabcut(WALK.points, WALK.names)))
+    with pytest.raises(FormatError, match=problem):
+        read(file)
+
+
+@pytest.mark.parametrize(("written", "unit"), [(1.0, "m"), (1000.0, "mm")])
+def test_animals_have_any_size(tmp_path, written, unit):
+    """A rat 0.2 m long was taken for a person in cm, ten times its size."""
+    rat = {"snout": (0.2, 0.0, 0.03), "withers": (0.1, 0.0, 0.05), "tail_base": (0.0, 0.0, 0.04)}
+    points = written * np.tile(list(rat.values()), (5, 1, 1))
+    file = tmp_path / "ratDLC_3D.csv"
+    file.write_text(deeplabcut(points, tuple(rat)))
+    recording = read(file).recording()
+    assert recording.source.unit == unit
+    assert np.ptp(recording.positions[0], axis=0).max() == pytest.approx(0.2)
+    assert any("--scale" in told for told in recording.source.problems)
+
+
 def openpose(points):
     flat = np.concatenate([points, np.ones((len(points), 1))], axis=1).ravel().tolist()
     return {"version": 1.3, "people": [{"person_id": [-1], "pose_keypoints_3d": flat}]}

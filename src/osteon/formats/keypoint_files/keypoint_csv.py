@@ -2,10 +2,12 @@
 
 Both are what FreeMoCap writes: ``*_3d_xyz.csv`` and ``*_by_trajectory.csv`` are of the first kind,
 ``*_by_frame.csv`` (frame, timestamp, model, keypoint, x, y, z) of the second. Anipose and Pose2Sim
-write the first kind too. Empty cells are gaps; columns of other things are passed over.
+write the first kind too, and so does DeepLabCut, with headings in rows: scorer, individuals where
+there are several, bodyparts, coords. Empty cells are gaps; columns of other things are passed over.
 """
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +23,8 @@ from osteon.values import Take
 COORDINATE = re.compile(r"(.+)[_. ]([xyz])", re.IGNORECASE)
 FEWEST_POINTS = 3
 """Count of points whose three columns make a table one of keypoints; chosen: fewer show nobody."""
+HEADINGS = ("scorer", "individuals", "bodyparts", "coords")
+"""First cells of DeepLabCut's rows of headings, defined by it."""
 SAMPLE_COLUMNS = ("frame", "keypoint", "x", "y", "z")
 FACE_MODELS = re.compile("face", re.IGNORECASE)
 TIME_COLUMNS = ("time", "timestamp")
@@ -32,7 +36,8 @@ def sniff(head: bytes) -> bool:
     cells = _cells(first)
     if ",".join(cells).lower() in COLUMNS.values():
         return False
-    return _is_samples(cells) or len(_points(cells)) >= FEWEST_POINTS
+    in_rows = cells[0].lower() == HEADINGS[0]
+    return in_rows or _is_samples(cells) or len(_points(cells)) >= FEWEST_POINTS
 
 
 def _cells(line: str) -> list[str]:
@@ -55,14 +60,39 @@ def _points(cells: list[str]) -> dict[str, list[int]]:
 def read_keypoint_csv(path: Path) -> Take:
     lines = read_lines(path)
     first = next((i for i, line in enumerate(lines) if line.strip()), 0)
-    cells = _cells(lines[first])
-    rows = [line for line in lines[first + 1 :] if line.strip()]
+    headings, rows = _headings(path, [line for line in lines[first:] if line.strip()])
     if not rows:
         raise FormatError(path, "holds a header but no frames")
-    person = _from_samples(path, cells, rows) if _is_samples(cells) else _wide(path, cells, rows)
-    problems = (*person.problems, *perhaps_cut(lines))
-    told = PeoplePoints(person.values, person.names, person.rate, problems=problems)
-    return take_of(path, [told], "keypoint CSV")
+    people = []
+    for subject, cells in headings.items():
+        of_one = _from_samples if _is_samples(cells) else _wide
+        person = of_one(path, cells, rows)
+        problems = (*person.problems, *perhaps_cut(lines))
+        people.append(replace(person, subject=subject, problems=problems))
+    return take_of(path, people, "keypoint CSV")
+
+
+def _headings(path: Path, lines: list[str]) -> tuple[dict[str, list[str]], list[str]]:
+    """Subject → the heading of each column, empty over others' columns; and the rows of numbers."""
+    first = _cells(lines[0])
+    if first[0].lower() != HEADINGS[0]:
+        return {"": first}, lines[1:]
+    head = {own[0].lower(): own[1:] for own in map(_cells, lines[:4]) if own[0].lower() in HEADINGS}
+    parts, axes = head.get("bodyparts", []), head.get("coords", [])
+    who = head.get("individuals", [""] * len(parts))
+    if not len(parts) == len(axes) == len(who):
+        raise FormatError(path, "its rows of headings, scorer, bodyparts and coords, do not match")
+    if "z" not in axes:
+        raise FormatError(
+            path,
+            "holds points as one camera sees them (x and y, no z): triangulate them first, "
+            "with DeepLabCut's own 3D or Anipose",
+        )
+    columns = [f"{part}_{axis}" for part, axis in zip(parts, axes, strict=True)]
+    return {
+        one: ["", *(cell if own == one else "" for cell, own in zip(columns, who, strict=True))]
+        for one in dict.fromkeys(who)
+    }, lines[len(head) :]
 
 
 def _wide(path: Path, cells: list[str], rows: list[str]) -> PeoplePoints:

@@ -4,6 +4,7 @@ Their files rarely say any of these. An array's points are named by its count, t
 in which a person is a person's size, and up is from the feet to the head.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ PERSON_SIZE = (0.35, 3.4)
 child and a tall man who stretches. Units that differ tenfold cannot both fit."""
 HAND_SIZE = (0.06, 0.35)
 """Metres between which a hand's points are spread, chosen about a fist and a large hand."""
+OF_ANIMALS = re.compile("tail|paw|snout|whisker|hock|hoof|wing|beak|fin(?!ger)|withers", re.I)
+"""What only animals have: their points say nothing of a size."""
 MIDDLE_SHARE = 0.02
 """Share of the spread within which a point lies between two others; chosen: files round."""
 HAND_POINTS = ("wrist", *(
@@ -74,7 +77,10 @@ def _recording(path: Path, person: PeoplePoints, form: str) -> Recording:
     points, zeros = without_zeros(points)
     known = recognise(names)
     of_hand = known is not None and known[0].of_hands
-    unit, sized = _unit(path, points, HAND_SIZE if of_hand else PERSON_SIZE)
+    if known is None and any(map(OF_ANIMALS.search, names)):
+        unit, sized = _animal_unit(path, points)
+    else:
+        unit, sized = _unit(path, points, HAND_SIZE if of_hand else PERSON_SIZE)
     up, points, stood = _upright(names, points * METRES[unit])
     rate, assumed = person.rate, ()
     if rate is None:
@@ -199,6 +205,18 @@ def _unit(path: Path, points: Array, usual: tuple[float, float]) -> tuple[str, s
         path,
         f"its points are {size:.3g} apart, which is no {who}'s size in m, cm or mm; pixels, or a "
         "network's own scale? give points in 3D in one of these",
+    )
+
+
+def _animal_unit(path: Path, points: Array) -> tuple[str, str]:
+    """Animals have any size: what is too large in metres is mm, as such programs mostly write."""
+    size = _spread(points)
+    if not np.isfinite(size):
+        raise FormatError(path, "no point is ever seen")
+    unit = "m" if size < PERSON_SIZE[1] else "mm"
+    return unit, (
+        f"the file does not say its unit; {unit} assumed of an animal {size * METRES[unit]:.2g} m "
+        "across; if that is wrong, osteon convert --scale puts it right"
     )
 
 
