@@ -129,7 +129,10 @@ def _slow_variance(residuals: Array, terms: Array) -> float:
         if alike < limit:
             break
         total += 2.0 * alike
-    left = max(1.0 - total * np.linalg.matrix_rank(terms, rtol=1e-3) / len(rest), 0.1)
+    # numpy's rank by a share of the largest is of version 2 on
+    sizes = np.linalg.svd(terms, compute_uv=False)
+    rank = int(np.count_nonzero(sizes > 1e-3 * sizes.max(initial=0.0)))
+    left = max(1.0 - total * rank / len(rest), 0.1)
     return max(total * power / (left * rest.size), 1e-300)
 
 
