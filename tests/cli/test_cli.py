@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -34,6 +35,31 @@ def test_help_names_no_option_that_does_not_exist():
         said = [verb.help, *(getattr(one, "help", None) for one in verb.params)]
         named = re.findall(r"(?<!\S)--[a-z-]+", " ".join(filter(None, said)))
         assert set(named) <= known, verb.name
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("convert walk.bvh out.bvh --rate 1e9", "--rate"),
+        ("convert walk.bvh out.bvh --loop nan", "nan is no number"),
+        ("convert walk.bvh out.bvh --scale inf", "--scale"),
+        ("demo -o out --seed -1", "--seed"),
+        ("live udp://127.0.0.1:39541 --silence nan", "nan is no number"),
+        ("forces walk.bvh -o out --mass -5", "--mass"),
+        ("solve walk.bvh -o out --names nobody", "'nobody'; known"),
+        ("solve walk.bvh -o out --template nobody", "nobody"),
+        ("solve walk.bvh -o", "requires an argument"),
+    ],
+)
+def test_values_that_mean_nothing_are_wrong_usage(words, told, tmp_path, monkeypatch):
+    """Some filled the memory, some ended in a traceback, one wrote a file of nothing."""
+    monkeypatch.chdir(tmp_path)
+    write(some_motion(np.random.default_rng(0)), tmp_path / "walk.bvh")
+    result = CliRunner().invoke(osteon, words.split())
+    assert (result.exit_code, [*tmp_path.glob("out*")]) == (2, []), result.output
+    assert told in result.output
+    blank = CliRunner().invoke(osteon, ["solve", "walk.bvh", "-o", ""])
+    assert blank.exit_code == 2 and "no folder is named" in blank.output
 
 
 def test_help_lists_every_verb_and_loads_no_arrays():

@@ -12,7 +12,8 @@ from osteon.errors import BadValue, NotEnoughData
 from osteon.formats import read, write
 from osteon.human import human, naming_of, rename
 from osteon.maths import quat
-from osteon.values import Body, Joint, Mark, Motion, Skeleton
+from osteon.values import Analog, Body, Joint, Mark, Motion, Skeleton, Take
+from samples import some_bodies, some_markers
 
 RNG = np.random.default_rng(11)
 
@@ -96,6 +97,36 @@ def test_trimmed_frames_and_marks_keep_their_moment():
     assert [(mark.label, round(mark.time, 9)) for mark in found.marks] == [("Foot Strike", 0.0)]
     with pytest.raises(BadValue, match="0:39"):
         trim(given, 5, 40)
+
+
+def test_a_recording_is_cut_with_its_channels_and_marks(tmp_path):
+    """By C3D and back: samples, channels, moments of marks and numbers of frames are the cut's."""
+    rng = np.random.default_rng(4)
+    whole = replace(
+        some_markers(rng, 30),
+        marks=(Mark("off", 2 / 120), Mark("strike", 12 / 120, "Left"), Mark("late", 25 / 120)),
+        analog=Analog(rng.normal(size=(300, 2)), ("Fz", "emg"), ("N", "V"), 1200.0),
+    )
+    write(whole, tmp_path / "whole.c3d")
+    cut = ["convert", str(tmp_path / "whole.c3d"), str(tmp_path / "cut.c3d"), "--frames", "5:20"]
+    assert CliRunner().invoke(osteon, cut).exit_code == 0
+    full, part = (read(tmp_path / f"{name}.c3d").recording() for name in ("whole", "cut"))
+    assert np.array_equal(part.positions, full.positions[5:21], equal_nan=True)
+    assert part.analog is not None and full.analog is not None
+    assert np.array_equal(part.analog.values, full.analog.values[50:210])
+    assert [mark.label for mark in part.marks] == ["strike"]
+    assert part.marks[0].time == pytest.approx(7 / 120, abs=1e-5)
+    assert part.source.first_frame - full.source.first_frame == 5
+
+
+def test_bodies_are_cut_too_and_what_only_motions_do_is_refused(tmp_path):
+    bodies = some_bodies(np.random.default_rng(4))
+    part = trim(bodies, 2, 7)
+    assert np.array_equal(part.positions, bodies.positions[2:8], equal_nan=True)
+    write(Take(bodies=(bodies,)), tmp_path / "bodies.csv")
+    words = ["convert", str(tmp_path / "bodies.csv"), str(tmp_path / "x.csv"), "--rate", "30"]
+    told = CliRunner().invoke(osteon, words)
+    assert isinstance(told.exception, NotEnoughData) and "--frames" in str(told.exception)
 
 
 def test_a_looped_end_meets_the_start_and_the_rest_is_left_alone():

@@ -156,6 +156,17 @@ def test_wrong_units_are_asked_about(performance, template, unit, factor, questi
         pipeline.solve(Take(recordings=(recording,)), options=options)
 
 
+@pytest.mark.parametrize(("factor", "mends"), [(10.0, "--scale 0.1"), (0.1, "--scale 10")])
+def test_a_size_that_no_unit_explains_is_mended_the_right_way(performance, factor, mends):
+    """Ten times as large in millimetres was asked to be multiplied by ten again."""
+    source = replace(performance.recording.source, file="a.c3d", format="C3D", unit="mm")
+    points = factor * performance.recording.positions
+    recording = replace(performance.recording, positions=points, source=source)
+    with pytest.raises(BadValue) as told:
+        pipeline.solve(Take(recordings=(recording,)))
+    assert mends in str(told.value)
+
+
 @pytest.mark.parametrize("size", [0.3, 1.5])
 def test_small_and_tall_people_pass(performance, size):
     recording = performance.recording
@@ -243,6 +254,21 @@ def test_a_set_that_is_whole_is_not_blamed(performance):
     with pytest.raises(NotEnoughData, match="two markers of 'pelvis'") as told:
         pipeline.solve(take, options=pipeline.SolveOptions(clean=False))
     assert "--template" not in str(told.value)
+
+
+def test_takes_of_two_people_are_told_apart():
+    """Two people without names were made one rig, 75 mm from the markers, without a word."""
+    walks = [real(f"anatomical-truth/opencap-{who}-walking1/real.trc") for who in (2, 4)]
+    for one in pipeline.solve(*walks):
+        assert one.warnings[0].startswith("two people? ")
+    assert "not to be used" in pipeline.solve(*walks)[0].warnings[1]
+
+
+def test_a_file_given_twice_is_no_further_evidence(performance, tmp_path):
+    file = tmp_path / "walk.c3d"
+    write(performance.recording, file)
+    with pytest.raises(BadValue, match="given twice"):
+        pipeline.solve(file, tmp_path / "." / "walk.c3d")
 
 
 def test_of_two_subjects_one_may_be_asked_for(performance):

@@ -176,7 +176,8 @@ def joint_doubts(bodies: list[Group], edges: list[Edge], label: dict[int, str]) 
         if edge in loose:
             doubts.append(
                 f"{pair} share no joint, the nearest were joined: no common point is steadier than "
-                f"{1e3 * edge.pivot.misfit:.0f} mm; two subjects in one recording?"
+                f"{1e3 * edge.pivot.misfit:.0f} mm; two subjects in one recording? "
+                "osteon label tells people apart"
             )
         elif edge.pivot.misfit > DOUBTFUL_MISFIT:
             doubts.append(
@@ -194,7 +195,8 @@ def joint_doubts(bodies: list[Group], edges: list[Edge], label: dict[int, str]) 
             )
     lost = len(bodies) - len(label)
     if lost:
-        doubts.append(f"{lost} groups of markers are never seen with the others and were left out")
+        groups = "1 group of markers is" if lost == 1 else f"{lost} groups of markers are"
+        doubts.append(f"{groups} never seen with the others; left out")
     return tuple(doubts)
 
 

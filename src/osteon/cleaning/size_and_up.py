@@ -21,6 +21,8 @@ reaches up; every pair of metres, centimetres and millimetres that is mixed up l
 CREATURE_SPANS = (0.02, 30.0)
 """Metres that markers span. Chosen: nothing longer lives, and in smaller ones every marker is as
 near to its neighbour as skin moves it."""
+FEWEST_LANDMARKS = 4
+"""Count of labels that tell a size. Chosen: how far two or three lie apart, the pose decides."""
 LIKELY_SIZES = (0.28, 1.5)
 """Ratios to the average adult of whom there is no doubt. Chosen: from a newborn to the tallest
 there ever was."""
@@ -77,11 +79,11 @@ def _of_average(recording: Recording, found: dict[str, Landmark]) -> float | Non
     """How large the recorded person is, 1.0 for the average; by how far markers lie apart."""
     at = {label: mark.at for label, mark in found.items() if mark.at is not None}
     labels = [label for label in recording.names if label in at]
-    if len(labels) < 2:
+    if len(labels) < FEWEST_LANDMARKS:
         return None
     points = recording.select(labels).positions[:: max(1, recording.n_frames // LOOKS)]
     template = np.where(np.isfinite(points), np.stack([at[label] for label in labels]), np.nan)
-    whole = np.isfinite(points[..., 0]).sum(axis=1) >= 2
+    whole = np.isfinite(points[..., 0]).sum(axis=1) >= FEWEST_LANDMARKS
     if not whole.any():
         return None
     return float(np.median(_spread(points[whole]) / _spread(template[whole])))
@@ -116,20 +118,21 @@ def _spread(points: Array) -> Array:
 
 def _question(recording: Recording, what: str, size: float) -> str:
     """``size`` is near 1 where the unit is right."""
-    unit = recording.source.unit
-    steps = {u: abs(np.log(size * METRES[u] / metres_per(unit))) for u in UNIT_WORDS if u != unit}
+    unit, file = recording.source.unit, recording.source.file
+    steps = {u: abs(np.log(size * METRES[u] / metres_per(unit))) for u in UNIT_WORDS}
     likely = min(steps, key=lambda u: steps[u])
-    file, factor = recording.source.file, METRES[likely] / metres_per(unit)
-    name = f"{file}: " if file else ""
+    factor, asked = METRES[likely] / metres_per(unit), f"are these {UNIT_WORDS[likely]}?"
+    if likely == unit:  # no unit explains it: somebody multiplied by a power of ten
+        factor = 10.0 ** -np.rint(np.log10(size))
+        asked = "ten times too large, or more?" if size > 1.0 else "ten times too small, or more?"
     if not file:
         how = f"then multiply them by {factor:g}"
-    elif recording.source.format == "CSV":
+    elif recording.source.format == "CSV" and likely != unit:
         how = f"a line '# unit={likely}' above the header says so"
     else:
         how = f"then: osteon convert {file} mended-{file} --scale {factor:g}"
-    return (
-        f"{name}{what}, read as {UNIT_WORDS.get(unit, unit)}; are these {UNIT_WORDS[likely]}? {how}"
-    )
+    name = f"{file}: " if file else ""
+    return f"{name}{what}, read as {UNIT_WORDS.get(unit, unit)}; {asked} {how}"
 
 
 def length_text(metres: float) -> str:

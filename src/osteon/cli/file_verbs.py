@@ -17,6 +17,10 @@ from osteon.errors import counted, how_to_install
 
 NOUNS = {"markers": "marker", "bodies": "rigid body", "motion": "body", "compact": "body"}
 """What inspect counts of each kind of content."""
+FASTEST_RATE = 1e4
+"""Hz that a motion can be asked for; chosen: no camera is as fast, and memory holds it."""
+LARGEST_FACTOR = 1e6
+"""Ratio by which lengths can be mended; derived: from micrometres to metres."""
 
 
 @click.command()
@@ -30,7 +34,7 @@ NOUNS = {"markers": "marker", "bodies": "rigid body", "motion": "body", "compact
     help="Write this alone where SOURCE holds several things.",
 )
 @options.names
-@click.option("--frames", metavar="FIRST:LAST", help="Cut these frames out of a motion.")
+@click.option("--frames", metavar="FIRST:LAST", help="Cut these frames out, counted from 0.")
 @click.option(
     "--root-bone",
     is_flag=True,
@@ -40,13 +44,13 @@ NOUNS = {"markers": "marker", "bodies": "rigid body", "motion": "body", "compact
 @click.option(
     "--loop",
     metavar="SECONDS",
-    type=click.FloatRange(min=0.0, min_open=True),
+    type=options.POSITIVE,
     help="Let a motion's end go over into its start in this time.",
 )
 @click.option(
     "--rate",
     metavar="HZ",
-    type=click.FloatRange(min=0.0, min_open=True),
+    type=options.Number(min=0.0, min_open=True, max=FASTEST_RATE),
     help="Frames per second of a motion.",
 )
 @click.option(
@@ -62,7 +66,7 @@ NOUNS = {"markers": "marker", "bodies": "rigid body", "motion": "body", "compact
 @click.option("--upright", is_flag=True, help="Mend markers that lie or stand on their head.")
 @click.option(
     "--scale",
-    type=click.FloatRange(min=0.0, min_open=True),
+    type=options.Number(min=1.0 / LARGEST_FACTOR, max=LARGEST_FACTOR),
     metavar="FACTOR",
     help="Mend markers whose lengths are in another unit.",
 )
@@ -162,15 +166,25 @@ def _cut(
     mirror: bool,
     root_bone: bool,
 ):
-    """Return the take's motions as asked, in this order; say how far the ends of a loop were."""
+    """Return the take's frames and motions as asked, in this order; say how far apart the ends of a
+    loop were."""
     from osteon import clips
     from osteon.errors import NotEnoughData
 
-    if not (take.motions or take.compacts) or take.recordings or take.bodies:
+    others = seconds or rate or in_place or mirror or root_bone
+    if others and (not (take.motions or take.compacts) or take.recordings or take.bodies):
         held = " and ".join(take.kinds) or "nothing"
         raise NotEnoughData(
-            f"only a motion can be cut, looped, mirrored or resampled; the file holds {held} "
-            "(--only motion takes it out of several)"
+            f"only a motion can be looped, mirrored or resampled, or get a root bone; the file "
+            f"holds {held}"
+            + (" (--only motion takes it out)" if "motion" in take.kinds else "; --frames cuts it")
+        )
+    if frames:
+        first, last = options.frames(frames)
+        take = replace(
+            take,
+            recordings=tuple(clips.trim(each, first, last) for each in take.recordings),
+            bodies=tuple(clips.trim(each, first, last) for each in take.bodies),
         )
     done = []
     for motion in (*take.motions, *(compact.motion() for compact in take.compacts)):

@@ -17,10 +17,12 @@ from osteon.cli.solve_verbs import ask
     ("isb", "pig", "opensim"),
     "Names and axes: of the ISB, of Plug-in Gait, or of OpenSim's coordinates.",
 )
-@click.option("--mass", type=float, metavar="KG", help="Of the person.  [default: weighed]")
+@click.option(
+    "--mass", type=options.POSITIVE, metavar="KG", help="Of the person.  [default: weighed]"
+)
 @click.option(
     "--cutoff",
-    type=float,
+    type=options.POSITIVE,
     default=10.0,
     show_default=True,
     metavar="HZ",

@@ -104,7 +104,7 @@ def axes(
 @click.option(
     "--minimum",
     metavar="DEGREES",
-    type=click.FloatRange(min=0.0),
+    type=options.Number(min=0.0),
     default=0.5,
     help="Spread below which nothing counts as movement.",
 )
@@ -114,8 +114,15 @@ def axes(
     type=click.IntRange(min=4),
     help="Poses looked at in each motion.  [default: 50 a second]",
 )
-@click.option("--quantile", default=1.0, help="Share of the samples that limits keep.")
-@click.option("--margin", metavar="DEGREES", default=0.0, help="Added to every limit.")
+@click.option(
+    "--quantile",
+    type=options.Number(0.0, 1.0),
+    default=1.0,
+    help="Share of the samples that limits keep.",
+)
+@click.option(
+    "--margin", metavar="DEGREES", type=options.Number(), default=0.0, help="Added to every limit."
+)
 @options.choice(
     "--combine",
     ("general", "specific"),

@@ -1,5 +1,6 @@
 """Options that several verbs share, so that they read and behave alike."""
 
+import math
 import os
 import re
 import tempfile
@@ -11,6 +12,8 @@ from typing import Any
 
 import click
 
+LOGGED_PERCENT = 10
+"""Percent between two lines of one step in a log; chosen: a step leaves ten lines at the most."""
 Decorator = Callable[[Any], Any]
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FILE_OR_FOLDER = click.Path(exists=True, path_type=Path)
@@ -21,6 +24,8 @@ class WritableFolder(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         folder = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if not os.fspath(value):
+            self.fail("no folder is named.", param, ctx)
         there = next(above for above in (folder, *folder.absolute().parents) if above.exists())
         if not there.is_dir():
             self.fail(f"'{folder}' cannot be made: '{there}' is a file.", param, ctx)
@@ -32,6 +37,19 @@ class WritableFolder(click.Path):
         return folder
 
 
+class Number(click.FloatRange):
+    """A number within bounds; neither infinite nor ``nan``, which no bounds keep out."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is no number.", param, ctx)
+        return number
+
+
+POSITIVE = Number(min=0.0, min_open=True)
 FOLDER = WritableFolder(file_okay=False, path_type=Path)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
@@ -47,9 +65,13 @@ more_formats = click.option(
 
 def _known_names(_ctx: click.Context, _param: click.Parameter, scheme: str | None) -> str | None:
     """Refuse names that nobody knows, before the work."""
+    from osteon.errors import OsteonError
     from osteon.human import load_names
 
-    return None if scheme is None else load_names(scheme).name
+    try:
+        return None if scheme is None else load_names(scheme).name
+    except OsteonError as error:
+        raise click.BadParameter(f"{error}.") from None
 
 
 names = click.option(
@@ -90,10 +112,24 @@ bvh = several(
     ),
     click.option("--up", type=click.Choice(["y", "z"]), help="Upward axis of motion.bvh. [y]"),
 )
+
+
+def _known_set(_ctx: click.Context, _param: click.Parameter, name: str) -> str:
+    """Refuse marker sets that nobody knows, before the work."""
+    from osteon.errors import OsteonError
+    from osteon.labelling import set_named
+
+    try:
+        return name if name in ("auto", "none") else set_named(name).name
+    except OsteonError as error:
+        raise click.BadParameter(f"{error}.") from None
+
+
 solving = several(
     click.option(
         "--template",
         default="auto",
+        callback=_known_set,
         metavar="SET",
         help="Marker set: auto, none (by motion alone), or one that osteon info lists.",
     ),
@@ -275,7 +311,22 @@ def progress() -> Iterator[Callable[[object], None]]:
             status = meanwhile.enter_context(console.status("starting"))
             yield lambda told: status.update(str(told))
         else:
-            yield lambda told: click.echo(told, err=True)
+            yield _in_a_log()
+
+
+def _in_a_log() -> Callable[[object], None]:
+    """Print lines one below the other; of one step's shares every tenth percent at the most."""
+    step, least = "", 0
+
+    def say(told: object) -> None:
+        nonlocal step, least
+        if share := re.fullmatch(r"(.*), (\d+) %", str(told)):
+            if share[1] == step and int(share[2]) < least:
+                return
+            step, least = share[1], int(share[2]) + LOGGED_PERCENT
+        click.echo(told, err=True)
+
+    return say
 
 
 def _compiling(meanwhile: ExitStack) -> str | None:

@@ -1,5 +1,6 @@
 """Verbs that go on until somebody ends them: live, studio."""
 
+import sys
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -8,8 +9,6 @@ from pathlib import Path
 import click
 
 from osteon.cli import options
-
-POSITIVE = click.FloatRange(min=0.0, min_open=True)
 
 
 @click.command()
@@ -27,11 +26,15 @@ POSITIVE = click.FloatRange(min=0.0, min_open=True)
 @click.option("--studio", is_flag=True, help="Show the performer in the browser.")
 @click.option("--no-browser", is_flag=True, help="Only print the studio's address.")
 @click.option(
-    "--rate", type=POSITIVE, default=120.0, metavar="HZ", help="Frames per second of udp://."
+    "--rate",
+    type=options.POSITIVE,
+    default=120.0,
+    metavar="HZ",
+    help="Frames per second of udp://.",
 )
 @click.option(
     "--silence",
-    type=POSITIVE,
+    type=options.POSITIVE,
     default=10.0,
     metavar="SECONDS",
     help="A stream that says nothing for this long has ended.",
@@ -115,6 +118,8 @@ def live(
             write(found, output / "skeleton.json")
         write_readable(summary, output / "summary.json")
     options.say_results(summary, _summary_text(summary), as_json=as_json)
+    if summary["frames"] == 0:
+        sys.exit(1)
 
 
 def _sending(sender, stack: ExitStack, say: Callable[[str], None]):

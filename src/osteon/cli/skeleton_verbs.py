@@ -15,7 +15,7 @@ from osteon.cli import options
 @click.option(
     "--distance",
     required=True,
-    type=float,
+    type=options.POSITIVE,
     metavar="METRES",
     help="Between both sensors of the bar, as measured.",
 )
@@ -58,7 +58,7 @@ def field(
 @click.option(
     "--noise",
     metavar="MM",
-    type=click.FloatRange(min=0.0),
+    type=options.Number(min=0.0),
     help="Noise of the joint positions, to correct the lengths by.  [default: estimated]",
 )
 @click.option(
@@ -257,7 +257,7 @@ def _frames_of(files, takes, subject: str | None) -> list[dict[str, object]]:
     help="The character: skeleton.json, .asf, .bvh, .glb and others; or the word figure, for the "
     "average figure at the performer's height.",
 )
-@click.option("--height", type=float, metavar="M", help="Of the average figure, metres.")
+@click.option("--height", type=options.POSITIVE, metavar="M", help="Of the average figure, metres.")
 @options.output()
 @options.choice(
     "--mode",

@@ -373,6 +373,8 @@ def batch(
             for each in done if watch else [done]:
                 options.say_results(_batch_summary(each), _batch_text(each), as_json=as_json)
                 click.echo(output / "index.html", err=as_json)
+            if not watch and (done.failed or not done.rows):
+                sys.exit(1)
     except KeyboardInterrupt:
         click.echo("stopped; what is done is kept: run it again to go on", err=True)
         sys.exit(0 if watch else 1)
@@ -421,7 +423,9 @@ def _batch_summary(done) -> dict[str, Any]:
 
 @click.command()
 @options.output(required=False, default=Path("demo"), help="Folder to write to.")
-@click.option("--seed", default=1, help="Another seed, another performance.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, help="Another seed, another performance."
+)
 def demo(output: Path, seed: int) -> None:
     """Generate a performance whose truth is known, solve it, and say how close it came.
 

@@ -88,7 +88,7 @@ def read_plain_csv(path: Path) -> Take:
     source = Source(
         file=path.name,
         format="CSV",
-        detail=f"{kind}s",
+        detail={"marker": "markers", "body": "bodies"}[kind],
         unit=unit,
         up=up,
         up_known="up" in entries,

@@ -124,7 +124,7 @@ def keep_only(take: Take, kind: str) -> Take:
         take = Take(skeletons=(*take.skeletons, *(motion.skeleton for motion in take.motions)))
     if kind not in take.kinds:
         has = " and ".join(take.kinds) or "nothing"
-        raise NotEnoughData(f"there is no {kind} to keep, the file holds {has}")
+        raise NotEnoughData(f"the file holds {has}, and of {kind} nothing that could be kept")
     field = KIND_FIELDS[kind]
     return Take(**{field: getattr(take, field)})
 

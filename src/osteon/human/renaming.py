@@ -9,6 +9,7 @@ from osteon.human.finger_bones import is_finger
 from osteon.human.parts import find_parts, understood
 from osteon.values import Motion, Skeleton, Take
 
+HANDS = frozenset(("left_hand", "right_hand"))
 NAMED_COUNT = 8
 """Count of bodies that a sentence names; chosen: one line, where hands alone have thirty bones."""
 
@@ -52,7 +53,9 @@ def naming_of(skeleton: Skeleton, scheme: str) -> Naming:
     """Return what the bodies are called in a scheme; refuse a skeleton that is not known as a
     human."""
     wanted, found = load_names(scheme), own_names(skeleton)
-    if not all(part in found for part in NEEDED):
+    if all(is_finger(name) or name in HANDS for name in skeleton.names):  # a hand without a body
+        found = {name: name for name in skeleton.names}
+    elif not all(part in found for part in NEEDED):
         raise NotEnoughData(
             f"the skeleton's bones cannot be called by {scheme} names, for its own are not known; "
             + understood(skeleton, found)

@@ -2,7 +2,10 @@ from .moved_markers import (
     MarkerFindings as MarkerFindings,
     find_moved_markers as find_moved_markers,
 )
-from .same_person import compare as compare
+from .same_person import (
+    compare as compare,
+    tell_apart as tell_apart,
+)
 from .take_check import (
     TakeFindings as TakeFindings,
     hold_against as hold_against,

@@ -88,6 +88,23 @@ def compare(known: Skeleton, new: Skeleton) -> Likeness:
     return Likeness(tuple(bones), _log_odds(bones))
 
 
+def tell_apart(alone: Sequence[Skeleton | None], called: Sequence[str]) -> list[str]:
+    """Tell which takes show another person than the first, by their calibrations alone (None where
+    there is none) and the names of their files."""
+    told, first = [], alone[0]
+    for number, own in enumerate(alone[1:], 2):
+        found = None if first is None or own is None else compare(first, own)
+        if found is None or found.verdict != "other" or not found.changed:
+            continue
+        bone = max(found.changed, key=lambda bone: bone.known)
+        told.append(
+            f"two people? {bone.name} is {1e3 * bone.known:.0f} mm in take 1 ({called[0]}) and "
+            f"{1e3 * bone.new:.0f} mm in take {number} ({called[number - 1]}); a rig for both is "
+            "right for neither: solve each person on their own"
+        )
+    return told
+
+
 def is_trunk(body: str) -> bool:
     """Return whether the joint of a body ends a bone of the trunk."""
     return _sideless(body) in TRUNK

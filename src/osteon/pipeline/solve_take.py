@@ -13,7 +13,7 @@ from osteon.calibration import (
     calibrate,
 )
 from osteon.cleaning import prepare
-from osteon.errors import NotEnoughData, UnknownName, counted
+from osteon.errors import NotEnoughData, OsteonError, UnknownName, counted
 from osteon.fingers import HandTake, add_fingers, pose_fingers, without_fingers
 from osteon.formats import UNNAMED
 from osteon.human import (
@@ -26,7 +26,7 @@ from osteon.human import (
     recognise,
     with_hands,
 )
-from osteon.identity import TakeFindings, hold_against
+from osteon.identity import TakeFindings, hold_against, tell_apart
 from osteon.joint_limits import hold_within
 from osteon.keypoints import calibrate_keypoints, pose_keypoints
 from osteon.pipeline.missing_labels import asked_set, with_labels
@@ -53,6 +53,9 @@ Chosen = tuple[MarkerSet, dict[str, Landmark]] | None
 """The marker set to use and the labels found of it; None: by motion alone."""
 OTHER_PERSON_RMS = 0.02
 """Metres: twice what skin moves markers, and more than a marker set put on anew adds."""
+UNUSABLE_RMS = 0.04
+"""Metres: no limb is told by markers that are so far from it. Chosen: twice what another person's
+rig leaves."""
 FAR_MARKER_RMS = 0.025
 """Metres RMS from its place above which a marker was elsewhere at times: skin stays below."""
 FAR_KEYPOINT_RMS = 0.06
@@ -116,7 +119,21 @@ def _solve_subject(
         notes = (*subject.notes, *_no_help(everything[n_takes:], plan, options))
         told = replace(plan, warnings=(*notes, *plan.warnings))
         solved.append(_solve_take(take, told, found, chosen, watch, options))
-    return solved
+    known = options.skeleton is not None or options.passport is not None
+    alone = known or _are_keypoints(chosen) or len(everything) == 1
+    if alone or all(one.rms < OTHER_PERSON_RMS for one in solved):
+        return solved
+    with watch.stage("calibrate", "comparing the takes"):
+        own = [_calibrated_alone(take, chosen, options) for take in everything]
+        told = tell_apart(own, [file_of(take) for take in everything])
+    return [replace(one, warnings=(*told, *one.warnings)) for one in solved]
+
+
+def _calibrated_alone(take: Recording, chosen: Chosen, options: SolveOptions) -> Skeleton | None:
+    try:
+        return calibrate_subject([take], chosen, options).skeleton
+    except OsteonError:  # what calibrates with others may show too little alone
+        return None
 
 
 def _no_help(stills: Sequence[Recording], plan: "_Plan", options: SolveOptions) -> list[str]:
@@ -345,6 +362,7 @@ def _solve_take(
         errors,
         plan.recognition.set_name if plan.recognition else chosen[0].name if chosen else "",
         (
+            *(() if _are_keypoints(chosen) else _unusable(errors)),
             *recording.source.problems,
             *plan.warnings,
             *_sudden(motion),
@@ -399,6 +417,18 @@ def _strange(errors: Array, most: float) -> tuple[str, ...]:
     return (
         f"markers are {1e3 * rms:.0f} mm rms from the skeleton that was given: of another person, "
         "or with markers elsewhere? without `skeleton` the take calibrates its own",
+    )
+
+
+def _unusable(errors: Array) -> tuple[str, ...]:
+    """A word about a rig that nothing can be done with."""
+    rms = rms_of_seen(errors)
+    if rms is None or rms < UNUSABLE_RMS:
+        return ()
+    return (
+        f"not to be used as it stands: markers are {1e3 * rms:.0f} mm rms from this rig; several "
+        "people at once, labels that change their markers (osteon label mends them), or points "
+        "that are on no body?",
     )
 
 
@@ -459,6 +489,7 @@ def _marker_set(labels: Sequence[str], options: SolveOptions) -> Chosen:
 def _check_solvable(recordings: Sequence[Recording]) -> None:
     n_markers = max(take.n_markers for take in recordings)
     if n_markers < 2:
-        raise NotEnoughData(f"{n_markers} marker shows no body; a rig needs several per body")
+        held = counted(n_markers, "marker")
+        raise NotEnoughData(f"the file holds {held}; a rig needs several per body")
     if not any(take.seen.any() for take in recordings):
         raise NotEnoughData(f"none of the {n_markers} markers is ever seen")

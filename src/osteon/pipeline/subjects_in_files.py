@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from osteon.errors import NotEnoughData, UnknownName
+from osteon.errors import BadValue, NotEnoughData, UnknownName
 from osteon.formats import read
 from osteon.human import recognise, with_knee_markers
 from osteon.values import Bodies, Recording, Take
@@ -30,6 +30,7 @@ def subjects_of(
 ) -> dict[str, Subject]:
     """Sort out everybody recorded, or one of them, by name; files of one person need no name. Two
     hands without a body are two subjects."""
+    _check_once(sources)
     takes = [_take(source) for source in sources]
     files = [_hands_apart(file) for file in _named([_markers(take) for take in takes])]
     if not any(files):
@@ -47,6 +48,15 @@ def subjects_of(
     for source in static:
         _share_out(_hands_apart(_markers(_take(source))), chosen, set(subjects))
     return chosen
+
+
+def _check_once(sources: Sequence[Source]) -> None:
+    """Refuse a file that is given twice: it would count as evidence twice."""
+    given: set[Path] = set()
+    for path in [Path(source) for source in sources if not isinstance(source, Take)]:
+        if path.resolve() in given:
+            raise BadValue(f"{path} is given twice; its frames would count twice: give it once")
+        given.add(path.resolve())
 
 
 def _take(source: Source) -> Take:

@@ -24,7 +24,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from osteon.errors import BadValue, FormatError, UnknownName
+from osteon.errors import BadValue, FormatError, UnknownName, WrongContent
 from osteon.formats.registry import FOLDER_INDEX, Format, WriteOptions
 from osteon.formats.shared.json_and_xml import check_version, convert, decode
 from osteon.formats.shared.sane_rig import check_rig
@@ -85,6 +85,10 @@ def read_store(path: Path) -> Take:
         return _read(path, _from_folder(path, path.parent))
     try:
         with zipfile.ZipFile(path) as archive:
+            if FOLDER_INDEX not in archive.namelist():
+                raise WrongContent(
+                    path, f"an archive, but no Osteon store: it holds no {FOLDER_INDEX!r}"
+                )
             return _read(path, _from_archive(path, archive))
     except DAMAGED as error:
         raise FormatError(path, f"the zip archive is damaged: {error}") from None
