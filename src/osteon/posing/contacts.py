@@ -347,16 +347,17 @@ def _spread(path: Array) -> float:
 
 
 def _as_still_as_its_middle(path: Array, first: int, last: int) -> tuple[int, int]:
-    quarter = (last - first + 1) // 4
-    middle = path[first + quarter : last - quarter + 1]
-    away = np.linalg.norm(path - np.median(middle, axis=0), axis=-1)
+    own = path[first : last + 1]  # a stay costs its own frames, not those of the take
+    quarter = len(own) // 4
+    middle = own[quarter : len(own) - quarter]
+    away = np.linalg.norm(own - np.median(middle, axis=0), axis=-1)
     near = away < STRAY_SPREADS * _spread(middle) + 0.0003
-    inner = (first + last) // 2
-    while first < inner and not near[first : first + 2].all():
-        first += 1
-    while last > inner and not near[last - 1 : last + 1].all():
-        last -= 1
-    return first, last
+    begin, end, inner = 0, len(own) - 1, (first + last) // 2 - first
+    while begin < inner and not near[begin : begin + 2].all():
+        begin += 1
+    while end > inner and not near[end - 1 : end + 1].all():
+        end -= 1
+    return first + begin, first + end
 
 
 def _fit_ground(plants: Sequence[Plant]) -> GroundPlane:
