@@ -17,7 +17,7 @@ from osteon.errors import WrongContent
 from osteon.formats.registry import WriteOptions, check_posed
 from osteon.formats.shared.text_table import unused_names
 from osteon.formats.shared.units import metres_per, to_z_up, turn_local, turn_points
-from osteon.maths import euler, quat
+from osteon.maths import blocks, euler, quat
 from osteon.typing import Array
 from osteon.values import Motion, Skeleton, Take
 
@@ -139,7 +139,10 @@ def _table(
 ) -> tuple[Array, list[str]]:
     """Return values (n_frames, n_channels) and how each column is printed."""
     of_length, of_angle = decimals
-    angles = np.degrees(euler.from_quat(turn_local(motion.rotations, turn), ORDER))
+    angles = np.zeros((*motion.rotations.shape[:2], 3))
+    for part in blocks(angles.shape[1], motion.rotations[:, :1].size):
+        turned = turn_local(motion.rotations[:, part], turn)
+        angles[:, part] = np.degrees(euler.from_quat(turned, ORDER))
     places, columns, formats = motion.in_parents(), [], []
     for index in order:
         if _slides(motion, index):
