@@ -242,7 +242,7 @@ class Recording:
         residuals = np.where(self.measured, np.where(known == 0.0, np.nan, known), 0.0)
         residuals[filled] = 0.0
         residuals[~np.isfinite(positions[..., 0])] = np.nan
-        return self.with_positions(positions, did, residuals)
+        return self.with_positions(positions, did, handed_over(residuals))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
