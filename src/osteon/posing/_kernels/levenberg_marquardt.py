@@ -18,8 +18,6 @@ from osteon.posing._kernels.normal_equations import (
     L,
     PoseModel,
     build_normal,
-    damp,
-    factor,
     forward,
     gather_moments,
     make_lanes,
@@ -27,10 +25,10 @@ from osteon.posing._kernels.normal_equations import (
     place_screws,
     pull_to_rest,
     reweight,
-    substitute,
     take_step,
     total_cost,
 )
+from osteon.posing._kernels.tree_factor import damp, factor, substitute
 
 UNDECIDED = -1
 """Code of a fit that goes on, defined here."""
