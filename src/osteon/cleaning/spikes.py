@@ -19,7 +19,7 @@ import numpy as np
 from osteon.cleaning.neighbours import companions, marker_runs
 from osteon.maths import runs
 from osteon.typing import Array, Indices, Mask
-from osteon.values import Recording
+from osteon.values import Recording, handed_over
 
 LONGEST_SPIKE = 7
 """Frames. Chosen: what stays longer is another path, which swaps and bodies tell."""
@@ -88,10 +88,11 @@ def remove_spikes(
             spikes[run.frames, run.marker] &= not kept[run.frames, run.marker].any()
     if not spikes.any():
         return recording
-    positions = np.where(spikes[..., None], np.nan, recording.positions)
+    positions = recording.positions.copy()
+    positions[spikes] = np.nan
     names = [recording.names[m] for m in np.flatnonzero(spikes.any(axis=0))]
     return recording.with_filled(
-        positions,
+        handed_over(positions),
         np.zeros_like(spikes),
         did=f"remove_spikes(threshold={threshold} m): {spikes.sum()} samples of {', '.join(names)}",
     )

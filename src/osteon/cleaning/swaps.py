@@ -38,7 +38,7 @@ astray, more than at home."""
 def find_swaps(recording: Recording) -> tuple[Swap, ...]:
     """Find exchanged labels, in order of time; ``repaired`` is False."""
     kept = [i for i, name in enumerate(recording.names) if name not in recording.outputs]
-    positions = np.array(recording.positions[:, kept])
+    positions = recording.positions.take(kept, axis=1)
     found: list[Swap] = []
     near = companions(positions, 4)
     # an exchange inside another one shows only when the outer one is undone
@@ -111,7 +111,7 @@ class _Jumps:
         self.arrives = seen & (self.before >= 0) & (waited <= 1 + _LONGEST_GAP * rate)
         # the first frame has no step to it, nor has the one after the last
         self.steps = np.full((n_frames + 1, *positions.shape[1:]), np.nan)
-        self.steps[1:-1] = np.diff(positions, axis=0)
+        np.subtract(positions[1:], positions[:-1], out=self.steps[1:-1])
 
     def switches(self) -> list[tuple[int, int, np.ndarray]]:
         """Pairs of markers and the frames in which they exchange labels."""

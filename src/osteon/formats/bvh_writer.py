@@ -17,7 +17,7 @@ from osteon.errors import WrongContent
 from osteon.formats.registry import WriteOptions, check_posed
 from osteon.formats.shared.text_table import unused_names
 from osteon.formats.shared.units import metres_per, to_z_up, turn_local, turn_points
-from osteon.maths import euler, quat
+from osteon.maths import blocks, euler, quat
 from osteon.typing import Array
 from osteon.values import Motion, Skeleton, Take
 
@@ -73,7 +73,8 @@ def write_bvh(path: Path, take: Take, options: WriteOptions) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(header)
         file.write(f"MOTION\nFrames: {motion.n_frames}\nFrame Time: {1.0 / motion.rate:.12g}\n")
-        file.writelines(row % tuple(values) for values in table.tolist())
+        for part in blocks(*table.shape):
+            file.writelines(row % tuple(values) for values in table[part].tolist())
 
 
 def _depth_first(skeleton: Skeleton) -> list[int]:
@@ -139,13 +140,17 @@ def _table(
 ) -> tuple[Array, list[str]]:
     """Return values (n_frames, n_channels) and how each column is printed."""
     of_length, of_angle = decimals
-    angles = np.degrees(euler.from_quat(turn_local(motion.rotations, turn), ORDER))
-    places, columns, formats = motion.in_parents(), [], []
-    for index in order:
-        if _slides(motion, index):
-            columns.append(np.round(turn_points(places[:, index] * scale, turn), of_length))
-            formats += [f"%.{of_length}f"] * 3
-        columns.append(np.round(angles[:, index], of_angle))
-        formats += [f"%.{of_angle}f"] * 3
-    # adding zero turns −0 into 0
-    return np.concatenate(columns, axis=1) + 0.0, formats
+    channels = [(index, kind) for index in order for kind in ("at", "turn")]
+    channels = [each for each in channels if each[1] == "turn" or _slides(motion, each[0])]
+    table, formats = np.empty((motion.n_frames, 3 * len(channels))), []
+    places = motion.in_parents()
+    for slot, (index, kind) in enumerate(channels):
+        column = table[:, 3 * slot : 3 * slot + 3]
+        if kind == "at":
+            np.round(turn_points(places[:, index] * scale, turn), of_length, out=column)
+        else:
+            turned = turn_local(motion.rotations[:, index], turn)
+            np.round(np.degrees(euler.from_quat(turned, ORDER)), of_angle, out=column)
+        formats += [f"%.{of_length if kind == 'at' else of_angle}f"] * 3
+    table += 0.0  # turns −0 into 0
+    return table, formats

@@ -45,6 +45,7 @@ from .nearest import Nearest as Nearest
 from .over_frames import (
     NORMAL_RATIO as NORMAL_RATIO,
     SMOOTH_ORDER as SMOOTH_ORDER,
+    blocks as blocks,
     low_pass as low_pass,
     mad_scale as mad_scale,
     noise_gain as noise_gain,

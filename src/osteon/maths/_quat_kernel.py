@@ -5,7 +5,7 @@ What numpy's calls would cost is the whole budget there.
 
 import numpy as np
 
-from osteon.maths.compiled import kernel
+from osteon.maths.compiled import kernel, read_only
 from osteon.typing import Array
 
 OPPOSED_SQUARE = 1e-16
@@ -87,29 +87,34 @@ def forward_pose(rotations: Array, root: Array, offsets: Array, parents) -> tupl
     parents : (n_bodies,) of int64
         −1 for the root.
     """
-    world, places = np.zeros_like(rotations), np.zeros_like(offsets)
-    _forward(rotations, root, offsets, parents, world, places)
-    return world, places
+    places = offsets.copy()
+    places[0] = root
+    world, placed = np.empty((1, *rotations.shape)), np.empty((1, *offsets.shape))
+    forward_frames(read_only(rotations[None]), read_only(places[None]), parents, world, placed)
+    return world[0], placed[0]
 
 
 @kernel
-def _forward(rotations, root, offsets, parents, world, places):
-    for body in range(len(parents)):
-        parent = parents[body]
-        if parent < 0:
-            world[body] = rotations[body]
-            places[body] = root
-            continue
-        aw, ax, ay, az = world[parent]
-        bw, bx, by, bz = rotations[body]
-        world[body, 0] = aw * bw - ax * bx - ay * by - az * bz
-        world[body, 1] = aw * bx + ax * bw + ay * bz - az * by
-        world[body, 2] = aw * by - ax * bz + ay * bw + az * bx
-        world[body, 3] = aw * bz + ax * by - ay * bx + az * bw
-        a, b, c = offsets[body]
-        s = 2.0 * (ay * c - az * b)
-        t = 2.0 * (az * a - ax * c)
-        u = 2.0 * (ax * b - ay * a)
-        places[body, 0] = places[parent, 0] + a + aw * s + (ay * u - az * t)
-        places[body, 1] = places[parent, 1] + b + aw * t + (az * s - ax * u)
-        places[body, 2] = places[parent, 2] + c + aw * u + (ax * t - ay * s)
+def forward_frames(rotations, places, parents, world, placed):
+    """World rotations and joint places of many poses; see ``chain.forward_kinematics``.
+
+    Parameters
+    ----------
+    rotations, places : (n_frames, n_bodies, 4), (n_frames, n_bodies, 3)
+        In the parent's frame; of a root, in the world.
+    world, placed
+        Of the same shapes: the answer.
+    """
+    for frame in range(len(rotations)):
+        for body in range(len(parents)):
+            q, p, parent = rotations[frame, body], places[frame, body], parents[body]
+            if parent < 0:
+                world[frame, body], placed[frame, body] = q, p
+                continue
+            above, at = world[frame, parent], placed[frame, parent]
+            turned = multiply((above[0], above[1], above[2], above[3]), (q[0], q[1], q[2], q[3]))
+            arm = rotate((above[0], above[1], above[2], above[3]), (p[0], p[1], p[2]))
+            for k in range(4):
+                world[frame, body, k] = turned[k]
+            for k in range(3):
+                placed[frame, body, k] = at[k] + arm[k]

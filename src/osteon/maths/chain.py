@@ -1,10 +1,12 @@
-"""Kinematics of trees: looped over joints, broadcast over frames."""
+"""Kinematics of trees, for any number of frames at once."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from osteon.maths.quat import multiply, rotate, to_matrix
+from osteon.maths._quat_kernel import forward_frames
+from osteon.maths.compiled import read_only
+from osteon.maths.quat import rotate, to_matrix
 from osteon.typing import Array, Indices
 
 
@@ -22,14 +24,12 @@ def forward_kinematics(
     parents : (n_joints,)
         Index of each parent, −1 for a root; ``parents[j] < j``.
     """
-    q_world, p_world = q_local.copy(), p_local.copy()
-    for j, parent in enumerate(parents):
-        if parent < 0:
-            continue
-        q_parent = q_world[..., parent, :]
-        q_world[..., j, :] = multiply(q_parent, q_local[..., j, :])
-        p_world[..., j, :] = p_world[..., parent, :] + rotate(q_parent, p_local[..., j, :])
-    return q_world, p_world
+    n, shape = len(parents), q_local.shape[:-2]
+    q = read_only(q_local.reshape(-1, n, 4))
+    p = read_only(np.broadcast_to(p_local, (*shape, n, 3)).reshape(-1, n, 3))
+    q_world, p_world = np.empty(q.shape, q.dtype), np.empty(p.shape, p.dtype)
+    forward_frames(q, p, np.array(parents, dtype=np.int64), q_world, p_world)
+    return q_world.reshape(*shape, n, 4), p_world.reshape(*shape, n, 3)
 
 
 def untwisted_joints(offsets: Array, parents: Sequence[int]) -> Array:

@@ -16,9 +16,18 @@ NORMAL_RATIO = 1.4826
 """Ratio of standard to median absolute deviation; derived: 1 / 0.67449 for a normal law."""
 SMOOTH_ORDER = 5
 """Count of differences taken. Derived: at 60 Hz it damps a swing of 1 Hz to 1e-5, (2π / 60)⁵."""
+BLOCK_NUMBERS = 2**18
+"""Count of numbers that a step over a long take works on at once. Chosen: 2 MB stay near a
+processor, whole takes do not, and all that is computed on the way would need their memory again."""
 FEWEST_SAMPLES = 30
 """Count of differences. Chosen: the median of fewer is chance, and their track counts as
 noiseless."""
+
+
+def blocks(count: int, numbers: int) -> list[slice]:
+    """Return what to take at once of ``count`` rows (frames, markers …) of so many numbers each."""
+    step = max(1, BLOCK_NUMBERS // max(1, numbers))
+    return [slice(first, first + step) for first in range(0, count, step)]
 
 
 def mad_scale(values: Array, axis: int | None = None) -> Array:
@@ -46,7 +55,10 @@ def noise_gain(order: int) -> int:
 
 def white_noise(paths: Array, order: int = SMOOTH_ORDER) -> Array:
     """Return the deviation per axis (n_points,) of the noise on paths (n_frames, n_points, 3)."""
-    return noise_of_differences(np.diff(paths, n=order, axis=0), order)
+    noise = np.zeros(paths.shape[1])
+    for part in blocks(paths.shape[1], paths[:, :1].size):
+        noise[part] = noise_of_differences(np.diff(paths[:, part], n=order, axis=0), order)
+    return noise
 
 
 def noise_of_differences(differences: Array, order: int = SMOOTH_ORDER) -> Array:

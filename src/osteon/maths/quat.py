@@ -157,11 +157,12 @@ def unroll(q: Array, axis: int = 0) -> Array:
     q = np.moveaxis(np.array(q), axis, 0)
     if len(q) < 2:
         return np.moveaxis(q, 0, axis)
-    filled = _hold(q)
-    flips = np.sum(filled[1:] * filled[:-1], axis=-1) < 0.0
-    sign = np.ones(q.shape[:-1], dtype=q.dtype)
-    sign[1:] = np.cumprod(np.where(flips, -1.0, 1.0), axis=0)
-    return np.moveaxis(q * sign[..., None], 0, axis)
+    filled = q if np.isfinite(q).all() else _hold(q)
+    flips = np.einsum("...i,...i->...", filled[1:], filled[:-1]) < 0.0
+    if flips.any():
+        turned = np.logical_xor.accumulate(flips, axis=0)
+        np.negative(q[1:], out=q[1:], where=turned[..., None])
+    return np.moveaxis(q, 0, axis)
 
 
 def slerp(a: Array, b: Array, t: Array) -> Array:

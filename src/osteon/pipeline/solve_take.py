@@ -107,6 +107,8 @@ def _solve_subject(
     given = [*subject.takes, *subject.stills]
     everything: Sequence[Recording] = [_named_as_asked(take, options) for take in given]
     n_takes = len(subject.takes)
+    subject.takes.clear()  # once cleaned they are not needed, and long ones need memory
+    del given
     _check_solvable(everything)
     chosen = set_of(everything, options)
     with watch.stage("clean", "looking for swapped labels and spikes" if options.clean else ""):

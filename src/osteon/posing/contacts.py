@@ -203,6 +203,33 @@ def soles_off(standing: Standing) -> dict[str, float]:
     return {body: max(each, key=abs) for body, each in usual.items()}
 
 
+@dataclass(frozen=True, eq=False)
+class _Feet:
+    """Where the bodies under a figure's soles are in the world: looked up once, used often."""
+
+    motion: Motion
+    turned: dict[int, Array]
+    """(n_frames, 4) of each body that carries a point."""
+    joints: dict[int, Array]
+    """(n_frames, 3)"""
+
+    @classmethod
+    def of(cls, motion: Motion, soles: Sequence[Sole]) -> "_Feet":
+        turned, joints = motion.world()
+        bodies = {body for sole in soles for body in sole.carriers.tolist()}
+        return cls(
+            motion,
+            {body: turned[:, body].copy() for body in bodies},
+            {body: joints[:, body].copy() for body in bodies},
+        )
+
+    def paths(self, sole: Sole) -> Array:
+        """Return (n_frames, n_points, 3) of a sole's points in the world."""
+        pairs = zip(sole.carriers.tolist(), sole.points, strict=True)
+        paths = [self.joints[b] + quat.rotate(self.turned[b], point) for b, point in pairs]
+        return np.stack(paths, axis=1)
+
+
 def find_standing(motion: Motion, soles: Sequence[Sole], like: Standing | None = None) -> Standing:
     """Foot plants of a motion, and the ground they are on.
 
@@ -212,10 +239,11 @@ def find_standing(motion: Motion, soles: Sequence[Sole], like: Standing | None =
         Of the motion that this one was made from, its bodies called as here: feet stand when they
         stand there, though legs of other lengths have made them slide since.
     """
-    paths = [sole_paths(motion, sole) for sole in soles]
     flat = GroundPlane(0.0, np.zeros(2), np.zeros(2))
-    if not paths or motion.n_frames < 3:
+    if not soles or motion.n_frames < 3:
         return Standing(tuple(soles), (), flat)
+    feet = _Feet.of(motion, soles)
+    paths = [feet.paths(sole) for sole in soles]
     belt = _belt(paths, motion)
     drift = np.zeros((motion.n_frames, 3))
     drift[:, :2] = np.arange(motion.n_frames)[:, None] / motion.rate * belt
@@ -229,12 +257,13 @@ def find_standing(motion: Motion, soles: Sequence[Sole], like: Standing | None =
                 x, y, z = np.median(still[first : last + 1], axis=0).tolist()
                 plants.append(Plant(name, point, (first, last), (x, y, z)))
     ground = replace(_fit_ground(plants), belt=belt)
-    soles = _level(motion, soles, plants, ground)
-    paths = np.concatenate([sole_paths(motion, sole) for sole in soles], axis=1)
-    deep = (ground.height(paths) - paths[..., 2]).max(axis=1) > THROUGH_DEPTH
+    soles = _level(feet, soles, plants, ground)
+    paths = [feet.paths(sole) for sole in soles]
+    deep = [(ground.height(path) - path[..., 2]).max(axis=1) for path in paths]
+    deep = np.max(deep, axis=0) > THROUGH_DEPTH
     solid = bool(deep.mean() < THROUGH_SHARE) and _agree(plants, ground)
     ground = replace(ground, solid=solid and (like is None or like.ground.solid))
-    return Standing(soles, tuple(plants), ground, _touching(motion, soles, plants, ground))
+    return Standing(soles, tuple(plants), ground, _touching(feet, soles, plants, ground))
 
 
 def _agree(plants: Sequence[Plant], ground: GroundPlane) -> bool:
@@ -248,30 +277,30 @@ def _agree(plants: Sequence[Plant], ground: GroundPlane) -> bool:
 
 
 def _touching(
-    motion: Motion, soles: Sequence[Sole], plants: Sequence[Plant], ground: GroundPlane
+    feet: _Feet, soles: Sequence[Sole], plants: Sequence[Plant], ground: GroundPlane
 ) -> tuple[Contact, ...]:
     """By foot: while any point of its sole stands, and before and after that while one rolls over
     the ground."""
     found = []
     for sole in soles:
-        name = motion.skeleton.names[sole.body]
-        on = np.zeros(motion.n_frames, dtype=bool)
+        name = feet.motion.skeleton.names[sole.body]
+        on = np.zeros(feet.motion.n_frames, dtype=bool)
         for plant in plants:
             if plant.body == name:
                 on[plant.frames[0] : plant.frames[1] + 1] = True
-        touches = on | _rolls(motion, sole, ground) if ground.solid else on
+        touches = on | _rolls(feet, sole, ground) if ground.solid else on
         spans = [span for span in runs(touches) if on[span[0] : span[1] + 1].any()]
         found += [Contact(name, span) for span in spans]
     return tuple(sorted(found, key=lambda contact: contact.frames))
 
 
-def _rolls(motion: Motion, sole: Sole, ground: GroundPlane) -> np.ndarray:
+def _rolls(feet: _Feet, sole: Sole, ground: GroundPlane) -> np.ndarray:
     """Return (n_frames,) whether the sole turns about a point of its own that is at the ground."""
-    paths = sole_paths(motion, sole)
-    belt = np.arange(motion.n_frames)[:, None, None] / motion.rate * ground.belt
+    paths = feet.paths(sole)
+    belt = np.arange(feet.motion.n_frames)[:, None, None] / feet.motion.rate * ground.belt
     still = np.concatenate([paths[..., :2] - belt, paths[..., 2:]], axis=-1)
     points = range(len(sole.points))
-    speed = np.stack([_speed(still[:, point], motion.rate) for point in points], axis=-1)
+    speed = np.stack([_speed(still[:, point], feet.motion.rate) for point in points], axis=-1)
     low = paths[..., 2] - ground.height(paths) < TOUCH_HEIGHT
     pivots = speed < np.minimum(ROLL_SPEED, 0.5 * speed.max(axis=-1, keepdims=True))
     return np.any(low & pivots, axis=-1)
@@ -347,16 +376,17 @@ def _spread(path: Array) -> float:
 
 
 def _as_still_as_its_middle(path: Array, first: int, last: int) -> tuple[int, int]:
-    quarter = (last - first + 1) // 4
-    middle = path[first + quarter : last - quarter + 1]
-    away = np.linalg.norm(path - np.median(middle, axis=0), axis=-1)
+    own = path[first : last + 1]  # a stay costs its own frames, not those of the take
+    quarter = len(own) // 4
+    middle = own[quarter : len(own) - quarter]
+    away = np.linalg.norm(own - np.median(middle, axis=0), axis=-1)
     near = away < STRAY_SPREADS * _spread(middle) + 0.0003
-    inner = (first + last) // 2
-    while first < inner and not near[first : first + 2].all():
-        first += 1
-    while last > inner and not near[last - 1 : last + 1].all():
-        last -= 1
-    return first, last
+    begin, end, inner = 0, len(own) - 1, (first + last) // 2 - first
+    while begin < inner and not near[begin : begin + 2].all():
+        begin += 1
+    while end > inner and not near[end - 1 : end + 1].all():
+        end -= 1
+    return first + begin, first + end
 
 
 def _fit_ground(plants: Sequence[Plant]) -> GroundPlane:
@@ -393,14 +423,13 @@ def _plane(places: Array) -> GroundPlane:
 
 
 def _level(
-    motion: Motion, soles: Sequence[Sole], plants: Sequence[Plant], ground: GroundPlane
+    feet: _Feet, soles: Sequence[Sole], plants: Sequence[Plant], ground: GroundPlane
 ) -> tuple[Sole, ...]:
     """Soles whose points lie on the ground where they stand: nobody says how thick they are."""
-    turned, _ = motion.world()
     levelled = []
     for sole in soles:
         points = np.array(sole.points)
-        name = motion.skeleton.names[sole.body]
+        name = feet.motion.skeleton.names[sole.body]
         for point in range(len(points)):
             own = [plant for plant in plants if (plant.body, plant.point) == (name, point)]
             own = [plant for plant in own if ground.bears(plant.place)]
@@ -408,7 +437,7 @@ def _level(
                 continue
             lift = np.median([p.place[2] - ground.height(np.array(p.place)) for p in own])
             frames = [f for p in own for f in range(p.frames[0], p.frames[1] + 1)]
-            carrier = turned[frames, sole.carriers[point]]
+            carrier = feet.turned[sole.carriers[point]][frames]
             down = quat.rotate(quat.inverse(carrier), np.array([0.0, 0.0, -1.0]))
             points[point] += lift * np.median(down, axis=0)
         levelled.append(replace(sole, points=points))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from osteon.errors import BadValue, NotEnoughData, ShapeError
-from osteon.maths import chain, quat
+from osteon.maths import chain, exp, kernel, multiply, quat, read_only
 from osteon.typing import Array, Indices
 from osteon.values import Skeleton, frozen
 
@@ -104,15 +104,33 @@ class Rig:
 
     def move(self, rotations: Array, root: Array, step: Array) -> tuple[Array, Array]:
         """Return the pose a step (..., n_dofs) further, on every joint's manifold."""
-        tree, rotations = self.tree, np.array(rotations)
-        for body in range(tree.n_bodies):
-            for kind in (IN_PARENT, IN_BODY):
-                dofs = np.flatnonzero((tree.dof_body == body) & (tree.dof_kind == kind))
-                turn = quat.exp(step[..., dofs] @ tree.dof_axis[dofs])
-                q = rotations[..., body, :]
-                new = quat.multiply(turn, q) if kind == IN_PARENT else quat.multiply(q, turn)
-                rotations[..., body, :] = new
-        return rotations, root + step[..., :3]
+        tree, shape = self.tree, (*step.shape[:-1], self.tree.n_bodies, 4)
+        moved = np.array(np.broadcast_to(rotations, shape)).reshape(-1, *shape[-2:])
+        steps = read_only(step.reshape(-1, tree.n_dofs))
+        _turn_joints(tree.dof_body, tree.dof_kind, tree.dof_axis, steps, moved)
+        return moved.reshape(shape), root + step[..., :3]
+
+
+@kernel
+def _turn_joints(dof_body, dof_kind, dof_axis, steps, rotations):
+    """Turn joints (n, n_bodies, 4) by steps (n, n_dofs), in place."""
+    for frame in range(len(steps)):
+        dof = 3
+        while dof < len(dof_body):
+            body = dof_body[dof]
+            x = y = z = u = v = w = 0.0
+            while dof < len(dof_body) and dof_body[dof] == body:
+                step, axis = steps[frame, dof], dof_axis[dof]
+                if dof_kind[dof] == IN_PARENT:
+                    x, y, z = x + step * axis[0], y + step * axis[1], z + step * axis[2]
+                else:
+                    u, v, w = u + step * axis[0], v + step * axis[1], w + step * axis[2]
+                dof += 1
+            q = rotations[frame, body]
+            turned = multiply(exp((x, y, z)), (q[0], q[1], q[2], q[3]))
+            turned = multiply(turned, exp((u, v, w)))
+            for i in range(4):
+                q[i] = turned[i]
 
 
 def build_tree(

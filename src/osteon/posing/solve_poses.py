@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from osteon.errors import NotEnoughData
 from osteon.joint_limits import hold_within, make_bounds
-from osteon.maths import quat
+from osteon.maths import blocks, quat
 from osteon.posing._kernels.led_limbs import lead_limbs, share_gone
 from osteon.posing._kernels.normal_equations import make_model
 from osteon.posing._kernels.single_frame import FrameLimits, fit_frame, make_work
@@ -242,8 +242,10 @@ def limbs_of(parents: Sequence[int]) -> Indices:
 def _leaps(rig: Rig, observed: Array, limbs: Indices, limit: float) -> Mask:
     """Return (n_frames, n_bodies) whether a marker of the body's limb leaps from the frame
     before."""
-    steps = np.diff(observed, axis=0, prepend=np.nan, append=np.nan)
-    unlike = np.linalg.norm(np.diff(steps, axis=0, append=np.nan), axis=-1) > limit
+    unlike = np.zeros((len(observed) + 1, observed.shape[1]), dtype=bool)
+    for part in blocks(observed.shape[1], observed[:, :1].size):
+        steps = np.diff(observed[:, part], axis=0, prepend=np.nan, append=np.nan)
+        unlike[:, part] = np.linalg.norm(np.diff(steps, axis=0, append=np.nan), axis=-1) > limit
     leaps = unlike[:-1].copy()
     leaps[1:] &= unlike[:-2]  # unlike the step before, and the step after
     limb = limbs[rig.tree.marker_bodies]
@@ -253,8 +255,13 @@ def _leaps(rig: Rig, observed: Array, limbs: Indices, limit: float) -> Mask:
 def _fast_turns(rotations: Array, frames: Indices, limit: float) -> Mask:
     """Return (len(frames) − 1, n_bodies − 1) whether a joint turns further than the limit in every
     frame between."""
-    turns = quat.angle(quat.between(rotations[frames[:-1], 1:], rotations[frames[1:], 1:]))
-    return turns > limit * np.abs(np.diff(frames))[:, None]
+    most = limit * np.abs(np.diff(frames))[:, None]
+    fast = np.zeros((len(most), rotations.shape[1] - 1), dtype=bool)
+    for part in blocks(len(most), rotations[0].size):
+        before, after = frames[:-1][part], frames[1:][part]
+        turns = quat.angle(quat.between(rotations[before, 1:], rotations[after, 1:]))
+        fast[part] = turns > most[part]
+    return fast
 
 
 class _Limbs:

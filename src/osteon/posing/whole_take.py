@@ -16,27 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.maths import moving_least, quat
-from osteon.posing._kernels.coordinate_noise import invert_diagonal, likeliest_noise
-from osteon.posing._kernels.normal_equations import (
-    LANES,
-    Lanes,
-    PoseModel,
-    build_normal,
-    factor,
-    forward,
-    gather_moments,
-    make_lanes,
-    make_model,
-    place_markers,
-    place_screws,
-    pull_to_rest,
-    total_cost,
-)
-from osteon.posing._kernels.time_band import EMPTY, factor_band, fill_band, substitute_band
-from osteon.posing.first_pose import universal_angles
+from osteon.maths import moving_least, quat, read_only
+from osteon.posing._kernels.coordinate_noise import likeliest_noise
+from osteon.posing._kernels.normal_equations import Lanes, PoseModel, make_lanes, make_model
+from osteon.posing._kernels.time_band import EMPTY, factor_clip, substitute_band
+from osteon.posing._kernels.whole_clip import coordinate_variances, joint_steps, linearise_clip
 from osteon.posing.per_frame import PoseProblem, PoseResult
-from osteon.posing.rig import IN_BODY, Rig
+from osteon.posing.rig import Rig
 from osteon.typing import Array
 
 NOISE_GRID = 10.0 ** np.arange(-5.0, 0.3, 0.25)
@@ -169,60 +155,19 @@ def marker_noise(rig: Rig, observed: Array, poses: PoseResult) -> float:
 def coordinate_steps(rig: Rig, rotations: Array, root: Array) -> Array:
     """Return (n_frames − 1, n_dofs) how far each degree of freedom moves from frame to frame."""
     tree = rig.tree
-    turns = quat.log(quat.multiply(rotations[1:], quat.inverse(rotations[:-1])))
-    steps = np.einsum("fdi,di->fd", turns[:, tree.dof_body], tree.dof_axis)
+    steps = np.empty((len(root) - 1, tree.n_dofs))
+    joint_steps(tree.dof_body, tree.dof_kind, tree.dof_axis, read_only(rotations), steps)
     steps[:, :3] = np.diff(root, axis=0)
-    for second in np.flatnonzero(tree.dof_kind == IN_BODY):
-        first, axes = second - 1, tree.dof_axis[second - 1 : second + 1]
-        angles = universal_angles(rotations[:, tree.dof_body[second]], *axes)
-        steps[:, [first, second]] = np.diff(np.unwrap(angles, axis=0), axis=0)
     return steps
-
-
-class _Frames:
-    """Frames of a rig in the lanes of the pose kernel."""
-
-    def __init__(self, rig: Rig, observed: Array, alone: Array, rest_weight: float) -> None:
-        self.model: PoseModel = make_model(rig, rest_weight)
-        self.lanes: Lanes = make_lanes(self.model)
-        self.observed, self.alone, self.n_frames = observed, alone, len(observed)
-        self.seen = np.isfinite(observed[..., :1])
-
-    def blocks(self) -> list[np.ndarray]:
-        """Return the frames of each block; a last one that is not full repeats the last frame."""
-        first = range(0, self.n_frames, LANES)
-        return [np.minimum(np.arange(f, f + LANES), self.n_frames - 1) for f in first]
-
-    def linearise(self, block: np.ndarray, rotations: Array, root: Array) -> Lanes:
-        """Return the lanes with normal matrix, gradient and cost of some frames in a pose."""
-        model, lanes = self.model, self.lanes
-        seen = self.seen[block]
-        markers = np.where(seen, self.observed[block] - root[block, None], 0.0)
-        lanes.rotations[:] = rotations[block].transpose(1, 2, 0).ravel()
-        lanes.observed[:] = np.concatenate([markers, seen], axis=-1).transpose(1, 2, 0).ravel()
-        lanes.rest[:] = self.alone[block].transpose(1, 2, 0).ravel()
-        forward(model, lanes)
-        place_markers(model, lanes)
-        pull_to_rest(model, lanes)
-        gather_moments(model, lanes)
-        place_screws(model, lanes)
-        build_normal(model, lanes)
-        return lanes
 
 
 def _coordinate_variances(rig: Rig, observed: Array, poses: PoseResult) -> Array:
     """Return (n_frames, n_dofs) of the coordinates for unit marker noise; inf where frames are
     held."""
-    frames, tree = _Frames(rig, observed, poses.rotations, 0.0), rig.tree
-    variances = np.zeros((len(observed), tree.n_dofs))
-    inverse, found = np.zeros(len(tree.path) * LANES), np.zeros(tree.n_dofs * LANES)
-    diagonal = tree.row_start + tree.dof_depth
-    for block in frames.blocks():
-        lanes = frames.linearise(block, poses.rotations, poses.root)
-        lanes.normal.reshape(-1, LANES)[diagonal] += UNSEEN_STIFFNESS
-        factor(frames.model, lanes)
-        invert_diagonal(frames.model, lanes, inverse, found)
-        variances[block] = found.reshape(-1, LANES).T
+    model = make_model(rig, 0.0)
+    variances = np.zeros((len(observed), rig.tree.n_dofs))
+    given = map(read_only, (observed, poses.rotations, poses.root))
+    coordinate_variances(model, make_lanes(model), *given, UNSEEN_STIFFNESS, variances)
     variances[list(poses.held)] = np.inf
     return variances
 
@@ -248,14 +193,15 @@ def _solve_window(window: _Window, rotations: Array, root: Array) -> tuple[Array
     """
     if len(root) <= JERK_ORDER:
         return rotations, root
-    frames = _Frames(window.rig, window.observed, window.alone, ALONE_WEIGHT)
-    now = _evaluate(window, frames, rotations, root)
+    model = make_model(window.rig, ALONE_WEIGHT)
+    kernel = model, make_lanes(model)
+    now = _evaluate(window, kernel, rotations, root)
     band, last = _factored(window, now.normal), 1.0  # a radian, before the first step
     for _ in range(MOST_STEPS):
         step = now.gradient.copy()
         substitute_band(band, step.reshape(-1))
         step[: window.settled] = 0.0
-        there, share = _lower(window, frames, now, step)
+        there, share = _lower(window, kernel, now, step)
         if there is None:
             break
         now, size = there, np.abs(step).max()
@@ -268,27 +214,25 @@ def _solve_window(window: _Window, rotations: Array, root: Array) -> tuple[Array
 
 
 def _lower(
-    window: _Window, frames: _Frames, now: _Evaluated, step: Array
+    window: _Window, kernel: tuple[PoseModel, Lanes], now: _Evaluated, step: Array
 ) -> tuple[_Evaluated | None, float]:
     """Return the window a step further, shortened until the cost falls, and the share of it."""
     for share in (1.0, 0.5, 0.25, 0.1):
         moved = window.rig.move(now.rotations, now.root, share * step)
-        there = _evaluate(window, frames, *moved)
+        there = _evaluate(window, kernel, *moved)
         if there.cost < now.cost:
             return there, share
     return None, 0.0
 
 
-def _evaluate(window: _Window, frames: _Frames, rotations: Array, root: Array) -> _Evaluated:
-    precision, cost = window.noise**-2.0, np.zeros(LANES)
-    normal = np.zeros((len(root), len(frames.model.path)))
-    gradient, costs = np.zeros((len(root), len(frames.model.dof_body))), np.zeros(len(root))
-    for block in frames.blocks():
-        lanes = frames.linearise(block, rotations, root)
-        total_cost(lanes, cost)
-        costs[block] = cost
-        normal[block] = lanes.normal.reshape(-1, LANES).T
-        gradient[block] = lanes.step.reshape(-1, LANES).T
+def _evaluate(
+    window: _Window, kernel: tuple[PoseModel, Lanes], rotations: Array, root: Array
+) -> _Evaluated:
+    precision, tree = window.noise**-2.0, window.rig.tree
+    normal = np.empty((len(root), len(tree.path)))
+    gradient, costs = np.empty((len(root), tree.n_dofs)), np.empty(len(root))
+    given = map(read_only, (window.observed, window.alone, rotations, root))
+    linearise_clip(*kernel, *given, normal, gradient, costs)
     jerk = np.diff(coordinate_steps(window.rig, rotations, root), JERK_ORDER - 1, axis=0)
     weighted = _jerk_weights(window) * jerk
     gradient *= precision
@@ -303,12 +247,11 @@ def _jerk_weights(window: _Window) -> Array:
 
 
 def _factored(window: _Window, normal: Array) -> Array:
-    """Return the factor of the window's normal matrix; see ``factor_band``."""
+    """Return the factor of the window's normal matrix; see ``factor_clip``."""
     tree, precision = window.rig.tree, window.noise**-2.0
     owner = np.repeat(np.arange(tree.n_dofs), tree.dof_depth + 1)
     band = window.memory[: len(normal) * tree.n_dofs]
+    settled = np.where(np.arange(len(normal)) < window.settled, SETTLED_STIFFNESS * precision, 0.0)
     weights = _jerk_weights(window)
-    fill_band(tree.path, owner, normal, precision, weights, THIRD_WEIGHTS, band)
-    band[: window.settled * tree.n_dofs, 0] += SETTLED_STIFFNESS * precision
-    factor_band(band)
+    factor_clip(tree.path, owner, normal, precision, weights, THIRD_WEIGHTS, settled, band)
     return band

@@ -257,9 +257,9 @@ def marker_rows(
 def poses_of(motion: Motion, stride: int) -> Poses:
     """Pack every ``stride``-th pose."""
     turns, places = motion.world()
-    turns, places = turns[::stride], places[::stride]
+    turns, places = quat.log(turns[::stride]), places[::stride]
     stretched = None if motion.offsets is None else pack(places, PLACE_STEP)
-    return Poses(pack(quat.log(turns), TURN_STEP), pack(places[:, 0], PLACE_STEP), stretched)
+    return Poses(pack(turns, TURN_STEP), pack(places[:, 0], PLACE_STEP), stretched)
 
 
 def skin_row(motion: Motion, skin: SkinnedMesh | None = None) -> SkinRow | None:
@@ -364,13 +364,18 @@ def pack(values: ArrayLike, step: float) -> Packed:
     """
     values = np.asarray(values, dtype=np.float64)
     seen = np.isfinite(values)
-    low, high = (values[seen].min(), values[seen].max()) if seen.any() else (0.0, 0.0)
+    low = np.min(values, initial=np.inf, where=seen) if seen.any() else 0.0
+    high = np.max(values, initial=-np.inf, where=seen) if seen.any() else 0.0
     origin = 0.5 * float(low) + 0.5 * float(high)
     step = max(step, (float(high) - origin) / LARGEST_INTEGER)
-    whole = np.rint((np.where(seen, values, origin) - origin) / step)
-    kind = np.int16 if np.abs(whole).max(initial=0.0) < 2**15 else np.int32
-    missing = int(np.iinfo(kind).min)
-    return _pack_integers(np.where(seen, whole, missing).astype(np.int32), origin, step, missing)
+    whole = np.where(seen, values, origin)  # and on in place: of a long take this is large
+    whole -= origin
+    whole /= step
+    np.rint(whole, out=whole)
+    largest = max(whole.max(initial=0.0), -whole.min(initial=0.0))
+    missing = int(np.iinfo(np.int16 if largest < 2**15 else np.int32).min)
+    whole[~seen] = missing
+    return _pack_integers(whole.astype(np.int32), origin, step, missing)
 
 
 def pack_whole(values: ArrayLike) -> Packed:
@@ -382,7 +387,8 @@ def pack_whole(values: ArrayLike) -> Packed:
 
 def _pack_integers(whole: np.ndarray, origin: float, step: float, missing: int) -> Packed:
     change = np.diff(whole, axis=0, prepend=np.zeros_like(whole[:1]))
-    folded = (change << 1) ^ (change >> 31)  # small ones of either sign stay small
+    folded = change << 1  # small ones of either sign stay small
+    folded ^= np.right_shift(change, 31, out=change)
     planes = np.ascontiguousarray(folded, dtype="<i4").view(np.uint8).reshape(-1, 4).T
     used = 4 - next((n for n, plane in enumerate(planes[::-1]) if plane.any()), 3)
     squeezed = zlib.compress(np.ascontiguousarray(planes[:used]).tobytes(), DEFLATE_LEVEL)

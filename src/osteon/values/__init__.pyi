@@ -1,5 +1,6 @@
 from .array_checks import (
     frozen as frozen,
+    handed_over as handed_over,
     in_rows as in_rows,
     read_only as read_only,
     unit_quaternions as unit_quaternions,

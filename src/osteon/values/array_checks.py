@@ -55,6 +55,12 @@ def read_only(array: Array) -> Array:
     return copy
 
 
+def handed_over(array: Array) -> Array:
+    """Return an array that nobody writes to any more: values keep it without a copy."""
+    array.flags.writeable = False
+    return array
+
+
 def in_rows(kind: type[Value], *columns: Iterable[Any]) -> list[Value]:
     """Values of a frozen class with slots, one per row of columns: its fields, in their order.
 
@@ -89,8 +95,9 @@ def _settled(values: ArrayLike) -> TypeGuard[Array]:
 def whole_rows(array: Array) -> Array:
     """Return the array with rows (last axis) that are partly NaN made NaN: half a point is none."""
     # by columns: numpy reduces a last axis of three twenty times slower
-    broken = ~np.logical_and.reduce([np.isfinite(column) for column in np.moveaxis(array, -1, 0)])
-    if broken.any():
+    finite = np.moveaxis(np.isfinite(array), -1, 0)
+    broken = ~np.logical_and.reduce(list(finite))
+    if not np.isnan(array[broken]).all():
         array = array.copy()
         array[broken] = np.nan
         array.flags.writeable = False
@@ -110,7 +117,7 @@ def unit_quaternions(rotations: Array) -> Array:
     if close.all():
         return rotations
     with np.errstate(invalid="ignore", divide="ignore"):
-        unit = np.where(close, rotations, rotations / length)
+        unit = np.divide(rotations, length, out=rotations.copy(), where=~close)
     unit.flags.writeable = False
     return unit
 

@@ -13,6 +13,7 @@ from osteon.typing import Array
 from osteon.values.array_checks import (
     freeze,
     frozen,
+    handed_over,
     positive_rate,
     settle,
     unique_names,
@@ -202,9 +203,11 @@ class Recording:
         columns = [self.index(name) for name in names]
         return replace(
             self,
-            positions=self.positions[:, columns],
+            positions=handed_over(self.positions.take(columns, axis=1)),
             names=tuple(names),
-            residuals=None if self.residuals is None else self.residuals[:, columns],
+            residuals=None
+            if self.residuals is None
+            else handed_over(self.residuals.take(columns, axis=1)),
             outputs=self.outputs & set(names),
             history=self.history if did is None else (*self.history, did),
         )
@@ -239,7 +242,7 @@ class Recording:
         residuals = np.where(self.measured, np.where(known == 0.0, np.nan, known), 0.0)
         residuals[filled] = 0.0
         residuals[~np.isfinite(positions[..., 0])] = np.nan
-        return self.with_positions(positions, did, residuals)
+        return self.with_positions(positions, did, handed_over(residuals))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,7 +20,16 @@ from osteon.formats.c3d.poses import C3dPoses, bodies_from_axes, read_rotations
 from osteon.formats.shared.units import METRES, to_z_up, turn_points, turn_rotations
 from osteon.maths import quat
 from osteon.typing import Array
-from osteon.values import Analog, Bodies, ForcePlate, Mark, Recording, Source, Take
+from osteon.values import (
+    Analog,
+    Bodies,
+    ForcePlate,
+    Mark,
+    Recording,
+    Source,
+    Take,
+    handed_over,
+)
 
 
 @dataclass(frozen=True)
@@ -144,11 +153,11 @@ def _recording(
     if shared.source.up != "z":
         positions = turn_points(positions, shared.up)
     return Recording(
-        positions,
+        handed_over(positions),
         subject.names,
         shared.rate,
         subject=subject.name,
-        residuals=residuals,
+        residuals=None if residuals is None else handed_over(residuals),
         outputs=subject.outputs,
         marks=marks_of(shared.marks, subject.name, subjects),
         analog=shared.analog,

@@ -1,8 +1,8 @@
 """Levenberg–Marquardt over many frames, one frame in each lane, each with its own damping.
 
-A lane works through its own stretch of the take. When a frame is done the lane loads the next one,
-so that a hard frame holds up nobody else. A frame whose start is NaN goes on from the solution of
-the frame before it.
+When a frame is done its lane loads the next one, so that a hard frame holds up nobody else. Where
+every frame has a start that is any lane's next. A frame whose start is NaN goes on from the
+solution of the frame before it: there each lane works through a stretch of the take of its own.
 """
 
 import enum
@@ -18,8 +18,6 @@ from osteon.posing._kernels.normal_equations import (
     L,
     PoseModel,
     build_normal,
-    damp,
-    factor,
     forward,
     gather_moments,
     make_lanes,
@@ -27,10 +25,10 @@ from osteon.posing._kernels.normal_equations import (
     place_screws,
     pull_to_rest,
     reweight,
-    substitute,
     take_step,
     total_cost,
 )
+from osteon.posing._kernels.tree_factor import damp, factor, substitute
 
 UNDECIDED = -1
 """Code of a fit that goes on, defined here."""
@@ -122,6 +120,8 @@ class LaneProgress(NamedTuple):
     """Which frame the lane holds; −1: the lane is idle."""
     last: np.ndarray
     """End of the lane's stretch."""
+    queue: np.ndarray
+    """(1,) the next frame that is free for any lane; −1: each keeps to its own stretch."""
     reference: np.ndarray
     """(3, LANES) point of the world that the lane's coordinates start at."""
     trial_cost: np.ndarray
@@ -143,9 +143,11 @@ def solve_range(model: PoseModel, task: Task, rules: Rules, first: int, last: in
     lanes = make_lanes(model)
     stretch = -(-(last - first) // LANES)
     starts = first + stretch * np.arange(LANES)
+    apart = np.isfinite(task.rotations[first:last, 0, 0]) | (task.status[first:last] == HELD)
     progress = LaneProgress(
         frame=np.minimum(starts, last) - 1,
-        last=np.minimum(starts + stretch, last),
+        last=np.full(LANES, last) if apart.all() else np.minimum(starts + stretch, last),
+        queue=np.array([first if apart.all() else -1]),
         reference=np.zeros((3, LANES)),
         trial_cost=np.zeros(LANES),
         cost=np.full(LANES, np.inf),
@@ -270,9 +272,7 @@ def _store(task, lanes, progress, lane):
 @kernel
 def _load_next(task, lanes, progress, lane):
     """Load the lane's next frame that has evidence; 0 if there is none and the lane falls idle."""
-    frame = progress.frame[lane] + 1
-    while frame < progress.last[lane] and task.status[frame] == HELD:
-        frame += 1
+    frame = _following(task, progress, lane)
     if frame >= progress.last[lane]:
         progress.frame[lane] = -1
         progress.go[lane] = 0.0
@@ -288,6 +288,18 @@ def _load_next(task, lanes, progress, lane):
     progress.iterations[lane] = 0
     lanes.damping[lane] = FIRST_DAMPING
     return 1
+
+
+@kernel
+def _following(task, progress, lane):
+    """The next frame that has evidence; the end where there is none."""
+    shared = progress.queue[0] >= 0
+    frame = progress.queue[0] if shared else progress.frame[lane] + 1
+    while frame < progress.last[lane] and task.status[frame] == HELD:
+        frame += 1
+    if shared:
+        progress.queue[0] = frame + 1
+    return frame
 
 
 @kernel

@@ -9,8 +9,8 @@ instead, took twice as long together; 8 to 32 lanes alone made the factorisation
 
 The normal matrix is built as the composite-rigid-body algorithm builds a mass matrix: markers are
 masses, a degree of freedom d is a screw s_d = (a_d, p_d × a_d), the marker weights below a joint
-sum to a spatial inertia 𝓘, and H[d, e] = s_d · 𝓘 s_e for d above e. It is factored LᵀDL from the
-leaves to the root, which fills in nothing [Featherstone 2008, ch. 6 and 8].
+sum to a spatial inertia 𝓘, and H[d, e] = s_d · 𝓘 s_e for d above e [Featherstone 2008, ch. 6].
+``tree_factor`` solves it.
 """
 
 from typing import NamedTuple
@@ -24,6 +24,9 @@ from osteon.posing.rig import IN_BODY, IN_PARENT, TRANSLATION, Rig
 
 LANES = 64
 """Count of frames side by side. Measured: fewer took up to twice as long, see above."""
+
+CACHE_LINE = 64
+"""Bytes: defined by processors, x86 as well as most ARM."""
 
 U = np.uint64
 L = U(LANES)
@@ -158,7 +161,10 @@ def make_lanes(model: PoseModel) -> Lanes:
 
 
 def _zeros(size: np.unsignedinteger) -> np.ndarray:
-    return np.zeros(int(size))
+    """Zeros that begin where a line of the cache does: else each vector would lie on two."""
+    room = np.zeros(int(size) + CACHE_LINE // 8)
+    begin = -room.ctypes.data % CACHE_LINE // 8
+    return room[begin : begin + int(size)]
 
 
 @kernel(fastmath=FAST_MATH)
@@ -367,6 +373,24 @@ def _product(screws, s, wrenches, w, out, o):
 
 
 @kernel(fastmath=FAST_MATH)
+def _three_products(screws, s, wrench, out, o):
+    """Of three screws after one another with one wrench, which is then read once."""
+    for n in range(L):
+        a, b, c = wrench[n], wrench[K[1] + n], wrench[K[2] + n]
+        u, v, w = wrench[K[3] + n], wrench[K[4] + n], wrench[K[5] + n]
+        for i in range(U(3)):
+            t = s + i * SCREW + n
+            out[o + i * L + n] = (
+                screws[t] * a
+                + screws[t + K[1]] * b
+                + screws[t + K[2]] * c
+                + screws[t + K[3]] * u
+                + screws[t + K[4]] * v
+                + screws[t + K[5]] * w
+            )
+
+
+@kernel(fastmath=FAST_MATH)
 def build_normal(model, lanes):
     """Normal matrix along each path, and the gradient."""
     screws, moments, wrench = lanes.screws, lanes.moments, lanes.scratch
@@ -374,8 +398,15 @@ def build_normal(model, lanes):
         m, start = model.dof_body[dof] * MOMENTS, model.row_start[dof]
         _product(screws, dof * SCREW, moments, m + WRENCH, lanes.step, dof * L)
         _inertia_times_screw(moments, m, screws, dof * SCREW, wrench)
-        for entry in range(start, start + model.dof_depth[dof] + U(1)):
-            _product(screws, model.path[entry] * SCREW, wrench, U(0), lanes.normal, entry * L)
+        entry, end = start, start + model.dof_depth[dof] + U(1)
+        while entry < end:
+            above = model.path[entry]
+            if entry + U(2) < end and model.path[entry + U(2)] == above + U(2):
+                _three_products(screws, above * SCREW, wrench, lanes.normal, entry * L)
+                entry += U(3)
+            else:
+                _product(screws, above * SCREW, wrench, U(0), lanes.normal, entry * L)
+                entry += U(1)
         if model.dof_kind[dof] != TRANSLATION:
             _add_pull(model, lanes, dof)
 
@@ -390,67 +421,6 @@ def _add_pull(model, lanes, dof):
     for n in range(L):
         gradient[g + n] += pull[p + n] * x + pull[p + K[1] + n] * y + pull[p + K[2] + n] * z
         normal[diagonal + n] += weight
-
-
-@kernel(fastmath=FAST_MATH)
-def damp(model, lanes):
-    """Levenberg–Marquardt: raise each diagonal entry by its lane's share, and a little more.
-
-    The little more keeps directions that no marker sees where they are.
-    """
-    normal, share = lanes.normal, lanes.damping
-    for dof in range(U(len(model.dof_body))):
-        diagonal = (model.row_start[dof] + model.dof_depth[dof]) * L
-        for n in range(L):
-            normal[diagonal + n] += share[n] * normal[diagonal + n] + 1e-10 + model.stiffness[dof]
-
-
-@kernel(fastmath=FAST_MATH)
-def factor(model, lanes):
-    """Normal matrix to LᵀDL in place, from the leaves to the root; 1/D stands on the diagonal.
-
-    The step is taken along: Lᵀ is undone on the way.
-    """
-    normal, step, share = lanes.normal, lanes.step, lanes.scratch
-    n_dofs = U(len(model.dof_body))
-    for up in range(U(1), n_dofs + U(1)):
-        dof = n_dofs - up
-        start, depth = model.row_start[dof], model.dof_depth[dof]
-        diagonal, row, own = (start + depth) * L, start * L, dof * L
-        for n in range(L):
-            normal[diagonal + n] = 1.0 / normal[diagonal + n]
-        for climb in range(U(1), depth + U(1)):
-            k = depth - climb
-            above, entry = model.path[start + k], (start + k) * L
-            for n in range(L):
-                share[n] = normal[entry + n] * normal[diagonal + n]
-            target = model.row_start[above] * L
-            for j in range(k + U(1)):
-                _subtract(share, normal, row + j * L, normal, target + j * L)
-            _subtract(share, step, own, step, above * L)
-            for n in range(L):
-                normal[entry + n] = share[n]
-
-
-@kernel(fastmath=FAST_MATH)
-def _subtract(share, source, s, target, t):
-    for n in range(L):
-        target[t + n] -= share[n] * source[s + n]
-
-
-@kernel(fastmath=FAST_MATH)
-def substitute(model, lanes):
-    """Undo D and L: the gradient has become the step."""
-    normal, step = lanes.normal, lanes.step
-    for dof in range(U(len(model.dof_body))):
-        start, depth, own = model.row_start[dof], model.dof_depth[dof], dof * L
-        diagonal = (start + depth) * L
-        for n in range(L):
-            step[own + n] *= normal[diagonal + n]
-        for entry in range(start, start + depth):
-            e, s = entry * L, model.path[entry] * L
-            for n in range(L):
-                step[own + n] -= normal[e + n] * step[s + n]
 
 
 @kernel(fastmath=FAST_MATH)
