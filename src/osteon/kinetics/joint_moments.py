@@ -191,4 +191,4 @@ def _sure(skeleton: Skeleton, body: int, known: np.ndarray) -> np.ndarray:
     for index, parent in enumerate(skeleton.parents):
         if parent in below:
             below.append(index)
-    return known[:, below].all(axis=1)
+    return np.logical_and.reduce(known[:, below], axis=1)

@@ -125,8 +125,9 @@ def shown(recording: Recording, bodies: Sequence[Body]) -> np.ndarray:
     any."""
     named = {marker.name for body in bodies for marker in body.markers}
     columns = [i for i, name in enumerate(recording.names) if name in named]
-    seen = recording.seen[:, columns]
-    return seen.any(axis=1) if columns else np.ones(recording.n_frames, dtype=bool)
+    if not columns:
+        return np.ones(recording.n_frames, dtype=bool)
+    return np.any(recording.seen[:, columns], axis=1)
 
 
 def watch_poses(motion: Motion, problems: list[str]) -> AnomalyFindings | None:
