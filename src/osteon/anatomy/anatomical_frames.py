@@ -197,7 +197,8 @@ def _as_plug_in_gait(
     if pelvis is None or not plug_in_gait.is_worn(figure, side):
         shin = recipes[f"{side}_shin"]
         return {foot: plug_in_gait.foot_beside_shin(recipes[foot], shin.inputs[-1])}
-    swing = _together(_knee_axes(figure, side))[0][2]
+    # it stands for a device on the epicondyles, so no mean with what is less sure than they
+    swing = _surest(_knee_axes(figure, side))[2]
     return plug_in_gait.leg_of(figure, side, pelvis, swing, recipes[foot])
 
 
