@@ -152,7 +152,7 @@ def verdicts(solved: dict[str, pipeline.Solved]) -> list[list[str]]:
     for file, one in solved.items():
         theirs = stored_angles(DATA / file)
         if not one.landmarks:
-            rows.append([Path(file).stem, "no body with a human's name: no angles", ""])
+            rows.append([Path(file).stem, "no landmark known: not compared", ""])
             continue
         angles = pipeline.angles(one, "pig")
         over, offset = [], []

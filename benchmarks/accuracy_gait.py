@@ -24,6 +24,7 @@ from osteon.gait import (
     UNITS,
     FootEvent,
     GaitTake,
+    Load,
     at_frames,
     between_takes,
     find_events,
@@ -81,6 +82,7 @@ SCALES = {"cm/s": 0.01, "mm/s": 0.001, "cm": 0.01, "mm": 0.001, "1/s": 120.0}
 """Unit in the file → factor to ours; a cadence in 1/s counts strides."""
 DETECTORS = ("zeni", "oconnor", "hreljac", "ghoussayni", "bike")
 NEAR, LOST = 0.02, 0.15
+LEAST_LOAD = 20.0
 LAGS = np.arange(-0.05, 0.0501, 0.002)
 LEAST_KNOWN, FIT_SHARE = 0.35, 0.4
 """Seconds for which plates carry the whole person, and the share of what they felt that the motion
@@ -94,6 +96,27 @@ def by_plates(solved: Solved) -> Truth:
     loads = loads_of(solved.motion, solved.recording.ground_reactions())
     said = [(side, kind, t) for side, load in loads.items() for kind, t in load_times(load)]
     return sorted(said, key=lambda each: each[2])
+
+
+def sharply_by_plates(solved: Solved) -> Truth:
+    """Those of them that half and double the threshold tell within 20 ms of it: of the others no
+    plate says more exactly when they were."""
+    loads = loads_of(solved.motion, solved.recording.ground_reactions())
+    return [each for each in by_plates(solved) if is_sharp(loads[each[0]], *each[1:])]
+
+
+def is_sharp(load: Load, kind: str, time: float) -> bool:
+    middle, reach = round(time * load.rate), round(LOST * load.rate)
+    first = max(0, middle - reach)
+    part = np.nan_to_num(load.force[first : middle + reach])
+    for newtons in (0.5 * LEAST_LOAD, 2.0 * LEAST_LOAD):
+        light = np.flatnonzero(part <= newtons)
+        if not len(light):
+            return False
+        crossed = first + (light[-1] + 1 if kind == "strike" else light[0])
+        if abs(crossed / load.rate - time) > NEAR:
+            return False
+    return True
 
 
 def by_marks(solved: Solved) -> Truth:
@@ -182,15 +205,21 @@ def event_tables(solved: dict[str, Solved]) -> tuple[str, str]:
 
 def by_rate(solved: dict[str, Solved]) -> str:
     """Events against plates, by how often cameras looked."""
-    found: dict[tuple[str, str], list[float]] = {}
-    for one in solved.values():
+    found: dict[tuple[str, str, str], list[float]] = {}
+    for file, one in solved.items():
         events = ours(find_events(foot_paths(one.motion, pipeline.feet_seen(one))))
         rate = "50 and 60 Hz" if one.recording.rate < 100.0 else "100 to 250 Hz"
-        for kind, values in apart(events, by_plates(one)).items():
-            found.setdefault((rate, kind), []).extend(values)
-    rates = dict.fromkeys(rate for rate, _ in found)
-    rows = [[rate, *(told(found[rate, kind]) for kind in ("strike", "off"))] for rate in rates]
-    return table(["cameras", "plates: strike", "off"], rows)
+        view = "in view" if file in IN_VIEW else "left out"
+        for which, truth in (("all", by_plates(one)), ("sharp", sharply_by_plates(one))):
+            for kind, values in apart(events, truth).items():
+                for row in (rate, f"all rates, {view}"):
+                    found.setdefault((row, which, kind), []).extend(values)
+    columns = [(which, kind) for which in ("all", "sharp") for kind in ("strike", "off")]
+    rows = [
+        [row, *(told(found.get((row, *column), [])) for column in columns)]
+        for row in sorted({row for row, *_ in found})
+    ]
+    return table(["cameras", *(f"{which} plates: {kind}" for which, kind in columns)], rows)
 
 
 def in_step(solved: dict[str, Solved]) -> str:

@@ -8,7 +8,8 @@ from test_clinical_angles import LANDMARKS, posed
 
 from conftest import assert_close, real
 from osteon.anatomy import WornMarkers, find_angles
-from osteon.anatomy.plug_in_gait import joint_beside
+from osteon.anatomy.frame_recipes import FrameInput, FrameRecipe, frame
+from osteon.anatomy.plug_in_gait import foot_as_it_stands, joint_beside
 from osteon.formats import leg_measures, read
 from osteon.maths import quat
 from osteon.values import Recording
@@ -31,6 +32,27 @@ def leg(turn: float, lift: float, deep: float = 0.055) -> tuple[np.ndarray, ...]
 def test_a_joint_lies_beside_its_marker_in_the_plane_of_the_wand(turn, lift):
     found = joint_beside(*leg(turn, lift), 0.055, turn, lift)
     assert_close(found[0], CENTRE, 1e-9)
+
+
+@pytest.mark.parametrize("rate", [50.0, 200.0])
+def test_a_foot_is_level_while_it_stands_whatever_the_template_says(rate):
+    """Half of a second it stands, half it swings up by 40°; the foot that is otherwise taken points
+    15° too high, and 5° to the left, which nothing else tells."""
+    time = np.arange(0.0, 4.0, 1.0 / rate)
+    swing = np.maximum(np.sin(2.0 * np.pi * time), 0.0)
+    turns = quat.exp(np.outer(np.radians(40.0) * swing, [0.0, 1.0, 0.0]))
+    ankle = np.array([0.0, 0.0, 0.08]) + swing[:, None] * [0.3, 0.0, 0.1]
+    toe = ankle + quat.rotate(turns, np.array([0.12, 0.0, -0.05]))
+    side = quat.rotate(turns, np.array([0.0, -1.0, 0.0]))
+    high, aside = np.radians([15.0, 5.0])
+    way = [np.cos(high) * np.cos(aside), np.cos(high) * np.sin(aside), np.sin(high)]
+    marks = [FrameInput(each, 0.005) for each in (ankle, toe, side)]
+    other = [FrameInput(quat.rotate(turns, np.array(way)), 0.17), marks[2]]
+    template = FrameRecipe("template", "", other, lambda x, z: frame("x", x, "z", z))
+    found = foot_as_it_stands(marks, template, rate).segment("right_foot")
+    ahead = quat.rotate(found.rotations[swing == 0.0], np.array([1.0, 0.0, 0.0]))
+    assert_close(np.degrees(np.arcsin(ahead[:, 2])), np.zeros(len(ahead)), 0.1)
+    assert_close(np.degrees(np.arctan2(ahead[:, 1], ahead[:, 0])), np.full(len(ahead), 5.0), 0.5)
 
 
 LABELS = {

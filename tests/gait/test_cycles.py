@@ -44,6 +44,11 @@ def test_who_stood_still_between_two_strikes_made_no_cycle():
     assert cycles_of(late) == ()
 
 
+def test_who_stands_on_one_leg_and_swings_the_other_does_not_walk():
+    swings = [(0.0, "strike"), (0.2, "off"), (0.7, "strike"), (0.9, "off"), (1.4, "strike")]
+    assert cycles_of([FootEvent(time, "right", kind) for time, kind in swings]) == ()
+
+
 def test_a_line_stays_a_line_over_the_cycle():
     cycle = Cycle("left", 0.033, 0.5, 1.417)
     values = np.stack([np.arange(300) / 100.0, -np.arange(300) / 50.0], axis=-1)

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from osteon.gait import differences_between
+from osteon.delivery.gait_files import differing
+from osteon.gait import comparable_sides, differences_between
+from osteon.pipeline import GaitComparison
 
 POINTS = np.linspace(0.0, 1.0, 101)
 KEY = ("knee flexion", "left")
@@ -40,3 +42,12 @@ def test_one_person_hardly_differs_from_herself() -> None:
 def test_two_cycles_are_not_compared() -> None:
     rng = np.random.default_rng(3)
     assert differences_between(session(rng, 2, 1.0), session(rng, 8)) == ()
+
+
+def test_what_cannot_be_compared_is_not_said_to_be_alike() -> None:
+    rng = np.random.default_rng(4)
+    few, many = session(rng, 2, 1.0), session(rng, 8)
+    assert comparable_sides(many, session(rng, 3)) == ("left",)
+    assert comparable_sides(few, many) == ()
+    (told,) = differing(few, GaitComparison(tuple(many), "before"))
+    assert "cannot be told" in told and "left and right" in told

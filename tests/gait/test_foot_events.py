@@ -9,7 +9,7 @@ import pytest
 from conftest import real
 from osteon import pipeline, synth
 from osteon.anatomy import find_angles
-from osteon.gait import SIDES, Load, bands_of, find_events, foot_paths, gait_of
+from osteon.gait import SIDES, FootPaths, Load, bands_of, find_events, foot_paths, gait_of
 from osteon.values import Take
 
 
@@ -66,6 +66,25 @@ def test_slower_cameras_see_the_same_events(walk):
     for side in SIDES:
         ours, theirs = times(all_of_it, side, "strike"), times(half, side, "strike")
         assert len(ours) == len(theirs) and np.abs(ours - theirs).max() < 0.015
+
+
+@pytest.mark.parametrize("rate", [50.0, 100.0, 200.0])
+def test_who_lands_on_the_toes_strikes_with_them(rate):
+    """A step a second; toes are down after 0.4 s of swing, the heel sinks later and never lands."""
+    time = np.arange(0.0, 4.0, 1.0 / rate)
+    within = time % 1.0
+    swing = np.minimum(within / 0.4, 1.0)
+    ahead = np.floor(time) + swing - np.sin(2.0 * np.pi * swing) / (2.0 * np.pi)
+    toes = 0.06 * np.sin(np.pi * swing)
+    sinking = np.exp(-np.maximum(within - 0.4, 0.0) / 0.05)
+    heel = toes + np.where(within < 0.4, 0.05, 0.02 + 0.03 * sinking)
+    heights = np.stack([heel, toes, toes, toes], axis=1)
+    places = ahead[:, None] + np.array([0.0, 0.15, 0.15, 0.2])
+    path = np.stack([places, np.zeros_like(places), heights], axis=-1)
+    feet = FootPaths(dict.fromkeys(SIDES, path), np.ones(len(time), bool), rate, np.zeros(2))
+    strikes = times(find_events(feet), "left", "strike")
+    assert len(strikes) == 4
+    assert np.abs(strikes % 1.0 - 0.4).max() < 0.02  # what laboratories ask for
 
 
 def test_who_stands_takes_no_step(walk):

@@ -293,6 +293,21 @@ def test_the_walk_as_a_laboratory_records_it(walk):
             assert np.sqrt(np.nanmean(off**2)) < PEAK_SHARE * peak, (side, name)
 
 
+def test_moments_are_left_out_while_markers_do_not_show_what_hangs_on_a_joint(walk):
+    motion, reactions = as_recorded(walk, 10)
+    seen = np.ones(motion.rotations.shape[:2], bool)
+    seen[100:140, motion.skeleton.index("left_shin")] = False
+    angles = find_angles(motion, {})
+    whole = find_moments(motion, angles, reactions, BODY_MASS)
+    found = find_moments(motion, angles, reactions, BODY_MASS, seen=seen)
+    for name in ("left_hip_flexion", "left_knee_flexion"):
+        assert np.isnan(found.moments[100:140, found.names.index(name)]).all()
+    for name in ("left_ankle_dorsiflexion", "right_hip_flexion"):
+        column = found.names.index(name)
+        assert np.array_equal(found.moments[:, column], whole.moments[:, column], equal_nan=True)
+    assert np.isnan(found.residual_force[100:140]).all()
+
+
 def test_a_named_moment_pushes_its_angle(walk):
     """A small turn of the body about an angle's axis changes that angle alone, by as much."""
     motion = walk.motion.frames(0, walk.motion.n_frames - 1, 100)

@@ -154,7 +154,7 @@ const depth = (column: string): number =>
   column === "usual" ? 0 : column.endsWith("_other") ? 1 : 2;
 
 /** Whole degrees, with a minus that is as wide as a plus. */
-const degrees = (value: number): string => value.toFixed(0).replace("-", "−");
+const degrees = (value: number): string => value.toFixed(0).replace(/^-0$/, "0").replace("-", "−");
 
 function said(row: CurveRow, side: string): string {
   const mean = row.bands[side]?.mean ?? [];

@@ -48,6 +48,8 @@ and toes lie within 2 cm of one line, and 5 mm beside it are 14°."""
 ROLL_ARM = np.array([0.0, -0.1, 0.0])
 """Metres from the ankle to a point on its right as rig and template stand; chosen: as long as feet,
 so that it decides with fewer points."""
+LEAST_SHARE = 0.1
+"""Share of what tells an axis from which on it is named; chosen: less turns it by a degree."""
 OPENSIM_TILT = np.radians(5.2)
 """Radians that the pelvis of OpenSim's Rajagopal model is tilted back from the plane of its ASIS
 and PSIS; measured on two fitted models, 4.7° and 5.7°. That of gait2392 is tilted by 12.5°."""
@@ -145,16 +147,17 @@ def _leg(figure: MarkedFigure, side: str) -> dict[str, FrameRecipe]:
     thigh, shin, foot = (f"{side}_{part}" for part in ("thigh", "shin", "foot"))
     recipes: dict[str, FrameRecipe] = {}
     if figure.has(thigh, shin, foot):
-        source, told, axis = _surest(_knee_axes(figure, side))
+        (source, told, axis), by_motion = _together(_knee_axes(figure, side))
         centre, where = _knee_centre(figure, side, axis)
         hip, hip_told = _hip_centre(figure, side)
-        as_model = figure.convention == "opensim" and source == "motion"
-        inward = np.array([0.0, (1.0 if side == "right" else -1.0) * as_model, 0.0])
+        inward = np.array([0.0, 1.0 if side == "right" else -1.0, 0.0])
+        turn = OPENSIM_TURN * by_motion if figure.convention == "opensim" else 0.0
+        shin_turn = turn + (OPENSIM_SHIN_TURN - OPENSIM_TURN if turn else 0.0)
         recipes[thigh] = FrameRecipe(
             source,
             f"{hip_told}, {where}, {told}",
             [hip, centre, axis],
-            lambda *ends: quat.multiply(_limb(*ends), quat.exp(OPENSIM_TURN * inward)),
+            lambda *ends: quat.multiply(_limb(*ends), quat.exp(turn * inward)),
         )
         axis = figure.carried(shin, axis.over_time, axis.sigma)
         ends = [centre, figure.joint(foot)]
@@ -163,7 +166,7 @@ def _leg(figure: MarkedFigure, side: str) -> dict[str, FrameRecipe]:
             source,
             told,
             [*ends, axis],
-            lambda *ends: quat.multiply(_limb(*ends), quat.exp(OPENSIM_SHIN_TURN * inward)),
+            lambda *ends: quat.multiply(_limb(*ends), quat.exp(shin_turn * inward)),
         )
         marks = figure.marks(f"{side}_malleolus_lateral", f"{side}_malleolus_medial")
         if marks is not None and figure.convention == "isb":
@@ -194,6 +197,7 @@ def _as_plug_in_gait(
     if pelvis is None or not plug_in_gait.is_worn(figure, side):
         shin = recipes[f"{side}_shin"]
         return {foot: plug_in_gait.foot_beside_shin(recipes[foot], shin.inputs[-1])}
+    # it stands for a device on the epicondyles, so no mean with what is less sure than they
     swing = _surest(_knee_axes(figure, side))[2]
     return plug_in_gait.leg_of(figure, side, pelvis, swing, recipes[foot])
 
@@ -212,6 +216,23 @@ Axis = tuple[str, str, FrameInput]
 def _surest(axes: Sequence[Axis]) -> Axis:
     """Return the one of which most is known."""
     return min(axes, key=lambda axis: axis[2].sigma)
+
+
+def _together(axes: Sequence[Axis]) -> tuple[Axis, float]:
+    """Return what axes of this person say together, each by its certainty, and motion's share.
+
+    The template's counts where it is the surest alone: it knows nothing of this person.
+    """
+    source, *_ = _surest(axes)
+    counted = [axis for axis in axes if axis[0] in (source, "landmarks", "motion")]
+    weights = np.array([axis[2].sigma ** -2.0 for axis in counted])
+    shares = weights / weights.sum()
+    over_time = [share * axis[2].over_time for share, axis in zip(shares, counted, strict=True)]
+    by_share = sorted(zip(shares, counted, strict=True), key=lambda each: -each[0])
+    told = " with ".join(axis[1] for share, axis in by_share if share > LEAST_SHARE)
+    mean = FrameInput(quat.normalise(np.sum(over_time, axis=0)), float(weights.sum() ** -0.5))
+    shared = sum(share for share, axis in by_share if axis[0] == "motion")
+    return (source, told, mean), float(shared)
 
 
 def _knee_axes(figure: MarkedFigure, side: str) -> list[Axis]:

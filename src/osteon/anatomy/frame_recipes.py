@@ -122,7 +122,7 @@ class MarkedFigure:
         convention: str,
         worn: WornMarkers | None = None,
     ) -> None:
-        self.skeleton, self.convention = motion.skeleton, convention
+        self.skeleton, self.convention, self.rate = motion.skeleton, convention, motion.rate
         self.landmarks = landmarks
         self.measures = worn.measures if worn else {}
         self.recorded = worn is not None

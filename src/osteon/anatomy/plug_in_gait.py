@@ -37,6 +37,13 @@ WAND_LIMIT = np.radians(25.0)
 """Radians between a wand and the plane in which the joint bends, beyond two deviations of that
 plane, from which on the wand cannot be meant to show it. Chosen: twice the 10 to 15° by which
 careful hands miss."""
+LOW_SHARE, LOW_HEIGHT = 0.05, 0.015
+"""Share of frames with the lowest toes, and metres above these, in which toes are on the ground.
+Chosen: floors and skin differ by so much."""
+STILL_RATE = np.radians(20.0)
+"""Radians per second of pitch, up to which a foot lies on the ground. Chosen: heels rise by 100°
+and more a second; of 8 to 30° every one gives the same zero within 1.5°."""
+FRONT, LEVEL = np.array([1.0, 0.0, 0.0]), np.array([1.0, 1.0, 0.0])
 TURN_STEPS = 12
 """Count of steps that turn a wand's plane about the bone whose end it decides. Chosen: each leaves
 less than a fifth of the error of the one before."""
@@ -102,7 +109,7 @@ def leg_of(
     }
     toe = FrameInput(marks["TOE"], MARK_SIGMA)
     own = [FrameInput(shin.below, MARK_SIGMA), toe, FrameInput(knee_right, shin.sigma)]
-    recipes[f"{side}_foot"] = _foot(measures, side, own, foot)
+    recipes[f"{side}_foot"] = _foot(measures, side, own, foot, figure.rate)
     return recipes
 
 
@@ -264,32 +271,60 @@ def foot_beside_shin(foot: FrameRecipe, shin_axis: FrameInput) -> FrameRecipe:
 
 
 def _foot(
-    measures: _Measures, side: str, own: list[FrameInput], otherwise: FrameRecipe
+    measures: _Measures, side: str, own: list[FrameInput], otherwise: FrameRecipe, rate: float
 ) -> FrameRecipe:
-    """From ankle to toes, turned as the standing trial has it; without one, as another foot points
-    on average."""
+    """From ankle to toes, turned as the standing trial has it; without one, as it stands."""
     known = measures.stated.keys() >= {f"{side}_static_plantarflexion", f"{side}_static_rotation"}
     if not known:
-        return _as_on_average(own, otherwise)
+        return foot_as_it_stands(own, otherwise, rate)
     outward = 1.0 if side == "right" else -1.0
-    pitch = np.array([0.0, 0.0, measures.angle("static_plantarflexion")])
-    yaw = np.array([0.0, outward * measures.angle("static_rotation"), 0.0])
-    stood = quat.multiply(quat.exp(pitch), quat.exp(yaw))
+    yaw = outward * measures.angle("static_rotation")
+    stood = _offset(measures.angle("static_plantarflexion"), yaw)
 
     def build(ankle: Array, toe: Array, axis: Array) -> Array:
-        return quat.multiply(frame("x", toe - ankle, "z", axis), stood)
+        return quat.multiply(_plain_foot(ankle, toe, axis), stood)
 
     return FrameRecipe("landmarks", "as Plug-in Gait: ankle, toe, the standing trial", own, build)
 
 
-def _as_on_average(own: list[FrameInput], foot: FrameRecipe) -> FrameRecipe:
-    """From ankle to toes, turned by a constant, beside the shin's axis."""
-
-    def build(ankle: Array, toe: Array, axis: Array, *others: Array) -> Array:
-        plain = frame("x", toe - ankle, "z", axis)
-        ahead = quat.rotate(foot.build(*others), np.array([1.0, 0.0, 0.0]))
-        usual = np.nanmean(quat.rotate(quat.inverse(plain), ahead), axis=0)
-        return frame("x", quat.rotate(plain, usual), "z", axis)
-
+def foot_as_it_stands(own: list[FrameInput], foot: FrameRecipe, rate: float) -> FrameRecipe:
+    """From ankle to toes, turned by a constant: flat while it stands, else as another points."""
+    ankle, toe, axis = (each.over_time for each in own)
+    ahead = quat.rotate(foot.segment("foot").rotations, FRONT)
+    standing = _stands(ankle, toe, rate)
     told = f"as Plug-in Gait: ankle, toe; its zero: {foot.told}"
-    return FrameRecipe(foot.source, told, [*own, *foot.inputs], build)
+    if standing.any():
+        plain = _plain_foot(ankle, toe, axis)
+        pitch, _ = _pitch_and_yaw(plain[standing], ((toe - ankle) * LEVEL)[standing])
+        _, yaw = _pitch_and_yaw(plain, ahead)
+        ahead = quat.rotate(quat.multiply(plain, _offset(pitch, yaw)), FRONT)
+        told = f"as Plug-in Gait: ankle, toe, flat while it stands; its turn: {foot.told}"
+
+    def build(ankle: Array, toe: Array, axis: Array, ahead: Array) -> Array:
+        plain = _plain_foot(ankle, toe, axis)
+        return quat.multiply(plain, _offset(*_pitch_and_yaw(plain, ahead)))
+
+    inputs = [*own, FrameInput(ahead, float(foot.deviation().max()))]
+    return FrameRecipe(foot.source, told, inputs, build)
+
+
+def _plain_foot(ankle: Array, toe: Array, axis: Array) -> Array:
+    return frame("x", toe - ankle, "z", axis)
+
+
+def _pitch_and_yaw(plain: Array, ahead: Array) -> tuple[float, float]:
+    """Return how a foot's front is mostly turned in another frame, radians."""
+    x, y, z = quat.rotate(quat.inverse(plain), quat.normalise(ahead)).T
+    return float(np.nanmedian(np.arctan2(y, x))), float(np.nanmedian(-np.arcsin(z)))
+
+
+def _offset(pitch: float, yaw: float) -> Array:
+    """(4,) the turn by a foot's pitch, then by its yaw, as a standing trial keeps both."""
+    return quat.multiply(quat.exp(np.array([0.0, 0.0, pitch])), quat.exp(np.array([0.0, yaw, 0.0])))
+
+
+def _stands(ankle: Array, toe: Array, rate: float) -> np.ndarray:
+    """(n_frames,) whether a foot stands flat: its toe is low, and it does not pitch."""
+    rise = np.arctan2((toe - ankle)[:, 2], np.linalg.norm((toe - ankle)[:, :2], axis=1))
+    low = toe[:, 2] < np.quantile(toe[:, 2], LOW_SHARE) + LOW_HEIGHT
+    return low & (np.abs(np.gradient(rise)) * rate < STILL_RATE)

@@ -54,6 +54,7 @@ def forces(
     Example: osteon forces walk.c3d -o forces --mass 71.5
     """
     from osteon import delivery, pipeline
+    from osteon.errors import BadValue
     from osteon.formats import read as read_file
     from osteon.kinetics import check_loaded
 
@@ -64,7 +65,11 @@ def forces(
     asked = ask(solving, skeleton, passport, limited=False)
     with options.progress() as saying:
         whom = {"static": static, "subject": subject}
-        [one] = pipeline.solve(file, **whom, options=asked, progress=saying)
+        solved = pipeline.solve(file, **whom, options=asked, progress=saying)
+    if len(solved) > 1:
+        names = ", ".join(one.recording.subject for one in solved)
+        raise BadValue(f"{file.name} holds {len(solved)} people, {names}: choose one by `subject`")
+    one = solved[0]
     found = pipeline.moments(one, pipeline.angles(one, convention), mass, cutoff)
     with options.whole_results(output, (*read, solving["own_set"])) as scratch:
         delivery.deliver_forces(one, found, scratch)

@@ -210,7 +210,8 @@ def angles(
         told = [pipeline.angles(one, convention) for one in solved]
         compared = pipeline.compare_with(against, controls, convention, asked, saying)
     folders = [Path() if len(solved) == 1 else name for name in _folders(solved)]
-    walks = pipeline.gaits(solved, told)
+    steps = pipeline.gaits(solved, told)
+    walks = {name: walk for name, walk in steps.items() if walk.has_cycles}
     homes = [Path(file_name(name)) if name else Path() for name in walks]
     with options.whole_results(output, (*read, solving["own_set"])) as scratch:
         for one, found, name in zip(solved, told, folders, strict=True):
@@ -230,6 +231,8 @@ def angles(
         facts = delivery.gait_summary(walk.takes, compared)
         text = delivery.gait_text(walk.takes, compared)
         options.say_results(facts, text, as_json=as_json, folder=output / home / "report.html")
+    if steps.keys() - walks.keys() and not as_json:
+        options.tell(delivery.NO_CYCLE)
 
 
 def ask(solving: dict[str, Any], known: Path | None, passport: Path | None, *, limited: bool):

@@ -24,6 +24,7 @@ from .forces_files import (
     forces_text as forces_text,
 )
 from .gait_files import (
+    NO_CYCLE as NO_CYCLE,
     deliver_gait as deliver_gait,
     gait_summary as gait_summary,
     gait_text as gait_text,

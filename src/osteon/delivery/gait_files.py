@@ -14,6 +14,7 @@ from osteon.errors import counted
 from osteon.formats import whole_file, write_readable
 from osteon.gait import (
     CYCLE_POINTS,
+    FEWEST_CYCLES,
     SIDES,
     UNITS,
     Band,
@@ -21,6 +22,7 @@ from osteon.gait import (
     NumberSpread,
     bands_of,
     between_takes,
+    comparable_sides,
     control_bands,
     control_spreads,
     differences_between,
@@ -43,6 +45,11 @@ TOLD_DIFFERENCES = 6
 NEAR_MARK = 0.02
 """Seconds within which an event is as marked; chosen: what laboratories ask for."""
 SHARE_UNIT = "%"
+NO_CYCLE = (
+    "note: steps are seen, but no whole gait cycle, from a strike of a foot to its next with the "
+    "other foot's between them: no gait page; give longer or more takes"
+)
+"""Said of who steps and does not walk far enough."""
 PIG_WORDS = {
     "PelvisAngles": ("tilt forwards", "own side up", "own side forwards"),
     "ThoraxAngles": ("tilt forwards", "own side up", "own side forwards"),
@@ -149,11 +156,20 @@ def differing(takes: Sequence[GaitTake], compared: GaitComparison) -> list[str]:
     """Tell where a session differs from the other beyond what its cycles scatter by."""
     if not compared.other:
         return []
+    sides = comparable_sides(takes, compared.other)
+    lacking = " and ".join(side for side in SIDES if side not in sides)
+    untold = (
+        f"whether {lacking} angles differ from {compared.name} beyond noise cannot be told: that "
+        f"takes {FEWEST_CYCLES} cycles of a side in both sessions; give more takes"
+    )
+    rest = [untold] if lacking else []
     found = [str(each) for each in differences_between(takes, compared.other)]
-    if not found:
-        return [f"no angle differs from {compared.name} beyond what cycles scatter by"]
+    if not found and sides:
+        alike = " and ".join(sides)
+        told = f"no {alike} angle differs from {compared.name} beyond what cycles scatter by"
+        return [told, *rest]
     more = len(found) - TOLD_DIFFERENCES
-    rest = [f"{more} more differences in gait.json"] if more > 0 else []
+    rest += [f"{more} more differences in gait.json"] if more > 0 else []
     return [*found[:TOLD_DIFFERENCES], *rest]
 
 

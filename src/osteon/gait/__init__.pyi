@@ -26,12 +26,14 @@ from .gait_numbers import (
     numbers_of as numbers_of,
 )
 from .trials import (
+    FEWEST_CYCLES as FEWEST_CYCLES,
     Band as Band,
     CurveDifference as CurveDifference,
     GaitTake as GaitTake,
     NumberSpread as NumberSpread,
     bands_of as bands_of,
     between_takes as between_takes,
+    comparable_sides as comparable_sides,
     control_bands as control_bands,
     control_spreads as control_spreads,
     differences_between as differences_between,

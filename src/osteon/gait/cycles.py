@@ -56,8 +56,10 @@ class Cycle:
 
 
 def cycles_of(events: Sequence[FootEvent]) -> tuple[Cycle, ...]:
-    """Return the whole cycles of both feet, in time's order."""
+    """Return the whole cycles of both feet, in time's order; none where one foot takes no step."""
     found = []
+    if not all(_times(events, side, "strike") for side in SIDES):
+        return ()
     for side in SIDES:
         other = SIDES[1 - SIDES.index(side)]
         strikes, offs = _times(events, side, "strike"), _times(events, side, "off")

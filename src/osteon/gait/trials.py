@@ -15,7 +15,12 @@ from osteon.maths import runs
 from osteon.typing import Array
 from osteon.values import GroundReaction, Mark, Motion
 
-MARK_WORDS = {"foot strike": "strike", "foot off": "off"}
+MARK_WORDS = {
+    "foot strike": "strike",
+    "heel strike": "strike",
+    "foot off": "off",
+    "toe off": "off",
+}
 MARK_CODES = {"HS": "strike", "IC": "strike", "TO": "off", "FO": "off"}
 """What laboratories call both events in their files, with L or R before a code."""
 MARK_NEAR = 0.15
@@ -161,6 +166,17 @@ class CurveDifference:
         )
 
 
+def comparable_sides(takes: Sequence[GaitTake], others: Sequence[GaitTake]) -> tuple[Side, ...]:
+    """Return the sides of which both sessions have cycles enough to tell how they scatter."""
+    one, other = bands_of(takes), bands_of(others)
+    enough = {key[1] for key in one.keys() & other.keys() if _enough(one[key], other[key])}
+    return tuple(side for side in SIDES if side in enough)
+
+
+def _enough(one: Band, other: Band) -> bool:
+    return min(one.count, other.count) >= FEWEST_CYCLES
+
+
 def differences_between(
     takes: Sequence[GaitTake], others: Sequence[GaitTake]
 ) -> tuple[CurveDifference, ...]:
@@ -172,7 +188,7 @@ def differences_between(
     one, other, found = bands_of(takes), bands_of(others), []
     for key in one.keys() & other.keys():
         mine, theirs = one[key], other[key]
-        if min(mine.count, theirs.count) < FEWEST_CYCLES:
+        if not _enough(mine, theirs):
             continue
         apart = mine.mean - theirs.mean
         error = np.hypot(*(band.deviation / np.sqrt(band.count) for band in (mine, theirs)))

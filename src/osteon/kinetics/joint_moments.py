@@ -59,6 +59,7 @@ def find_moments(
     reactions: Sequence[GroundReaction],
     mass: float | None = None,
     cutoff: float | None = CUTOFF_RATE,
+    seen: np.ndarray | None = None,
 ) -> JointMoments:
     """Return the moments and powers of a human rig's joints.
 
@@ -68,6 +69,9 @@ def find_moments(
         Of the person, kilograms; weighed by the plates, else by height, where not given.
     cutoff
         Low-pass of motion and forces, Hz; None for none.
+    seen : (n_frames, n_bodies)
+        Whether markers show a body: below a joint all must be, for guessed poses fly. All frames
+        that are not held where nobody says.
     """
     check_loaded(reactions)
     _check(motion, mass, cutoff)
@@ -79,8 +83,18 @@ def find_moments(
     inertias = segment_inertias(motion.skeleton, parts, mass)
     loads = joint_loads(motion, inertias, feet.wrenches, cutoff)
     spread = 0 if cutoff is None else round(motion.rate / (4.0 * cutoff))
-    known = {foot: _shrunk(sure, spread) for foot, sure in feet.known.items()}
-    return _told(motion, angles, loads, known, (mass, weighed, parts), feet)
+    known = _known(motion, feet, seen)
+    sure = np.stack([_shrunk(each, spread) for each in known.T], axis=1)
+    return _told(motion, angles, loads, sure, (mass, weighed, parts), feet)
+
+
+def _known(motion: Motion, feet: FootLoads, seen: np.ndarray | None) -> np.ndarray:
+    """(n_frames, n_bodies) whether a body's own motion and what acts on it are known."""
+    known = np.ones(motion.rotations.shape[:2], bool) if seen is None else np.array(seen)
+    known[list(motion.held)] = False
+    for foot, sure in feet.known.items():
+        known[:, motion.skeleton.index(foot)] &= sure
+    return known
 
 
 def check_loaded(reactions: Sequence[GroundReaction]) -> None:
@@ -138,7 +152,7 @@ def _told(
     motion: Motion,
     angles: ClinicalAngles,
     loads: JointLoads,
-    known: dict[str, np.ndarray],
+    known: np.ndarray,
     whom: tuple[float, str, dict[str, str]],
     feet: FootLoads,
 ) -> JointMoments:
@@ -171,12 +185,10 @@ def _told(
     )
 
 
-def _sure(skeleton: Skeleton, body: int, known: dict[str, np.ndarray]) -> np.ndarray:
-    """(n_frames,) whether all that acts below a joint is known."""
+def _sure(skeleton: Skeleton, body: int, known: np.ndarray) -> np.ndarray:
+    """(n_frames,) whether all is known of the bodies below a joint."""
     below = [body]
     for index, parent in enumerate(skeleton.parents):
         if parent in below:
             below.append(index)
-    feet = [known[name] for name in known if skeleton.index(name) in below]
-    frames = len(next(iter(known.values())))
-    return np.logical_and.reduce(feet) if feet else np.ones(frames, bool)
+    return np.logical_and.reduce(known[:, below], axis=1)

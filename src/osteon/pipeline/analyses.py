@@ -4,9 +4,11 @@ Made once, for the report, the files that wear the skin and the passport. None o
 motion, and none may keep it from being written: what cannot be found is said in ``problems``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from osteon.anatomy import (
     AnomalyFindings,
@@ -25,7 +27,7 @@ from osteon.pipeline.cleaned_markers import clean_take
 from osteon.pipeline.solved import Solved
 from osteon.skinning import make_skin_for
 from osteon.threads import one_thread
-from osteon.values import Motion, Skeleton, SkinnedMesh
+from osteon.values import Body, Motion, Recording, Skeleton, SkinnedMesh
 
 MOST_WATCHED_FRAMES = 20_000
 """Frames up to which every pose is held against the others; more would take minutes."""
@@ -113,7 +115,19 @@ def moments(
     cutoff
         Low-pass of motion and forces, Hz.
     """
-    return find_moments(solved.motion, told, solved.recording.ground_reactions(), mass, cutoff)
+    reactions = solved.recording.ground_reactions()
+    seen = [shown(solved.recording, [body]) for body in solved.skeleton.bodies]
+    return find_moments(solved.motion, told, reactions, mass, cutoff, seen=np.stack(seen, axis=1))
+
+
+def shown(recording: Recording, bodies: Sequence[Body]) -> np.ndarray:
+    """Return (n_frames,) whether a marker of any of these bodies was seen; true where none has
+    any."""
+    named = {marker.name for body in bodies for marker in body.markers}
+    columns = [i for i, name in enumerate(recording.names) if name in named]
+    if not columns:
+        return np.ones(recording.n_frames, dtype=bool)
+    return np.any(recording.seen[:, columns], axis=1)
 
 
 def watch_poses(motion: Motion, problems: list[str]) -> AnomalyFindings | None:

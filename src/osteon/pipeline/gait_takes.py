@@ -9,7 +9,7 @@ import numpy as np
 from osteon.anatomy import ClinicalAngles
 from osteon.errors import NotEnoughData, OsteonError
 from osteon.gait import GaitTake, gait_of
-from osteon.pipeline.analyses import angles
+from osteon.pipeline.analyses import angles, shown
 from osteon.pipeline.solve_take import solve
 from osteon.pipeline.solved import Solved, SolveOptions
 from osteon.posing import FEET
@@ -19,11 +19,15 @@ from osteon.typing import Progress, Step, unheard
 
 @dataclass(frozen=True, eq=False)
 class Walks:
-    """Takes of one person in one session, at least one of which has gait cycles."""
+    """Takes of one person in one session, at least one of which has steps."""
 
     solved: tuple[Solved, ...]
     angles: tuple[ClinicalAngles, ...]
     takes: tuple[GaitTake, ...]
+
+    @property
+    def has_cycles(self) -> bool:
+        return any(take.cycles for take in self.takes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,19 +56,13 @@ def gait(solved: Solved, told: ClinicalAngles) -> GaitTake:
 def feet_seen(solved: Solved) -> np.ndarray:
     """(n_frames,) whether a marker of each foot, or of its toes, was seen; true of feet without
     any."""
-    recording = solved.recording
-    seen = np.ones(recording.n_frames, dtype=bool)
-    for foot in FEET:
-        carriers = [b for b in solved.skeleton.bodies if foot in (b.name, b.parent)]
-        named = {marker.name for body in carriers for marker in body.markers}
-        columns = [i for i, name in enumerate(recording.names) if name in named]
-        if columns:
-            seen &= recording.seen[:, columns].any(axis=1)
-    return seen
+    bodies = solved.skeleton.bodies
+    carriers = [[b for b in bodies if foot in (b.name, b.parent)] for foot in FEET]
+    return np.logical_and.reduce([shown(solved.recording, each) for each in carriers])
 
 
 def gaits(solved: Sequence[Solved], told: Sequence[ClinicalAngles]) -> dict[str, Walks]:
-    """Return the gait of everybody who has any; the name is empty where there is one person."""
+    """Return the gait of all who take a step; the name is empty where there is one person."""
     people = list(dict.fromkeys(one.recording.subject for one in solved))
     found = {}
     for person in people:
@@ -75,7 +73,7 @@ def gaits(solved: Sequence[Solved], told: Sequence[ClinicalAngles]) -> dict[str,
                 takes.append(gait(solved[i], told[i]))
             except NotEnoughData:  # no two feet: a hand, an animal
                 break
-        if len(takes) == len(own) and any(take.cycles for take in takes):
+        if len(takes) == len(own) and any(take.events for take in takes):
             picked = tuple(solved[i] for i in own), tuple(told[i] for i in own)
             found[person if len(people) > 1 else ""] = Walks(*picked, tuple(takes))
     return found
