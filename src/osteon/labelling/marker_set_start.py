@@ -18,6 +18,7 @@ from osteon.human import MarkerSet
 from osteon.labelling.average_human import ARMS, average_wearer
 from osteon.labelling.courses import Chains, sure_chains
 from osteon.labelling.first_frame import SEED_TRIES, Start, find_starts, settle_by_frames
+from osteon.labelling.joint_levels import thinned, told_by_joints
 from osteon.labelling.pieces import Pieces, relabelled
 from osteon.labelling.rigid_joins import join_by_neighbours
 from osteon.labelling.shape_start import start_by_shape
@@ -38,9 +39,6 @@ BESIDE_DISTANCE = 0.1
 MIRROR_SLACK = 0.025
 """Metres rms per axis that a marker is off the mirrored place of its like on the other side.
 Chosen: as markers are put on by hand."""
-WEARER_FRAMES = 20
-"""Count of frames that calibrate somebody in order to be labelled. Chosen: a sixth of what a rig is
-made of; labels need centimetres."""
 SAME_SHARE = 0.01
 """Share of the samples that may be labelled otherwise than those that calibrated somebody. Chosen:
 they move no marker by more than skin does."""
@@ -54,7 +52,7 @@ FAR_LANDMARK = 0.08
 """Metres from where the average human has it, on a person who is calibrated, at which a landmark on
 a limb's bone is hardly what it was taken for. Chosen: where all labels were right it was up to
 0.06, where clusters were taken for knees and ankles 0.09 and more."""
-LIMBS = ("upper_arm", "forearm", "hand", "thigh", "shin", "foot")
+LIMBS = ("upper_arm", "forearm", "thigh", "shin")
 ROOT_MARKERS = 3
 """Count of labels on the pelvis that shape must tell. Derived: three points show how it turns."""
 TOPS = (*ARMS, "neck", "head")
@@ -77,6 +75,7 @@ def start_with_set(marker_set: MarkerSet, pieces: Pieces) -> "SetWearer":
     best = settle_by_frames(starts, chains) if starts else None
     person = None
     if best is not None and best.share >= LEAST_AVERAGE:
+        best = told_by_joints(marker_set, best, chains, sure=best.share > SURE_AVERAGE)
         person = SetWearer(marker_set, best, held_recording(best, chains))
         if not best.wearer.loose.any() or person.farthest_landmark() < FAR_LANDMARK:
             return person
@@ -136,7 +135,7 @@ class SetWearer:
         worn = [labelled.names[index] for index in seen]
         found = {name: marker_set.markers[name] for name in worn}
         self.skeleton = calibrate(
-            [_thinned(labelled.select(worn))], found, next_markers=False
+            [thinned(labelled.select(worn))], found, next_markers=False
         ).skeleton
         average = average_wearer(found, start.wearer.size)
         self._joints = dict(zip(average.skeleton.names, average.rest_joints, strict=True))
@@ -255,12 +254,6 @@ class SetWearer:
             "only: markers beside each other, or whole limbs, may be exchanged; look at the rig, "
             "and label with its `skeleton` once it is right",
         )
-
-
-def _thinned(recording: Recording) -> Recording:
-    """Return some frames of a recording, evenly."""
-    step = max(1, recording.n_frames // WEARER_FRAMES)
-    return Recording(recording.positions[::step], recording.names, recording.rate / step)
 
 
 def sizes_of(recording: Recording, marker_set: MarkerSet) -> list[float]:
