@@ -6,9 +6,8 @@ followed as one who is known; twice, for what is labelled in between calibrates 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from osteon.labelling.joint_levels import thinned, told_by_joints
 from osteon.labelling.pieces import Pieces, relabelled
 from osteon.labelling.rigid_joins import join_by_neighbours
 from osteon.labelling.shape_start import start_by_shape
-from osteon.labelling.wearer import FIRM_SLACK, Wearer, wearer_of
+from osteon.labelling.wearer import FIRM_SLACK, Wearer, seed_bodies, wearer_of
 from osteon.values import Marker, Recording
 
 SIZES = (1.0, 1.07, 0.93)
@@ -45,6 +44,8 @@ they move no marker by more than skin does."""
 SURE_AVERAGE = 0.85
 """Share of the log odds of markers exactly in place, from which no other size is tried. Chosen:
 wrong answers stay below 0.8."""
+SURE_TRIES = 2
+"""Count of starts that are looked for then. Chosen: the second frame's rivals are others."""
 LEAST_AVERAGE = 0.74
 """Share of the same, below which nobody is found. Chosen: where knees and ankles carry no markers
 and clusters were taken for them it was 0.73, where most was right 0.75 and more."""
@@ -110,20 +111,40 @@ def _nobody(marker_set: MarkerSet, share: float) -> str:
 
 
 def _starts(marker_set: MarkerSet, chains: Chains) -> list[Start]:
-    """Return what is found in several frames, at the size that suits best of some; in the first
-    alone where that leaves little doubt."""
-    tried: list[tuple[Start, Iterator[Start]]] = []
-    for size in sizes_of(chains.pieces.recording, marker_set):
-        others = find_starts(average_wearer(marker_set.markers, size), chains)
-        tried += [(start, others) for start in islice(others, 1)]
-        if tried and tried[-1][0].share > SURE_AVERAGE:
-            break
-    if not tried:
+    """Return what is found in several frames, at the size and from the body that suit best; in two
+    frames where that leaves little doubt."""
+    found = _coarse_starts(marker_set, chains)
+    if not found:
         return []
-    first, others = max(tried, key=lambda each: each[0].share)
-    if first.share > SURE_AVERAGE:
-        others = islice(others, SEED_TRIES - 1)
-    return [first, *others]
+    best, seed = max(found, key=lambda each: each[0].share)
+    starts = list[Start]()
+    for start in find_starts(best.wearer, chains, [seed]):
+        starts.append(start)
+        if len(starts) >= SURE_TRIES and starts[0].share > SURE_AVERAGE:
+            break
+    return starts
+
+
+def _coarse_starts(marker_set: MarkerSet, chains: Chains) -> list[tuple[Start, int]]:
+    """Return what is found in one frame, and from which body, at one size after the other, and of
+    the best size from another body too; not after the first that leaves little doubt."""
+    found = list[tuple[Start, int]]()
+
+    def is_sure(wearer: Wearer, seed: int) -> bool:
+        start = next(find_starts(wearer, chains, [seed], coarse=True), None)
+        if start is not None:
+            found.append((start, seed))
+        return start is not None and start.share > SURE_AVERAGE
+
+    for size in sizes_of(chains.pieces.recording, marker_set):
+        average = average_wearer(marker_set.markers, size)
+        if is_sure(average, seed_bodies(average)[0]):
+            return found
+    if found:
+        best = max(found, key=lambda each: each[0].share)[0].wearer
+        for seed in seed_bodies(best)[1:SEED_TRIES]:
+            is_sure(best, seed)
+    return found
 
 
 class SetWearer:
