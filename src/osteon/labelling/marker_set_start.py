@@ -8,6 +8,7 @@ followed as one who is known; twice, for what is labelled in between calibrates 
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
@@ -44,8 +45,6 @@ they move no marker by more than skin does."""
 SURE_AVERAGE = 0.85
 """Share of the log odds of markers exactly in place, from which no other size is tried. Chosen:
 wrong answers stay below 0.8."""
-SURE_TRIES = 2
-"""Count of starts that are looked for then. Chosen: the second frame's rivals are others."""
 LEAST_AVERAGE = 0.74
 """Share of the same, below which nobody is found. Chosen: where knees and ankles carry no markers
 and clusters were taken for them it was 0.73, where most was right 0.75 and more."""
@@ -111,18 +110,18 @@ def _nobody(marker_set: MarkerSet, share: float) -> str:
 
 
 def _starts(marker_set: MarkerSet, chains: Chains) -> list[Start]:
-    """Return what is found in several frames, at the size and from the body that suit best; in two
-    frames where that leaves little doubt."""
+    """Return what is found in several frames, at the size and from the body that suit best; in the
+    first, from two bodies, where that leaves little doubt."""
     found = _coarse_starts(marker_set, chains)
     if not found:
         return []
     best, seed = max(found, key=lambda each: each[0].share)
-    starts = list[Start]()
-    for start in find_starts(best.wearer, chains, [seed]):
-        starts.append(start)
-        if len(starts) >= SURE_TRIES and starts[0].share > SURE_AVERAGE:
-            break
-    return starts
+    starts = find_starts(best.wearer, chains, [seed])
+    first = list(islice(starts, 1))
+    if first and first[0].share > SURE_AVERAGE:
+        others = [each for each in seed_bodies(best.wearer)[:SEED_TRIES] if each != seed]
+        starts = islice(find_starts(best.wearer, chains, others), len(others))
+    return [*first, *starts]
 
 
 def _coarse_starts(marker_set: MarkerSet, chains: Chains) -> list[tuple[Start, int]]:
