@@ -14,6 +14,7 @@ from osteon.calibration import calibrate
 from osteon.human import MarkerSet
 from osteon.labelling.courses import Chains
 from osteon.labelling.first_frame import Start
+from osteon.labelling.following import unrest_of
 from osteon.labelling.pieces import relabelled
 from osteon.labelling.wearer import FIRM_SLACK, Wearer
 from osteon.maths import assign
@@ -24,13 +25,15 @@ LEVEL_SLACK, ASIDE_SLACK = 0.02, 0.05
 """Metres rms that a landmark is farther along its bone than the average human's, and beside that.
 Measured: 0.013 along, and at most 0.042, on a hundred labels of nine people calibrated so; aside
 0.04, for motion does not tell where on its axis a hinge lies."""
-LEVEL_SIGMAS, SURE_SIGMAS = 2.0, 3.0
-"""Counts of these, towards the bone's middle, from which a marker is not taken for a landmark; the
-second where the average human suits well. Derived: from 4 cm off it is likelier to be a cluster's,
-which may be anywhere along 30 cm of bone; from 6 cm, if one of ten were."""
+LEVEL_SIGMAS = 2.0
+"""Count of these, towards the bone's middle, from which a marker is not taken for a landmark.
+Derived: from 4 cm off it is likelier to be of a cluster, anywhere along 30 cm of bone."""
 TOLD_LEVEL = 0.013
 """Metres rms, of a joint along the bone, up to which motion has told it. Measured: 0.011 and less
 where joints move, 0.017 where only the average human tells."""
+MOVED_DISTANCE = 0.02
+"""Metres rms by which distances across a joint vary at least where it moves. Chosen: skin does less
+than half of it."""
 CLEARLY_BETTER = 1.0
 """Log odds, as a ratio to one, by which others must suit better than those that hold labels.
 Chosen: what one frame has told counts too."""
@@ -40,21 +43,21 @@ WEARER_FRAMES = 20
 made of; labels need centimetres."""
 
 
-def told_by_joints(marker_set: MarkerSet, start: Start, chains: Chains, *, sure: bool) -> Start:
+def told_by_joints(marker_set: MarkerSet, start: Start, chains: Chains) -> Start:
     """Return a start whose labels on limbs with clusters agree with the joints, as far as motion
-    tells these; what does not is one of the cluster's. ``sure``: the average human suits well."""
+    tells these; what does not is one of the cluster's."""
     wearer = start.wearer
     bodies = np.unique(wearer.rig.tree.marker_bodies[wearer.loose])
     held = _sure_points(start)
     if not (held[np.isin(wearer.rig.tree.marker_bodies, bodies) & ~wearer.loose] >= 0).any():
         return start
-    skeleton = _by_bodies(marker_set, start, held, chains, bodies)
+    skeleton, recording = _by_bodies(marker_set, start, held, chains, bodies)
     points = start.answer.points.copy()
     for body in bodies.tolist():
         if wearer.skeleton.names[body] in skeleton.names:
-            limb = _limb(wearer, skeleton, body)
+            limb = _limb(wearer, skeleton, recording, body)
             if limb is not None:
-                limb.tell(held, points, SURE_SIGMAS if sure else LEVEL_SIGMAS)
+                limb.tell(held, points)
     return replace(start, answer=replace(start.answer, points=points))
 
 
@@ -67,8 +70,8 @@ def _sure_points(start: Start) -> Indices:
 
 def _by_bodies(
     marker_set: MarkerSet, start: Start, held: Indices, chains: Chains, bodies: Indices
-) -> Skeleton:
-    """Return the person calibrated as if on these bodies no marker's place were known."""
+) -> tuple[Skeleton, Recording]:
+    """Return the person calibrated as if on these bodies no marker's place were known; by what."""
     wearer, place = start.wearer, np.full(len(chains), -1)
     worn = np.flatnonzero(held >= 0)
     place[start.chains[held[worn]]] = np.arange(len(worn))
@@ -80,8 +83,8 @@ def _by_bodies(
         else marker_set.markers[name]
         for name, body in zip(names, on, strict=True)
     }
-    recording = relabelled(chains.pieces, place[chains.number], names)
-    return calibrate([thinned(recording)], marks, next_markers=False).skeleton
+    recording = thinned(relabelled(chains.pieces, place[chains.number], names))
+    return calibrate([recording], marks, next_markers=False).skeleton, recording
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +109,7 @@ class _Limb:
     axis: Array
     far: _Joint
 
-    def tell(self, held: Indices, points: Indices, sigmas: float) -> None:
+    def tell(self, held: Indices, points: Indices) -> None:
         """Give labels at joints to the points that are level with these, of those ``held`` by them
         and by the cluster's labels; and to that what is left. Changes ``points`` in place."""
         labels = self.wearer.labels_of(self.body)
@@ -119,12 +122,12 @@ class _Limb:
             return
         along, aside = self._off(told, np.array([found[names[label]] for label in pool]))
         cost = 0.5 * ((along / LEVEL_SLACK) ** 2 + (aside / ASIDE_SLACK) ** 2)
-        cost = np.minimum(cost, 0.5 * sigmas**2)
+        cost = np.minimum(cost, 0.5 * LEVEL_SIGMAS**2)
         rows, columns = assign(cost)
         if cost.trace() - cost[rows, columns].sum() < CLEARLY_BETTER:
             columns = rows
         given, free = np.array(pool)[columns], np.setdiff1d(pool, np.array(pool)[columns])
-        short = along[rows, columns] < -sigmas * LEVEL_SLACK
+        short = along[rows, columns] < -LEVEL_SIGMAS * LEVEL_SLACK
         points[told] = np.where(short, -1, held[given])
         self._give_cluster(held[np.concatenate([free, given[short]])], points)
 
@@ -149,13 +152,18 @@ class _Limb:
         return along, np.linalg.norm(off - along[..., None] * self.axis, axis=-1)
 
 
-def _limb(wearer: Wearer, skeleton: Skeleton, body: int) -> _Limb | None:
-    """Return a bone that one other goes on from; None: there is none."""
+def _limb(wearer: Wearer, skeleton: Skeleton, recording: Recording, body: int) -> _Limb | None:
+    """Return a bone that one other goes on from, and moves against it; None: there is none."""
     average, own = wearer.skeleton, skeleton.body(wearer.skeleton.names[body])
     further = [
         each for each in skeleton.bodies if each.parent == own.name and each.name in average.names
     ]
     if own.parent is None or len(further) != 1:
+        return None
+    names = (
+        [recording.index(marker.name) for marker in each.markers] for each in (own, further[0])
+    )
+    if unrest_of(recording.positions)[np.ix_(*names)].max(initial=0.0) < MOVED_DISTANCE:
         return None
     far, usual = further[0].joint, average.body(further[0].name).joint
     bone = far.in_parent - own.joint.in_body

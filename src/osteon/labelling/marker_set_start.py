@@ -75,7 +75,8 @@ def start_with_set(marker_set: MarkerSet, pieces: Pieces) -> "SetWearer":
     best = settle_by_frames(starts, chains) if starts else None
     person = None
     if best is not None and best.share >= LEAST_AVERAGE:
-        best = told_by_joints(marker_set, best, chains, sure=best.share > SURE_AVERAGE)
+        if best.share <= SURE_AVERAGE:
+            best = told_by_joints(marker_set, best, chains)
         person = SetWearer(marker_set, best, held_recording(best, chains))
         if not best.wearer.loose.any() or person.farthest_landmark() < FAR_LANDMARK:
             return person
