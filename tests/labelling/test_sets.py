@@ -1,5 +1,7 @@
 """Somebody unknown in a known marker set: what is worn is found, what is open stays open."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from osteon.labelling.shape_start import _Told, _worn, alike
 from osteon.labelling.wearer import seed_bodies
 from osteon.maths import quat
 from osteon.values import Recording
+from scattered_tracks import scattered
 
 
 def shares(path: str, *, only_worn: bool = False) -> tuple[float, float]:
@@ -49,6 +52,21 @@ def test_clusters_and_labels_that_are_not_worn_do_no_harm(path) -> None:
     right, wrong = shares(path)
     assert right > 0.98
     assert wrong < 0.01
+
+
+@pytest.mark.parametrize("taken_off", [(), ("LEL", "MEL")])
+def test_clusters_are_no_knees_ankles_or_elbows_where_joints_are_elsewhere(taken_off) -> None:
+    """Neither knees nor, on the left, an ankle are worn, and elbows once more; tracks are cut."""
+    take = read(real("anatomical-truth/hamner-03-run400/real.trc")).recordings[0].markers()
+    worn = set_named("Stanford clusters").match(take.names)
+    take = take.select([name for name in take.names if name in worn and name[1:] not in taken_off])
+    cut, truth = scattered(take, seed=0)
+    given = Counter[bool]()
+    for piece in label(cut, marker_set="Stanford clusters").pieces:
+        own = truth[int(piece.track[1:])]
+        if piece.label or worn[own].at is not None:
+            given[piece.label == own] += piece.n_frames
+    assert given[True] > 0.95 * given.total()
 
 
 @pytest.mark.slow

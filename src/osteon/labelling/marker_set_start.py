@@ -6,7 +6,7 @@ followed as one who is known; twice, for what is labelled in between calibrates 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 
@@ -18,10 +18,11 @@ from osteon.human import MarkerSet
 from osteon.labelling.average_human import ARMS, average_wearer
 from osteon.labelling.courses import Chains, sure_chains
 from osteon.labelling.first_frame import SEED_TRIES, Start, find_starts, settle_by_frames
+from osteon.labelling.joint_levels import thinned, told_by_joints
 from osteon.labelling.pieces import Pieces, relabelled
 from osteon.labelling.rigid_joins import join_by_neighbours
 from osteon.labelling.shape_start import start_by_shape
-from osteon.labelling.wearer import FIRM_SLACK, Wearer, wearer_of
+from osteon.labelling.wearer import FIRM_SLACK, Wearer, seed_bodies, wearer_of
 from osteon.values import Marker, Recording
 
 SIZES = (1.0, 1.07, 0.93)
@@ -38,9 +39,6 @@ BESIDE_DISTANCE = 0.1
 MIRROR_SLACK = 0.025
 """Metres rms per axis that a marker is off the mirrored place of its like on the other side.
 Chosen: as markers are put on by hand."""
-WEARER_FRAMES = 20
-"""Count of frames that calibrate somebody in order to be labelled. Chosen: a sixth of what a rig is
-made of; labels need centimetres."""
 SAME_SHARE = 0.01
 """Share of the samples that may be labelled otherwise than those that calibrated somebody. Chosen:
 they move no marker by more than skin does."""
@@ -54,7 +52,7 @@ FAR_LANDMARK = 0.08
 """Metres from where the average human has it, on a person who is calibrated, at which a landmark on
 a limb's bone is hardly what it was taken for. Chosen: where all labels were right it was up to
 0.06, where clusters were taken for knees and ankles 0.09 and more."""
-LIMBS = ("upper_arm", "forearm", "hand", "thigh", "shin", "foot")
+LIMBS = ("upper_arm", "forearm", "thigh", "shin")
 ROOT_MARKERS = 3
 """Count of labels on the pelvis that shape must tell. Derived: three points show how it turns."""
 TOPS = (*ARMS, "neck", "head")
@@ -77,6 +75,8 @@ def start_with_set(marker_set: MarkerSet, pieces: Pieces) -> "SetWearer":
     best = settle_by_frames(starts, chains) if starts else None
     person = None
     if best is not None and best.share >= LEAST_AVERAGE:
+        if best.share <= SURE_AVERAGE:
+            best = told_by_joints(marker_set, best, chains)
         person = SetWearer(marker_set, best, held_recording(best, chains))
         if not best.wearer.loose.any() or person.farthest_landmark() < FAR_LANDMARK:
             return person
@@ -111,20 +111,40 @@ def _nobody(marker_set: MarkerSet, share: float) -> str:
 
 
 def _starts(marker_set: MarkerSet, chains: Chains) -> list[Start]:
-    """Return what is found in several frames, at the size that suits best of some; in the first
-    alone where that leaves little doubt."""
-    tried: list[tuple[Start, Iterator[Start]]] = []
-    for size in sizes_of(chains.pieces.recording, marker_set):
-        others = find_starts(average_wearer(marker_set.markers, size), chains)
-        tried += [(start, others) for start in islice(others, 1)]
-        if tried and tried[-1][0].share > SURE_AVERAGE:
-            break
-    if not tried:
+    """Return what is found in several frames, at the size and from the body that suit best; in the
+    first, from two bodies, where that leaves little doubt."""
+    found = _coarse_starts(marker_set, chains)
+    if not found:
         return []
-    first, others = max(tried, key=lambda each: each[0].share)
-    if first.share > SURE_AVERAGE:
-        others = islice(others, SEED_TRIES - 1)
-    return [first, *others]
+    best, seed = max(found, key=lambda each: each[0].share)
+    starts = find_starts(best.wearer, chains, [seed])
+    first = list(islice(starts, 1))
+    if first and first[0].share > SURE_AVERAGE:
+        others = [each for each in seed_bodies(best.wearer)[:SEED_TRIES] if each != seed]
+        starts = islice(find_starts(best.wearer, chains, others), len(others))
+    return [*first, *starts]
+
+
+def _coarse_starts(marker_set: MarkerSet, chains: Chains) -> list[tuple[Start, int]]:
+    """Return what is found in one frame, and from which body, at one size after the other, and of
+    the best size from another body too; not after the first that leaves little doubt."""
+    found = list[tuple[Start, int]]()
+
+    def is_sure(wearer: Wearer, seed: int) -> bool:
+        start = next(find_starts(wearer, chains, [seed], coarse=True), None)
+        if start is not None:
+            found.append((start, seed))
+        return start is not None and start.share > SURE_AVERAGE
+
+    for size in sizes_of(chains.pieces.recording, marker_set):
+        average = average_wearer(marker_set.markers, size)
+        if is_sure(average, seed_bodies(average)[0]):
+            return found
+    if found:
+        best = max(found, key=lambda each: each[0].share)[0].wearer
+        for seed in seed_bodies(best)[1:SEED_TRIES]:
+            is_sure(best, seed)
+    return found
 
 
 class SetWearer:
@@ -136,7 +156,7 @@ class SetWearer:
         worn = [labelled.names[index] for index in seen]
         found = {name: marker_set.markers[name] for name in worn}
         self.skeleton = calibrate(
-            [_thinned(labelled.select(worn))], found, next_markers=False
+            [thinned(labelled.select(worn))], found, next_markers=False
         ).skeleton
         average = average_wearer(found, start.wearer.size)
         self._joints = dict(zip(average.skeleton.names, average.rest_joints, strict=True))
@@ -255,12 +275,6 @@ class SetWearer:
             "only: markers beside each other, or whole limbs, may be exchanged; look at the rig, "
             "and label with its `skeleton` once it is right",
         )
-
-
-def _thinned(recording: Recording) -> Recording:
-    """Return some frames of a recording, evenly."""
-    step = max(1, recording.n_frames // WEARER_FRAMES)
-    return Recording(recording.positions[::step], recording.names, recording.rate / step)
 
 
 def sizes_of(recording: Recording, marker_set: MarkerSet) -> list[float]:
