@@ -117,18 +117,20 @@ def stiff_leg(skeleton: Skeleton) -> Skeleton:
     return replace(skeleton, bodies=tuple(bodies))
 
 
-def test_joints_that_did_not_move_when_somebody_was_calibrated(performance) -> None:
+@pytest.mark.parametrize("seed", [4, 6, 9])
+def test_joints_that_did_not_move_when_somebody_was_calibrated(performance, seed: int) -> None:
     """Places tell nothing of a leg that is one body in the skeleton and bends. What its markers
-    move with does, as far as it reaches, and that is told as doubtful; nothing is wrong."""
+    move with does, as far as it reaches, and that is told as doubtful; nothing is wrong, also
+    where a marker comes near another's place by chance (simulated: two of these three)."""
     recording, skeleton = performance
-    cut, truth = scattered(recording, seed=4, gap=0.02)
+    cut, truth = scattered(recording, seed=seed, gap=0.02)
     found = label(cut, skeleton=stiff_leg(skeleton))
     _, wrong = shares(found, truth)
     assert wrong < 0.002
-    leg = {mark.name for name in ("left_shin", "left_foot") for mark in skeleton.body(name).markers}
+    leg = {mark.name for mark in stiff_leg(skeleton).body("left_thigh").markers}
     least = CARRIED_CONFIDENCE - 1e-9
     carried = [p for p in found.doubtful if p.label in leg and p.confidence >= least]
-    assert len(carried) > 2  # simulated: places alone give one such, with motion there are six
+    assert len(carried) > 1  # simulated: two to four
 
 
 def test_who_holds_each_others_labels_is_opened_together() -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from osteon.labelling.courses import sure_chains
+from osteon.labelling.courses import Chains, sure_chains
 from osteon.labelling.following import FAR_GATE, Following, Holders, median_of_seen
 from osteon.labelling.pieces import Pieces, by_label
 from osteon.labelling.rigid_joins import join_by_neighbours
@@ -34,6 +34,9 @@ put on again do less, an average human does more."""
 CARRIED_CONFIDENCE = 0.8
 """Share: confidence of a label that motion alone carries to a piece. Chosen: pieces are joined so
 without error in most takes; but places speak against it, so the piece is worth a look."""
+IN_PLACE_RATIO = 1.75
+"""Ratio of the distance from a label's place to its slack up to which a piece is in place. Derived:
+rms distance over three axes."""
 DOUBT_RATIO = 1.5
 """Ratio of the deviation that a label's odds are reckoned with to the slack of its marker. Chosen:
 a median over a piece carries the whole stretch's skin and pose."""
@@ -70,13 +73,17 @@ def give_carried(following: Following, likeness: PieceOdds) -> PieceOdds:
     """Give open pieces the label of what motion alone joins them to; return the odds with these.
 
     Where a joint did not move when the person was calibrated, two bodies are one in the skeleton,
-    and places tell nothing once it moves. What moves with the markers still does.
+    and places tell nothing once it moves. What moves with the markers still does: so labels that
+    others of the same marker speak against are opened first.
     """
     holders, odds = following.holders, likeness.odds.copy()
-    open_ = np.flatnonzero(holders.label < 0)
-    if not len(open_):
+    in_place = _in_place(following, likeness)
+    if in_place.all():
         return likeness
     joined = join_by_neighbours(sure_chains(holders.chains.pieces))
+    if _open_contradicted(following, joined, likeness.off, in_place):
+        _give_open(following, likeness)  # what they were given may be another's
+    open_ = np.flatnonzero(holders.label < 0)
     holders.chains = holders.chains.apart(open_)
     for piece in open_:
         labels = np.unique(holders.label[joined.members(int(joined.number[piece]))])
@@ -87,6 +94,27 @@ def give_carried(following: Following, likeness: PieceOdds) -> PieceOdds:
             odds[piece] *= 1.0 - CARRIED_CONFIDENCE
             odds[piece, labels[0]] += CARRIED_CONFIDENCE
     return replace(likeness, odds=odds)
+
+
+def _in_place(following: Following, likeness: PieceOdds) -> Mask:
+    """Return (n_pieces,) whether pieces hold a label and are where it is."""
+    label = following.holders.label
+    usual = IN_PLACE_RATIO * following.wearer.slack[label]
+    return (label >= 0) & (likeness.off[np.arange(len(label)), label] <= usual)
+
+
+def _open_contradicted(following: Following, joined: Chains, off: Array, in_place: Mask) -> bool:
+    """Take labels back from pieces that are not in place, where motion joins them to pieces that
+    are, and hold other labels; or to none that are, and to some that are far from this one."""
+    holders, changed, far = following.holders, False, following.wearer.widened(FAR_GATE)
+    held = holders.label.copy()
+    for piece in np.flatnonzero((held >= 0) & ~in_place):
+        same, label = joined.members(int(joined.number[piece])), int(held[piece])
+        sure = held[same[in_place[same]]]
+        if (sure != label).all() if len(sure) else (off[same, label] > far[label]).any():
+            following.refuse(np.array([piece]), label)
+            changed = True
+    return changed
 
 
 def compare_pieces(wearer: Wearer, holders: Holders, before: PieceOdds | None = None) -> PieceOdds:
