@@ -188,11 +188,9 @@ class Chains:
         pieces = self.pieces.within(int(frames[0]), int(frames[-1]))
         pieces = pieces[np.isin(self.number[pieces], chains)]
         places = np.full((len(frames), len(chains), 3), np.nan)
-        columns = np.searchsorted(chains, self.number[pieces])
-        paths = np.moveaxis(self.pieces.at(frames, pieces), 1, 0)
-        for path, column in zip(paths, columns, strict=True):
-            seen = np.isfinite(path[:, 0])
-            places[seen, column] = path[seen]
+        where = self.pieces.at(frames, pieces)
+        rows, columns = np.nonzero(np.isfinite(where[..., 0]))
+        places[rows, np.searchsorted(chains, self.number[pieces])[columns]] = where[rows, columns]
         return places
 
     @cached_property

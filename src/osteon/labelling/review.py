@@ -17,6 +17,9 @@ LOOKS = 30
 LOOK_SECONDS = 0.04
 """Seconds between the frames that are posed for it. Chosen: a pose is found from the one before,
 and limbs turn by less than half a radian meanwhile."""
+LONG_LOOK = 0.1
+"""Seconds between them where poses were found nearby while following. Chosen: enough for a median
+of what half a second shows."""
 ROUNDS = 3
 """Count of times that what changed is looked at again. Chosen: mostly nothing does the second
 time."""
@@ -58,15 +61,14 @@ class PieceOdds:
 
 def review(following: Following, progress: Share = unheard) -> PieceOdds:
     """Open what is far from its label's place, give what is near, until nothing changes."""
-    holders, wearer = following.holders, following.wearer
     following.forget_refusals()
     likeness = None
     for done in range(ROUNDS):
-        likeness = compare_pieces(wearer, holders, likeness)
+        likeness = compare_pieces(following, likeness)
         progress((done + 1) / ROUNDS)
         if not (_open_misfits(following, likeness) | _give_open(following, likeness)):
             return likeness
-    return compare_pieces(wearer, holders, likeness)
+    return compare_pieces(following, likeness)
 
 
 def give_carried(following: Following, likeness: PieceOdds) -> PieceOdds:
@@ -117,11 +119,11 @@ def _open_contradicted(following: Following, joined: Chains, off: Array, in_plac
     return changed
 
 
-def compare_pieces(wearer: Wearer, holders: Holders, before: PieceOdds | None = None) -> PieceOdds:
+def compare_pieces(following: Following, before: PieceOdds | None = None) -> PieceOdds:
     """Pose the take by the labels as they are, and hold every piece against it; where labels are
     as they were ``before``, poses are not sought again."""
-    pieces = holders.chains.pieces
-    frames = _looked_at(pieces)
+    holders, wearer, pieces = following.holders, following.wearer, following.holders.chains.pieces
+    frames = _looked_at(pieces, LONG_LOOK if following.poses else LOOK_SECONDS)
     if before is None:
         anew, places = (
             np.ones(len(frames), dtype=bool),
@@ -131,7 +133,8 @@ def compare_pieces(wearer: Wearer, holders: Holders, before: PieceOdds | None = 
         anew, places = _seen_in(pieces, holders.label != before.label, frames), before.places.copy()
     if anew.any():
         observed = by_label(pieces, holders.label, len(wearer.names))[frames[anew]]
-        poses = solve_frames(PoseProblem(wearer.rig, observed), options=POSE_OPTIONS)
+        start = following.start_near(frames[anew])
+        poses = solve_frames(PoseProblem(wearer.rig, observed), start=start, options=POSE_OPTIONS)
         places[anew] = wearer.rig.markers(poses.rotations, poses.root)
     off = np.stack([_off(pieces, piece, frames, places) for piece in range(len(pieces))])
     return PieceOdds(off, _odds(wearer, off), holders.label.copy(), places)
@@ -143,9 +146,9 @@ def _seen_in(pieces: Pieces, some: Mask, frames: Indices) -> Mask:
     return np.asarray(((first <= frames) & (last >= frames)).any(axis=0))
 
 
-def _looked_at(pieces: Pieces) -> Indices:
+def _looked_at(pieces: Pieces, seconds: float) -> Indices:
     """Return frames a step apart, and one of every piece that lies between two."""
-    step = max(1, round(LOOK_SECONDS * pieces.recording.rate))
+    step = max(1, round(seconds * pieces.recording.rate))
     steps = np.arange(0, pieces.recording.n_frames, step)
     missed = pieces.first > pieces.last // step * step
     return np.union1d(steps, pieces.first[missed])
