@@ -43,3 +43,16 @@ def test_a_single_sample_goes_on_as_its_partners_do() -> None:
     found = label(Recording(positions, tuple(f"*{i}" for i in range(5)), rate), marker_set="none")
     assert len({piece.label for piece in found.pieces if piece.track in ("*0", "*1", "*2")}) == 1
     assert found.recording.n_markers == 3
+
+
+@pytest.mark.parametrize(("others", "names"), [((), 1), ((0.09,), 3)])
+def test_who_comes_near_alone_goes_on(others: tuple[float, ...], names: int) -> None:
+    """After a tenth of a second a marker comes out 65 mm off its course, where 50 are expected at
+    most: it is the same if nobody else comes, and may be either if somebody does."""
+    positions = np.full((200, 2 + len(others), 3), np.nan)
+    positions[:90, 0] = 0.0
+    for column, off in enumerate((0.065, *others), 1):
+        positions[100:, column] = [0.0, off, 0.0]
+    tracks = tuple(f"*{i}" for i in range(positions.shape[1]))
+    found = label(Recording(positions, tracks, 100.0), marker_set="none")
+    assert found.recording.n_markers == names

@@ -31,9 +31,32 @@ RIVAL_RATIO = 2.0
 """Ratio: a second continuation must miss by this many times more than the first. Chosen: even
 odds of being right are not enough to join."""
 
+LOOSE_RATIO = 1.5
+"""Ratio: so much farther may they miss each other in the end, where still nobody else comes in
+question for either. Chosen: a foot's swing is far from even."""
+
 
 def join_courses(pieces: Pieces) -> Indices:
     """Return (n_pieces,) the piece that goes on from each; −1 where none surely does."""
+    return choose_pairs(pieces.first, pieces.last, _course_pairs(pieces, RIVAL_RATIO))
+
+
+def loose_courses(chains: "Chains") -> "Pairs":
+    """Return chains that may go on along one another's course where nobody else does: they may miss
+    each other by ``LOOSE_RATIO`` times as much as in ``join_courses``."""
+    number = chains.number
+    ends = {int(chains.members(chain)[-1]) for chain in range(len(chains))}
+    starts = {int(chains.members(chain)[0]) for chain in range(len(chains))}
+    return [
+        (int(number[end]), int(number[start]), cost / LOOSE_RATIO)
+        for end, start, cost in _course_pairs(chains.pieces, LOOSE_RATIO * RIVAL_RATIO)
+        if end in ends and start in starts
+    ]
+
+
+def _course_pairs(pieces: Pieces, most: float) -> list[tuple[int, int, float]]:
+    """Return who ends and who starts soon after, and by how much of what is allowed they miss each
+    other's course, if less than ``most``."""
     rate = pieces.recording.rate
     longest = max(1, round(LONGEST_COURSE * rate)) + 1
     slopes = [_end_slopes(pieces.path(piece)) for piece in range(len(pieces))]
@@ -44,10 +67,10 @@ def join_courses(pieces: Pieces) -> Indices:
         miss = _miss(pieces, slopes, piece, near, gap)
         allowed = COURSE_DISTANCE + COURSE_SPEED * gap / rate + JUMP_ACCELERATION / rate**2
         allowed *= np.where(_same_track(pieces, piece, near), SAME_TRACK_RATIO, 1.0)
-        kept = miss < RIVAL_RATIO * allowed
+        kept = miss < most * allowed
         prices = miss[kept] / allowed[kept]
         pairs += [(piece, int(n), float(c)) for n, c in zip(near[kept], prices, strict=True)]
-    return choose_pairs(pieces.first, pieces.last, pairs)
+    return pairs
 
 
 def _starting(pieces: Pieces, piece: int, longest: int) -> Indices:
@@ -165,11 +188,9 @@ class Chains:
         pieces = self.pieces.within(int(frames[0]), int(frames[-1]))
         pieces = pieces[np.isin(self.number[pieces], chains)]
         places = np.full((len(frames), len(chains), 3), np.nan)
-        columns = np.searchsorted(chains, self.number[pieces])
-        paths = np.moveaxis(self.pieces.at(frames, pieces), 1, 0)
-        for path, column in zip(paths, columns, strict=True):
-            seen = np.isfinite(path[:, 0])
-            places[seen, column] = path[seen]
+        where = self.pieces.at(frames, pieces)
+        rows, columns = np.nonzero(np.isfinite(where[..., 0]))
+        places[rows, np.searchsorted(chains, self.number[pieces])[columns]] = where[rows, columns]
         return places
 
     @cached_property

@@ -78,6 +78,8 @@ class Following:
     def __init__(self, wearer: Wearer, holders: Holders) -> None:
         self.wearer, self.holders = wearer, holders
         self.follower = Follower(wearer.skeleton, wearer.names)
+        self.poses: dict[int, FramePose] = {}
+        """Those that were last found while following, by frame."""
         self._refused: set[tuple[int, int]] = set()
         self._asked: set[bytes] = set()
 
@@ -99,6 +101,18 @@ class Following:
         """Take a label back from pieces for good."""
         self.holders.take_back(pieces)
         self._refused |= {(piece, label) for piece in pieces.tolist()}
+
+    def start_near(self, frames: Indices) -> tuple[Array, Array] | None:
+        """Return rotations (n_frames, n_bodies, 4) and root (n_frames, 3), the poses found nearest
+        to some frames; None before anything was followed."""
+        if not self.poses:
+            return None
+        found = np.array(sorted(self.poses))
+        right = np.searchsorted(found, frames).clip(max=len(found) - 1)
+        pair = found[np.stack([(right - 1).clip(0), right])]
+        nearest = np.where(abs(pair[0] - frames) <= abs(pair[1] - frames), *pair)
+        poses = [self.poses[int(frame)] for frame in nearest]
+        return np.stack([p.rotations for p in poses]), np.stack([p.root for p in poses])
 
     def forget_refusals(self) -> None:
         """Let everything be asked again: what one window refused may be right over the take."""
@@ -144,6 +158,7 @@ class _Window:
             if not poses:
                 return self.before
             end = poses[0 if self.back else -1]
+            self.following.poses |= dict(zip(self.frames.tolist(), poses, strict=True))
             rotations = np.stack([pose.rotations for pose in poses])
             root = np.stack([pose.root for pose in poses])
             predicted = self.wearer.rig.markers(rotations, root)

@@ -12,7 +12,7 @@ from osteon.errors import NotEnoughData, UnknownName
 from osteon.human import Landmark, MarkerSet, known_sets, recognise
 from osteon.labelling.courses import sure_chains
 from osteon.labelling.pieces import Pieces, cut_pieces, relabelled
-from osteon.labelling.rigid_joins import join_by_neighbours
+from osteon.labelling.rigid_joins import join_by_neighbours, join_loose_courses
 from osteon.labelling.several_people import Crowd, FoundPerson, follow_known, follow_set
 from osteon.labelling.wearer import wearer_of
 from osteon.threads import one_thread
@@ -229,7 +229,7 @@ def label_by_motion(recording: Recording, progress: Progress = unheard) -> Label
     """
     pieces = cut_pieces(recording)
     progress(Step("join", f"joining {len(pieces)} pieces of tracks"))
-    number = join_by_neighbours(sure_chains(pieces)).number
+    number = join_loose_courses(join_by_neighbours(sure_chains(pieces))).number
     length = np.bincount(number, weights=pieces.last - pieces.first + 1)
     kept = length >= GHOST_SECONDS * pieces.recording.rate
     place = np.where(kept, np.cumsum(kept) - 1, -1)[number]

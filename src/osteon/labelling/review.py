@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from osteon.labelling.courses import sure_chains
+from osteon.labelling.courses import Chains, sure_chains
 from osteon.labelling.following import FAR_GATE, Following, Holders, median_of_seen
 from osteon.labelling.pieces import Pieces, by_label
 from osteon.labelling.rigid_joins import join_by_neighbours
@@ -17,6 +17,9 @@ LOOKS = 30
 LOOK_SECONDS = 0.04
 """Seconds between the frames that are posed for it. Chosen: a pose is found from the one before,
 and limbs turn by less than half a radian meanwhile."""
+LONG_LOOK = 0.1
+"""Seconds between them where poses were found nearby while following. Chosen: enough for a median
+of what half a second shows."""
 ROUNDS = 3
 """Count of times that what changed is looked at again. Chosen: mostly nothing does the second
 time."""
@@ -34,6 +37,9 @@ put on again do less, an average human does more."""
 CARRIED_CONFIDENCE = 0.8
 """Share: confidence of a label that motion alone carries to a piece. Chosen: pieces are joined so
 without error in most takes; but places speak against it, so the piece is worth a look."""
+IN_PLACE_RATIO = 1.75
+"""Ratio of the distance from a label's place to its slack up to which a piece is in place. Derived:
+rms distance over three axes."""
 DOUBT_RATIO = 1.5
 """Ratio of the deviation that a label's odds are reckoned with to the slack of its marker. Chosen:
 a median over a piece carries the whole stretch's skin and pose."""
@@ -55,28 +61,31 @@ class PieceOdds:
 
 def review(following: Following, progress: Share = unheard) -> PieceOdds:
     """Open what is far from its label's place, give what is near, until nothing changes."""
-    holders, wearer = following.holders, following.wearer
     following.forget_refusals()
     likeness = None
     for done in range(ROUNDS):
-        likeness = compare_pieces(wearer, holders, likeness)
+        likeness = compare_pieces(following, likeness)
         progress((done + 1) / ROUNDS)
         if not (_open_misfits(following, likeness) | _give_open(following, likeness)):
             return likeness
-    return compare_pieces(wearer, holders, likeness)
+    return compare_pieces(following, likeness)
 
 
 def give_carried(following: Following, likeness: PieceOdds) -> PieceOdds:
     """Give open pieces the label of what motion alone joins them to; return the odds with these.
 
     Where a joint did not move when the person was calibrated, two bodies are one in the skeleton,
-    and places tell nothing once it moves. What moves with the markers still does.
+    and places tell nothing once it moves. What moves with the markers still does: so labels that
+    others of the same marker speak against are opened first.
     """
     holders, odds = following.holders, likeness.odds.copy()
-    open_ = np.flatnonzero(holders.label < 0)
-    if not len(open_):
+    in_place = _in_place(following, likeness)
+    if in_place.all():
         return likeness
     joined = join_by_neighbours(sure_chains(holders.chains.pieces))
+    if _open_contradicted(following, joined, likeness.off, in_place):
+        _give_open(following, likeness)  # what they were given may be another's
+    open_ = np.flatnonzero(holders.label < 0)
     holders.chains = holders.chains.apart(open_)
     for piece in open_:
         labels = np.unique(holders.label[joined.members(int(joined.number[piece]))])
@@ -89,11 +98,32 @@ def give_carried(following: Following, likeness: PieceOdds) -> PieceOdds:
     return replace(likeness, odds=odds)
 
 
-def compare_pieces(wearer: Wearer, holders: Holders, before: PieceOdds | None = None) -> PieceOdds:
+def _in_place(following: Following, likeness: PieceOdds) -> Mask:
+    """Return (n_pieces,) whether pieces hold a label and are where it is."""
+    label = following.holders.label
+    usual = IN_PLACE_RATIO * following.wearer.slack[label]
+    return (label >= 0) & (likeness.off[np.arange(len(label)), label] <= usual)
+
+
+def _open_contradicted(following: Following, joined: Chains, off: Array, in_place: Mask) -> bool:
+    """Take labels back from pieces that are not in place, where motion joins them to pieces that
+    are, and hold other labels; or to none that are, and to some that are far from this one."""
+    holders, changed, far = following.holders, False, following.wearer.widened(FAR_GATE)
+    held = holders.label.copy()
+    for piece in np.flatnonzero((held >= 0) & ~in_place):
+        same, label = joined.members(int(joined.number[piece])), int(held[piece])
+        sure = held[same[in_place[same]]]
+        if (sure != label).all() if len(sure) else (off[same, label] > far[label]).any():
+            following.refuse(np.array([piece]), label)
+            changed = True
+    return changed
+
+
+def compare_pieces(following: Following, before: PieceOdds | None = None) -> PieceOdds:
     """Pose the take by the labels as they are, and hold every piece against it; where labels are
     as they were ``before``, poses are not sought again."""
-    pieces = holders.chains.pieces
-    frames = _looked_at(pieces)
+    holders, wearer, pieces = following.holders, following.wearer, following.holders.chains.pieces
+    frames = _looked_at(pieces, LONG_LOOK if following.poses else LOOK_SECONDS)
     if before is None:
         anew, places = (
             np.ones(len(frames), dtype=bool),
@@ -103,7 +133,8 @@ def compare_pieces(wearer: Wearer, holders: Holders, before: PieceOdds | None = 
         anew, places = _seen_in(pieces, holders.label != before.label, frames), before.places.copy()
     if anew.any():
         observed = by_label(pieces, holders.label, len(wearer.names))[frames[anew]]
-        poses = solve_frames(PoseProblem(wearer.rig, observed), options=POSE_OPTIONS)
+        start = following.start_near(frames[anew])
+        poses = solve_frames(PoseProblem(wearer.rig, observed), start=start, options=POSE_OPTIONS)
         places[anew] = wearer.rig.markers(poses.rotations, poses.root)
     off = np.stack([_off(pieces, piece, frames, places) for piece in range(len(pieces))])
     return PieceOdds(off, _odds(wearer, off), holders.label.copy(), places)
@@ -115,9 +146,9 @@ def _seen_in(pieces: Pieces, some: Mask, frames: Indices) -> Mask:
     return np.asarray(((first <= frames) & (last >= frames)).any(axis=0))
 
 
-def _looked_at(pieces: Pieces) -> Indices:
+def _looked_at(pieces: Pieces, seconds: float) -> Indices:
     """Return frames a step apart, and one of every piece that lies between two."""
-    step = max(1, round(LOOK_SECONDS * pieces.recording.rate))
+    step = max(1, round(seconds * pieces.recording.rate))
     steps = np.arange(0, pieces.recording.n_frames, step)
     missed = pieces.first > pieces.last // step * step
     return np.union1d(steps, pieces.first[missed])

@@ -1,14 +1,16 @@
 """Pieces of one marker joined over longer gaps, by the markers that move with it.
 
 Neighbours that keep their distance to a marker carry it through a gap: how they moved from the last
-frame before it to the first after it says where the marker must come out. The same is asked
-backwards in time, and only who suits both ways, without a rival, is joined.
+frame before it to the first after it says where the marker must come out. Those count most that
+keep it on both sides of the gap, and only who comes out there without a rival is joined.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 
-from osteon.labelling.courses import Chains, chains_of, choose_pairs
-from osteon.maths import fit_rigid, quat
+from osteon.labelling.courses import Chains, chains_of, choose_pairs, loose_courses
+from osteon.maths import quat
 from osteon.typing import Array, Indices, Mask
 
 LONGEST_GAP = 10.0
@@ -46,6 +48,12 @@ def join_by_neighbours(chains: Chains) -> Chains:
     return chains
 
 
+def join_loose_courses(chains: Chains) -> Chains:
+    """Join chains that go on along one another's course, less exactly than pieces surely do, where
+    nobody else comes in question for either."""
+    return _joined(chains, choose_pairs(*_spans(chains), loose_courses(chains)))
+
+
 def _joined(chains: Chains, following: Indices) -> Chains:
     """Return the chains with those that follow one another under one number."""
     return Chains(chains.pieces, chains_of(following)[chains.number])
@@ -58,9 +66,13 @@ def _candidates(chains: Chains) -> list[tuple[int, int, float]]:
     gap = first - last[:, None]
     possible = (gap > 0) & (gap <= longest)
     possible &= _nearest(gap, possible) | _nearest(gap.T, possible.T).T
-    ahead = _off(chains, possible, last, first, back=False)
-    behind = _off(chains, possible.T, first, last, back=True).T
-    cost = np.maximum(ahead, behind) / CARRIED_DISTANCE
+    off = np.full(possible.shape, np.inf)
+    ends, starts = _unrest(chains, last, back=False), _unrest(chains, first, back=True)
+    for chain in np.flatnonzero(possible.any(axis=1)):
+        others = np.flatnonzero(possible[chain])
+        unrest = ends[chain] + starts[others]
+        off[chain, others] = _carried_off(chains, int(chain), others, (last, first), unrest)
+    cost = off / CARRIED_DISTANCE
     return [(int(i), int(j), float(cost[i, j])) for i, j in np.argwhere(cost < 2.0)]
 
 
@@ -81,56 +93,54 @@ def _spans(chains: Chains) -> tuple[Indices, Indices]:
     return first, last
 
 
-def _off(chains: Chains, possible: Mask, here: Indices, there: Indices, *, back: bool) -> Array:
-    """Return (n_chains, n_chains) how far each is from where another's neighbours carry that one.
-
-    ``here`` are the frames at which chains end (or, going back, start), ``there`` those at which
-    others go on.
-    """
-    off = np.full(possible.shape, np.inf)
-    for chain in np.flatnonzero(possible.any(axis=1)):
-        others = np.flatnonzero(possible[chain])
-        off[chain, others] = _carried_off(chains, int(chain), others, here[chain], there, back=back)
-    return off
+def _unrest(chains: Chains, here: Indices, *, back: bool) -> Array:
+    """Return (n_chains, n_chains) metres that others' distance to each varies by, beside the frame
+    ``here`` in which it ends (or, going back, starts); infinite of who is not seen then."""
+    recording = chains.pieces.recording
+    reach = round(MEMORY_SECONDS * recording.rate)
+    steps = np.unique(np.linspace(0, reach, MEMORY_FRAMES).astype(int))
+    unrest = np.full((len(chains), len(chains)), np.inf)
+    for chain, frame in enumerate(here):
+        frames = frame + steps if back else frame - steps[::-1]
+        frames = frames[(frames >= 0) & (frames < recording.n_frames)]
+        seen = chains.of(chains.pieces.seen(int(frame)))
+        places = chains.at(frames, seen)
+        own = int(np.searchsorted(seen, chain))
+        apart = np.linalg.norm(places - places[:, own : own + 1], axis=-1)
+        known = np.isfinite(apart)
+        mean = np.where(known, apart, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        varies = np.abs(np.where(known, apart - mean, 0.0)).max(axis=0)
+        unrest[chain, seen] = varies + LEVER_SHARE * mean
+        unrest[chain, chain] = np.inf
+    return unrest
 
 
 def _carried_off(
-    chains: Chains, chain: int, others: Indices, here: int, there: Indices, *, back: bool
+    chains: Chains, chain: int, others: Indices, spans: tuple[Indices, Indices], unrest: Array
 ) -> Array:
-    """Return (n_others,) how far others are from where a chain's neighbours carry it."""
-    near, at_end, weights = _neighbours(chains, chain, here, back=back)
-    if len(near) < 3:
-        return np.full(len(others), np.inf)
-    frames = np.unique(there[others])
-    both = np.union1d(near, others)
-    places = chains.at(frames, both)
-    row, column = np.searchsorted(frames, there[others]), np.searchsorted(both, others)
-    carriers = places[row][:, np.searchsorted(both, near)]
-    fit = fit_rigid(at_end[1:], carriers, weights)
-    carried = quat.rotate(fit.rotations, at_end[0]) + fit.positions
-    off = np.linalg.norm(places[row, column] - carried, axis=-1)
-    return np.where(np.isfinite(off), off, np.inf)
+    """Return (n_others,) how far others start from where a chain comes out that ends, carried by
+    those who are steady to both, ``unrest`` (n_others, n_chains); infinite where they are not
+    three."""
+    last, first = spans
+    order = np.argsort(unrest, axis=1)[:, :COMPANIONS]
+    weights = (np.take_along_axis(unrest, order, axis=1) + LEAST_UNREST) ** -3.0
+    weights *= ((weights > 0.0).sum(axis=1) >= 3)[:, None]  # who is not seen has none
+    known = np.union1d(order, np.append(others, chain))
+    frames = np.union1d(first[others], last[chain])
+    places = np.nan_to_num(chains.at(frames, known))
+    there, column = np.searchsorted(frames, first[others]), np.searchsorted(known, order)
+    before = places[np.searchsorted(frames, last[chain])]
+    carried = _carried(before[column], places[there[:, None], column], weights)
+    goal = places[there, np.searchsorted(known, others)]
+    off = np.linalg.norm(goal - carried(before[np.searchsorted(known, chain)]), axis=-1)
+    return np.where(weights.any(axis=1), off, np.inf)
 
 
-def _neighbours(
-    chains: Chains, chain: int, here: int, *, back: bool
-) -> tuple[Indices, Array, Array]:
-    """Return who moves with a chain at its end, where it and they are there (1 + n, 3), and how
-    much each counts (n,)."""
-    recording = chains.pieces.recording
-    reach = round(MEMORY_SECONDS * recording.rate)
-    frames = np.unique(np.linspace(0, reach, MEMORY_FRAMES).astype(int))
-    frames = here + frames if back else here - frames[::-1]
-    frames = frames[(frames >= 0) & (frames < recording.n_frames)]
-    seen = chains.of(chains.pieces.seen(here))
-    places = chains.at(frames, seen)
-    own = int(np.searchsorted(seen, chain))
-    apart = np.linalg.norm(places - places[:, own : own + 1], axis=-1)
-    known = np.isfinite(apart)
-    mean = np.where(known, apart, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    unrest = np.abs(np.where(known, apart - mean, 0.0)).max(axis=0) + LEVER_SHARE * mean
-    unrest[own] = np.inf
-    order = np.sort(np.argsort(unrest)[: min(COMPANIONS, len(seen) - 1)])
-    now = places[0 if back else -1]
-    weights = (unrest[order] + LEAST_UNREST) ** -3
-    return seen[order], np.concatenate([now[own : own + 1], now[order]]), weights
+def _carried(before: Array, after: Array, weights: Array) -> Callable[[Array], Array]:
+    """Return where a point comes out, (n, 3), that moves as carriers do between ``before`` and
+    ``after`` (n, n_carriers, 3), by weights (n, n_carriers)."""
+    shares = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
+    centres = [np.einsum("nc,nci->ni", shares, each) for each in (before, after)]
+    arms = [each - centre[:, None] for each, centre in zip((before, after), centres, strict=True)]
+    turns = quat.nearest_matrix(np.einsum("nc,nci,ncj->nij", shares, arms[1], arms[0]))
+    return lambda point: centres[1] + np.einsum("nij,nj->ni", turns, point - centres[0])

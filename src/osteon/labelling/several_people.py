@@ -271,7 +271,7 @@ class _View:
 
     def __init__(self, followings: Sequence[Following]) -> None:
         self.followings = followings
-        likeness = [compare_pieces(each.wearer, each.holders) for each in followings]
+        likeness = [compare_pieces(each) for each in followings]
         self.off = [each.off for each in likeness]
         against_none = [each.odds[:, :-1] / each.odds[:, -1:] for each in likeness]
         total = 1.0 + sum(each.sum(axis=1, keepdims=True) for each in against_none)
