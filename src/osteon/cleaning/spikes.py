@@ -164,14 +164,19 @@ def _explain(wide: Array, wide_seen: Array, pattern: Array) -> tuple[Array, Arra
 
 
 def _apart(explained: Array, lengths: Array, displaced: Array) -> list[tuple[int, int, Array]]:
-    """The best of all, and the best of those whose pattern none of them touches."""
+    """The best of all, and the best of those whose pattern neither touches one of them nor a better
+    one that does: that is looked at again without what it touches, and may then be what explains
+    the end of this."""
     chosen: list[tuple[int, int, Array]] = []
     taken = np.zeros(len(explained), dtype=bool)
+    waits = np.zeros(len(explained), dtype=bool)
     candidates = np.flatnonzero(explained > 0.0)
     for first in candidates[np.argsort(-explained[candidates])].tolist():
         length = int(lengths[first])
         touched = slice(max(first - 3, 0), first + length + 3)
-        if not taken[touched].any():
+        if taken[touched].any():
+            waits[touched] = True
+        elif not waits[touched].any():
             taken[touched] = True
             chosen.append((first, length, displaced[first]))
     return chosen
