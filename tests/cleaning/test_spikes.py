@@ -86,3 +86,17 @@ def test_bursts_near_each_other_and_the_end_are_told_from_what_follows_them(walk
         off[frames, marker] = True
     found = find_spikes(walk.with_positions(positions, "bursts"))
     assert (found[:, marker] == off[:, marker]).all()
+
+
+@pytest.mark.parametrize(("length", "apart", "other"), [(1, 3, 1), (5, 3, 1), (4, 1, 3)])
+def test_bursts_that_one_across_both_would_explain_are_two(walk, length, apart, other):
+    positions, off = walk.positions.copy(), np.zeros(walk.positions.shape[:2], bool)
+    marker, second = walk.index("RWRA"), 150 + length + apart
+    for frames, way in (
+        (slice(150, 150 + length), [0.1, 0.1, 0.03]),
+        (slice(second, second + other), [0.14, 0.06, -0.02]),
+    ):
+        positions[frames, marker] += way
+        off[frames, marker] = True
+    found = find_spikes(walk.with_positions(positions, "bursts"))
+    assert (found[:, marker] == off[:, marker]).all()
