@@ -150,7 +150,7 @@ def _as_two(path: Array, threshold: float) -> Mask:
     mended = path - np.einsum("bf,bi->fi", marked[both].astype(float), moved)
     far = np.linalg.norm(moved, axis=1) > threshold
     if far.all() and not _clearest(mended, threshold):
-        out = marked[both].any(axis=0)
+        out |= marked[both].any(axis=0)
     return out
 
 
