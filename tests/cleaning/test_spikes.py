@@ -74,3 +74,29 @@ def test_what_stays_away_is_no_spike(walk, frames):
     positions = walk.positions.copy()
     positions[100 : 100 + frames, walk.index("LKNE")] += np.array([0.0, 0.05, 0.05])
     assert not find_spikes(walk.with_positions(positions, "another path")).any()
+
+
+def test_bursts_near_each_other_and_the_end_are_told_from_what_follows_them(walk):
+    """The samples after the second burst, taken for the displaced ones, would explain one end of
+    it: they are the last of the take."""
+    positions, off = walk.positions.copy(), np.zeros(walk.positions.shape[:2], bool)
+    marker = walk.index("RUPA")
+    for frames, way in ((slice(-13, -12), [-0.14, 0.0, 0.0]), (slice(-8, -4), [0.0, 0.15, 0.0])):
+        positions[frames, marker] += way
+        off[frames, marker] = True
+    found = find_spikes(walk.with_positions(positions, "bursts"))
+    assert (found[:, marker] == off[:, marker]).all()
+
+
+@pytest.mark.parametrize(("length", "apart", "other"), [(1, 3, 1), (5, 3, 1), (4, 1, 3)])
+def test_bursts_that_one_across_both_would_explain_are_two(walk, length, apart, other):
+    positions, off = walk.positions.copy(), np.zeros(walk.positions.shape[:2], bool)
+    marker, second = walk.index("RWRA"), 150 + length + apart
+    for frames, way in (
+        (slice(150, 150 + length), [0.1, 0.1, 0.03]),
+        (slice(second, second + other), [0.14, 0.06, -0.02]),
+    ):
+        positions[frames, marker] += way
+        off[frames, marker] = True
+    found = find_spikes(walk.with_positions(positions, "bursts"))
+    assert (found[:, marker] == off[:, marker]).all()

@@ -15,7 +15,7 @@ from osteon.human.posed_template import skin_landmarks
 from osteon.human.recognised_set import MOST_DOUBT, TOLD_DOUBT
 from osteon.maths import quat
 from osteon.typing import Array
-from osteon.values import Recording
+from osteon.values import Marker, Recording, Skeleton
 
 ORDINARY = 0.95
 """Share of markers on their body that is asked for."""
@@ -120,6 +120,67 @@ def test_doubtful_landmarks_are_told_or_left_open(found):
     assert max(recognition.doubts.values()) < MOST_DOUBT
     told = [line for line in recognition.toml().splitlines() if "or another" in line]
     assert len(told) == sum(doubt > TOLD_DOUBT for doubt in recognition.doubts.values()) > 0
+
+
+FEW = (
+    *("LFWT", "RFWT", "LBWT", "RBWT", "C7", "CLAV", "LFHD", "RFHD", "LBHD", "RBHD"),
+    *(f"{side}{at}" for side in "LR" for at in ("SHO", "ELB", "WRA", "WRB")),
+    *(f"{side}{at}" for side in "LR" for at in ("KNE", "ANK", "HEE", "TOE")),
+)
+
+
+def test_hands_that_hang_beside_thighs_are_hands(worn):
+    """Each joint moves for a second of forty: mostly wrists are where a thigh's markers would be,
+    and thighs have none but at the knee."""
+    take = performed(synth.human(), synth.exercise(seconds=40, rate=60)).select(FEW)
+    strange, given = under_nonsense(take)
+    found = recognise_shape(strange)
+    assert isinstance(found, Recognition)
+    assert share_right(found, given, worn) > ORDINARY
+
+
+ON_LEGS = {
+    "pelvis": {"ASIS": (-0.13, 0.06, 0.045), "PSIS": (-0.048, -0.135, 0.055)},
+    "thigh": {
+        "GTR": (-0.09, -0.01, -0.01),
+        "TH1": (-0.08, 0.03, -0.18),
+        "TH2": (-0.085, 0.03, -0.23),
+    },
+    "shin": {
+        "TUB": (0.0, 0.055, -0.06),
+        "SHN": (-0.05, 0.02, -0.17),
+        "ANK": (-0.042, -0.01, -0.402),
+    },
+    "foot": {"HEE": (0.0, -0.065, -0.04), "TOE": (0.005, 0.13, -0.05)},
+}
+"""Places on the left of ``synth.human``, metres; no marker at the knee."""
+
+
+SIDES_OF = {"left": (("L", 1.0),), "right": (("R", -1.0),), "": (("L", 1.0), ("R", -1.0))}
+
+
+def on_legs_alone(height: float) -> Skeleton:
+    bodies = []
+    for body in synth.human(height).bodies:
+        side, _, part = body.name.rpartition("_")
+        markers = tuple(
+            Marker(f"{letter}{name}", np.array(at) * [sign, 1.0, 1.0] * (height / 1.75))
+            for letter, sign in SIDES_OF.get(side, ())
+            for name, at in ON_LEGS.get(part, {}).items()
+        )
+        bodies.append(replace(body, markers=markers))
+    return Skeleton(tuple(bodies))
+
+
+def test_legs_alone_are_not_taken_for_larger_with_arms_on_the_pelvis():
+    figure = on_legs_alone(1.6)
+    strange, given = under_nonsense(performed(figure, synth.walk(seconds=4)))
+    found = recognise_shape(strange)
+    assert isinstance(found, Recognition)
+    assert {body_of(word).rpartition("_")[2] for word in found.words.values()} <= ON_LEGS.keys()
+    worn = {mark.name: body.name for body in figure.bodies for mark in body.markers}
+    wrong = {given[q] for q, word in found.words.items() if body_of(word) != worn[given[q]]}
+    assert wrong <= {"LTUB", "RTUB"}  # 6 cm below the knee, where nothing else is
 
 
 def test_the_file_says_what_was_found(found):

@@ -49,6 +49,9 @@ ALONG_SHARE, LIKE_SHARE = 0.5, 0.7
 """Shares: of a displacement, by which a companion goes the same way (chosen: between none and all);
 and of a companion's third differences, which it must explain. Derived: 0.56 of those of a spike
 one frame later."""
+BESIDE_FRAMES = 12
+"""Frames on either side that are looked at too where two displacements may be. Chosen: more than
+the longest and what third differences need."""
 MOST_ROUNDS = 12
 """Count of looks at one path. Chosen: each finds all that are seven frames apart; bounds time."""
 
@@ -101,7 +104,7 @@ def remove_spikes(
 def _leaves_path(path: Array, threshold: float) -> Mask:
     """(n_frames,) which samples of a path (n_frames, 3) are displaced."""
     out = np.zeros(len(path), dtype=bool)
-    path = path.copy()
+    whole, path = path, path.copy()
     for _ in range(MOST_ROUNDS):
         chosen = _clearest(path, threshold)
         for first, length, displaced in chosen:
@@ -110,7 +113,45 @@ def _leaves_path(path: Array, threshold: float) -> Mask:
         if not chosen:
             break
     for first, last in runs(out):
-        out[first : last + 1] = last - first < LONGEST_SPIKE
+        if last - first >= LONGEST_SPIKE:
+            out[first : last + 1] = False
+            if last - first < 3 * LONGEST_SPIKE:
+                rows = slice(max(first - BESIDE_FRAMES, 0), last + 1 + BESIDE_FRAMES)
+                out[rows] |= _as_two(whole[rows], threshold)
+    return out
+
+
+def _as_two(path: Array, threshold: float) -> Mask:
+    """(n_frames,) which samples of a short path are displaced, if two displacements with a sample
+    between them explain all of it; one that spans both may explain more than either."""
+    out = np.zeros(len(path), dtype=bool)
+    third = np.diff(path, n=3, axis=0)
+    seen = np.isfinite(third[:, 0])
+    starts, lengths = (
+        each.ravel()
+        for each in np.meshgrid(np.arange(3, len(path) - 3), np.arange(1, LONGEST_SPIKE + 1))
+    )
+    frames = np.arange(len(path))
+    marked = (frames >= starts[:, None]) & (frames < (starts + lengths)[:, None])
+    patterns = np.diff(marked.astype(float), n=3, axis=1) * seen
+    products = patterns @ patterns.T
+    power, pulls = np.diag(products), patterns @ np.where(seen[:, None], third, 0.0)
+    shown = np.cumsum(np.isfinite(path[:, 0]))
+    between = shown[starts - 1] - shown[np.minimum(starts + lengths, len(path)) - 1][:, None]
+    whole = np.where(power > LEAST_PATTERN, power, np.inf)
+    apart = np.outer(whole, whole) - products**2
+    apart = np.where((between > 0) & (apart > 0.5 * np.outer(whole, whole)), apart, np.inf)
+    squares = np.sum(pulls**2, axis=1)
+    explained = squares[:, None] * power + squares * power[:, None]
+    explained = (explained - 2.0 * products * (pulls @ pulls.T)) / apart
+    both = list(np.unravel_index(np.argmax(explained), explained.shape))
+    if not np.isfinite(apart[both[0], both[1]]):
+        return out
+    moved = np.linalg.solve(products[np.ix_(both, both)], pulls[both])
+    mended = path - np.einsum("bf,bi->fi", marked[both].astype(float), moved)
+    far = np.linalg.norm(moved, axis=1) > threshold
+    if far.all() and not _clearest(mended, threshold):
+        out |= marked[both].any(axis=0)
     return out
 
 
@@ -165,14 +206,19 @@ def _explain(wide: Array, wide_seen: Array, pattern: Array) -> tuple[Array, Arra
 
 
 def _apart(explained: Array, lengths: Array, displaced: Array) -> list[tuple[int, int, Array]]:
-    """The best of all, and the best of those whose pattern none of them touches."""
+    """The best of all, and the best of those whose pattern neither touches one of them nor a better
+    one that does: that is looked at again without what it touches, and may then be what explains
+    the end of this."""
     chosen: list[tuple[int, int, Array]] = []
     taken = np.zeros(len(explained), dtype=bool)
+    waits = np.zeros(len(explained), dtype=bool)
     candidates = np.flatnonzero(explained > 0.0)
     for first in candidates[np.argsort(-explained[candidates])].tolist():
         length = int(lengths[first])
         touched = slice(max(first - 3, 0), first + length + 3)
-        if not taken[touched].any():
+        if taken[touched].any():
+            waits[touched] = True
+        elif not waits[touched].any():
             taken[touched] = True
             chosen.append((first, length, displaced[first]))
     return chosen

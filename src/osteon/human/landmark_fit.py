@@ -42,6 +42,15 @@ ORPHAN_COST = 3.0
 for all limbs; chosen: no marker set has such."""
 BELOW = {"shin": "thigh", "foot": "shin", "forearm": "upper_arm", "hand": "forearm"}
 """Which part of a limb hangs on which."""
+TRUNK = frozenset({"chest", "left_clavicle", "right_clavicle"})
+"""Bodies of which one has markers wherever an arm has."""
+HUNG_ON = {**BELOW, "thigh": "pelvis", "upper_arm": "chest"}
+"""On which body's markers that of a part keep their distances as their joint has them."""
+SWING_SHARE = 1.0 / np.sqrt(3.0)
+"""Share of a marker's distance to the joint between by which the distance to one beyond varies at
+most, rms. Derived: evenly between as near and as far as the two ever are."""
+JOINT_OFF = 0.03
+"""Metres that joints of the figure may lie elsewhere; chosen: as landmarks do."""
 LEAST_SHARE, MOST_SHARE = 0.04, 0.92
 """Shares of marker sets that have a landmark, at least and at most; derived: half a set, and all
 but one, of thirteen."""
@@ -181,6 +190,7 @@ def _costs(
     back = np.linalg.inv(linear)[:, None] @ (points - shifts[:, None])[..., None]
     beside = size * bone_distances(back[..., 0], tree().names).T
     loose = _looseness(spread, bodies) + ORPHAN_COST * _orphaned(bodies)
+    loose += overstretched(figure, points, size, spread, bodies)
     return Costs(
         _distance_cost(away / (wider * known.sigmas)) + known.costs + loose[:, known.bodies],
         _distance_cost(beside / (wider * LANDMARK_SIGMA)) + ELSEWHERE_COST + loose,
@@ -207,6 +217,33 @@ def _looseness(spread: Array, bodies: np.ndarray) -> Array:
     return np.minimum(loose, LOOSEST_COST)
 
 
+def overstretched(
+    figure: Figure, points: Array, size: float, spread: Array, bodies: np.ndarray
+) -> Array:
+    """Return (n_markers, n_bodies) how much farther markers come from those now on the next body
+    than a joint between lets them; parameters as in ``fit_landmarks``."""
+    linear, shifts = figure.stands()
+    joints = np.einsum("bij,bj->bi", linear, tree().at) + shifts
+    near = size * np.linalg.norm(points[:, None] - joints, axis=-1)
+    names = tree().names
+    over = np.zeros((len(bodies), len(names)))
+    known = np.where(np.isfinite(spread), spread, 0.0)
+    for child, name in enumerate(names):
+        side, _, part = name.partition("_")
+        if part not in HUNG_ON:
+            continue
+        above = HUNG_ON[part] if part in ("thigh", "upper_arm") else f"{side}_{HUNG_ON[part]}"
+        parent = names.index(above)
+        for body, other in ((child, parent), (parent, child)):
+            on = np.flatnonzero(bodies == other)
+            if len(on):
+                shorter = np.minimum(near[:, child, None], near[on, child])
+                beyond = known[:, on] - SWING_SHARE * (shorter + JOINT_OFF)
+                beyond = np.maximum(np.median(beyond, axis=1), 0.0)
+                over[:, body] += 0.5 * (beyond / RIGID_SPREAD) ** 2
+    return np.minimum(over, LOOSEST_COST)
+
+
 def _orphaned(bodies: np.ndarray) -> np.ndarray:
     """(n_markers, n_bodies) whether the body hangs on one without any other marker."""
     names = tree().names
@@ -216,6 +253,8 @@ def _orphaned(bodies: np.ndarray) -> np.ndarray:
         if part in BELOW:
             above = bodies == names.index(f"{side}_{BELOW[part]}")
             alone[:, body] = above.sum() - above < 1
+        elif part == "upper_arm":
+            alone[:, body] = not np.isin(bodies, [names.index(each) for each in TRUNK]).any()
     return alone
 
 

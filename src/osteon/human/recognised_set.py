@@ -13,7 +13,7 @@ import numpy as np
 from osteon.errors import NotEnoughData
 from osteon.human.landmark_fit import landmark_places, other_side
 from osteon.human.marker_sets import MarkerSet, plain
-from osteon.human.recognition import VOICE_ODDS, LaidFigure, lay_figure
+from osteon.human.recognition import VOICE_ODDS, LaidFigure, arms_hang, lay_figure
 from osteon.human.template import Landmark, human
 from osteon.human.usual_posture import usual_posture
 from osteon.values import Recording
@@ -146,6 +146,8 @@ def _lacking(found: LaidFigure) -> str:
         return f"nothing moves like a {missing[0]}"
     if not worn & {"pelvis", "chest"}:
         return "nothing moves like a pelvis or a chest"
+    if not arms_hang(worn):
+        return "nothing moves like the trunk that arms hang on"
     if len(worn) < NEEDED_BODIES:
         return f"they show {len(worn)} bodies of a human only"
     far = float(np.mean(found.fit.nearest > FAR_MARKER_DISTANCE))

@@ -6,14 +6,14 @@ there markers and landmarks are brought together (``landmark_fit``), and the way
 that goes best is taken, with what speaks for the front.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise, product
 
 import numpy as np
 
 from osteon.human.jointed_figure import Figure, figure_from, tree
-from osteon.human.landmark_fit import Landmarked, Places, fit_landmarks, other_side
+from osteon.human.landmark_fit import TRUNK, Landmarked, Places, fit_landmarks, other_side
 from osteon.human.marker_sets import plain
 from osteon.human.posed_template import ARM, LEG, LimbWays, distances, finer_ways, limb_ways, spots
 from osteon.human.usual_posture import UsualPosture
@@ -23,8 +23,8 @@ from osteon.typing import Array
 FAR_DISTANCE = 0.15
 """Metres from the template beyond which a marker is explained no worse; chosen: a limb's breadth
 and more."""
-SIZES = np.arange(0.70, 1.27, 0.035)
-"""Ratios to the template's 1.75 m that are tried; chosen: from a schoolchild to the tallest."""
+SIZES = np.arange(0.56, 1.27, 0.035)
+"""Ratios to the template's 1.75 m that are tried; chosen: from a child of four to the tallest."""
 PAIR_DISTANCE = 0.05
 """Metres within which a mirrored marker lies near its counterpart; chosen: as laboratories place
 markers, and people stand."""
@@ -42,7 +42,8 @@ FINER_STEPS = (0.3, 0.15)
 between those, and half of that."""
 STILL = ("pelvis", "spine", "chest", "head", "left_clavicle", "right_clavicle")
 """Bodies that stand as the template's do."""
-LIMBS = tuple(product(("left", "right"), (LEG, ARM)))
+Limb = tuple[str, tuple[str, str, str]]
+LIMBS: tuple[Limb, ...] = tuple(product(("left", "right"), (LEG, ARM)))
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Fitted:
     size: float
     away: dict[str, Array]
     """By body (n_markers,): how far the markers are from it, metres at the template's size."""
-    ways: dict[tuple[str, tuple[str, str, str]], LimbWays]
+    ways: "dict[Limb, LimbWays]"
 
     @property
     def nearest(self) -> Array:
@@ -110,9 +111,9 @@ def _alike_sides(points: Array, beside: Array, normal: Array, steady: Array) -> 
     return float((steady * np.abs(beside)) @ np.exp(-((gaps.min(axis=1) / PAIR_DISTANCE) ** 2)))
 
 
-def fits(posture: UsualPosture) -> list[Fitted]:
-    """Return the figure laid on a posture, once for each way it may face: of each plane the two
-    ways in turn."""
+def fits(posture: UsualPosture) -> list[list[Fitted]]:
+    """Return the figure laid on a posture, once for each way it may face, of each plane the two
+    ways in turn: at the size that leaves least unexplained, then at others."""
     found = []
     for angle, at in middle_planes(posture.points, posture.steady):
         for facing in (1.0, -1.0):
@@ -121,18 +122,19 @@ def fits(posture: UsualPosture) -> list[Fitted]:
             points = posture.points.copy()
             points[:, :2] = points[:, :2] @ axes.T
             points[:, 1] -= facing * at
-            found.append(_best_fit(points, axes))
+            found.append(_sized(points, axes))
     return found
 
 
-def _best_fit(points: Array, axes: Array) -> Fitted:
-    """The figure at the size that leaves least unexplained: every other one, then those beside."""
+def _sized(points: Array, axes: Array) -> list[Fitted]:
+    """The figure at every other size, and at those beside the one that leaves least unexplained,
+    best first."""
     laid = {float(size): _laid(points, float(size)) for size in SIZES}
     sizes = sorted(laid)
-    first = min((_with_limbs(laid[s], axes, s) for s in sizes[::2]), key=lambda f: f.cost)
-    place = sizes.index(first.size)
-    beside = [s for s in sizes[max(place - 1, 0) : place + 2] if s != first.size]
-    return min([first, *(_with_limbs(laid[s], axes, s) for s in beside)], key=lambda f: f.cost)
+    found = [_with_limbs(laid[s], axes, s) for s in sizes[::2]]
+    place = sizes.index(min(found, key=lambda f: f.cost).size)
+    beside = [s for s in sizes[max(place - 1, 0) : place + 2] if s != sizes[place]]
+    return sorted([*found, *(_with_limbs(laid[s], axes, s) for s in beside)], key=lambda f: f.cost)
 
 
 def _laid(points: Array, size: float) -> tuple[Array, float]:
@@ -163,13 +165,16 @@ def _still_away(laid: Array, bodies: tuple[str, ...]) -> dict[str, Array]:
     return {name: distances(laid, known[name], turns, shifts)[0] for name in bodies}
 
 
-def _with_limbs(placed: tuple[Array, float], axes: Array, size: float) -> Fitted:
-    """The figure with each limb as it explains most of what trunk and head do not."""
+def _with_limbs(
+    placed: tuple[Array, float], axes: Array, size: float, limbs: Sequence[Limb] = LIMBS
+) -> Fitted:
+    """The figure with each limb as it explains most of what trunk, head, and limbs before it do
+    not."""
     points, lean = placed
     laid = _straightened(points, lean)
     away = _still_away(laid, STILL)
     ways = {}
-    for side, limb in LIMBS:
+    for side, limb in limbs:
         own = laid[:, 1] > 0.0 if side == "left" else laid[:, 1] < 0.0
         taken = np.minimum(np.min(list(away.values()), axis=0), FAR_DISTANCE)
         own &= taken > EXPLAINED_DISTANCE
@@ -192,6 +197,11 @@ def _left_over(points: Array, taken: Array, tried: LimbWays) -> Array:
     return least.sum(axis=1)
 
 
+SIZE_SIGMA = 0.2
+"""Logarithm of a ratio by which sizes scatter; chosen: twice what grown-ups' do, for children."""
+OTHER_RATIO = 1.5
+"""Ratio to what the best size leaves unexplained up to which others are tried too where no chest is
+found: limbs alone fit several. Chosen: those of generated walkers come as near."""
 NEAR_DISTANCE, FARTHEST_COST = 0.03, 10.0
 """Metres as far as markers of one landmark lie apart among laboratories, and the ratio to that
 beyond which all bodies are equally far; chosen: a thigh's length."""
@@ -306,15 +316,58 @@ class LaidFigure:
 def lay_figure(posture: UsualPosture, known: Places | None = None) -> LaidFigure:
     """Lay the template on a posture and decide which way it faces; markers are on the landmarks
     ``known``, or on any."""
-    found = []
-    for fit in fits(posture):
-        on = _landmarked(posture, fit, known)
-        voices = front_votes(posture, fit, on.bodies)
-        found.append((on.cost - VOICE_ODDS * voices, fit, on, voices))
-    cost, fit, on, voices = min(found, key=lambda each: each[0])
-    turned = [each[0] for each in found if each[1].to_front[0] @ fit.to_front[0] < 0.0]
-    loose = _loose_ratio(posture.spread, on.bodies)
-    return LaidFigure(posture.names, on, fit, min(turned) - cost, voices, loose)
+    sized = fits(posture)
+    facing = [
+        _best([_laid_figure(posture, fit, known) for fit in _both_orders(each[0])])
+        for each in sized
+    ]
+    if "chest" not in min(facing, key=_worth).landmarked.bodies:
+        for place, each in enumerate(sized):
+            others = [fit for fit in each[1:] if fit.cost < OTHER_RATIO * each[0].cost]
+            laid = [_laid_figure(posture, fit, known) for fit in others]
+            facing[place] = _best([facing[place], *laid])
+    best = min(facing, key=_worth)
+    turned = [each for each in facing if each.fit.to_front[0] @ best.fit.to_front[0] < 0.0]
+    return replace(best, margin=min(map(_worth, turned)) - _worth(best))
+
+
+def _best(found: list[LaidFigure]) -> LaidFigure:
+    """Of those that face one way: what speaks for the front says nothing of a size."""
+    whole = [each for each in found if arms_hang(each.landmarked.bodies)]
+    return min(whole or found, key=_cost)
+
+
+def arms_hang(bodies: Collection[str]) -> bool:
+    """Return whether there is a trunk that arms hang on, where there are arms."""
+    arms = {f"{side}_{part}" for side in ("left", "right") for part in ARM}
+    return not arms.intersection(bodies) or not TRUNK.isdisjoint(bodies)
+
+
+def _cost(found: LaidFigure) -> float:
+    """A logarithm of odds against it, whichever way it faces."""
+    return found.landmarked.cost + 0.5 * (np.log(found.fit.size) / SIZE_SIGMA) ** 2
+
+
+def _laid_figure(posture: UsualPosture, fit: Fitted, known: Places | None) -> LaidFigure:
+    on = _landmarked(posture, fit, known)
+    voices, loose = (
+        front_votes(posture, fit, on.bodies),
+        _loose_ratio(posture.spread, on.bodies),
+    )
+    return LaidFigure(posture.names, on, fit, 0.0, voices, loose)
+
+
+def _worth(found: LaidFigure) -> float:
+    return _cost(found) - VOICE_ODDS * found.voices
+
+
+def _both_orders(fit: Fitted) -> list[Fitted]:
+    """The figure, and where they differ that whose arms may explain what legs do as well: hands
+    that hang beside thighs."""
+    order = LIMBS[1::2] + LIMBS[::2]
+    other = _with_limbs((fit.points, fit.lean), fit.to_front, fit.size, order)
+    same = all(np.allclose(fit.away[name], other.away[name]) for name in fit.away)
+    return [fit] if same else [fit, other]
 
 
 def _landmarked(posture: UsualPosture, fit: Fitted, known: Places | None) -> Landmarked:
