@@ -90,7 +90,7 @@ def read_glb(path: Path) -> Take:
         flesh = _read_flesh(file, tree, chosen, bound[1])
         ends = {} if flesh is None else flesh_ends(flesh, bound[0])
         skeleton = _with_tips(skeleton, ends | _node_ends(file, chosen, pose))
-        skeleton = skeleton if flesh is None else with_soles(skeleton, flesh, bound[0])
+        skeleton = skeleton if flesh is None else with_soles(skeleton, flesh, bound[0][:, :3, 3])
     problems = [*problems, *odd, *more, *(clock.problems if clock else ())]
     return _take(file, skeleton, pose, clock, extras, tuple(problems))
 

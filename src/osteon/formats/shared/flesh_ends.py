@@ -59,9 +59,15 @@ def flesh_ends(flesh: Flesh, rests: Array) -> dict[int, Array]:
     return ends
 
 
-def with_soles(skeleton: Skeleton, flesh: Flesh, rests: Array) -> Skeleton:
+def with_soles(skeleton: Skeleton, flesh: Flesh, joints: Array) -> Skeleton:
     """Return the skeleton with the last bones of its feet ending where their soles do: ahead in the
-    foot's middle, and as low as its flesh. The same skeleton where no feet are known."""
+    foot's middle, and as low as its flesh. The same skeleton where no feet are known.
+
+    Parameters
+    ----------
+    joints : (n_bodies, 3)
+        Of bodies as the skin was put on them, in our world; NaN where that is not known.
+    """
     try:
         figure = figure_at_rest(skeleton)
     except (NotEnoughData, BadValue):
@@ -70,8 +76,8 @@ def with_soles(skeleton: Skeleton, flesh: Flesh, rests: Array) -> Skeleton:
     for side in ("left", "right"):
         if f"{side}_foot" in figure.parts:
             foot = skeleton.index(figure.parts[f"{side}_foot"])
-            arms = flesh.on(_below(skeleton, foot)) - rests[foot, :3, 3]
-            if len(arms) >= FEWEST_VERTICES:
+            arms = flesh.on(_below(skeleton, foot)) - joints[foot]
+            if len(arms) >= FEWEST_VERTICES and np.isfinite(arms).all():
                 last = _last(skeleton, figure, side)
                 tip = figure.joints[foot] + _sole_end(figure, side, arms) - figure.joints[last]
                 tip = quat.rotate(quat.inverse(figure.rotations[last]), tip)
