@@ -174,6 +174,29 @@ def test_markers_move_a_character(tmp_path):
     assert np.mean(own == stood(mapped.contacts, take.recording.n_frames)) > 0.9
 
 
+@pytest.mark.parametrize("source", ["markers", "poses"])
+@pytest.mark.parametrize("kind", ["T", "unreal_A", "no_ends"])
+def test_flesh_stands_on_the_ground(tmp_path, walked, kind, source):
+    """Neither bones nor markers say how thick a foot is: its mesh does."""
+    path = mixamo_like(tmp_path / "hero.glb", **KINDS[kind])
+    take = synth.perform(synth.human(), synth.walk(1.2), noise=0.001, seed=4)
+    given = ost.Take(recordings=(take.recording,))
+    mapped = map_to(given if source == "markers" else ost.Take(motions=(walked.motion,)), path)
+    skin = read_glb_mesh(path)
+    assert isinstance(skin, Skinned)
+    frames = range(0, mapped.motion.n_frames, 4)
+    names = np.char.lower(skin.skeleton.names)
+    feet = [
+        body for body, name in enumerate(names) if any(w in name for w in ("foot", "toe", "ball"))
+    ]
+    own = np.isin(skin.mesh.bodies[:, 0], feet)
+    lowest = np.array([deformed(skin, mapped.motion, frame)[own, 2].min() for frame in frames])
+    # the performer's ground is at 0; a 2 cm crosspiece is all the flesh that these feet have, and
+    # its corners turn below the sole while a foot rolls
+    assert np.abs(np.median(lowest)) < 0.01
+    assert np.mean(np.abs(lowest) < 0.015) > 0.8
+
+
 @pytest.mark.parametrize("name", ["CesiumMan", "RiggedFigure"])
 def test_khronos_characters_walk_forwards(name):
     """Numbered joints, bones along z, no ends of limbs but those of the flesh."""

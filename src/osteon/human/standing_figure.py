@@ -27,6 +27,13 @@ LEVEL_SHARE = 0.5
 """Share of a foot's length that lies along the ground where the figure stands on its soles; chosen:
 a foot within 60° of level."""
 
+LYING_COSINE = 0.7
+"""Cosine of the angle between trunk and legs, below which the trunk lies across them; chosen: 45°,
+and people rest with trunk and legs in one line."""
+FRONT_LEGS_SHARE = 0.25
+"""Share of the legs' length that hands hang above the feet at most where they are feet; chosen: a
+person's arms end at mid-thigh."""
+
 
 @dataclass(frozen=True, eq=False)
 class StandingFigure:
@@ -77,6 +84,11 @@ class StandingFigure:
         up = quat.normalise(np.cross(forward, left))
         return np.stack([forward, np.cross(up, forward), up], axis=-1)
 
+    def upright(self) -> Array:
+        """Return (3,) the world's axis that is up: trunks lean, not worlds."""
+        up = self.axes()[:, 2]
+        return np.where(np.abs(up) == np.abs(up).max(), np.sign(up), 0.0)
+
     def sole(self, side: str) -> Array | None:
         """Return (3, 3) columns: along the sole, to its left and up from it; None where it does not
         stand.
@@ -88,8 +100,7 @@ class StandingFigure:
         if end is None:
             return None
         ankle, knee = self.joint(f"{side}_foot"), self.joint(f"{side}_shin")
-        up = self.axes()[:, 2]
-        up = np.where(np.abs(up) == np.abs(up).max(), np.sign(up), 0.0)  # trunks lean, not worlds
+        up = self.upright()
         foot = quat.normalise(end - ankle)
         along = foot - (foot @ up) * up
         left = np.cross(quat.normalise(knee - ankle), quat.normalise(along))
@@ -97,6 +108,18 @@ class StandingFigure:
             return None
         along, left = quat.normalise(along), quat.normalise(left)
         return np.stack([along, left, np.cross(along, left)], axis=-1)
+
+    def on_four_legs(self) -> bool:
+        """Return whether it rests on its hands too, its trunk lying between: a creature whose bones
+        are called as a person's."""
+        hips, feet, shoulders, hands = map(self.middle, ("thigh", "foot", "upper_arm", "hand"))
+        if hips is None or feet is None or shoulders is None or hands is None:
+            return False
+        leg, trunk = feet - hips, hips - shoulders
+        down = quat.normalise(leg)
+        lying = abs(down @ quat.normalise(trunk)) < LYING_COSINE
+        above = float((feet - hands) @ down)
+        return bool(lying and above < FRONT_LEGS_SHARE * float(np.linalg.norm(leg)))
 
     def size(self) -> float:
         """Return the length of both legs' bones, metres."""
@@ -126,5 +149,10 @@ def figure_at_rest(
         raise BadValue(
             f"skeleton {skeleton.subject!r} has legs of length {found.size():.3g} m at rest; "
             "check its scale"
+        )
+    if not parts and found.on_four_legs():
+        raise NotEnoughData(
+            "the skeleton rests on four legs, its hands as low as its feet, and is taken for no "
+            f'human; where it is one, name its parts in a mapping file: [{table}] left_thigh = "…"'
         )
     return found

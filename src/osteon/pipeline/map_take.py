@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from osteon.errors import BadValue, NotEnoughData, counted
-from osteon.formats import read
+from osteon.formats import character_ending, read
 from osteon.human import StandingFigure, body_masses, figure_at_rest, name_parts
 from osteon.joint_limits import hold_within
 from osteon.maths import quat
@@ -138,6 +138,7 @@ def map_to(
     with watch.stage("read", "reading"):
         take = source if isinstance(source, Take) else read(source)
         character = None if skeleton == FIGURE else _character(skeleton)
+        fleshed = isinstance(skeleton, str | Path) and _has_flesh(skeleton)
     if not take.recordings:
         with watch.stage("attach", "carrying the poses to the character"):
             job = _lead(_motion_of(take, subject), character, options)
@@ -156,7 +157,7 @@ def map_to(
         with watch.stage("attach", "placing the markers on the character"):
             if character is None:
                 character = average_figure(options.height or estimated_height(performer.skeleton))
-            job = _attach(performer, character, options)
+            job = _attach(performer, character, options, fleshed=fleshed)
         mapped = _mapped(job, options, watch)
         notes = far_off(mapped, performer, options.corrections.bodies)
     return replace(mapped, warnings=(*mapped.recording.source.problems, *notes, *mapped.warnings))
@@ -189,6 +190,11 @@ def _character(source: str | Path | Take | Skeleton) -> Skeleton:
         source = read(source)
     skeleton = source if isinstance(source, Skeleton) else source.skeleton()
     return replace(skeleton, events=())  # what happened in the take that it was made from
+
+
+def _has_flesh(character: str | Path) -> bool:
+    """Whether it is a character in its mesh, whose soles are known by it."""
+    return character != FIGURE and character_ending(Path(character)) is not None
 
 
 def _motion_of(take: Take, subject: str | None) -> Motion:
@@ -249,8 +255,9 @@ def _own_markers(recording: Recording, character: Skeleton, options: MapOptions)
     return _Job(recording, points.on(character), points, targets)
 
 
-def _attach(performer: Solved, character: Skeleton, options: MapOptions) -> _Job:
-    """The performer's markers on the character, or its poses where the two are not alike."""
+def _attach(performer: Solved, character: Skeleton, options: MapOptions, *, fleshed: bool) -> _Job:
+    """The performer's markers on the character, or its poses where the two are not alike. Who has
+    flesh stands on the performer's ground, all markers lifted by as much."""
     if not performer.marker_set:
         raise NotEnoughData(
             f"the recording's labels ({', '.join(performer.recording.names[:6])}, …) are no "
@@ -271,6 +278,7 @@ def _attach(performer: Solved, character: Skeleton, options: MapOptions) -> _Job
         shown = points.on(character)
         return replace(led, recording=scaled, character=shown, marker_set=set_name)
     start = carry_poses(one, other, performer.motion, points.rig(character))
+    like = _carried(one, other, performer.motion, 1.0)[1] if fleshed else None
     bends = find_bends(other, start[0])
     if options.fit_markers:
         observed, posture = _targets(recording, points), options.posture
@@ -279,7 +287,13 @@ def _attach(performer: Solved, character: Skeleton, options: MapOptions) -> _Job
         points = _corrected(points, character, options.corrections)
     targets = _targets(recording, points)
     kept = pin_keeps(keeps, one, other, performer.motion)
-    return _Job(recording, points.on(character), points, targets, start, set_name, kept, bends)
+    shown = points.on(character)
+    return _Job(recording, shown, points, targets, start, set_name, kept, bends, like=like)
+
+
+def _lifted(recording: Recording, lift: Array) -> Recording:
+    did = f"lifted by {1e3 * lift[2]:.0f} mm, for the character's soles to be on the ground"
+    return recording.with_positions(recording.positions + lift, did=did)
 
 
 def _lead(motion: Motion, character: Skeleton | None, options: MapOptions) -> _Job:
@@ -321,10 +335,15 @@ def _carried(
     plants = [replace(p, body=feet[p.body]) for p in own.plants if p.body in feet]
     like = replace(own, plants=tuple(plants))
     now = find_standing(moved, find_soles(other), like)
-    if now.plants:
-        wanted, found = (np.median([p.place[2] for p in each.plants]) for each in (like, now))
-        moved = replace(moved, root=moved.root + np.array([0.0, 0.0, scale * wanted - found]))
-    return moved, like
+    return replace(moved, root=moved.root + _lift(like, now, scale)), like
+
+
+def _lift(like: Standing, now: Standing, scale: float = 1.0) -> Array:
+    """(3,) metres by which soles are to be lifted, to stand as high as the performer's."""
+    if not now.plants:
+        return np.zeros(3)
+    wanted, found = (np.median([p.place[2] for p in each.plants]) for each in (like, now))
+    return np.array([0.0, 0.0, scale * wanted - found])
 
 
 def _led_by(motion: Motion, subject: str) -> _Job:
@@ -391,6 +410,14 @@ def _mapped(job: _Job, options: MapOptions, watch: Stopwatch) -> Solved:
     with watch.stage("contacts", "looking for feet on the ground"):
         figure = _footed(motion, options)
         standing = _standing(motion, figure, job.like)
+        if job.like is not None and not job.led:
+            lift = _lift(job.like, standing)
+            recording, pulls = (
+                _lifted(recording, lift),
+                replace(pulls, targets=pulls.targets + lift),
+            )
+            motion = replace(motion, root=motion.root + lift)
+            standing = _standing(motion, figure, job.like)
         pulls = _pinned(pulls, motion, standing, _held(job, options))
     if options.mode == "dynamics":
         with watch.stage("simulate", "simulating until every frame rests"):

@@ -175,21 +175,35 @@ class Laying:
 def lay_part(
     performer: StandingFigure, character: StandingFigure, part: str, size: float
 ) -> Laying:
-    """Lay a part that both have, of which the character's is ``size`` times as large."""
+    """Lay a part that both have, of which the character's is ``size`` times as large: limbs bone on
+    bone, feet and toes sole on sole, for a line from ankle to toe falls as steeply as the ankle is
+    high, and says nothing of the sole."""
     (start, end), (aim, stop) = _bone(performer, part), _bone(character, part)
-    turn = quat.from_matrix(character.axes() @ performer.axes().T)
-    upright = Laying(start, aim, turn, character.axes()[:, 2], size, size, 1.0)
+    own, other = _axes(performer, part), _axes(character, part)
+    level = own is not None and other is not None
+    if own is None or other is None:
+        own, other = performer.axes(), character.axes()
+    turn = quat.from_matrix(other @ own.T)
+    upright = Laying(start, aim, turn, other[:, 2], size, size, 1.0)
     if end is None or stop is None or part in LEVEL_PARTS:
         return upright
     bone, target = quat.rotate(turn, end - start), stop - aim
+    if level:
+        bone, target = (each @ other[:, 0] * other[:, 0] for each in (bone, target))
     lengths = float(np.linalg.norm(bone)), float(np.linalg.norm(target))
     if min(lengths) < 1e-6:
         return upright
-    if part not in TRUNK:
+    if part not in TRUNK and not level:
         turn = quat.multiply(quat.shortest(bone, target), turn)
-    axis = quat.rotate(turn, end - start) / lengths[0]
+    axis = bone / lengths[0] if part in TRUNK else target / lengths[1]
     along = float(np.clip(lengths[1] / lengths[0], *STRETCH_RATIOS))
     return Laying(start, aim, turn, axis, along, size, lengths[1])
+
+
+def _axes(figure: StandingFigure, part: str) -> Array | None:
+    """Return the sole's of feet and toes; None of other parts, and where it does not stand."""
+    side, _, limb = part.partition("_")
+    return figure.sole(side) if limb in ("foot", "toes") else None
 
 
 def _bone(figure: StandingFigure, part: str) -> tuple[Array, Array | None]:

@@ -205,9 +205,7 @@ def pair_bodies(performer: StandingFigure, character: StandingFigure) -> Pairs:
     pairs: Pairs = {}
     for part, name in performer.parts.items():
         if part in character.parts:
-            turn = _sole_turn(performer, character, part)
-            if turn is None:
-                turn = lay_part(performer, character, part, size).turn
+            turn = lay_part(performer, character, part, size).turn
             for body in _bodies_of(character, part):
                 pairs[body] = performer.skeleton.index(name), turn
     _pair_namesakes(performer, character, pairs)
@@ -315,15 +313,3 @@ def _bone(figure: StandingFigure, body: int) -> Array | None:
     else:
         return None
     return bone if np.linalg.norm(bone) > 1e-6 else None
-
-
-def _sole_turn(performer: StandingFigure, character: StandingFigure, part: str) -> Array | None:
-    """(4,) that lays sole on sole, for feet and toes: a line from ankle to toe falls as steeply as
-    the ankle is high, and says nothing of the sole. None for other parts."""
-    side, _, limb = part.partition("_")
-    if limb not in ("foot", "toes"):
-        return None
-    soles = performer.sole(side), character.sole(side)
-    if soles[0] is None or soles[1] is None:
-        return None
-    return quat.from_matrix(soles[1] @ soles[0].T)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from osteon.errors import FormatError, WrongContent
+from osteon.formats.fbx.flesh import read_flesh
 from osteon.formats.fbx.nodes import FbxFile
 from osteon.formats.fbx.scene import (
     BONES,
@@ -33,6 +34,7 @@ from osteon.formats.glb.read import (
     offset_at_rest,
     uniform_scale,
 )
+from osteon.formats.shared.flesh_ends import with_soles
 from osteon.formats.shared.units import to_z_up
 from osteon.maths import quat
 from osteon.typing import Array
@@ -70,7 +72,7 @@ def read_fbx(path: Path) -> Take:
         place = offset_at_rest(pose, index) if parent >= 0 else np.zeros(3)
         joint = Joint("free" if parent < 0 else "ball", place, rest=stance[index])
         bodies.append(Body(names[index], None if parent < 0 else names[parent], joint))
-    skeleton = Skeleton(tuple(bodies))
+    skeleton = with_soles(Skeleton(tuple(bodies)), *read_flesh(scene, chosen, turn))
     if not curves:
         return Take(skeletons=(skeleton,))
     first = round(float(times[0]) * rate / TICK_RATE)

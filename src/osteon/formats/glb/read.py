@@ -28,6 +28,7 @@ from osteon.formats.glb.schema import BoneRecord, File, TakeExtras, our_extras
 from osteon.formats.obj import Triangles
 from osteon.formats.own.skeleton_json import BodyRecord, to_body, to_skeleton
 from osteon.formats.shared.bone_axes import reframe
+from osteon.formats.shared.flesh_ends import Flesh, flesh_ends, with_soles
 from osteon.formats.shared.sane_rig import check_body
 from osteon.formats.shared.units import to_z_up, turn_points, turn_rotations
 from osteon.maths import forward_kinematics, quat
@@ -49,11 +50,6 @@ MOST_VERTICES = 5_000_000
 characters have, and still little memory."""
 CORNER_COUNT = 6
 """Count of corners per vertex, derived: a closed mesh has twice as many triangles as vertices."""
-MAIN_SHARE = 0.5
-"""Share of a vertex's weight by which it is a body's own, derived: no two have more than half."""
-END_SHARE = 0.9
-"""Share of the way to the farthest vertex from which on flesh is a bone's end; chosen: the mean of
-the last tenth does not hang on one vertex."""
 
 
 class NodePose(NamedTuple):
@@ -91,7 +87,10 @@ def read_glb(path: Path) -> Take:
     records = [our_extras(each, BodyRecord) for each in told]
     skeleton, more = _skeleton(records, names, parents, pose, stance, extras)
     if extras is None:
-        skeleton = _with_tips(skeleton, _tips(file, tree, chosen, pose, bound))
+        flesh = _read_flesh(file, tree, chosen, bound[1])
+        ends = {} if flesh is None else flesh_ends(flesh, bound[0])
+        skeleton = _with_tips(skeleton, ends | _node_ends(file, chosen, pose))
+        skeleton = skeleton if flesh is None else with_soles(skeleton, flesh, bound[0][:, :3, 3])
     problems = [*problems, *odd, *more, *(clock.problems if clock else ())]
     return _take(file, skeleton, pose, clock, extras, tuple(problems))
 
@@ -273,18 +272,16 @@ def _stance(rests: Array, parents: list[int]) -> Array:
     return quat.between(np.stack(above), turns)
 
 
-def _tips(
-    file: File, tree: NodeTree, chosen: list[int], pose: NodePose, bound: tuple[Array, Array]
-) -> dict[int, Array]:
-    """Return body → (3,) where its bone ends: at a node that is no body, or with its flesh."""
-    tips = find_flesh_tips(file, tree, chosen, *bound) if file.gltf.skins else {}
+def _node_ends(file: File, chosen: list[int], pose: NodePose) -> dict[int, Array]:
+    """Return body → (3,) where its bone ends at a node that is no body."""
+    ends = {}
     for index, node in enumerate(chosen):
         for child in file.gltf.nodes[node].children:
             if file.gltf.nodes[child].mesh is None:
                 _, place, _ = rest_of(file.path, file.gltf.nodes[child], f"$.nodes[{child}]")
                 if SAME_PLACE < pose.scales[index] * np.abs(place).max() < FARTHEST_PLACE:
-                    tips[index] = pose.scales[index] * place
-    return tips
+                    ends[index] = pose.scales[index] * place
+    return ends
 
 
 def _with_tips(skeleton: Skeleton, tips: dict[int, Array]) -> Skeleton:
@@ -384,24 +381,16 @@ def _gather_worn(
     return *_join(meshes), np.concatenate(carriers), np.concatenate(weights)
 
 
-def find_flesh_tips(
-    file: File, tree: NodeTree, chosen: list[int], rests: Array, to_world: Array
-) -> dict[int, Array]:
-    """Return body → (3,) the far end of the flesh on it, from its joint in its frame; ``rests`` and
-    ``to_world`` are of ``bind_pose``. None where the mesh cannot be read: bones do without."""
+def _read_flesh(file: File, tree: NodeTree, chosen: list[int], to_world: Array) -> Flesh | None:
+    """Return what the skins carry, in our world; ``to_world`` is of ``bind_pose``. None where there
+    is none, or the mesh cannot be read: bones do without."""
+    if not file.gltf.skins:
+        return None
     try:
         vertices, _, carriers, weights = _gather_worn(file, tree, chosen)
     except FormatError:
-        return {}
-    vertices = vertices @ to_world[:3, :3].T + to_world[:3, 3]
-    tips = {}
-    for body, rest in enumerate(rests):
-        own = vertices[np.sum(weights * (carriers == body), axis=1) > MAIN_SHARE]
-        arms = (own - rest[:3, 3]) @ rest[:3, :3]
-        reach = np.linalg.norm(arms, axis=-1)
-        if len(arms):
-            tips[body] = arms[reach >= END_SHARE * reach.max()].mean(axis=0)
-    return tips
+        return None
+    return Flesh(vertices @ to_world[:3, :3].T + to_world[:3, 3], carriers, weights)
 
 
 def _primitives(file: File, index: int) -> list[tuple[Array, np.ndarray, dict[str, Any]]]:
