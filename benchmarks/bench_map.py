@@ -22,11 +22,11 @@ from osteon.formats import write
 from osteon.human import body_masses, name_parts
 from osteon.posing import PoseProblem
 from osteon.retargeting import (
+    Simulation,
     equilibrium,
     firm_bounds,
     own_attachments,
     posture_weights,
-    simulate,
 )
 
 PAPER = 3.0
@@ -42,8 +42,7 @@ def run() -> list[dict]:
     poses = equilibrium(pulls)
     solved = pulls.n_frames / seconds(lambda: equilibrium(pulls))
     few, masses = cut(pulls, 240), body_masses(skeleton, name_parts(skeleton))
-    start = poses.rotations[0], poses.root[0]
-    simulated = few.n_frames / seconds(lambda: simulate(few, skeleton, masses, start))
+    simulated = few.n_frames / seconds(lambda: Simulation(skeleton, masses)(few))
     rows = [
         row("mapping at equilibrium, 48 freedoms, 41 markers", solved),
         row("mapping by dynamics, 48 freedoms, 41 markers", simulated),

@@ -8,7 +8,7 @@ import pytest
 from osteon import synth
 from osteon.human.standing_figure import figure_at_rest
 from osteon.maths import quat
-from osteon.posing.contacts import Plant, _fit_ground, find_soles, find_standing, runs
+from osteon.posing.contacts import Plant, _fit_ground, _hillside, find_soles, find_standing, runs
 
 
 def frames_of(contacts, body, n_frames):
@@ -120,6 +120,17 @@ def test_a_rolling_foot_touches_longer_than_it_stands(walked):
         assert any(first <= plant.frames[0] and plant.frames[1] <= last for first, last in spans)
 
 
+def test_stairs_are_no_hill():
+    """Soles lie level on each of 17 cm by 28 cm, as high as the step; nothing is sloped."""
+    steps = np.repeat(np.arange(6), 30)[:, None]
+    sole = np.array([[-0.05, 0.0, 0.0], [0.15, 0.04, 0.0], [0.15, -0.04, 0.0], [0.2, 0.0, 0.0]])
+    paths = steps[:, :, None] * np.array([0.28, 0.0, 0.17]) + sole
+    assert _hillside([paths], 60.0).tolist() == [0.0, 0.0]
+    tilt = quat.from_axis_angle(np.array([0.0, 1.0, 0.0]), -np.radians(20.0))
+    uphill = quat.rotate(tilt, steps[:, :, None] * np.array([0.28, 0.0, 0.0]) + sole)
+    assert _hillside([uphill], 60.0) == pytest.approx([np.tan(np.radians(20.0)), 0.0], abs=1e-2)
+
+
 def test_runs_have_first_and_last():
     assert runs(np.array([True, False, True, True])) == [(0, 0), (2, 3)]
 
@@ -129,7 +140,7 @@ def test_two_plants_that_disagree_still_have_a_plane():
     plants = [
         Plant(f"{side}_foot", 3, (0, 9), (0.0, 0.0, z)) for side, z in (("a", 0.0), ("b", 0.1))
     ]
-    ground = _fit_ground(plants)
+    ground = _fit_ground(plants, np.zeros(2))
     assert np.isfinite([ground.offset, *ground.slope]).all()
 
 
@@ -147,7 +158,7 @@ def test_points_held_still_in_the_air_do_not_lift_the_ground():
     flat = [Plant("left_foot", point, (0, 20), (0.1 * k, 0.1 * point, 0.0))
             for point in range(3) for k in range(4)]  # fmt: skip
     tiptoe = [Plant("left_foot", 0, (50, 90), (0.1 * k, 0.0, 0.06)) for k in range(5)]
-    assert _fit_ground([*flat, *tiptoe]).offset == pytest.approx(0.0, abs=0.002)
+    assert _fit_ground([*flat, *tiptoe], np.zeros(2)).offset == pytest.approx(0.0, abs=0.002)
 
 
 def test_feet_of_which_only_the_ankle_is_known_stand_all_the_same(walked):

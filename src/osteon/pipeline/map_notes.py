@@ -57,9 +57,14 @@ def left_out(performer: StandingFigure, character: StandingFigure) -> tuple[str,
     return tuple(notes)
 
 
-def feet_notes(figure: StandingFigure | None) -> tuple[str, ...]:
+def feet_notes(
+    figure: StandingFigure | None, standing: Standing, motion: Motion
+) -> tuple[str, ...]:
     """Tell what is not known of the feet that are to be kept where they stand."""
-    if figure is None or not set(FEET) & set(figure.parts):
+    if figure is None:
+        ends = [motion.skeleton.names[sole.body] for sole in standing.soles]
+        return (f"no human's parts are known by their names; it stands on {_some(ends)}",)
+    if not set(FEET) & set(figure.parts):
         return ("no foot is known by its name, so none is kept where it stands; name them in a "
                 'mapping file: [bodies] left_foot = "…"',)  # fmt: skip
     if short := feet_without_length(figure):

@@ -25,8 +25,8 @@ from osteon.posing import (
     FEET,
     GroundPlane,
     PoseProblem,
-    PoseResult,
     Standing,
+    ends_on_ground,
     find_soles,
     find_standing,
     standing_of,
@@ -37,7 +37,9 @@ from osteon.retargeting import (
     Corrections,
     Keep,
     Pins,
-    Simulated,
+    Rest,
+    Settle,
+    Simulation,
     alike,
     average_figure,
     bent_posture,
@@ -57,7 +59,6 @@ from osteon.retargeting import (
     pose_points,
     posture_weights,
     refine,
-    simulate,
     size_ratio,
     stand,
     transfer,
@@ -395,21 +396,22 @@ def _mapped(job: _Job, options: MapOptions, watch: Stopwatch) -> Solved:
     rig = points.rig(character)
     stiffness = posture_weights(rig, options.posture)
     pulls = PoseProblem(rig, job.targets, weights, stiffness, job.rest, firm_bounds(character))
+    settle, start = _settler(job, options)
     with watch.stage("solve", f"solving {counted(recording.n_frames, 'frame')}"):
         if job.led:
-            poses, holds = equilibrium(pulls, job.start), np.ones(weights.shape, dtype=bool)
+            poses, holds = settle(pulls, start), np.ones(weights.shape, dtype=bool)
         else:
-            poses, holds = let_go_and_settle(pulls, options.let_go, recording.rate, job.start)
+            poses, holds = let_go_and_settle(pulls, options.let_go, recording.rate, start, settle)
         _check_posed(poses, recording)
         pulls = replace(pulls, weights=weights * holds)
         if job.bends is not None:
             rest, stiffness = bent_posture(job.bends, poses.rotations, job.rest, stiffness)
             pulls = replace(pulls, rest=rest, rest_weights=stiffness)
-            poses = equilibrium(pulls, (poses.rotations, poses.root))
+            poses = settle(pulls, (poses.rotations, poses.root))
         motion = _as_motion(recording, character, poses)
     with watch.stage("contacts", "looking for feet on the ground"):
         figure = _footed(motion, options)
-        standing = _standing(motion, figure, job.like)
+        standing = _standing(motion, figure, options, job.like)
         if job.like is not None and not job.led:
             lift = _lift(job.like, standing)
             recording, pulls = (
@@ -417,26 +419,30 @@ def _mapped(job: _Job, options: MapOptions, watch: Stopwatch) -> Solved:
                 replace(pulls, targets=pulls.targets + lift),
             )
             motion = replace(motion, root=motion.root + lift)
-            standing = _standing(motion, figure, job.like)
-        pulls = _pinned(pulls, motion, standing, _held(job, options))
-    if options.mode == "dynamics":
-        with watch.stage("simulate", "simulating until every frame rests"):
-            begin = motion.rotations[0], motion.root[0]
-            poses = simulate(pulls, character, _masses(character, options), begin)
-            motion = _as_motion(recording, motion.skeleton, poses)
-    elif pulls.rig.tree.n_markers > len(points.names):
+            standing = _standing(motion, figure, options, job.like)
+        pulls = _pinned(pulls, motion, standing, _held(job, options), settle)
+    if pulls.rig.tree.n_markers > len(points.names):
         with watch.stage("solve", "keeping the feet where they stand"):
-            poses = equilibrium(pulls, (motion.rotations, motion.root))
+            poses = settle(pulls, (motion.rotations, motion.root))
             motion = _as_motion(recording, motion.skeleton, poses)
     errors = marker_errors(recording, motion)
-    feet = feet_notes(figure) if options.contacts else ()
+    feet = feet_notes(figure, standing, motion) if options.contacts else ()
     said = (*job.notes, *feet, *settled_notes(motion, standing, int((~holds).sum())))
     return Solved(
         recording, motion, errors, job.marker_set, said, dict(watch.seconds), standing.contacts
     )
 
 
-def _as_motion(recording: Recording, skeleton: Skeleton, poses: PoseResult | Simulated) -> Motion:
+def _settler(job: _Job, options: MapOptions) -> tuple[Settle, tuple[Array, Array] | None]:
+    """What brings the model to rest, and where from: a simulation that markers pull begins in its
+    neutral posture."""
+    if options.mode == "equilibrium":
+        return equilibrium, job.start
+    simulation = Simulation(job.character, _masses(job.character, options))
+    return simulation, job.start if job.led else None
+
+
+def _as_motion(recording: Recording, skeleton: Skeleton, poses: Rest) -> Motion:
     # markers that pull hard bend limits by 0.7°; the simulation knows ranges of axes only
     held_in = hold_within(skeleton, poses.rotations), poses.root
     did = f"mapped onto {skeleton.subject or 'a skeleton'}"
@@ -453,11 +459,14 @@ def _footed(motion: Motion, options: MapOptions) -> StandingFigure | None:
         return None
 
 
-def _standing(motion: Motion, figure: StandingFigure | None, like: Standing | None) -> Standing:
-    """Feet and ground; nothing stands where the skeleton has no feet."""
-    if figure is None:
+def _standing(
+    motion: Motion, figure: StandingFigure | None, options: MapOptions, like: Standing | None
+) -> Standing:
+    """Feet and ground; what is no human stands on the ends of its limbs."""
+    if not options.contacts:
         return Standing((), (), GroundPlane(0.0, np.zeros(2), np.zeros(2)))
-    return find_standing(motion, find_soles(figure), like)
+    soles = ends_on_ground(motion) if figure is None else find_soles(figure)
+    return find_standing(motion, soles, like)
 
 
 def _held(job: _Job, options: MapOptions) -> tuple[Pins, ...]:
@@ -468,11 +477,15 @@ def _held(job: _Job, options: MapOptions) -> tuple[Pins, ...]:
 
 
 def _pinned(
-    pulls: PoseProblem, motion: Motion, standing: Standing, hands: tuple[Pins, ...]
+    pulls: PoseProblem,
+    motion: Motion,
+    standing: Standing,
+    hands: tuple[Pins, ...],
+    settle: Settle,
 ) -> PoseProblem:
     """Pulled by the ground, by planted soles and by what the user names."""
     if standing.plants:
-        return stand(pulls, standing, motion, hands)
+        return stand(pulls, standing, motion, hands, settle)
     return with_pins(pulls, *hands) if hands else pulls
 
 
@@ -485,7 +498,7 @@ def _masses(character: Skeleton, options: MapOptions) -> Array:
     return body_masses(character, parts)
 
 
-def _check_posed(poses: PoseResult, recording: Recording) -> None:
+def _check_posed(poses: Rest, recording: Recording) -> None:
     if len(poses.held) == recording.n_frames:
         raise NotEnoughData("no frame shows three markers off a line; there is no pose to find")
 

@@ -11,6 +11,7 @@ from .contacts import (
     Sole as Sole,
     Standing as Standing,
     contacts_of as contacts_of,
+    ends_on_ground as ends_on_ground,
     feet_without_length as feet_without_length,
     find_soles as find_soles,
     find_standing as find_standing,
@@ -19,6 +20,7 @@ from .contacts import (
     standing_of as standing_of,
 )
 from .first_pose import (
+    has_evidence as has_evidence,
     on_joints as on_joints,
     universal_angles as universal_angles,
 )
@@ -27,6 +29,7 @@ from .per_frame import (
     PoseOptions as PoseOptions,
     PoseProblem as PoseProblem,
     PoseResult as PoseResult,
+    repeat_nearest as repeat_nearest,
     solve_frames as solve_frames,
 )
 from .pulled_pose import PulledPose as PulledPose

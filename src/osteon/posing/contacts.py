@@ -23,6 +23,9 @@ STANDING_SPEED, STANDSTILL_SPEED = 0.35, 0.15
 Chosen."""
 LOW_HEIGHT = 0.05
 """Metres above the lowest place that the point has about that time. Chosen."""
+LOW_SHARE = 0.1
+"""Share of its frames in which the end of a limb is lower than what it comes down to. Chosen: feet
+stand far longer."""
 NEARBY_TIME = 1.2
 """Seconds that count as about that time. Chosen: longer than a step, and uphill the ground
 rises."""
@@ -58,8 +61,12 @@ HEEL, TIP = 0, 3
 ZERO_HEIGHT = 0.06
 """Metres from z = 0 within which the ground is taken to be there. Chosen; see
 ``calibration.soles``."""
-FLOOR_SLOPE = 0.01
-"""Standard deviation of the slope that floors have. Chosen."""
+HILL_SLOPE, FLAT_DISTANCE = 0.06, 0.03
+"""Ratio of rise to way from which on the ground is a hill, and metres that no point of a sole
+usually stands from it. Chosen: up to there places are low enough as on the level; on stairs soles
+do not lie along the slope, and their ends are 7 cm off."""
+FLOOR_SLOPE, HILL_SPREAD = 0.01, 1.0
+"""Ratios of rise to way: standard deviations of the slopes that floors and hills have. Chosen."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +118,8 @@ class Sole:
 
     body: int
     points: Array
-    """(n_points, 3) heel, inner and outer ball, tip of the toes, each in its carrier's frame from
-    its joint."""
+    """(n_points, 3) heel, inner and outer ball, tip of the toes, or whatever ends the limb has,
+    each in its carrier's frame from its joint."""
     carriers: Indices
     """(n_points,) the body that carries each: the foot, and the toes their tip where they move by
     themselves."""
@@ -158,6 +165,22 @@ def find_soles(figure: StandingFigure) -> tuple[Sole, ...]:
         points = quat.rotate(quat.inverse(figure.rotations[carriers]), places)
         soles.append(Sole(body, points, carriers))
     return tuple(soles)
+
+
+def ends_on_ground(motion: Motion) -> tuple[Sole, ...]:
+    """Return what any creature stands on: the ends of its limbs that come down as far as the lowest
+    does."""
+    skeleton, soles = motion.skeleton, []
+    for body in sorted(set(range(len(skeleton.bodies))) - set(skeleton.parents)):
+        points = np.array(skeleton.bone_ends(body) or [np.zeros(3)])
+        soles.append(Sole(body, points, np.full(len(points), body)))
+    low = [np.quantile(sole_paths(motion, sole)[..., 2], LOW_SHARE, axis=0) for sole in soles]
+    down = [each < np.concatenate(low).min() + LOW_HEIGHT for each in low]
+    return tuple(
+        Sole(sole.body, sole.points[own], sole.carriers[own])
+        for sole, own in zip(soles, down, strict=True)
+        if own.any()
+    )
 
 
 def _usual_tip(figure: StandingFigure, side: str) -> Array:
@@ -247,16 +270,16 @@ def find_standing(motion: Motion, soles: Sequence[Sole], like: Standing | None =
     belt = _belt(paths, motion)
     drift = np.zeros((motion.n_frames, 3))
     drift[:, :2] = np.arange(motion.n_frames)[:, None] / motion.rate * belt
-    plants = []
+    plants, slope = [], _hillside([path - drift[:, None] for path in paths], motion.rate)
     for sole, path in zip(soles, paths, strict=True):
         name = motion.skeleton.names[sole.body]
         for point in range(len(sole.points)):
             still = path[:, point] - drift
-            stays = _stays(still, motion.rate) if like is None else like.stays(name, point)
+            stays = _stays(still, motion.rate, slope) if like is None else like.stays(name, point)
             for first, last in stays:
                 x, y, z = np.median(still[first : last + 1], axis=0).tolist()
                 plants.append(Plant(name, point, (first, last), (x, y, z)))
-    ground = replace(_fit_ground(plants), belt=belt)
+    ground = replace(_fit_ground(plants, slope), belt=belt)
     soles = _level(feet, soles, plants, ground)
     paths = [feet.paths(sole) for sole in soles]
     deep = [(ground.height(path) - path[..., 2]).max(axis=1) for path in paths]
@@ -334,14 +357,36 @@ def _belt(paths: Sequence[Array], motion: Motion) -> Array:
     return usual if speed > BELT_SPEED and going @ usual < 0.5 * speed**2 else np.zeros(2)
 
 
-def _stays(path: Array, rate: float) -> list[tuple[int, int]]:
+def _hillside(paths: Sequence[Array], rate: float) -> Array:
+    """Return (2,) the slope of a hill that soles stand flat on; zero on floors, and on stairs."""
+    found, whose = [], []
+    for point, path in enumerate(np.concatenate(list(paths), axis=1).swapaxes(0, 1)):
+        still = runs(_speed(path, rate) < STANDSTILL_SPEED)
+        long = [span for span in still if span[1] - span[0] >= SHORTEST_STAND * rate]
+        found += [np.median(path[first : last + 1], axis=0) for first, last in long]
+        whose += [point] * len(long)
+    level = np.zeros(2)
+    if not found:
+        return level
+    places, points = np.array(found), np.array(whose)
+    plane = _plane(places, level, HILL_SPREAD)
+    for _ in range(5):
+        off = np.abs(places[:, 2] - plane.height(places))
+        kept = off <= max(GROUND_DISTANCE, float(np.median(off)))
+        plane = _plane(places[kept], level, HILL_SPREAD)
+    above = places[:, 2] - plane.height(places)
+    flat = max(abs(np.median(above[points == point])) for point in set(whose)) < FLAT_DISTANCE
+    return plane.slope if flat and np.linalg.norm(plane.slope) > HILL_SLOPE else level
+
+
+def _stays(path: Array, rate: float, slope: Array) -> list[tuple[int, int]]:
     """First and last frames in which a point stands."""
     speed = _speed(path, rate)
     slow = speed < STANDING_SPEED
     if not slow.any():
         return []
-    lowest = moving_least(path[:, 2], max(1, round(NEARBY_TIME * rate)))
-    low = path[:, 2] < lowest + LOW_HEIGHT
+    height = path[:, 2] - path[:, :2] @ slope
+    low = height < moving_least(height, max(1, round(NEARBY_TIME * rate))) + LOW_HEIGHT
     stays, smooth = [], moving_mean(path, max(1, round(0.04 * rate)))
     for first, last in runs(slow & low):
         if speed[first : last + 1].min() < STANDSTILL_SPEED:
@@ -389,15 +434,15 @@ def _as_still_as_its_middle(path: Array, first: int, last: int) -> tuple[int, in
     return first + begin, first + end
 
 
-def _fit_ground(plants: Sequence[Plant]) -> GroundPlane:
-    """Return the plane through the plants, level unless they say otherwise. How high each point of
-    a sole stands above it is found along with it."""
+def _fit_ground(plants: Sequence[Plant], slope: Array) -> GroundPlane:
+    """Return the plane through the plants, of this slope unless they say otherwise. How high each
+    point of a sole stands above it is found along with it."""
     if not plants:
         return GroundPlane(0.0, np.zeros(2), np.zeros(2))
     places = np.array([plant.place for plant in plants])
     points = sorted({(plant.body, plant.point) for plant in plants})
     whose = np.array([points.index((plant.body, plant.point)) for plant in plants])
-    ground = _plane(places)
+    ground = _plane(places, slope, FLOOR_SLOPE)
     for _ in range(5):
         above = places[:, 2] - ground.height(places)
         kept = np.abs(above) <= max(
@@ -407,17 +452,18 @@ def _fit_ground(plants: Sequence[Plant]) -> GroundPlane:
         for point in range(len(points)):
             if (own := kept & (whose == point)).any():
                 level[own, 2] -= np.median(above[own])
-        ground = _plane(level[kept])
+        ground = _plane(level[kept], slope, FLOOR_SLOPE)
     return ground
 
 
-def _plane(places: Array) -> GroundPlane:
-    """Least squares, drawn towards the level, at the height of most: heels and balls that are held
-    still in the air stand nowhere."""
+def _plane(places: Array, usual: Array, spread: float) -> GroundPlane:
+    """Least squares, drawn towards the usual slope, at the height of most: heels and balls that are
+    held still in the air stand nowhere."""
     centre = places.mean(axis=0)
-    arms, rise = places[:, :2] - centre[:2], places[:, 2] - centre[2]
-    noise = 0.01**2 / FLOOR_SLOPE**2
-    slope = np.linalg.solve(arms.T @ arms + noise * np.eye(2), arms.T @ rise)
+    arms = places[:, :2] - centre[:2]
+    rise = places[:, 2] - centre[2] - arms @ usual
+    noise = 0.01**2 / spread**2
+    slope = usual + np.linalg.solve(arms.T @ arms + noise * np.eye(2), arms.T @ rise)
     offset = float(np.median(places[:, 2] - places[:, :2] @ slope))
     return GroundPlane(offset, slope, np.zeros(2))
 

@@ -21,7 +21,7 @@ from .corrections import (
 )
 from .dynamics import (
     Simulated as Simulated,
-    simulate as simulate,
+    Simulation as Simulation,
 )
 from .pins import (
     Keep as Keep,
@@ -34,6 +34,8 @@ from .pins import (
 )
 from .springs import (
     Bends as Bends,
+    Rest as Rest,
+    Settle as Settle,
     bent_posture as bent_posture,
     equilibrium as equilibrium,
     firm_bounds as firm_bounds,

@@ -1,7 +1,8 @@
 """Points of a skeleton held in the world: planted soles, hands on a hold, feet above the ground.
 
 To the solvers they are markers with a stiff spring. Friction is a pin at the place where a point
-of the sole stays; the ground pushes a point that is below it to where it would come out.
+of the sole stays, for as long as what pulls it along is less than friction; the ground pushes a
+point that is below it to where it would come out.
 """
 
 from collections.abc import Sequence
@@ -11,8 +12,8 @@ import numpy as np
 
 from osteon.errors import BadValue, UnknownName
 from osteon.human import StandingFigure
-from osteon.posing import PoseProblem, Rig, RigTree, Standing, sole_paths
-from osteon.retargeting.springs import equilibrium
+from osteon.posing import GroundPlane, PoseProblem, Rig, RigTree, Standing, sole_paths
+from osteon.retargeting.springs import Settle, equilibrium
 from osteon.typing import Array
 from osteon.values import Motion, Skeleton
 
@@ -25,6 +26,8 @@ firm, and yet softer than a pin."""
 LOOSE_DISTANCE = 0.03
 """Metres between a pin and the point it holds at which it begins to let go. Chosen: then markers
 know better."""
+FRICTION_RATIO = 0.8
+"""Ratio of friction to load. Chosen: rubber on a dry floor; nothing stands on more than 39°."""
 DEEP_DISTANCE = 0.025
 """Metres. The ground pushes less what is deeper, and not at all what is twice as deep. Chosen:
 markers that say so know of a hole, or of no ground."""
@@ -88,22 +91,24 @@ def pin_soles(standing: Standing, motion: Motion) -> Pins:
     places = np.concatenate([sole.points for sole in standing.soles] or [np.zeros((0, 3))])
     targets = np.full((n_frames, len(bodies), 3), np.nan)
     weights, shares = np.zeros((2, n_frames, len(bodies)))
-    first_column = {names[sole.body]: 4 * i for i, sole in enumerate(standing.soles)}
+    before = np.cumsum([0, *(len(sole.points) for sole in standing.soles)])
+    first_column = {names[s.body]: int(n) for s, n in zip(standing.soles, before, strict=False)}
     paths = {names[sole.body]: sole_paths(motion, sole) for sole in standing.soles}
     times = np.arange(n_frames)[:, None] / rate
     for plant in standing.plants:
         column = first_column[plant.body] + plant.point
-        place = np.array(plant.place)
+        place, grip = np.array(plant.place), LOOSE_DISTANCE
         stay = place[None] + np.pad(times * standing.ground.belt, ((0, 0), (0, 1)))
         if standing.ground.bears(plant.place):
             stay[:, 2] = standing.ground.height(place)
+            grip = _grip(standing.ground)
         path = paths[plant.body][:, plant.point]
         within = np.clip(np.arange(n_frames), *plant.frames)
         apart = (stay - path)[within]
         share = _share(plant.frames, n_frames, rate)
         stronger = share > shares[:, column]
         shares[stronger, column] = share[stronger]
-        loose = np.clip(2.0 - np.linalg.norm(apart, axis=-1) / LOOSE_DISTANCE, 0.0, 1.0)
+        loose = np.clip(2.0 - np.linalg.norm(apart, axis=-1) / max(grip, 1e-9), 0.0, 1.0)
         targets[stronger, column] = (path + share[:, None] * apart)[stronger]
         weights[stronger, column] = (firm(share) * loose)[stronger]
     if standing.ground.solid:
@@ -111,8 +116,20 @@ def pin_soles(standing: Standing, motion: Motion) -> Pins:
     return Pins(bodies, places, targets, weights)
 
 
+def _grip(ground: GroundPlane) -> float:
+    """Metres that markers may pull a sole along the ground before it slides. On a slope a load
+    presses less, and itself pulls downhill; how great it is nobody knows, for springs carry the
+    body, so it is as great as ``LOOSE_DISTANCE`` on the level says."""
+    steep = float(np.linalg.norm(ground.slope))
+    return LOOSE_DISTANCE * max(1.0 - steep / FRICTION_RATIO, 0.0) / np.hypot(1.0, steep)
+
+
 def stand(
-    pulls: PoseProblem, standing: Standing, motion: Motion, others: Sequence[Pins]
+    pulls: PoseProblem,
+    standing: Standing,
+    motion: Motion,
+    others: Sequence[Pins],
+    settle: Settle = equilibrium,
 ) -> PoseProblem:
     """Return the same model with soles pinned where they stand, pushed by the ground, and pulled by
     ``others``.
@@ -124,7 +141,7 @@ def stand(
     on_ground = with_pins(pulls, soles, *others)
     if not standing.ground.solid:
         return on_ground
-    motion = _settled(on_ground, motion)
+    motion = _settled(settle, on_ground, motion)
     below = _below(standing, motion)
     push, lift = (
         GROUND_STIFFNESS * np.clip(2.0 - below / DEEP_DISTANCE, 0.0, 1.0),
@@ -136,7 +153,7 @@ def stand(
             break
         pushed = _where(deep, _lifted(soles, push, lift, standing, motion), pushed)
         on_ground = with_pins(pulls, pushed, *others)
-        motion = _settled(on_ground, motion)
+        motion = _settled(settle, on_ground, motion)
         below = _below(standing, motion)
         lift = np.maximum(lift + below, 0.0)
     return on_ground
@@ -151,8 +168,8 @@ def _where(frames: np.ndarray, one: Pins, other: Pins) -> Pins:
     )
 
 
-def _settled(pulls: PoseProblem, motion: Motion) -> Motion:
-    poses = equilibrium(pulls, (motion.rotations, motion.root))
+def _settled(settle: Settle, pulls: PoseProblem, motion: Motion) -> Motion:
+    poses = settle(pulls, (motion.rotations, motion.root))
     return replace(motion, rotations=poses.rotations, root=poses.root)
 
 

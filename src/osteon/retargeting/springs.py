@@ -7,6 +7,7 @@ docs/methods.md §11.
 """
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -44,6 +45,37 @@ LIMIT_STIFFNESS = 30.0
 joint beyond them."""
 
 
+class Rest(Protocol):
+    """Where a body came to rest in every frame."""
+
+    @property
+    def rotations(self) -> Array:
+        """(n_frames, n_bodies, 4) local."""
+        ...
+
+    @property
+    def root(self) -> Array:
+        """(n_frames, 3)"""
+        ...
+
+    @property
+    def held(self) -> tuple[int, ...]:
+        """Frames that repeat another."""
+        ...
+
+
+class Settle(Protocol):
+    """What brings the model to rest: ``equilibrium``, or a simulation."""
+
+    def __call__(
+        self,
+        pulls: PoseProblem,
+        start: tuple[Array, Array] | None = None,
+        *,
+        yields: float | None = None,
+    ) -> Rest: ...
+
+
 def firm_bounds(skeleton: Skeleton) -> Bounds:
     """Return the limits that a skeleton's joints have."""
     return make_bounds(skeleton)._replace(weight=np.full(1, LIMIT_STIFFNESS))
@@ -55,18 +87,31 @@ def posture_weights(rig: Rig, posture: float) -> Array:
     return np.where(pulled, posture, IDLE_RATIO * posture)
 
 
-def equilibrium(pulls: PoseProblem, start: tuple[Array, Array] | None = None) -> PoseResult:
+def equilibrium(
+    pulls: PoseProblem, start: tuple[Array, Array] | None = None, *, yields: float | None = None
+) -> PoseResult:
     """Return the pose of least energy in every frame.
 
-    ``pulls`` has the springs: targets, stiffness of each against a marker's (0: it has let go),
-    and the posture that joints are drawn to.
+    Parameters
+    ----------
+    pulls
+        The springs: targets, stiffness of each against a marker's (0: it has let go), and the
+        posture that joints are drawn to.
+    yields
+        Stretch from which a spring pulls no harder, metres; None: all pull the harder the farther.
     """
-    return solve_frames(pulls, start=start, options=PoseOptions(max_iterations=60))
+    if yields is None:
+        return solve_frames(pulls, start=start, options=PoseOptions(max_iterations=60))
+    return solve_frames(pulls, start=start, options=PoseOptions(loss="huber", loss_scale=yields))
 
 
 def let_go_and_settle(
-    pulls: PoseProblem, least: float, rate: float, start: tuple[Array, Array] | None = None
-) -> tuple[PoseResult, np.ndarray]:
+    pulls: PoseProblem,
+    least: float,
+    rate: float,
+    start: tuple[Array, Array] | None = None,
+    settle: Settle = equilibrium,
+) -> tuple[Rest, np.ndarray]:
     """Find poses under the springs that hold, and which those are, (n_frames, n_points).
 
     At first all pull that do not jump, far ones no harder than near ones. Then springs are judged
@@ -79,17 +124,18 @@ def let_go_and_settle(
         A spring holds up to here whatever is usual, metres.
     rate
         Frames per second.
+    settle
+        What brings the model to rest.
     """
     steady = replace(pulls, weights=pulls.weights * ~_jumps(pulls.targets, least))
-    options = PoseOptions(loss="huber", loss_scale=least)
-    poses = solve_frames(steady, start=start, options=options)
+    poses = settle(steady, start, yields=least)
     holds = _judge(pulls, poses, least, rate)
     for _ in range(JUDGEMENT_ROUNDS):
         held = replace(pulls, weights=pulls.weights * holds)
-        poses = equilibrium(held, (poses.rotations, poses.root))
+        poses = settle(held, (poses.rotations, poses.root))
         holds = _judge(pulls, poses, least, rate)
     held = replace(pulls, weights=pulls.weights * holds)
-    return equilibrium(held, (poses.rotations, poses.root)), holds
+    return settle(held, (poses.rotations, poses.root)), holds
 
 
 def _jumps(targets: Array, least: float) -> np.ndarray:
@@ -108,7 +154,7 @@ def _jumps(targets: Array, least: float) -> np.ndarray:
     return jumps & (jumps.sum(axis=1, keepdims=True) < targets.shape[1] / 3)
 
 
-def _judge(pulls: PoseProblem, poses: PoseResult, least: float, rate: float) -> np.ndarray:
+def _judge(pulls: PoseProblem, poses: Rest, least: float, rate: float) -> np.ndarray:
     """(n_frames, n_points) which springs hold, of all, also of those that have let go."""
     stretch = pulls.rig.distances(pulls.targets, poses.rotations, poses.root)
     return springs_that_hold(stretch, least, rate)
