@@ -1,12 +1,14 @@
 """``osteon forces``: it says no without plates, and agrees with what Plug-in Gait stored."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import osteon as ost
 from conftest import real
-from osteon import delivery, pipeline
+from osteon import delivery, kinetics, pipeline
 from osteon.cli import osteon
 from samples import some_markers
 
@@ -17,6 +19,16 @@ def test_without_plates_it_says_no_in_one_sentence(tmp_path, rng):
     done = CliRunner().invoke(osteon, asked)
     assert done.exit_code != 0 and not (tmp_path / "out").exists()
     assert "there are no force plates" in str(done.exception)
+
+
+def test_of_several_people_one_has_to_be_chosen(tmp_path, rng, monkeypatch):
+    ost.write(some_markers(rng), tmp_path / "two.trc")
+    both = [SimpleNamespace(recording=SimpleNamespace(subject=name)) for name in ("Ann", "Bob")]
+    monkeypatch.setattr(kinetics, "check_loaded", lambda _: None)
+    monkeypatch.setattr(pipeline, "solve", lambda *_, **__: both)
+    asked = ["forces", str(tmp_path / "two.trc"), "-o", str(tmp_path / "out")]
+    done = CliRunner().invoke(osteon, asked)
+    assert "holds several people, Ann, Bob: choose one by --subject" in str(done.exception)
 
 
 @pytest.mark.slow

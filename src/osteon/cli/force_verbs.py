@@ -65,11 +65,10 @@ def forces(
     asked = ask(solving, skeleton, passport, limited=False)
     with options.progress() as saying:
         whom = {"static": static, "subject": subject}
-        solved = pipeline.solve(file, **whom, options=asked, progress=saying)
-    if len(solved) > 1:
-        names = ", ".join(one.recording.subject for one in solved)
-        raise BadValue(f"{file.name} holds {len(solved)} people, {names}: choose one by `subject`")
-    one = solved[0]
+        one, *others = pipeline.solve(file, **whom, options=asked, progress=saying)
+    if others:
+        names = ", ".join(each.recording.subject for each in (one, *others))
+        raise BadValue(f"{file.name} holds several people, {names}: choose one by `subject`")
     found = pipeline.moments(one, pipeline.angles(one, convention), mass, cutoff)
     with options.whole_results(output, (*read, solving["own_set"])) as scratch:
         delivery.deliver_forces(one, found, scratch)

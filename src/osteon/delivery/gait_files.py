@@ -59,7 +59,7 @@ PIG_WORDS = {
     "HipAngles": ("flexion", "adduction", "internal rotation"),
     "KneeAngles": ("flexion", "adduction (varus)", "internal rotation"),
     "AnkleAngles": ("dorsiflexion", "eversion", "internal rotation"),
-    "FootProgressAngles": ("toes down", "inversion", "toes in"),
+    "FootProgressAngles": ("toes down (−90° flat)", "inversion", "toes in"),
     "ShoulderAngles": ("flexion", "abduction", "internal rotation"),
     "ElbowAngles": ("flexion", "", ""),
     "WristAngles": ("flexion", "ulnar deviation", "pronation"),
