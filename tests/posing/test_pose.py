@@ -8,7 +8,7 @@ from oracles.pose_oracle import marker_jacobian, solve_reference
 from osteon import posing, synth
 from osteon.errors import BadValue, NotEnoughData, ShapeError
 from osteon.maths import quat
-from osteon.posing._kernels import normal_equations as lanes
+from osteon.posing._kernels import levenberg_marquardt as descent, normal_equations as lanes
 from osteon.posing.first_pose import has_evidence, on_joints, start_frames
 from osteon.posing.per_frame import BLOCK_FRAMES, PoseOptions, PoseProblem, Status, solve_frames
 from osteon.posing.rig import Rig, build_tree, compile_rig
@@ -91,11 +91,11 @@ def test_step_solves_the_damped_system(block, rng):
     lanes.gather_moments(model, memory)
     lanes.place_screws(model, memory)
     lanes.build_normal(model, memory)
-    lanes.damp(model, memory)
+    descent.damp(model, memory)
     normal = dense_normal(rig.tree, memory.normal.reshape(-1, lanes.LANES))
     gradient = memory.step.reshape(-1, lanes.LANES).T.copy()
-    lanes.factor(model, memory)
-    lanes.substitute(model, memory)
+    descent.factor(model, memory)
+    descent.substitute(model, memory)
     expected = np.linalg.solve(normal, gradient[..., None])[..., 0]
     assert_close(memory.step.reshape(-1, lanes.LANES).T, expected, 1e-9)
 
@@ -376,3 +376,16 @@ def test_progress_is_told_and_may_stop_the_work(rng):
 
     with pytest.raises(KeyboardInterrupt):
         solve_frames(PoseProblem(rig, observed), progress=stop)
+
+
+def test_frames_with_a_start_are_solved_alike_in_any_company(rng):
+    """Lanes take them as they come: neither order nor neighbours may show in the answer."""
+    rig, rotations, root, _, observed = performance(150, rng, noise=0.005)
+    start = rig.move(rotations, root, rng.normal(scale=0.3, size=(150, rig.tree.n_dofs)))
+    together = solve_frames(PoseProblem(rig, observed), start=start)
+    order = rng.permutation(150)[:90]
+    some = PoseProblem(rig, observed[order])
+    apart = solve_frames(some, start=(start[0][order], start[1][order]))
+    np.testing.assert_array_equal(np.abs(together.rotations[order]), np.abs(apart.rotations))
+    np.testing.assert_array_equal(together.root[order], apart.root)
+    np.testing.assert_array_equal(together.iterations[order], apart.iterations)

@@ -108,13 +108,13 @@ def forward_frames(rotations, places, parents, world, placed):
     for frame in range(len(rotations)):
         for body in range(len(parents)):
             q, p, parent = rotations[frame, body], places[frame, body], parents[body]
-            if parent < 0:
-                world[frame, body], placed[frame, body] = q, p
-                continue
-            above, at = world[frame, parent], placed[frame, parent]
-            turned = multiply((above[0], above[1], above[2], above[3]), (q[0], q[1], q[2], q[3]))
-            arm = rotate((above[0], above[1], above[2], above[3]), (p[0], p[1], p[2]))
+            turned, at = (q[0], q[1], q[2], q[3]), (p[0], p[1], p[2])
+            if parent >= 0:
+                a, b = world[frame, parent], placed[frame, parent]
+                above = a[0], a[1], a[2], a[3]
+                arm = rotate(above, at)
+                turned, at = multiply(above, turned), (b[0] + arm[0], b[1] + arm[1], b[2] + arm[2])
             for k in range(4):
                 world[frame, body, k] = turned[k]
             for k in range(3):
-                placed[frame, body, k] = at[k] + arm[k]
+                placed[frame, body, k] = at[k]

@@ -104,9 +104,10 @@ class Rig:
 
     def move(self, rotations: Array, root: Array, step: Array) -> tuple[Array, Array]:
         """Return the pose a step (..., n_dofs) further, on every joint's manifold."""
-        tree, shape = self.tree, (*step.shape[:-1], self.tree.n_bodies, 4)
-        moved = np.array(np.broadcast_to(rotations, shape)).reshape(-1, *shape[-2:])
-        steps = read_only(step.reshape(-1, tree.n_dofs))
+        tree, lead = self.tree, np.broadcast_shapes(step.shape[:-1], rotations.shape[:-2])
+        shape = (*lead, tree.n_bodies, 4)
+        moved = np.array(np.broadcast_to(rotations, shape)).reshape(-1, tree.n_bodies, 4)
+        steps = read_only(np.broadcast_to(step, (*lead, tree.n_dofs)).reshape(-1, tree.n_dofs))
         _turn_joints(tree.dof_body, tree.dof_kind, tree.dof_axis, steps, moved)
         return moved.reshape(shape), root + step[..., :3]
 

@@ -17,10 +17,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.maths import moving_least, quat, read_only
-from osteon.posing._kernels.coordinate_noise import likeliest_noise
+from osteon.posing._kernels.coordinate_noise import (
+    coordinate_variances,
+    joint_steps,
+    likeliest_noise,
+    linearise_clip,
+)
 from osteon.posing._kernels.normal_equations import Lanes, PoseModel, make_lanes, make_model
 from osteon.posing._kernels.time_band import EMPTY, factor_clip, substitute_band
-from osteon.posing._kernels.whole_clip import coordinate_variances, joint_steps, linearise_clip
 from osteon.posing.per_frame import PoseProblem, PoseResult
 from osteon.posing.rig import Rig
 from osteon.typing import Array

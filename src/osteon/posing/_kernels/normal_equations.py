@@ -10,7 +10,7 @@ instead, took twice as long together; 8 to 32 lanes alone made the factorisation
 The normal matrix is built as the composite-rigid-body algorithm builds a mass matrix: markers are
 masses, a degree of freedom d is a screw s_d = (a_d, p_d × a_d), the marker weights below a joint
 sum to a spatial inertia 𝓘, and H[d, e] = s_d · 𝓘 s_e for d above e [Featherstone 2008, ch. 6].
-``tree_factor`` solves it.
+``levenberg_marquardt`` solves it.
 """
 
 from typing import NamedTuple

@@ -102,9 +102,17 @@ def fit_frame(model, work, observed, rotations, root, velocity, limits):
     (n_seen,)
         How far each marker that was seen is from its place in the pose, smallest first.
     """
-    work.before[:] = rotations
+    _copy(rotations, work.before)
     evaluations = _descend(model, work, observed, rotations, root, velocity, limits)
     return evaluations, _errors(model, work, observed, rotations, root, limits)
+
+
+@kernel
+def _copy(source, target):
+    """Written out: ``target[:] = source`` takes numba three seconds to compile."""
+    for i in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            target[i, j] = source[i, j]
 
 
 @kernel(fastmath=FAST_MATH)
@@ -152,7 +160,7 @@ def _errors(model, work, observed, rotations, root, limits):
 @kernel(fastmath=FAST_MATH)
 def _try_step(model, work, observed, rotations, root, limits):
     """The cost of the pose one step away, which is left in ``work``."""
-    work.rotations[:] = rotations
+    _copy(rotations, work.rotations)
     for i in range(3):
         work.root[i] = root[i] + work.step[i]
     for body in range(U(len(rotations))):
@@ -183,7 +191,7 @@ def _turn(q, body, a, b, c, side):
 
 @kernel(fastmath=FAST_MATH)
 def _accept(work, rotations, root, velocity):
-    rotations[:] = work.rotations
+    _copy(work.rotations, rotations)
     root[:] = work.root
     velocity += work.step
 
