@@ -11,7 +11,7 @@ from osteon.human import MarkerSet, recognise
 from osteon.labelling import average_wearer, cut_pieces, find_starts, label, set_named, sure_chains
 from osteon.labelling.average_human import is_taken_off
 from osteon.labelling.figure_search import Cloud, score_labellings
-from osteon.labelling.first_frame import _rivalled, settle_by_frames
+from osteon.labelling.first_frame import _rivalled, _unlike_sides, settle_by_frames
 from osteon.labelling.marker_set_start import sizes_of
 from osteon.labelling.shape_start import _Told, _worn, alike
 from osteon.labelling.wearer import seed_bodies
@@ -71,7 +71,7 @@ def test_clusters_are_no_knees_ankles_or_elbows_where_joints_are_elsewhere(taken
 
 @pytest.mark.slow
 @pytest.mark.parametrize("only_worn", [True, False])
-def test_runners_in_clusters_are_known_by_the_shape_of_the_take(only_worn) -> None:
+def test_runners_in_clusters_are_known_without_knees(only_worn) -> None:
     """Neither knees nor, on the left, an ankle are worn, and the set has them."""
     path = "anatomical-truth/hamner-03-run400/markers.trc"
     right, wrong = shares(path, only_worn=only_worn)
@@ -166,6 +166,22 @@ def test_what_answers_give_otherwise_is_undecided() -> None:
     undecided = [True, True, False, False, False, True, False]
     assert _rivalled(one, other, loose).tolist() == undecided
     assert not _rivalled(one, one, loose).any()
+
+
+def test_sides_that_differ_speak_against_labels() -> None:
+    """Toe and first metatarsal exchanged on one foot make feet that differ; on both they do not."""
+    wearer = average_wearer(set_named("Vicon 53").markers, 1.0)
+    local = quat.from_matrix(wearer.rest)
+    points = wearer.rig.markers(local[None], np.array([[0.0, 0.0, 0.93]]))[0]
+    cloud = Cloud(points, np.zeros((len(points), len(points))))
+    place = {name: at for at, name in enumerate(wearer.names)}
+    right = np.arange(len(points))
+    left_foot = _exchanged(right, place["LTOE"], place["LMT1"])
+    both_feet = _exchanged(left_foot, place["RTOE"], place["RMT1"])
+    hidden = np.where(right == place["RTOE"], -1, left_foot)
+    cost = _unlike_sides(wearer, cloud, np.stack([right, left_foot, both_feet, hidden]))
+    np.testing.assert_allclose(cost[[0, 2]], 0.0, atol=1e-9)
+    assert cost[1] > cost[3] > 1.0
 
 
 def test_a_file_that_does_not_say_its_up_axis_is_searched_standing(rng) -> None:

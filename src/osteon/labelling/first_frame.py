@@ -146,7 +146,7 @@ def settle_by_frames(starts: Sequence[Start], chains: Chains) -> Start:
         unplaced = {pairs[index][0] for index in np.flatnonzero(odds > 1.0 / SURE_LABEL - 1.0)}
     return replace(
         best[first][2],
-        share=float((suits[:, first] / most).max()),
+        share=max(best[first][2].share, float((suits[:, first] / most).max())),
         undecided=frozenset(np.flatnonzero(unsure).tolist()) | unplaced,
         unplaced=frozenset(unplaced),
     )

@@ -17,12 +17,19 @@ from osteon.errors import NotEnoughData
 from osteon.human import MarkerSet
 from osteon.labelling.average_human import ARMS, average_wearer
 from osteon.labelling.courses import Chains, sure_chains
-from osteon.labelling.first_frame import SEED_TRIES, Start, find_starts, settle_by_frames
+from osteon.labelling.first_frame import (
+    SEED_TRIES,
+    Start,
+    find_first,
+    find_starts,
+    settle_by_frames,
+)
 from osteon.labelling.joint_levels import thinned, told_by_joints
 from osteon.labelling.pieces import Pieces, relabelled
 from osteon.labelling.rigid_joins import join_by_neighbours
 from osteon.labelling.shape_start import start_by_shape
 from osteon.labelling.wearer import FIRM_SLACK, Wearer, seed_bodies, wearer_of
+from osteon.typing import Array, Indices
 from osteon.values import Marker, Recording
 
 SIZES = (1.0, 1.07, 0.93)
@@ -260,6 +267,31 @@ class SetWearer:
         mine = self.labelled.positions[:, [place[name] for name in labelled.names], 0]
         other = labelled.seen & (labelled.positions[..., 0] != mine)
         return bool(other.sum() < SAME_SHARE * labelled.seen.sum())
+
+    def begin(self, wearer: Wearer, chains: Chains) -> Start:
+        """Return a frame to follow the person from.
+
+        Where bodies carry a marker each, a pose may suit that has arms or sides exchanged: then the
+        labels that calibrated the person stand alone.
+        """
+        first = find_first(wearer, chains)
+        points = first.answer.points
+        own = self._labelled_points(
+            wearer, first.frame, chains.at(np.array([first.frame]), first.chains)[0]
+        )
+        same = np.array_equal(points[own >= 0], own[own >= 0])
+        return first if same else replace(first, answer=replace(first.answer, points=own))
+
+    def _labelled_points(self, wearer: Wearer, frame: int, places: Array) -> Indices:
+        """Return (n_labels,) which of some places in a frame has calibrated the person as each
+        label; −1: none."""
+        column = {name: at for at, name in enumerate(self.labelled.names)}
+        points = np.full(len(wearer.names), -1)
+        for label, name in enumerate(wearer.names):
+            if name in column:
+                here = places == self.labelled.positions[frame, column[name]]
+                points[label] = next(iter(np.flatnonzero(here.all(axis=-1))), -1)
+        return points
 
     def again(self, labelled: Recording) -> "SetWearer":
         """Return the person as calibrated by more of their labels."""

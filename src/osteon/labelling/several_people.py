@@ -152,7 +152,7 @@ def _followed_set(
     what was given is enough.
     """
     chains, wearer = sure_chains(pieces), person.completed
-    found = _followed(find_first(wearer, chains), chains, progress)
+    found = _followed(person.begin(wearer, chains), chains, progress)
     label = found[0].holders.label
     labelled = relabelled(pieces, label, wearer.names)
     if not person.is_calibrated_by(labelled):
@@ -160,7 +160,7 @@ def _followed_set(
     elif person.wearer.names == wearer.names:
         return person, found
     if _held_share(pieces, label) < WHOLE_SHARE:
-        return person, _followed(find_first(person.wearer, chains), chains, progress)
+        return person, _followed(person.begin(person.wearer, chains), chains, progress)
     place = {name: at for at, name in enumerate(person.wearer.names)}
     label = np.array([place.get(name, -1) for name in (*wearer.names, "")])[label]
     following = _resumed(pieces, person.wearer, label)
