@@ -51,3 +51,14 @@ def test_who_it_is_is_said_once_and_inputs_are_spared(tmp_path, command) -> None
     code, _, told = command("label", walk, walk, "-o", tmp_path / "o")
     assert code == 1
     assert "different folders" in told
+
+
+def test_which_of_several_files_cannot_be_labelled_is_said(tmp_path, command) -> None:
+    walk = synth.perform(synth.human(), synth.walk(seconds=1)).recording
+    hidden = walk.with_positions(np.full_like(walk.positions, np.nan), "hidden")
+    write(walk, tmp_path / "walk.c3d")
+    write(hidden, tmp_path / "hidden.c3d")
+    files = (tmp_path / "walk.c3d", tmp_path / "hidden.c3d")
+    code, _, told = command("label", *files, "-o", tmp_path / "out", "--set", "none")
+    assert code != 0
+    assert "hidden.c3d: none of the" in told

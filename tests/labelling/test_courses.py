@@ -56,3 +56,12 @@ def test_who_comes_near_alone_goes_on(others: tuple[float, ...], names: int) -> 
     tracks = tuple(f"*{i}" for i in range(positions.shape[1]))
     found = label(Recording(positions, tracks, 100.0), marker_set="none")
     assert found.recording.n_markers == names
+
+
+@pytest.mark.parametrize("n_frames", [1, 5])
+def test_short_takes_keep_their_markers(n_frames: int) -> None:
+    """Of a take shorter than any reflection nothing is known but what it shows throughout."""
+    positions = np.random.default_rng(0).uniform(0.0, 1.0, (1, 6, 3)).repeat(n_frames, axis=0)
+    positions[1:, 5] = np.nan
+    found = label(Recording(positions, tuple("abcdef"), 120.0), marker_set="none")
+    assert found.recording.n_markers == (6 if n_frames == 1 else 5)

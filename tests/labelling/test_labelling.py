@@ -175,6 +175,18 @@ def test_jumps_cut_and_courses_join(rng) -> None:
     assert sorted(columns) == [[0, 1], [1, 0]]
 
 
+def test_somebody_elses_skeleton_is_told(performance) -> None:
+    """Of who is a little taller a part is found, and a warning says so; a seventh is refused."""
+    recording, skeleton = performance
+    assert not label(recording, skeleton=skeleton).warnings
+    taller = recording.with_positions(1.06 * recording.positions, "taller")
+    (told,) = label(scattered(taller, seed=1)[0], skeleton=skeleton).warnings
+    assert "stay empty" in told
+    giant = recording.with_positions(1.15 * recording.positions, "taller still")
+    with pytest.raises(NotEnoughData, match="stay empty"):
+        label(scattered(giant, seed=1)[0], skeleton=skeleton)
+
+
 def test_what_cannot_be_labelled_is_said(performance) -> None:
     recording, skeleton = performance
     nothing = recording.with_positions(np.full_like(recording.positions, np.nan), "hidden")

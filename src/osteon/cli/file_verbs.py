@@ -389,6 +389,7 @@ def label(
     Example: osteon label unlabelled.c3d -o labelled --skeleton monday/skeleton.json
     """
     from osteon.delivery import label_summary, label_text, labelled_files, write_labelled
+    from osteon.errors import NotEnoughData
     from osteon.formats import read
     from osteon.human import load_set
     from osteon.labelling import cloud_of, label as label_markers
@@ -399,14 +400,13 @@ def label(
     found = []
     with options.progress() as saying:
         for file in files:
-            found.append(
-                label_markers(
-                    cloud_of(read(file), subject),
-                    skeleton=people or None,
-                    marker_set=worn,
-                    progress=saying,
+            cloud = cloud_of(read(file), subject)
+            try:
+                found.append(
+                    label_markers(cloud, skeleton=people or None, marker_set=worn, progress=saying)
                 )
-            )
+            except NotEnoughData as error:
+                raise NotEnoughData(f"{file.name}: {error}") from error
     with options.whole_results(output, (*files, *skeleton, *passport, own_set)) as scratch:
         write_labelled(found, files, scratch)
     options.say_results(

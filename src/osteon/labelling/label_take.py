@@ -231,7 +231,8 @@ def label_by_motion(recording: Recording, progress: Progress = unheard) -> Label
     progress(Step("join", f"joining {len(pieces)} pieces of tracks"))
     number = join_loose_courses(join_by_neighbours(sure_chains(pieces))).number
     length = np.bincount(number, weights=pieces.last - pieces.first + 1)
-    kept = length >= GHOST_SECONDS * pieces.recording.rate
+    shortest = min(GHOST_SECONDS * pieces.recording.rate, recording.n_frames)
+    kept = length >= shortest
     place = np.where(kept, np.cumsum(kept) - 1, -1)[number]
     digits = max(2, len(str(int(kept.sum()))))
     names = tuple(f"m{index:0{digits}d}" for index in range(1, int(kept.sum()) + 1))
