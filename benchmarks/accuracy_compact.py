@@ -13,6 +13,7 @@ from accuracy_page import put_section, table
 from osteon import synth
 from osteon.anatomy import axes, fewer_angles
 from osteon.formats import read
+from osteon.maths import quat
 from osteon.pipeline import solve
 from osteon.posing import solve as solve_poses
 from osteon.values import Motion, Skeleton
@@ -20,11 +21,20 @@ from osteon.values import Motion, Skeleton
 RECORDINGS = ("cmu-02/02_01.c3d",)
 COUNTS = (12, 18, 24, 30, 36, 42, 48)
 PAIRS = 2
+TRUTH = "anatomical-truth"
+REAL_PAIRS = {
+    "squats and a walk (opencap-2)": ("opencap-2-squats1", "opencap-2-walking1"),
+    "squats and a walk (opencap-4)": ("opencap-4-squats1", "opencap-4-walking1"),
+    "drop jumps and squats (opencap-4)": ("opencap-4-DJ1", "opencap-4-squats1"),
+    "runs at 2 and 4 m/s (hamner-01)": ("hamner-01-run200", "hamner-01-run400"),
+}
+MOVING = np.radians(10.0)
+"""A limb that turns by less, rms, in either take has no first axis to speak of."""
 
 
 def main(data: Path) -> None:
     parts = []
-    for make in (lambda: curves(data), apart):
+    for make in (lambda: curves(data), apart, lambda: real_pairs(data)):
         parts.append(make())
         put_section("Few numbers, and axes of the person", "\n\n".join(parts))
     print("\n\n".join(parts))
@@ -71,6 +81,41 @@ def apart() -> str:
         "person's own, `axes --known`; between takes they are the same.\n\n"
         + table(["takes", "skin", "found apart", "kept, against truth"], rows)
     )
+
+
+def real_pairs(data: Path) -> str:
+    rows = []
+    for name, takes in REAL_PAIRS.items():
+        files = [data / TRUTH / take / "real.trc" for take in takes]
+        motions = [each.motion for each in solve(*files)]
+        one, two = (axes(motion).compact.skeleton for motion in motions)
+        off = np.array(between(one, two))
+        moves = np.min([turns(motion, one, two) for motion in motions], axis=0) > MOVING
+        cells = [
+            f"{np.median(each):.1f}, {np.percentile(each, 90):.0f}" if len(each) else "–"
+            for each in (off, off[moves])
+        ]
+        rows.append((name, len(off), cells[0], int(moves.sum()), cells[1]))
+        print(rows[-1], flush=True)
+    return (
+        "The same on real pairs of takes of one person, solved together: degrees between first "
+        "axes found on each take, median and nine in ten. *Moving*: limbs that turn by more than "
+        f"{np.degrees(MOVING):.0f}° rms in both takes.\n\n"
+        + table(["takes", "limbs", "found apart", "moving", "found apart"], rows)
+    )
+
+
+def turns(motion: Motion, *found: Skeleton) -> list[float]:
+    """Radians rms by which each limb that has axes in both turns about its mean."""
+    spreads = []
+    for index, pair in enumerate(zip(*(each.bodies for each in found), strict=True)):
+        a, b = (each.movement for each in pair)
+        if a and b and len(a.axes) and len(b.axes):
+            local = motion.rotations[:, index]
+            sums = np.linalg.eigh(local.T @ local)[1]  # the mean rotation is the last column
+            turned = quat.angle(quat.between(sums[:, -1], local))
+            spreads.append(float(np.sqrt(np.mean(turned**2))))
+    return spreads
 
 
 def angles(first, second, seed: int, skin: float) -> tuple[list[float], list[float]]:

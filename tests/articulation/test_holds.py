@@ -7,6 +7,7 @@ import pytest
 
 from osteon import synth
 from osteon.articulation import (
+    bodies_of,
     close_loops,
     joints,
     play_back,
@@ -78,6 +79,33 @@ def test_a_hold_has_its_frames_and_closes_while_it_lasts(name, skin):
     assert apart[first : last + 1].max() < 1e-4
     # it takes half a second, at most, to be a hand's breadth apart
     assert min(apart[first - 30], apart[last + 30]) > 0.05
+
+
+@pytest.mark.parametrize(("seed", "held"), [(1, (305, 609)), (5, (210, 542))])
+def test_clasped_hands_are_the_only_hold_under_a_median_persons_skin(seed, held):
+    """A forearm whose elbow misses by 5 cm is nobody else's, and holds no collar bone."""
+    done = person(seed, held)
+    bodies = synth.sense_scene(PlayedScene((done,), done.clasps), seed=seed, skin=1.0, **QUIET)
+    found = joints(bodies)
+    (told,) = [event for event in found.events if isinstance(event, Attachment)]
+    assert frozenset(told.bodies) == {"left_hand", "right_hand"}
+    assert np.abs(np.subtract(told.frames, held)).max() <= 5  # the issue's bound
+    assert [loop.frames for loop in found.loops] == [told.frames]
+    assert all(k.kind != "free" for k in found.connections)
+    assert 1000 * gaps([play_back(bodies, found)], told)[held[0] + 5 : held[1] - 5].max() < 1.0
+
+
+@pytest.mark.parametrize("skin", [0.0, 1.0])
+def test_holds_are_told_from_markers(skin):
+    """Four markers on every body under names that tell nothing but their order."""
+    scene = synth.in_clusters(synth.with_racket(person(), HELD, seed=1))
+    recording = synth.perform_scene(scene, seed=1, skin=skin, noise=0.0005)
+    moving = bodies_of(Take(recordings=(recording,)))
+    found = moving.told(joints(moving.bodies, noise=moving.noise))
+    (told,) = [event for event in found.events if isinstance(event, Attachment)]
+    worn = {marker.name[:-1] for body in told.bodies for marker in found.markers[body]}
+    assert worn == {"right_hand", "racket"}
+    assert np.abs(np.subtract(told.frames, HELD)).max() <= 5
 
 
 def test_a_racket_in_the_hand_throughout_hangs_there():

@@ -1,5 +1,7 @@
 """Joints, hierarchy and trust, on performers whose truth is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -290,6 +292,9 @@ def test_scale_from_two_sensors_at_a_known_distance():
     pair = Bodies(np.stack([positions, bar], 1), np.stack([rotations] * 2, 1), ("a", "b"), 60)
     # 900 frames of 7 mm: the mean is good to 0.03 %
     assert abs(scale_factor(pair, "a", "b", 0.565) - 0.94) < 0.002
+    limbs = pair.positions * np.linspace([[[1.0]]], [[[1.6]]], pair.n_frames)[:, 0]
+    with pytest.raises(BadValue, match="no rigid bar"):
+        scale_factor(replace(pair, positions=limbs), "a", "b", 0.565)
 
 
 def test_known_hierarchy_is_kept(linkage):

@@ -5,7 +5,7 @@ from .body_source import (
     read_clusters as read_clusters,
     scale_factor as scale_factor,
 )
-from .centre import fit_pairs as fit_pairs
+from .centre import Link as Link, fit_pairs as fit_pairs
 from .closed_loops import close_loops as close_loops
 from .find_joints import (
     GroupJoint as GroupJoint,
@@ -22,6 +22,7 @@ from .found_skeleton import (
     table_text as table_text,
 )
 from .hierarchy import in_doubt as in_doubt
+from .holds import holds_between as holds_between
 from .requirements import advise_motion as advise_motion
 from .segmentation import (
     segment as segment,

@@ -73,9 +73,18 @@ def scale_factor(bodies: Bodies, first: str, second: str, distance: float) -> fl
     lengths = lengths[np.isfinite(lengths)]
     if len(lengths) == 0 or lengths.mean() < 1e-6:
         raise NotEnoughData(f"{first} and {second} are never seen apart from each other")
+    if lengths.std() > BENT_SHARE * lengths.mean():
+        low, high = 100.0 * np.percentile(lengths, (5.0, 95.0))
+        raise BadValue(
+            f"{first} and {second} are {low:.0f} to {high:.0f} cm apart: no rigid bar, which alone "
+            "tells the scale; name two sensors that are fastened to one"
+        )
     return metres_per_reported(lengths, distance)
 
 
+BENT_SHARE = 0.1
+"""Share of a bar's length by which it varies, rms, from which on it is not rigid. Chosen: three
+times what iron near a tracker makes of it (docs/guide/field.md)."""
 FINEST = 1e-9
 """Metres: noise that even made-up data is granted."""
 

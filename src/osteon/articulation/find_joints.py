@@ -365,9 +365,11 @@ def _attachments(solution: Solution, spread: Array, loops: list[Closure]) -> lis
     for number, group in enumerate(groups_of(fits, solution.tree.edges, bodies.n_bodies)):
         groups[group] = number
         depth[group] = steps[group[int(np.argmin(steps[np.ix_(group, group)].max(axis=1)))], group]
-    return HoldSearch(bodies, _links(solution), spread, solution.noise, groups, depth).find(
-        known, loops
-    )
+    doubts = zip(solution.tree.edges, hierarchy.in_doubt(solution.tree, fits), strict=True)
+    doubtful = frozenset(frozenset(fits.pair(edge)) for edge, doubt in doubts if doubt)
+    links = _links(solution)
+    search = HoldSearch(bodies, links, spread, solution.noise, groups, depth, doubtful)
+    return search.find(known, loops)
 
 
 def solve(

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from osteon.articulation.body_source import PoseNoise
+from osteon.articulation.body_source import PoseNoise, estimate_noise
 from osteon.articulation.centre import Link, PairFits, fit_pairs, residual_vectors
 from osteon.articulation.loops import (
     FARTHEST_REACH,
     LOOSER_RATIO,
     SMALLEST_RESIDUAL,
     Closure,
+    as_attachment,
     holds,
     path,
     repeats,
@@ -27,7 +28,7 @@ from osteon.articulation.slips import cut_take
 from osteon.articulation.statistics import JointStatistics
 from osteon.maths import quat, runs
 from osteon.typing import Array
-from osteon.values import Bodies
+from osteon.values import Attachment, Bodies
 
 BLOCK_SECONDS = 0.5
 """Seconds: the grain in which parts of a take are looked at. Chosen."""
@@ -70,6 +71,8 @@ class HoldSearch:
     """(n_bodies,) number of the subject that each body belongs to; things have their own."""
     depth: Array
     """(n_bodies,) number of joints between each body and the middle of its subject."""
+    doubtful: frozenset[frozenset[int]] = frozenset()
+    """Pairs whose joint may be another's."""
 
     def limit(self, pair: tuple[int, int]) -> float:
         """Metres that two bodies which share a point may miss each other by, rms."""
@@ -83,7 +86,7 @@ class HoldSearch:
             frozenset((i, j))
             for i in range(self.bodies.n_bodies)
             for j in range(i)
-            if 0 < len(path(self.tree, i, j)) <= NEIGHBOUR_STEPS
+            if 0 < self._steps(i, j) <= NEIGHBOUR_STEPS
         }
         found = [closure for closure in self._candidates(skip) if not self._explained(closure, [])]
         kept = list(given)
@@ -95,12 +98,24 @@ class HoldSearch:
                 kept.append(closure)
         return sorted(kept[len(given) :], key=lambda closure: closure.frames)
 
+    def _steps(self, one: int, other: int) -> int:
+        """Count of joints between two bodies, those in doubt as one: they may hang otherwise."""
+        pairs = [frozenset((k.first, k.second)) for k in path(self.tree, one, other)]
+        doubtful = sum(pair in self.doubtful for pair in pairs)
+        return len(pairs) - max(doubtful - 1, 0)
+
     def _candidates(self, skip: set[frozenset[int]]) -> list[Closure]:
         bodies = self.bodies
         block = max(round(BLOCK_SECONDS * bodies.rate), -(-bodies.n_frames // MOST_BLOCKS))
         need = max(2, round(SHORTEST_SECONDS * bodies.rate / block))
         starts = range(0, bodies.n_frames - block + 1, block)
-        if len(starts) <= need:
+        pairs = [
+            (i, j)
+            for i in range(bodies.n_bodies)
+            for j in range(i + 1, bodies.n_bodies)
+            if frozenset((i, j)) not in skip
+        ]
+        if len(starts) <= need or not pairs:
             return []
         sums = [JointStatistics.empty(bodies.names)]
         for start in starts:
@@ -109,12 +124,12 @@ class HoldSearch:
         windows = [
             late + early.scaled(-1.0) for early, late in zip(sums, sums[need:], strict=False)
         ]
-        closed = np.stack([shared(fit_pairs(each, self.noise), self.spread) for each in windows])
-        first, second = np.triu_indices(bodies.n_bodies, 1)
+        fits = [fit_pairs(each, self.noise, pairs) for each in windows]
+        closed = np.stack([shared(each, self.spread) for each in fits])
         found = []
         for row in np.flatnonzero(closed.any(axis=0) & ~closed.all(axis=0)):
-            pair = (int(first[row]), int(second[row]))
-            for start, last in [] if frozenset(pair) in skip else runs(closed[:, row]):
+            pair = pairs[row]
+            for start, last in runs(closed[:, row]):
                 total = sums[last + need] + sums[start].scaled(-1.0)
                 if self._holds(fit_pairs(total, self.noise, [pair]), pair):
                     closure = self._fitted(pair, (start * block, (last + need) * block))
@@ -202,8 +217,33 @@ class HoldSearch:
         rest = set(closure.pair) ^ set(other.pair)
         if len(common) != 1:
             return not rest
-        way = path(self.tree, *rest)
-        return 0 < len(way) <= NEIGHBOUR_STEPS
+        return 0 < self._steps(*rest) <= NEIGHBOUR_STEPS
+
+
+def holds_between(
+    bodies: Bodies, links: list[Link], groups: np.ndarray, slack: float
+) -> tuple[Attachment, ...]:
+    """Return who holds whom for a part of the take, among subjects and things whose joints are
+    known.
+
+    Parameters
+    ----------
+    groups : (n_bodies,)
+        Number of the subject that each body belongs to; things have their own.
+    slack
+        Metres that each body is off, rms, where its subject was solved.
+    """
+    n_bodies = bodies.n_bodies
+    depth = np.zeros(n_bodies)
+    for body in range(n_bodies):
+        own = np.flatnonzero(groups == groups[body]).tolist()
+        ways = [path(links, body, other) for other in own]
+        depth[body] = max(len(way) for way in ways)
+    spread = np.full(n_bodies, slack**2)
+    search = HoldSearch(bodies, links, spread, estimate_noise(bodies), groups.astype(float), depth)
+    same = groups[:, None] == groups
+    skip = {frozenset((int(i), int(j))) for i, j in zip(*np.nonzero(same), strict=True) if i != j}
+    return tuple(as_attachment(bodies, closure) for closure in search.find(skip))
 
 
 def _together(one: Closure, other: Closure) -> bool:

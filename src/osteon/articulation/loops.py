@@ -40,6 +40,11 @@ FARTHEST_REACH = 0.35
 """Metres: farthest that a loop joint lies from its bodies' origins. Chosen: a limb's length."""
 
 
+SHORTEST_RING = 3
+"""Count of joints between two bodies that a loop closes, at least. Derived: a ring of three bodies
+does not move; skin makes one where a joint's own body is in doubt."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Closure:
     """A candidate: two bodies, the frames, the shared point."""
@@ -58,7 +63,9 @@ def find_loops(
     for row in np.flatnonzero(holds(fits, noise)).tolist():
         rms = float(np.sqrt(fits.mean_square[row]))
         closure = Closure(fits.pair(row), (0, bodies.n_frames - 1), fits.centres[row], rms)
-        if frozenset(closure.pair) not in skip and not repeats(bodies, tree, closure):
+        if frozenset(closure.pair) in skip or 0 < len(path(tree, *closure.pair)) < SHORTEST_RING:
+            continue
+        if not repeats(bodies, tree, closure):
             found.append(closure)
     return distinct(bodies, tree, found)
 

@@ -29,6 +29,7 @@ from osteon.human import (
 from osteon.identity import TakeFindings, hold_against, tell_apart
 from osteon.joint_limits import hold_within
 from osteon.keypoints import calibrate_keypoints, pose_keypoints
+from osteon.pipeline.held_together import tell_holds
 from osteon.pipeline.missing_labels import asked_set, with_labels
 from osteon.pipeline.solved import Solved, SolveOptions, Stopwatch
 from osteon.pipeline.subjects_in_files import Subject, file_of, subjects_of
@@ -98,7 +99,19 @@ def solve(
     for name, one in with_labels(subjects, options, watch).items():
         own = _solve_subject(name, one, options, watch)
         solved += [replace(each, path=path) for each, path in zip(own, one.paths, strict=True)]
-    return tuple(solved)
+    return _with_holds(solved)
+
+
+def _with_holds(solved: Sequence[Solved]) -> tuple[Solved, ...]:
+    """Every take's subjects with a note of who holds whom."""
+    rows: dict[object, list[int]] = {}
+    for row, each in enumerate(solved):
+        rows.setdefault(each.path or row, []).append(row)
+    told = list(solved)
+    for own in rows.values():
+        for row, each in zip(own, tell_holds([solved[row] for row in own]), strict=True):
+            told[row] = each
+    return tuple(told)
 
 
 def _solve_subject(

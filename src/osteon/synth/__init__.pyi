@@ -49,6 +49,7 @@ from .performers import (
 from .scenes import (
     PlayedScene as PlayedScene,
     crowd as crowd,
+    in_clusters as in_clusters,
     partners as partners,
     perform_scene as perform_scene,
     racket as racket,

@@ -17,7 +17,7 @@ from osteon.synth.joint_coordinates import blend
 from osteon.synth.motions import Act, Script, bend_arm, palm
 from osteon.synth.performers import body, cluster, figure, human
 from osteon.typing import Array
-from osteon.values import Attachment, Bodies, Motion, Recording, Skeleton
+from osteon.values import Attachment, Bodies, Marker, Motion, Recording, Skeleton
 
 TAKING_SECONDS = 0.25
 """Seconds in which a racket comes into a hand, or leaves it. Chosen: a quick grasp."""
@@ -29,6 +29,8 @@ WANDER_ANGLE = 1.5
 """Radians by which a racket turns that goes its own ways. Chosen: any attitude."""
 SHOULDERS_APART = 0.45
 """Metres between the shoulders of partners. Chosen: both reach the middle, whatever they do."""
+CLUSTER_SIZE = 0.08
+"""Metres from the middle of a cluster to its markers. Chosen: as plates that are strapped on."""
 PERSON_SPACING = 1.5
 """Metres from one person to the next. Chosen: out of each other's reach."""
 
@@ -126,6 +128,22 @@ def crowd(script: Script, count: int, *, seed: int = 0) -> PlayedScene:
         shift = np.array([PERSON_SPACING * k, 0.0, 0.0])
         acts.append(replace(own, motion=replace(own.motion, root=own.motion.root + shift)))
     return PlayedScene(tuple(acts))
+
+
+def in_clusters(scene: PlayedScene) -> PlayedScene:
+    """The same with four markers on every body, beside the middle of its bone."""
+    acts = []
+    for each in scene.acts:
+        skeleton, bodies = each.motion.skeleton, []
+        for index, worn in enumerate(skeleton.bodies):
+            ends = np.array(skeleton.bone_ends(index) or [np.zeros(3)])
+            x, y, z = (worn.joint.in_body + 0.5 * ends.mean(axis=0) + (0.0, 0.04, 0.0)).tolist()
+            places = cluster(worn.name, (x, y, z), CLUSTER_SIZE).items()
+            markers = tuple(Marker(name, np.array(place)) for name, place in places)
+            bodies.append(replace(worn, markers=markers))
+        motion = replace(each.motion, skeleton=replace(skeleton, bodies=tuple(bodies)))
+        acts.append(replace(each, motion=motion))
+    return replace(scene, acts=tuple(acts))
 
 
 def sense_scene(scene: PlayedScene, *, seed: int = 0, skin: float = 0.0, **troubles: Any) -> Bodies:
