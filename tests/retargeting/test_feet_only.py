@@ -8,6 +8,7 @@ import pytest
 import osteon as ost
 from conftest import real
 from osteon import synth
+from osteon.clips import trim
 from osteon.maths import quat
 from osteon.pipeline.map_take import fix_feet
 from osteon.posing import Standing, find_stances, slides_of, sole_paths, standing_of
@@ -65,6 +66,14 @@ def test_recorded_walks_on_scaled_paths_stand(name, factor):
     mended = fix_feet(ost.Take(motions=(given,))).motion
     assert slid(mended, true).max() < 5.0
     assert quickest_turn(mended) < 15.0
+
+
+@pytest.mark.slow
+def test_jumps_that_stand_are_left_to_pins():
+    """On its own path nothing slides far: setting feet down by whole steps would move them."""
+    given = trim(ost.read(real("cmu-01/01_01.bvh")).motion(), 0, 900)
+    mended = fix_feet(ost.Take(motions=(given,))).motion
+    assert slid(mended, standing_of(given)).max() < 10.0
 
 
 def test_what_is_told_is_what_is_there(walked):

@@ -12,7 +12,7 @@ from conftest import real
 from glb_files import parts, save
 from osteon import synth
 from osteon.cli import osteon
-from osteon.formats import read
+from osteon.formats import read, write_character
 from osteon.formats.glb.read import Skinned, read_glb_mesh
 from osteon.human.standing_figure import figure_at_rest
 from osteon.maths import quat
@@ -172,6 +172,26 @@ def test_markers_move_a_character(tmp_path):
     assert feet_off_travel(mapped.motion).max() < 15.0
     own = stood(take.truth.contacts, take.recording.n_frames)
     assert np.mean(own == stood(mapped.contacts, take.recording.n_frames)) > 0.9
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_vrm_tells_which_bone_is_which(tmp_path, walked, version):
+    """Whatever its nodes are called, and they keep their names."""
+    document, numbers = parts(mixamo_like(tmp_path / "plain.glb", style="vrm", centimetres=False))
+    for index, node in enumerate(document["nodes"]):
+        node["name"] = f"Bone.{index:03d}"
+    if version == 0:
+        told = document.pop("extensions")["VRMC_vrm"]["humanoid"]["humanBones"]
+        bones = [{"bone": bone} | each for bone, each in told.items()]
+        document["extensions"] = {"VRM": {"humanoid": {"humanBones": bones}}}
+        document["extensionsUsed"] = ["VRM"]
+    hero = save(tmp_path / "hero.vrm", document, numbers)
+    mapped = map_to(ost.Take(motions=(walked.motion,)), hero)
+    assert feet_off_travel(mapped.motion).max() < 15.0
+    write_character(tmp_path / "moved.glb", hero, mapped.motion, "walk")
+    moved = parts(tmp_path / "moved.glb")[0]
+    assert [n["name"] for n in moved["nodes"]] == [n["name"] for n in document["nodes"]]
+    assert [each["name"] for each in moved["animations"]] == ["walk"]
 
 
 @pytest.mark.parametrize("source", ["markers", "poses"])

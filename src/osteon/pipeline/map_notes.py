@@ -9,6 +9,7 @@ from osteon.maths import white_noise
 from osteon.pipeline.solved import Solved
 from osteon.posing import FEET, Standing, feet_without_length, find_stances, slides_of, standing_of
 from osteon.retargeting import proportions, slide_and_depth, without_partner
+from osteon.typing import Array
 from osteon.values import Motion, Skeleton
 
 FAR_OFF_RATIO = 2.0
@@ -73,23 +74,34 @@ def feet_notes(
     return ()
 
 
+def still_slides(given: Motion, mended: Motion) -> bool:
+    """Return whether any step slides in ``mended`` that does in ``given``."""
+    return bool((_slides(given, mended)[1] > SLIDE_MM).any())
+
+
 def slid_notes(given: Motion, mended: Motion) -> tuple[str, ...]:
     """Tell how far soles slid before and slide now, and whether that is mended."""
-    standing = standing_of(given)
-    steps = find_stances(given, standing)
-    if not steps:
+    before, after = _slides(given, mended)
+    if not len(after):
         return ("no foot is on the ground long enough to tell whether it slides",)
-    before, after = (1e3 * slides_of(each, steps, standing.ground.belt) for each in (given, mended))
     said = [
         f"soles slid up to {before.max():.0f} mm a step, {np.median(before):.0f} mm usually; now "
         f"up to {after.max():.0f} mm, {np.median(after):.0f} mm usually"
     ]
     if left := int((after > SLIDE_MM).sum()):
         said.append(
-            f"{left} of {len(steps)} steps still slide by more than {SLIDE_MM:.0f} mm: they turn "
+            f"{left} of {len(after)} steps still slide by more than {SLIDE_MM:.0f} mm: they turn "
             "on the ground, or are too fast to tell where they stand"
         )
     return tuple(said)
+
+
+def _slides(given: Motion, mended: Motion) -> Array:
+    """Return (2, n_steps) millimetres that soles slid before and slide now, step by step."""
+    standing = standing_of(given)
+    steps = find_stances(given, standing)
+    belt = standing.ground.belt
+    return 1e3 * np.array([slides_of(each, steps, belt) for each in (given, mended)])
 
 
 def settled_notes(motion: Motion, standing: Standing, released: int) -> tuple[str, ...]:

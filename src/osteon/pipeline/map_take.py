@@ -18,6 +18,7 @@ from osteon.pipeline.map_notes import (
     off_by_itself,
     settled_notes,
     slid_notes,
+    still_slides,
 )
 from osteon.pipeline.solve_take import prepare_take, solve
 from osteon.pipeline.solved import Solved, SolveOptions, Stopwatch
@@ -178,11 +179,12 @@ def fix_feet(
     with watch.stage("read", "reading"):
         motion = (source if isinstance(source, Take) else read(source)).motion()
     job = _led_by(motion, motion.skeleton.subject)
-    if options.contacts:
+    mended = _mapped(job, options, watch)
+    # what pins hold stays: setting feet down by whole steps would move jumps and turns that stand
+    if options.contacts and still_slides(motion, mended.motion):
         with watch.stage("unslide", "setting sliding feet down"):
             led = _led_by(unslid(motion, standing_of(motion)), motion.skeleton.subject)
-        job = replace(led, recording=job.recording)
-    mended = _mapped(job, options, watch)
+        mended = _mapped(replace(led, recording=job.recording), options, watch)
     return replace(mended, warnings=(*slid_notes(motion, mended.motion), *mended.warnings))
 
 

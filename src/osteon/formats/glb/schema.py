@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from osteon.errors import BadValue, FormatError
+from osteon.formats.glb.vrm import human_bones
 from osteon.formats.own.skeleton_json import SkeletonRecord
 from osteon.formats.shared.json_and_xml import decode
 from osteon.typing import Array
@@ -127,6 +128,7 @@ class Gltf(Part):
     buffer_views: tuple[BufferView, ...] = ()
     buffers: tuple[Buffer, ...] = ()
     extensions_required: tuple[str, ...] = ()
+    extensions: Any = None
 
 
 class MotionExtras(msgspec.Struct):
@@ -206,6 +208,11 @@ class File:
         packed = [name for name in self.gltf.extensions_required if "meshopt" in name]
         if packed:
             raise FormatError(path, f"is compressed with {packed[0]}; save it without compression")
+        if bones := human_bones(self.gltf.extensions):
+            nodes = enumerate(self.gltf.nodes)
+            self.gltf.nodes = tuple(
+                msgspec.structs.replace(n, name=bones.get(i, n.name)) for i, n in nodes
+            )
 
     def array(self, index: int, kind: str) -> Array:
         """Return an accessor as float64 (count, width); ``kind`` is the type it must have."""
