@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.errors import NotEnoughData
-from osteon.human.landmark_fit import landmark_places, other_side
+from osteon.human.landmark_fit import TRUNK, landmark_places, other_side
 from osteon.human.marker_sets import MarkerSet, plain
 from osteon.human.recognition import VOICE_ODDS, LaidFigure, arms_hang, lay_figure
 from osteon.human.template import Landmark, human
@@ -20,6 +20,10 @@ from osteon.values import Recording
 
 SURE_CONFIDENCE = 0.6
 """Ratio, of 1 for certain, from which a take is called human; chosen: more likely than not."""
+SURE_LIMBS, TRUNK_COUNT = 0.8, 3
+"""Ratio, the same where so few markers (a count) are above the pelvis but for arms; measured: limbs
+alone fit several sizes and postures, and a patient in deep crouch, half of whose markers went to
+other bodies, had 0.61; three who walk in such sets have 0.95 and more."""
 USUAL_MISFIT = 0.06
 """Metres that markers are from the template on average at which shape is a coin's throw; measured:
 0.027 to 0.046 on nine takes of people who stand, 0.066 on one who sits in a wheelchair."""
@@ -123,7 +127,9 @@ def recognise_shape(
         return Unlike(lacking)
     held = _confidences(found)
     confidence = float(np.prod(list(held.values())))
-    if confidence < SURE_CONFIDENCE:
+    on_trunk = [body for body in found.landmarked.bodies if body in {*TRUNK, "head"}]
+    sure = SURE_CONFIDENCE if len(on_trunk) >= TRUNK_COUNT else SURE_LIMBS
+    if confidence < sure:
         wrong = min(held, key=lambda each: held[each])
         return Unlike(f"like a human's with confidence {confidence:.2f} only, for {wrong}")
     on = found.landmarked
