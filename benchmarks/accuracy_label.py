@@ -86,10 +86,11 @@ CHOSEN = (
     "anatomical-truth/hamner-02-run200/real.trc",
     "anatomical-truth/hamner-03-run400/real.trc",
     "anatomical-truth/hamner-03-run400/markers.trc",
+    "unlabelled-tactical/KneeltoProne01.c3d",
+    "opensim-core/walking2.c3d",
 )
 KEPT = (
     "nimble-c3d/squat.c3d",
-    "unlabelled-tactical/KneeltoProne01.c3d",
     "anatomical-truth/opencap-4-squats1/real.trc",
     "anatomical-truth/opencap-4-squats1/markers.trc",
     "anatomical-truth/opencap-4-DJ1/real.trc",
@@ -100,7 +101,6 @@ KEPT = (
     "anatomical-truth/hamner-01-run400/markers.trc",
     "anatomical-truth/hamner-02-run200/markers.trc",
     "anatomical-truth/opencap-2-walking1/real.trc",
-    "opensim-core/walking2.c3d",
 )
 
 
