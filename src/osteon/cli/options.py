@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 LOGGED_PERCENT = 10
-"""Percent between two lines of one step in a log; chosen: a step leaves ten lines at the most."""
+"""Share, in %, between two lines of one step in a log. Chosen: a step leaves ten at the most."""
 Decorator = Callable[[Any], Any]
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FILE_OR_FOLDER = click.Path(exists=True, path_type=Path)

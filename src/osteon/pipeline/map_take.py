@@ -11,6 +11,7 @@ from osteon.formats import character_ending, read
 from osteon.human import StandingFigure, body_masses, figure_at_rest, name_parts
 from osteon.joint_limits import hold_within
 from osteon.maths import quat
+from osteon.pipeline.carried_motion import carry_motion, lift_between, lifted
 from osteon.pipeline.map_notes import (
     far_off,
     feet_notes,
@@ -23,7 +24,6 @@ from osteon.pipeline.map_notes import (
 from osteon.pipeline.solve_take import prepare_take, solve
 from osteon.pipeline.solved import Solved, SolveOptions, Stopwatch
 from osteon.posing import (
-    FEET,
     GroundPlane,
     PoseProblem,
     Standing,
@@ -281,7 +281,7 @@ def _attach(performer: Solved, character: Skeleton, options: MapOptions, *, fles
         shown = points.on(character)
         return replace(led, recording=scaled, character=shown, marker_set=set_name)
     start = carry_poses(one, other, performer.motion, points.rig(character))
-    like = _carried(one, other, performer.motion, 1.0)[1] if fleshed else None
+    like = carry_motion(one, other, performer.motion, 1.0)[1] if fleshed else None
     bends = find_bends(other, start[0])
     if options.fit_markers:
         observed, posture = _targets(recording, points), options.posture
@@ -292,11 +292,6 @@ def _attach(performer: Solved, character: Skeleton, options: MapOptions, *, fles
     kept = pin_keeps(keeps, one, other, performer.motion)
     shown = points.on(character)
     return _Job(recording, shown, points, targets, start, set_name, kept, bends, like=like)
-
-
-def _lifted(recording: Recording, lift: Array) -> Recording:
-    did = f"lifted by {1e3 * lift[2]:.0f} mm, for the character's soles to be on the ground"
-    return recording.with_positions(recording.positions + lift, did=did)
 
 
 def _lead(motion: Motion, character: Skeleton | None, options: MapOptions) -> _Job:
@@ -317,36 +312,11 @@ def _led_like(
 ) -> _Job:
     """The character led by the performer's poses, on a path scaled to its legs."""
     scale = size_ratio(one, other)
-    moved, like = _carried(one, other, motion, scale)
+    moved, like = carry_motion(one, other, motion, scale)
     kept = pin_keeps(keeps, one, other, motion, scale)
     bends = find_bends(other, moved.rotations)
     led = _led_by(moved, motion.skeleton.subject)
     return replace(led, kept=kept, bends=bends, like=like)
-
-
-def _carried(
-    one: StandingFigure, other: StandingFigure, motion: Motion, scale: float
-) -> tuple[Motion, Standing]:
-    """The performer's motion on the character, who stands on the performer's ground, scaled; and
-    when the performer's feet stand, called as the character's."""
-    poses = carry_poses(one, other, motion, scale=scale)
-    moved = replace(
-        motion, skeleton=other.skeleton, rotations=poses[0], root=poses[1], offsets=None
-    )
-    feet = {one.parts[p]: other.parts[p] for p in FEET if p in one.parts and p in other.parts}
-    own = find_standing(motion, find_soles(one))
-    plants = [replace(p, body=feet[p.body]) for p in own.plants if p.body in feet]
-    like = replace(own, plants=tuple(plants))
-    now = find_standing(moved, find_soles(other), like)
-    return replace(moved, root=moved.root + _lift(like, now, scale)), like
-
-
-def _lift(like: Standing, now: Standing, scale: float = 1.0) -> Array:
-    """(3,) metres by which soles are to be lifted, to stand as high as the performer's."""
-    if not now.plants:
-        return np.zeros(3)
-    wanted, found = (np.median([p.place[2] for p in each.plants]) for each in (like, now))
-    return np.array([0.0, 0.0, scale * wanted - found])
 
 
 def _led_by(motion: Motion, subject: str) -> _Job:
@@ -415,9 +385,9 @@ def _mapped(job: _Job, options: MapOptions, watch: Stopwatch) -> Solved:
         figure = _footed(motion, options)
         standing = _standing(motion, figure, options, job.like)
         if job.like is not None and not job.led:
-            lift = _lift(job.like, standing)
+            lift = lift_between(job.like, standing)
             recording, pulls = (
-                _lifted(recording, lift),
+                lifted(recording, lift),
                 replace(pulls, targets=pulls.targets + lift),
             )
             motion = replace(motion, root=motion.root + lift)

@@ -31,20 +31,17 @@ from osteon.joint_limits import hold_within
 from osteon.keypoints import calibrate_keypoints, pose_keypoints
 from osteon.pipeline.held_together import tell_holds
 from osteon.pipeline.missing_labels import asked_set, with_labels
+from osteon.pipeline.solve_notes import far_markers, of_another, sudden, sunken_soles, unusable
 from osteon.pipeline.solved import Solved, SolveOptions, Stopwatch
 from osteon.pipeline.subjects_in_files import Subject, file_of, subjects_of
 from osteon.pipeline.unknown_markers import calibrate_unknown
 from osteon.posing import (
     PoseOptions,
     SolveResult,
-    Standing,
     bend_toes,
     rms_of_seen,
-    rms_per_marker,
-    soles_off,
     solve as solve_pose,
     standing_of,
-    sudden_turns,
 )
 from osteon.threads import one_thread
 from osteon.typing import Array, Progress, Share, unheard
@@ -54,21 +51,14 @@ Chosen = tuple[MarkerSet, dict[str, Landmark]] | None
 """The marker set to use and the labels found of it; None: by motion alone."""
 OTHER_PERSON_RMS = 0.02
 """Metres: twice what skin moves markers, and more than a marker set put on anew adds."""
-UNUSABLE_RMS = 0.04
-"""Metres: no limb is told by markers that are so far from it. Chosen: twice what another person's
-rig leaves."""
 FAR_MARKER_RMS = 0.025
 """Metres RMS from its place above which a marker was elsewhere at times: skin stays below."""
 FAR_KEYPOINT_RMS = 0.06
 """Metres RMS from its place above which a keypoint was elsewhere at times. Chosen: twice what is
 usual of such systems [Nakano 2020]."""
-SUNKEN_SOLE_HEIGHT = 0.015
-"""Metres off the ground at which a user is told of a sole."""
 FINGER_FRAMES = 3000
 """Frames of each take that fingers are fitted to, its first ones; chosen: most takes are shorter,
 and hands are never still for so long."""
-NAMED_FEW = 5
-"""Names that a sentence lists before it counts the others."""
 
 
 @one_thread()
@@ -364,9 +354,9 @@ def _solve_take(
     errors = np.full((recording.n_frames, recording.n_markers), np.nan)
     errors[:, [recording.index(name) for name in result.marker_names]] = result.marker_error
     usual = FAR_KEYPOINT_RMS if _are_keypoints(chosen) else FAR_MARKER_RMS
-    strange = _far(recording.names, errors, usual)
+    strange = far_markers(recording.names, errors, usual)
     if options.skeleton is not None:
-        strange = _strange(errors, usual if _are_keypoints(chosen) else OTHER_PERSON_RMS)
+        strange = of_another(errors, usual if _are_keypoints(chosen) else OTHER_PERSON_RMS)
     motion, errors = add_riders(recording, result.motion, errors)
     motion = _with_marker_rms(motion, recording.names, errors)
     motion = _with_toes_bent(motion, options)
@@ -377,12 +367,12 @@ def _solve_take(
         errors,
         plan.recognition.set_name if plan.recognition else chosen[0].name if chosen else "",
         (
-            *(() if _are_keypoints(chosen) else _unusable(errors)),
+            *(() if _are_keypoints(chosen) else unusable(errors)),
             *recording.source.problems,
             *plan.warnings,
-            *_sudden(motion),
+            *sudden(motion),
             *strange,
-            *_sunken(standing),
+            *sunken_soles(standing),
         ),
         dict(watch.seconds),
         standing.contacts,
@@ -407,75 +397,6 @@ def _with_toes_bent(motion: Motion, options: SolveOptions) -> Motion:
     if not options.limits:
         return motion
     return replace(motion, rotations=hold_within(motion.skeleton, motion.rotations, "auto"))
-
-
-def _sunken(standing: Standing) -> tuple[str, ...]:
-    """A word about soles that are not on the ground where they stand."""
-    off = {
-        body: high for body, high in soles_off(standing).items() if abs(high) > SUNKEN_SOLE_HEIGHT
-    }
-    if not off:
-        return ()
-    told = [f"{b} {1e3 * abs(h):.0f} mm {'above' if h > 0 else 'below'}" for b, h in off.items()]
-    return (
-        f"soles stand off the ground: {', '.join(told)}; feet that never stand flat, markers that "
-        "moved since the calibration, or a floor that is none?",
-    )
-
-
-def _strange(errors: Array, most: float) -> tuple[str, ...]:
-    """A word where a skeleton that was given is hardly that of who was recorded: its markers are
-    farther off than ``most`` metres."""
-    rms = rms_of_seen(errors)
-    if rms is None or rms < most:
-        return ()
-    return (
-        f"markers are {1e3 * rms:.0f} mm rms from the skeleton that was given: of another person, "
-        "or with markers elsewhere? without `skeleton` the take calibrates its own",
-    )
-
-
-def _unusable(errors: Array) -> tuple[str, ...]:
-    """A word about a rig that nothing can be done with."""
-    rms = rms_of_seen(errors)
-    if rms is None or rms < UNUSABLE_RMS:
-        return ()
-    return (
-        f"not to be used as it stands: markers are {1e3 * rms:.0f} mm rms from this rig; several "
-        "people at once, labels that change their markers (osteon label mends them), or points "
-        "that are on no body?",
-    )
-
-
-def _far(names: Sequence[str], errors: Array, most: float) -> tuple[str, ...]:
-    """A word about markers that are not always within ``most`` metres of where the rig has them,
-    worst first."""
-    off = rms_per_marker(names, errors)
-    far = [name for name, rms in off.items() if rms > most]
-    if not far:
-        return ()
-    told = [f"{name} {1e3 * off[name]:.0f} mm" for name in far[:NAMED_FEW]]
-    others = f" and {len(far) - NAMED_FEW} others" if len(far) > NAMED_FEW else ""
-    return (
-        f"far from their place on the rig, rms: {', '.join(told)}{others}; labels exchanged for a "
-        "while, markers that slipped, or a joint that the rig lacks?",
-    )
-
-
-def _sudden(motion: Motion) -> tuple[str, ...]:
-    """A word about joints that turn faster than people do, because their markers do."""
-    turns = sudden_turns(motion)
-    if not turns:
-        return ()
-    told = [
-        f"{body} turns {np.degrees(angle):.0f}° in one frame at frame {frame}"
-        for body, frame, angle in turns[:NAMED_FEW]
-    ]
-    others = f" and {len(turns) - NAMED_FEW} other joints" if len(turns) > NAMED_FEW else ""
-    return (
-        f"{', '.join(told)}{others}: its markers ask for it; exchanged, slipped, or seen again "
-        "after a long gap?",
-    )
 
 
 def _with_marker_rms(motion: Motion, names: Sequence[str], errors: Array) -> Motion:
