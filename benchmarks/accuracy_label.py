@@ -69,6 +69,8 @@ right_hip.c3d has the inner markers of both elbows and the right knee 40 to 50 m
 clusters, which are outside, than the outer ones; the same person's right_knee.c3d has them 35 to 50
 mm farther, and so has right_hip.c3d the left knee's."""
 CHOSEN = (
+    "nimble-c3d/squat.c3d",
+    "anatomical-truth/hamner-01-run400/markers.trc",
     "cmu-01/01_01.c3d",
     "cmu-02/02_01.c3d",
     "nimble-c3d/nick_freeform_001.c3d",
@@ -90,7 +92,6 @@ CHOSEN = (
     "opensim-core/walking2.c3d",
 )
 KEPT = (
-    "nimble-c3d/squat.c3d",
     "anatomical-truth/opencap-4-squats1/real.trc",
     "anatomical-truth/opencap-4-squats1/markers.trc",
     "anatomical-truth/opencap-4-DJ1/real.trc",
@@ -98,7 +99,6 @@ KEPT = (
     "anatomical-truth/arnold-02-walk2/real.trc",
     "anatomical-truth/arnold-02-walk2/markers.trc",
     "anatomical-truth/hamner-01-run200/real.trc",
-    "anatomical-truth/hamner-01-run400/markers.trc",
     "anatomical-truth/hamner-02-run200/markers.trc",
     "anatomical-truth/opencap-2-walking1/real.trc",
 )

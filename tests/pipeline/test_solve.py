@@ -207,7 +207,7 @@ def _markers(points, names=None) -> Take:
     ("points", "sentence"),
     [
         (np.zeros((50, 0, 3)), "0 marker"),
-        (np.ones((50, 1, 3)), "1 marker shows no body"),
+        (np.ones((50, 1, 3)), "holds 1 marker; a rig needs several"),
         (np.full((50, 5, 3), np.nan), "none of the 5 markers is ever seen"),
         (np.random.default_rng(0).normal(size=(1, 6, 3)), "seen together in 20 frames"),
         (np.tile(np.random.default_rng(0).normal(size=(1, 6, 3)), (60, 1, 1)), "one body"),

@@ -7,7 +7,7 @@ from conftest import real
 from osteon import pipeline, synth
 from osteon.formats import read
 from osteon.maths import quat
-from osteon.pipeline.solve_take import _sudden
+from osteon.pipeline.solve_notes import sudden
 from osteon.posing.per_frame import PoseOptions, PoseProblem, solve_frames
 from osteon.posing.rig import compile_rig
 from osteon.posing.solve_poses import SUDDEN_TURN, limbs_of, steady, sudden_turns
@@ -142,7 +142,7 @@ def test_limbs_end_where_the_tree_branches():
 def test_what_remains_is_told():
     performance = synth.perform(synth.human(), synth.walk(seconds=1), seed=1)
     motion = performance.truth.motion
-    assert sudden_turns(motion) == [] and _sudden(motion) == ()
+    assert sudden_turns(motion) == [] and sudden(motion) == ()
     rotations = motion.rotations.copy()
     body = motion.skeleton.names.index("left_upper_arm")
     rotations[50:, body] = quat.multiply(
@@ -151,7 +151,7 @@ def test_what_remains_is_told():
     jumping = Motion(motion.skeleton, rotations, motion.root, motion.rate)
     [(name, frame, angle)] = sudden_turns(jumping)
     assert (name, frame) == ("left_upper_arm", 50) and angle > SUDDEN_TURN
-    assert "left_upper_arm turns 4" in _sudden(jumping)[0] and "frame 50" in _sudden(jumping)[0]
+    assert "left_upper_arm turns 4" in sudden(jumping)[0] and "frame 50" in sudden(jumping)[0]
 
 
 @pytest.mark.slow
