@@ -177,7 +177,7 @@ def test_command_line_says_where_the_index_is(archive: Path, solved: Path) -> No
     from osteon.cli import osteon
 
     run = CliRunner().invoke(osteon, ["batch", str(archive), "-o", str(solved)])
-    assert run.exit_code == 0, run.output
+    assert run.exit_code == 1, run.output  # a script must not go on as if all were solved
     assert "7 takes, 0 done now, 1 failed" in run.output
     assert str(solved / "index.html") in run.output
 

@@ -14,6 +14,8 @@ from osteon.values import Motion, Skeleton
 
 FAR_OFF_RATIO = 2.0
 """Times their distance on the performer's own bones at which a user is told of the markers'."""
+STANDING_MM = 5.0
+"""Millimetres that a foot may get while it stands. Chosen: nobody sees it."""
 SLIDE_MM = 15.0
 """Millimetres a step from which on a sole is told to slide. Simulated: the points of feet that roll
 over the ground without sliding go up to 11 while they carry."""
@@ -74,9 +76,11 @@ def feet_notes(
     return ()
 
 
-def still_slides(given: Motion, mended: Motion) -> bool:
-    """Return whether any step slides in ``mended`` that does in ``given``."""
-    return bool((_slides(given, mended)[1] > SLIDE_MM).any())
+def steps_off(given: Motion, mended: Motion) -> tuple[int, float]:
+    """Count the steps that slide by more than a standing foot does, and say how far one slides at
+    the most, millimetres: smaller is better."""
+    after = _slides(given, mended)[1]
+    return int((after > STANDING_MM).sum()), float(after.max(initial=0.0))
 
 
 def slid_notes(given: Motion, mended: Motion) -> tuple[str, ...]:

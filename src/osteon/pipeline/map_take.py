@@ -19,7 +19,7 @@ from osteon.pipeline.map_notes import (
     off_by_itself,
     settled_notes,
     slid_notes,
-    still_slides,
+    steps_off,
 )
 from osteon.pipeline.solve_take import prepare_take, solve
 from osteon.pipeline.solved import Solved, SolveOptions, Stopwatch
@@ -180,11 +180,13 @@ def fix_feet(
         motion = (source if isinstance(source, Take) else read(source)).motion()
     job = _led_by(motion, motion.skeleton.subject)
     mended = _mapped(job, options, watch)
-    # what pins hold stays: setting feet down by whole steps would move jumps and turns that stand
-    if options.contacts and still_slides(motion, mended.motion):
+    # setting feet down by whole steps mends walks, and moves jumps and turns that pins hold
+    if options.contacts and (off := steps_off(motion, mended.motion))[0]:
         with watch.stage("unslide", "setting sliding feet down"):
             led = _led_by(unslid(motion, standing_of(motion)), motion.skeleton.subject)
-        mended = _mapped(replace(led, recording=job.recording), options, watch)
+        stepped = _mapped(replace(led, recording=job.recording), options, watch)
+        if steps_off(motion, stepped.motion) < off:
+            mended = stepped
     return replace(mended, warnings=(*slid_notes(motion, mended.motion), *mended.warnings))
 
 
