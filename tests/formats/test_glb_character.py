@@ -24,13 +24,6 @@ KINDS = {
 }
 
 
-def with_last_animation(path: Path, target: Path) -> Path:
-    """The file with its last animation alone: readers take the first."""
-    document, numbers = parts(path)
-    document["animations"] = document["animations"][-1:]
-    return save(target, document, numbers)
-
-
 def dance(path: Path, rng: np.random.Generator) -> Motion:
     """Any turns of all bodies, on a path of the root."""
     skeleton = read(path).skeleton()
@@ -43,7 +36,7 @@ def test_joints_stand_where_the_motion_has_them(tmp_path, rng, kind):
     path = mixamo_like(tmp_path / "hero.glb", **KINDS[kind])
     motion = dance(path, rng)
     write_character(tmp_path / "out.glb", path, motion, "walk_01")
-    found = read(with_last_animation(tmp_path / "out.glb", tmp_path / "last.glb")).motion()
+    found = read(tmp_path / "out.glb").motion()
     assert found.rate == pytest.approx(motion.rate)
     order = [found.skeleton.index(name) for name in motion.skeleton.names]
     # single precision, two metres away
@@ -93,6 +86,19 @@ def test_a_second_take_gets_a_name_of_its_own(tmp_path, rng):
     write_character(tmp_path / "two.glb", tmp_path / "one.glb", motion, "walk")
     names = [each["name"] for each in parts(tmp_path / "two.glb")[0]["animations"]]
     assert names[0] == "walk" and len(set(names)) == 2
+
+
+def test_the_take_that_was_put_on_last_is_read(tmp_path, rng):
+    """Before, the character's own animation came back instead of the take."""
+    path = real("characters/CesiumMan.glb")
+    own, first, second = read(path).motion(), dance(path, rng), dance(path, rng)
+    write_character(tmp_path / "one.glb", path, first, "first")
+    write_character(tmp_path / "two.glb", tmp_path / "one.glb", second, "second")
+    assert read(path).motion().n_frames == own.n_frames != second.n_frames
+    found = read(tmp_path / "two.glb").motion()
+    assert found.n_frames == second.n_frames and "'second'" in found.source.problems[0]
+    order = [found.skeleton.index(name) for name in second.skeleton.names]
+    assert np.abs(found.world()[1][:, order] - second.world()[1]).max() < 1e-5
 
 
 def test_nodes_told_by_matrices_are_told_by_parts(tmp_path, rng):

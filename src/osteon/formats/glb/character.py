@@ -17,6 +17,7 @@ from osteon.formats.glb.nodes import (
 )
 from osteon.formats.glb.schema import (
     MAGIC,
+    TAKE_MARK,
     Animation,
     Channel,
     File,
@@ -60,6 +61,7 @@ def glb_with_animation(character: Path, motion: Motion, name: str) -> bytes:
         _free_of_matrix(file, document["nodes"][node], node)
     taken = [each.get("name") or "" for each in document.get("animations", [])]
     animation.name = unused_name(name, taken)
+    animation.extras = {TAKE_MARK: {"take": name}}
     _append(document, block, animation)
     document["buffers"][0]["byteLength"] = block.start + len(block.data)
     filling = bytes(block.start - len(file.binary))

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from osteon.errors import FormatError, WrongContent
-from osteon.formats.glb.schema import Animation, File, Gltf, Node, Sampler, TakeExtras, our_extras
+from osteon.formats.glb.schema import File, Gltf, Node, Sampler, TakeExtras, our_extras
 from osteon.formats.shared.text_table import unique_labels
 from osteon.formats.shared.units import to_z_up
 from osteon.maths import quat
@@ -116,7 +116,8 @@ def choose_bodies(path: Path, gltf: Gltf, tree: NodeTree) -> tuple[list[int], li
             left = len(gltf.skins) - len(skins)
             problems.append(f"{left} of {len(gltf.skins)} skins belong to others and are not read")
     else:
-        channels = gltf.animations[0].channels if gltf.animations else ()
+        own = gltf.animation
+        channels = () if own is None else gltf.animations[own].channels
         targets = [channel.target.node for channel in channels]
         wanted = [node for node in targets if node is not None and node < len(gltf.nodes)]
         members = tree.under(wanted)
@@ -300,12 +301,13 @@ class Clock(NamedTuple):
     problems: tuple[str, ...]
 
 
-def read_curves(file: File, animation: Animation, nodes: set[int]) -> dict[tuple[int, str], Curve]:
-    """Return curves of these nodes by node and path; rotations stay x y z w."""
+def read_curves(file: File, which: int, nodes: set[int]) -> dict[tuple[int, str], Curve]:
+    """Return one animation's curves of these nodes by node and path; rotations stay x y z w."""
     curves, clocks = {}, {}
+    animation = file.gltf.animations[which]
     for number, channel in enumerate(animation.channels):
         key = (channel.target.node, channel.target.path)
-        place = f"$.animations[0].channels[{number}]"
+        place = f"$.animations[{which}].channels[{number}]"
         if key[0] not in nodes or key[1] not in WIDTHS:
             continue
         if key in curves:

@@ -73,7 +73,9 @@ def read_glb(path: Path) -> Take:
     extras = our_extras(file.gltf.asset.extras, TakeExtras)
     curves, clock = _curves(file, set(used), extras)
     if len(file.gltf.animations) > 1:
-        problems.append(f"{len(file.gltf.animations)} animations; the first one is read")
+        which = file.gltf.animations[file.gltf.animation or 0]
+        told = "the first one is" if not which.is_take else f"{which.name!r}, put on last, is"
+        problems.append(f"{len(file.gltf.animations)} animations; {told} read")
     if clock is not None and len(clock.times) * len(used) > SPARE_CELLS + file.size:
         size = f"{len(clock.times)} frames of {len(used)} nodes"
         raise FormatError(path, f"{size} are more than {file.size} bytes can fill")
@@ -146,9 +148,9 @@ def _source(file: File, clock: Clock, problems: tuple[str, ...]) -> Source:
 def _curves(
     file: File, nodes: set[int], extras: TakeExtras | None
 ) -> tuple[dict[tuple[int, str], Curve], Clock | None]:
-    if not file.gltf.animations:
+    if file.gltf.animation is None:
         return {}, None
-    curves = read_curves(file, file.gltf.animations[0], nodes)
+    curves = read_curves(file, file.gltf.animation, nodes)
     if not curves:
         return {}, None
     rate = extras.motion.rate if extras and extras.motion else None

@@ -33,6 +33,9 @@ SPARE_BYTES = 1 << 20
 TYPE_WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 """Count of numbers in an element, defined by glTF."""
 
+TAKE_MARK = "osteon"
+"""Key of an animation's extras that tells it from those that the character had."""
+
 Index = Annotated[int, msgspec.Meta(ge=0, le=2**32)]
 Vector = tuple[float, float, float]
 Vector4 = tuple[float, float, float, float]
@@ -88,6 +91,12 @@ class Animation(Part):
     channels: tuple[Channel, ...]
     samplers: tuple[Sampler, ...]
     name: str | None = None
+    extras: Any = None
+
+    @property
+    def is_take(self) -> bool:
+        """Whether it is a recording that was put on the character."""
+        return isinstance(self.extras, dict) and TAKE_MARK in self.extras
 
 
 class Accessor(Part):
@@ -129,6 +138,12 @@ class Gltf(Part):
     buffers: tuple[Buffer, ...] = ()
     extensions_required: tuple[str, ...] = ()
     extensions: Any = None
+
+    @property
+    def animation(self) -> int | None:
+        """Which animation is read: the last take that was put on the character, else the first."""
+        takes = [i for i, one in enumerate(self.animations) if one.is_take]
+        return takes[-1] if takes else 0 if self.animations else None
 
 
 class MotionExtras(msgspec.Struct):
