@@ -63,15 +63,23 @@ more_formats = click.option(
 )
 
 
-def _known_names(_ctx: click.Context, _param: click.Parameter, scheme: str | None) -> str | None:
-    """Refuse names that nobody knows, before the work."""
+@contextmanager
+def _wrong_usage(flag: str | None = None) -> Iterator[None]:
+    """Tell what the library refuses of an option's value as wrong usage, before the work."""
     from osteon.errors import OsteonError
-    from osteon.human import load_names
 
     try:
-        return None if scheme is None else load_names(scheme).name
+        yield
     except OsteonError as error:
-        raise click.BadParameter(f"{error}.") from None
+        raise click.BadParameter(f"{error}.", param_hint=flag) from None
+
+
+def _known_names(_ctx: click.Context, _param: click.Parameter, scheme: str | None) -> str | None:
+    """Refuse names that nobody knows, before the work."""
+    from osteon.human import load_names
+
+    with _wrong_usage():
+        return None if scheme is None else load_names(scheme).name
 
 
 names = click.option(
@@ -116,13 +124,10 @@ bvh = several(
 
 def _known_set(_ctx: click.Context, _param: click.Parameter, name: str) -> str:
     """Refuse marker sets that nobody knows, before the work."""
-    from osteon.errors import OsteonError
     from osteon.labelling import set_named
 
-    try:
+    with _wrong_usage():
         return name if name in ("auto", "none") else set_named(name).name
-    except OsteonError as error:
-        raise click.BadParameter(f"{error}.") from None
 
 
 solving = several(
@@ -220,14 +225,11 @@ def needing(extra: str, purpose: str) -> Iterator[None]:
 
 def endings(formats: str, besides: Collection[str] = ()) -> list[str]:
     """Split the words of a ``--formats`` list; refuse those that no motion is written with."""
-    from osteon.errors import BadValue
     from osteon.formats import check_endings
 
     words = [word.strip().lstrip(".").lower() for word in formats.split(",") if word.strip()]
-    try:
+    with _wrong_usage("--formats"):
         check_endings(words, besides)
-    except BadValue as error:
-        raise click.BadParameter(f"{error}.", param_hint="--formats") from None
     return words
 
 

@@ -1,13 +1,22 @@
 """What a user should know of a skeleton that was moved by others' markers or poses."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from osteon.human import StandingFigure, figure_at_rest
 from osteon.maths import white_noise
 from osteon.pipeline.solved import Solved
-from osteon.posing import FEET, Standing, feet_without_length, find_stances, slides_of, standing_of
+from osteon.posing import (
+    FEET,
+    Stance,
+    Standing,
+    feet_without_length,
+    find_stances,
+    slides_of,
+    standing_of,
+)
 from osteon.retargeting import proportions, slide_and_depth, without_partner
 from osteon.typing import Array
 from osteon.values import Motion, Skeleton
@@ -76,18 +85,35 @@ def feet_notes(
     return ()
 
 
-def steps_off(given: Motion, mended: Motion) -> tuple[int, float]:
-    """Count the steps that slide by more than a standing foot does, and say how far one slides at
-    the most, millimetres: smaller is better."""
-    after = _slides(given, mended)[1]
-    return int((after > STANDING_MM).sum()), float(after.max(initial=0.0))
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The steps of a motion as it was given, by which it is told how far soles slide."""
+
+    given: Motion
+    standing: Standing
+    stances: Sequence[Stance]
+
+    @classmethod
+    def of(cls, given: Motion) -> "Steps":
+        standing = standing_of(given)
+        return cls(given, standing, find_stances(given, standing))
+
+    def slid(self, motion: Motion) -> Array:
+        """(n_steps,) millimetres that the sole goes in ``motion`` during each step."""
+        return 1e3 * slides_of(motion, self.stances, self.standing.ground.belt)
+
+    def off(self, motion: Motion) -> tuple[int, float]:
+        """How many of them slide by more than a standing foot does, and how far one does at the
+        most, millimetres: smaller is better."""
+        slid = self.slid(motion)
+        return int((slid > STANDING_MM).sum()), float(slid.max(initial=0.0))
 
 
-def slid_notes(given: Motion, mended: Motion) -> tuple[str, ...]:
+def slid_notes(steps: Steps, mended: Motion) -> tuple[str, ...]:
     """Tell how far soles slid before and slide now, and whether that is mended."""
-    before, after = _slides(given, mended)
-    if not len(after):
+    if not len(steps.stances):
         return ("no foot is on the ground long enough to tell whether it slides",)
+    before, after = steps.slid(steps.given), steps.slid(mended)
     said = [
         f"soles slid up to {before.max():.0f} mm a step, {np.median(before):.0f} mm usually; now "
         f"up to {after.max():.0f} mm, {np.median(after):.0f} mm usually"
@@ -98,14 +124,6 @@ def slid_notes(given: Motion, mended: Motion) -> tuple[str, ...]:
             "on the ground, or are too fast to tell where they stand"
         )
     return tuple(said)
-
-
-def _slides(given: Motion, mended: Motion) -> Array:
-    """Return (2, n_steps) millimetres that soles slid before and slide now, step by step."""
-    standing = standing_of(given)
-    steps = find_stances(given, standing)
-    belt = standing.ground.belt
-    return 1e3 * np.array([slides_of(each, steps, belt) for each in (given, mended)])
 
 
 def settled_notes(motion: Motion, standing: Standing, released: int) -> tuple[str, ...]:

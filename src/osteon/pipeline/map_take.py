@@ -13,13 +13,13 @@ from osteon.joint_limits import hold_within
 from osteon.maths import quat
 from osteon.pipeline.carried_motion import carry_motion, lift_between, lifted
 from osteon.pipeline.map_notes import (
+    Steps,
     far_off,
     feet_notes,
     left_out,
     off_by_itself,
     settled_notes,
     slid_notes,
-    steps_off,
 )
 from osteon.pipeline.solve_take import prepare_take, solve
 from osteon.pipeline.solved import Solved, SolveOptions, Stopwatch
@@ -30,7 +30,6 @@ from osteon.posing import (
     ends_on_ground,
     find_soles,
     find_standing,
-    standing_of,
 )
 from osteon.retargeting import (
     Attachments,
@@ -179,15 +178,15 @@ def fix_feet(
     with watch.stage("read", "reading"):
         motion = (source if isinstance(source, Take) else read(source)).motion()
     job = _led_by(motion, motion.skeleton.subject)
-    mended = _mapped(job, options, watch)
+    mended, steps = _mapped(job, options, watch), Steps.of(motion)
     # setting feet down by whole steps mends walks, and moves jumps and turns that pins hold
-    if options.contacts and (off := steps_off(motion, mended.motion))[0]:
+    if options.contacts and (off := steps.off(mended.motion))[0]:
         with watch.stage("unslide", "setting sliding feet down"):
-            led = _led_by(unslid(motion, standing_of(motion)), motion.skeleton.subject)
+            led = _led_by(unslid(motion, steps.standing), motion.skeleton.subject)
         stepped = _mapped(replace(led, recording=job.recording), options, watch)
-        if steps_off(motion, stepped.motion) < off:
+        if steps.off(stepped.motion) < off:
             mended = stepped
-    return replace(mended, warnings=(*slid_notes(motion, mended.motion), *mended.warnings))
+    return replace(mended, warnings=(*slid_notes(steps, mended.motion), *mended.warnings))
 
 
 def _character(source: str | Path | Take | Skeleton) -> Skeleton:
