@@ -2,10 +2,12 @@
 
     python docs/tools/make_files_table.py
 
-The folder is OSTEON_DATA, else ../shared/data beside the project.
+Sections that follow the table stay: other scripts write them. The folder is OSTEON_DATA, else
+../shared/data beside the project.
 """
 
 import os
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -66,7 +68,9 @@ def main() -> None:
         " | ".join(("", *(cell.replace("|", "\\|") for cell in row), "")).strip() for row in rows
     ]
     text = INTRODUCTION.format(n_read=len(rows) - n_refused, n_refused=n_refused)
-    (HERE / "files.md").write_text(text + "\n".join(lines) + "\n", encoding="utf-8")
+    page = HERE / "files.md"
+    _, *others = re.split(r"^(?=## )", page.read_text(encoding="utf-8"), maxsplit=1, flags=re.M)
+    page.write_text("\n".join([text + "\n".join(lines), "", *others]), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Verbs that write C3D: what they were not asked to change is as it was."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import ezc3d
@@ -8,6 +9,7 @@ import pytest
 
 import osteon as ost
 from conftest import real
+from osteon.delivery.beside_markers import beside_markers
 from osteon.formats.c3d.carried import original
 from osteon.formats.c3d.parameters import intel_value
 
@@ -83,6 +85,43 @@ def test_what_a_verb_was_not_asked_to_change_stays(name, verb, tmp_path, command
         assert kept == found and np.array_equal(values, values_again), key
     assert np.array_equal(samples, samples_again, equal_nan=True) and samples.size
     check_outputs(*(ost.read(file).recordings[0] for file in (path, copy)))
+
+
+def with_bodies(path: Path) -> ost.Recording:
+    """Write a marker and two bodies; return the marker."""
+    rng = np.random.default_rng(5)
+    places, turns = rng.normal(size=(30, 2, 3)), rng.normal(size=(30, 2, 4))
+    bodies = ost.Bodies(places, turns, ("pelvis", "left_thigh"), 100.0)
+    ost.write(ost.Take(recordings=(a_marker(),), bodies=(bodies,)), path)
+    (recording,) = ost.read(path).recordings
+    return recording
+
+
+def a_marker() -> ost.Recording:
+    return ost.Recording(np.ones((30, 1, 3)), ("LASI",), 100.0)
+
+
+def test_bodies_of_a_file_stay_beside_its_markers(tmp_path):
+    """Programs without markers keep their poses in the group ROTATION."""
+    source, target = tmp_path / "before.c3d", tmp_path / "after.c3d"
+    cleaned = with_bodies(source)
+    ost.write(beside_markers([cleaned], source, target), target)
+    (before,), (after,) = (ost.read(path).bodies for path in (source, target))
+    assert before.names == after.names
+    np.testing.assert_array_equal(before.positions, after.positions)
+    # matrices of float32 numbers: the conversion there and back rounds each of them
+    np.testing.assert_allclose(before.rotations, after.rotations, atol=2**-22)
+    assert not beside_markers([cleaned], source, tmp_path / "after.csv").bodies
+
+
+def test_bodies_lie_down_with_markers_that_do(tmp_path):
+    """Where another axis turned out to be up, the file's own numbers stay."""
+    source, target = tmp_path / "before.c3d", tmp_path / "after.c3d"
+    cleaned = with_bodies(source)
+    said = replace(cleaned.source, up="y", up_known=False)
+    ost.write(beside_markers([replace(cleaned, source=said)], source, target), target)
+    told, told_again = (ezc3d.c3d(str(path))["data"]["rotations"] for path in (source, target))
+    np.testing.assert_allclose(told, told_again, atol=1e-3)
 
 
 def check_outputs(before: ost.Recording, after: ost.Recording) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from osteon.anatomy import ClinicalAngles
-from osteon.delivery.model_outputs import with_outputs
+from osteon.delivery.beside_markers import beside_markers
 from osteon.errors import WrongContent, counted
 from osteon.formats import (
     metres_per,
@@ -21,7 +21,7 @@ from osteon.formats import (
     write_storage,
 )
 from osteon.pipeline import Solved
-from osteon.values import Recording, Take
+from osteon.values import Recording
 
 ANGLE_FILES = ("angles.csv", "angles.mot", "angles.c3d")
 GAIT_FILES = ("gait.json", "gait_cycles.csv", "gait_numbers.csv", "report.html")
@@ -69,8 +69,8 @@ def write_angles(solved: Solved, angles: ClinicalAngles, folder: Path) -> tuple[
     _write_csv(folder / "angles.csv", columns)
     with whole_file(folder / "angles.mot") as partial:
         write_storage(partial, columns)
-    told = with_outputs([with_angles(solved.recording, angles)], solved.path)
-    write(Take(recordings=told), folder / "angles.c3d")
+    target = folder / "angles.c3d"
+    write(beside_markers([with_angles(solved.recording, angles)], solved.path, target), target)
     return ANGLE_FILES
 
 

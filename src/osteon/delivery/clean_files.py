@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from osteon.delivery.model_outputs import with_outputs
+from osteon.delivery.beside_markers import beside_markers
 from osteon.errors import BadValue, counted
 from osteon.formats import FORMATS, format_for_writing, write
 from osteon.pipeline import Solved
-from osteon.values import Recording, Swap, Take
+from osteon.values import Recording, Swap
 
 
 def check_holds_markers(path: Path) -> None:
@@ -22,7 +22,7 @@ def check_holds_markers(path: Path) -> None:
 
 def write_cleaned(cleaned: Sequence[Recording], file: Path, path: Path) -> None:
     """Write the cleaned markers of all subjects in ``file``, and what else it held, to ``path``."""
-    write(Take(recordings=with_outputs(cleaned, file)), path)
+    write(beside_markers(cleaned, file, path), path)
 
 
 def clean_summary(solved: Solved, cleaned: Recording) -> dict[str, Any]:

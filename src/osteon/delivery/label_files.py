@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from osteon.delivery.model_outputs import with_outputs
+from osteon.delivery.beside_markers import beside_markers
 from osteon.errors import BadValue
 from osteon.formats import FORMATS, write, write_readable
 from osteon.labelling import Labelled, LabelledPiece, share_of_samples
@@ -39,18 +39,18 @@ def write_labelled(found: Sequence[Labelled], files: Sequence[Path], folder: Pat
     """Write takes with labels, a table of all assignments beside each, and summary.json."""
     for one, file in zip(found, files, strict=True):
         for name in _written_as(file):
-            write(_written(one, file, name), folder / name)
+            write(_written(one, file, folder / name), folder / name)
         _write_table(one, folder / f"{file.stem}.labels.csv")
     write_readable(label_summary(found, files), folder / "summary.json")
 
 
-def _written(one: Labelled, file: Path, name: str) -> Recording | Take:
+def _written(one: Labelled, file: Path, target: Path) -> Recording | Take:
     """Return the markers as they are written: of several people each a subject, and with what else
     the file held, in a format that has subjects."""
-    if not name.endswith(".c3d"):
+    if target.suffix != ".c3d":
         return one.recording
     recordings = [person.recording for person in one.people] or [one.recording]
-    return Take(recordings=with_outputs(recordings, file))
+    return beside_markers(recordings, file, target)
 
 
 def _write_table(one: Labelled, path: Path) -> None:

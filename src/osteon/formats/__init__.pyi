@@ -60,6 +60,7 @@ from .shared.units import (
     stance_of as stance_of,
     to_z_up as to_z_up,
     turn_points as turn_points,
+    turn_rotations as turn_rotations,
 )
 from .shared.whole_files import (
     content_hash as content_hash,
