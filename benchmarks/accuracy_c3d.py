@@ -2,10 +2,10 @@
 
     python benchmarks/accuracy_c3d.py [part of a path …]
 
-Every C3D file under OSTEON_DATA goes through the three verbs as a user would run them. Of each file written,
-parameters (type, sizes, values, description, lock) and analog samples are compared with those of
-the source to the last byte, by Osteon's reader and, in a process of its own, by ezc3d. Without an
-argument, writes its section of docs/numbers/files.md.
+Every C3D file under OSTEON_DATA goes through the three verbs as a user would run them. Of each file
+written, parameters (type, sizes, values, description, lock) and analog samples are compared with
+those of the source to the last byte, by Osteon's reader and, in a process of its own, by ezc3d.
+Without an argument, writes its section of docs/numbers/files.md.
 """
 
 import contextlib
