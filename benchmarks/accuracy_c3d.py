@@ -25,6 +25,7 @@ from accuracy_angles import DATA
 from accuracy_page import put_section, table
 
 import osteon as ost
+from osteon import pipeline
 from osteon.cli import main
 from osteon.errors import OsteonError
 from osteon.formats.c3d.carried import original
@@ -123,6 +124,25 @@ def run(*words: object) -> str:
     return [line for line in told.getvalue().splitlines() if line.strip()][-1]
 
 
+def solve_once() -> None:
+    """Let ``clean`` and ``angles``, which solve a file alike, share what the first one found."""
+    solve, found = pipeline.solve, {}
+
+    def once(*sources: Path, **asked: object) -> object:
+        key = sources, repr(asked["options"])
+        if key not in found:
+            found.clear()
+            try:
+                found[key] = solve(*sources, **asked)
+            except Exception as error:
+                found[key] = error
+        if isinstance(found[key], Exception):
+            raise found[key]
+        return found[key]
+
+    pipeline.solve = once
+
+
 def through(verb: str, source: Path, folder: Path) -> Outcome:
     name = source.relative_to(DATA).as_posix()
     copy = folder / "copy.c3d"
@@ -195,6 +215,7 @@ def all_files(wanted: list[str]) -> list[Path]:
 
 
 def go(wanted: list[str]) -> None:
+    solve_once()
     found = []
     for source in all_files(wanted):
         for verb in VERBS:
