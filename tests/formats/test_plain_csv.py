@@ -5,7 +5,7 @@ import pytest
 
 from conftest import assert_close
 from osteon.errors import BadValue, FormatError
-from osteon.formats import read, write
+from osteon.formats import read, read_measured, write
 from osteon.values import Bodies, Recording
 
 
@@ -28,6 +28,19 @@ def test_windows_files_and_quoted_names(tmp_path):
     recording = read(file_of(tmp_path, text)).recording()
     assert recording.names == ('Ann, left "toe"', "plain")
     assert "100 frames per second assumed" in recording.source.problems[0]
+
+
+def test_spreadsheets_that_write_decimal_commas(tmp_path):
+    """Saved again by a German or French program, a table is the same; rows are filled up."""
+    text = "# rate=119.88\nframe,marker,x,y,z\n0,Ann,1.25,-2.5,3\n1,Ann,4e-1,5.5,6\n"
+    plain = read(file_of(tmp_path, text)).recording()
+    rows = text.replace(",", ";").replace(".", ",").splitlines()
+    rows[0] += ";;;;"
+    again = read(file_of(tmp_path, "\ufeff" + "\r\n".join([*rows, ""]))).recording()
+    assert again.names == plain.names and again.rate == plain.rate == 119.88
+    assert np.array_equal(again.positions, plain.positions)
+    text = "limb;cm\nleft thigh;41,5\n"
+    assert read_measured(file_of(tmp_path, text)) == pytest.approx({"left thigh": 0.415})
 
 
 def test_a_marker_at_exactly_the_origin_was_not_seen_but_a_body_may_be_there(tmp_path):

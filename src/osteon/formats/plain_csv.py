@@ -63,7 +63,8 @@ def sniff(head: bytes) -> bool:
 
 
 def read_plain_csv(path: Path) -> Take:
-    lines = read_lines(path)
+    # spreadsheets fill every row up with commas, remarks too
+    lines = [line.rstrip(",") if line[:1] == "#" else line for line in read_lines(path)]
     start = next(
         (i for i, line in enumerate(lines) if line.replace(" ", "") in COLUMNS.values()), None
     )
@@ -224,8 +225,8 @@ PLAIN_CSV = Format(
 def read_measured(path: Path) -> dict[str, float]:
     """Return limb name → length in metres."""
     try:
-        rows = list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines()))
-    except (OSError, UnicodeDecodeError) as error:
+        rows = list(csv.reader(read_lines(path)))
+    except (OSError, csv.Error) as error:
         raise FormatError(path, "cannot be read as text") from error
     rows = [[cell.strip() for cell in row] for row in rows if row and not row[0].startswith("#")]
     if not rows or len(rows[0]) != 2 or rows[0][0] != "limb" or rows[0][1] not in METRES:

@@ -14,6 +14,7 @@ import numpy as np
 
 from osteon.errors import BadValue, FormatError, NotEnoughData, UnknownFormat, WrongContent
 from osteon.formats.refused import BLENDER_ADVICE, BY_BLENDER, REFUSED
+from osteon.formats.shared.text_table import parted_by_commas
 from osteon.values import KIND_FIELDS, Bodies, CompactMotion, Motion, Recording, Skeleton, Take
 
 HEAD_BYTES = 4096
@@ -80,6 +81,7 @@ def find_format(path: Path, formats: tuple[Format, ...]) -> Format:
         raise FormatError(path, f"cannot be opened: {error.strerror or error}") from error
     if not head:
         raise UnknownFormat(path, "the file is empty")
+    head = parted_by_commas(path, head)
     for form in formats:
         if form.sniff(head):
             return form

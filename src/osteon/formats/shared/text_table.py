@@ -19,6 +19,11 @@ from osteon.typing import Array
 from osteon.values import Recording
 
 CELLS = re.compile(r"[\s,;]+")
+BOM = b"\xef\xbb\xbf"
+"""Bytes that some programs put before UTF-8."""
+DECIMAL_COMMA = re.compile(rb"(?<=\d),(?=\d)")
+START_BYTES = 4096
+"""Bytes in which a table's header begins; chosen: a page of remarks may stand above it."""
 LARGE_BYTES = 4 << 20
 """Bytes from which a compiled scanner is loaded; chosen: loading takes about half a second."""
 LARGEST_NUMBER = 1e12
@@ -30,12 +35,26 @@ NOBODY = re.compile(r"un-?label|unnamed|uname|\*|(l|r|left|right)$", re.IGNORECA
 
 def read_lines(path: Path) -> list[str]:
     """Return a text file's lines, whatever ends them; old code pages keep one letter a byte."""
-    data = path.read_bytes()
+    data = parted_by_commas(path, path.read_bytes())
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = data.decode("latin-1")
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def parted_by_commas(path: Path, data: bytes) -> bytes:
+    """Return a CSV file's bytes with commas between cells and points in numbers.
+
+    Spreadsheets of most languages write semicolons between cells and a comma in numbers.
+    """
+    if path.suffix.lower() != ".csv":
+        return data
+    rows = data[:START_BYTES].removeprefix(BOM).splitlines()
+    head = next((row for row in rows if row.strip() and not row.startswith(b"#")), b"")
+    if b";" not in head or b"," in head:
+        return data
+    return DECIMAL_COMMA.sub(b".", data).replace(b";", b",")
 
 
 def perhaps_cut(lines: Sequence[str]) -> tuple[str, ...]:
