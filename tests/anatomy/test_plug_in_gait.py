@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_clinical_angles import LANDMARKS, posed
+from test_clinical_angles import LANDMARKS, posed, sway
 
 from conftest import assert_close, real
 from osteon.anatomy import WornMarkers, find_angles
@@ -12,7 +12,7 @@ from osteon.anatomy.frame_recipes import FrameInput, FrameRecipe, frame
 from osteon.anatomy.plug_in_gait import foot_as_it_stands, joint_beside
 from osteon.formats import leg_measures, read
 from osteon.maths import quat
-from osteon.values import Recording
+from osteon.values import Motion, Recording
 
 ABOVE, CENTRE = np.array([0.0, 0.0, 0.9]), np.array([0.02, 0.03, 0.5])
 BONE = (ABOVE - CENTRE) / np.linalg.norm(ABOVE - CENTRE)
@@ -98,6 +98,33 @@ def test_angles_are_those_that_the_file_holds(name):
                 assert np.nanmax(np.abs(off)) < 0.5, f"{label} {axis}"
     told = angles.segments["left_thigh"].told
     assert "wand's plane" in told and "144 mm" in told
+
+
+def worn_by(motion: Motion, turned: float = 0.0) -> Recording:
+    """Markers on every landmark, the left thigh's wand turned about the thigh, radians."""
+    carried = motion.skeleton.marker_places(motion.skeleton.marker_names)
+    points = np.array(motion.points(carried.bodies, carried.places))
+    place = carried.names.index("left_thigh_outer")
+    _, joints = motion.world()
+    thigh, shin = (motion.skeleton.index(f"left_{part}") for part in ("thigh", "shin"))
+    long = quat.normalise(joints[:, thigh] - joints[:, shin])
+    turn = quat.from_axis_angle(long, np.full(len(long), turned))
+    points[:, place] = joints[:, thigh] + quat.rotate(turn, points[:, place] - joints[:, thigh])
+    return Recording(points, carried.names, motion.rate)
+
+
+def test_what_wands_leave_open_is_told():
+    """Nothing, where the person was measured; a wand that cannot be meant is named."""
+    knees = {f"{side}_shin": (np.array([0.0, 1.0, 0.0]), sway(60.0)) for side in ("left", "right")}
+    motion = posed(knees)
+
+    def doubt(recording: Recording, **measures: float) -> str:
+        worn = WornMarkers(recording, measures)
+        return find_angles(motion, LANDMARKS, "pig", worn).segments["left_thigh"].doubt
+
+    assert "hip rotation may be off by a constant" in doubt(worn_by(motion))
+    assert "wand of the left thigh is" in doubt(worn_by(motion, np.radians(60.0)))
+    assert doubt(worn_by(motion), left_knee_width=0.1) == ""
 
 
 def test_measures_are_read_in_metres_and_radians_and_only_from_c3d():

@@ -41,6 +41,8 @@ class Segment:
     """What it was made of, in words."""
     deviation: Array
     """(3,) standard deviations of constant turns about its x, y and z, radians."""
+    doubt: str = ""
+    """What speaks against it, in words."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +61,12 @@ class FrameRecipe:
     told: str
     inputs: Sequence[FrameInput]
     build: Callable[..., Array]
+    doubt: str = ""
 
     def segment(self, name: str) -> Segment:
         arrays = [each.over_time for each in self.inputs]
-        return Segment(name, self.build(*arrays), self.source, self.told, self.deviation())
+        turns = self.build(*arrays)
+        return Segment(name, turns, self.source, self.told, self.deviation(), self.doubt)
 
     def deviation(self) -> Array:
         """Turns (3,) of the frame by its inputs' deviations, about its own axes, radians."""

@@ -7,7 +7,7 @@ recorded and not the rig, and where a wand sits askew they do, too. What a labor
 the person, or found in the standing trial (how far a wand is turned), stands in some files.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,6 +37,12 @@ WAND_LIMIT = np.radians(25.0)
 """Radians between a wand and the plane in which the joint bends, beyond two deviations of that
 plane, from which on the wand cannot be meant to show it. Chosen: twice the 10 to 15° by which
 careful hands miss."""
+UNSTATED = (
+    "the file states neither how broad the knees are nor how wands were corrected (LKneeWidth, "
+    "LThighRotation … in PROCESSING): hip rotation may be off by a constant of 10° and more, "
+    "flexion of hip and knee by 4°"
+)
+"""What wands alone leave open; measured: up to 17° and 4.2° in four files of docs/numbers."""
 LOW_SHARE, LOW_HEIGHT = 0.05, 0.015
 """Share of frames with the lowest toes, and metres above these, in which toes are on the ground.
 Chosen: floors and skin differ by so much."""
@@ -60,6 +66,7 @@ class BuiltBone:
     sigma: float
     """Deviation of ``right``, radians."""
     told: str
+    doubt: str = ""
 
 
 def marks_of(figure: MarkedFigure, side: str) -> dict[str, Array]:
@@ -173,8 +180,13 @@ def _thigh(
     off = _angle_between(thigh.right, swing.over_time, thigh.above - thigh.below)
     doubted = off > WAND_LIMIT + 2.0 * swing.sigma
     if not doubted and not figure.has_labels(measures.side, DEVICE_LABELS):
-        return thigh
-    return _bone(measures, "thigh", hip, marks["THI"], marks["KNE"], swing.over_time)
+        return replace(thigh, doubt=UNSTATED)
+    by_axis = _bone(measures, "thigh", hip, marks["THI"], marks["KNE"], swing.over_time)
+    askew = (
+        f"the wand of the {measures.side} thigh is {np.degrees(off):.0f}° beside the plane in "
+        "which the knee bends, which is taken instead"
+    )
+    return replace(by_axis, doubt=askew) if doubted else by_axis
 
 
 def _bone(
@@ -256,7 +268,9 @@ def _limb(bone: BuiltBone, top: str, right: Array) -> FrameRecipe:
     ends = [FrameInput(bone.above, MARK_SIGMA), FrameInput(bone.below, MARK_SIGMA)]
     told = f"as Plug-in Gait: {top}, {bone.told}"
     axis = FrameInput(quat.normalise(right), bone.sigma)
-    return FrameRecipe("landmarks", told, [*ends, axis], lambda a, b, c: frame("y", a - b, "z", c))
+    return FrameRecipe(
+        "landmarks", told, [*ends, axis], lambda a, b, c: frame("y", a - b, "z", c), bone.doubt
+    )
 
 
 def foot_beside_shin(foot: FrameRecipe, shin_axis: FrameInput) -> FrameRecipe:

@@ -142,14 +142,16 @@ def angles_summary(solved: Solved, angles: ClinicalAngles) -> dict[str, Any]:
 
 
 def _doubts(angles: ClinicalAngles) -> list[str]:
-    """A word about frames that neither landmarks nor motion tell."""
+    """What speaks against frames, and which of them neither landmarks nor motion tell."""
+    doubts = [*dict.fromkeys(each.doubt for each in angles.segments.values() if each.doubt)]
     guessed = [name for name, each in angles.segments.items() if each.source == "template"]
     if not guessed:
-        return []
+        return doubts
     return [
+        *doubts,
         f"only the template tells how {', '.join(guessed)} "
         f"{'is' if len(guessed) == 1 else 'are'} turned: their angles may be off by a constant of "
-        "10° and more; mark both sides of joints, or bend them in the take"
+        "10° and more; mark both sides of joints, or bend them in the take",
     ]
 
 
