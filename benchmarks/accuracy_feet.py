@@ -76,9 +76,17 @@ def lowest(motion: Motion, skin: SkinnedMesh, standing: Standing) -> np.ndarray:
             for body, weight in zip(skin.bodies[own].T, skin.weights[own].T, strict=True):
                 arms = quat.rotate(turns[body], skin.vertices[own] - skin.joints[body])
                 places += weight[:, None] * (arms + joints[frame, body])
-            heights.append((places[:, 2] - standing.ground.height(places)).min())
+            heights.append((places[:, 2] - floor(standing, places, foot, frame)).min())
         found.append(np.array(heights))
     return np.concatenate(found)
+
+
+def floor(standing: Standing, places: np.ndarray, foot: str, frame: int) -> np.ndarray | float:
+    """Height of the ground; where there is no one ground, of what the foot stands on just then."""
+    if standing.ground.solid:
+        return standing.ground.height(places)
+    plants = (each for each in standing.plants if each.body == foot)
+    return min(p.place[2] for p in plants if p.frames[0] <= frame <= p.frames[1])
 
 
 def below(motion: Motion, body: int, above: int) -> bool:
