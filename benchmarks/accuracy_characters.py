@@ -110,7 +110,7 @@ def performer(take: str) -> Solved:
 
 
 def off_travel(motion: Motion, down: np.ndarray) -> np.ndarray:
-    """Degrees between where each foot heads and where the root goes, where it does and the foot is
+    """Degrees between where each sole heads and where the root goes, where it does and the foot is
     ``down`` (2, n_frames): one that hangs heads nowhere."""
     figure, (turned, joints) = figure_at_rest(motion.skeleton), motion.world()
     half = max(1, round(0.25 * motion.rate))
@@ -118,9 +118,8 @@ def off_travel(motion: Motion, down: np.ndarray) -> np.ndarray:
     going = np.linalg.norm(way, axis=-1) * motion.rate / (2 * half) > GOING
     found = []
     for side, on in zip(("left", "right"), down, strict=True):
-        foot, end = figure.joint(f"{side}_foot"), figure.end(f"{side}_foot")
-        body = motion.skeleton.index(figure.parts[f"{side}_foot"])
-        heading = quat.rotate(quat.inverse(figure.rotations[body]), end - foot)
+        sole, body = figure.sole(side), motion.skeleton.index(figure.parts[f"{side}_foot"])
+        heading = quat.rotate(quat.inverse(figure.rotations[body]), sole[:, 0])
         heading = quat.rotate(turned[half:-half, body], heading)
         turn = np.arctan2(heading[:, 1], heading[:, 0]) - np.arctan2(way[:, 1], way[:, 0])
         found.append(np.degrees(np.abs(np.angle(np.exp(1j * turn))))[going & on[half:-half]])
