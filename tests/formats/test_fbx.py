@@ -137,6 +137,17 @@ def test_the_bound_figure_stands_on_the_ground_and_zero_is_its_pose(tmp_path):
     np.testing.assert_allclose(total, 1.0, atol=1e-6)
 
 
+def test_a_skin_put_on_at_other_joints_moves_as_told(tmp_path):
+    """A character's skin and its animation may differ in where joints are, by millimetres."""
+    motion = move(human(), 5)
+    skin = make_skin(human())
+    joints = skin.joints + np.random.default_rng(3).normal(scale=0.004, size=skin.joints.shape)
+    write_skinned(tmp_path / "a.fbx", motion, replace(skin, joints=joints))
+    back = read(tmp_path / "a.fbx").motion()
+    order = [back.skeleton.index(name) for name in motion.skeleton.names]
+    np.testing.assert_allclose(back.world()[1][:, order], motion.world()[1], atol=1e-6)
+
+
 def test_what_is_missing_is_refused(tmp_path, rng):
     motion = some_motion(rng)
     rotations = motion.rotations.copy()

@@ -136,6 +136,19 @@ def test_what_a_scheme_lacks_is_said():
     assert naming_of(moving_human().skeleton, "mixamo").absent == ("mixamorig:Spine1",)
 
 
+def test_a_bone_that_keeps_its_name_is_not_taken_for_another():
+    """CMU's wrist, which SMPL has no name for, is called as SMPL calls a hand."""
+    motion = moving_human()
+    bodies = list(motion.skeleton.bodies)
+    bodies.insert(motion.skeleton.index("left_hand"), Body("lwrist", "left_forearm"))
+    skeleton = Skeleton(tuple(bodies))
+    names = naming_of(skeleton, "smpl").names
+    called = skeleton.with_bodies(
+        [replace(body, name=names[body.name], parent=body.parent and names[body.parent])
+         for body in bodies], "called otherwise")  # fmt: skip
+    assert own_names(called)["left_hand"] == names["left_hand"] == "left_wrist"
+
+
 def test_unknown_schemes_are_refused():
     with pytest.raises(BadValue, match="mixamo"):
         load_names("mixmo")

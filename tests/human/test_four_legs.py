@@ -11,6 +11,7 @@ from osteon import synth
 from osteon.errors import NotEnoughData
 from osteon.human import figure_at_rest
 from osteon.maths import quat
+from osteon.pipeline import map_take, map_to
 from osteon.retargeting import StreamCharacter
 from osteon.values import Skeleton
 
@@ -49,3 +50,13 @@ def test_a_fox_is_led_by_nobody():
     fox = ost.read(real("characters/Fox.glb")).skeleton()
     with pytest.raises(NotEnoughData, match="four legs"):
         StreamCharacter(fox, 60.0)
+
+
+def test_it_is_refused_before_the_performer_is_calibrated(monkeypatch):
+    """Which takes minutes of a long take."""
+    take = synth.perform(synth.human(), synth.walk(1.0), seed=1)
+    bodies = [replace(body, markers=()) for body in bowed(1.5, 1.5).bodies]
+    creature = replace(bowed(1.5, 1.5), bodies=tuple(bodies))
+    monkeypatch.setattr(map_take, "solve", lambda *_, **__: pytest.fail("calibrated"))
+    with pytest.raises(NotEnoughData, match="four legs"):
+        map_to(ost.Take(recordings=(take.recording,)), creature)

@@ -193,6 +193,22 @@ def test_pinned_feet_stay_while_the_pelvis_is_pulled_down(window):
         page.get_by_role("button", name="Unpin").click()
 
 
+def test_limits_found_later_leave_a_pose_edit_as_it_is(window):
+    """Limits are found in the take as it was solved; poses made before stay as they were made."""
+    page = window.page
+    page.get_by_role("slider", name="Frame").fill("100")
+    pull(page, "left_hand", "pull the left hand", 40, -60)
+    wait_for_edits(page, 4)
+    before, made = turns(page), edits(page)
+    choose(page, "left_upper_arm")
+    page.get_by_role("button", name="Find limits").click()
+    page.get_by_label("swing, first, degrees").wait_for(timeout=PATIENCE)
+    assert edits(page) == made
+    assert turned_by(page, before) == set()
+    page.keyboard.press("Control+z")
+    wait_for_edits(page, 3)
+
+
 def choose(page, body: str) -> None:
     page.get_by_role("tab", name="Bodies").click()
     page.locator(f".row[data-body={body}]").click()

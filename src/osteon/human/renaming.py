@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from osteon.errors import NotEnoughData
-from osteon.human.bone_names import NEEDED, OWN, load_names, recognise_names
+from osteon.human.bone_names import NEEDED, OWN, load_names, plain_name, recognise_names
 from osteon.human.finger_bones import is_finger
 from osteon.human.parts import find_parts, understood
 from osteon.values import Motion, Skeleton, Take
@@ -62,8 +62,9 @@ def naming_of(skeleton: Skeleton, scheme: str) -> Naming:
         )
     names = {body: wanted.written(own) for own, body in found.items() if own in wanted.bones}
     kept = tuple(body for body in skeleton.names if body not in names)
+    heard = {plain_name(name) for own in found for name in wanted.bones.get(own, ())}
     for body in kept:
-        names[body] = _free(body, set(names.values()))
+        names[body] = _free(body, set(names.values()), heard)
     lacking = [own for own in wanted.bones if own not in found and not is_finger(own)]
     absent = () if wanted.name == OWN else tuple(wanted.written(own) for own in lacking)
     return Naming(scheme, names, kept, absent)
@@ -107,8 +108,10 @@ def rename_take(take: Take, scheme: str) -> tuple[Take, tuple[str, ...]]:
     return replace(take, skeletons=found, **moving), tuple(dict.fromkeys(told))
 
 
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
+def _free(name: str, taken: set[str], heard: set[str]) -> str:
+    """Return a name that nothing has, and that is not heard as another bone's of the scheme: CMU's
+    ``lwrist`` is SMPL's hand."""
+    while name in taken or plain_name(name) in heard:
         name += "_own"
     return name
 

@@ -152,7 +152,7 @@ def map_to(
         notes = off_by_itself(mapped)
     else:
         if character is not None:  # refused before minutes of work
-            name_parts(character, options.corrections.bodies)
+            figure_at_rest(character, options.corrections.bodies)
         performer = solve(Take(recordings=(recording,)), options=solving, progress=progress)[0]
         watch.seconds.update(performer.seconds)
         with watch.stage("attach", "placing the markers on the character"):

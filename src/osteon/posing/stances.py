@@ -112,7 +112,7 @@ def slides_of(motion: Motion, steps: Sequence[Stance], belt: Array) -> Array:
     the points that carry it for long, while they do."""
     slides = []
     for step in steps:
-        paths = sole_paths(motion, step.sole)[step.span, :, :2]
+        paths = sole_paths(motion.frames(*step.frames), step.sole)[..., :2]
         paths = paths - np.arange(len(paths))[:, None, None] / motion.rate * belt
         carried = [
             (last - first, paths[first : last + 1, point])

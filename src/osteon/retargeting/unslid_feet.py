@@ -60,7 +60,7 @@ def foot_shift(motion: Motion, stances: Sequence[Stance], standing: Standing) ->
     metres."""
     shift = np.zeros((motion.n_frames, 2))
     for stance in stances:
-        path = sole_paths(motion, stance.sole)[stance.span, :, :2]
+        path = sole_paths(motion.frames(*stance.frames), stance.sole)[..., :2]
         slid = slid_by(path, stance.shares, standing.ground.belt / motion.rate)
         slid[_still(motion, stance, standing, slid)] = 0.0
         gone = np.cumsum(slid, axis=0)

@@ -3,7 +3,7 @@
     python ufbx_scene.py motion.fbx 120 0,17,49
 
 Prints JSON: joints of the last animation by frame (name → [x, y, z] in the file's world, metres),
-key times of the first curve, weights (name → [[vertex, weight], …]), axes, stacks.
+key times of its curves where they share them, weights (name → [[vertex, weight], …]), axes, stacks.
 """
 
 import gc
@@ -41,10 +41,16 @@ def main(path: str, rate: float, frames: list[int]) -> None:
         for cluster in every(skins[0].clusters) if skins else ():
             pairs = zip(list(cluster.vertices), list(cluster.weights), strict=True)
             weights[hold(cluster.bone_node).name] = [list(pair) for pair in pairs]
-    keys = every(every(scene.anim_curves)[0].keyframes)
+    clocks = {
+        tuple(key.time for key in every(curve.keyframes))
+        for layer in every(stack.layers)
+        for value in every(layer.anim_values)
+        for curve in hold(value.curves)
+        if curve is not None
+    }
     found = {
         "joints": joints,
-        "times": [key.time for key in keys],
+        "times": list(clocks.pop()) if len(clocks) == 1 else [],
         "weights": weights,
         "rate": scene.settings.frames_per_second,
         "up": scene.settings.axes.up.name,

@@ -24,6 +24,7 @@ from osteon.formats.fbx.nodes import (
     pack_file,
     pack_value,
 )
+from osteon.formats.glb.read import SAME_PLACE
 from osteon.formats.glb.write import GENERATOR, SKIN_COLOUR
 from osteon.formats.registry import WriteOptions, check_whole
 from osteon.formats.shared.bone_axes import bone_axes, reframe
@@ -80,6 +81,8 @@ class Bound(NamedTuple):
     """(n_bodies, 3) in the file's world, its unit."""
     local: Array
     """(n_bodies, 4) to the parent's frame."""
+    places: Array
+    """(n_bodies, 3) in the parent's frame; of roots in the world."""
     axes: Array
     """(n_bodies, 4) to each body's frame from its bone's."""
 
@@ -172,7 +175,9 @@ def _bound(skeleton: Skeleton, skin: SkinnedMesh | None, world: World) -> tuple[
     joints, vertices = (world.scale * turn_points(p, world.turn) for p in (joints, vertices))
     turns = quat.multiply(quat.multiply(world.turn, turns), axes)
     above = np.array([turns[p] if p >= 0 else quat.identity() for p in skeleton.parents])
-    return Bound(turns, joints, quat.between(above, turns), axes), vertices
+    starts = np.array([joints[p] if p >= 0 else np.zeros(3) for p in skeleton.parents])
+    places = quat.rotate(quat.inverse(above), joints - starts)
+    return Bound(turns, joints, quat.between(above, turns), places, axes), vertices
 
 
 def _degrees(rotations: Array) -> Array:
@@ -192,17 +197,13 @@ def _add_bones(scene: Scene, skeleton: Skeleton, bound: Bound) -> list[int]:
     bones: list[int] = []
     angles = _degrees(bound.local[None])[0]
     for index, (name, parent) in enumerate(zip(skeleton.names, skeleton.parents, strict=True)):
-        place = bound.joints[index]
-        if parent >= 0:
-            way = place - bound.joints[parent]
-            place = quat.rotate(quat.inverse(bound.rotations[parent]), way)
         bone = _add_model(
             scene,
             name,
             "LimbNode",
             _property("RotationActive", "bool", "", "", 1),
             _property("PreRotation", "Vector3D", "Vector", "", *angles[index].tolist()),
-            _property("Lcl Translation", "Lcl Translation", "", "A", *place.tolist()),
+            _property("Lcl Translation", "Lcl Translation", "", "A", *bound.places[index].tolist()),
             _property("Lcl Rotation", "Lcl Rotation", "", "A", 0.0, 0.0, 0.0),
         )
         size = _properties(_property("Size", "double", "Number", "", 1.0))
@@ -320,7 +321,8 @@ def _add_animation(
     name: str,
     times: np.ndarray,
 ) -> None:
-    """Add rotations of all bodies, and places of roots and of bodies whose bones stretch."""
+    """Add rotations of all bodies, and places of roots and of bodies that leave the place in which
+    they were bound."""
     layer, clock = add_stack(scene, name, times), shared_keys(times)
     parents = motion.skeleton.parents
     rotations, places = reframe(bound.axes, parents, motion.rotations, motion.in_parents())
@@ -332,7 +334,8 @@ def _add_animation(
     angles = _degrees(quat.multiply(quat.inverse(bound.local), rotations))
     for index, bone in enumerate(bones):
         drive(scene, (layer, bone), "Lcl Rotation", angles[:, index], clock)
-        if motion.skeleton.parents[index] < 0 or _slides(motion, index):
+        moved = np.abs(places[:, index] - bound.places[index]).max()
+        if parents[index] < 0 or moved > SAME_PLACE * world.scale:
             drive(scene, (layer, bone), "Lcl Translation", places[:, index], clock)
 
 
@@ -347,12 +350,6 @@ def add_stack(scene: Scene, name: str, times: np.ndarray) -> int:
     layer = scene.add("AnimationLayer", "base", "", [], of="AnimLayer")
     scene.connect(layer, stack)
     return layer
-
-
-def _slides(motion: Motion, index: int) -> bool:
-    return motion.offsets is not None and bool(
-        (motion.offsets[:, index] != motion.skeleton.offsets[index]).any()
-    )
 
 
 class SharedKeys(NamedTuple):
