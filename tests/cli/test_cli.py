@@ -321,6 +321,15 @@ def test_full_disk_is_one_line(monkeypatch, command, tmp_path, rng):
     assert (code, err) == (1, "osteon: rig/report.html: No space left on device\n")
 
 
+def test_output_that_takes_no_more_is_one_line(monkeypatch, command):
+    def full(*_args, **_named):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("osteon.cli.file_verbs._formats", full)
+    code, _, err = command("info")
+    assert (code, err) == (1, "osteon: writing failed: No space left on device\n")
+
+
 def test_convert_keeps_the_skeleton_of_a_motion(command, tmp_path, rng):
     write(some_motion(rng), tmp_path / "walk.bvh")
     code, _, err = command(

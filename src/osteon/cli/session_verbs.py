@@ -63,6 +63,7 @@ def live(
     OSC; or qtm://HOST for Qualisys Track Manager. Ends with the stream or with Ctrl+C.
 
     Example: osteon live walk.c3d --vmc 127.0.0.1:39539
+
     Example: osteon live walk.c3d --onto hero.glb --studio
     """
     if onto is not None and vmc is None and not studio:
@@ -117,7 +118,8 @@ def live(
         if found is not None:
             write(found, output / "skeleton.json")
         write_readable(summary, output / "summary.json")
-    options.say_results(summary, _summary_text(summary), as_json=as_json)
+    text = _summary_text(summary)
+    options.say_results(summary, text, as_json=as_json, folder=output)
     if summary["frames"] == 0:
         sys.exit(1)
 
@@ -156,6 +158,13 @@ def _summary_text(summary: dict) -> str:
         f"{summary['missing']} missing, {summary['calibrations']} calibrations"
     )
     line = line if nearly_all is None else f"{line}; 99.9 % of poses within {nearly_all:.1f} ms"
+    unposed = summary["frames"] - summary["poses"] - summary["late"] - summary["overtaken"]
+    why = {
+        "overtaken by newer ones while this machine was busy": summary["overtaken"],
+        "before a calibration, or with too few markers in place": unposed,
+    }
+    told = ", ".join(f"{n} {what}" for what, n in why.items() if n)
+    line = f"{line}\nframes without a pose: {told}" if told else line
     lost = ", ".join(f"{count} {what}" for what, count in summary["dropped"].items())
     return f"{line}\nleft out: {lost}" if lost else line
 
