@@ -49,10 +49,23 @@ def test_help_names_no_option_that_does_not_exist():
         ("solve walk.bvh -o out --names nobody", "'nobody'; known"),
         ("solve walk.bvh -o out --template nobody", "nobody"),
         ("solve walk.bvh -o", "requires an argument"),
+        ("limits walk.bvh -o out --margin -50", "--margin"),
+        ("limits walk.bvh -o out --quantile 0", "--quantile"),
+        ("limits walk.bvh -o out --exclude 5", "'--exclude': expected FIRST:LAST"),
+        ("convert walk.bvh out.bvh --frames 5", "'--frames': expected FIRST:LAST"),
+        ("solve walk.bvh -o out --own-set walk.bvh --template none", "leave out --template"),
+        ("clean walk.bvh -o out.csv --skeleton walk.bvh --hips davis", "leave out --hips"),
+        ("label walk.bvh -o out --own-set walk.bvh --set none", "leave out --set"),
+        ("label walk.bvh -o out --skeleton walk.bvh --set none", "leave out --set"),
+        ("live walk.bvh --rate 60 --silence 3", "leave out --rate and --silence"),
+        ("live walk.bvh --no-browser", "leave out --no-browser"),
+        ("map walk.bvh --feet-only -o out --no-contacts", "leave out --no-contacts"),
+        ("normalise walk.bvh -o out --mesh-up z", "leave out --mesh-up"),
     ],
 )
 def test_values_that_mean_nothing_are_wrong_usage(words, told, tmp_path, monkeypatch):
-    """Some filled the memory, some ended in a traceback, one wrote a file of nothing."""
+    """Some filled the memory, some ended in a traceback, one wrote a file of nothing, several did
+    nothing without a word."""
     monkeypatch.chdir(tmp_path)
     write(some_motion(np.random.default_rng(0)), tmp_path / "walk.bvh")
     result = CliRunner().invoke(osteon, words.split())
@@ -307,6 +320,30 @@ def test_mistyped_verb_is_answered_with_the_nearest(command):
     code, _, err = command("slove", "walk.c3d")
     assert code == 2
     assert "No such command 'slove'. Did you mean 'solve'?" in err
+
+
+def test_no_folder_is_asked_for_where_the_page_stays_in_its_own(command, tmp_path):
+    """The folder was passed over without a word."""
+    (tmp_path / "walk").mkdir()
+    (tmp_path / "walk" / "report.html").write_text("<p>")
+    code, _, err = command("view", tmp_path / "walk", "--no-open", "-o", tmp_path / "page")
+    assert code == 2 and "has its pages already: leave out -o" in err
+    code, out, _ = command("view", tmp_path / "walk", "--no-open")
+    assert code == 0 and out == f"{tmp_path / 'walk' / 'report.html'}\n"
+
+
+def test_feet_of_one_of_several_are_mended(command, tmp_path, rng):
+    """Where a file holds several, the name was asked for and not listened to."""
+    both = [replace(some_motion(rng), skeleton=each) for each in _named_skeletons(rng)]
+    write(Take(motions=tuple(both)), tmp_path / "two.osteon")
+    words = ("map", tmp_path / "two.osteon", "--feet-only", "-o", tmp_path / "out")
+    assert command(*words)[0] == 1
+    assert command(*words, "--subject", "ben")[0] == 0
+
+
+def _named_skeletons(rng):
+    skeleton = some_motion(rng).skeleton
+    return [replace(skeleton, subject=name) for name in ("ann", "ben")]
 
 
 def test_full_disk_is_one_line(monkeypatch, command, tmp_path, rng):

@@ -34,7 +34,12 @@ LARGEST_FACTOR = 1e6
     help="Write this alone where SOURCE holds several things.",
 )
 @options.names
-@click.option("--frames", metavar="FIRST:LAST", help="Cut these frames out, counted from 0.")
+@click.option(
+    "--frames",
+    type=options.FRAMES,
+    metavar="FIRST:LAST",
+    help="Cut these frames out, counted from 0.",
+)
 @click.option(
     "--root-bone",
     is_flag=True,
@@ -78,7 +83,7 @@ def convert(
     up: str | None,
     only: str | None,
     names: str | None,
-    frames: str | None,
+    frames: tuple[int, int] | None,
     loop: float | None,
     rate: float | None,
     swap_sides: str | None,
@@ -158,7 +163,7 @@ def _called(take, names: str):
 
 def _cut(
     take,
-    frames: str | None,
+    frames: tuple[int, int] | None,
     seconds: float | None,
     rate: float | None,
     *,
@@ -180,15 +185,14 @@ def _cut(
             + (" (--only motion takes it out)" if "motion" in take.kinds else "; --frames cuts it")
         )
     if frames:
-        first, last = options.frames(frames)
         take = replace(
             take,
-            recordings=tuple(clips.trim(each, first, last) for each in take.recordings),
-            bodies=tuple(clips.trim(each, first, last) for each in take.bodies),
+            recordings=tuple(clips.trim(each, *frames) for each in take.recordings),
+            bodies=tuple(clips.trim(each, *frames) for each in take.bodies),
         )
     done = []
     for motion in (*take.motions, *(compact.motion() for compact in take.compacts)):
-        motion = clips.trim(motion, *options.frames(frames)) if frames else motion
+        motion = clips.trim(motion, *frames) if frames else motion
         motion = clips.mirrored(motion) if mirror else motion
         motion = clips.with_root_bone(motion) if root_bone else motion
         motion = clips.in_place(motion) if in_place else motion
@@ -394,6 +398,10 @@ def label(
     from osteon.human import load_set
     from osteon.labelling import cloud_of, label as label_markers
 
+    if skeleton or passport:
+        options.refuse_idle("who is known needs no marker set", "marker_set", "own_set")
+    if own_set is not None:
+        options.refuse_idle("--own-set is the marker set", "marker_set")
     options.spare(files, labelled_files(files, output))
     people = _people(skeleton, passport)
     worn = marker_set if own_set is None else load_set(own_set)
@@ -440,8 +448,10 @@ def view(file: Path, output: Path | None, *, no_open: bool) -> None:
 
     Example: osteon view walk.bvh
     """
-    from osteon.delivery import view as write_pages
+    from osteon.delivery import has_pages, view as write_pages
 
+    if has_pages(file):
+        options.refuse_idle(f"{file} has its pages already", "output")
     folder = Path(tempfile.mkdtemp(prefix="osteon-")) if output is None else output
     pages = write_pages(file, folder)
     for page in pages:

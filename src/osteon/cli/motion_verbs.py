@@ -116,12 +116,17 @@ def axes(
 )
 @click.option(
     "--quantile",
-    type=options.Number(0.0, 1.0),
+    type=options.Number(0.0, 1.0, min_open=True),
+    metavar="SHARE",
     default=1.0,
     help="Share of the samples that limits keep.",
 )
 @click.option(
-    "--margin", metavar="DEGREES", type=options.Number(), default=0.0, help="Added to every limit."
+    "--margin",
+    metavar="DEGREES",
+    type=options.Number(min=0.0),
+    default=0.0,
+    help="Added to every limit.",
 )
 @options.choice(
     "--combine",
@@ -137,7 +142,11 @@ def axes(
 )
 @options.file("--edits", "A limits.toml, changed by hand, whose values replace those found.")
 @click.option(
-    "--exclude", metavar="FIRST:LAST", multiple=True, help="Frames to leave out, may be repeated."
+    "--exclude",
+    type=options.FRAMES,
+    metavar="FIRST:LAST",
+    multiple=True,
+    help="Frames to leave out, may be repeated.",
 )
 @options.subject()
 @options.as_json
@@ -152,7 +161,7 @@ def limits(
     combine: str,
     bind: str,
     edits: Path | None,
-    exclude: tuple[str, ...],
+    exclude: tuple[tuple[int, int], ...],
     subject: str | None,
     *,
     raw: bool,
@@ -185,9 +194,7 @@ def limits(
         bind=bind,
     )
     motions = [options.motion_of(file, subject) for file in files]
-    skeleton = find_limits(
-        motions, options=asked, exclude=[options.frames(text) for text in exclude]
-    )
+    skeleton = find_limits(motions, options=asked, exclude=exclude)
     if edits:
         skeleton = apply_edits(skeleton, read_edits(edits))
     summary = limits_summary(motions, skeleton)
@@ -235,6 +242,8 @@ def normalise(
 
     Example: osteon normalise walk/motion.glb -o frames --formats bvh,glb
     """
+    if meshes is None:
+        options.refuse_idle("there is no skin without --meshes", "mesh_up")
     from osteon.anatomy import normalise as find_frames
     from osteon.delivery import deliver_frames, frames_summary, frames_text, show
 

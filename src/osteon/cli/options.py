@@ -233,12 +233,21 @@ def endings(formats: str, besides: Collection[str] = ()) -> list[str]:
     return words
 
 
-def frames(text: str) -> tuple[int, int]:
-    """Return the first and the last frame of FIRST:LAST."""
-    first, _, last = text.partition(":")
-    if not (first.isdigit() and last.isdigit()):
-        raise click.BadParameter(f"expected FIRST:LAST, as 120:180, got {text!r}")
-    return int(first), int(last)
+class Frames(click.ParamType):
+    """FIRST:LAST, as two numbers."""
+
+    name = "frames"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int]:
+        first, _, last = str(value).partition(":")
+        if not (first.isdigit() and last.isdigit()):
+            self.fail(f"expected FIRST:LAST, as 120:180, got {value!r}", param, ctx)
+        return int(first), int(last)
+
+
+FRAMES = Frames()
 
 
 def motion_of(file: Path, subject: str | None):
@@ -254,6 +263,19 @@ def motion_of(file: Path, subject: str | None):
             "(BVH, AMC, GLB), or make one with: osteon solve",
         )
     return take.motion(subject)
+
+
+def refuse_idle(because: str, *names: str) -> None:
+    """Refuse options of these names that were given although they would do nothing, rather than
+    pass them over without a word."""
+    context, default = click.get_current_context(), click.core.ParameterSource.DEFAULT
+    given = [
+        param.opts[0]
+        for param in context.command.params
+        if param.name in names and context.get_parameter_source(param.name) != default
+    ]
+    if given:
+        raise click.UsageError(f"{because}: leave out {' and '.join(given)}")
 
 
 def in_flags(text: str, verb: click.Command) -> str:

@@ -66,6 +66,10 @@ def live(
 
     Example: osteon live walk.c3d --onto hero.glb --studio
     """
+    if "://" not in source:
+        options.refuse_idle("a recording is replayed at its own rate", "rate", "silence")
+    if not studio:
+        options.refuse_idle("no browser is opened without --studio", "no_browser")
     if onto is not None and vmc is None and not studio:
         raise click.UsageError("--onto leads a character that nobody sees; add --vmc or --studio")
     from osteon.formats import read, write, write_readable

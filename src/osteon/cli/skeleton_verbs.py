@@ -312,6 +312,9 @@ def map(
 
     if (skeleton is None) != feet_only:
         raise click.UsageError("give --skeleton, or --feet-only for a motion on its own")
+    if feet_only:
+        about = ("follow", "no_contacts", "own_set")
+        options.refuse_idle("--feet-only keeps all but the feet", *about)
     onto, endings = _onto(skeleton, height), options.endings(formats)
     options.spare((file, skeleton), options.motion_files(output, endings))
     given = {"mode": mode, "follow": follow, "contacts": not no_contacts, "height": height}
@@ -325,7 +328,7 @@ def map(
 
     progress = partial(click.echo, err=True)
     if onto is None:
-        mapped = pipeline.fix_feet(file, options=asked, progress=progress)
+        mapped = pipeline.fix_feet(file, subject=subject, options=asked, progress=progress)
         unit, up = _as_given(mapped.motion.source, unit, up)
     else:
         mapped = pipeline.map_to(

@@ -63,8 +63,8 @@ def view(source: str | Path | Take, folder: Path) -> tuple[Path, ...]:
     if not isinstance(source, Take):
         path = Path(source)
         if path.is_dir() and not (path / FOLDER_INDEX).exists():
-            if reports := _reports_in(path):
-                return reports
+            if has_pages(path):
+                return _reports_in(path)
             path = _best_of(path)
         source, name = read(path), path.name
     pages = list(pages_of(source, name))
@@ -76,6 +76,11 @@ def view(source: str | Path | Take, folder: Path) -> tuple[Path, ...]:
         written.append(folder / f"{own}.html")
         write_report(written[-1], page)
     return tuple(written)
+
+
+def has_pages(source: Path) -> bool:
+    """Whether this is a folder that a verb has written reports to."""
+    return source.is_dir() and not (source / FOLDER_INDEX).exists() and bool(_reports_in(source))
 
 
 def show(motion: Motion, folder: Path, findings: AnomalyFindings | None = None) -> None:
