@@ -391,3 +391,45 @@ def test_convert_makes_poses_of_movement_parameters(command, tmp_path, rng):
 
 def test_a_missing_part_is_told_with_what_installs_it():
     assert "pip install 'osteon[usd]'" in str(MissingExtra("usd-core", "writing USD", "usd"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("a.csv", b"frame;marker;x;y;z\n0;LASI;0,1;0,2;0,3\n", "table between semicolons"),
+        ("a.mp4", b"\0\0\0 ftypisom" + bytes(100), "video: osteon finds nobody in pictures"),
+        ("a.png", b"\x89PNG\r\n\x1a\n" + bytes(100), "picture"),
+        ("a.blend", b"BLENDER-v405" + bytes(100), "export GLB, FBX or BVH there"),
+        ("summary.json", b'{\n  "frames": 343}', "it is no skeleton"),
+        ("a.txt", b"Hello, world", "begins with 'Hello, world'); osteon info lists"),
+        ("a.bin", b"\xd7\x12\0\0" * 9, "begins with bytes d7 12 00 00"),
+    ],
+)
+def test_what_is_no_recording_is_told_in_one_short_line(name, content, told, command, tmp_path):
+    """Bytes as Python writes them, and 22 formats, stood where advice was missing."""
+    (tmp_path / name).write_bytes(content)
+    code, _, err = command("inspect", tmp_path / name)
+    assert code == 1 and told in err and len(err) < 250
+
+
+def test_who_gives_a_folder_is_told_which_file_of_it(command, tmp_path, rng):
+    write(some_motion(rng), tmp_path / "walk" / "motion.bvh")
+    for words in (("limits", tmp_path / "walk", "-o", tmp_path / "out"),):
+        code, _, err = command(*words)
+        assert code == 2 and "walk/motion.bvh" in err.replace("\n", "")
+    for words in (("inspect", tmp_path / "walk"), ("axes", tmp_path / "walk", "-o", tmp_path)):
+        code, _, err = command(*words)
+        assert code == 1 and "walk/motion.bvh" in err
+
+
+def test_a_motion_that_breaks_off_in_a_number_is_told_as_cut_short(command, tmp_path, rng):
+    write(some_motion(rng), tmp_path / "walk.bvh")
+    whole = (tmp_path / "walk.bvh").read_bytes().rstrip()
+    (tmp_path / "walk.bvh").write_bytes(whole[: whole.rindex(b" ")] + b" -")
+    code, _, err = command("inspect", tmp_path / "walk.bvh")
+    assert code == 1 and "where the file ends: cut short?" in err
+
+
+def test_a_name_without_an_ending_is_told_as_such(command, tmp_path, rng):
+    write(some_motion(rng), tmp_path / "walk.bvh")
+    assert "without an ending" in command("convert", tmp_path / "walk.bvh", tmp_path / "out")[2]

@@ -15,8 +15,22 @@ import click
 LOGGED_PERCENT = 10
 """Share, in %, between two lines of one step in a log. Chosen: a step leaves ten at the most."""
 Decorator = Callable[[Any], Any]
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FILE_OR_FOLDER = click.Path(exists=True, path_type=Path)
+
+
+class InputFile(click.Path):
+    """A file that is there; who gives a folder that a verb has written is told what to take."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(os.fsdecode(value))
+        if path.is_dir():
+            from osteon.formats import file_in
+
+            self.fail(f"'{path}' is a folder; {file_in(path)}.", param, ctx)
+        return Path(os.fsdecode(super().convert(value, param, ctx)))
+
+
+FILE = InputFile(exists=True, dir_okay=False, path_type=Path)
 
 
 class WritableFolder(click.Path):
