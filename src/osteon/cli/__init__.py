@@ -36,7 +36,8 @@ VERBS = {
     "view": "Show any file in the browser.",
 }
 HOMES = {
-    "file_verbs": ("convert", "info", "inspect", "label", "view"),
+    "convert_verb": ("convert",),
+    "file_verbs": ("info", "inspect", "label", "view"),
     "force_verbs": ("forces",),
     "motion_verbs": ("axes", "limits", "normalise"),
     "session_verbs": ("live", "studio"),

@@ -6,7 +6,8 @@ import re
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import reduce
+from dataclasses import fields
+from functools import reduce, wraps
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,20 @@ def choice(flag: str, values: Sequence[str], about: str) -> Decorator:
 def several(*options: Decorator) -> Decorator:
     """Add options that go together."""
     return lambda command: reduce(lambda so_far, option: option(so_far), reversed(options), command)
+
+
+def gathered(name: str, kind: type, *options: Decorator) -> Decorator:
+    """Add options that reach the verb as one value: a dataclass with a field for each."""
+
+    def decorate(command: Any) -> Any:
+        @wraps(command)
+        def gather(**values: Any) -> Any:
+            own = {field.name: values.pop(field.name) for field in fields(kind)}
+            return command(**values, **{name: kind(**own)})
+
+        return several(*options)(gather)
+
+    return decorate
 
 
 bvh = several(
