@@ -25,6 +25,13 @@ def test_every_body_of_a_quadruped_is_found(seed):
     assert found == wanted
 
 
+def test_markers_that_are_never_seen_have_no_bodies():
+    """Numpy warned of an empty mean, and nothing else was said."""
+    unseen = Recording(np.full((40, 6, 3), np.nan), tuple("abcdef"), 60.0)
+    with pytest.raises(NotEnoughData, match="no two markers are seen together"):
+        segment(unseen)
+
+
 def test_groups_do_not_depend_on_the_creature_s_size():
     """A dog a tenth of the size, its noise too, falls into the same bodies."""
     take = synth.perform(synth.quadruped(), synth.exercise(seconds=34), noise=0.0005, seed=4)

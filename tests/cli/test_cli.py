@@ -49,10 +49,23 @@ def test_help_names_no_option_that_does_not_exist():
         ("solve walk.bvh -o out --names nobody", "'nobody'; known"),
         ("solve walk.bvh -o out --template nobody", "nobody"),
         ("solve walk.bvh -o", "requires an argument"),
+        ("limits walk.bvh -o out --margin -50", "--margin"),
+        ("limits walk.bvh -o out --quantile 0", "--quantile"),
+        ("limits walk.bvh -o out --exclude 5", "'--exclude': expected FIRST:LAST"),
+        ("convert walk.bvh out.bvh --frames 5", "'--frames': expected FIRST:LAST"),
+        ("solve walk.bvh -o out --own-set walk.bvh --template none", "leave out --template"),
+        ("clean walk.bvh -o out.csv --skeleton walk.bvh --hips davis", "leave out --hips"),
+        ("label walk.bvh -o out --own-set walk.bvh --set none", "leave out --set"),
+        ("label walk.bvh -o out --skeleton walk.bvh --set none", "leave out --set"),
+        ("live walk.bvh --rate 60 --silence 3", "leave out --rate and --silence"),
+        ("live walk.bvh --no-browser", "leave out --no-browser"),
+        ("map walk.bvh --feet-only -o out --no-contacts", "leave out --no-contacts"),
+        ("normalise walk.bvh -o out --mesh-up z", "leave out --mesh-up"),
     ],
 )
 def test_values_that_mean_nothing_are_wrong_usage(words, told, tmp_path, monkeypatch):
-    """Some filled the memory, some ended in a traceback, one wrote a file of nothing."""
+    """Some filled the memory, some ended in a traceback, one wrote a file of nothing, several did
+    nothing without a word."""
     monkeypatch.chdir(tmp_path)
     write(some_motion(np.random.default_rng(0)), tmp_path / "walk.bvh")
     result = CliRunner().invoke(osteon, words.split())
@@ -309,6 +322,30 @@ def test_mistyped_verb_is_answered_with_the_nearest(command):
     assert "No such command 'slove'. Did you mean 'solve'?" in err
 
 
+def test_no_folder_is_asked_for_where_the_page_stays_in_its_own(command, tmp_path):
+    """The folder was passed over without a word."""
+    (tmp_path / "walk").mkdir()
+    (tmp_path / "walk" / "report.html").write_text("<p>")
+    code, _, err = command("view", tmp_path / "walk", "--no-open", "-o", tmp_path / "page")
+    assert code == 2 and "has its pages already: leave out -o" in err
+    code, out, _ = command("view", tmp_path / "walk", "--no-open")
+    assert code == 0 and out == f"{tmp_path / 'walk' / 'report.html'}\n"
+
+
+def test_feet_of_one_of_several_are_mended(command, tmp_path, rng):
+    """Where a file holds several, the name was asked for and not listened to."""
+    both = [replace(some_motion(rng), skeleton=each) for each in _named_skeletons(rng)]
+    write(Take(motions=tuple(both)), tmp_path / "two.osteon")
+    words = ("map", tmp_path / "two.osteon", "--feet-only", "-o", tmp_path / "out")
+    assert command(*words)[0] == 1
+    assert command(*words, "--subject", "ben")[0] == 0
+
+
+def _named_skeletons(rng):
+    skeleton = some_motion(rng).skeleton
+    return [replace(skeleton, subject=name) for name in ("ann", "ben")]
+
+
 def test_full_disk_is_one_line(monkeypatch, command, tmp_path, rng):
     path = tmp_path / "walk.bvh"
     write(some_motion(rng), path)
@@ -319,6 +356,15 @@ def test_full_disk_is_one_line(monkeypatch, command, tmp_path, rng):
     monkeypatch.setattr("osteon.delivery.pages.write_report", full)
     code, _, err = command("view", path, "-o", tmp_path, "--no-open")
     assert (code, err) == (1, "osteon: rig/report.html: No space left on device\n")
+
+
+def test_output_that_takes_no_more_is_one_line(monkeypatch, command):
+    def full(*_args, **_named):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("osteon.cli.file_verbs._formats", full)
+    code, _, err = command("info")
+    assert (code, err) == (1, "osteon: writing failed: No space left on device\n")
 
 
 def test_convert_keeps_the_skeleton_of_a_motion(command, tmp_path, rng):
@@ -345,3 +391,45 @@ def test_convert_makes_poses_of_movement_parameters(command, tmp_path, rng):
 
 def test_a_missing_part_is_told_with_what_installs_it():
     assert "pip install 'osteon[usd]'" in str(MissingExtra("usd-core", "writing USD", "usd"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("a.csv", b"frame;marker;x;y;z\n0;LASI;0,1;0,2;0,3\n", "table between semicolons"),
+        ("a.mp4", b"\0\0\0 ftypisom" + bytes(100), "video: osteon finds nobody in pictures"),
+        ("a.png", b"\x89PNG\r\n\x1a\n" + bytes(100), "picture"),
+        ("a.blend", b"BLENDER-v405" + bytes(100), "export GLB, FBX or BVH there"),
+        ("summary.json", b'{\n  "frames": 343}', "it is no skeleton"),
+        ("a.txt", b"Hello, world", "begins with 'Hello, world'); osteon info lists"),
+        ("a.bin", b"\xd7\x12\0\0" * 9, "begins with bytes d7 12 00 00"),
+    ],
+)
+def test_what_is_no_recording_is_told_in_one_short_line(name, content, told, command, tmp_path):
+    """Bytes as Python writes them, and 22 formats, stood where advice was missing."""
+    (tmp_path / name).write_bytes(content)
+    code, _, err = command("inspect", tmp_path / name)
+    assert code == 1 and told in err and len(err) < 250
+
+
+def test_who_gives_a_folder_is_told_which_file_of_it(command, tmp_path, rng):
+    write(some_motion(rng), tmp_path / "walk" / "motion.bvh")
+    for words in (("limits", tmp_path / "walk", "-o", tmp_path / "out"),):
+        code, _, err = command(*words)
+        assert code == 2 and "walk/motion.bvh" in err.replace("\n", "")
+    for words in (("inspect", tmp_path / "walk"), ("axes", tmp_path / "walk", "-o", tmp_path)):
+        code, _, err = command(*words)
+        assert code == 1 and "walk/motion.bvh" in err
+
+
+def test_a_motion_that_breaks_off_in_a_number_is_told_as_cut_short(command, tmp_path, rng):
+    write(some_motion(rng), tmp_path / "walk.bvh")
+    whole = (tmp_path / "walk.bvh").read_bytes().rstrip()
+    (tmp_path / "walk.bvh").write_bytes(whole[: whole.rindex(b" ")] + b" -")
+    code, _, err = command("inspect", tmp_path / "walk.bvh")
+    assert code == 1 and "where the file ends: cut short?" in err
+
+
+def test_a_name_without_an_ending_is_told_as_such(command, tmp_path, rng):
+    write(some_motion(rng), tmp_path / "walk.bvh")
+    assert "without an ending" in command("convert", tmp_path / "walk.bvh", tmp_path / "out")[2]

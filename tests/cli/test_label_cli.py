@@ -4,8 +4,10 @@ import json
 
 import numpy as np
 
+from keypoint_scenes import scene
 from osteon import synth
 from osteon.formats import read, write
+from osteon.values import Recording
 
 
 def test_a_take_without_labels_gets_them_back(tmp_path, command) -> None:
@@ -62,3 +64,11 @@ def test_which_of_several_files_cannot_be_labelled_is_said(tmp_path, command) ->
     code, _, told = command("label", *files, "-o", tmp_path / "out", "--set", "none")
     assert code != 0
     assert "hidden.c3d: none of the" in told
+
+
+def test_keypoints_are_told_that_they_have_their_names(tmp_path, command) -> None:
+    """It said that no frame shows two markers of the pelvis."""
+    known = scene("COCO-17")
+    write(Recording(known.points, known.names, 30.0), tmp_path / "walk.trc")
+    code, _, told = command("label", tmp_path / "walk.trc", "-o", tmp_path / "o")
+    assert code == 1 and "these are keypoints (COCO-17)" in told and "--set none" in told

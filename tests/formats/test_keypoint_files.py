@@ -106,6 +106,17 @@ def test_wide_csv(tmp_path):
     assert not recording.seen[4, 0] and recording.seen.sum() == recording.seen.size - 1
 
 
+@pytest.mark.parametrize(("rate", "digits"), [(60, 4), (120, 3), (29.97, 6)])
+def test_rounded_times_tell_the_rate_that_was_meant(tmp_path, rate, digits):
+    header = ",".join(f"{name}_{axis}" for name in WALK.names for axis in "xyz") + ",time"
+    times = np.delete(np.arange(200), [50, 51]) / rate  # two frames lost
+    place = ",".join(f"{1e3 * x:.3f}" for x in WALK.points[0].ravel())
+    rows = [f"{place},{time:.{digits}f}" for time in times]
+    (tmp_path / "timed.csv").write_text("\n".join([header, *rows]) + "\n")
+    tolerance = 2e-7 if rate == round(rate) else 1e-4
+    assert read(tmp_path / "timed.csv").recording().rate == pytest.approx(rate, rel=tolerance)
+
+
 def test_freemocap_by_frame(tmp_path):
     known = scene("FreeMoCap")
     lines = ["frame,timestamp,timestamp_by_camera,model,keypoint,x,y,z,reprojection_error"]

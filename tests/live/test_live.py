@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from hypothesis import given, strategies as st
 
 from osteon import synth
-from osteon.cli import osteon
+from osteon.cli import osteon, session_verbs
 from osteon.errors import BadValue, NotEnoughData, OsteonError
 from osteon.formats import write
 from osteon.live import calibrator, osc, run_stream as run, sources, vmc
@@ -714,6 +714,15 @@ def test_the_command_line_replays_a_file(tmp_path, exercise, offline):
     assert summary["frames"] == summary["poses"] + summary["overtaken"] == 90
     assert summary["poses"] > 0
     assert (tmp_path / "out" / "skeleton.json").exists()
+
+
+def test_frames_without_a_pose_are_told_with_the_reason():
+    """A thousand of five thousand had none, and the line said: 0 late, 0 missing."""
+    counts = {"poses": 80, "frames": 100, "late": 1, "overtaken": 12, "missing": 0}
+    summary = counts | {"calibrations": 0, "latency_ms": {}, "dropped": {}}
+    told = session_verbs._summary_text(summary)
+    assert "frames without a pose: 12 overtaken by newer ones" in told
+    assert ", 7 before a calibration, or with too few markers in place" in told
 
 
 def test_a_stream_too_short_to_calibrate_says_so(tmp_path, exercise):

@@ -99,7 +99,13 @@ def test_the_skeleton_of_somebody_else_is_noted(performance, solved):
     )  # a head taller
     take = Take(recordings=(performance.recording,))
     options = pipeline.SolveOptions(skeleton=other)
-    assert "another person" in pipeline.solve(take, options=options)[0].warnings[-1]
+    assert "another person" in pipeline.solve(take, options=options)[0].warnings[0]
+    # a rig that nothing can be done with was put down to several people at once
+    other = synth.performers.scaled(solved.skeleton, dict.fromkeys(solved.skeleton.names, 2.0))
+    options = pipeline.SolveOptions(skeleton=other)
+    told, *others = notes(pipeline.solve(take, options=options)[0])
+    assert not any("several people" in other for other in others)
+    assert told.startswith("not to be used as it stands") and "of another person" in told
     options = pipeline.SolveOptions(skeleton=solved.skeleton)
     assert pipeline.solve(take, options=options)[0].warnings == ()
 
@@ -154,6 +160,16 @@ def test_wrong_units_are_asked_about(performance, template, unit, factor, questi
     options = pipeline.SolveOptions(template=template)
     with pytest.raises(BadValue, match=question):
         pipeline.solve(Take(recordings=(recording,)), options=options)
+
+
+def test_a_small_animal_may_have_been_told_in_several_units():
+    """A mouse in centimetres, read as millimetres, was asked whether it was in inches."""
+    points = 0.001 * np.random.default_rng(0).normal(size=(60, 12, 3))
+    points[..., 2] = np.linspace(0.0, 0.016, 12)
+    source = Source(file="mouse.csv", format="keypoint CSV", unit="mm")
+    mouse = Recording(points, tuple("abcdefghijkl"), 60.0, source=source)
+    with pytest.raises(BadValue, match=r"--scale 25.4 \(or .*10 for centimetres"):
+        pipeline.solve(Take(recordings=(mouse,)))
 
 
 @pytest.mark.parametrize(("factor", "mends"), [(10.0, "--scale 0.1"), (0.1, "--scale 10")])

@@ -32,7 +32,11 @@ def check_bodies(bodies: Bodies) -> tuple[Bodies, list[str]]:
     """The bodies that can be used, and a warning for each that cannot."""
     if bodies.n_bodies < 2:
         held = bodies.names[0] if bodies.names else "none"
-        raise NotEnoughData(f"joints lie between bodies: at least two are needed, got {held}")
+        raise NotEnoughData(
+            f"joints lie between bodies: at least two are needed, got {held}; a body is a sensor, "
+            "or three markers and more that move together. Keypoints are joints already: give "
+            "them to osteon solve"
+        )
     never = [
         name
         for name, seen in zip(bodies.names, bodies.seen.sum(0), strict=True)

@@ -280,6 +280,8 @@ def _size(positions: Array) -> float:
     """Median distance of the markers from their middle, in the frame that shows most, metres."""
     whole = positions[np.argmax(np.isfinite(positions[..., 0]).sum(axis=1))]
     whole = whole[np.isfinite(whole[:, 0])]
+    if not len(whole):
+        return 0.0
     return float(np.median(np.linalg.norm(whole - np.median(whole, axis=0), axis=-1)))
 
 

@@ -61,7 +61,10 @@ def guess_from_motion(recording: Recording, progress: Share = unheard) -> Guess:
     if len(bodies) < 2:
         raise NotEnoughData(tell_one_body(recording))
     if not any(body.poses is not None for body in bodies):
-        raise NotEnoughData("no three markers move as one body, so nothing has a frame of its own")
+        raise NotEnoughData(
+            "no three markers move as one body, so nothing has a frame of its own; points that "
+            "are joint centres go, with what hangs on what, to osteon fit FILE --tree TREE"
+        )
     bodies, edges, props = _without_props(bodies, progress)
     guess = _guess(used, observed, bodies, edges)
     if props:

@@ -72,7 +72,8 @@ def check_size(recording: Recording, found: dict[str, Landmark]) -> None:
     stance = stance_of(recording.positions)
     span = 0.0 if stance is None else float(stance.height.max())
     if span and not CREATURE_SPANS[0] < span < CREATURE_SPANS[1]:
-        raise BadValue(_question(recording, f"the markers would span {length_text(span)}", span))
+        wide = f"the markers would span {length_text(span)}"
+        raise BadValue(_question(recording, wide, span) + _other_units(recording, span))
 
 
 def _of_average(recording: Recording, found: dict[str, Landmark]) -> float | None:
@@ -133,6 +134,20 @@ def _question(recording: Recording, what: str, size: float) -> str:
         how = f"then: osteon convert {file} mended-{file} --scale {factor:g}"
     name = f"{file}: " if file else ""
     return f"{name}{what}, read as {UNIT_WORDS.get(unit, unit)}; {asked} {how}"
+
+
+def _other_units(recording: Recording, span: float) -> str:
+    """Of a creature, which may be of any size: what else to multiply by."""
+    unit = recording.source.unit
+    factors = {u: METRES[u] / metres_per(unit) for u in UNIT_WORDS if u != unit}
+    likely = min(factors, key=lambda u: abs(np.log(span * factors[u])))
+    low, high = CREATURE_SPANS
+    others = [u for u, factor in factors.items() if u != likely and low < span * factor < high]
+    if recording.source.format == "CSV":
+        told = [f"unit={u}" for u in others]
+    else:
+        told = [f"{factors[u]:g} for {UNIT_WORDS[u]}" for u in others]
+    return f" (or {', '.join(told)})" if told else ""
 
 
 def length_text(metres: float) -> str:

@@ -2,6 +2,7 @@
 
 import atexit
 import ctypes
+import errno
 import gc
 import sys
 from contextlib import suppress
@@ -35,7 +36,8 @@ VERBS = {
     "view": "Show any file in the browser.",
 }
 HOMES = {
-    "file_verbs": ("convert", "info", "inspect", "label", "view"),
+    "convert_verb": ("convert",),
+    "file_verbs": ("info", "inspect", "label", "view"),
     "force_verbs": ("forces",),
     "motion_verbs": ("axes", "limits", "normalise"),
     "session_verbs": ("live", "studio"),
@@ -54,6 +56,10 @@ OWN_MAPPING_BYTES = 16 << 20
 MAPPING_THRESHOLD, TRIM_THRESHOLD = -3, -1
 """Codes of what ``mallopt`` sets, defined by glibc: setting the first stops it from learning the
 second, and all that is freed would go back at once."""
+
+
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Codes, defined by the operating system, of a disk that is full or broken: they name no file."""
 
 
 class Verbs(click.Group):
@@ -128,9 +134,9 @@ def main() -> None:
     except OsteonError as error:
         told = str(error)
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None and error.errno not in DISK_ERRORS:
             raise
-        told = f"{error.filename}: {error.strerror}"
+        told = f"{error.filename or 'writing failed'}: {error.strerror}"
     except MemoryError:
         told = "not enough memory for this file"
     click.echo(f"osteon: {told}", err=True)

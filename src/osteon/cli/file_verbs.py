@@ -1,4 +1,4 @@
-"""Verbs about files, and about what is installed: convert, info, inspect, label, view."""
+"""Verbs about files, and about what is installed: info, inspect, label, view."""
 
 import platform
 import re
@@ -17,186 +17,6 @@ from osteon.errors import counted, how_to_install
 
 NOUNS = {"markers": "marker", "bodies": "rigid body", "motion": "body", "compact": "body"}
 """What inspect counts of each kind of content."""
-FASTEST_RATE = 1e4
-"""Hz that a motion can be asked for; chosen: no camera is as fast, and memory holds it."""
-LARGEST_FACTOR = 1e6
-"""Ratio by which lengths can be mended; derived: from micrometres to metres."""
-
-
-@click.command()
-@click.argument("source", type=click.Path(path_type=Path))
-@click.argument("target", type=click.Path(path_type=Path))
-@click.option("--unit", type=click.Choice(["m", "cm", "mm", "in"]), help="Unit in TARGET.")
-@click.option("--up", type=click.Choice(["y", "z"]), help="Axis that points up in TARGET.")
-@click.option(
-    "--only",
-    type=click.Choice(["markers", "bodies", "motion", "skeleton"]),
-    help="Write this alone where SOURCE holds several things.",
-)
-@options.names
-@click.option("--frames", metavar="FIRST:LAST", help="Cut these frames out, counted from 0.")
-@click.option(
-    "--root-bone",
-    is_flag=True,
-    help="Put a bone on the ground above all others, for root motion.",
-)
-@click.option("--in-place", is_flag=True, help="Keep a motion above one place of the floor.")
-@click.option(
-    "--loop",
-    metavar="SECONDS",
-    type=options.POSITIVE,
-    help="Let a motion's end go over into its start in this time.",
-)
-@click.option(
-    "--rate",
-    metavar="HZ",
-    type=options.Number(min=0.0, min_open=True, max=FASTEST_RATE),
-    help="Frames per second of a motion.",
-)
-@click.option(
-    "--mirror",
-    is_flag=True,
-    help="Exchange left and right of a motion; mend markers whose axes are left-handed.",
-)
-@click.option(
-    "--swap-sides",
-    type=click.Choice(["all", "legs", "arms"]),
-    help="Mend markers whose labels of left and right are exchanged.",
-)
-@click.option("--upright", is_flag=True, help="Mend markers that lie or stand on their head.")
-@click.option(
-    "--scale",
-    type=options.Number(min=1.0 / LARGEST_FACTOR, max=LARGEST_FACTOR),
-    metavar="FACTOR",
-    help="Mend markers whose lengths are in another unit.",
-)
-@options.field
-def convert(
-    source: Path,
-    target: Path,
-    unit: str | None,
-    up: str | None,
-    only: str | None,
-    names: str | None,
-    frames: str | None,
-    loop: float | None,
-    rate: float | None,
-    swap_sides: str | None,
-    scale: float | None,
-    field: Path | None,
-    *,
-    root_bone: bool,
-    in_place: bool,
-    mirror: bool,
-    upright: bool,
-) -> None:
-    """Turn SOURCE into TARGET; the ending of TARGET picks the format.
-
-    SOURCE is anything that inspect reads; osteon info lists the formats. Coordinates stay as they
-    are in SOURCE unless the format or an option asks otherwise.
-
-    Example: osteon convert walk.c3d walk.trc
-    """
-    from osteon.formats import (
-        AMC,
-        FORMATS,
-        as_held,
-        describe,
-        find_asf,
-        find_format,
-        format_for_writing,
-        keep_only,
-        left_out,
-        read,
-        read_field,
-        write,
-        written_with,
-    )
-
-    form = format_for_writing(target, FORMATS)
-    skeletons = [find_asf(source)] if find_format(source, FORMATS) is AMC else []
-    options.spare((source, *skeletons), written_with(target))
-    take = read(source)
-    for problem in describe(take, source)["problems"]:
-        click.echo(f"{source.name}: {problem}", err=True)
-    if only is not None:
-        take = keep_only(take, only)
-    if field is not None:
-        from osteon.cleaning import without_field
-
-        take = without_field(take, read_field(field))
-    moving = mirror and not take.recordings
-    if frames or in_place or loop or rate or moving or root_bone:
-        asked = {"in_place": in_place, "mirror": moving, "root_bone": root_bone}
-        take = _cut(take, frames, loop, rate, **asked)
-    mirror = mirror and not moving
-    if mirror or swap_sides or upright or scale:
-        from osteon.cleaning import mend
-
-        take = mend(
-            take, mirror=mirror, swap_sides=swap_sides or "", upright=upright, scale=scale or 1.0
-        )
-    if names is not None:
-        take = _called(take, names)
-    held = as_held(take, form, up)
-    write(held, target, unit=unit, up=up)
-    lost = left_out(take, held, form)
-    if lost:
-        click.echo(f"{form.name} cannot hold {', '.join(lost)}: left out", err=True)
-    click.echo(target)
-
-
-def _called(take, names: str):
-    """Return the take with other bone names; say what has none."""
-    from osteon.human import rename_take
-
-    take, notes = rename_take(take, names)
-    for note in notes:
-        click.echo(f"names: {note}", err=True)
-    return take
-
-
-def _cut(
-    take,
-    frames: str | None,
-    seconds: float | None,
-    rate: float | None,
-    *,
-    in_place: bool,
-    mirror: bool,
-    root_bone: bool,
-):
-    """Return the take's frames and motions as asked, in this order; say how far apart the ends of a
-    loop were."""
-    from osteon import clips
-    from osteon.errors import NotEnoughData
-
-    others = seconds or rate or in_place or mirror or root_bone
-    if others and (not (take.motions or take.compacts) or take.recordings or take.bodies):
-        held = " and ".join(take.kinds) or "nothing"
-        raise NotEnoughData(
-            f"only a motion can be looped, mirrored or resampled, or get a root bone; the file "
-            f"holds {held}"
-            + (" (--only motion takes it out)" if "motion" in take.kinds else "; --frames cuts it")
-        )
-    if frames:
-        first, last = options.frames(frames)
-        take = replace(
-            take,
-            recordings=tuple(clips.trim(each, first, last) for each in take.recordings),
-            bodies=tuple(clips.trim(each, first, last) for each in take.bodies),
-        )
-    done = []
-    for motion in (*take.motions, *(compact.motion() for compact in take.compacts)):
-        motion = clips.trim(motion, *options.frames(frames)) if frames else motion
-        motion = clips.mirrored(motion) if mirror else motion
-        motion = clips.with_root_bone(motion) if root_bone else motion
-        motion = clips.in_place(motion) if in_place else motion
-        if seconds:
-            motion, ends = clips.loop(motion, seconds)
-            click.echo(f"loop: {ends.sentence}", err=True)
-        done.append(clips.resample(motion, rate) if rate else motion)
-    return replace(take, motions=tuple(done), compacts=())
 
 
 @click.command()
@@ -394,6 +214,10 @@ def label(
     from osteon.human import load_set
     from osteon.labelling import cloud_of, label as label_markers
 
+    if skeleton or passport:
+        options.refuse_idle("who is known needs no marker set", "marker_set", "own_set")
+    if own_set is not None:
+        options.refuse_idle("--own-set is the marker set", "marker_set")
     options.spare(files, labelled_files(files, output))
     people = _people(skeleton, passport)
     worn = marker_set if own_set is None else load_set(own_set)
@@ -440,8 +264,10 @@ def view(file: Path, output: Path | None, *, no_open: bool) -> None:
 
     Example: osteon view walk.bvh
     """
-    from osteon.delivery import view as write_pages
+    from osteon.delivery import has_pages, view as write_pages
 
+    if has_pages(file):
+        options.refuse_idle(f"{file} has its pages already", "output")
     folder = Path(tempfile.mkdtemp(prefix="osteon-")) if output is None else output
     pages = write_pages(file, folder)
     for page in pages:

@@ -1,6 +1,6 @@
 """Verbs about a motion that is there already: axes, limits, normalise."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -95,68 +95,101 @@ def axes(
     options.tell_names(output)
 
 
+@dataclass(frozen=True)
+class HowFar:
+    """What counts as movement, and which of it limits keep."""
+
+    threshold: str
+    minimum: float
+    samples: int | None
+    quantile: float
+    margin: float
+    combine: str
+    raw: bool
+    zyz: bool
+    bind: str
+
+    def asked(self):
+        from osteon.joint_limits import KindOptions, LimitOptions, RangeOptions
+
+        return LimitOptions(
+            KindOptions(self.threshold, self.minimum),
+            RangeOptions(self.quantile, self.margin, self.combine),
+            samples=self.samples,
+            denoise=not self.raw,
+            zyz=self.zyz,
+            bind=self.bind,
+        )
+
+
+HOW_FAR = (
+    options.choice(
+        "--threshold", ("noise", "variance95", "absolute"), "What counts as movement of a joint."
+    ),
+    click.option(
+        "--minimum",
+        metavar="DEGREES",
+        type=options.Number(min=0.0),
+        default=0.5,
+        help="Spread below which nothing counts as movement.",
+    ),
+    click.option(
+        "--samples",
+        metavar="N",
+        type=click.IntRange(min=4),
+        help="Poses looked at in each motion.  [default: 50 a second]",
+    ),
+    click.option(
+        "--quantile",
+        metavar="SHARE",
+        type=options.Number(0.0, 1.0, min_open=True),
+        default=1.0,
+        help="Share of the samples that limits keep.",
+    ),
+    click.option(
+        "--margin",
+        metavar="DEGREES",
+        type=options.Number(min=0.0),
+        default=0.0,
+        help="Added to every limit.",
+    ),
+    options.choice(
+        "--combine",
+        ("general", "specific"),
+        "Of several FILES: what any of them does, or only what all do.",
+    ),
+    click.option("--raw", is_flag=True, help="Measure ranges with the noise left in the motion."),
+    click.option("--zyz", is_flag=True, help="Also write boxes of ZYZ angles."),
+    options.choice(
+        "--bind",
+        ("mid-range", "circular mean", "nearest sample"),
+        "What replaces a bind pose outside the limits.",
+    ),
+)
+
+
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=options.FILE)
 @options.output("skeleton.json, limits.toml, summary.json and report.html")
-@options.choice(
-    "--threshold", ("noise", "variance95", "absolute"), "What counts as movement of a joint."
-)
-@click.option(
-    "--minimum",
-    metavar="DEGREES",
-    type=options.Number(min=0.0),
-    default=0.5,
-    help="Spread below which nothing counts as movement.",
-)
-@click.option(
-    "--samples",
-    metavar="N",
-    type=click.IntRange(min=4),
-    help="Poses looked at in each motion.  [default: 50 a second]",
-)
-@click.option(
-    "--quantile",
-    type=options.Number(0.0, 1.0),
-    default=1.0,
-    help="Share of the samples that limits keep.",
-)
-@click.option(
-    "--margin", metavar="DEGREES", type=options.Number(), default=0.0, help="Added to every limit."
-)
-@options.choice(
-    "--combine",
-    ("general", "specific"),
-    "Of several FILES: what any of them does, or only what all do.",
-)
-@click.option("--raw", is_flag=True, help="Measure ranges with the noise left in the motion.")
-@click.option("--zyz", is_flag=True, help="Also write boxes of ZYZ angles.")
-@options.choice(
-    "--bind",
-    ("mid-range", "circular mean", "nearest sample"),
-    "What replaces a bind pose outside the limits.",
-)
+@options.gathered("how_far", HowFar, *HOW_FAR)
 @options.file("--edits", "A limits.toml, changed by hand, whose values replace those found.")
 @click.option(
-    "--exclude", metavar="FIRST:LAST", multiple=True, help="Frames to leave out, may be repeated."
+    "--exclude",
+    type=options.FRAMES,
+    metavar="FIRST:LAST",
+    multiple=True,
+    help="Frames to leave out, may be repeated.",
 )
 @options.subject()
 @options.as_json
 def limits(
     files: tuple[Path, ...],
     output: Path,
-    threshold: str,
-    minimum: float,
-    samples: int | None,
-    quantile: float,
-    margin: float,
-    combine: str,
-    bind: str,
+    how_far: HowFar,
     edits: Path | None,
-    exclude: tuple[str, ...],
+    exclude: tuple[tuple[int, int], ...],
     subject: str | None,
     *,
-    raw: bool,
-    zyz: bool,
     as_json: bool,
 ) -> None:
     """Types and limits of the joints of the moving skeleton in FILES.
@@ -167,27 +200,10 @@ def limits(
     Example: osteon limits walk.amc run.amc -o rig --margin 5
     """
     from osteon.delivery import limits_summary, limits_text, show, write_limits
-    from osteon.joint_limits import (
-        KindOptions,
-        LimitOptions,
-        RangeOptions,
-        apply_edits,
-        limits as find_limits,
-        read_edits,
-    )
+    from osteon.joint_limits import apply_edits, limits as find_limits, read_edits
 
-    asked = LimitOptions(
-        KindOptions(threshold, minimum),
-        RangeOptions(quantile, margin, combine),
-        samples=samples,
-        denoise=not raw,
-        zyz=zyz,
-        bind=bind,
-    )
     motions = [options.motion_of(file, subject) for file in files]
-    skeleton = find_limits(
-        motions, options=asked, exclude=[options.frames(text) for text in exclude]
-    )
+    skeleton = find_limits(motions, options=how_far.asked(), exclude=exclude)
     if edits:
         skeleton = apply_edits(skeleton, read_edits(edits))
     summary = limits_summary(motions, skeleton)
@@ -235,6 +251,8 @@ def normalise(
 
     Example: osteon normalise walk/motion.glb -o frames --formats bvh,glb
     """
+    if meshes is None:
+        options.refuse_idle("there is no skin without --meshes", "mesh_up")
     from osteon.anatomy import normalise as find_frames
     from osteon.delivery import deliver_frames, frames_summary, frames_text, show
 

@@ -6,7 +6,8 @@ import re
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import reduce
+from dataclasses import fields
+from functools import reduce, wraps
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,22 @@ import click
 LOGGED_PERCENT = 10
 """Share, in %, between two lines of one step in a log. Chosen: a step leaves ten at the most."""
 Decorator = Callable[[Any], Any]
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FILE_OR_FOLDER = click.Path(exists=True, path_type=Path)
+
+
+class InputFile(click.Path):
+    """A file that is there; who gives a folder that a verb has written is told what to take."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(os.fsdecode(value))
+        if path.is_dir():
+            from osteon.formats import file_in
+
+            self.fail(f"'{path}' is a folder; {file_in(path)}.", param, ctx)
+        return Path(os.fsdecode(super().convert(value, param, ctx)))
+
+
+FILE = InputFile(exists=True, dir_okay=False, path_type=Path)
 
 
 class WritableFolder(click.Path):
@@ -112,6 +127,20 @@ def choice(flag: str, values: Sequence[str], about: str) -> Decorator:
 def several(*options: Decorator) -> Decorator:
     """Add options that go together."""
     return lambda command: reduce(lambda so_far, option: option(so_far), reversed(options), command)
+
+
+def gathered(name: str, kind: type, *options: Decorator) -> Decorator:
+    """Add options that reach the verb as one value: a dataclass with a field for each."""
+
+    def decorate(command: Any) -> Any:
+        @wraps(command)
+        def gather(**values: Any) -> Any:
+            own = {field.name: values.pop(field.name) for field in fields(kind)}
+            return command(**values, **{name: kind(**own)})
+
+        return several(*options)(gather)
+
+    return decorate
 
 
 bvh = several(
@@ -233,12 +262,21 @@ def endings(formats: str, besides: Collection[str] = ()) -> list[str]:
     return words
 
 
-def frames(text: str) -> tuple[int, int]:
-    """Return the first and the last frame of FIRST:LAST."""
-    first, _, last = text.partition(":")
-    if not (first.isdigit() and last.isdigit()):
-        raise click.BadParameter(f"expected FIRST:LAST, as 120:180, got {text!r}")
-    return int(first), int(last)
+class Frames(click.ParamType):
+    """FIRST:LAST, as two numbers."""
+
+    name = "frames"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int]:
+        first, _, last = str(value).partition(":")
+        if not (first.isdigit() and last.isdigit()):
+            self.fail(f"expected FIRST:LAST, as 120:180, got {value!r}", param, ctx)
+        return int(first), int(last)
+
+
+FRAMES = Frames()
 
 
 def motion_of(file: Path, subject: str | None):
@@ -254,6 +292,19 @@ def motion_of(file: Path, subject: str | None):
             "(BVH, AMC, GLB), or make one with: osteon solve",
         )
     return take.motion(subject)
+
+
+def refuse_idle(because: str, *names: str) -> None:
+    """Refuse options of these names that were given although they would do nothing, rather than
+    pass them over without a word."""
+    context, default = click.get_current_context(), click.core.ParameterSource.DEFAULT
+    given = [
+        param.opts[0]
+        for param in context.command.params
+        if param.name in names and context.get_parameter_source(param.name) != default
+    ]
+    if given:
+        raise click.UsageError(f"{because}: leave out {' and '.join(given)}")
 
 
 def in_flags(text: str, verb: click.Command) -> str:

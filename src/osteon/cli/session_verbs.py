@@ -4,6 +4,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -11,20 +12,41 @@ import click
 from osteon.cli import options
 
 
+@dataclass(frozen=True)
+class Outlets:
+    """Where a stream's poses go, and in whose body."""
+
+    onto: Path | None
+    vmc: str | None
+    angles: str | None
+    watch: Path | None
+    studio: bool
+    no_browser: bool
+
+
+OUTLETS = (
+    options.file("--onto", "A character that is led by the performer; --vmc and --studio show it."),
+    click.option(
+        "--vmc", metavar="HOST:PORT", help="Send poses by the VMC protocol (OSC over UDP)."
+    ),
+    click.option(
+        "--angles",
+        metavar="HOST:PORT",
+        help="Send joint angles by OSC: /osteon/angles, the frame's number, then name, degrees.",
+    ),
+    options.file(
+        "--watch", "A clean motion of this person: tell when a limb stands as never in it."
+    ),
+    click.option("--studio", is_flag=True, help="Show the performer in the browser."),
+    click.option("--no-browser", is_flag=True, help="Only print the studio's address."),
+)
+
+
 @click.command()
 @click.argument("source")
 @options.output("the skeleton and the summary, written at the end", required=False)
 @options.file("--skeleton", "A subject calibrated before: skeleton.json.")
-@options.file("--onto", "A character that is led by the performer; --vmc and --studio show it.")
-@click.option("--vmc", metavar="HOST:PORT", help="Send poses by the VMC protocol (OSC over UDP).")
-@click.option(
-    "--angles",
-    metavar="HOST:PORT",
-    help="Send joint angles by OSC: /osteon/angles with the frame's number, then name, degrees.",
-)
-@options.file("--watch", "A clean motion of this person: tell when a limb stands as never in it.")
-@click.option("--studio", is_flag=True, help="Show the performer in the browser.")
-@click.option("--no-browser", is_flag=True, help="Only print the studio's address.")
+@options.gathered("outlets", Outlets, *OUTLETS)
 @click.option(
     "--rate",
     type=options.POSITIVE,
@@ -45,16 +67,11 @@ def live(
     source: str,
     output: Path | None,
     skeleton: Path | None,
-    onto: Path | None,
-    vmc: str | None,
-    angles: str | None,
-    watch: Path | None,
+    outlets: Outlets,
     rate: float,
     silence: float,
     subject: str | None,
     *,
-    studio: bool,
-    no_browser: bool,
     as_json: bool,
 ) -> None:
     """Pose a stream while it comes in, calibrating as the performer moves.
@@ -63,23 +80,46 @@ def live(
     OSC; or qtm://HOST for Qualisys Track Manager. Ends with the stream or with Ctrl+C.
 
     Example: osteon live walk.c3d --vmc 127.0.0.1:39539
+
     Example: osteon live walk.c3d --onto hero.glb --studio
     """
-    if onto is not None and vmc is None and not studio:
+    if "://" not in source:
+        options.refuse_idle("a recording is replayed at its own rate", "rate", "silence")
+    if not outlets.studio:
+        options.refuse_idle("no browser is opened without --studio", "no_browser")
+    if outlets.onto is not None and outlets.vmc is None and not outlets.studio:
         raise click.UsageError("--onto leads a character that nobody sees; add --vmc or --studio")
     from osteon.formats import read, write, write_readable
+    from osteon.live import open_stream
+
+    known = None if skeleton is None else read(skeleton).skeleton()
+    stream = open_stream(source, rate=rate, silence=silence, subject=subject)
+    found, summary = _run(stream, known, outlets)
+    if summary["poses"] == 0:
+        click.echo(_why_nothing(summary), err=True)
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        if found is not None:
+            write(found, output / "skeleton.json")
+        write_readable(summary, output / "summary.json")
+    text = _summary_text(summary)
+    options.say_results(summary, text, as_json=as_json, folder=output)
+    if summary["frames"] == 0:
+        sys.exit(1)
+
+
+def _run(stream, known, outlets: Outlets):
+    """Pose a stream into its outlets until it ends; return the skeleton and the summary."""
+    from osteon.formats import read
     from osteon.live import (
         AngleSender,
         OntoCharacter,
         PoseWatch,
         VmcSender,
-        open_stream,
         run_live,
         split_address,
     )
 
-    known = None if skeleton is None else read(skeleton).skeleton()
-    stream = open_stream(source, rate=rate, silence=silence, subject=subject)
     tellers: list[Callable[[str], None]] = [lambda said: click.echo(said, err=True)]
 
     def say(sentence: str) -> None:
@@ -88,21 +128,22 @@ def live(
 
     with ExitStack() as stack:
         listeners: list[Callable[..., None]] = []
-        if studio:
-            stage = _stage(stream.rate, open_browser=not no_browser)
+        if outlets.studio:
+            stage = _stage(stream.rate, open_browser=not outlets.no_browser)
             listeners.append(stage.show)
             tellers.append(stage.say)
         senders: list[VmcSender | AngleSender] = []
-        if vmc is not None:
-            senders.append(VmcSender(*split_address(vmc), rate=stream.rate))
+        if outlets.vmc is not None:
+            senders.append(VmcSender(*split_address(outlets.vmc), rate=stream.rate))
             listeners.append(_sending(senders[-1], stack, say))
-        if onto is not None:
-            character = read(onto).skeleton()
+        if outlets.onto is not None:
+            character = read(outlets.onto).skeleton()
             listeners = [OntoCharacter(character, stream.rate, listeners, say)]
-        if angles is not None:
-            senders.append(AngleSender(*split_address(angles)))
+        if outlets.angles is not None:
+            senders.append(AngleSender(*split_address(outlets.angles)))
             listeners.append(_sending(senders[-1], stack, say))
-        guard = None if watch is None else PoseWatch(read(watch).motion(), stream.rate, say)
+        clean = None if outlets.watch is None else read(outlets.watch).motion()
+        guard = None if clean is None else PoseWatch(clean, stream.rate, say)
         if guard is not None:
             listeners.append(lambda frame, pose: guard.look(pose))
         found, summary = run_live(stream, listeners, skeleton=known, say=say)
@@ -110,16 +151,7 @@ def live(
         summary["dropped"] = dict(Counter(summary["dropped"]) + sender.dropped.counts)
     if guard is not None:
         summary["improbable"] = guard.spans
-    if summary["poses"] == 0:
-        click.echo(_why_nothing(summary), err=True)
-    if output is not None:
-        output.mkdir(parents=True, exist_ok=True)
-        if found is not None:
-            write(found, output / "skeleton.json")
-        write_readable(summary, output / "summary.json")
-    options.say_results(summary, _summary_text(summary), as_json=as_json)
-    if summary["frames"] == 0:
-        sys.exit(1)
+    return found, summary
 
 
 def _sending(sender, stack: ExitStack, say: Callable[[str], None]):
@@ -156,6 +188,13 @@ def _summary_text(summary: dict) -> str:
         f"{summary['missing']} missing, {summary['calibrations']} calibrations"
     )
     line = line if nearly_all is None else f"{line}; 99.9 % of poses within {nearly_all:.1f} ms"
+    unposed = summary["frames"] - summary["poses"] - summary["late"] - summary["overtaken"]
+    why = {
+        "overtaken by newer ones while this machine was busy": summary["overtaken"],
+        "before a calibration, or with too few markers in place": unposed,
+    }
+    told = ", ".join(f"{n} {what}" for what, n in why.items() if n)
+    line = f"{line}\nframes without a pose: {told}" if told else line
     lost = ", ".join(f"{count} {what}" for what, count in summary["dropped"].items())
     return f"{line}\nleft out: {lost}" if lost else line
 

@@ -1,7 +1,7 @@
 """Verbs that find a skeleton, or move one, and the tracker behind it: field, fit, joints, map."""
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -131,29 +131,51 @@ def _measure(skeleton) -> dict[str, float]:
     return {name: size for name, parent, size in named if parent >= 0}
 
 
+@dataclass(frozen=True)
+class Hints:
+    """What somebody knows of the bodies."""
+
+    root: str | None
+    like: Path | None
+    clusters: Path | None
+    measured: Path | None
+    known_distance: tuple[str, str, float] | None
+    field: Path | None
+    exclude: tuple[str, ...]
+
+
+HINTS = (
+    click.option(
+        "--root", metavar="BODY", help="Body to start from.  [default: the most central one]"
+    ),
+    options.file("--like", "File with a skeleton whose hierarchy is kept; by default it is found."),
+    options.file(
+        "--clusters",
+        'TOML file with a table [clusters] of lines thigh = ["T1", "T2", "T3"]: which markers are '
+        "on which body; by default those that move together.",
+    ),
+    options.file(
+        "--measured", "CSV of limb,cm: lengths measured by hand, shown beside those found."
+    ),
+    click.option(
+        "--known-distance",
+        nargs=3,
+        type=(str, str, float),
+        metavar="BODY BODY METRES",
+        help="Two sensors fixed at this distance give the tracker's scale.",
+    ),
+    options.field,
+    click.option(
+        "--exclude", metavar="BODY", multiple=True, help="Body to leave out, may be repeated."
+    ),
+)
+
+
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=options.FILE)
 @options.output("skeleton.json, summary.json, motion.bvh, residuals.svg and report.html")
-@click.option("--root", metavar="BODY", help="Body to start from.  [default: the most central one]")
 @options.subject("bodies")
-@options.file("--like", "File with a skeleton whose hierarchy is kept; by default it is found.")
-@options.file(
-    "--clusters",
-    'TOML file with a table [clusters] of lines thigh = ["T1", "T2", "T3"]: which markers are on '
-    "which body; by default those that move together.",
-)
-@options.file("--measured", "CSV of limb,cm: lengths measured by hand, shown beside those found.")
-@click.option(
-    "--known-distance",
-    nargs=3,
-    type=(str, str, float),
-    metavar="BODY BODY METRES",
-    help="Two sensors fixed at this distance give the tracker's scale.",
-)
-@options.field
-@click.option(
-    "--exclude", metavar="BODY", multiple=True, help="Body to leave out, may be repeated."
-)
+@options.gathered("hints", Hints, *HINTS)
 @click.option("--robust", is_flag=True, help="Let outlying frames count less.")
 @options.more_formats
 @options.names
@@ -161,14 +183,8 @@ def _measure(skeleton) -> dict[str, float]:
 def joints(
     files: tuple[Path, ...],
     output: Path,
-    root: str | None,
     subject: str | None,
-    like: Path | None,
-    clusters: Path | None,
-    measured: Path | None,
-    known_distance: tuple[str, str, float] | None,
-    field: Path | None,
-    exclude: tuple[str, ...],
+    hints: Hints,
     formats: str,
     names: str | None,
     *,
@@ -184,44 +200,23 @@ def joints(
 
     Example: osteon joints sensors.csv -o rig --root pelvis
     """
-    from osteon.articulation import (
-        bodies_of,
-        joints as find_joints,
-        limb_table,
-        play_back_together,
-        read_clusters,
-        scale_factor,
-        subjects_of,
-    )
+    from osteon.articulation import limb_table, play_back_together, subjects_of
     from osteon.delivery import joints_summary, joints_text, show_joints, write_joints
-    from osteon.formats import file_name, read, read_field, read_measured
-    from osteon.pipeline import takes_in_a_row
+    from osteon.formats import file_name, read, read_measured
 
-    if known_distance and field:
+    if hints.known_distance and hints.field:
         raise click.UsageError("--field has the scale; leave out --known-distance")
     endings = options.endings(formats)
-    options.spare((*files, like, clusters, field), options.motion_files(output, endings))
+    given = (*files, hints.like, hints.clusters, hints.field)
+    options.spare(given, options.motion_files(output, endings))
     takes = [read(file) for file in files]
-    named = None if clusters is None else read_clusters(clusters)
-    moving = bodies_of(takes_in_a_row(takes, subject), subject if len(files) == 1 else None, named)
-    if field:
-        moving = moving.in_field(read_field(field))
-    if known_distance:
-        moving = moving.rescaled(scale_factor(moving.bodies, *known_distance))
-    moving = moving.without(exclude)
-    bodies = moving.bodies
-    known = {}
-    if like is not None:
-        kept = read(like).skeleton()
-        parents = {body.name: body.parent for body in kept.bodies if body.parent is not None}
-        known = {"parents": parents, "loops": kept.loops}
-    found = moving.told(find_joints(bodies, root=root, noise=moving.noise, robust=robust, **known))
-    lengths = read_measured(measured) if measured else None
+    bodies, found = _found(takes, subject, hints, robust=robust)
+    lengths = read_measured(hints.measured) if hints.measured else None
     limbs = limb_table(found, lengths)
     subjects = subjects_of(found)
     motions = play_back_together(bodies, subjects)
     told = []
-    with options.whole_results(output, (*files, like, clusters, measured, field)) as scratch:
+    with options.whole_results(output, (*given, hints.measured)) as scratch:
         for each, motion in zip(subjects, motions, strict=True):
             folder = Path() if len(subjects) == 1 else Path(file_name(each.subject))
             own = [limb for limb in limbs if limb.body in each.names]
@@ -236,6 +231,29 @@ def joints(
         options.say_results(summary, text, as_json=as_json)
         click.echo(output / folder, err=True)
         options.tell_names(output / folder)
+
+
+def _found(takes, subject: str | None, hints: Hints, *, robust: bool):
+    """Return the moving bodies of some takes, and the joints between them."""
+    from osteon.articulation import bodies_of, joints as find_joints, read_clusters, scale_factor
+    from osteon.formats import read, read_field
+    from osteon.pipeline import takes_in_a_row
+
+    named = None if hints.clusters is None else read_clusters(hints.clusters)
+    whom = subject if len(takes) == 1 else None
+    moving = bodies_of(takes_in_a_row(takes, subject), whom, named)
+    if hints.field:
+        moving = moving.in_field(read_field(hints.field))
+    if hints.known_distance:
+        moving = moving.rescaled(scale_factor(moving.bodies, *hints.known_distance))
+    moving = moving.without(hints.exclude)
+    known = {}
+    if hints.like is not None:
+        kept = read(hints.like).skeleton()
+        parents = {body.name: body.parent for body in kept.bodies if body.parent is not None}
+        known = {"parents": parents, "loops": kept.loops}
+    asked = {"root": hints.root, "noise": moving.noise, "robust": robust}
+    return moving.bodies, moving.told(find_joints(moving.bodies, **asked, **known))
 
 
 def _frames_of(files, takes, subject: str | None) -> list[dict[str, object]]:
@@ -312,6 +330,9 @@ def map(
 
     if (skeleton is None) != feet_only:
         raise click.UsageError("give --skeleton, or --feet-only for a motion on its own")
+    if feet_only:
+        about = ("follow", "no_contacts", "own_set")
+        options.refuse_idle("--feet-only keeps all but the feet", *about)
     onto, endings = _onto(skeleton, height), options.endings(formats)
     options.spare((file, skeleton), options.motion_files(output, endings))
     given = {"mode": mode, "follow": follow, "contacts": not no_contacts, "height": height}
@@ -325,7 +346,7 @@ def map(
 
     progress = partial(click.echo, err=True)
     if onto is None:
-        mapped = pipeline.fix_feet(file, options=asked, progress=progress)
+        mapped = pipeline.fix_feet(file, subject=subject, options=asked, progress=progress)
         unit, up = _as_given(mapped.motion.source, unit, up)
     else:
         mapped = pipeline.map_to(

@@ -240,12 +240,21 @@ def ask(solving: dict[str, Any], known: Path | None, passport: Path | None, *, l
     from osteon.formats import read_passport
     from osteon.pipeline import SolveOptions
 
+    check_solving(solving)
+    if known is not None:
+        options.refuse_idle("a skeleton that is given has its hips", "hips")
     return SolveOptions(
         **solving,
         skeleton=None if known is None else _read_subject(known, limited=limited),
         limits=limited,
         passport=None if passport is None else read_passport(passport),
     )
+
+
+def check_solving(solving: dict[str, Any]) -> None:
+    """Refuse what the options of a solve cannot be at once."""
+    if solving["own_set"] is not None:
+        options.refuse_idle("--own-set is the marker set", "template")
 
 
 def _read_subject(path: Path, *, limited: bool):
@@ -258,7 +267,8 @@ def _read_subject(path: Path, *, limited: bool):
         raise WrongContent(
             path,
             "its skeleton carries no markers, so none can pose it; give the skeleton.json of a "
-            f"solve, or move it with: osteon map RECORDING --skeleton {path.name}",
+            "solve, or what a verb made of its motion.glb, which keeps them, and not of its "
+            f"motion.bvh; or move it with: osteon map RECORDING --skeleton {path.name}",
         )
     if limited and not any(body.joint.limits for body in skeleton.bodies):
         raise WrongContent(
@@ -356,6 +366,7 @@ def batch(
     from osteon import batch as stage
     from osteon.pipeline import SolveOptions
 
+    check_solving(solving)
     own_set = solving["own_set"]  # workers elsewhere have another working folder
     asked = stage.BatchOptions(
         solving=SolveOptions(**solving | {"own_set": own_set and own_set.resolve()}),
@@ -407,12 +418,18 @@ def _batch_text(done) -> str:
     lines += [f"failed: {row.take}: {row.problem}" for row in done.failed[:5]]
     good = [row for row in done.rows if not row.problem]
     lines += [
-        f"worst: {row.take}, {row.marker_rms_mm:.2f} mm rms, {row.worst_marker}" for row in good[:3]
+        f"worst: {_of_whom(row)}, {row.marker_rms_mm:.2f} mm rms, {row.worst_marker}"
+        for row in good[:3]
     ]
-    lines += [f"note: {row.take}: {row.changed}" for row in good if row.changed][:5]
+    lines += [f"note: {_of_whom(row)}: {row.changed}" for row in good if row.changed][:5]
     if done.skipped:
         lines.append(f"{len(done.skipped)} files are no takes: see skipped.csv")
     return "\n".join(lines)
+
+
+def _of_whom(row) -> str:
+    """The take, and whose rig it is where the file's name does not tell."""
+    return f"{row.take} ({row.subject})" if row.subject else row.take
 
 
 def _batch_summary(done) -> dict[str, Any]:

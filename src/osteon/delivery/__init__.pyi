@@ -52,6 +52,7 @@ from .motion_files import (
     write_limits as write_limits,
 )
 from .pages import (
+    has_pages as has_pages,
     show as show,
     show_joints as show_joints,
     view as view,

@@ -17,7 +17,7 @@ from osteon.delivery.report_of_solve import (
     title_of,
 )
 from osteon.errors import NotEnoughData
-from osteon.formats import FOLDER_INDEX, file_name, read
+from osteon.formats import FOLDER_INDEX, VERBS_FILES, file_name, read
 from osteon.maths import quat
 from osteon.pipeline import Analyses, analyse
 from osteon.posing import contacts_of
@@ -44,8 +44,6 @@ from osteon.values import Bodies, Joints, Motion, Recording, Skeleton, Take
 REPORT_FILES = ("report.html", "index.html")
 DEEPEST_FOLDER = 3
 """Folders below one that are looked into for reports."""
-SHOWN_FILES = ("motion.glb", "motion.bvh", "motion.osteon", "skeleton.json")
-"""What shows an output folder that has no report, best first."""
 
 
 def view(source: str | Path | Take, folder: Path) -> tuple[Path, ...]:
@@ -63,8 +61,8 @@ def view(source: str | Path | Take, folder: Path) -> tuple[Path, ...]:
     if not isinstance(source, Take):
         path = Path(source)
         if path.is_dir() and not (path / FOLDER_INDEX).exists():
-            if reports := _reports_in(path):
-                return reports
+            if has_pages(path):
+                return _reports_in(path)
             path = _best_of(path)
         source, name = read(path), path.name
     pages = list(pages_of(source, name))
@@ -76,6 +74,11 @@ def view(source: str | Path | Take, folder: Path) -> tuple[Path, ...]:
         written.append(folder / f"{own}.html")
         write_report(written[-1], page)
     return tuple(written)
+
+
+def has_pages(source: Path) -> bool:
+    """Whether this is a folder that a verb has written reports to."""
+    return source.is_dir() and not (source / FOLDER_INDEX).exists() and bool(_reports_in(source))
 
 
 def show(motion: Motion, folder: Path, findings: AnomalyFindings | None = None) -> None:
@@ -151,7 +154,7 @@ def _reports_in(folder: Path) -> tuple[Path, ...]:
     for name in REPORT_FILES:
         if (folder / name).exists():
             return (folder / name,)
-    if any((folder / name).exists() for name in SHOWN_FILES):
+    if any((folder / name).exists() for name in VERBS_FILES):
         return ()
     depths = (
         sorted(folder.glob(f"{'*/' * depth}{REPORT_FILES[0]}"))
@@ -161,11 +164,11 @@ def _reports_in(folder: Path) -> tuple[Path, ...]:
 
 
 def _best_of(folder: Path) -> Path:
-    for name in SHOWN_FILES:
+    for name in VERBS_FILES:
         if (folder / name).exists():
             return folder / name
     raise NotEnoughData(
-        f"{folder} holds no report and none of {', '.join(SHOWN_FILES)}; give a file or a folder "
+        f"{folder} holds no report and none of {', '.join(VERBS_FILES)}; give a file or a folder "
         "that osteon has written"
     )
 

@@ -43,9 +43,11 @@ from .own.skeleton_json import (
 from .plain_csv import read_measured as read_measured
 from .registry import (
     FOLDER_INDEX as FOLDER_INDEX,
+    VERBS_FILES as VERBS_FILES,
     Format as Format,
     WriteOptions as WriteOptions,
     as_held as as_held,
+    file_in as file_in,
     find_format as find_format,
     format_for_writing as format_for_writing,
     keep_only as keep_only,

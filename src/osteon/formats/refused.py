@@ -135,6 +135,26 @@ REFUSED = (
         "export BVH, or the markers as TRC or C3D",
     ),
     Refused(
+        "Blender file",
+        _begins(b"BLENDER"),
+        "only Blender reads it",
+        "export GLB, FBX or BVH there",
+    ),
+    Refused(
+        "picture",
+        _begins(b"\x89PNG", b"\xff\xd8\xff", b"GIF8"),
+        "it shows no motion",
+        "give the recording",
+    ),
+    Refused(
+        "video",
+        lambda head: (
+            head[4:8] == b"ftyp" or _begins(b"\x1a\x45\xdf\xa3")(head) or head[8:12] == b"AVI "
+        ),
+        "osteon finds nobody in pictures",
+        "find their keypoints first, as with FreeMoCap, Pose2Sim or OpenCap, and give those in 3D",
+    ),
+    Refused(
         "archive",
         _begins(b"PK\x03\x04", b"\x1f\x8b", b"7z\xbc\xaf"),
         "it is a packed file",
@@ -151,6 +171,18 @@ REFUSED = (
         _is_table,
         "its header is none that osteon knows",
         "columns must be frame,marker,x,y,z or frame,body,x,y,z,qw,qx,qy,qz in metres",
+    ),
+    Refused(
+        "table between semicolons",
+        lambda head: _is_table(head.replace(b",", b".").replace(b";", b",")),
+        "osteon reads numbers with points, between commas",
+        "save it so, with the columns frame,marker,x,y,z",
+    ),
+    Refused(
+        "JSON",
+        _begins(b"{", b"["),
+        "it is no skeleton and holds no keypoints",
+        "give the recording, or a skeleton.json or motion.glb that osteon has written",
     ),
 )
 """Asked in this order when no format says yes."""

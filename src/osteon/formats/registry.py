@@ -23,6 +23,10 @@ more than the beginning by which any format is known."""
 FOLDER_INDEX = "take.json"
 """The file that speaks for a folder: a store may be unpacked."""
 
+SHOWN_BYTES = 16
+"""Bytes of an unknown file that are shown; chosen: enough to see what made it."""
+VERBS_FILES = ("motion.glb", "motion.bvh", "motion.osteon", "skeleton.json")
+"""What verbs leave in their folders that others read, the richest first."""
 FROM_POINTS = "made of points that span their axes"
 """In the history of bodies that a reader worked out from markers of the same file."""
 
@@ -71,7 +75,9 @@ class Format:
 def find_format(path: Path, formats: tuple[Format, ...]) -> Format:
     """Recognise a file, or a folder that stands for one, by its first bytes."""
     if path.is_dir() and not (path / FOLDER_INDEX).exists():
-        raise FormatError(path, "cannot be opened: it is a folder, not a recording; give a file")
+        raise FormatError(
+            path, f"cannot be opened: it is a folder, not a recording; {file_in(path)}"
+        )
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise FormatError(path, "is a pipe or a device; save it to a file and give that")
@@ -90,9 +96,24 @@ def find_format(path: Path, formats: tuple[Format, ...]) -> Format:
             raise WrongContent(path, f"{kind.name}: {kind.reason}; {kind.advice}")
     raise UnknownFormat(
         path,
-        f"not a format osteon reads (it starts with {head[:16]!r}); readable: "
-        + ", ".join(f"{form.name} ({form.suffixes[0]})" for form in formats if form.read),
+        f"not a format osteon reads (it begins with {_beginning(head)}); osteon info lists those "
+        "that are",
     )
+
+
+def file_in(folder: Path) -> str:
+    """What to give instead of a folder: a file that another verb has left there, where one has."""
+    there = next((name for name in VERBS_FILES if (folder / name).is_file()), None)
+    return "give a file" if there is None else f"give a file in it, such as {folder / there}"
+
+
+def _beginning(head: bytes) -> str:
+    """Show the first characters of a text, or the bytes of what is none."""
+    try:
+        text = head[:SHOWN_BYTES].decode("ascii")
+    except UnicodeDecodeError:
+        text = ""
+    return repr(text) if text.strip() and "\0" not in text else f"bytes {head[:4].hex(' ')}"
 
 
 def format_for_writing(path: Path, formats: tuple[Format, ...]) -> Format:
@@ -104,9 +125,8 @@ def format_for_writing(path: Path, formats: tuple[Format, ...]) -> Format:
     endings = ", ".join(form.suffixes[0] for form in writers)
     if path.suffix.lower() in BY_BLENDER:
         raise UnknownFormat(path, BLENDER_ADVICE)
-    raise UnknownFormat(
-        path, f"no format is written with the ending {path.suffix!r}; known: {endings}"
-    )
+    lacking = f"with the ending {path.suffix!r}" if path.suffix else "without an ending"
+    raise UnknownFormat(path, f"no format is written {lacking}; known: {endings}")
 
 
 def as_take(value: Take | Recording | Bodies | Motion | Skeleton | CompactMotion) -> Take:

@@ -50,7 +50,7 @@ def read_edits(path: Path) -> dict[str, Edit]:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
         edits = msgspec.convert(tables, dict[str, Edit])
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        raise FormatError(path, str(error)) from None
+        raise FormatError(path, f"not a limits.toml: {error}") from None
     for name, edit in edits.items():
         for key in ("hinge", "twist"):
             ends = getattr(edit, key)

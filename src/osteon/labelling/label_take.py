@@ -170,6 +170,12 @@ def _mend(recording: Recording, people: Sequence[_Worn], progress: Progress) -> 
                 "not labelled by a set: solve the file as it is, or give `marker_set=none` to join "
                 "tracks by motion"
             )
+        if marker_set.keypoints:
+            raise NotEnoughData(
+                f"these are keypoints ({marker_set.name}), joint centres whose names the program "
+                "gave that found them: solve the file as it is, or give `marker_set=none` to join "
+                "tracks by motion"
+            )
         progress(Step("set", f"calibrating by the labels of {marker_set.name}"))
         person = calibrate([prepare(part, found)[0]], found).skeleton
         skeletons.append(replace(person, subject=part.subject))

@@ -167,6 +167,7 @@ def map_to(
 def fix_feet(
     source: str | Path | Take,
     *,
+    subject: str | None = None,
     options: MapOptions | None = None,
     progress: Progress = unheard,
 ) -> Solved:
@@ -176,7 +177,7 @@ def fix_feet(
     """
     options, watch = options or MapOptions(), Stopwatch(progress)
     with watch.stage("read", "reading"):
-        motion = (source if isinstance(source, Take) else read(source)).motion()
+        motion = (source if isinstance(source, Take) else read(source)).motion(subject)
     job = _led_by(motion, motion.skeleton.subject)
     mended, steps = _mapped(job, options, watch), Steps.of(motion)
     # setting feet down by whole steps mends walks, and moves jumps and turns that pins hold

@@ -37,9 +37,10 @@ def of_another(errors: Array, most: float) -> tuple[str, ...]:
     rms = rms_of_seen(errors)
     if rms is None or rms < most:
         return ()
+    use = "not to be used as it stands: " if rms >= UNUSABLE_RMS else ""
     return (
-        f"markers are {1e3 * rms:.0f} mm rms from the skeleton that was given: of another person, "
-        "or with markers elsewhere? without `skeleton` the take calibrates its own",
+        f"{use}markers are {1e3 * rms:.0f} mm rms from the skeleton that was given: of another "
+        "person, or with markers elsewhere? without `skeleton` the take calibrates its own",
     )
 
 

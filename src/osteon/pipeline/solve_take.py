@@ -355,8 +355,10 @@ def _solve_take(
     errors[:, [recording.index(name) for name in result.marker_names]] = result.marker_error
     usual = FAR_KEYPOINT_RMS if _are_keypoints(chosen) else FAR_MARKER_RMS
     strange = far_markers(recording.names, errors, usual)
+    bad = () if _are_keypoints(chosen) else unusable(errors)
     if options.skeleton is not None:
-        strange = of_another(errors, usual if _are_keypoints(chosen) else OTHER_PERSON_RMS)
+        bad = of_another(errors, usual if _are_keypoints(chosen) else OTHER_PERSON_RMS)
+        strange = ()
     motion, errors = add_riders(recording, result.motion, errors)
     motion = _with_marker_rms(motion, recording.names, errors)
     motion = _with_toes_bent(motion, options)
@@ -367,7 +369,7 @@ def _solve_take(
         errors,
         plan.recognition.set_name if plan.recognition else chosen[0].name if chosen else "",
         (
-            *(() if _are_keypoints(chosen) else unusable(errors)),
+            *bad,
             *recording.source.problems,
             *plan.warnings,
             *sudden(motion),

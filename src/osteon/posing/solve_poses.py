@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from osteon.errors import NotEnoughData
+from osteon.errors import NotEnoughData, counted
 from osteon.joint_limits import hold_within, make_bounds
 from osteon.maths import blocks, quat
 from osteon.posing._kernels.led_limbs import lead_limbs, share_gone
@@ -141,7 +141,9 @@ def solve(
     names = tuple(name for name in recording.names if name in carried)
     if len(names) < 3:
         raise NotEnoughData(
-            f"recording and skeleton share {len(names)} markers; a pose needs 3 or more"
+            f"{recording.source.file or 'the recording'} shows {counted(len(names), 'marker')} of "
+            f"the {len(carried)} on the skeleton; a pose needs 3 or more: leave it out, or give "
+            "it with its own labels"
         )
     bounds = None
     if limits != "none":

@@ -47,10 +47,10 @@ class Contents:
 
 
 def sniff(head: bytes) -> bool:
-    """The second byte is 80, and the first says at which block parameters begin."""
-    return (
-        len(head) > 2 and head[1] == FILE_CODE and head[0] >= 1 and (len(head) < 513 or head[0] > 1)
-    )
+    """The second byte is 80, and the first says at which block parameters begin; so, by chance, in
+    a PNG."""
+    named = len(head) > 2 and head[1] == FILE_CODE and head[:4] != b"\x89PNG"
+    return named and head[0] >= 1 and (len(head) < 513 or head[0] > 1)
 
 
 def read_c3d(path: Path) -> Take:

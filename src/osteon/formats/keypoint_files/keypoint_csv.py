@@ -188,10 +188,19 @@ def _rate_of_samples(
 
 
 def _rate(times: Array) -> float | None:
-    """Hz, where times in seconds increase."""
+    """Hz, where times in seconds increase: by the whole span, for single steps are rounded; a whole
+    number where the rounding leaves that open."""
     steps = np.diff(times)
     step = float(np.median(steps)) if len(steps) and np.isfinite(steps).all() else 0.0
-    return round(1.0 / step, 6) if 1e-4 < step < 10.0 else None
+    if not 1e-4 < step < 10.0:
+        return None
+    passed, span = np.rint(steps / step), float(times[-1] - times[0])
+    if passed.sum() < 1.0 or span <= 0.0:
+        return None
+    rate = float(passed.sum()) / span
+    rounding = float(np.abs(steps - passed / rate).max()) / span
+    whole = max(1.0, float(round(rate)))
+    return whole if abs(rate / whole - 1.0) <= rounding else round(rate, 6)
 
 
 KEYPOINT_CSV = Format(

@@ -87,7 +87,9 @@ def read_store(path: Path) -> Take:
         with zipfile.ZipFile(path) as archive:
             if FOLDER_INDEX not in archive.namelist():
                 raise WrongContent(
-                    path, f"an archive, but no Osteon store: it holds no {FOLDER_INDEX!r}"
+                    path,
+                    f"an archive, but no Osteon store: it holds no {FOLDER_INDEX!r}; unpack it, "
+                    "and save a spreadsheet as CSV",
                 )
             return _read(path, _from_archive(path, archive))
     except DAMAGED as error:

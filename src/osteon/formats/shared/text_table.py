@@ -245,8 +245,10 @@ def _bad_number(path: Path, block: bytes, first_line: int) -> FormatError:
     for number, line in enumerate(block.split(b"\n"), first_line):
         for word in line.split():
             if not is_sane(number_or_nan(word)):
-                shown = word[:24].decode("latin-1")
-                return FormatError(path, f"expected a number, got {shown!r}", f"line {number}")
+                told = f"expected a number, got {word[:24].decode('latin-1')!r}"
+                if block.endswith(word):
+                    told += ", where the file ends: cut short? copy it again from its source"
+                return FormatError(path, told, f"line {number}")
     return FormatError(path, "the numbers cannot be read", f"from line {first_line}")
 
 
