@@ -4,7 +4,8 @@
 
 True joint centres of people that this project did not make become OpenCap's 20 keypoints, with
 15 mm of white noise per axis and 3 % of samples on jumps of 0.1 to 0.4 m for 1 to 6 frames; once
-more with every keypoint off for all of the take, by as much as such systems are. Experts' OpenSim
+more with every keypoint off for all of the take, by as much as such systems are, each for itself or
+alike on both sides, turning with the person. Experts' OpenSim
 models (OSTEON_DATA/anatomical-truth) were in view while constants were chosen, the CMU archive's
 skeletons (OSTEON_DATA/cmu-…) were not. Writes the table of docs/numbers/keypoints.md.
 """
@@ -20,8 +21,7 @@ from scipy.stats import chi2
 
 from osteon import fixed_lengths, formats, pipeline
 from osteon.errors import OsteonError
-from osteon.keypoints.person_from_keypoints import DEEP_ERROR
-from osteon.keypoints.poses_from_keypoints import SYSTEMATIC_ERROR
+from osteon.keypoints.lasting_errors import DEEP_ERROR, SYSTEMATIC_ERROR
 from osteon.maths import quat
 from osteon.values import Recording, Take
 
@@ -31,6 +31,11 @@ MARK = "<!-- table -->"
 NOISE, JUMPED = 0.015, 0.03
 JUMP_REACH, LONGEST_JUMP = (0.1, 0.4), 6
 INSIDE = float(chi2.ppf(0.95, 3))
+LASTING = {
+    "noise and jumps": "",
+    "and off for all of a take": "each",
+    "and off alike on both sides": "alike",
+}
 TO_Z_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 JOINTS = {
     "Hip": ("thigh", "femur", "femur"),
@@ -67,7 +72,7 @@ def main() -> None:
     rows = []
     for who, people in (("in view", models()), ("left out", archive())):
         known = list(people)
-        for title, lasting in (("noise and jumps", False), ("and off for all of a take", True)):
+        for title, lasting in LASTING.items():
             found: dict[str, list[Error]] = {}
             for person in known:
                 for way, joint, error in trial(person, lasting=lasting):
@@ -135,14 +140,15 @@ def completed(name: str, found: dict[str, np.ndarray], rate: float) -> Person:
     return Person(name, tuple(found), np.stack(list(found.values()), axis=1), rate)
 
 
-def seen(person: Person, *, lasting: bool) -> Recording:
+def seen(person: Person, *, lasting: str) -> Recording:
     rng = np.random.default_rng(list(person.name.encode()))
     points = person.points + NOISE * rng.normal(size=person.points.shape)
     if lasting:
         size = [
             DEEP_ERROR if k.endswith(("Hip", "Knee")) else SYSTEMATIC_ERROR for k in person.labels
         ]
-        points += np.array(size)[:, None] * rng.normal(size=person.points.shape[1:])
+        away = np.array(size)[:, None] * rng.normal(size=person.points.shape[1:])
+        points += away if lasting == "each" else turning(person, away)
     left = JUMPED * points.shape[0] * points.shape[1]
     while left > 0:
         frame, point = rng.integers(points.shape[0]), rng.integers(points.shape[1])
@@ -153,7 +159,21 @@ def seen(person: Person, *, lasting: bool) -> Recording:
     return Recording(points, person.labels, person.rate)
 
 
-def trial(person: Person, *, lasting: bool) -> Iterator[tuple[str, str, Error]]:
+def turning(person: Person, away: np.ndarray) -> np.ndarray:
+    """Ahead, to the side and up of the person (n_points, 3), both sides as the left one, in the
+    world (n_frames, n_points, 3)."""
+    for column, label in enumerate(person.labels):
+        if label.startswith("R"):
+            left = away[person.labels.index("L" + label[1:])]
+            away[column] = left * np.array([1.0, -1.0, 1.0])
+    hips = [person.points[:, person.labels.index(label)] for label in ("LHip", "RHip")]
+    up = np.array([0.0, 0.0, 1.0])
+    ahead = quat.normalise(np.cross(hips[0] - hips[1], up))
+    axes = np.stack([ahead, np.cross(up, ahead), np.broadcast_to(up, ahead.shape)], axis=-1)
+    return np.einsum("fij,pj->fpi", axes, away)
+
+
+def trial(person: Person, *, lasting: str) -> Iterator[tuple[str, str, Error]]:
     recording = seen(person, lasting=lasting)
     (solved,) = pipeline.solve(Take(recordings=(recording,)))
     fitted = fixed_lengths.fit(recording)

@@ -7,7 +7,12 @@ from conftest import real
 from osteon import synth
 from osteon.calibration.fit_subject import calibrate_blind
 from osteon.calibration.motion_guess import guess_from_motion, joint_doubts
-from osteon.calibration.tree_from_markers import find_pivot_on_line, group, grow
+from osteon.calibration.tree_from_markers import (
+    find_pivot_on_line,
+    group,
+    grow,
+    with_missing_links,
+)
 from osteon.errors import NotEnoughData
 from osteon.formats import read
 from osteon.maths import quat
@@ -209,3 +214,62 @@ def test_a_hinge_is_told_from_what_hardly_turns(degrees, rng):
     (doubt,) = joint_doubts(bodies, grow(bodies), {0: "one", 1: "other"})
     assert ("hardly turn" in doubt) == (degrees < 20)
     assert ("turn about one axis only" in doubt) == (degrees > 20)
+
+
+def chain(rng, on: tuple[list, ...]) -> list[np.ndarray]:
+    """Markers (FRAMES, n, 3) of a chest, an upper arm, its forearm, another upper arm …"""
+    chest = swinging(rng, 0.3)
+    at = [(chest, np.zeros((FRAMES, 3)))]
+    while len(at) < len(on):
+        upper, bend = swinging(rng, 0.8), rng.normal(0.6, 0.5, FRAMES)
+        shoulder = quat.rotate(chest, np.array([0.0, 0.2 * (-1) ** (len(at) // 2), 0.2]))
+        elbow = shoulder + quat.rotate(upper, np.array([0.0, 0.0, -0.3]))
+        about = quat.exp(np.array([0.0, 1.0, 0.0]) * bend[:, None])
+        at += [(upper, shoulder), (quat.multiply(upper, about), elbow)]
+    return [
+        place[:, None]
+        + quat.rotate(turn[:, None], np.array(markers, dtype=float))
+        + rng.normal(scale=0.001, size=(FRAMES, len(markers), 3))
+        for (turn, place), markers in zip(at, on, strict=True)
+    ]
+
+
+CHEST = [[0.1, 0.1, 0.2], [0.1, -0.1, 0.2], [-0.1, 0.0, 0.25], [0.1, 0.0, 0.0]]
+ARM = [[0.04, 0.0, -0.1], [-0.04, 0.03, -0.15], [0.0, 0.04, -0.2]]
+WRIST = [[0.0, 0.03, -0.25], [0.0, -0.03, -0.25]]
+ELBOW = [[0.0, 0.04, -0.3], [0.0, -0.04, -0.3]]
+"""On the axis about which the forearm bends."""
+
+
+def links(edges) -> set[frozenset[int]]:
+    return {frozenset((edge.on, edge.body)) for edge in edges}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_marker_that_hides_does_not_hang_a_body_elsewhere(seed):
+    """A marker of the forearm is never seen with the upper arm's frame."""
+    parts = chain(np.random.default_rng(seed), (CHEST, ARM, ARM))
+    parts[1][: FRAMES // 2, 0] = np.nan
+    parts[2][FRAMES // 2 :, 1] = np.nan
+    points = np.concatenate(parts, axis=1)
+    columns = (range(4), range(4, 7), range(7, 10))
+    bodies = [group(points, np.array(each)) for each in columns]
+    assert links(grow(bodies)) == {frozenset((0, 1)), frozenset((1, 2))}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_markers_of_an_elbow_are_the_upper_arm_that_wears_no_others(seed):
+    """They are steady against the forearm, which shares no joint with the chest."""
+    parts = chain(np.random.default_rng(seed), (CHEST, ELBOW, WRIST, ARM, ARM))
+    points = np.concatenate(parts, axis=1)
+    bodies = [group(points, np.arange(*ends)) for ends in ((0, 4), (4, 8), (8, 11), (11, 14))]
+    parted = with_missing_links(bodies, grow(list(bodies)))
+    assert [list(body.markers) for body in parted[1:3]] == [[4, 5], [6, 7]]
+    assert {frozenset((0, 1)), frozenset((1, 2))} <= links(grow(parted))
+
+
+def test_a_body_that_has_its_joint_is_not_parted():
+    parts = chain(np.random.default_rng(0), (CHEST, [*ARM, *ELBOW], [*ARM, *WRIST]))
+    points = np.concatenate(parts, axis=1)
+    bodies = [group(points, np.arange(*ends)) for ends in ((0, 4), (4, 9), (9, 14))]
+    assert len(with_missing_links(bodies, grow(list(bodies)))) == 3

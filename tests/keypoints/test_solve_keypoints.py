@@ -67,7 +67,7 @@ class TestNoiseAndJumps:
             mean = quat.rotate(quat.inverse(turns[:, parent]), away).mean(axis=0)
             covariance = noisy.skeleton.bodies[index].joint.covariance
             assert mean @ np.linalg.solve(covariance, mean) < 7.81
-            assert 0.010 < noisy.skeleton.bodies[index].joint.deviation < 0.030
+            assert 0.0005 < noisy.skeleton.bodies[index].joint.deviation < 0.010
 
     def test_it_is_announced(self, noisy):
         assert noisy.marker_set == "OpenCap-20" and noisy.points == "keypoints"

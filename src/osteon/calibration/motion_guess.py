@@ -24,6 +24,7 @@ from osteon.calibration.tree_from_markers import (
     grow,
     in_frame,
     shares_no_joint,
+    with_missing_links,
 )
 from osteon.cleaning import without_displaced
 from osteon.errors import NotEnoughData
@@ -103,6 +104,10 @@ def _without_props(
     """The bodies of the subject, the edges of their tree, and bodies that are none of it."""
     grown = list(bodies)
     edges = grow(grown, progress)
+    linked = with_missing_links(bodies, edges)
+    if len(linked) > len(bodies):
+        bodies, grown = linked, list(linked)
+        edges = grow(grown)
     free = alone(edges)
     rest = [body for place, body in enumerate(bodies) if place not in free]
     if not free or len(rest) < 2 or all(body.poses is None for body in rest):

@@ -25,6 +25,14 @@ POSED_SHARE = 0.2
 NO_JOINT_RATIO = 8.0
 """Ratio to the usual cost of a take's joints from which two bodies share none. Measured: joints
 stay below 4, but for one of 7; free props and other people begin at 6, most lie beyond 10."""
+UNUSUAL_RATIO = 2.0
+"""Ratio to the usual misfit of a take's joints from which a body is looked for between two: chosen,
+most joints stay below, and looking does no harm."""
+LINK_RATIO = 0.5
+"""Ratio that a link's two joints must stay below, to the misfit of the joint that they replace.
+Measured: 0.1 to 0.25 of six bare upper arms; 0.7 and more where a pair is no link."""
+FEWEST_PARTED = 4
+"""Count of markers of a body that may be parted: defined, two and two."""
 FEWEST_FRAMES = 30
 """Frames that must show both bodies: chosen, a quarter of a second."""
 PIVOT_PULL = 0.01
@@ -137,6 +145,51 @@ def _carried(bodies: list[Group], on: int, body: int) -> Edge | None:
     return None if pivot is None or path is None else Edge(on, body, pivot, path)
 
 
+def with_missing_links(bodies: list[Group], edges: list[Edge]) -> list[Group]:
+    """Return bodies, those parted of which two markers ride on a body that has no others.
+
+    Markers by an elbow are steady against the forearm, and are the only ones of an upper arm that
+    wears none. Forearm and chest then share no joint, but the two share one with either.
+    """
+    usual = float(np.median([edge.pivot.misfit for edge in edges])) if edges else 0.0
+    parted: dict[int, tuple[Group, Group]] = {}
+    for edge in edges:
+        if edge.pivot.misfit > UNUSUAL_RATIO * usual and not {edge.on, edge.body} & parted.keys():
+            ways = [(edge.on, edge.body), (edge.body, edge.on)]
+            links = [(link, far) for near, far in ways if (link := _link(bodies, edge, near, far))]
+            for (_, parts), far in sorted(links, key=lambda found: found[0][0])[:1]:
+                parted[far] = parts
+    return [part for place, body in enumerate(bodies) for part in parted.get(place, (body,))]
+
+
+def _link(
+    bodies: list[Group], edge: Edge, near: int, far: int
+) -> tuple[float, tuple[Group, Group]] | None:
+    """The pair of the far body's markers that links the rest to the near one best, and its cost."""
+    body, best = bodies[far], None
+    n_markers = len(body.markers)
+    for pair in combinations(range(n_markers), 2) if n_markers >= FEWEST_PARTED else ():
+        rest = [column for column in range(n_markers) if column not in pair]
+        link, end = (_part(body, columns) for columns in (list(pair), rest))
+        first = joint([bodies[near], link], 0, 1)
+        if first is None:
+            continue
+        link = _with_joint(link, first.path)  # which shows its frame
+        second = joint([link, end], 0, 1)
+        if second is None:
+            continue
+        cost = first.cost + second.cost
+        steady = max(first.pivot.misfit, second.pivot.misfit) < LINK_RATIO * edge.pivot.misfit
+        if steady and cost < (edge.cost if best is None else best[0]):
+            best = cost, (link, end)
+    return best
+
+
+def _part(body: Group, columns: list[int]) -> Group:
+    points = body.points[:, columns]
+    return Group(body.markers[columns], points, _poses(points))
+
+
 def shares_no_joint(edges: list[Edge]) -> list[Edge]:
     """Edges that hold a tree together only because something must."""
     usual = float(np.median([edge.cost for edge in edges])) if edges else 0.0
@@ -188,9 +241,10 @@ def find_pivot(own: Array, other: Array) -> Pivot | None:
     other : (n_frames, m, 3)
         Markers of the other body in that frame; NaN where not seen.
     """
-    seen = np.isfinite(other[..., 0])
-    if (seen.sum(axis=0) < FEWEST_FRAMES).any():
+    shown = _seen_together(other)
+    if shown is None:
         return None
+    other, seen = shown, np.isfinite(shown[..., 0])
     middle = _mean(other)
     home = _mean(own)
     guess = _between(home, middle)
@@ -222,10 +276,10 @@ def find_pivot_on_line(start: Array, end: Array, other: Array) -> Pivot | None:
         Markers of the other body, in the world as the line is; NaN where not seen.
     """
     along = (end - start)[:, None]
-    other = np.where(np.isfinite(along[..., :1]), other, np.nan)
-    seen = np.isfinite(other[..., 0])
-    if (seen.sum(axis=0) < FEWEST_FRAMES).any():
+    shown = _seen_together(np.where(np.isfinite(along[..., :1]), other, np.nan))
+    if shown is None:
         return None
+    other, seen = shown, np.isfinite(shown[..., 0])
     length = float(np.nanmean(np.linalg.norm(along, axis=-1)))
     pull = seen.sum() * (PIVOT_PULL * length) ** 2 + 1e-12
     share, slope = 0.5, np.zeros(seen.size)
@@ -246,6 +300,12 @@ def find_pivot_on_line(start: Array, end: Array, other: Array) -> Pivot | None:
     flat = np.sqrt(np.maximum(np.sum(arms**2, axis=-1) - lifted**2, 0.0))
     planar = np.stack([lifted, flat, np.zeros_like(flat)], axis=-1)
     return Pivot(np.array([share]), misfit, float(reach), float(sigma), _turned(planar))
+
+
+def _seen_together(other: Array) -> Array | None:
+    """The markers (n_frames, m, 3) that are seen in enough frames, if there are two or all."""
+    shown = np.isfinite(other[..., 0]).sum(axis=0) >= FEWEST_FRAMES
+    return other[:, shown] if shown.sum() >= min(2, len(shown)) else None
 
 
 def _turned(arms: Array) -> float:

@@ -27,9 +27,18 @@ from osteon.calibration import (
 from osteon.errors import NotEnoughData
 from osteon.fixed_lengths import debiased, length_moments
 from osteon.human import Landmark, human
-from osteon.keypoints.poses_from_keypoints import ON_JOINT, SYSTEMATIC_ERROR, fit_poses
+from osteon.keypoints.lasting_errors import (
+    MIRROR,
+    SYSTEMATIC_ERROR,
+    Sightings,
+    half_seconds,
+    lasting_share,
+    usual_error,
+    without_odd,
+)
+from osteon.keypoints.poses_from_keypoints import ON_JOINT, fit_poses, stray_distance
 from osteon.keypoints.tracks import Tracks, steady_tracks
-from osteon.maths import NORMAL_RATIO, quat, untwisted_joints
+from osteon.maths import quat, untwisted_joints
 from osteon.posing import compile_rig
 from osteon.typing import Array, Indices, Share, unheard
 from osteon.values import Recording, Skeleton
@@ -42,18 +51,9 @@ PLACE_ROUNDS = 3
 STRAIGHT_SHARE = 75.0
 """% of the frames in which shoulders are nearer to the hips than the trunk is long. Chosen: who
 stands is straight, who bends is not."""
-ODD_RATIO = 5.0
-"""Ratio of a bone's deviation from its middle length to the usual one, from which an end of it
-jumped. Chosen: honest ones are beyond once in a million."""
-DEEP_ERROR = 0.023
-"""Metres per axis that keypoints of hips and knees are off: 30 to 50 mm in space [Needham 2021]."""
 UNSEEN_RATIO = 2.0
 """Ratio by which joints that are no keypoint are less sure than where markers sit around them.
 Measured: where the trunk bends lay 53 to 83 mm off on 4 people whose bones are known."""
-DEEP_JOINTS = ("thigh", "shin")
-"""Bodies whose joints lie deep: networks learned them from people who pointed at pictures."""
-MIRROR = np.array([1.0, -1.0, 1.0])
-"""Left to right, in bodies whose y axis points left."""
 ANYWHERE_PLACE = np.array([0.0, 0.0, 0.1])
 """Metres: where keypoints start of which only the body is known. Chosen: on no joint, and so far
 from most places that poses doubt it until it is found."""
@@ -65,12 +65,19 @@ WIDE_PARTS = ("thigh", "upper_arm")
 class _Person:
     """All takes of a person after each other."""
 
-    labels: tuple[str, ...]
-    raw: Array
-    """(n_frames, n_points, 3) as recorded."""
+    worn: dict[str, Landmark]
+    """By label."""
+    honest: Array
+    """(n_frames, n_points, 3) as recorded, without jumps."""
     tracks: Tracks
     still: np.ndarray
     """(n_frames, n_points) whether a keypoint keeps its height."""
+    blocks: Indices
+    """(n_frames,) number of the half second; empty where frames do not follow each other."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(self.worn)
 
     def __getitem__(self, frames: np.ndarray) -> Tracks:
         return replace(
@@ -104,9 +111,8 @@ def calibrate_keypoints(
     """
     person = _gather(recordings, found, in_order=in_order)
     observed = dict(zip(person.labels, np.moveaxis(person.tracks.positions, 1, 0), strict=True))
-    worn = {label: found[label] for label in person.labels}
-    guess = guess_from_template(worn, observed, wanted=_completing(worn))
-    guess = replace(guess, rig=_with_trunk(_on_joints(guess.rig, worn), observed))
+    guess = guess_from_template(person.worn, observed, wanted=_completing(person.worn))
+    guess = replace(guess, rig=_with_trunk(_on_joints(guess.rig, person.worn), observed))
     rig, errors = _with_lengths(guess.rig, observed)
     chosen = spread_frames(np.isfinite(person.tracks.positions[..., 0]), POSED_FRAMES)
     for turn in range(PLACE_ROUNDS):
@@ -125,14 +131,16 @@ def _gather(
     )
     if not labels:
         raise NotEnoughData("none of the set's keypoints is ever seen")
-    raw, steady = [], []
+    honest, steady = [], []
     for take in recordings:
         points = np.full((take.n_frames, len(labels), 3), np.nan)
         for column, label in enumerate(labels):
             if label in take.names:
                 points[:, column] = take.positions[:, take.index(label)]
-        raw.append(points)
-        steady.append(steady_tracks(points, take.rate) if in_order else _as_they_are(points))
+        tracks = steady_tracks(points, take.rate) if in_order else _as_they_are(points)
+        steady.append(tracks)
+        points[tracks.jumps] = np.nan
+        honest.append(Recording(points, labels, take.rate))
     smoothed = [
         Recording(tracks.positions, labels, take.rate)
         for take, tracks in zip(recordings, steady, strict=True)
@@ -141,7 +149,10 @@ def _gather(
     positions = np.concatenate([tracks.positions for tracks in steady])
     jumps = np.concatenate([tracks.jumps for tracks in steady])
     still = still_markers(smoothed, labels)
-    return _Person(labels, np.concatenate(raw), Tracks(positions, noise, jumps), still)
+    blocks = half_seconds(recordings) if in_order else np.zeros(0, dtype=np.int64)
+    together = np.concatenate([take.positions for take in honest])
+    worn = {label: found[label] for label in labels}
+    return _Person(worn, together, Tracks(positions, noise, jumps), still, blocks)
 
 
 def _as_they_are(points: Array) -> Tracks:
@@ -231,15 +242,8 @@ def _with_lengths(rig: SubjectModel, observed: dict[str, Array]) -> tuple[Subjec
 def _without_odd_bones(paths: Array, starts: Indices) -> Array:
     """Joints (n_frames, n_joints, 3) without those whose bone is of a length it never has else."""
     lengths = np.linalg.norm(paths - paths[:, starts], axis=-1)
-    seen = np.isfinite(lengths).any(axis=0)
-    middle, kept = np.full(len(starts), np.nan), paths.copy()
-    middle[seen] = np.nanmedian(lengths[:, seen], axis=0)
-    off = np.abs(lengths - middle)
-    usual = np.zeros(len(starts))
-    usual[seen] = NORMAL_RATIO * np.nanmedian(off[:, seen], axis=0)
-    odd = (off > ODD_RATIO * usual) & (starts >= 0)
-    kept[odd] = np.nan
-    return kept
+    odd = np.isnan(without_odd(lengths)) & (starts >= 0)
+    return np.where(odd[..., None], np.nan, paths)
 
 
 def _bone_start(rig: SubjectModel, names: list[str], name: str) -> int:
@@ -304,10 +308,11 @@ def _finished(
     rotations, joints = posed.world(poses.rotations, poses.root)
     frames = FramePoses(quat.to_matrix(rotations), joints)
     soles = find_soles(guess, rig, frames, tracks.positions, person.still[chosen])
-    honest = np.where(tracks.jumps[..., None], np.nan, person.raw[chosen])
-    off = posed.distances(honest, poses.rotations, poses.root)
+    off = posed.distances(person.honest[chosen], poses.rotations, poses.root)
     per_marker = np.sqrt(np.nanmean(off**2, axis=0))
-    covariances = _covariances(rig, errors)
+    where = posed.markers(poses.rotations, poses.root)
+    lasting = _lasting_share(person, chosen, where, off)
+    covariances = _covariances(rig, errors, person, lasting)
     rig, turns = align_frames(rig, guess, soles)
     skeleton = skeleton_of(guess, rig, turns, soles, per_marker, covariances, subject)
     shown = np.ones(rotations.shape[:2], dtype=bool)
@@ -316,38 +321,63 @@ def _finished(
         len(chosen),
         float(np.sqrt(np.nanmean(off**2))),
         count_different(frames.rotations, rig.parents, shown),
-        doubts=(_announced(person, set_name), *guess.doubts),
+        doubts=(_announced(person, set_name, lasting), *guess.doubts),
     )
 
 
-def _covariances(rig: SubjectModel, errors: Array) -> tuple[Array, Array]:
+def _lasting_share(person: _Person, chosen: Indices, posed: Array, off: Array) -> float:
+    """Share of lasting errors as others have measured them; ``off``: metres from the rig."""
+    if not len(person.blocks):
+        return 1.0
+    noise = person.tracks.noise
+    strayed = off > stray_distance(noise)
+    seen = np.where(strayed[..., None], np.nan, person.honest[chosen])
+    points = Sightings(person.labels, seen, posed, noise, person.blocks[chosen])
+    return lasting_share(points, person.worn)
+
+
+def _covariances(
+    rig: SubjectModel, errors: Array, person: _Person, lasting: float
+) -> tuple[Array, Array]:
     """Of joints (n_bodies, 3, 3) and of keypoints (n_markers, 3, 3).
 
-    What a system is off for all of a take its own data cannot show: it is as large as others have
-    found it. A joint that is no keypoint is as sure as the average human is.
+    What a system is off for all of a take is as large as others have found it, or as the take
+    shows. A joint that is no keypoint is as sure as the average human is.
     """
     figure = human()
-    keypoints = {int(b) for b, p in zip(rig.marker_bodies, rig.places, strict=True) if not p.any()}
+    counts = np.isfinite(person.honest[..., 0]).sum(axis=0)
+    passing = person.tracks.noise**2 / np.maximum(counts, 1)
+    trembles = dict(zip(person.labels, passing, strict=True))
     variances = np.zeros(rig.n_bodies)
     for body, name in enumerate(rig.names):
-        if body in keypoints or rig.parents[body] < 0:
-            off = DEEP_ERROR if name.endswith(DEEP_JOINTS) else SYSTEMATIC_ERROR
+        variances[body] = (lasting * usual_error(name)) ** 2 + errors[body] ** 2
+        own = [
+            trembles[label]
+            for label, at, place in zip(
+                rig.marker_names, rig.marker_bodies, rig.places, strict=True
+            )
+            if at == body and not place.any()
+        ]
+        if own or rig.parents[body] < 0:
+            variances[body] += sum(own)
         else:
-            off = np.hypot(UNSEEN_RATIO * figure.bodies[name].sigma, SYSTEMATIC_ERROR)
-        variances[body] = off**2 + errors[body] ** 2
+            variances[body] += (UNSEEN_RATIO * figure.bodies[name].sigma) ** 2
     joints = variances[:, None, None] * np.eye(3)
     joints[0] = 0.0
-    return joints, np.tile(SYSTEMATIC_ERROR**2 * np.eye(3), (rig.n_markers, 1, 1))
+    of_points = (lasting * SYSTEMATIC_ERROR) ** 2
+    return joints, np.tile(of_points * np.eye(3), (rig.n_markers, 1, 1))
 
 
-def _announced(person: _Person, set_name: str) -> str:
+def _announced(person: _Person, set_name: str, lasting: float) -> str:
     """Say that these are keypoints, and how steady they are."""
-    seen = np.isfinite(person.raw[..., 0])
-    jumped = 100.0 * person.tracks.jumps.sum() / max(seen.sum(), 1)
+    n_jumps, n_seen = person.tracks.jumps.sum(), np.isfinite(person.honest[..., 0]).sum()
+    jumped = 100.0 * n_jumps / max(n_seen + n_jumps, 1)
     noise = 1e3 * float(np.median(person.tracks.noise))
     called = f" ({set_name})" if set_name else ""
+    lasting *= 1e3 * SYSTEMATIC_ERROR
     return (
         f"{len(person.labels)} keypoints{called}: joint centres, not skin; they tremble by "
         f"{noise:.1f} mm per axis, and {jumped:.1f} % of the samples jumped and were left out; "
-        "what such systems are off for all of a take, 20 to 40 mm, no take of theirs can show"
+        "lengths of bones, left against right and over time, tell of lasting errors of "
+        f"{lasting:.0f} mm per axis; what is off along bones no take can show"
     )

@@ -11,6 +11,7 @@ import numpy as np
 
 from osteon.errors import NotEnoughData
 from osteon.joint_limits import hold_within
+from osteon.keypoints.lasting_errors import SYSTEMATIC_ERROR
 from osteon.keypoints.limb_turns import turns_from_joints
 from osteon.keypoints.tracks import Tracks, steady_tracks
 from osteon.maths import fit_rigid, quat
@@ -46,9 +47,6 @@ Derived: χ of three is beyond once in a thousand."""
 TWIST_SECONDS = 0.08
 """Seconds, standard deviation, over which a limb's twist is judged. Chosen: a stride has a
 second, so its twist is not smoothed away."""
-SYSTEMATIC_ERROR = 0.013
-"""Metres per axis that keypoints are off their joint for all of a take. [Nakano 2020]: half of the
-mean distances from markers' joints are below 20 mm, four fifths below 30 mm."""
 
 
 def pose_keypoints(
@@ -93,8 +91,12 @@ def pose_keypoints(
 
 def _strayed(rig: Rig, poses: PoseResult, given: Array, noise: Array) -> Mask:
     """(n_frames, n_points) samples that lie farther from the rig than such systems are off."""
-    most = np.maximum(DOUBT_DISTANCE, STRAY_RATIO * np.hypot(noise, SYSTEMATIC_ERROR))
-    return rig.distances(given, poses.rotations, poses.root) > most
+    return rig.distances(given, poses.rotations, poses.root) > stray_distance(noise)
+
+
+def stray_distance(noise: Array) -> Array:
+    """Return metres from the rig from which a keypoint of such white noise jumped."""
+    return np.maximum(DOUBT_DISTANCE, STRAY_RATIO * np.hypot(noise, SYSTEMATIC_ERROR))
 
 
 def fit_poses(
