@@ -2,9 +2,9 @@
 
 Of two markers on a limb that are about as far from its joint, a pose turned over suits as well as
 the right one: every piece is in place, but for a third marker, which is far from its own, or for
-the limb, which turns over in no time. So the take is posed with the two exchanged, and the way
-through it is sought, piece by piece in the one order or the other, that suits markers and motion
-best.
+the limb, which turns over in no time. So their bodies are laid anew with the two exchanged, and
+the way through the take is sought, piece by piece in the one order or the other, that suits markers
+and motion best.
 """
 
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from osteon.labelling.figure_search import lay
 from osteon.labelling.following import FAR_GATE, Following, Holders
 from osteon.labelling.pieces import by_label
 from osteon.labelling.wearer import Wearer
@@ -57,15 +58,24 @@ class Posed:
     """(n_frames, n_labels, 3) where labels are."""
     turns: Array
     """(n_frames, n_bodies, 4) rotations of bodies to the world."""
+    joints: Array
+    """(n_frames, n_bodies, 3) where their joints are."""
+
+    def renewed(self, some: Mask, new: "Posed") -> "Posed":
+        """Return the same with some frames posed anew."""
+        arrays = [self.places.copy(), self.turns.copy(), self.joints.copy()]
+        for old, now in zip(arrays, (new.places, new.turns, new.joints), strict=True):
+            old[some] = now
+        return Posed(self.frames, *arrays)
 
 
 def posed_by(
-    wearer: Wearer, frames: Indices, observed: Array, start: tuple[Array, Array] | None = None
+    wearer: Wearer, frames: Indices, observed: Array, start: tuple[Array, Array] | None
 ) -> Posed:
     """Return who wears labels posed by these, (n_frames, n_labels, 3)."""
     found = solve_frames(PoseProblem(wearer.rig, observed), start=start, options=POSE_OPTIONS)
-    turns, _ = wearer.rig.world(found.rotations, found.root)
-    return Posed(frames, wearer.rig.markers(found.rotations, found.root), turns)
+    places = wearer.rig.markers(found.rotations, found.root)
+    return Posed(frames, places, *wearer.rig.world(found.rotations, found.root))
 
 
 def exchange_stretches(following: Following, posed: Posed) -> bool:
@@ -163,37 +173,64 @@ class _View:
     def _both_ways(self, rows: Indices, pair: Indices) -> tuple[Array, Array]:
         """Return log odds against labels as they are and with two exchanged: (n_rows, 2) of frames
         and (2, 2, n_rows − 1) of the turns from one to the next."""
-        observed, exchanged = self.observed[rows], self.observed[rows]
-        exchanged[:, pair] = observed[:, pair[::-1]]
-        other = posed_by(self.wearer, self.now.frames[rows], exchanged)
-        near = np.flatnonzero(self._is_beside(self.bodies[pair])[self.bodies])
-        costs = [
-            self._costs(rows, near, observed, self.now.places[rows]),
-            self._costs(rows, near, exchanged, other.places),
-        ]
-        own = np.unique(self.bodies[pair])
-        turns = [self.now.turns[rows][:, own], other.turns[:, own]]
-        seconds = self.seconds[rows]
-        steps = [[_turned(a, b, seconds[:, None]).sum(axis=1) for b in turns] for a in turns]
+        exchanged, costs = self.observed[rows], np.zeros((len(rows), 2))
+        exchanged[:, pair] = exchanged[:, pair[::-1]]
+        seconds, steps = self.seconds[rows], np.zeros((2, 2, len(rows) - 1))
+        for body in np.unique(self.bodies[pair]).tolist():
+            own, now = self.wearer.labels_of(body), self.now.turns[rows, body]
+            places, turned, off = self._laid(body, rows, exchanged)
+            costs[:, 0] += self._costs(
+                rows, own, self.observed[rows], self.now.places[rows][:, own]
+            )
+            costs[:, 1] += self._costs(rows, own, exchanged, places) + off
+            ways = (now, turned)
+            steps += [[_turned(before, after, seconds) for after in ways] for before in ways]
         looks = np.gradient(seconds).clip(max=LOOK_APART) / LOOK_APART
-        return np.stack(costs, axis=1) * looks[:, None], np.array(steps)
+        return costs * looks[:, None], steps
+
+    def _laid(self, body: int, rows: Indices, observed: Array) -> tuple[Array, Array, Array]:
+        """Return where a body's labels are if it is laid on what is observed, between the joints
+        that it has as it is posed, (n_rows, n_own, 3); how it is turned then, (n_rows, 4); and log
+        odds against joints being so far off, (n_rows,)."""
+        wearer, own = self.wearer, self.wearer.labels_of(body)
+        ends = np.flatnonzero(wearer.parents == body)
+        joints = self.now.joints[rows][:, ends]
+        inside = wearer.rig.offsets[ends]
+        if wearer.parents[body] >= 0:
+            joints = np.concatenate([joints, self.now.joints[rows, body, None]], axis=1)
+            inside = np.concatenate([inside, np.zeros((1, 3))])
+        seen = np.isfinite(observed[:, own, 0])
+        weights = np.concatenate(
+            [
+                np.where(seen, wearer.slack[own] ** -2.0, 0.0),
+                np.full((len(rows), len(inside)), wearer.joint_slack**-2),
+            ],
+            axis=1,
+        )
+        places = np.concatenate([wearer.rig.places[own], inside])
+        targets = np.concatenate([np.nan_to_num(observed[:, own]), joints], axis=1)
+        turns, origins = lay(places, targets, weights, None)
+        laid = origins[:, None] + np.einsum("fij,mj->fmi", turns, places)
+        off = np.linalg.norm(laid[:, len(own) :] - joints, axis=-1)
+        against = 0.5 * ((off / (DOUBT_RATIO * wearer.joint_slack)) ** 2).sum(axis=1)
+        return laid[:, : len(own)], quat.from_matrix(turns), against
 
     def _costs(self, rows: Indices, labels: Indices, observed: Array, places: Array) -> Array:
-        """Return (n_rows,) log odds against labels being so far from their places; of one that
-        nobody holds, the nearest point without a label is."""
-        off = np.linalg.norm(observed[:, labels] - places[:, labels], axis=-1)
+        """Return (n_rows,) log odds against labels being so far from their ``places`` (n_rows,
+        n_labels, 3); of one that nobody holds, the nearest point without a label is."""
+        off = np.linalg.norm(observed[:, labels] - places, axis=-1)
         if self.left.shape[1]:
-            apart = np.linalg.norm(self.left[rows, None] - places[:, labels, None], axis=-1)
+            apart = np.linalg.norm(self.left[rows, None] - places[:, :, None], axis=-1)
             off = np.where(np.isfinite(off), off, np.fmin.reduce(apart, axis=-1))
         off = np.fmin(off, self.far[labels])
         return 0.5 * ((off / (DOUBT_RATIO * self.wearer.slack[labels])) ** 2).sum(axis=1)
 
 
 def _turned(before: Array, after: Array, seconds: Array) -> Array:
-    """Return (n − 1, ...) log odds against turns from rotations (n, ..., 4) to the next of others,
-    in as many ``seconds`` as lie between."""
+    """Return (n − 1,) log odds against turns from rotations (n, 4) to the next of others, in so many
+    ``seconds`` as lie between."""
     turn = quat.angle(quat.between(before[:-1], after[1:]))
-    over = np.maximum(turn - FREE_TURN_RATE * np.diff(seconds, axis=0), 0.0)
+    over = np.maximum(turn - FREE_TURN_RATE * np.diff(seconds), 0.0)
     return np.minimum(0.5 * (over / TURN_SLACK) ** 2, MOST_TURNED)
 
 

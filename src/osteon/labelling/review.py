@@ -128,19 +128,13 @@ def compare_pieces(following: Following, before: PieceOdds | None = None) -> Pie
     as they were ``before``, poses are not sought again."""
     holders, wearer, pieces = following.holders, following.wearer, following.holders.chains.pieces
     frames = _looked_at(pieces, LONG_LOOK if following.poses else LOOK_SECONDS)
-    n_labels, n_bodies = len(wearer.names), len(wearer.parents)
-    if before is None:
-        anew = np.ones(len(frames), dtype=bool)
-        posed = Posed(
-            frames, np.zeros((len(frames), n_labels, 3)), np.zeros((len(frames), n_bodies, 4))
-        )
-    else:
+    anew = np.ones(len(frames), dtype=bool)
+    if before is not None:
         anew = _seen_in(pieces, holders.label != before.label, frames)
-        posed = Posed(frames, before.posed.places.copy(), before.posed.turns.copy())
-    if anew.any():
-        observed = by_label(pieces, holders.label, n_labels)[frames[anew]]
-        new = posed_by(wearer, frames[anew], observed, following.start_near(frames[anew]))
-        posed.places[anew], posed.turns[anew] = new.places, new.turns
+    observed = by_label(pieces, holders.label, len(wearer.names))[frames[anew]]
+    posed = posed_by(wearer, frames[anew], observed, following.start_near(frames[anew]))
+    if before is not None:
+        posed = before.posed.renewed(anew, posed)
     off = np.stack([_off(pieces, piece, frames, posed.places) for piece in range(len(pieces))])
     return PieceOdds(off, _odds(wearer, off), holders.label.copy(), posed)
 
