@@ -184,9 +184,20 @@ class _View:
             )
             costs[:, 1] += self._costs(rows, own, exchanged, places) + off
             ways = (now, turned)
+            costs += np.stack([self._unusual(body, rows, each) for each in ways], axis=1)
             steps += [[_turned(before, after, seconds) for after in ways] for before in ways]
         looks = np.gradient(seconds).clip(max=LOOK_APART) / LOOK_APART
         return costs * looks[:, None], steps
+
+    def _unusual(self, body: int, rows: Indices, turned: Array) -> Array:
+        """Return (n_rows,) log odds against a body being turned so on its parent, (n_rows, 4)."""
+        wearer, parent = self.wearer, int(self.wearer.parents[body])
+        if parent < 0:
+            return np.zeros(len(rows))
+        rest = quat.from_matrix(wearer.rest[body])
+        expected = quat.multiply(self.now.turns[rows, parent], rest)
+        away = quat.log(quat.between(expected, turned))
+        return 0.5 * ((away / wearer.turn[body]) ** 2).sum(axis=-1)
 
     def _laid(self, body: int, rows: Indices, observed: Array) -> tuple[Array, Array, Array]:
         """Return where a body's labels are if it is laid on what is observed, between the joints
@@ -227,8 +238,8 @@ class _View:
 
 
 def _turned(before: Array, after: Array, seconds: Array) -> Array:
-    """Return (n − 1,) log odds against turns from rotations (n, 4) to the next of others, in so many
-    ``seconds`` as lie between."""
+    """Return (n − 1,) log odds against turns from rotations (n, 4) to the next of others, that are
+    ``seconds`` (n,) apart."""
     turn = quat.angle(quat.between(before[:-1], after[1:]))
     over = np.maximum(turn - FREE_TURN_RATE * np.diff(seconds), 0.0)
     return np.minimum(0.5 * (over / TURN_SLACK) ** 2, MOST_TURNED)
