@@ -131,6 +131,8 @@ def compare_pieces(following: Following, before: PieceOdds | None = None) -> Pie
     anew = np.ones(len(frames), dtype=bool)
     if before is not None:
         anew = _seen_in(pieces, holders.label != before.label, frames)
+    if before is not None and not anew.any():
+        return before
     observed = by_label(pieces, holders.label, len(wearer.names))[frames[anew]]
     posed = posed_by(wearer, frames[anew], observed, following.start_near(frames[anew]))
     if before is not None:
