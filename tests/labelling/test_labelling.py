@@ -8,9 +8,9 @@ import pytest
 
 from osteon import synth
 from osteon.errors import NotEnoughData, UnknownName
-from osteon.labelling import Chains, Labelled, cut_pieces, label, sure_chains
-from osteon.labelling.following import Holders
-from osteon.labelling.review import CARRIED_CONFIDENCE, _rivals
+from osteon.labelling import Chains, Labelled, cut_pieces, label, sure_chains, wearer_of
+from osteon.labelling.following import Following, Holders
+from osteon.labelling.review import CARRIED_CONFIDENCE, _rivals, review
 from osteon.values import Recording, Skeleton
 from scattered_tracks import scattered
 
@@ -159,6 +159,36 @@ def test_who_holds_each_others_labels_is_opened_together() -> None:
     assert _rivals(holders, off, 0, 1).tolist() == [1]
     off[1] = [0.04, 0.005]
     assert _rivals(holders, off, 0, 1).tolist() == []
+
+
+def test_what_was_exchanged_over_several_pieces_is_put_back(performance) -> None:
+    """Both markers of a wrist are exchanged for 2 s, in which each is seen in pieces of 0.5 s, none
+    of which begins or ends with one of the other's: the forearm, turned over, suits both."""
+    recording, skeleton = performance
+    wearer, frame = wearer_of(skeleton), np.arange(recording.n_frames)
+    names = list(recording.names)
+    wrist = [names.index("RWRA"), names.index("RWRB")]
+    parts = [(frame >= 200) & (frame < 400), (frame < 200) | (frame >= 400)]
+    columns = [(marker, frame >= 0) for marker in range(len(names)) if marker not in wrist]
+    for marker, lag in zip(wrist, (0, 25), strict=True):
+        step = (frame + lag) // 50
+        columns += [(marker, part & (step % 2 == odd)) for part in parts for odd in (0, 1)]
+    paths = [np.where(shown[:, None], recording.positions[:, m], np.nan) for m, shown in columns]
+    pieces = cut_pieces(
+        Recording(
+            np.stack(paths, axis=1), tuple(f"*{n}" for n in range(len(paths))), recording.rate
+        )
+    )
+    truth = np.array([wearer.names.index(names[columns[c][0]]) for c in pieces.column])
+    within = (pieces.first >= 200) & (pieces.last < 400)
+    ab = np.array([wearer.names.index(name) for name in ("RWRA", "RWRB")])
+    given = truth.copy()
+    given[within & (truth == ab[0])], given[within & (truth == ab[1])] = ab[1], ab[0]
+    holders = Holders(Chains(pieces, np.arange(len(pieces))), len(wearer.names))
+    for piece, held in enumerate(given.tolist()):
+        holders.give(held, piece)
+    review(Following(wearer, holders))
+    assert (holders.label == truth).all()
 
 
 def test_jumps_cut_and_courses_join(rng) -> None:

@@ -313,7 +313,7 @@ class _Search:
             places = np.concatenate([places, hold.anchor[None]])
             targets = np.concatenate([targets, hold.joint[old, None]], axis=1)
             expected = hold.expected[old]
-        rotations, origins = _lay(places, targets, weights, expected)
+        rotations, origins = lay(places, targets, weights, expected)
         off = targets - origins[:, None] - np.einsum("wij,mj->wmi", rotations, places)
         score = (given >= 0) @ (wearer.gain - wearer.rarity)[labels] + beam.score[old]
         score -= 0.5 * np.einsum("wm,wmi,wmi->w", weights, off, off)
@@ -482,7 +482,7 @@ def _largest(values: Array, count: int) -> Indices:
     return np.take_along_axis(best, order, axis=1)
 
 
-def _lay(
+def lay(
     places: Array, targets: Array, weights: Array, expected: Array | None
 ) -> tuple[Array, Array]:
     """Return rotations (n_ways, 3, 3) and origins (n_ways, 3) of places (n, 3) on targets

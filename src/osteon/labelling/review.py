@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from osteon.labelling.courses import Chains, sure_chains
+from osteon.labelling.exchanged_stretches import DOUBT_RATIO, Posed, exchange_stretches, posed_by
 from osteon.labelling.following import FAR_GATE, Following, Holders, median_of_seen
 from osteon.labelling.pieces import Pieces, by_label
 from osteon.labelling.rigid_joins import join_by_neighbours
 from osteon.labelling.wearer import Wearer
-from osteon.posing import PoseOptions, PoseProblem, solve_frames
 from osteon.typing import Array, Indices, Mask, Share, unheard
 
 LOOKS = 30
@@ -23,8 +23,6 @@ of what half a second shows."""
 ROUNDS = 3
 """Count of times that what changed is looked at again. Chosen: mostly nothing does the second
 time."""
-POSE_OPTIONS = PoseOptions(loss="geman-mcclure", tolerance=1e-3)
-"""A thousandth of a radian: a millimetre at the end of a limb, and labels lie centimetres apart."""
 NEAR_GATE = 0.04
 """Metres from a label's place within which an open piece is given to it. Chosen: as while
 following, of a body that is seen."""
@@ -40,9 +38,6 @@ without error in most takes; but places speak against it, so the piece is worth 
 IN_PLACE_RATIO = 1.75
 """Ratio of the distance from a label's place to its slack up to which a piece is in place. Derived:
 rms distance over three axes."""
-DOUBT_RATIO = 1.5
-"""Ratio of the deviation that a label's odds are reckoned with to the slack of its marker. Chosen:
-a median over a piece carries the whole stretch's skin and pose."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,14 +50,23 @@ class PieceOdds:
     """(n_pieces, n_labels + 1) probability of each label, and, last, of none."""
     label: Indices
     """(n_pieces,) what pieces held then; −1: none."""
-    places: Array
-    """(n_frames, n_labels, 3) where labels are, by the poses of the frames looked at."""
+    posed: Posed
+    """The take by the labels that pieces held then, in the frames looked at."""
 
 
 def review(following: Following, progress: Share = unheard) -> PieceOdds:
-    """Open what is far from its label's place, give what is near, until nothing changes."""
+    """Open what is far from its label's place, give what is near, until nothing changes; exchange
+    what was exchanged for a while, and do so again."""
+    likeness = _settled(following, None, progress)
+    for _ in range(ROUNDS):
+        if not exchange_stretches(following, likeness.posed):
+            break
+        likeness = _settled(following, likeness, progress)
+    return likeness
+
+
+def _settled(following: Following, likeness: PieceOdds | None, progress: Share) -> PieceOdds:
     following.forget_refusals()
-    likeness = None
     for done in range(ROUNDS):
         likeness = compare_pieces(following, likeness)
         progress((done + 1) / ROUNDS)
@@ -124,20 +128,17 @@ def compare_pieces(following: Following, before: PieceOdds | None = None) -> Pie
     as they were ``before``, poses are not sought again."""
     holders, wearer, pieces = following.holders, following.wearer, following.holders.chains.pieces
     frames = _looked_at(pieces, LONG_LOOK if following.poses else LOOK_SECONDS)
-    if before is None:
-        anew, places = (
-            np.ones(len(frames), dtype=bool),
-            np.zeros((len(frames), len(wearer.names), 3)),
-        )
-    else:
-        anew, places = _seen_in(pieces, holders.label != before.label, frames), before.places.copy()
-    if anew.any():
-        observed = by_label(pieces, holders.label, len(wearer.names))[frames[anew]]
-        start = following.start_near(frames[anew])
-        poses = solve_frames(PoseProblem(wearer.rig, observed), start=start, options=POSE_OPTIONS)
-        places[anew] = wearer.rig.markers(poses.rotations, poses.root)
-    off = np.stack([_off(pieces, piece, frames, places) for piece in range(len(pieces))])
-    return PieceOdds(off, _odds(wearer, off), holders.label.copy(), places)
+    anew = np.ones(len(frames), dtype=bool)
+    if before is not None:
+        anew = _seen_in(pieces, holders.label != before.label, frames)
+    if before is not None and not anew.any():
+        return before
+    observed = by_label(pieces, holders.label, len(wearer.names))[frames[anew]]
+    posed = posed_by(wearer, frames[anew], observed, following.start_near(frames[anew]))
+    if before is not None:
+        posed = before.posed.renewed(anew, posed)
+    off = np.stack([_off(pieces, piece, frames, posed.places) for piece in range(len(pieces))])
+    return PieceOdds(off, _odds(wearer, off), holders.label.copy(), posed)
 
 
 def _seen_in(pieces: Pieces, some: Mask, frames: Indices) -> Mask:
