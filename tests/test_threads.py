@@ -10,7 +10,7 @@ import pytest
 import scipy.linalg  # noqa: F401 (brings a library of its own beside numpy's)
 
 import osteon as ost
-from osteon.batch.workers import Lost, pool, timed
+from osteon.batch.workers import Lost, Queue, pool, timed
 from osteon.live.run_stream import run_live
 from osteon.threads import loaded, one_thread
 
@@ -98,7 +98,9 @@ def test_every_verb_of_the_command_line(tmp_path):
 
 def test_workers_of_the_machine():
     with pool(1) as workers:
-        [(_, done)] = workers.each(numbers, [""])
+        waiting = Queue[str]()
+        waiting.put("", ())
+        [(_, done)] = workers.each(numbers, waiting)
     assert not isinstance(done, Lost) and done.result == {1}
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace as replaced
 
 import osteon as ost
 from archives import cut, person, sensor_takes, write_sensors
@@ -18,7 +19,17 @@ from deadly import work_or_die
 from osteon import synth
 from osteon.articulation.summed import Sums, joints_of_sums
 from osteon.batch import BatchOptions, batch, watch
-from osteon.batch.places import find_files, subject_of, subjects_of, whole_folder
+from osteon.batch.agenda import Agenda
+from osteon.batch.batch_jobs import Job, subject_record
+from osteon.batch.places import (
+    BatchFolders,
+    Quality,
+    Survey,
+    find_files,
+    subject_of,
+    subjects_of,
+    whole_folder,
+)
 from osteon.batch.subject_takes import (
     FRAMES_PER_SUBJECT,
     FRAMES_PER_TAKE,
@@ -27,7 +38,7 @@ from osteon.batch.subject_takes import (
     share_of,
     solve_bodies,
 )
-from osteon.batch.workers import Lost, Meter, duration, pool
+from osteon.batch.workers import Lost, Meter, Queue, duration, pool
 from osteon.errors import BadValue, OsteonError
 from osteon.formats.shared.whole_files import NAME_BYTES, file_name
 from osteon.typing import Step
@@ -55,7 +66,7 @@ def solved(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     assert [row.take for row in done.failed] == ["P0/broken.c3d"]
     assert [survey.take for survey in done.skipped] == ["notes.txt"]
     assert any("solving 6 of 6" in str(step) for step in said)
-    assert any(str(step).endswith(" left") for step in said)
+    assert any(" left" in str(step) for step in said)
     yield output
 
 
@@ -283,24 +294,53 @@ def test_folder_is_whole_or_not_there(tmp_path: Path) -> None:
 
 
 def test_meter_tells_the_time_left() -> None:
-    clock, said = iter([0.0, 10.0, 20.0]), []
-    meter = Meter("solving", 2, said.append, clock=lambda: next(clock))
-    meter.step()
-    meter.step()
+    clock, said = iter([0.0, 10.0, 20.0, 30.0]), []
+    meter = Meter("solving", 3, said.append, clock=lambda: next(clock))
+    for left in (2, 0):  # one of them turned out to be done already
+        meter.step(left)
     assert [str(step) for step in said] == [
-        "solving 2",
-        "solving 1 of 2, about 10 s left",
-        "solving 2 of 2",
+        "solving 3",
+        "solving 1 of 3, about 20 s left, 33 %",
+        "solving 2 of 2, 100 %",
     ]
     assert [duration(s) for s in (0.2, 89, 600, 9000)] == ["1 s", "89 s", "10 min", "2.5 h"]
 
 
 def test_deadly_job_is_told_from_its_neighbours() -> None:
+    waiting = Queue[str]()
+    for job in ("a", "b", "deadly", "c", "d"):
+        waiting.put(job, (job,))
     with pool(2) as workers:
-        outcomes = dict(workers.each(work_or_die, ["a", "b", "deadly", "c", "d"]))
+        outcomes = dict(workers.each(work_or_die, waiting))
     assert isinstance(outcomes.pop("deadly"), Lost)
     results = {job: done.result for job, done in outcomes.items() if not isinstance(done, Lost)}
     assert results == {"a": "A", "b": "B", "c": "C", "d": "D"}
+
+
+def test_nobody_waits_for_the_takes_of_others(tmp_path: Path) -> None:
+    """A subject's takes begin when it is calibrated, the longest first, its passport when they are
+    solved; whoever works gets what others wait for before what is left of the rest."""
+    takes = [
+        Survey(take=take, size=1, modified_ns=1, subjects=(take[0],), frames=frames, rate=60.0)
+        for take, frames in (("A1", 10), ("A2", 30), ("A3", 20), ("B1", 5))
+    ]
+    agenda = Agenda(BatchFolders(tmp_path, tmp_path / "out"), BatchOptions(), takes)
+
+    def told(job: Job) -> tuple[str, str]:
+        return job.verb, job.name
+
+    first = agenda.queue.take()
+    assert told(first) == ("calibrating", "A") and agenda.left(first) == 2
+    agenda.settle(first, replaced(subject_record(first), skeleton="a"))
+    assert told(agenda.queue.take()) == ("calibrating", "B")
+    jobs = [agenda.queue.take() for _ in range(3)]
+    assert [told(job) for job in jobs] == [("solving", name) for name in ("A2", "A3", "A1")]
+    assert not agenda.queue and agenda.left(jobs[0]) == 4
+    quality = Quality(subject="A", frames=10)
+    for job in jobs:
+        assert not agenda.queue
+        agenda.settle(job, replaced(job.record, people=(quality,)))
+    assert told(agenda.queue.take()) == ("passports", "A") and agenda.solved == 3
 
 
 @pytest.mark.parametrize("n_takes", [1, 2, 31, 32, 33, 4096, 4097, 100_000])

@@ -7,7 +7,7 @@ import pytest
 
 from conftest import assert_close, real
 from osteon import synth
-from osteon.calibration.adjustment import FramePoses, _evaluate, _Normal, _SubtreeColumns, adjust
+from osteon.calibration.adjustment import FramePoses, SubtreeColumns, _evaluate, _Normal, adjust
 from osteon.calibration.fit_subject import Calibration, bone_child, calibrate
 from osteon.calibration.frame_choice import (
     count_different,
@@ -141,7 +141,7 @@ def test_the_gradient_is_the_slope_of_the_cost(rng):
     shared_slope = [(cost(still, n) - cost(still, -n)) / (2 * step) for n in nudges]
     # poses eliminated: the slope of the cost along poses that follow the shared unknowns
     state = _evaluate(rig, observed, poses, beliefs, scatter)
-    normal = _Normal(state, beliefs, scatter, _SubtreeColumns.of(rig))
+    normal = _Normal(state, beliefs, scatter, SubtreeColumns.of(rig))
     follow = np.stack(
         [normal.follow(unit) - normal.follow(at_rest) for unit in np.eye(rig.n_shared)],
         axis=-1,
@@ -160,7 +160,7 @@ def test_elimination_along_the_tree_equals_that_of_the_whole_frame(rng):
     beliefs, scatter = loose_beliefs(rig), uneven_scatter(rng, rig)
     scatter = replace(scatter, lean_precisions=np.zeros(4), axis_precisions=np.zeros(4))
     state = _evaluate(rig, observed, poses, beliefs, scatter)
-    normal = _Normal(state, beliefs, scatter, _SubtreeColumns.of(rig))
+    normal = _Normal(state, beliefs, scatter, SubtreeColumns.of(rig))
     seen = np.isfinite(observed[..., :1])
     roots = np.linalg.cholesky(scatter.gap_precisions)
 

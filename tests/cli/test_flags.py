@@ -8,11 +8,12 @@ import pytest
 from click.testing import CliRunner
 
 import osteon as package
-from osteon.cli import VERBS, osteon, solve_verbs
+from osteon.cli import VERBS, options, osteon, solve_verbs
 from osteon.cli.options import in_flags
 from osteon.errors import OsteonError
 from osteon.formats import write
 from osteon.synth import human, perform, walk
+from osteon.typing import Step
 
 ROOT = Path(package.__file__).parent
 FLAG = re.compile(r"(?<![\w-])--[a-z]")
@@ -81,3 +82,19 @@ def test_what_a_user_reads_are_flags(through, tmp_path):
         arguments[1] = str(tmp_path / "take.csv")
         error = CliRunner().invoke(osteon, arguments).exception
         assert isinstance(error, OsteonError) and "really is: --template none" in str(error)
+
+
+def test_a_log_holds_a_line_of_a_going_step_every_few_seconds(monkeypatch, capsys):
+    """Steps that begin are all told; of what goes on, shares or takes, only the latest."""
+    now = iter([0.0, 1.0, 2.0, 2.5, 7.6, 7.6, 8.0])
+    monkeypatch.setattr(options.time, "monotonic", lambda: next(now))
+    say = options._in_a_log()
+    for step in (
+        Step("read", "reading"),
+        Step("solve", "solving 3", 0.1),
+        Step("solve", "solving 4", 0.2),
+        Step("solve", "solving 9", 0.9),
+        Step("write", "writing"),
+    ):
+        say(step)
+    assert capsys.readouterr().err.splitlines() == ["reading", "solving 9, 90 %", "writing"]

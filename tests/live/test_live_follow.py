@@ -5,7 +5,7 @@ import pytest
 
 from osteon.maths import quat
 from osteon.posing import stream as follow
-from osteon.posing._kernels.normal_equations import make_model
+from osteon.posing._kernels.lanes import make_model
 from osteon.posing._kernels.single_frame import fit_frame, make_work
 from osteon.posing.per_frame import REST_WEIGHT, PoseOptions, PoseProblem, solve_frames
 from osteon.posing.stream import LIMITS, Follower

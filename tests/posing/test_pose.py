@@ -8,7 +8,7 @@ from oracles.pose_oracle import marker_jacobian, solve_reference
 from osteon import posing, synth
 from osteon.errors import BadValue, NotEnoughData, ShapeError
 from osteon.maths import quat
-from osteon.posing._kernels import levenberg_marquardt as descent, normal_equations as lanes
+from osteon.posing._kernels import lanes, levenberg_marquardt as descent, normal_equations
 from osteon.posing.first_pose import has_evidence, on_joints, start_frames
 from osteon.posing.per_frame import BLOCK_FRAMES, PoseOptions, PoseProblem, Status, solve_frames
 from osteon.posing.rig import Rig, build_tree, compile_rig
@@ -32,8 +32,8 @@ def filled_lanes(rig, rotations, root, observed, weights, rest, rest_weight):
     seen = np.concatenate([observed, weights[..., None]], axis=-1)
     memory.observed[:] = seen.transpose(1, 2, 0).ravel()
     lanes.forward(model, memory)
-    lanes.place_markers(model, memory)
-    lanes.pull_to_rest(model, memory)
+    normal_equations.place_markers(model, memory)
+    normal_equations.pull_to_rest(model, memory)
     return model, memory
 
 
@@ -72,9 +72,9 @@ def test_jacobian_is_the_slope_on_the_manifold(rng):
 def test_normal_matrix_and_gradient_equal_dense_ones(block):
     rig, rotations, root, observed, weights, rest = block
     model, memory = filled_lanes(*block[:5], rest, 0.0)
-    lanes.gather_moments(model, memory)
-    lanes.place_screws(model, memory)
-    lanes.build_normal(model, memory)
+    normal_equations.gather_moments(model, memory)
+    normal_equations.place_screws(model, memory)
+    normal_equations.build_normal(model, memory)
     jacobian = marker_jacobian(rig, rotations, root)
     lack = observed - rig.markers(rotations, root)
     normal = np.einsum("fm,fmid,fmie->fde", weights, jacobian, jacobian)
@@ -88,9 +88,9 @@ def test_step_solves_the_damped_system(block, rng):
     rig = block[0]
     model, memory = filled_lanes(*block, 0.01)
     memory.damping[:] = rng.uniform(1e-4, 1, lanes.LANES)
-    lanes.gather_moments(model, memory)
-    lanes.place_screws(model, memory)
-    lanes.build_normal(model, memory)
+    normal_equations.gather_moments(model, memory)
+    normal_equations.place_screws(model, memory)
+    normal_equations.build_normal(model, memory)
     descent.damp(model, memory)
     normal = dense_normal(rig.tree, memory.normal.reshape(-1, lanes.LANES))
     gradient = memory.step.reshape(-1, lanes.LANES).T.copy()
@@ -108,15 +108,15 @@ def test_gradient_is_the_slope_of_the_cost(block, loss):
     def cost(turned, place):
         model, memory = filled_lanes(rig, turned, place, *others, 0.3)
         if loss != "squared":
-            lanes.reweight(memory, {"huber": 1, "geman-mcclure": 2}[loss], 0.06)
+            normal_equations.reweight(memory, {"huber": 1, "geman-mcclure": 2}[loss], 0.06)
         total = np.zeros(lanes.LANES)
-        lanes.total_cost(memory, total)
+        normal_equations.total_cost(memory, total)
         return total, model, memory
 
     _, model, memory = cost(rotations, root)
-    lanes.gather_moments(model, memory)
-    lanes.place_screws(model, memory)
-    lanes.build_normal(model, memory)
+    normal_equations.gather_moments(model, memory)
+    normal_equations.place_screws(model, memory)
+    normal_equations.build_normal(model, memory)
     gradient, small = memory.step.reshape(-1, lanes.LANES).copy(), 1e-5
     for dof in range(rig.tree.n_dofs):
         step = small * np.eye(rig.tree.n_dofs)[dof]

@@ -15,7 +15,7 @@ from osteon.joint_limits import hold_within, make_bounds
 from osteon.joint_limits.find_limits import LimitOptions, limits
 from osteon.joint_limits.within_limits import clamp
 from osteon.maths import quat
-from osteon.posing._kernels import normal_equations as lanes
+from osteon.posing._kernels import lanes
 from osteon.posing._kernels.limit_terms import pull_inside
 from osteon.posing.inverse_kinematics import reach
 from osteon.posing.rig import Rig, build_tree

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -48,7 +48,10 @@ R = TypeVar("R", Survey, SubjectRecord, TakeRecord)
 
 @dataclass(frozen=True)
 class Job:
-    """What every job needs to know; alone it is a look at a take."""
+    """What every job needs to know."""
+
+    verb: ClassVar[str]
+    """What doing it is called."""
 
     places: BatchFolders
     options: BatchOptions
@@ -57,12 +60,21 @@ class Job:
 
 
 @dataclass(frozen=True)
+class SurveyJob(Job):
+    verb = "looking at"
+
+
+@dataclass(frozen=True)
 class SubjectJob(Job):
+    verb = "calibrating"
+
     takes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class PassportJob(Job):
+    verb = "passports"
+
     motions: tuple[Path, ...]
     """Folders of solved takes."""
     origins: tuple[Origin, ...]
@@ -72,8 +84,15 @@ class PassportJob(Job):
 
 @dataclass(frozen=True)
 class TakeJob(Job):
+    verb = "solving"
+
     record: TakeRecord
     """As it will be, but for the quality."""
+
+
+def run_job(job: Job) -> Any:
+    """Do a job of whatever kind, on any worker."""
+    return _WORK[type(job)](job)
 
 
 def stamp(path: Path) -> tuple[int, int]:
@@ -85,7 +104,7 @@ def stamp(path: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def survey(job: Job) -> Survey:
+def survey(job: SurveyJob) -> Survey:
     """Read a file once: whose it is, its hash, and a sample of its frames."""
     path, found = job.places.recording(job.name), survey_record(job)
 
@@ -95,7 +114,7 @@ def survey(job: Job) -> Survey:
     return _leave_folder(job.places.survey(job.name), job, found, _facts, tell)
 
 
-def survey_record(job: Job, problem: str = "") -> Survey:
+def survey_record(job: SurveyJob, problem: str = "") -> Survey:
     """Return a survey's record before anything is known of the file."""
     size, modified = stamp(job.places.recording(job.name))
     return Survey(
@@ -107,7 +126,7 @@ def survey_record(job: Job, problem: str = "") -> Survey:
     )
 
 
-def _facts(job: Job, folder: Path) -> dict:
+def _facts(job: SurveyJob, folder: Path) -> dict:
     """Return the survey's remaining fields; what calibration will need is left in ``folder``."""
     path = job.places.recording(job.name)
     take = read(path)
@@ -265,3 +284,11 @@ def _no_take(problem: Exception, path: Path) -> bool:
     if isinstance(problem, WrongContent):
         return True
     return isinstance(problem, UnknownFormat) and path.suffix.lower() not in TELLING
+
+
+_WORK: dict[type[Job], Callable[[Any], Any]] = {
+    SurveyJob: survey,
+    SubjectJob: calibrate,
+    TakeJob: solve_take,
+    PassportJob: passport,
+}

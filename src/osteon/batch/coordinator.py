@@ -2,39 +2,30 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
-import numpy as np
 
-import osteon
 from osteon.batch import batch_jobs
-from osteon.batch.batch_jobs import Job, PassportJob, SubjectJob, TakeJob
+from osteon.batch.agenda import Agenda, give_up_survey
+from osteon.batch.batch_jobs import Job, SurveyJob
 from osteon.batch.index import Row, rows_of, write_index
 from osteon.batch.places import (
     BatchFolders,
     BatchOptions,
-    Quality,
-    SubjectRecord,
     Survey,
-    TakeRecord,
     find_files,
     only_one,
     read_record,
-    whole_folder,
-    write_record,
 )
-from osteon.batch.workers import Lost, Meter, Timed, Workers, cluster, pool
+from osteon.batch.workers import Lost, Meter, Queue, Timed, Workers, cluster, pool
 from osteon.errors import OsteonError
-from osteon.formats import content_hash, read_passport, remove_unfinished
-from osteon.pipeline import MOST_FRAMES
+from osteon.formats import remove_unfinished
 from osteon.threads import one_thread
 from osteon.typing import Progress, unheard
-from osteon.values import Origin
 
 J = TypeVar("J", bound=Job)
 T = TypeVar("T")
@@ -146,14 +137,13 @@ class _Run:
     def once(self) -> Done:
         """Everything that is there now."""
         surveys = self._surveys(list(find_files(self._places.source, self._places.output)))
-        takes = [survey for survey in surveys if survey.kind]
-        subjects = self._subjects(takes)
-        records, solved = self._takes(takes, subjects)
-        self._passports(takes, records)
-        rows = rows_of(surveys, records)
+        agenda = Agenda(self._places, self._options, [one for one in surveys if one.kind])
+        for job, result in self._run(agenda.queue, agenda.left):
+            agenda.settle(job, result)
+        rows = rows_of(surveys, agenda.records)
         skipped = tuple(survey for survey in surveys if survey.skipped)
         write_index(self._places.output, rows, skipped)
-        return Done(rows, skipped, solved)
+        return Done(rows, skipped, agenda.solved)
 
     def has_news(self) -> bool:
         """Return whether a file came or changed, and is no longer being written."""
@@ -167,16 +157,20 @@ class _Run:
         return False
 
     def _surveys(self, files: Sequence[str]) -> list[Survey]:
-        jobs = [Job(self._places, self._options, take) for take in files]
-        found, _ = self._settle(
-            batch_jobs.survey, "looking at", jobs, self._known_survey, self._give_up_survey
-        )
-        return [found[take] for take in files]
-
-    def _give_up_survey(self, job: Job, lost: Lost) -> Survey:
-        record = batch_jobs.survey_record(job, problem=lost.reason)
-        self._keep(self._places.survey(job.name), record)
-        return record
+        found: dict[str, Survey | None] = dict.fromkeys(files)
+        waiting = Queue[SurveyJob]()
+        for take in files:
+            job = SurveyJob(self._places, self._options, take)
+            found[take] = self._known_survey(job)
+            if found[take] is None:
+                size, _ = batch_jobs.stamp(self._places.recording(take))
+                waiting.put(job, (-size, take))
+        unseen = {take for take, known in found.items() if known is None}
+        for job, result in self._run(waiting, lambda _: len(unseen)):
+            unseen.remove(job.name)
+            lost = isinstance(result, Lost)
+            found[job.name] = give_up_survey(job, result) if lost else result
+        return [survey for survey in found.values() if survey is not None]
 
     def _known_survey(self, job: Job) -> Survey | None:
         """Return what an earlier look found, if file and options are still the same."""
@@ -187,136 +181,27 @@ class _Run:
             return None
         return None if known.problem and self._options.retry else known
 
-    def _subjects(self, takes: Sequence[Survey]) -> dict[str, SubjectRecord]:
-        """Calibrate all subjects; those that are known stay as they are."""
-        takes_of: dict[str, list[str]] = {}
-        for survey in takes:
-            for subject in survey.subjects:
-                takes_of.setdefault(subject, []).append(survey.take)
-        jobs = [
-            SubjectJob(self._places, self._options, subject, tuple(own))
-            for subject, own in takes_of.items()
-        ]
-        found, _ = self._settle(
-            batch_jobs.calibrate,
-            "calibrating",
-            jobs,
-            self._known_subject,
-            lambda job, lost: batch_jobs.subject_record(job, problem=lost.reason),
-        )
-        return found
+    def _run(self, waiting: Queue[J], left: Callable[[J], int]) -> Iterator[tuple[J, Any]]:
+        """Yield jobs with what came of them as they are done, with a word to whoever watches and a
+        line in the journal."""
+        meters: dict[str, Meter] = {}
 
-    def _known_subject(self, job: SubjectJob) -> SubjectRecord | None:
-        folder = self._places.subject(job.name)
-        known = read_record(folder, SubjectRecord)
-        if known is None or known.options != self._options.calibrating():
-            return None
-        file = folder / "skeleton.json"  # cut, changed or gone, it has to be made again
-        if known.skeleton and not (file.is_file() and content_hash(file) == known.skeleton):
-            return None
-        grown = known.takes != job.takes
-        # a subject that could not be calibrated gets another chance with every new take
-        return None if grown and (known.problem or self._options.recalibrate) else known
+        def meter(job: J) -> Meter:
+            if job.verb not in meters:
+                meters[job.verb] = Meter(job.verb, left(job), self._progress)
+            return meters[job.verb]
 
-    def _takes(
-        self, takes: Sequence[Survey], subjects: dict[str, SubjectRecord]
-    ) -> tuple[list[TakeRecord], int]:
-        plans = [self._plan(survey, subjects) for survey in takes]
-        jobs = [TakeJob(self._places, self._options, plan.take, plan) for plan in plans]
-        found, solved = self._settle(
-            batch_jobs.solve_take, "solving", jobs, _finished_take, self._give_up
-        )
-        return [found[plan.take] for plan in plans], solved
-
-    def _passports(self, takes: Sequence[Survey], records: Sequence[TakeRecord]) -> None:
-        """For each subject that was calibrated now and has a solved take."""
-        solved: dict[str, list[Survey]] = {}
-        qualities: dict[tuple[str, str], Quality] = {}
-        for survey, record in zip(takes, records, strict=True):
-            for subject, person in zip(record.subjects, record.people, strict=False):
-                solved.setdefault(subject, []).append(survey)
-                qualities[subject, survey.take] = person
-        wanted = [
-            self._passport(subject, own, [qualities[subject, survey.take] for survey in own])
-            for subject, own in solved.items()
-            if not _is_passport(self._places.subject(subject) / "passport.json")
-        ]
-        for _ in self._each(batch_jobs.passport, wanted, "passports"):
-            pass
-
-    def _passport(
-        self, subject: str, takes: Sequence[Survey], people: Sequence[Quality]
-    ) -> PassportJob:
-        frames = np.cumsum([survey.frames for survey in takes])
-        folders = [
-            self._places.take(survey.take) / person.folder
-            for survey, person in zip(takes, people, strict=True)
-        ]
-        shown = [each for each, total in zip(folders, frames, strict=True) if total <= MOST_FRAMES]
-        squares = np.array([person.rms_mm**2 for person in people])
-        weights = np.array([person.frames for person in people])
-        return PassportJob(
-            self._places,
-            self._options,
-            subject,
-            tuple(shown or folders[:1]),
-            tuple(map(_origin, takes)),
-            1e-3 * float(np.sqrt(np.average(squares, weights=weights))),
-        )
-
-    def _plan(self, survey: Survey, subjects: dict[str, SubjectRecord]) -> TakeRecord:
-        """Return a take's record before it is solved."""
-        own = [subjects[name] for name in survey.subjects]
-        problems = [f"{one.subject} could not be calibrated: {one.problem}" for one in own]
-        return TakeRecord(
-            take=survey.take,
-            sha256=survey.sha256,
-            options=self._options.writing(),
-            version=osteon.__version__,
-            subjects=survey.subjects,
-            skeletons=tuple(one.skeleton for one in own),
-            problem=next((p for p, one in zip(problems, own, strict=True) if one.problem), ""),
-        )
-
-    def _give_up(self, job: TakeJob, lost: Lost) -> TakeRecord:
-        """Call a take that kills its workers done, as one that failed."""
-        record = msgspec.structs.replace(job.record, problem=lost.reason)
-        self._keep(self._places.take(record.take), record)
-        return record
-
-    def _keep(self, target: Path, record: msgspec.Struct) -> None:
-        """Leave a folder that holds nothing but what is known of a job that came to nothing."""
-        with suppress(OSError), whole_folder(target, self._places.unfinished) as folder:
-            write_record(folder, record)  # where even that is impossible it is tried again
-
-    def _settle(
-        self,
-        work: Callable[[J], T],
-        verb: str,
-        jobs: Sequence[J],
-        known: Callable[[J], T | None],
-        give_up: Callable[[J, Lost], T],
-    ) -> tuple[dict[str, T], int]:
-        """Return every job's record by its name, known before or made now; and how many were."""
-        before = {job.name: known(job) for job in jobs}
-        found = {name: record for name, record in before.items() if record is not None}
-        wanted = [job for job in jobs if job.name not in found]
-        for job, result in self._each(work, wanted, verb):
-            found[job.name] = give_up(job, result) if isinstance(result, Lost) else result
-        return found, len(wanted)
-
-    def _each(
-        self, work: Callable[[J], T], wanted: Sequence[J], verb: str
-    ) -> Iterator[tuple[J, T | Lost]]:
-        """Results as they come, with a word to whoever watches and a line in the journal."""
-        meter = Meter(verb, len(wanted), self._progress)
-        for job, outcome in self._workers.each(work, wanted):
+        if waiting:
+            meter(waiting.first)
+        for job, outcome in self._workers.each(batch_jobs.run_job, waiting):
             if isinstance(outcome, Timed):
-                self._note(verb, job.name, outcome)
-                yield job, outcome.result
-            else:
-                yield job, outcome
-            meter.step()
+                self._note(job.verb, job.name, outcome)
+                outcome = outcome.result
+            counted = meter(job)
+            yield job, outcome
+            counted.step(left(job))
+            if waiting:
+                meter(waiting.first)
 
     def _note(self, verb: str, name: str, outcome: Timed) -> None:
         line = {
@@ -328,28 +213,3 @@ class _Run:
         }
         with self._places.journal.open("ab") as journal:
             journal.write(msgspec.json.encode(line) + b"\n")
-
-
-def _finished_take(job: TakeJob) -> TakeRecord | None:
-    """Return what there is of a take that is solved already, or that cannot be."""
-    return job.record if job.record.problem else batch_jobs.find_finished(job)
-
-
-def _is_passport(file: Path) -> bool:
-    try:
-        read_passport(file)
-    except OsteonError:
-        return False
-    return True
-
-
-def _origin(survey: Survey) -> Origin:
-    changed = datetime.fromtimestamp(survey.modified_ns // 10**9, UTC)
-    return Origin(
-        file=survey.take,
-        frames=survey.frames,
-        rate=survey.rate,
-        sha256=survey.sha256,
-        modified=changed.isoformat().replace("+00:00", "Z"),
-        software=survey.software,
-    )

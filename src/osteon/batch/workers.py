@@ -1,13 +1,14 @@
 """Who does the jobs, and how far they are: processes of this machine, or of a dask scheduler."""
 
 import gc
+import heapq
 import os
 import signal
 import socket
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -65,6 +66,28 @@ class Lost:
     reason: str
 
 
+class Queue(Generic[J]):
+    """Jobs that wait, the most urgent first; more may come while others are done."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[tuple, J]] = []
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def put(self, job: J, urgency: tuple) -> None:
+        """Add a job; the least ``urgency``, which no other job may have, is first."""
+        heapq.heappush(self._waiting, (urgency, job))
+
+    @property
+    def first(self) -> J:
+        return self._waiting[0][1]
+
+    def take(self) -> J:
+        """Return the first job, which then waits no longer."""
+        return heapq.heappop(self._waiting)[1]
+
+
 class Workers:
     """Runs jobs and survives the death of those who do them."""
 
@@ -73,27 +96,28 @@ class Workers:
         self._executor = start()
 
     def each(
-        self, work: Callable[[J], T], jobs: Iterable[J]
+        self, work: Callable[[J], T], waiting: Queue[J]
     ) -> Iterator[tuple[J, Timed[T] | Lost]]:
         """Yield every job with its result, in the order they are done.
 
         When a process dies the whole pool is lost, and with it every job at work. These are tried
         again one by one, so that a deadly job is told from its neighbours.
         """
-        waiting, suspects = deque(jobs), deque[J]()
+        suspects = deque[J]()
         flying: dict[Future[Timed[T]], J] = {}
         deaths: Counter[J] = Counter()
         while waiting or suspects or flying:
-            queue, room = (suspects, 1) if suspects else (waiting, self._room())
             broken = False
-            while queue and len(flying) < room and not broken:
+            while not broken and len(flying) < (1 if suspects else self._room()):
+                if not (suspects or waiting):
+                    break
+                job = suspects[0] if suspects else waiting.first
                 try:
-                    flying[self._executor.submit(timed, work, queue[0])] = queue[0]
-                    queue.popleft()
+                    flying[self._executor.submit(timed, work, job)] = job
                 except BrokenExecutor:  # a worker died since the last job was done
                     broken = True
-                if queue is suspects:
-                    break
+                    continue
+                suspects.popleft() if suspects else waiting.take()
             for future in wait(flying, LOOK_SECONDS, return_when=FIRST_COMPLETED).done:
                 job = flying.pop(future)
                 outcome = _outcome(future)
@@ -204,19 +228,18 @@ class Meter:
     def __init__(
         self, verb: str, total: int, progress: Progress, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._verb, self._total, self._progress, self._clock = verb, total, progress, clock
+        self._verb, self._progress, self._clock = verb, progress, clock
         self._done, self._start = 0, clock()
-        if total:
-            progress(Step(verb, f"{verb} {total}"))
+        progress(Step(verb, f"{verb} {total}"))
 
-    def step(self) -> None:
-        """Count one more as done."""
+    def step(self, left: int) -> None:
+        """Count one more as done, after which so many are left."""
         self._done += 1
-        passed = self._clock() - self._start
-        left = passed * (self._total - self._done) / self._done
-        told = f"{self._verb} {self._done} of {self._total}"
-        told += f", about {duration(left)} left" if self._done < self._total else ""
-        self._progress(Step(self._verb, told))
+        total = self._done + left
+        seconds = (self._clock() - self._start) * left / self._done
+        told = f"{self._verb} {self._done} of {total}"
+        told += f", about {duration(seconds)} left" if left else ""
+        self._progress(Step(self._verb, told, self._done / total))
 
 
 def duration(seconds: float) -> str:

@@ -5,114 +5,59 @@ parent. So each frame's matrix is a tree of 6 × 6 blocks: bodies are eliminated
 the root, and what a body tells of the shared unknowns concerns only those of its own subtree.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from osteon.maths import (
-    FAST_MATH,
-    cross as cross_product,
-    dot,
-    invert_lower,
-    kernel,
-    times,
-    turned,
-)
+from osteon.calibration._adjustment_terms_kernel import add_joints, add_markers
+from osteon.maths import FAST_MATH, dot, invert_lower, kernel, times, turned
 
 PIVOT_FLOOR = 1e-12
 """Share of its largest entry below which a pivot counts as zero: rounding, derived from doubles."""
 
 
+class Eliminated(NamedTuple):
+    """What is kept of every frame's elimination: all that its poses' steps and variances need."""
+
+    factors: np.ndarray
+    """(n_frames, n_bodies, 6, 6)"""
+    couplings: np.ndarray
+    """(n_frames, n_bodies, 6, 6)"""
+    crosses: np.ndarray
+    """(n_frames, 6, n_columns of all blocks)"""
+    right: np.ndarray
+    """(n_frames, n_bodies, 6)"""
+
+
 @kernel
-def eliminate(
-    rotations,
-    residuals,
-    weights,
-    gaps,
-    leans,
-    marker_bodies,
-    parents,
-    offsets,
-    places,
-    gap_precisions,
-    lean_precisions,
-    axes,
-    axis_precisions,
-    marker_columns,
-    joint_columns,
-    blocks,
-    damping,
-    shared,
-    gradient,
-    factors,
-    couplings,
-    crosses,
-    right,
-):
+def eliminate(frames, tree, scatter, columns, damping, shared, gradient, out):
     """Factor every frame's pose unknowns, and add what markers and joints tell of the shared ones.
 
-    What poses take away of it is left to ``crosses``: one product of matrices over all frames.
+    What poses take away of it is left to ``out.crosses``: one product of matrices over all frames.
 
     Parameters
     ----------
-    rotations : (n_frames, n_bodies, 3, 3)
-    residuals, weights : (n_frames, n_markers, 3), (n_frames, n_markers)
-    gaps : (n_frames, n_bodies, 3)
-        Each joint as its body has it, minus as its parent has it; world, metres.
-    leans : (n_frames, n_bodies, 3)
-        Rotation vectors from the parent, world.
-    gap_precisions : (n_bodies, 3, 3)
-        In the parent's frame.
-    marker_columns, joint_columns : (n_markers,), (n_bodies,)
-        Where each one's three shared unknowns begin, ordered so that a subtree's stand together.
-    blocks : (n_bodies, 3)
-        A body's block in ``crosses`` begins at the first number, has as many columns as the second,
-        and stands for the shared unknowns from the third on.
+    frames : Misfits
+    tree : FitTree
+    scatter : JointScatter
+    columns : SubtreeColumns
     shared, gradient : (n_shared, n_shared), (n_shared,), changed
-    factors, couplings : (n_frames, n_bodies, 6, 6), filled
-    crosses : (n_frames, 6, n_columns of all blocks), filled
-    right : (n_frames, n_bodies, 6), filled
-        What ``back_substitute`` and ``pose_variances`` need.
+    out : Eliminated, filled
     """
-    for frame in range(rotations.shape[0]):
-        pose, cross = factors[frame], crosses[frame]
-        coupling, pull = couplings[frame], right[frame]
+    scratch = np.zeros((6, 3, 3))
+    for frame in range(frames.rotations.shape[0]):
+        pose, cross = out.factors[frame], out.crosses[frame]
+        coupling, pull = out.couplings[frame], out.right[frame]
         pose[:] = 0.0
         cross[:] = 0.0
         coupling[:] = 0.0
         pull[:] = 0.0
-        _add_markers(
-            rotations[frame],
-            residuals[frame],
-            weights[frame],
-            marker_bodies,
-            places,
-            marker_columns,
-            blocks,
-            pose,
-            cross,
-            pull,
-            shared,
-            gradient,
+        add_markers(frames, frame, tree, columns, pose, cross, pull, shared, gradient)
+        add_joints(
+            *(frames, frame, tree, scatter, columns),
+            *(pose, cross, pull, coupling, shared, gradient, scratch),
         )
-        _add_joints(
-            rotations[frame],
-            gaps[frame],
-            leans[frame],
-            parents,
-            offsets,
-            gap_precisions,
-            lean_precisions,
-            axes,
-            axis_precisions,
-            joint_columns,
-            blocks,
-            pose,
-            cross,
-            pull,
-            coupling,
-            shared,
-            gradient,
-        )
-        _eliminate_bodies(parents, blocks, damping, pose, cross, pull, coupling)
+        _eliminate_bodies(tree.parents, columns.blocks, damping, pose, cross, pull, coupling)
 
 
 @kernel
@@ -135,225 +80,6 @@ def _eliminate_bodies(parents, blocks, damping, pose, cross, pull, coupling):
 
 
 @kernel
-def _add_markers(
-    rotations,
-    residuals,
-    weights,
-    marker_bodies,
-    places,
-    marker_columns,
-    blocks,
-    pose,
-    cross,
-    pull,
-    shared,
-    gradient,
-):
-    for marker in range(marker_bodies.shape[0]):
-        if weights[marker] > 0.0:
-            body = marker_bodies[marker]
-            _add_marker(
-                rotations[body],
-                places[marker],
-                residuals[marker],
-                weights[marker],
-                marker_columns[marker],
-                blocks[body, 0] - blocks[body, 2],
-                pose[body],
-                cross,
-                pull[body],
-                shared,
-                gradient,
-            )
-
-
-@kernel
-def _add_joints(
-    rotations,
-    gaps,
-    leans,
-    parents,
-    offsets,
-    gap_precisions,
-    lean_precisions,
-    axes,
-    axis_precisions,
-    joint_columns,
-    blocks,
-    pose,
-    cross,
-    pull,
-    coupling,
-    shared,
-    gradient,
-):
-    for body in range(1, parents.shape[0]):
-        parent = parents[body]
-        _add_joint(
-            rotations[parent],
-            offsets[body],
-            gaps[body],
-            gap_precisions[body],
-            joint_columns[body],
-            blocks[body, 0] - blocks[body, 2],
-            blocks[parent, 0] - blocks[parent, 2],
-            pose,
-            cross,
-            pull,
-            coupling[body],
-            body,
-            parent,
-            shared,
-            gradient,
-        )
-        _add_turns(
-            rotations[body],
-            rotations[parent],
-            leans[body],
-            lean_precisions[body],
-            axes[body],
-            axis_precisions[body],
-            pose[body],
-            pose[parent],
-            coupling[body],
-            pull[body],
-            pull[parent],
-        )
-
-
-@kernel(inline="always")
-def _add_marker(turn, place, residual, weight, column, shift, pose, cross, pull, shared, gradient):
-    ax = turn[0, 0] * place[0] + turn[0, 1] * place[1] + turn[0, 2] * place[2]
-    ay = turn[1, 0] * place[0] + turn[1, 1] * place[1] + turn[1, 2] * place[2]
-    az = turn[2, 0] * place[0] + turn[2, 1] * place[1] + turn[2, 2] * place[2]
-    for i in range(3):
-        pose[i, i] += weight
-        pull[i] += weight * residual[i]
-    # the turn's columns are −[arm]ₓ
-    pose[0, 4] += weight * az
-    pose[0, 5] -= weight * ay
-    pose[1, 3] -= weight * az
-    pose[1, 5] += weight * ax
-    pose[2, 3] += weight * ay
-    pose[2, 4] -= weight * ax
-    pose[4, 0] += weight * az
-    pose[5, 0] -= weight * ay
-    pose[3, 1] -= weight * az
-    pose[5, 1] += weight * ax
-    pose[3, 2] += weight * ay
-    pose[4, 2] -= weight * ax
-    squared = ax * ax + ay * ay + az * az
-    arm = (ax, ay, az)
-    for i in range(3):
-        for j in range(3):
-            pose[3 + i, 3 + j] -= weight * arm[i] * arm[j]
-        pose[3 + i, 3 + i] += weight * squared
-    pull[3] += weight * (ay * residual[2] - az * residual[1])
-    pull[4] += weight * (az * residual[0] - ax * residual[2])
-    pull[5] += weight * (ax * residual[1] - ay * residual[0])
-    for j in range(3):
-        here = shift + column + j
-        for i in range(3):
-            cross[i, here] += weight * turn[i, j]
-        cross[3, here] += weight * (ay * turn[2, j] - az * turn[1, j])
-        cross[4, here] += weight * (az * turn[0, j] - ax * turn[2, j])
-        cross[5, here] += weight * (ax * turn[1, j] - ay * turn[0, j])
-        shared[column + j, column + j] += weight
-        gradient[column + j] += weight * (
-            turn[0, j] * residual[0] + turn[1, j] * residual[1] + turn[2, j] * residual[2]
-        )
-
-
-@kernel
-def _add_joint(
-    turn,
-    offset,
-    gap,
-    precision,
-    column,
-    shift,
-    parent_shift,
-    pose,
-    cross,
-    pull,
-    coupling,
-    body,
-    parent,
-    shared,
-    gradient,
-):
-    by_offset, world = np.empty((3, 3)), np.empty((3, 3))
-    times(turn, precision, by_offset)
-    times(by_offset, turn.T, world)
-    x, y, z = turned(turn, offset)
-    arm = np.zeros((3, 3))  # [from the parent's joint to this one]ₓ
-    arm[0, 1], arm[0, 2] = -z - gap[2], y + gap[1]
-    arm[1, 0], arm[1, 2] = z + gap[2], -x - gap[0]
-    arm[2, 0], arm[2, 1] = -y - gap[1], x + gap[0]
-    lever, lever_offset, lifted = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-    times(world, arm, lever)
-    times(arm, by_offset, lever_offset)
-    times(arm.T, lever, lifted)
-    force = turned(world, gap)
-    moment, local = turned(arm, force), turned(turn.T, gap)
-    for i in range(3):
-        pull[body, i] += force[i]
-        pull[parent, i] -= force[i]
-        pull[parent, 3 + i] -= moment[i]
-        for j in range(3):
-            pose[body, i, j] += world[i, j]
-            pose[parent, i, j] += world[i, j]
-            pose[parent, i, 3 + j] -= lever[i, j]
-            pose[parent, 3 + i, j] -= lever[j, i]
-            pose[parent, 3 + i, 3 + j] += lifted[i, j]
-            coupling[i, j] -= world[i, j]
-            coupling[i, 3 + j] += lever[i, j]
-            cross[i, shift + column + j] -= by_offset[i, j]
-            cross[i, parent_shift + column + j] += by_offset[i, j]
-            cross[3 + i, parent_shift + column + j] += lever_offset[i, j]
-            shared[column + i, column + j] += precision[i, j]
-            gradient[column + i] -= precision[i, j] * local[j]
-
-
-@kernel
-def _add_turns(
-    turn,
-    above,
-    lean,
-    lean_precision,
-    axis,
-    axis_precision,
-    pose,
-    parent_pose,
-    coupling,
-    pull,
-    parent_pull,
-):
-    """Add the pull towards the parent's turn, and of an axis that both have in common."""
-    for i in range(3):
-        pose[3 + i, 3 + i] += lean_precision
-        parent_pose[3 + i, 3 + i] += lean_precision
-        coupling[3 + i, 3 + i] -= lean_precision
-        pull[3 + i] += lean_precision * lean[i]
-        parent_pull[3 + i] -= lean_precision * lean[i]
-    if axis_precision == 0.0:
-        return
-    own, other = turned(turn, axis), turned(above, axis)
-    cosine = dot(own, other)
-    for i in range(3):
-        for j in range(3):
-            same = 1.0 if i == j else 0.0
-            pose[3 + i, 3 + j] += axis_precision * (same - own[i] * own[j])
-            parent_pose[3 + i, 3 + j] += axis_precision * (same - other[i] * other[j])
-            # [own]ₓ [other]ₓ
-            coupling[3 + i, 3 + j] += axis_precision * (other[i] * own[j] - same * cosine)
-    off = cross_product(other, own)  # own × (own − other) = other × own, and so for the parent
-    for i in range(3):
-        pull[3 + i] += axis_precision * off[i]
-        parent_pull[3 + i] -= axis_precision * off[i]
-
-
-@kernel
 def _factor(block):
     """Replace the lower triangle by its Cholesky factor; what is not determined stays."""
     largest = 0.0
@@ -372,18 +98,36 @@ def _factor(block):
 
 @kernel(fastmath=FAST_MATH)
 def _forward(factor, block, start, n):
-    """Solve by the lower factor ``n`` columns of a block (6, …)."""
-    for i in range(6):
-        for k in range(i):
-            share = factor[i, k]
-            for c in range(start, start + n):
-                block[i, c] -= share * block[k, c]
-        scale = 1.0 / factor[i, i]
-        for c in range(start, start + n):
-            block[i, c] *= scale
+    """Solve by the lower factor ``n`` columns of a block (6, …).
+
+    Each column is read and written once; its six numbers stay in registers.
+    """
+    (p0, p1, p2), (p3, p4, p5) = _pivots(factor, 0), _pivots(factor, 3)
+    a1 = factor[1, 0]
+    a2, b2 = factor[2, 0], factor[2, 1]
+    a3, b3, c3 = factor[3, 0], factor[3, 1], factor[3, 2]
+    a4, b4, c4, d4 = factor[4, 0], factor[4, 1], factor[4, 2], factor[4, 3]
+    a5, b5, c5, d5, e5 = factor[5, 0], factor[5, 1], factor[5, 2], factor[5, 3], factor[5, 4]
+    end = start + n
+    rows = block[0, start:end], block[1, start:end], block[2, start:end]
+    more = block[3, start:end], block[4, start:end], block[5, start:end]
+    for i in range(n):
+        a = rows[0][i] * p0
+        b = (rows[1][i] - a1 * a) * p1
+        c = (rows[2][i] - a2 * a - b2 * b) * p2
+        d = (more[0][i] - a3 * a - b3 * b - c3 * c) * p3
+        e = (more[1][i] - a4 * a - b4 * b - c4 * c - d4 * d) * p4
+        f = (more[2][i] - a5 * a - b5 * b - c5 * c - d5 * d - e5 * e) * p5
+        rows[0][i], rows[1][i], rows[2][i] = a, b, c
+        more[0][i], more[1][i], more[2][i] = d, e, f
 
 
-@kernel
+@kernel(inline="always")
+def _pivots(factor, i):
+    return 1.0 / factor[i, i], 1.0 / factor[i + 1, i + 1], 1.0 / factor[i + 2, i + 2]
+
+
+@kernel(inline="always")
 def _pass_up(coupling, pull, parent_pose, parent_pull):
     for i in range(6):
         for j in range(6):
@@ -416,8 +160,9 @@ def _pass_columns_up(coupling, cross, start, n, above):
 
 
 @kernel
-def back_substitute(parents, blocks, factors, couplings, crosses, right, shared_step, steps):
+def back_substitute(parents, blocks, eliminated, shared_step, steps):
     """Fill ``steps`` (n_frames, n_bodies, 6) with the pose steps that belong to a shared step."""
+    factors, couplings, crosses, right = eliminated
     values = np.zeros(6)
     for frame in range(factors.shape[0]):
         for body in range(factors.shape[1]):
@@ -449,24 +194,14 @@ def _product(rows, row, start, vector, first, n):
 
 
 @kernel
-def pose_variances(
-    rotations,
-    marker_bodies,
-    parents,
-    offsets,
-    places,
-    factors,
-    couplings,
-    markers,
-    gaps,
-    leans,
-):
+def pose_variances(rotations, tree, eliminated, markers, gaps, leans):
     """Fill in how unsure each frame's pose leaves what it explains, the shared unknowns known.
 
     Parameters
     ----------
-    factors, couplings
-        As ``eliminate`` left them, without damping.
+    tree : FitTree
+    eliminated : Eliminated
+        As ``eliminate`` left it, without damping.
     markers : (n_frames, n_markers), filled
         Variance of a modelled marker, sum of three coordinates.
     gaps : (n_frames, n_bodies, 3), filled
@@ -474,6 +209,8 @@ def pose_variances(
     leans : (n_frames, n_bodies), filled
         Of the turn from the parent, sum of three.
     """
+    factors, couplings, _, _ = eliminated
+    marker_bodies, parents, offsets, places = tree
     n_bodies = rotations.shape[1]
     own, both = np.zeros((n_bodies, 6, 6)), np.zeros((12, 12))
     inverse, carried, joint = np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6))

@@ -9,10 +9,17 @@ system. A step costs O(frames · bodies).
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from osteon.calibration._adjustment_kernel import back_substitute, eliminate, pose_variances
+from osteon.calibration._adjustment_kernel import (
+    Eliminated,
+    back_substitute,
+    eliminate,
+    pose_variances,
+)
+from osteon.calibration._adjustment_terms_kernel import FitTree, JointScatter, Misfits
 from osteon.calibration.priors import Beliefs
 from osteon.calibration.scatter import Scatter
 from osteon.calibration.subject_model import SubjectModel
@@ -101,7 +108,7 @@ def adjust(
     tolerance
         Stop when an accepted step lowers the cost by less than this share.
     """
-    damping, columns = 1e-3, _SubtreeColumns.of(rig)
+    damping, columns = 1e-3, SubtreeColumns.of(rig)
     state = _evaluate(rig, observed, poses, beliefs, scatter)
     converged, iterations = False, 0
     while not converged and iterations < max_iterations:
@@ -143,7 +150,7 @@ def information_at(
 ) -> Array:
     """Return the inverse covariance (n_shared, n_shared) of the shared unknowns, nothing fitted."""
     state = _evaluate(rig, observed, poses, beliefs, scatter)
-    return _Normal(state, beliefs, scatter, _SubtreeColumns.of(rig)).information
+    return _Normal(state, beliefs, scatter, SubtreeColumns.of(rig)).information
 
 
 @dataclass(frozen=True)
@@ -198,45 +205,40 @@ class _Normal:
         state: _State,
         beliefs: Beliefs,
         scatter: Scatter,
-        columns: "_SubtreeColumns",
+        columns: "SubtreeColumns",
         damping: float = 0.0,
     ) -> None:
         rig, n_frames = state.rig, len(state.residuals)
         size = (n_frames, rig.n_bodies, 6)
-        self._state, self._parents, self._columns = state, np.array(rig.parents), columns
-        self._damping = damping
+        self._state, self._columns, self._damping = state, columns, damping
+        self._tree = FitTree(rig.marker_bodies, np.array(rig.parents), rig.offsets, rig.places)
         self.information, self.gradient = beliefs.normal(rig.shared)
         self._diagonal = np.diag(self.information) + _own_information(state, scatter)
-        self._factors, self._couplings = np.zeros((*size, 6)), np.zeros((*size, 6))
-        self._crosses = np.zeros((n_frames, 6, columns.blocks[:, 1].sum()))
-        self._right = np.zeros(size)
+        self._left = Eliminated(
+            np.zeros((*size, 6)),
+            np.zeros((*size, 6)),
+            np.zeros((n_frames, 6, columns.blocks[:, 1].sum())),
+            np.zeros(size),
+        )
         shared, gradient = np.zeros_like(self.information), np.zeros_like(self.gradient)
-        above = np.maximum(self._parents, 0)
-        leans = np.einsum("fbij,fbj->fbi", state.poses.rotations[:, above], state.leans)
+        rotations = state.poses.rotations
+        leans = np.einsum(
+            "fbij,fbj->fbi", rotations[:, np.maximum(self._tree.parents, 0)], state.leans
+        )
         eliminate(
-            state.poses.rotations,
-            state.residuals,
-            state.weights,
-            state.gaps,
-            leans,
-            rig.marker_bodies,
-            self._parents,
-            rig.offsets,
-            rig.places,
-            scatter.gap_precisions,
-            scatter.lean_precisions,
-            scatter.axes,
-            scatter.axis_precisions,
-            columns.markers,
-            columns.joints,
-            columns.blocks,
+            Misfits(rotations, state.residuals, state.weights, state.gaps, leans),
+            self._tree,
+            JointScatter(
+                scatter.gap_precisions,
+                scatter.lean_precisions,
+                scatter.axes,
+                scatter.axis_precisions,
+            ),
+            columns,
             damping,
             shared,
             gradient,
-            self._factors,
-            self._couplings,
-            self._crosses,
-            self._right,
+            self._left,
         )
         self._take_away(shared, gradient)
         self.information[np.ix_(columns.order, columns.order)] += shared
@@ -245,10 +247,10 @@ class _Normal:
     def _take_away(self, shared: Array, gradient: Array) -> None:
         """Take from the normal equations what the poses, being unknown, leave open."""
         for body, (start, n, first) in enumerate(self._columns.blocks):
-            rows = self._crosses[:, :, start : start + n].reshape(-1, n)
+            rows = self._left.crosses[:, :, start : start + n].reshape(-1, n)
             own = slice(first, first + n)
             shared[own, own] -= rows.T @ rows
-            gradient[own] -= rows.T @ self._right[:, body].ravel()
+            gradient[own] -= rows.T @ self._left.right[:, body].ravel()
 
     def solve(self) -> tuple[Array, Array]:
         """Return the shared step (n_shared,) and the pose steps (n_frames, n_bodies, 6)."""
@@ -258,21 +260,13 @@ class _Normal:
 
     def follow(self, shared: Array) -> Array:
         """Return the pose steps (n_frames, n_bodies, 6) that belong to a shared step."""
-        steps = np.zeros_like(self._right)
-        back_substitute(
-            self._parents,
-            self._columns.blocks,
-            self._factors,
-            self._couplings,
-            self._crosses,
-            self._right,
-            shared[self._columns.order],
-            steps,
-        )
+        steps = np.zeros_like(self._left.right)
+        ordered = shared[self._columns.order]
+        back_substitute(self._tree.parents, self._columns.blocks, self._left, ordered, steps)
         return steps
 
     def pose_variances(self) -> PoseVariances:
-        rig, n_frames = self._state.rig, len(self._right)
+        rig, n_frames = self._state.rig, len(self._left.right)
         found = PoseVariances(
             np.zeros((n_frames, rig.n_markers)),
             np.zeros((n_frames, rig.n_bodies, 3)),
@@ -280,12 +274,8 @@ class _Normal:
         )
         pose_variances(
             self._state.poses.rotations,
-            rig.marker_bodies,
-            self._parents,
-            rig.offsets,
-            rig.places,
-            self._factors,
-            self._couplings,
+            self._tree,
+            self._left,
             found.markers,
             found.gaps,
             found.leans,
@@ -299,8 +289,7 @@ def _own_information(state: _State, scatter: Scatter) -> Array:
     return np.concatenate([joints.ravel(), np.repeat(state.weights.sum(axis=0), 3)])
 
 
-@dataclass(frozen=True)
-class _SubtreeColumns:
+class SubtreeColumns(NamedTuple):
     """The shared unknowns in an order in which those of every subtree stand together.
 
     A body's poses meet the unknowns of its own subtree only, its own joint's included. Side by side
@@ -318,7 +307,7 @@ class _SubtreeColumns:
     of the ordered unknowns they begin."""
 
     @classmethod
-    def of(cls, rig: SubjectModel) -> "_SubtreeColumns":
+    def of(cls, rig: SubjectModel) -> "SubtreeColumns":
         order: list[int] = []
         markers, joints = np.zeros(rig.n_markers, np.int64), np.zeros(rig.n_bodies, np.int64)
         firsts, counts = joints.copy(), joints.copy()

@@ -33,10 +33,16 @@ from osteon.calibration.scatter import (
     first_scatter,
     scatter_of,
 )
-from osteon.calibration.soles import UP, FootSole, bone_tip, find_soles, still_markers
+from osteon.calibration.soles import (
+    UP,
+    FootSole,
+    add_toes,
+    bone_tip,
+    find_soles,
+    still_markers,
+)
 from osteon.calibration.subject_model import SubjectModel
 from osteon.calibration.template_guess import guess_from_template
-from osteon.calibration.toe_joints import add_toes
 from osteon.calibration.uncertain_joints import tell_uncertain
 from osteon.errors import NotEnoughData
 from osteon.human import Landmark, Recognition

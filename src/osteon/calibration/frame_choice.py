@@ -53,17 +53,22 @@ def farthest_frames(poses: Array, n: int) -> np.ndarray:
     n_frames = len(poses)
     if n_frames <= n:
         return np.arange(n_frames)
-    taken = np.linspace(0, n_frames - 1, n - n // 2).astype(int).tolist()
-    distance = np.full(n_frames, np.inf)
-    for newest in taken:
-        distance = np.minimum(distance, np.sum((poses - poses[newest]) ** 2, axis=1))
-    distance[taken] = -1.0  # never twice, even where all poses are one
-    while len(taken) < n:
-        newest = int(np.argmax(distance))
-        taken.append(newest)
-        distance = np.minimum(distance, np.sum((poses - poses[newest]) ** 2, axis=1))
-        distance[newest] = -1.0
-    return np.sort(np.array(taken))
+    away = poses - poses.mean(axis=0)
+    squares = np.einsum("fi,fi->f", away, away)
+
+    def distances(frames: np.ndarray) -> Array:
+        """(n_frames, n) squared, by one product of matrices."""
+        return squares[:, None] + squares[frames] - 2.0 * away @ away[frames].T
+
+    taken = np.linspace(0, n_frames - 1, n - n // 2).astype(int)
+    distance = distances(taken).min(axis=1)
+    distance[taken] = -np.inf  # never twice, even where all poses are one
+    farther = []
+    for _ in range(n // 2):
+        farther.append(newest := int(np.argmax(distance)))
+        distance = np.minimum(distance, distances(np.array([newest]))[:, 0])
+        distance[newest] = -np.inf
+    return np.sort(np.concatenate([taken, np.array(farther, dtype=int)]))
 
 
 def _distances(poses: Array, other: Array) -> Array:

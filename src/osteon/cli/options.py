@@ -4,6 +4,7 @@ import math
 import os
 import re
 import tempfile
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields
@@ -13,8 +14,9 @@ from typing import Any
 
 import click
 
-LOGGED_PERCENT = 10
-"""Share, in %, between two lines of one step in a log. Chosen: a step leaves ten at the most."""
+LOGGED_SECONDS = 5.0
+"""Seconds between two lines of one step in a log. Chosen: that of an archive stays short enough to
+read."""
 Decorator = Callable[[Any], Any]
 FILE_OR_FOLDER = click.Path(exists=True, path_type=Path)
 
@@ -368,15 +370,15 @@ def progress() -> Iterator[Callable[[object], None]]:
 
 
 def _in_a_log() -> Callable[[object], None]:
-    """Print lines one below the other; of one step's shares every tenth percent at the most."""
-    step, least = "", 0
+    """Print lines one below the other; of steps that go on, one every few seconds at the most."""
+    last = time.monotonic()
 
     def say(told: object) -> None:
-        nonlocal step, least
-        if share := re.fullmatch(r"(.*), (\d+) %", str(told)):
-            if share[1] == step and int(share[2]) < least:
-                return
-            step, least = share[1], int(share[2]) + LOGGED_PERCENT
+        nonlocal last
+        goes_on = getattr(told, "share", None) is not None
+        if goes_on and time.monotonic() - last < LOGGED_SECONDS:
+            return
+        last = time.monotonic()
         click.echo(told, err=True)
 
     return say

@@ -1,9 +1,7 @@
 """Verbs that turn recordings into rigs: solve, clean, angles, batch for a whole archive, demo."""
 
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +10,6 @@ import click
 
 from osteon.cli import options
 from osteon.errors import counted
-
-QUIET_SECONDS = 5.0
-"""Seconds between two lines of progress where no terminal shows one live line. Chosen: a log of an
-archive stays short enough to read."""
 
 
 @click.command()
@@ -380,7 +374,7 @@ def batch(
     )
     run: Any = stage.watch if watch else stage.batch
     try:
-        with now_and_then() as saying:
+        with options.progress() as saying:
             done = run(
                 folder, output, options=asked, workers=workers, scheduler=scheduler, progress=saying
             )
@@ -392,21 +386,6 @@ def batch(
     except KeyboardInterrupt:
         click.echo("stopped; what is done is kept: run it again to go on", err=True)
         sys.exit(0 if watch else 1)
-
-
-@contextmanager
-def now_and_then() -> Iterator[Callable[[object], None]]:
-    """Show progress as ``options.progress`` shows it, but no line per take in a log."""
-    last = 0.0
-
-    def say(saying: object) -> None:
-        nonlocal last
-        if time.monotonic() - last >= QUIET_SECONDS:
-            last = time.monotonic()
-            plain(saying)
-
-    with options.progress() as plain:
-        yield say
 
 
 def _batch_text(done) -> str:

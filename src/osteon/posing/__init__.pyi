@@ -24,7 +24,10 @@ from .first_pose import (
     on_joints as on_joints,
     universal_angles as universal_angles,
 )
-from .inverse_kinematics import reach as reach
+from .inverse_kinematics import (
+    PulledPose as PulledPose,
+    reach as reach,
+)
 from .per_frame import (
     PoseOptions as PoseOptions,
     PoseProblem as PoseProblem,
@@ -32,7 +35,6 @@ from .per_frame import (
     repeat_nearest as repeat_nearest,
     solve_frames as solve_frames,
 )
-from .pulled_pose import PulledPose as PulledPose
 from .rig import (
     IN_BODY as IN_BODY,
     Rig as Rig,

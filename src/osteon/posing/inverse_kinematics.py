@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 from osteon.errors import BadValue, ShapeError, UnknownName
 from osteon.joint_limits import hold_within, make_bounds
 from osteon.maths import quat, read_only
+from osteon.posing._kernels.lanes import make_model
 from osteon.posing._kernels.levenberg_marquardt import UNDECIDED, Status, Task
-from osteon.posing._kernels.normal_equations import make_model
+from osteon.posing._kernels.single_frame import FrameLimits, fit_frame, make_work
 from osteon.posing.first_pose import on_joints
 from osteon.posing.per_frame import PoseOptions, PoseProblem, run
 from osteon.posing.rig import Rig, rig_on
@@ -27,6 +28,11 @@ REACH_STAGES = ((1.0, 1e-2, 10.0), (30.0, 1e-3, 10.0), (1000.0, 1e-4, 1.0))
 square metres per square radian, and the ratio of what is good enough to the tolerance. The pull
 chooses among the poses that targets leave. Chosen: a firm one first is found soonest, a weak one
 last hardly shows."""
+
+PULL_LIMITS = FrameLimits(evaluations=12, tolerance=1e-3, gain=1e-4, scale=1e3, hold=1e-4)
+"""Bounds of the time for a frame, and a pull to the pose that is given, square metres per square
+radian, as weak as ``map``'s to the neutral posture. Chosen: a thousandth of a radian moves a foot
+by a millimetre. The scale, in metres, is so wide that no point is doubted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -205,3 +211,24 @@ def _solve(problem: PoseProblem, task: Task, options: PoseOptions, *, root_held:
         run(model, task, replace(options, tolerance=loose * options.tolerance))
         total += task.iterations
     task.iterations[:] = total
+
+
+class PulledPose:
+    """A rig whose points are pulled, a frame at a time."""
+
+    def __init__(self, rig: Rig) -> None:
+        self.rig = rig
+        self._model, self._work = make_model(rig, 0.0), make_work(rig.tree)
+
+    def pull(self, rotations: Array, root: Array, targets: Array, weights: Array) -> None:
+        """Bring a pose (n_bodies, 4), (3,) to where all pulls balance, in place.
+
+        Parameters
+        ----------
+        targets : (n_points, 3)
+        weights : (n_points,)
+            Stiffness of each pull; 0 leaves it out.
+        """
+        self._work.trust[:] = weights
+        start = np.zeros(self.rig.tree.n_dofs)
+        fit_frame(self._model, self._work, targets, rotations, root, start, PULL_LIMITS)

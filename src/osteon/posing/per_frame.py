@@ -13,6 +13,7 @@ import numpy as np
 from osteon.errors import BadValue, ShapeError
 from osteon.joint_limits import Bounds
 from osteon.maths import quat
+from osteon.posing._kernels.lanes import LANES, PoseModel, make_model
 from osteon.posing._kernels.levenberg_marquardt import (
     UNDECIDED,
     Rules,
@@ -24,10 +25,7 @@ from osteon.posing._kernels.levenberg_marquardt import (
 from osteon.posing._kernels.normal_equations import (
     GEMAN_MCCLURE,
     HUBER,
-    LANES,
     SQUARED,
-    PoseModel,
-    make_model,
 )
 from osteon.posing.first_pose import has_evidence, on_joints, start_frames
 from osteon.posing.rig import Rig

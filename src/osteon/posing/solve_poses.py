@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike
 from osteon.errors import NotEnoughData, counted
 from osteon.joint_limits import hold_within, make_bounds
 from osteon.maths import blocks, quat
+from osteon.posing._kernels.lanes import make_model
 from osteon.posing._kernels.led_limbs import lead_limbs, share_gone
-from osteon.posing._kernels.normal_equations import make_model
 from osteon.posing._kernels.single_frame import FrameLimits, fit_frame, make_work
 from osteon.posing.first_pose import on_joints
 from osteon.posing.per_frame import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from osteon.maths import quat
-from osteon.posing._kernels.normal_equations import make_model
+from osteon.posing._kernels.lanes import make_model
 from osteon.posing._kernels.single_frame import FrameLimits, fit_frame, make_work
 from osteon.posing.first_pose import has_evidence, start_frames
 from osteon.posing.per_frame import PoseOptions, rest_weights_of

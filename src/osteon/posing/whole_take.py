@@ -23,7 +23,7 @@ from osteon.posing._kernels.coordinate_noise import (
     likeliest_noise,
     linearise_clip,
 )
-from osteon.posing._kernels.normal_equations import Lanes, PoseModel, make_lanes, make_model
+from osteon.posing._kernels.lanes import Lanes, PoseModel, make_lanes, make_model
 from osteon.posing._kernels.time_band import EMPTY, factor_clip, substitute_band
 from osteon.posing.per_frame import PoseProblem, PoseResult
 from osteon.posing.rig import Rig

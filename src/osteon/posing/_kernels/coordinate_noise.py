@@ -7,12 +7,10 @@ digits wherever the clip is.
 import numpy as np
 
 from osteon.maths import FAST_MATH, cross, dot, inverse, kernel, multiply, rotate
+from osteon.posing._kernels.lanes import LANES, L, forward
 from osteon.posing._kernels.levenberg_marquardt import factor
 from osteon.posing._kernels.normal_equations import (
-    LANES,
-    L,
     build_normal,
-    forward,
     gather_moments,
     place_markers,
     place_screws,

@@ -15,22 +15,24 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.maths import FAST_MATH, kernel, read_only
-from osteon.posing._kernels.limit_terms import add_bounds, pull_inside
-from osteon.posing._kernels.normal_equations import (
+from osteon.posing._kernels.lanes import (
     LANES,
-    SQUARED,
     L,
     PoseModel,
     U,
-    build_normal,
     forward,
-    gather_moments,
     make_lanes,
+    take_step,
+)
+from osteon.posing._kernels.limit_terms import add_bounds, pull_inside
+from osteon.posing._kernels.normal_equations import (
+    SQUARED,
+    build_normal,
+    gather_moments,
     place_markers,
     place_screws,
     pull_to_rest,
     reweight,
-    take_step,
     total_cost,
 )
 

@@ -18,7 +18,13 @@ from osteon.joint_limits import (
     region_excess,
 )
 from osteon.maths import FAST_MATH, kernel
-from osteon.posing._kernels.normal_equations import LANES, PULL, PULL_COST, L, U
+from osteon.posing._kernels.lanes import (
+    LANES,
+    PULL,
+    PULL_COST,
+    L,
+    U,
+)
 from osteon.posing.rig import IN_BODY
 
 ROWS = 3

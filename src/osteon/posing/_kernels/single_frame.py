@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from osteon.maths import FAST_MATH, kernel
+from osteon.posing._kernels.lanes import U
 from osteon.posing._kernels.levenberg_marquardt import FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING
-from osteon.posing._kernels.normal_equations import U
 from osteon.posing.rig import IN_BODY, IN_PARENT, TRANSLATION, RigTree
 
 
