@@ -1,7 +1,9 @@
 """Trees that change in time: a racket taken up, partners, clasped hands, people side by side.
 
     python benchmarks/accuracy_trees.py              all scenes, 40 seeds
-    python benchmarks/accuracy_trees.py racket clasp some of them; SEEDS=8 for fewer seeds
+    python benchmarks/accuracy_trees.py racket clasp some of them; SEEDS=8 for fewer seeds, 40-79
+                                                     for others; SKIN=1; -v tells what is wrong
+    python benchmarks/accuracy_trees.py sensors      without the rows from clusters of markers
 
 Replaces its section in docs/numbers/accuracy.md when all scenes were run.
 """
@@ -12,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import accuracy_page as page
+import msgspec
 import numpy as np
 
 from osteon import synth
@@ -111,31 +114,31 @@ def take(scene: PlayedScene, seed: int, skin: float) -> Bodies:
     return synth.sense_scene(scene, seed=seed, skin=skin, **QUIET)
 
 
-def from_markers(name: str, skin: float, seeds: int) -> list[object]:
+def from_markers(name: str, skin: float, seeds: range) -> list[object]:
     """Clusters of four markers instead of sensors; bodies are known by what most of them wear."""
     label, make = SCENES[name]
     right, gaps = 0, []
-    for seed in range(seeds):
+    for seed in seeds:
         scene = synth.in_clusters(make(seed))
         recording = synth.perform_scene(scene, seed=seed, skin=skin, noise=0.0005)
         moving = bodies_of(Take(recordings=(recording,)))
         found = moving.told(joints(moving.bodies, noise=moving.noise))
         worn = {body: found.markers[body][0].name[:-1] for body in found.names}
         told = [
-            replace(event, bodies=(worn[event.bodies[0]], worn[event.bodies[1]]))
+            msgspec.structs.replace(event, bodies=(worn[event.bodies[0]], worn[event.bodies[1]]))
             for event in found.events
             if isinstance(event, Attachment)
         ]
         loops = [loop for loop in found.loops if getattr(loop, "frames", None) is None]
         right += not loops and holds_right(replace(found, events=tuple(told), loops=()), scene)
         gaps.append(1000 * widest_gap(play_back(moving.bodies, found), found))
-    return [f"{label}, from markers", skin, "", "", right, f"{max(gaps):.2f}", seeds]
+    return [f"{label}, from markers", skin, "", "", right, f"{max(gaps):.2f}", len(seeds)]
 
 
-def row(name: str, skin: float, seeds: int) -> list[object]:
+def row(name: str, skin: float, seeds: range) -> list[object]:
     label, make = SCENES[name]
     right, certain, holds, gaps = 0, 0, 0, []
-    for seed in range(seeds):
+    for seed in seeds:
         scene = make(seed)
         bodies = take(scene, seed, skin)
         found = joints(bodies)
@@ -150,21 +153,28 @@ def row(name: str, skin: float, seeds: int) -> list[object]:
             truth = [(hold.bodies, hold.frames) for hold in scene.holds]
             print(" ", name, skin, seed, "tree", wrong, "holds", told, "truth", truth, flush=True)
             print("    loops", [(x.bodies, getattr(x, "frames", None)) for x in found.loops])
-    return [label, skin, right, certain, holds, f"{max(gaps):.2f}", seeds]
+    return [label, skin, right, certain, holds, f"{max(gaps):.2f}", len(seeds)]
 
 
-def section(names: list[str], seeds: int) -> str:
+def asked_seeds() -> range:
+    first, _, last = os.environ.get("SEEDS", "40").rpartition("-")
+    return range(int(first), int(last) + 1) if first else range(int(last))
+
+
+def section(names: list[str], seeds: range) -> str:
+    skins = [float(each) for each in os.environ.get("SKIN", "").split()] or list(SKINS)
+    wearing = [row] if "sensors" in sys.argv else [row, from_markers]
     rows = []
     for name in names:
-        for skin in SKINS:
-            for judged in (row, from_markers):
+        for skin in skins:
+            for judged in wearing:
                 rows.append(judged(name, skin, seeds))
                 print(rows[-1], flush=True)
     head = ["scene", "skin", "tree right", "certain joints right", "holds right"]
     head += ["widest gap, mm", "of"]
     return f"""\
 `python benchmarks/accuracy_trees.py`. Sensors of 1 mm and 0.3° on every body, 15 s at 60 Hz,
-all joints moving, {seeds} seeds; the hold begins and ends elsewhere in every seed. *Tree right*:
+all joints moving, seeds {seeds[0]} to {seeds[-1]}; the hold begins and ends elsewhere in every seed. *Tree right*:
 exactly the true joints, nobody joined to anybody else. *Certain joints right*: those that are not
 called ambiguous. *Holds right*: exactly the true pair, first and last frame within {NEAR_FRAMES}
 frames, no other loop. *Widest gap*: between both ends of a hold in the motion, while it lasts.
@@ -175,7 +185,7 @@ Skin 1 is the median person's.
 
 def main() -> None:
     asked = [word for word in sys.argv[1:] if word in SCENES]
-    text = section(asked or list(SCENES), int(os.environ.get("SEEDS", "40")))
+    text = section(asked or list(SCENES), asked_seeds())
     if not asked:
         page.put_section("Joints: trees that change in time", text)
 
