@@ -12,7 +12,7 @@ from osteon.calibration import NextMarker
 from osteon.cleaning import RightSamples
 from osteon.human import Recognition
 from osteon.identity import TakeFindings
-from osteon.posing import Contact, rms_per_marker
+from osteon.posing import Contact, FootSlide, rms_per_marker
 from osteon.typing import Array, Progress, Share, Step
 from osteon.values import Event, Motion, Passport, Recording, Skeleton
 
@@ -61,6 +61,8 @@ class Solved:
     seconds: dict[str, float] = field(default_factory=dict)
     contacts: tuple[Contact, ...] = ()
     """Feet that stand on the ground."""
+    slides: tuple[FootSlide, ...] = ()
+    """Steps in which a foot that was to be mended does not stay where it is."""
     findings: TakeFindings | None = None
     """What differs from the passport, where one was given."""
     riders: frozenset[str] = frozenset()
