@@ -58,6 +58,15 @@ def test_every_sample_is_inside(known):
     assert off(hold_within(known, poses), poses).max() < 0.01
 
 
+def test_a_pose_of_one_frame_is_inside():
+    """At 200 frames a second; 50 samples a second would pass it over."""
+    motion = replace(coupled_motion(2001), rate=200.0)
+    poses = np.array(motion.rotations)
+    poses[1004, 2] = quat.multiply(quat.exp(np.array([0.0, 0.9, 0.0])), poses[1004, 2])
+    motion = replace(motion, rotations=poses)
+    assert off(hold_within(limits(motion), poses), poses).max() < 0.01
+
+
 def test_twist_depends_on_swing(known):
     """Swung forwards the thigh was twisted that way only; the cone allows both."""
     joint = known.body("thigh").joint

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from osteon.joint_limits._region_kernel import spread_out
-from osteon.joint_limits.within_limits import clamp_each
+from osteon.joint_limits.within_limits import clamp_each, on_hinge
+from osteon.maths import quat
 from osteon.typing import Array
 from osteon.values import Joint, Region
 
@@ -37,7 +38,11 @@ twice as far off as the joint itself may be."""
 def find_regions(
     samples: Array, joints: Sequence[Joint], parents: Sequence[int], margin: float
 ) -> list[Region | None]:
-    """Regions of n joints; none of a fixed one, nor of a hinge that depends on nothing.
+    """Regions of n joints; none of a fixed one, nor of a hinge that depends on nothing and never
+    left its axis.
+
+    The poses are those that were seen, with what skin made of them: who poses markers within the
+    limits needs it, others take it off.
 
     Parameters
     ----------
@@ -48,17 +53,25 @@ def find_regions(
     margin
         Added to the radius, radians.
     """
-    q = clamp_each(samples, joints, "cone")
+    q = clamp_each(samples, joints, "polygon")  # of hinges as well: in their region they may turn
     shared = _shared_poses(q, joints)
     regions: list[Region | None] = []
     for j, joint in enumerate(joints):
         parent = parents[j]
         coupled = parent >= 0 and joints[parent].kind != "fixed"
-        if joint.kind == "fixed" or (joint.kind == "hinge" and not coupled):
+        if joint.kind == "fixed" or (not coupled and _keeps_to_axis(q[:, j], joint)):
             regions.append(None)
         else:
             regions.append(_region(q, j, parent if coupled else -1, shared, margin))
     return regions
+
+
+def _keeps_to_axis(q: Array, joint: Joint) -> bool:
+    """Return whether a hinge was never farther off its axis than poses stand apart."""
+    if joint.kind != "hinge":
+        return False
+    off = quat.angle(quat.between(on_hinge(q, joint), q))
+    return bool(np.fmax.reduce(off, initial=0.0) <= POSE_SPACING)
 
 
 def _shared_poses(q: Array, joints: Sequence[Joint]) -> np.ndarray:
