@@ -10,7 +10,7 @@ import numpy as np
 
 from osteon.joint_limits._region_kernel import spread_out
 from osteon.joint_limits.within_limits import clamp_each, on_hinge
-from osteon.maths import quat
+from osteon.maths import blocks, quat
 from osteon.typing import Array
 from osteon.values import Joint, Region
 
@@ -95,7 +95,18 @@ def _region(q: Array, j: int, parent: int, shared: np.ndarray, margin: float) ->
     # five decimals turn a pose by 0.001°
     poses = np.round(tracks[chosen], 5)
     beside = poses[:, 1] if parent >= 0 else np.zeros((0, 4))
-    return Region(poses[:, 0], beside, max(radius, LEAST_RADIUS), len(shared))
+    shares = np.round(_shares_of(tracks[seen], tracks[chosen], np.array(weights)), 5)
+    return Region(poses[:, 0], beside, max(radius, LEAST_RADIUS), len(shared), shares)
+
+
+def _shares_of(tracks: Array, chosen: Array, weights: Array) -> Array:
+    """Return (n_chosen,) the share of the samples (n_samples, n_joints, 4) nearest to each."""
+    counts = np.zeros(len(chosen))
+    for some in blocks(len(tracks), len(chosen)):
+        cosines = np.einsum("njc,kjc->jnk", tracks[some], chosen, optimize=True)
+        nearest = np.einsum("j,jnk->nk", weights, cosines**2).argmax(axis=1)
+        counts += np.bincount(nearest, minlength=len(chosen))
+    return counts / len(tracks)
 
 
 def _spread_out(
