@@ -61,8 +61,6 @@ class Solved:
     seconds: dict[str, float] = field(default_factory=dict)
     contacts: tuple[Contact, ...] = ()
     """Feet that stand on the ground."""
-    slides: tuple[FootSlide, ...] = ()
-    """Steps in which a foot that was to be mended does not stay where it is."""
     findings: TakeFindings | None = None
     """What differs from the passport, where one was given."""
     riders: frozenset[str] = frozenset()
@@ -80,6 +78,8 @@ class Solved:
     """Label → the template's landmark, of markers on landmarks; also of a standing trial's."""
     next_markers: tuple[NextMarker, ...] = ()
     """Markers that nobody wears and that would tell most of joints left open, best first."""
+    slides: tuple[FootSlide, ...] = ()
+    """Steps in which a foot that was to be mended does not stay where it is."""
 
     @property
     def skeleton(self) -> Skeleton:
