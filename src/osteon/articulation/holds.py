@@ -12,6 +12,7 @@ import numpy as np
 
 from osteon.articulation.body_source import PoseNoise, estimate_noise
 from osteon.articulation.centre import Link, PairFits, fit_pairs, residual_vectors
+from osteon.articulation.hierarchy import is_free
 from osteon.articulation.loops import (
     FARTHEST_REACH,
     LOOSER_RATIO,
@@ -24,11 +25,12 @@ from osteon.articulation.loops import (
     same_point,
     shared,
 )
+from osteon.articulation.requirements import MIN_FRAMES
 from osteon.articulation.slips import cut_take
 from osteon.articulation.statistics import JointStatistics
 from osteon.maths import quat, runs
 from osteon.typing import Array
-from osteon.values import Attachment, Bodies
+from osteon.values import Attachment, Bodies, Loop
 
 BLOCK_SECONDS = 0.5
 """Seconds: the grain in which parts of a take are looked at. Chosen."""
@@ -244,6 +246,39 @@ def holds_between(
     same = groups[:, None] == groups
     skip = {frozenset((int(i), int(j))) for i, j in zip(*np.nonzero(same), strict=True) if i != j}
     return tuple(as_attachment(bodies, closure) for closure in search.find(skip))
+
+
+def given_closures(
+    bodies: Bodies, noise: PoseNoise, loops: Sequence[Loop]
+) -> tuple[list[Closure], list[str]]:
+    """Loops that are known to close, with their points in these frames; and what is said of those
+    that do not, as a hold of another take."""
+    found, open_loops = [], []
+    for loop in loops:
+        pair = (bodies.index(loop.bodies[0]), bodies.index(loop.bodies[1]))
+        first, last = loop.frames or (0, bodies.n_frames - 1)
+        last = min(last, bodies.n_frames - 1)
+        told = f"the loop of {loop.bodies[0]} and {loop.bodies[1]} is given for frames {first} to "
+        told += f"{last}, "
+        part = slice(first, last + 1)
+        seen = int(bodies.seen[part][:, list(pair)].all(axis=1).sum())
+        if seen < MIN_FRAMES:
+            told += f"of which {seen} show both, and at least {MIN_FRAMES} are needed"
+            open_loops.append(f"{told}; it is left out")
+            continue
+        fits = fit_pairs(JointStatistics.of(cut_take(bodies, part)), noise, [pair])
+        rms = float(np.sqrt(fits.mean_square[0]))
+        if is_free(rms**2):
+            told += f"where they miss each other by {100 * rms:.0f} cm"
+            open_loops.append(f"{told}; it is left out")
+            continue
+        found.append(Closure(pair, (first, last), fits.centres[0], rms))
+    return found, open_loops
+
+
+def held(closures: Sequence[Closure], bodies: Bodies) -> list[Closure]:
+    """Those that hold for a part of the take."""
+    return [each for each in closures if each.frames != (0, bodies.n_frames - 1)]
 
 
 def _together(one: Closure, other: Closure) -> bool:
