@@ -373,15 +373,16 @@ def _solve_take(
     skeleton = replace(plan.skeleton, events=(*plan.skeleton.events, *swaps))
     with watch.stage("solve", f"solving {counted(recording.n_frames, 'frame')}") as share:
         result = _pose(recording, skeleton, chosen, options, share)
-    errors = np.full((recording.n_frames, recording.n_markers), np.nan)
-    errors[:, [recording.index(name) for name in result.marker_names]] = result.marker_error
+    motion, errors = result.motion, _in_columns(result, recording)
+    del result  # of a long take it is large
     usual = FAR_KEYPOINT_RMS if _are_keypoints(chosen) else FAR_MARKER_RMS
     strange = far_markers(recording.names, errors, usual)
     bad = () if _are_keypoints(chosen) else unusable(errors)
     if options.skeleton is not None:
         bad = of_another(errors, usual if _are_keypoints(chosen) else OTHER_PERSON_RMS)
         strange = ()
-    motion, errors = add_riders(recording, result.motion, errors)
+    posed_by = motion.skeleton.marker_names
+    motion, errors = add_riders(recording, motion, errors)
     motion = _with_marker_rms(motion, recording.names, errors)
     motion = _with_toes_bent(motion, options)
     standing = standing_of(motion)
@@ -401,12 +402,21 @@ def _solve_take(
         dict(watch.seconds),
         standing.contacts,
         plan.findings,
-        motion.skeleton.marker_names - result.motion.skeleton.marker_names,
+        motion.skeleton.marker_names - posed_by,
         keypoints=_are_keypoints(chosen),
         recognition=plan.recognition,
         next_markers=plan.next_markers,
         landmarks=_landmarks(chosen, plan.recognition),
     )
+
+
+def _in_columns(result: SolveResult, recording: Recording) -> Array:
+    """Return the distances (n_frames, n_markers) of all of a recording's markers."""
+    if result.marker_names == recording.names:
+        return result.marker_error
+    errors = np.full((recording.n_frames, recording.n_markers), np.nan)
+    errors[:, [recording.index(name) for name in result.marker_names]] = result.marker_error
+    return errors
 
 
 def _landmarks(chosen: Chosen, recognition: Recognition | None) -> dict[str, str]:
