@@ -6,8 +6,9 @@ import pytest
 from conftest import real
 from osteon import pipeline, synth
 from osteon.formats import read
-from osteon.maths import quat
+from osteon.maths import quat, read_only
 from osteon.pipeline.solve_notes import sudden
+from osteon.posing._kernels.led_limbs import find_jumps, find_leaps
 from osteon.posing.per_frame import PoseOptions, PoseProblem, solve_frames
 from osteon.posing.rig import compile_rig
 from osteon.posing.solve_poses import SUDDEN_TURN, limbs_of, steady, sudden_turns
@@ -53,6 +54,28 @@ def test_poses_that_do_not_jump_are_left_alone(rng):
     problem = PoseProblem(rig, observed)
     poses = solve_frames(problem)
     assert steady(problem, poses, rate=120.0) is poses
+
+
+def test_jumps_are_turns_per_frame_between_in_limbs_without_a_leap(rng):
+    turns = np.cumsum(rng.normal(scale=0.05, size=(60, 4, 3)), axis=0)
+    rotations, frames = quat.exp(turns), np.array([0, 1, 2, 5, 9, 10, 40, 41, 59])
+    leaps, limit = rng.random((60, 4)) < 0.3, 0.08
+    for order in (frames, frames[::-1].copy()):
+        jumps = find_jumps(read_only(rotations), order, leaps, limit)
+        turned = quat.angle(quat.between(rotations[order[:-1], 1:], rotations[order[1:], 1:]))
+        most = limit * np.abs(np.diff(order))[:, None]
+        fast = (turned > most) & ~leaps[np.maximum(order[:-1], order[1:]), 1:]
+        assert jumps.tolist() == [False, *fast.any(axis=1).tolist()]
+        assert jumps.any() and not jumps[1:].all()
+
+
+def test_a_marker_leaps_that_moves_unlike_both_steps_beside():
+    observed = np.cumsum(np.full((9, 2, 3), 0.01), axis=0)
+    observed[4:, 1] += 0.3  # from frame 3 to frame 4, and stays
+    observed[7, 0] += 0.3  # there and back again: unlike the steps before and after as well
+    leaps = find_leaps(observed, np.array([1, 2]), np.array([0, 1, 1]), 0.05)
+    assert np.argwhere(leaps[:, 1] & leaps[:, 2]).ravel().tolist() == [4, 7]
+    assert not leaps[:, 0].any() and leaps.sum() == 4
 
 
 def test_a_jump_that_markers_show_stays(rng):

@@ -25,8 +25,6 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.environment import Environment, _rebuild_env
 from numba.core.runtime import nrt
 
-from osteon.typing import Array
-
 FAST_MATH = {"contract", "reassoc", "nsz", "arcp"}
 """Liberties for sums of products. Neither NaN nor infinity is ruled out: a marker that was not seen
 is NaN, and a diverging step must still be seen as not finite."""
@@ -73,7 +71,7 @@ def kernel(function: Callable | None = None, /, **options: Any) -> Any:
     return compiled
 
 
-def read_only(array: Array) -> Array:
+def read_only(array: np.ndarray) -> np.ndarray:
     """Return an array as kernels take what they only read: C order, and not to be written.
 
     Values are frozen, their copies are not: to numba these are two types, each compiled anew.

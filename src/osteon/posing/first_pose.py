@@ -8,8 +8,20 @@ formula serves bodies with three markers, two, one (the shortest turn from rest)
 
 import numpy as np
 
-from osteon.maths import chain, quat
-from osteon.posing.rig import IN_BODY, Rig, RigTree
+from osteon.maths import (
+    between,
+    chain,
+    cross,
+    dot,
+    exp,
+    inverse,
+    kernel,
+    multiply,
+    quat,
+    read_only,
+    rotate,
+)
+from osteon.posing.rig import IN_BODY, TRANSLATION, Rig, RigTree
 from osteon.typing import Array, Indices, Mask
 
 OUTWARD_WEIGHT = 1e-4
@@ -75,48 +87,67 @@ def start_frames(rig: Rig, observed: Array, *, weights: Array, rest: Array) -> t
 
 def on_joints(tree: RigTree, rotations: Array) -> Array:
     """Local rotations (..., n_bodies, 4) with what their joints do not allow taken out."""
-    rotations = np.array(rotations, dtype=np.float64)
-    for body, rest in enumerate(tree.rest):
-        turn = _on_axes(tree, body, quat.multiply(rotations[..., body, :], quat.inverse(rest)))
-        rotations[..., body, :] = quat.multiply(turn, rest)
-    return rotations
+    allowed = np.array(rotations, dtype=np.float64, order="C")
+    _take_out(
+        *map(read_only, (tree.first_dof, tree.dof_kind, tree.dof_axis, tree.rest)),
+        allowed.reshape(-1, tree.n_bodies, 4),
+    )
+    return allowed
 
 
-def _on_axes(tree: RigTree, body: int, q: Array) -> Array:
-    """Return the part of turns from the joint's rest (..., 4) that its axes allow."""
-    dofs = [d for d in np.flatnonzero(tree.dof_body == body) if d >= 3]
-    if len(dofs) == 3:
-        return q
-    if not dofs:
-        return quat.identity(q.shape[:-1])
-    first, last = tree.dof_axis[dofs[0]], quat.rotate(tree.rest[body], tree.dof_axis[dofs[-1]])
-    if tree.dof_kind[dofs[-1]] != IN_BODY:
-        return _twist(q, first)
-    lead = _twist_before(q, first, last)
-    return quat.multiply(lead, _twist(quat.between(lead, q), last))
+@kernel
+def _take_out(first_dof, dof_kind, dof_axis, rest, rotations):
+    """Take out of rotations (n, n_bodies, 4) what their joints do not allow, in place."""
+    for body in range(len(rest)):
+        first, last = first_dof[body], first_dof[body + 1] - 1
+        r = (rest[body, 0], rest[body, 1], rest[body, 2], rest[body, 3])
+        while first <= last and dof_kind[first] == TRANSLATION:
+            first += 1
+        if last - first == 2:
+            continue
+        for frame in range(len(rotations)):
+            q = rotations[frame, body]
+            turn = multiply((q[0], q[1], q[2], q[3]), inverse(r))
+            if last < first:
+                turn = (1.0, 0.0, 0.0, 0.0)
+            elif dof_kind[last] != IN_BODY:
+                turn = _twist(turn, dof_axis[first])
+            else:
+                axis = rotate(r, (dof_axis[last, 0], dof_axis[last, 1], dof_axis[last, 2]))
+                lead = _lead(turn, dof_axis[first], axis)
+                turn = multiply(lead, _twist(between(lead, turn), axis))
+            turn = multiply(turn, r)
+            for i in range(4):
+                q[i] = turn[i]
+
+
+@kernel
+def _twist(q, axis):
+    """The part of a rotation that turns about an axis; none where every part would serve."""
+    along = q[1] * axis[0] + q[2] * axis[1] + q[3] * axis[2]
+    size = np.sqrt(q[0] * q[0] + along * along)
+    share = 1.0 / size if size > 0.0 else 0.0
+    w = share * q[0] if size > 0.0 else 1.0
+    return w, share * along * axis[0], share * along * axis[1], share * along * axis[2]
+
+
+@kernel
+def _lead(q, first, last):
+    """The first turn of a universal joint: it alone moves the second axis."""
+    along = dot(last, first)
+    flat = (last[0] - along * first[0], last[1] - along * first[1], last[2] - along * first[2])
+    carried = rotate(q, last)
+    angle = np.arctan2(dot(carried, cross(first, flat)), dot(carried, flat))
+    return exp((angle * first[0], angle * first[1], angle * first[2]))
 
 
 def universal_angles(q: Array, first: Array, last: Array) -> Array:
     """Return (..., 2) angles of rotations that a universal joint allows, radians."""
-    lead = _twist_before(q, first, last)
-    follow = quat.between(lead, q)
-    halves = [(lead[..., 1:] @ first, lead[..., 0]), (follow[..., 1:] @ last, follow[..., 0])]
-    return np.stack([2.0 * np.arctan2(sine, cosine) for sine, cosine in halves], axis=-1)
-
-
-def _twist_before(q: Array, first: Array, last: Array) -> Array:
-    """Return the first turn of a universal joint: it alone moves the second axis."""
     flat = last - (last @ first) * first
     carried = quat.rotate(q, last)
     angle = np.arctan2(carried @ np.cross(first, flat), carried @ flat)
-    return quat.from_axis_angle(first, angle)
-
-
-def _twist(q: Array, axis: Array) -> Array:
-    """Return the part of a rotation that turns about ``axis``."""
-    along = q[..., 1:] @ axis
-    angle = 2.0 * np.arctan2(along, q[..., 0])
-    return quat.from_axis_angle(axis, angle)
+    follow = quat.between(quat.from_axis_angle(first, angle), q)
+    return np.stack([angle, 2.0 * np.arctan2(follow[..., 1:] @ last, follow[..., 0])], axis=-1)
 
 
 def _joints_between(tree: RigTree) -> Indices:
@@ -154,14 +185,15 @@ def _best_turn(tree: RigTree, body: int, match: Array) -> Array:
     dofs = [d for d in np.flatnonzero(tree.dof_body == body) if d >= 3]
     rest = tree.rest[body]
     match = match @ quat.to_matrix(quat.inverse(rest))
-    q = _on_axes(tree, body, quat.from_matrix(quat.nearest_matrix(match)))
-    if not dofs or len(dofs) == 3:
-        return quat.multiply(q, rest)
+    if not dofs:
+        return np.broadcast_to(rest, (len(match), 4))
+    if len(dofs) == 3:
+        return quat.multiply(quat.from_matrix(quat.nearest_matrix(match)), rest)
     first, last = tree.dof_axis[dofs[0]], quat.rotate(rest, tree.dof_axis[dofs[-1]])
     if len(dofs) == 1:
         return quat.multiply(_best_turn_about(first, match), rest)
-    lead = _twist_before(q, first, last)
-    follow = quat.between(lead, q)
+    q = quat.from_matrix(quat.nearest_matrix(match))
+    lead, follow = q, quat.from_axis_angle(last, universal_angles(q, first, last)[..., 1])
     for _ in range(8):  # one angle at a time; each is closed form
         lead = _best_turn_about(first, match @ quat.to_matrix(quat.inverse(follow)))
         follow = _best_turn_about(last, quat.to_matrix(quat.inverse(lead)) @ match)

@@ -46,7 +46,7 @@ FRAME_MARKERS = 3
 """Count of markers that show every turn of a body: derived, three points off a line."""
 LOSSES = {"squared": SQUARED, "huber": HUBER, "geman-mcclure": GEMAN_MCCLURE}
 
-BLOCK_FRAMES = 64 * LANES
+BLOCK_FRAMES = 128 * LANES
 """That one call of the kernel takes. Chosen: enough to track along, few enough to share out."""
 
 _WIDER_FITS = ((64.0, 1e-3, 1e-3), (8.0, 1e-5, 1e-3))

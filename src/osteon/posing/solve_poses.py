@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike
 
 from osteon.errors import NotEnoughData, counted
 from osteon.joint_limits import hold_within, make_bounds
-from osteon.maths import blocks, quat
+from osteon.maths import quat, read_only
 from osteon.posing._kernels.lanes import make_model
-from osteon.posing._kernels.led_limbs import lead_limbs, share_gone
+from osteon.posing._kernels.led_limbs import find_jumps, find_leaps, lead_limbs, share_gone
 from osteon.posing._kernels.single_frame import FrameLimits, fit_frame, make_work
 from osteon.posing.first_pose import on_joints
 from osteon.posing.per_frame import (
@@ -33,7 +33,7 @@ from osteon.posing.per_frame import (
     rest_weights_of,
     solve_frames,
 )
-from osteon.posing.rig import IN_BODY, Rig, compile_rig
+from osteon.posing.rig import IN_BODY, compile_rig
 from osteon.posing.whole_take import smooth_frames
 from osteon.typing import Array, Indices, Mask, Share, unheard
 from osteon.values import Motion, Recording, Skeleton
@@ -180,7 +180,7 @@ def as_free_as_seen(skeleton: Skeleton) -> Skeleton:
     for column, region in enumerate(regions):
         if region is not None:
             poses[:, column] = quat.normalise(region.poses[np.arange(most) % len(region.poses)])
-    allowed = on_joints(compile_rig(skeleton, skeleton.marker_names).tree, poses)
+    allowed = on_joints(compile_rig(skeleton, ()).tree, poses)
     off = quat.angle(quat.between(allowed, poses))
     bodies = list(skeleton.bodies)
     for column, region in enumerate(regions):
@@ -205,13 +205,15 @@ def steady(
     rate
         Frames per second.
     """
-    options, pace = options or PoseOptions(), REFERENCE_RATE / rate
+    options, pace, tree = options or PoseOptions(), REFERENCE_RATE / rate, problem.rig.tree
     frames = np.flatnonzero(poses.status != Status.HELD)
-    if not _fast_turns(poses.rotations, frames, pace * FAST_TURN).any():
+    limbs, homes = limbs_of(tree.parents.tolist()), read_only(tree.marker_bodies)
+    leaps = find_leaps(read_only(problem.targets), homes, limbs, pace * LEAP_DISTANCE)
+    if not find_jumps(read_only(poses.rotations), frames, leaps, pace * FAST_TURN).any():
         return poses
     rotations, root = np.array(poses.rotations), np.array(poses.root)
-    limbs = _Limbs(problem, rotations, root, options, pace)
-    changed = np.union1d(limbs.sweep(frames), limbs.sweep(frames[::-1]))
+    again = _Limbs(problem, rotations, root, limbs, leaps, options, pace)
+    changed = np.union1d(again.sweep(frames), again.sweep(frames[::-1].copy()))
     error = np.array(poses.marker_error)
     lack = problem.rig.distances(problem.targets[changed], rotations[changed], root[changed])
     error[changed] = np.where(np.isnan(error[changed]), np.nan, lack)
@@ -267,41 +269,22 @@ def limbs_of(parents: Sequence[int]) -> Indices:
     return np.array(first)
 
 
-def _leaps(rig: Rig, observed: Array, limbs: Indices, limit: float) -> Mask:
-    """Return (n_frames, n_bodies) whether a marker of the body's limb leaps from the frame
-    before."""
-    unlike = np.zeros((len(observed) + 1, observed.shape[1]), dtype=bool)
-    for part in blocks(observed.shape[1], observed[:, :1].size):
-        steps = np.diff(observed[:, part], axis=0, prepend=np.nan, append=np.nan)
-        unlike[:, part] = np.linalg.norm(np.diff(steps, axis=0, append=np.nan), axis=-1) > limit
-    leaps = unlike[:-1].copy()
-    leaps[1:] &= unlike[:-2]  # unlike the step before, and the step after
-    limb = limbs[rig.tree.marker_bodies]
-    return np.stack([leaps[:, limb == first].any(axis=1) for first in limbs], axis=1)
-
-
-def _fast_turns(rotations: Array, frames: Indices, limit: float) -> Mask:
-    """Return (len(frames) − 1, n_bodies − 1) whether a joint turns further than the limit in every
-    frame between."""
-    most = limit * np.abs(np.diff(frames))[:, None]
-    fast = np.zeros((len(most), rotations.shape[1] - 1), dtype=bool)
-    for part in blocks(len(most), rotations[0].size):
-        before, after = frames[:-1][part], frames[1:][part]
-        turns = quat.angle(quat.between(rotations[before, 1:], rotations[after, 1:]))
-        fast[part] = turns > most[part]
-    return fast
-
-
 class _Limbs:
     """Solves limbs again, in place."""
 
     def __init__(
-        self, problem: PoseProblem, rotations: Array, root: Array, options: PoseOptions, pace: float
+        self,
+        problem: PoseProblem,
+        rotations: Array,
+        root: Array,
+        limbs: Indices,
+        leaps: Mask,
+        options: PoseOptions,
+        pace: float,
     ) -> None:
         rig, self.observed, self.weights = problem.rig, problem.targets, problem.weights
         self.tree, self.rotations, self.root = rig.tree, rotations, root
-        self.limbs = limbs_of(rig.tree.parents.tolist())
-        self.leaps = _leaps(rig, self.observed, self.limbs, pace * LEAP_DISTANCE)
+        self.limbs, self.leaps = limbs, leaps
         self.fast, self.approach = pace * FAST_TURN, pace * APPROACH_TURN
         self.model = make_model(rig, problem.rest_weights)
         self.work = make_work(rig.tree)
@@ -315,7 +298,8 @@ class _Limbs:
         Returns those that were solved again.
         """
         changed, done = [], 0
-        for begin in self._jumping(frames):
+        jumps = find_jumps(read_only(self.rotations), frames, self.leaps, self.fast)
+        for begin in np.flatnonzero(jumps).tolist():
             if begin <= done:  # there the last stretch ended: its frame was tried
                 continue
             at = begin
@@ -324,13 +308,6 @@ class _Limbs:
                 at += 1
             done = at
         return np.array(changed, dtype=np.int64)
-
-    def _jumping(self, frames: Indices) -> list[int]:
-        """Where in ``frames`` some joint turns fast and no marker of its limb leaps."""
-        before, frame = frames[:-1], frames[1:]
-        fast = _fast_turns(self.rotations, frames, self.fast)
-        jumps = fast & ~self.leaps[np.maximum(before, frame), 1:]
-        return (np.flatnonzero(jumps.any(axis=1)) + 1).tolist()
 
     def _solve_again(self, before: int, frame: int) -> bool:
         """Solve a frame's fast limbs again, held to the frame before.

@@ -6,6 +6,59 @@ from osteon.maths import between, exp, kernel, multiply
 
 
 @kernel
+def find_leaps(observed, homes, limbs, limit):
+    """(n_frames, n_bodies) whether a marker of the body's limb leaps from the frame before.
+
+    It leaps where it moves unlike the step before, and unlike the step after.
+
+    Parameters
+    ----------
+    observed : (n_frames, n_markers, 3)
+    homes : (n_markers,)
+        The body that carries each marker.
+    limbs : (n_bodies,)
+        First body of each body's limb.
+    limit
+        Metres by which steps that are unlike differ.
+    """
+    n_frames, n_markers, _ = observed.shape
+    leaps = np.zeros((n_frames, len(limbs)), dtype=np.bool_)
+    unlike = np.zeros(n_markers, dtype=np.bool_)
+    for frame in range(1, n_frames - 1):
+        for marker in range(n_markers):
+            square = 0.0
+            for i in range(3):
+                here = observed[frame, marker, i]
+                change = observed[frame + 1, marker, i] - here - here
+                square += (change + observed[frame - 1, marker, i]) ** 2
+            now = square > limit * limit
+            if now and unlike[marker]:
+                leaps[frame, limbs[homes[marker]]] = True
+            unlike[marker] = now
+        for body in range(len(limbs)):
+            leaps[frame, body] = leaps[frame, limbs[body]]
+    return leaps
+
+
+@kernel
+def find_jumps(rotations, frames, leaps, limit):
+    """(n_frames,) where some joint turns further than the limit from the frame before it, for each
+    frame between, while no marker of its limb leaps; see ``lead_limbs``."""
+    jumps = np.zeros(len(frames), dtype=np.bool_)
+    for at in range(1, len(frames)):
+        before, frame = frames[at - 1], frames[at]
+        later = max(before, frame)
+        cosine = np.cos(0.5 * min(limit * abs(frame - before), np.pi))
+        for body in range(1, rotations.shape[1]):  # a root goes where it will
+            a, b = rotations[before, body], rotations[frame, body]
+            along = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
+            if abs(along) < cosine and not leaps[later, body]:
+                jumps[at] = True
+                break
+    return jumps
+
+
+@kernel
 def lead_limbs(last, pose, leaps, limbs, fast, approach, led, way):
     """Lead every limb in which a joint jumps from ``last`` towards ``pose``; False where none does.
 

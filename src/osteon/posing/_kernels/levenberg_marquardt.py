@@ -169,13 +169,28 @@ def solve_range(model: PoseModel, task: Task, rules: Rules, first: int, last: in
 
 @kernel
 def sweep(model, lanes, task, rules, progress):
-    """Step all lanes together until each has come to the end of its stretch."""
+    """Step all lanes together until each has come to the end of its stretch.
+
+    Lanes whose pose is not the one evaluated last, for it was rejected or is another frame's, are
+    evaluated again before the step, with all others: an evaluation is a sixth of a sweep.
+    """
     busy = 0
     for lane in range(LANES):
         busy += _load_next(task, lanes, progress, lane)
     while busy > 0:
         _evaluate(model, lanes, rules, progress.trial_cost)
         _judge(lanes, progress, rules)
+        anew = False
+        for lane in range(LANES):
+            if progress.frame[lane] >= 0 and _finished(progress, lane):
+                _store(task, lanes, progress, lane)
+                loaded = _load_next(task, lanes, progress, lane)
+                busy += loaded - 1
+                anew = anew or loaded == 1
+            anew = anew or (progress.frame[lane] >= 0 and progress.go[lane] < 0.5)
+        if anew:
+            _evaluate(model, lanes, rules, progress.trial_cost)
+            _stand(lanes, progress)
         gather_moments(model, lanes)
         place_screws(model, lanes)
         build_normal(model, lanes)
@@ -185,10 +200,6 @@ def sweep(model, lanes, task, rules, progress):
         substitute(model, lanes)
         take_step(model, lanes, progress.go)
         _measure_step(lanes, progress)
-        for lane in range(LANES):
-            if progress.frame[lane] >= 0 and _finished(progress, lane):
-                _store(task, lanes, progress, lane)
-                busy += _load_next(task, lanes, progress, lane) - 1
 
 
 @kernel
@@ -224,6 +235,20 @@ def _judge(lanes, progress, rules):
                 progress.verdict[lane] = STALLED
     _keep_best(lanes.rotations, progress.rotations, progress.go)
     _keep_best(lanes.root, progress.root, progress.go)
+
+
+@kernel
+def _stand(lanes, progress):
+    """Take up every lane's pose, evaluated just now; those that are done do not step on."""
+    for lane in range(LANES):
+        if progress.frame[lane] >= 0:
+            progress.cost[lane] = progress.trial_cost[lane]
+            progress.go[lane] = 1.0
+    _keep_best(lanes.rotations, progress.rotations, progress.go)
+    _keep_best(lanes.root, progress.root, progress.go)
+    for lane in range(LANES):
+        if progress.verdict[lane] != UNDECIDED:
+            progress.go[lane] = 0.0
 
 
 @kernel(fastmath=FAST_MATH)
@@ -271,7 +296,7 @@ def _store(task, lanes, progress, lane):
                 square += lanes.points[(8 * marker + 3 + i) * LANES + lane] ** 2
             task.marker_error[frame, marker] = np.sqrt(square)
     task.cost[frame] = progress.cost[lane]
-    task.iterations[frame] = progress.iterations[lane] - 1
+    task.iterations[frame] = progress.iterations[lane]
     task.status[frame] = progress.verdict[lane]
 
 
