@@ -13,7 +13,9 @@ if len(sys.argv) > 1:
     compile_for_wheel(Path(sys.argv[1]))
 
 from osteon import delivery, pipeline, synth
+from osteon.human import recognise
 from osteon.keypoints import steady_tracks
+from osteon.labelling import label
 from osteon.values import Take
 
 gc.set_threshold(OBJECTS_BETWEEN_SWEEPS)
@@ -23,4 +25,7 @@ take = Take(recordings=(performed.recording,))
 with TemporaryDirectory() as folder:
     delivery.deliver(pipeline.solve(take)[0], Path(folder))
 pipeline.map_to(take, "figure")
+worn = recognise(performed.recording.names)
+assert worn is not None
+label(performed.recording, marker_set=worn[0])
 steady_tracks(performed.recording.positions, performed.recording.rate)

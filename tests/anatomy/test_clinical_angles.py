@@ -100,14 +100,18 @@ def test_a_leg_that_moves_to_the_middle_adducts_and_one_whose_toes_turn_in_rotat
 
 
 @pytest.mark.parametrize("convention", ["isb", "opensim"])
-def test_heel_and_toes_alone_do_not_tell_how_a_foot_leans(convention):
+@pytest.mark.parametrize("more", [set(), {"right_instep"}])
+def test_heel_and_toes_alone_do_not_tell_how_a_foot_leans(convention, more):
     """They lie near one line with the ankle: 12 mm beside it must not turn the foot over."""
     bent = 15.0 * np.sin(np.linspace(0.0, 6.0, 60))
     motion = posed({"right_foot": (-LEFT, bent)})
     bodies = list(motion.skeleton.bodies)
     place = motion.skeleton.index("right_foot")
-    worn = {"right_heel", "right_metatarsal_2"}
-    kept = [mark for mark in bodies[place].markers if mark.name in worn]
+    kept = [
+        mark
+        for mark in bodies[place].markers
+        if mark.name in {"right_heel", "right_metatarsal_2"} | more
+    ]
     beside = tuple(replace(mark, position=mark.position + 0.012 * LEFT) for mark in kept)
     bodies[place] = replace(bodies[place], markers=beside)
     motion = replace(motion, skeleton=replace(motion.skeleton, bodies=tuple(bodies)))
@@ -117,6 +121,45 @@ def test_heel_and_toes_alone_do_not_tell_how_a_foot_leans(convention):
     assert "beside the shin's axis" in angles.segments["right_foot"].told
     if convention == "isb":
         assert np.abs(np.degrees(angles.of("right_ankle_inversion"))).max() < 3.0
+
+
+def test_heel_and_toe_markers_may_sit_high_if_they_sit_equally_high():
+    """On thick soles both are 25 mm higher than the template's; ankle and outer toes are not."""
+    bent = 15.0 * np.sin(np.linspace(0.0, 6.0, 60))
+    motion = posed({"right_foot": (-LEFT, bent)})
+    bodies = list(motion.skeleton.bodies)
+    place = motion.skeleton.index("right_foot")
+    high = {"right_heel", "right_metatarsal_2", "right_toe"}
+    raised = tuple(
+        replace(mark, position=mark.position + 0.025 * UP * (mark.name in high))
+        for mark in bodies[place].markers
+    )
+    bodies[place] = replace(bodies[place], markers=raised)
+    higher = replace(motion, skeleton=replace(motion.skeleton, bodies=tuple(bodies)))
+    for name in ("right_ankle_dorsiflexion", "right_ankle_inversion", "right_foot_toes_up"):
+        assert np.abs(degrees_of(higher, "isb", name) - degrees_of(motion, "isb", name)).max() < 0.5
+
+
+def test_opensims_thigh_goes_by_the_plane_of_the_leg_which_sliding_flesh_leaves_alone():
+    """Flesh turns the thigh's markers as the knee bends, so the shin seems to swing askew."""
+    bend = 35.0 + 20.0 * np.sin(np.linspace(0.0, 4.0 * np.pi, 60))
+    motion = posed({})
+    shin = motion.skeleton.index("right_shin")
+    askew = quat.from_axis_angle(FORWARD, np.radians(0.15 * (bend - 35.0)))
+    rotations = motion.rotations.copy()
+    rotations[:, shin] = quat.multiply(askew, quat.from_axis_angle(LEFT, np.radians(bend)))
+    sure = [
+        replace(body, joint=replace(body.joint, covariance=9e-6 * np.eye(3)))
+        for body in motion.skeleton.bodies
+    ]
+    moved = Motion(Skeleton(tuple(sure)), rotations, motion.root, motion.rate)
+    knees = {"right_knee_lateral", "right_knee_medial"}
+    seen = {name: place for name, place in LANDMARKS.items() if name not in knees}
+    found = {each: find_angles(moved, seen, each) for each in ("isb", "opensim")}
+    assert "mean plane of the leg" in found["opensim"].segments["right_thigh"].told
+    # 0.15 rad is 8.6°: by so much the swing is turned, whose share is one in four
+    assert np.abs(np.degrees(found["isb"].of("right_hip_internal_rotation"))).min() > 6.0
+    assert np.abs(np.degrees(found["opensim"].of("hip_rotation_r"))).max() < 4.5
 
 
 def test_the_trunk_bends_forwards_to_the_right_and_turns_left():

@@ -396,7 +396,7 @@ def test_a_missing_part_is_told_with_what_installs_it():
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
-        ("a.csv", b"frame;marker;x;y;z\n0;LASI;0,1;0,2;0,3\n", "table between semicolons"),
+        ("a.csv", b"time;marker;x;y\n0,5;LASI;0,1;0,2\n", "columns must be frame,marker,x,y,z"),
         ("a.mp4", b"\0\0\0 ftypisom" + bytes(100), "video: osteon finds nobody in pictures"),
         ("a.png", b"\x89PNG\r\n\x1a\n" + bytes(100), "picture"),
         ("a.blend", b"BLENDER-v405" + bytes(100), "export GLB, FBX or BVH there"),

@@ -12,6 +12,7 @@ from osteon.joint_limits import (
     RangeOptions,
     apply_edits,
     clamp,
+    draw_poses,
     hold_within,
     limits,
     limits_toml,
@@ -56,6 +57,15 @@ def off(a, b):
 def test_every_sample_is_inside(known):
     poses = coupled_motion().rotations
     assert off(hold_within(known, poses), poses).max() < 0.01
+
+
+def test_a_pose_of_one_frame_is_inside():
+    """At 200 frames a second; 50 samples a second would pass it over."""
+    motion = replace(coupled_motion(2001), rate=200.0)
+    poses = np.array(motion.rotations)
+    poses[1004, 2] = quat.multiply(quat.exp(np.array([0.0, 0.9, 0.0])), poses[1004, 2])
+    motion = replace(motion, rotations=poses)
+    assert off(hold_within(limits(motion), poses), poses).max() < 0.01
 
 
 def test_twist_depends_on_swing(known):
@@ -110,6 +120,32 @@ def test_gradients_are_exact_by_joint_and_parent(known, rng):
     assert n_outside > 20
 
 
+def test_drawn_poses_lie_within_the_limits_and_near_what_was_seen(known, rng):
+    seen, drawn = coupled_motion().rotations, draw_poses(known, 400, rng)
+    assert off(hold_within(known, drawn), drawn).max() < 0.01
+    for body in (1, 2):  # 3°, and 7 % more where poses that stand for samples lie close
+        assert off(drawn[:, None, body], seen[None, :, body]).min(axis=1).max() < 3.3
+    # the shin belongs to the thigh: both near one and the same frame, but for 5°
+    apart = off(drawn[:, None, 1:], seen[None, :, 1:]).max(axis=-1).min(axis=1)
+    assert np.mean(apart < 8.0) > 0.95
+    shuffled = drawn.copy()
+    shuffled[:, 2] = rng.permutation(drawn[:, 2])
+    apart = off(shuffled[:, None, 1:], seen[None, :, 1:]).max(axis=-1).min(axis=1)
+    assert np.mean(apart < 8.0) < 0.7
+
+
+def test_poses_are_drawn_as_often_as_they_were_seen(rng):
+    """Nine tenths of the time an arm hangs, one tenth it is lifted by 60°."""
+    motion = coupled_motion(1000)
+    poses = np.array(motion.rotations)
+    lift = np.where(np.arange(1000) % 100 < 10, 1.0, 0.0)[:, None] * X
+    poses[:, 1] = quat.exp(lift + rng.normal(scale=0.03, size=(1000, 3)))
+    known = limits(replace(motion, rotations=poses), options=LimitOptions(denoise=False))
+    lifted = quat.angle(draw_poses(known, 2000, rng)[:, 1]) > 0.5
+    # 2000 draws of a tenth: ± 0.7 %
+    assert np.mean(lifted) == pytest.approx(0.1, abs=0.03)
+
+
 def test_signs_of_quaternions_do_not_matter(known, rng):
     poses = quat.normalise(rng.normal(size=(50, 3, 4)))
     flipped = poses * rng.choice([-1.0, 1.0], size=(50, 3, 1))
@@ -122,6 +158,9 @@ def test_a_file_keeps_regions(known, tmp_path):
     for body, other in zip(known.bodies[1:], again.bodies[1:], strict=True):
         np.testing.assert_array_equal(
             body.joint.limits.region.poses, other.joint.limits.region.poses
+        )
+        np.testing.assert_array_equal(
+            body.joint.limits.region.shares, other.joint.limits.region.shares
         )
         assert body.joint.limits.region.radius == other.joint.limits.region.radius
 

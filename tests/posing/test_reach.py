@@ -11,7 +11,7 @@ from oracles.angle_oracles import excess
 from osteon import synth
 from osteon.errors import BadValue, ShapeError, UnknownName
 from osteon.formats import read
-from osteon.joint_limits import hold_within, make_bounds
+from osteon.joint_limits import KindOptions, hold_within, make_bounds
 from osteon.joint_limits.find_limits import LimitOptions, limits
 from osteon.joint_limits.within_limits import clamp
 from osteon.maths import quat
@@ -216,6 +216,40 @@ def test_a_recording_is_solved_within_limits(rng):
     recording = Recording(positions, tuple(names), 60.0)
     assert worst_excess(solve(recording, skeleton).motion) > 5
     assert worst_excess(solve(recording, skeleton, limits="auto").motion) < 0.1
+
+
+def test_limits_found_in_a_take_contain_it():
+    """A knee that skin twists by 5° as it bends is a hinge; its markers are where they are.
+
+    Held to the hinge, markers 5 cm from the axis are off by 50 mm · 5° rms / √2 ≈ 3 mm.
+    """
+    time = np.linspace(0.0, 6.0, 300)
+    bend = 0.7 + 0.5 * np.sin(2.0 * time)
+    skin = quat.from_axis_angle(np.array([0.0, 0.0, 1.0]), np.radians(7.0) * np.cos(5.0 * time))
+    knee = quat.multiply(quat.from_axis_angle(X, bend), skin)
+    places = 0.05 * np.array([[1.0, 1, -2], [-1, 1, -4], [1, -1, -6]])
+    names = [
+        ("thigh", None, Joint("free")),
+        ("shin", "thigh", Joint(in_parent=np.array([0.0, 0.0, -0.4]))),
+    ]
+    bodies = [
+        Body(
+            name,
+            parent,
+            joint,
+            markers=tuple(Marker(f"{name}{i}", p) for i, p in enumerate(places)),
+        )
+        for name, parent, joint in names
+    ]
+    still = np.broadcast_to(quat.identity(), knee.shape)
+    poses = np.stack([still, knee], axis=1)
+    motion = Motion(Skeleton(tuple(bodies)), poses, np.zeros((300, 3)), 50.0)
+    known = limits(motion, options=LimitOptions(kinds=KindOptions(minimum=8.0)))
+    assert known.body("shin").joint.kind == "hinge"
+    labels, carriers, at = motion.skeleton.marker_places()
+    recording = Recording(motion.points(carriers, at), labels, 50.0)
+    assert solve(recording, known).rms > 2e-3
+    assert solve(recording, known, limits="auto").rms < 1e-4
 
 
 def test_the_compiled_clamp_is_the_plain_one(rng):

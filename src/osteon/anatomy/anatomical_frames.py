@@ -14,7 +14,6 @@ from osteon.anatomy import plug_in_gait
 from osteon.anatomy.frame_recipes import (
     MARK_SIGMA,
     RIGHT,
-    TEMPLATE_SIGMA,
     UP,
     FrameInput,
     FrameRecipe,
@@ -24,32 +23,22 @@ from osteon.anatomy.frame_recipes import (
     by_template,
     frame,
 )
+from osteon.anatomy.knee_axes import AXIS_FLOOR, Axis, knee_axes, line_through, surest, together
 from osteon.errors import NotEnoughData
-from osteon.human import hip_centres, human
+from osteon.human import hip_centres, human, split_side
 from osteon.maths import fit_rigid, quat
 from osteon.typing import Array
 from osteon.values import Motion
 
-AXIS_FLOOR = np.radians(3.0)
-"""Radians that an axis from motion is unsure by at least; measured: so far from the anatomical one,
-rms, where the markers of four people with known bones are clean."""
-SWING_NOISE = np.radians(0.5)
-"""Radians that a shin sways across its plane without anybody seeing it; chosen: who stands shows no
-axis, whatever the noise of that stand may point to."""
 LEAST_BEND = np.sin(np.radians(15.0))
 """Ratio, the sine of the elbow's mean bend from which its plane shows the axis; chosen: three times
 the angle between arm and forearm seen from the front."""
-PITCH_SIGMA, ROLL_SIGMA = np.radians(4.0), np.radians(7.0)
-"""Radians that a foot's level is unsure by to the front and sideways where heel, toes and ankle
-tell it; measured: 3° and 7° rms against 14 feet of models and two of a walk."""
-ROLL_POINTS = 4
-"""Count of points, the ankle among them, that tell how a foot leans sideways; chosen: ankle, heel
-and toes lie within 2 cm of one line, and 5 mm beside it are 14°."""
-ROLL_ARM = np.array([0.0, -0.1, 0.0])
-"""Metres from the ankle to a point on its right as rig and template stand; chosen: as long as feet,
-so that it decides with fewer points."""
-LEAST_SHARE = 0.1
-"""Share of what tells an axis from which on it is named; chosen: less turns it by a degree."""
+PITCH_SIGMA, ROLL_SIGMA = np.radians(2.3), np.radians(7.0)
+"""Radians that a foot's level is unsure by to the front, where heel and toes tell it, and sideways;
+measured: 1.1° (with 2° of markers 5 mm off) and 7° rms against 14 feet of models in view."""
+OUTER_LANDMARKS = {"metatarsal_1", "metatarsal_5", "big_toe", "small_toe"}
+"""Landmarks of a foot 2 cm and more beside the line that points to the front, by the template: one
+of them, with the ankle, tells how a foot leans; the others lie so near that 5 mm are 14°."""
 OPENSIM_TILT = np.radians(5.2)
 """Radians that the pelvis of OpenSim's Rajagopal model is tilted back from the plane of its ASIS
 and PSIS; measured on two fitted models, 4.7° and 5.7°. That of gait2392 is tilted by 12.5°."""
@@ -147,11 +136,11 @@ def _leg(figure: MarkedFigure, side: str) -> dict[str, FrameRecipe]:
     thigh, shin, foot = (f"{side}_{part}" for part in ("thigh", "shin", "foot"))
     recipes: dict[str, FrameRecipe] = {}
     if figure.has(thigh, shin, foot):
-        (source, told, axis), by_motion = _together(_knee_axes(figure, side))
+        (source, told, axis, _), swung = together(knee_axes(figure, side))
         centre, where = _knee_centre(figure, side, axis)
         hip, hip_told = _hip_centre(figure, side)
         inward = np.array([0.0, 1.0 if side == "right" else -1.0, 0.0])
-        turn = OPENSIM_TURN * by_motion if figure.convention == "opensim" else 0.0
+        turn = OPENSIM_TURN * swung if figure.convention == "opensim" else 0.0
         shin_turn = turn + (OPENSIM_SHIN_TURN - OPENSIM_TURN if turn else 0.0)
         recipes[thigh] = FrameRecipe(
             source,
@@ -186,7 +175,7 @@ def _leg(figure: MarkedFigure, side: str) -> dict[str, FrameRecipe]:
 
 def _rolls_unseen(figure: MarkedFigure, recipe: FrameRecipe, foot: str) -> bool:
     """Whether landmarks tell where a foot points but not how it leans: the rig's leans at will."""
-    return recipe.source == "landmarks" and len(_foot_points(figure, foot)) < ROLL_POINTS
+    return recipe.source == "landmarks" and not _foot_points(figure, foot).keys() & OUTER_LANDMARKS
 
 
 def _as_plug_in_gait(
@@ -198,7 +187,7 @@ def _as_plug_in_gait(
         shin = recipes[f"{side}_shin"]
         return {foot: plug_in_gait.foot_beside_shin(recipes[foot], shin.inputs[-1])}
     # it stands for a device on the epicondyles, so no mean with what is less sure than they
-    swing = _surest(_knee_axes(figure, side))[2]
+    swing = surest(knee_axes(figure, side)).way
     return plug_in_gait.leg_of(figure, side, pelvis, swing, recipes[foot])
 
 
@@ -208,71 +197,6 @@ def _limb(top: Array, bottom: Array, right: Array) -> Array:
 
 def _malleoli(knee: Array, right: Array, left: Array) -> Array:
     return frame("y", knee - 0.5 * (right + left), "z", right - left)
-
-
-Axis = tuple[str, str, FrameInput]
-
-
-def _surest(axes: Sequence[Axis]) -> Axis:
-    """Return the one of which most is known."""
-    return min(axes, key=lambda axis: axis[2].sigma)
-
-
-def _together(axes: Sequence[Axis]) -> tuple[Axis, float]:
-    """Return what axes of this person say together, each by its certainty, and motion's share.
-
-    The template's counts where it is the surest alone: it knows nothing of this person.
-    """
-    source, *_ = _surest(axes)
-    counted = [axis for axis in axes if axis[0] in (source, "landmarks", "motion")]
-    weights = np.array([axis[2].sigma ** -2.0 for axis in counted])
-    shares = weights / weights.sum()
-    over_time = [share * axis[2].over_time for share, axis in zip(shares, counted, strict=True)]
-    by_share = sorted(zip(shares, counted, strict=True), key=lambda each: -each[0])
-    told = " with ".join(axis[1] for share, axis in by_share if share > LEAST_SHARE)
-    mean = FrameInput(quat.normalise(np.sum(over_time, axis=0)), float(weights.sum() ** -0.5))
-    shared = sum(share for share, axis in by_share if axis[0] == "motion")
-    return (source, told, mean), float(shared)
-
-
-def _knee_axes(figure: MarkedFigure, side: str) -> list[Axis]:
-    """What may tell the thigh's right: the motion of the knee, both epicondyles, the template."""
-    thigh = f"{side}_thigh"
-    axes: list[Axis] = [("template", "the template's knee axis", figure.rest(thigh, RIGHT))]
-    marks = figure.marks(f"{side}_knee_lateral", f"{side}_knee_medial")
-    if marks is not None:
-        axes.append(("landmarks", "both epicondyles", _line(marks, side)))
-    if figure.has(f"{side}_foot"):
-        axes.append(_swing_axis(figure, side))
-    return axes
-
-
-def _swing_axis(figure: MarkedFigure, side: str) -> Axis:
-    """The axis square to the plane in which the shin swings, as the thigh sees it.
-
-    It leaves the knee the least abduction that any axis square to the thigh does.
-    """
-    thigh, shin, foot = (f"{side}_{part}" for part in ("thigh", "shin", "foot"))
-    hip, knee, ankle = (figure.joint(body).over_time for body in (thigh, shin, foot))
-    back = quat.inverse(figure.turn(thigh))
-    long = quat.normalise(np.nanmean(quat.rotate(back, hip - knee), axis=0))
-    swing = quat.normalise(quat.rotate(back, knee - ankle))
-    swing = swing - np.outer(swing @ long, long)
-    swing -= swing.mean(axis=0)
-    sizes, ways = np.linalg.eigh(swing.T @ swing / len(swing))
-    across, along = np.sqrt(np.maximum(sizes[1:], 1e-12))
-    axis = ways[:, 1] if ways[1, 1] < 0.0 else -ways[:, 1]
-    told = f"the knee's axis from motion ({np.degrees(along):.0f}° rms of bending)"
-    sigma = max(float(np.hypot(across, SWING_NOISE) / along), AXIS_FLOOR)
-    return "motion", told, figure.way(thigh, axis, sigma)
-
-
-def _line(marks: Sequence[FrameInput], side: str) -> FrameInput:
-    """The direction to the right through a lateral and a medial mark."""
-    lateral, medial = (mark.over_time for mark in marks)
-    away = lateral - medial if side == "right" else medial - lateral
-    size = float(np.nanmean(np.linalg.norm(away, axis=-1)))
-    return FrameInput(quat.normalise(away), np.sqrt(2.0) * MARK_SIGMA / size)
 
 
 def _hip_centre(figure: MarkedFigure, side: str) -> tuple[FrameInput, str]:
@@ -316,38 +240,60 @@ def _foot(figure: MarkedFigure, side: str) -> FrameRecipe:
         marks = figure.marks(f"{side}_heel", *(f"{side}_{toe}" for toe in toes))
         if marks is not None:
             words = " and ".join(toe.replace("_", " ") for toe in toes)
-            pitch, roll, how = _level(figure, foot)
+            pitch, roll, how = _level(figure, foot, toes)
             told = f"heel and {words}, level as {how}"
             return FrameRecipe("landmarks", told, [pitch, roll, *marks], _foot_frame)
     return by_template(figure, foot)
 
 
-def _level(figure: MarkedFigure, foot: str) -> tuple[FrameInput, FrameInput, str]:
+FootPoint = tuple[Array, Array]
+"""Where a point of a foot is in the template and in the rig's body."""
+
+
+def _level(
+    figure: MarkedFigure, foot: str, toes: Sequence[str]
+) -> tuple[FrameInput, FrameInput, str]:
     """Up of a foot that stands flat, as pitch and roll know it, and what tells it: the template's
     whose ankle and landmarks lie on the rig's; where Plug-in Gait is asked for, the rig's sole."""
-    pairs = _foot_points(figure, foot)
-    roll_sigma = ROLL_SIGMA
-    if len(pairs) < ROLL_POINTS:  # near one line: sideways the rig's sole tells more
-        pairs.append((pairs[0][0] + ROLL_ARM, pairs[0][1] + ROLL_ARM))
-        roll_sigma = TEMPLATE_SIGMA
-    there, here = (np.array(places) for places in zip(*pairs, strict=True))
-    laid = fit_rigid(there, here[None]).rotations[0]
-    if len(pairs) < ROLL_POINTS or not np.isfinite(laid).all() or figure.convention == "pig":
+    points = _foot_points(figure, foot)
+    beside = [points[name] for name in points if name in {"ankle", *OUTER_LANDMARKS}]
+    known = points.keys() >= {"heel", *toes} and len(beside) > 1
+    if figure.convention == "pig" or not known:
         return figure.rest(foot, UP), figure.rest(foot, UP), "the rig's sole"
+    ends = [points[name] for name in ("heel", *toes)]
+    there, here = (_beside_line(beside, ends, which) for which in (0, 1))
+    laid = fit_rigid(there, here[None]).rotations[0]
     up = quat.rotate(laid, np.array([0.0, 0.0, 1.0]))
-    pitch, roll = (figure.way(foot, up, sigma) for sigma in (PITCH_SIGMA, roll_sigma))
+    pitch, roll = (figure.way(foot, up, sigma) for sigma in (PITCH_SIGMA, ROLL_SIGMA))
     return pitch, roll, "the template's foot"
 
 
-def _foot_points(figure: MarkedFigure, foot: str) -> list[tuple[Array, Array]]:
+def _beside_line(points: Sequence[FootPoint], ends: Sequence[FootPoint], which: int) -> Array:
+    """Return points that stand for a foot: the line from heel to toes as two upon it, and where
+    ankle and outer landmarks lie beside it, from their middle.
+
+    So that line tells pitch and the others roll: laboratories put heel and toes as high as each
+    other, but lower or higher than the ankle as they like.
+    """
+    heel, *toes = (each[which] for each in ends)
+    line = quat.normalise(np.mean(toes, axis=0) - heel)
+    others = np.array([each[which] for each in points])
+    others = others - others.mean(axis=0)
+    others = others - np.outer(others @ line, line)
+    far = np.linalg.norm(others) * line
+    return np.concatenate([[far, -far], others])
+
+
+def _foot_points(figure: MarkedFigure, foot: str) -> dict[str, FootPoint]:
     """Where ankle and landmarks of a foot are in the template and in the rig's body."""
     template, own = human(), figure.skeleton.body(foot)
-    pairs = [(template.bodies[foot].at, own.joint.in_body)]
+    points = {"ankle": (template.bodies[foot].at, own.joint.in_body)}
     for marker in own.markers:
-        landmark = template.landmarks.get(figure.landmarks.get(marker.name, ""))
+        name = figure.landmarks.get(marker.name, "")
+        landmark = template.landmarks.get(name)
         if landmark is not None and landmark.at is not None and not landmark.soft:
-            pairs.append((landmark.at, marker.position))
-    return pairs
+            points[split_side(name)[1]] = landmark.at, marker.position
+    return points
 
 
 def _foot_frame(pitch: Array, roll: Array, heel: Array, *toes: Array) -> Array:
@@ -358,7 +304,7 @@ def _arm(figure: MarkedFigure, side: str) -> dict[str, FrameRecipe]:
     upper, fore, hand = (f"{side}_{part}" for part in ("upper_arm", "forearm", "hand"))
     recipes: dict[str, FrameRecipe] = {}
     if figure.has(upper, fore):
-        source, told, axis = _surest(_elbow_axes(figure, side))
+        source, told, axis, _ = surest(_elbow_axes(figure, side))
         long = [figure.joint(upper), figure.joint(fore)]
         recipes[upper] = FrameRecipe(
             source, f"shoulder and elbow centres, {told}", [*long, axis], _limb
@@ -373,10 +319,10 @@ def _arm(figure: MarkedFigure, side: str) -> dict[str, FrameRecipe]:
 def _elbow_axes(figure: MarkedFigure, side: str) -> list[Axis]:
     """What may tell the upper arm's right: both epicondyles, the elbow's plane, the template."""
     upper, fore = f"{side}_upper_arm", f"{side}_forearm"
-    axes: list[Axis] = [("template", "the template's elbow axis", figure.rest(upper, RIGHT))]
+    axes = [Axis("template", "the template's elbow axis", figure.rest(upper, RIGHT))]
     marks = figure.marks(f"{side}_elbow_lateral", f"{side}_elbow_medial")
     if marks is not None:
-        axes.append(("landmarks", "both epicondyles", _line(marks, side)))
+        axes.append(Axis("landmarks", "both epicondyles", line_through(marks, side)))
     ends = _forearm_ends(figure, side)
     if ends is not None:
         long = figure.joint(upper).over_time - figure.joint(fore).over_time
@@ -389,7 +335,7 @@ def _elbow_axes(figure: MarkedFigure, side: str) -> list[Axis]:
             off = local - (local @ quat.normalise(mean))[:, None] * quat.normalise(mean)
             spread = float(np.sqrt(np.nanmean(np.sum(off**2, -1)) / (mean @ mean)))
             axis = figure.way(upper, quat.normalise(mean), max(spread, AXIS_FLOOR))
-            axes.append(("motion", "the plane in which the elbow bends", axis))
+            axes.append(Axis("motion", "the plane in which the elbow bends", axis))
     return axes
 
 

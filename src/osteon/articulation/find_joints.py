@@ -18,7 +18,7 @@ from osteon.articulation.centre import (
 )
 from osteon.articulation.finish import FinishedJoint, finish_joints, fit_with_skin
 from osteon.articulation.hierarchy import FINEST, fit_looseness, is_free, spread_of_bodies
-from osteon.articulation.holds import HoldSearch
+from osteon.articulation.holds import HoldSearch, given_closures, held
 from osteon.articulation.loops import (
     Closure,
     as_attachment,
@@ -40,7 +40,6 @@ from osteon.articulation.slips import (
     MOST_SLIPS,
     SlipStep,
     as_event,
-    cut_take,
     find_slip,
     smallest_slips,
     undo_slip,
@@ -105,8 +104,8 @@ def joints(
     noise
         White noise of the poses; by default judged from the trajectories.
     loops
-        Known loops: their bodies and frames are kept, the points are found. Others are still
-        looked for.
+        Known loops: their bodies and frames are kept, the points are found; those that do not
+        close in this take are left out, with a warning. Others are still looked for.
     robust
         Weigh frames by Huber's rule in the last step.
     """
@@ -118,11 +117,13 @@ def joints(
         solution = _with_rings_cut(solution, root)
         solution = _with_twins_apart(solution, _loops(solution, _spread(solution)), root)
     spread = _spread(solution)
-    given = [_given_loop(solution, loop) for loop in loops]
-    named = {frozenset(closure.pair) for closure in given}
-    closures = [each for each in _loops(solution, spread) if frozenset(each.pair) not in named]
-    closures = [*given, *closures]
-    attachments = _attachments(solution, spread, closures)
+    given, open_loops = given_closures(solution.bodies, solution.noise, loops)
+    closures = _loops(solution, spread, given)
+    attachments = sorted(
+        [*held(closures, solution.bodies), *_attachments(solution, spread, closures)],
+        key=lambda closure: closure.frames,
+    )
+    closures = [each for each in closures if each not in attachments]
     if parents is None:
         solution = _without_loops(solution, closures)
         solution = _with_subjects_apart(solution, attachments, root)
@@ -142,7 +143,7 @@ def joints(
             *(as_attachment(bodies, closure) for closure in attachments),
         ),
         advice=advise(bodies, tuple(connections)),
-        warnings=(*warnings, *_warnings(connections, attachments, bodies.names)),
+        warnings=(*warnings, *open_loops, *_warnings(connections, attachments, bodies.names)),
         subject=bodies.subject,
         history=(*bodies.history, "joints from motion"),
     )
@@ -332,28 +333,10 @@ def _joined(solution: Solution) -> set[frozenset[int]]:
     }
 
 
-def _loops(solution: Solution, spread: Array) -> list[Closure]:
-    """Loop joints of the whole take."""
-    tree, joined = _links(solution), _joined(solution)
-    return find_loops(solution.bodies, solution.fits, tree, spread, joined)
-
-
-def _given_loop(solution: Solution, loop: Loop) -> Closure:
-    """A loop that is known to close, with its points and residual in these frames."""
-    bodies = solution.bodies
-    pair = (bodies.index(loop.bodies[0]), bodies.index(loop.bodies[1]))
-    first, last = loop.frames or (0, bodies.n_frames - 1)
-    part = slice(first, min(last, bodies.n_frames - 1) + 1)
-    seen = bodies.seen[part][:, list(pair)].all(axis=1).sum()
-    if seen < MIN_FRAMES:
-        raise NotEnoughData(
-            f"the loop of {loop.bodies[0]} and {loop.bodies[1]} is given for frames {first} to "
-            f"{last}, of which {seen} show both; at least {MIN_FRAMES} are needed"
-        )
-    statistics = JointStatistics.of(cut_take(bodies, part))
-    fits = fit_pairs(statistics, solution.noise, [pair])
-    rms = float(np.sqrt(fits.mean_square[0]))
-    return Closure(pair, (first, part.stop - 1), fits.centres[0], rms)
+def _loops(solution: Solution, spread: Array, given: Sequence[Closure] = ()) -> list[Closure]:
+    """Loop joints, those given first: of the whole take, unless they were given for a part."""
+    tree, skip = _links(solution), _joined(solution) | {frozenset(one.pair) for one in given}
+    return [*given, *find_loops(solution.bodies, solution.fits, tree, spread, skip)]
 
 
 def _attachments(solution: Solution, spread: Array, loops: list[Closure]) -> list[Closure]:
@@ -454,7 +437,8 @@ def _connection(solution: Solution, joint: FinishedJoint) -> Connection:
         in_child=joint.centres[:3],
         covariance=joint.covariance,
         rms=rms,
-        kind="free" if is_free(rms**2) else joint.kind,
+        # by the fit that the tree was chosen by: a finished place may leave more, skin taken off
+        kind="free" if is_free(float(fits.mean_square[joint.row])) else joint.kind,
         axis_in_parent=joint.axes[1] if hinge else None,
         axis_in_child=joint.axes[0] if hinge else None,
         margin=max(float(min(tree.margins[place], tree.bare[place])), 0.0),

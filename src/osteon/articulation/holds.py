@@ -12,6 +12,7 @@ import numpy as np
 
 from osteon.articulation.body_source import PoseNoise, estimate_noise
 from osteon.articulation.centre import Link, PairFits, fit_pairs, residual_vectors
+from osteon.articulation.hierarchy import is_free
 from osteon.articulation.loops import (
     FARTHEST_REACH,
     LOOSER_RATIO,
@@ -24,11 +25,12 @@ from osteon.articulation.loops import (
     same_point,
     shared,
 )
+from osteon.articulation.requirements import MIN_FRAMES
 from osteon.articulation.slips import cut_take
 from osteon.articulation.statistics import JointStatistics
-from osteon.maths import quat, runs
+from osteon.maths import moving_mean, quat, runs
 from osteon.typing import Array
-from osteon.values import Attachment, Bodies
+from osteon.values import Attachment, Bodies, Loop
 
 BLOCK_SECONDS = 0.5
 """Seconds: the grain in which parts of a take are looked at. Chosen."""
@@ -49,6 +51,11 @@ FAR_RATIO = 4.0
 ONSET_POWERS = (1, 2, 3)
 """Count: powers of time by which two part: at once, by a push, and smoothly from rest, as hands do
 [Flash 1985]. Chosen: the one that fits best."""
+AVERAGED_FRAMES = 3
+"""Count of frames, about one that may be the last. Chosen: fewer than ends may be off by."""
+UNUSUAL_RATIO = 2.0
+"""Ratio to the largest distances in the middle of a hold, their 95th percentile, beyond which two
+have parted. Chosen: skin adds half of it where limbs swing on."""
 LEAST_TRAVEL = 0.1
 """Metres, rms, that two bodies move through the room while they move as one. Chosen: lying still
 together is no hold."""
@@ -246,6 +253,39 @@ def holds_between(
     return tuple(as_attachment(bodies, closure) for closure in search.find(skip))
 
 
+def given_closures(
+    bodies: Bodies, noise: PoseNoise, loops: Sequence[Loop]
+) -> tuple[list[Closure], list[str]]:
+    """Loops that are known to close, with their points in these frames; and what is said of those
+    that do not, as a hold of another take."""
+    found, open_loops = [], []
+    for loop in loops:
+        pair = (bodies.index(loop.bodies[0]), bodies.index(loop.bodies[1]))
+        first, last = loop.frames or (0, bodies.n_frames - 1)
+        last = min(last, bodies.n_frames - 1)
+        told = f"the loop of {loop.bodies[0]} and {loop.bodies[1]} is given for frames {first} to "
+        told += f"{last}, "
+        part = slice(first, last + 1)
+        seen = int(bodies.seen[part][:, list(pair)].all(axis=1).sum())
+        if seen < MIN_FRAMES:
+            told += f"of which {seen} show both, and at least {MIN_FRAMES} are needed"
+            open_loops.append(f"{told}; it is left out")
+            continue
+        fits = fit_pairs(JointStatistics.of(cut_take(bodies, part)), noise, [pair])
+        rms = float(np.sqrt(fits.mean_square[0]))
+        if is_free(rms**2):
+            told += f"where they miss each other by {100 * rms:.0f} cm"
+            open_loops.append(f"{told}; it is left out")
+            continue
+        found.append(Closure(pair, (first, last), fits.centres[0], rms))
+    return found, open_loops
+
+
+def held(closures: Sequence[Closure], bodies: Bodies) -> list[Closure]:
+    """Those that hold for a part of the take."""
+    return [each for each in closures if each.frames != (0, bodies.n_frames - 1)]
+
+
 def _together(one: Closure, other: Closure) -> bool:
     """Whether two closures hold at the same time, for half of the shorter one."""
     common = min(one.frames[1], other.frames[1]) - max(one.frames[0], other.frames[0])
@@ -257,9 +297,28 @@ def _grown(apart: Array, start: int, stop: int, limit: float) -> tuple[int, int]
     middle, quarter = (start + stop) // 2, (stop - start) // 4
     core = apart[start + quarter : stop - quarter]
     far = max(FAR_DISTANCE, FAR_RATIO * min(float(np.sqrt(np.nanmean(np.sum(core**2, -1)))), limit))
-    after = _until_parting(apart[middle:], far)
-    before = _until_parting(apart[middle::-1], far)
+    usual = UNUSUAL_RATIO * float(np.nanpercentile(_sizes(core), 95.0))
+    after = _last_usual(apart[middle:], _until_parting(apart[middle:], far), usual)
+    before = _last_usual(apart[middle::-1], _until_parting(apart[middle::-1], far), usual)
     return middle - before, max(middle + after + 1, middle - before + 2)
+
+
+def _sizes(apart: Array) -> Array:
+    """(n_frames,) how far apart the two are, noise of single frames averaged out."""
+    known = np.isfinite(apart[:, :1]).astype(float)
+    total = moving_mean(np.nan_to_num(apart), AVERAGED_FRAMES)
+    share = moving_mean(known, AVERAGED_FRAMES)
+    return np.linalg.norm(total / np.where(share > 0.0, share, np.nan), axis=-1)
+
+
+def _last_usual(apart: Array, last: int, usual: float) -> int:
+    """The frame up to ``last`` from which on back the two are no farther apart than usual.
+
+    Hands that come near, linger and meet part by no power of time.
+    """
+    sizes = _sizes(apart[: last + 1])
+    held = np.flatnonzero(~(sizes > usual))
+    return int(held[-1]) if len(held) else last
 
 
 def _until_parting(apart: Array, far: float) -> int:

@@ -43,6 +43,10 @@ FARTHEST_REACH = 0.35
 SHORTEST_RING = 3
 """Count of joints between two bodies that a loop closes, at least. Derived: a ring of three bodies
 does not move; skin makes one where a joint's own body is in doubt."""
+SHORTEST_CUT = 4
+"""Count of such joints from which a ring is cut elsewhere than motion says. Chosen: collar bones
+and chest nearly share points under skin, and an arm would change sides; whoever holds hands, a
+stick or a knee has five bodies in the ring."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -235,6 +239,8 @@ def _differs(bodies: Bodies, fits: PairFits, tree: list[Link], row: int) -> bool
     """
     if fits.silent[row].all():
         return True
+    if len(path(tree, *fits.pair(row))) < SHORTEST_CUT:
+        return False
     closure = Closure(fits.pair(row), (0, bodies.n_frames - 1), fits.centres[row], 0.0)
     return not repeats(bodies, tree, closure)
 

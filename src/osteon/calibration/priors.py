@@ -1,6 +1,7 @@
 """What is held true about a subject before any frame is seen."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -30,8 +31,16 @@ class Beliefs:
 
     def normal(self, shared: Array) -> tuple[Array, Array]:
         """Return normal matrix and gradient of the cost at ``shared``."""
-        weighted = self.matrix / self.sigma[:, None]
-        return weighted.T @ weighted, weighted.T @ self._residual(shared)
+        return self._information.copy(), self._weighted.T @ self._residual(shared)
+
+    @cached_property
+    def _weighted(self) -> Array:
+        return self.matrix / self.sigma[:, None]
+
+    @cached_property
+    def _information(self) -> Array:
+        """(n_shared, n_shared), wherever the subject is: beliefs are linear."""
+        return self._weighted.T @ self._weighted
 
     def _residual(self, shared: Array) -> Array:
         return (self.matrix @ shared - self.target) / self.sigma

@@ -102,10 +102,10 @@ def _visible_slips(found: Joints) -> str:
     if not sizes:
         return "slips: the take is too short to show any"
     best, worst = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
-    return (
-        f"slips: one would show from {1000 * sizes[best]:.0f} mm on at {best}, "
-        f"from {1000 * sizes[worst]:.0f} mm on at {worst}"
-    )
+    least, most = (f"from {1000 * sizes[body]:.0f} mm on" for body in (best, worst))
+    if least == most:
+        return f"slips: one would show {least} at every body"
+    return f"slips: one would show {least} at {best}, {most} at {worst}"
 
 
 def _first(kind: str, sentences: Sequence[str]) -> list[str]:

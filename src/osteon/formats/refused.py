@@ -167,16 +167,10 @@ REFUSED = (
         "write plain CSV (frame,marker,x,y,z)",
     ),
     Refused(
-        "table between commas",
-        _is_table,
+        "table",
+        lambda head: _is_table(head) or _is_table(head.replace(b",", b".").replace(b";", b",")),
         "its header is none that osteon knows",
         "columns must be frame,marker,x,y,z or frame,body,x,y,z,qw,qx,qy,qz in metres",
-    ),
-    Refused(
-        "table between semicolons",
-        lambda head: _is_table(head.replace(b",", b".").replace(b";", b",")),
-        "osteon reads numbers with points, between commas",
-        "save it so, with the columns frame,marker,x,y,z",
     ),
     Refused(
         "JSON",

@@ -1,5 +1,6 @@
 from . import limits_toml as limits_toml
 from ._region_kernel import region_excess as region_excess
+from .drawing import draw_poses as draw_poses
 from .find_limits import (
     LimitOptions as LimitOptions,
     limits as limits,

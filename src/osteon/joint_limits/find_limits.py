@@ -41,7 +41,8 @@ class LimitOptions:
     kinds: KindOptions = field(default_factory=KindOptions)
     ranges: RangeOptions = field(default_factory=RangeOptions)
     samples: int | None = None
-    """Rotations taken from each motion; None: 50 a second, at least 4."""
+    """Rotations taken from each motion; None: 50 a second for the kinds, and for limits every frame
+    besides, where these are more."""
     denoise: bool = True
     """Take the noise that was found out of the motion before its ranges are measured; False: the
     largest and smallest of the samples as they are, as in [001]."""
@@ -145,15 +146,24 @@ def _judge(
     # all frames of one motion: the noise is looked for in the samples themselves
     frames = None if samples.rotations is samples.recorded[0] else samples.frames
     freedom = find_kinds(samples.rotations, options.kinds, frames, doubts)
-    if options.denoise:
-        n_samples = np.bincount(samples.motion_of).tolist()
-        samples = _gather([denoise(each, freedom.noise) for each in samples.recorded], n_samples)
+    samples = _for_ranges(samples, freedom, options)
     joints = _shaped([body.joint for body in bodies], freedom)
     joints = _limited(joints, bone_axes(skeleton)[moving], samples, freedom, options)
     joints = _in_regions(joints, _parents_among(skeleton, moving), samples, options)
     binds = check_binds(joints, samples.rotations, freedom.spread.mean, options.bind)
     limits = with_columns([joint.limits or NO_LIMITS for joint in joints], bind=binds)
     return with_columns(joints, limits=limits)
+
+
+def _for_ranges(samples: _Samples, freedom: Degrees, options: LimitOptions) -> _Samples:
+    """Every frame, without its noise: what a joint did for a moment lies within its limits, too."""
+    recorded = samples.recorded
+    if options.denoise:
+        recorded = [denoise(each, freedom.noise) for each in recorded]
+    n_samples = np.bincount(samples.motion_of).tolist()
+    if options.samples is None:
+        n_samples = [max(n, len(each)) for n, each in zip(n_samples, recorded, strict=True)]
+    return _gather(recorded, n_samples)
 
 
 def _shaped(declared: list[Joint], freedom: Degrees) -> list[Joint]:

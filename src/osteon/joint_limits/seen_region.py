@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from osteon.joint_limits._region_kernel import spread_out
-from osteon.joint_limits.within_limits import clamp_each
+from osteon.joint_limits.within_limits import clamp_each, on_hinge
+from osteon.maths import blocks, quat
 from osteon.typing import Array
 from osteon.values import Joint, Region
 
@@ -37,7 +38,11 @@ twice as far off as the joint itself may be."""
 def find_regions(
     samples: Array, joints: Sequence[Joint], parents: Sequence[int], margin: float
 ) -> list[Region | None]:
-    """Regions of n joints; none of a fixed one, nor of a hinge that depends on nothing.
+    """Regions of n joints; none of a fixed one, nor of a hinge that depends on nothing and never
+    left its axis.
+
+    The poses are those that were seen, with what skin made of them: who poses markers within the
+    limits needs it, others take it off.
 
     Parameters
     ----------
@@ -48,17 +53,25 @@ def find_regions(
     margin
         Added to the radius, radians.
     """
-    q = clamp_each(samples, joints, "cone")
+    q = clamp_each(samples, joints, "polygon")  # of hinges as well: in their region they may turn
     shared = _shared_poses(q, joints)
     regions: list[Region | None] = []
     for j, joint in enumerate(joints):
         parent = parents[j]
         coupled = parent >= 0 and joints[parent].kind != "fixed"
-        if joint.kind == "fixed" or (joint.kind == "hinge" and not coupled):
+        if joint.kind == "fixed" or (not coupled and _keeps_to_axis(q[:, j], joint)):
             regions.append(None)
         else:
             regions.append(_region(q, j, parent if coupled else -1, shared, margin))
     return regions
+
+
+def _keeps_to_axis(q: Array, joint: Joint) -> bool:
+    """Return whether a hinge was never farther off its axis than poses stand apart."""
+    if joint.kind != "hinge":
+        return False
+    off = quat.angle(quat.between(on_hinge(q, joint), q))
+    return bool(np.fmax.reduce(off, initial=0.0) <= POSE_SPACING)
 
 
 def _shared_poses(q: Array, joints: Sequence[Joint]) -> np.ndarray:
@@ -82,7 +95,18 @@ def _region(q: Array, j: int, parent: int, shared: np.ndarray, margin: float) ->
     # five decimals turn a pose by 0.001°
     poses = np.round(tracks[chosen], 5)
     beside = poses[:, 1] if parent >= 0 else np.zeros((0, 4))
-    return Region(poses[:, 0], beside, max(radius, LEAST_RADIUS), len(shared))
+    shares = np.round(_shares_of(tracks[seen], tracks[chosen], np.array(weights)), 5)
+    return Region(poses[:, 0], beside, max(radius, LEAST_RADIUS), len(shared), shares)
+
+
+def _shares_of(tracks: Array, chosen: Array, weights: Array) -> Array:
+    """Return (n_chosen,) the share of the samples (n_samples, n_joints, 4) nearest to each."""
+    counts = np.zeros(len(chosen))
+    for some in blocks(len(tracks), len(chosen)):
+        cosines = np.einsum("njc,kjc->jnk", tracks[some], chosen, optimize=True)
+        nearest = np.einsum("j,jnk->nk", weights, cosines**2).argmax(axis=1)
+        counts += np.bincount(nearest, minlength=len(chosen))
+    return counts / len(tracks)
 
 
 def _spread_out(

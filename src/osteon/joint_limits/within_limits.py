@@ -145,21 +145,33 @@ def _bounds_of(
     columns = [np.array(column)[: len(found)] for column in zip(*rows, strict=True)]
     kinds, frames, axes, ranges, corners, n_corners, radii, safe = columns
     body, turn = np.array([index for index, _ in found], dtype=np.uint64), quat.to_matrix(frames)
-    regions = [
-        (index, _region_of(joints[index]) if row[0] == REGION else None) for index, row in found
-    ]
-    seen = _seen_poses(regions, parents)
+    regions = [(index, _region_of(joints[index], row[0])) for index, row in found]
+    seen = _seen_poses(regions, joints, parents)
     return Bounds(
         body, kinds, frames, turn, axes, ranges, corners, n_corners, radii, safe, np.ones(1), seen
     )
 
 
-def _region_of(joint: Joint | None) -> Region | None:
-    return None if joint is None or joint.limits is None else joint.limits.region
+def _region_of(joint: Joint | None, shape: int) -> Region | None:
+    if shape != REGION or joint is None or joint.limits is None:
+        return None
+    return joint.limits.region
+
+
+def on_hinge(q: Array, joint: Joint | None) -> Array:
+    """Return rotations (..., 4) as a hinge has them, which turns about its axis only; of other
+    joints as they are."""
+    if joint is None or joint.kind != "hinge" or not len(joint.axes):
+        return q
+    turn = quat.multiply(q, quat.inverse(joint.rest))
+    about = quat.from_axis_angle(joint.axes[0], rotations.twist_angle(turn, joint.axes[0]))
+    return quat.multiply(about, joint.rest)
 
 
 def _seen_poses(
-    regions: Sequence[tuple[int, Region | None]], parents: Sequence[int] | None
+    regions: Sequence[tuple[int, Region | None]],
+    joints: Sequence[Joint | None],
+    parents: Sequence[int] | None,
 ) -> SeenPoses:
     """Return regions of joints as flat arrays; those of whose parents nothing is told go alone."""
     none: Array = np.zeros((0, 4))
@@ -168,12 +180,13 @@ def _seen_poses(
     counts = [0]
     parent, radius = np.full(len(regions), -1), np.ones(len(regions))
     for i, (index, region) in enumerate(regions):
-        own = none if region is None else quat.normalise(region.poses)
+        own = none if region is None else on_hinge(quat.normalise(region.poses), joints[index])
         others: Array = np.zeros_like(own)
         if region is not None:
             radius[i] = region.radius
             if len(region.beside) and parents is not None and parents[index] > 0:
-                parent[i], others = parents[index], quat.normalise(region.beside)
+                parent[i] = parents[index]
+                others = on_hinge(quat.normalise(region.beside), joints[parents[index]])
         poses.append(own)
         beside.append(others)
         counts.append(len(own))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from osteon.labelling._figure_search_kernel import share_points_out, take_turns_away
 from osteon.labelling.wearer import Wearer, order_from
 from osteon.maths import assign, distances_between, quat
 from osteon.typing import Array, Indices, Mask
@@ -219,23 +220,20 @@ class _Search:
         sigma = np.hypot(wearer.slack[labels], _joint_slack(wearer, near))[:, None]
         off = (away[:, None] - radius[:, None]) / sigma
         unary = self._unary(beam, labels) - 0.5 * off**2
-        if not wearer.known:
-            unary -= TURN_SHARE * self._turned_away(hold, labels, sigma)
         unary[np.abs(off) > GATE_SIGMAS] = -np.inf
+        if not wearer.known:
+            self._take_turns_away(unary, hold, labels, sigma)
         ways = self._share_out(labels, unary, self.body_width)
         return self._placed(beam, body, ways, hold, width)
 
-    def _turned_away(self, hold: "_Hold", labels: Indices, sigma: Array) -> Array:
-        """Return (n_answers, n_labels, n_points) log odds against the least turn of the joint that
-        takes each label's place into the direction of each point."""
+    def _take_turns_away(self, unary: Array, hold: "_Hold", labels: Indices, sigma: Array) -> None:
+        """Take from the odds ``unary`` (n_answers, n_labels, n_points) what speaks against the
+        least turn of the joint that takes each label's place into the direction of each point."""
         arms = self.wearer.rig.places[labels] - hold.anchor
         reach = np.linalg.norm(arms, axis=-1)[:, None]
         away = (self.cloud.points - hold.joint[:, None]) @ hold.expected
-        across = np.cross(arms[:, None], away[:, None])
-        sine, cosine = np.linalg.norm(across, axis=-1), np.einsum("li,api->alp", arms, away)
-        turns = across * (np.arctan2(sine, cosine) / np.maximum(sine, 1e-9))[..., None]
         usual = hold.turn**2 + (sigma / np.maximum(reach, 1e-3)) ** 2
-        return 0.5 * ((turns @ hold.frame) ** 2 / usual[:, None]).sum(axis=-1)
+        take_turns_away(arms, away, hold.frame, usual / TURN_SHARE, unary)
 
     def _unary(self, beam: _Beam, labels: Indices) -> Array:
         """Return (n_answers, n_labels, n_points) log odds before places are looked at: −∞ where a
@@ -257,32 +255,16 @@ class _Search:
 
         Label after label, keeping the ways whose distances suit best so far.
         """
-        n_answers, n_points = len(unary), len(self.cloud.points)
-        given, score = np.zeros((n_answers, 1, 0), dtype=np.int64), np.zeros((n_answers, 1))
-        for row in range(len(labels)):
-            total = np.zeros((*score.shape, n_points + 1))
-            total[..., :-1] = unary[:, row, None] + self._distance_terms(labels[: row + 1], given)
-            total += score[..., None]
-            total = total.reshape(n_answers, -1)
-            best = _largest(total, width)
-            way, point = np.divmod(best, n_points + 1)
-            point[point == n_points] = -1
-            given = np.take_along_axis(given, way[..., None], axis=1)
-            given = np.concatenate([given, point[..., None]], axis=-1)
-            score = np.take_along_axis(total, best, axis=1)
+        n, n_labels, n_points = unary.shape
+        terms = np.zeros((n_labels, n_labels, n_points, n_points))
+        for last, label in enumerate(labels):
+            for before, other in enumerate(labels[:last]):
+                terms[before, last] = self._pair_terms(other, label) / (2.0 + last)
+        given = np.full((n, width, n_labels), -1)
+        score = np.full((n, width), -np.inf)
+        share_points_out(unary, terms, given, score)
         given[:, -1], score[:, -1] = -1, np.inf  # that none is worn is worth a look
         return _Ways(given, score, score > -np.inf)
-
-    def _distance_terms(self, labels: Indices, given: Indices) -> Array:
-        """Return (n_answers, n_ways, n_points) what distances to the points ``given`` (n_answers,
-        n_ways, n − 1) say of a point for the last of n labels."""
-        n_points = len(self.cloud.points)
-        terms = np.zeros((*given.shape[:2], n_points))
-        for before, label in enumerate(labels[:-1]):
-            table = np.zeros((n_points + 1, n_points))  # the last: of a label without a point
-            table[:-1] = self._pair_terms(label, labels[-1]) / (1.0 + len(labels))
-            terms += table[given[..., before]]
-        return terms
 
     def _pair_terms(self, one: int, other: int) -> Array:
         """Return (n_points, n_points) what the distance of two points says of two labels."""
@@ -471,15 +453,6 @@ def _best_of_each(score: Array, question: Indices, count: int) -> Indices:
     asked = question[order]
     rank = np.arange(len(order)) - np.searchsorted(asked, asked)
     return order[rank < count]
-
-
-def _largest(values: Array, count: int) -> Indices:
-    """Return (n, count) the columns of the largest values (n, m) in each row, in falling order."""
-    best = np.arange(values.shape[1])[None].repeat(len(values), axis=0)
-    if values.shape[1] > count:
-        best = np.argpartition(-values, count - 1, axis=1)[:, :count]
-    order = np.argsort(-np.take_along_axis(values, best, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(best, order, axis=1)
 
 
 def lay(

@@ -13,7 +13,7 @@ import numpy as np
 from osteon.labelling.courses import Chains
 from osteon.labelling.figure_search import Cloud, find_limbs
 from osteon.labelling.wearer import Wearer
-from osteon.maths import assign, quat
+from osteon.maths import assign, kernel, quat
 from osteon.posing import Follower, FramePose
 from osteon.typing import Array, Indices, Share, unheard
 
@@ -281,8 +281,27 @@ def median_of_seen(values: Array) -> Array:
 def unrest_of(places: Array) -> Array:
     """Return (n, n) metres that distances of points (n_frames, n, 3) vary by, rms; 0 where that is
     not known."""
-    apart = np.linalg.norm(places[:, :, None] - places[:, None], axis=-1)
-    known = np.isfinite(apart)
-    count = np.maximum(known.sum(axis=0), 1)
-    mean = np.where(known, apart, 0.0).sum(axis=0) / count
-    return np.sqrt(np.where(known, (apart - mean) ** 2, 0.0).sum(axis=0) / count)
+    unrest = np.zeros((places.shape[1], places.shape[1]))
+    _fill_unrest(np.ascontiguousarray(places.transpose(1, 0, 2)), unrest)
+    return unrest
+
+
+@kernel
+def _fill_unrest(paths, unrest):
+    n, n_frames = paths.shape[:2]
+    apart = np.empty(n_frames)
+    for one in range(n):
+        for other in range(one):
+            count, total = 0, 0.0
+            for frame in range(n_frames):
+                square = 0.0
+                for k in range(3):
+                    square += (paths[one, frame, k] - paths[other, frame, k]) ** 2
+                if np.isfinite(square):
+                    apart[count] = np.sqrt(square)
+                    total += apart[count]
+                    count += 1
+            square = 0.0
+            for seen in range(count):
+                square += (apart[seen] - total / count) ** 2
+            unrest[one, other] = unrest[other, one] = np.sqrt(square / max(count, 1))

@@ -6,10 +6,11 @@ import numpy as np
 
 from osteon.labelling.courses import Chains, sure_chains
 from osteon.labelling.exchanged_stretches import DOUBT_RATIO, Posed, exchange_stretches, posed_by
-from osteon.labelling.following import FAR_GATE, Following, Holders, median_of_seen
+from osteon.labelling.following import FAR_GATE, Following, Holders
 from osteon.labelling.pieces import Pieces, by_label
 from osteon.labelling.rigid_joins import join_by_neighbours
 from osteon.labelling.wearer import Wearer
+from osteon.maths import kernel
 from osteon.typing import Array, Indices, Mask, Share, unheard
 
 LOOKS = 30
@@ -137,7 +138,7 @@ def compare_pieces(following: Following, before: PieceOdds | None = None) -> Pie
     posed = posed_by(wearer, frames[anew], observed, following.start_near(frames[anew]))
     if before is not None:
         posed = before.posed.renewed(anew, posed)
-    off = np.stack([_off(pieces, piece, frames, posed.places) for piece in range(len(pieces))])
+    off = _off(pieces, frames, posed.places)
     return PieceOdds(off, _odds(wearer, off), holders.label.copy(), posed)
 
 
@@ -155,13 +156,34 @@ def _looked_at(pieces: Pieces, seconds: float) -> Indices:
     return np.union1d(steps, pieces.first[missed])
 
 
-def _off(pieces: Pieces, piece: int, frames: Indices, predicted: Array) -> Array:
-    """Return (n_labels,) how far a piece is from each label's place, median; ``predicted``
+def _off(pieces: Pieces, frames: Indices, predicted: Array) -> Array:
+    """Return (n_pieces, n_labels) how far pieces are from each label's place, median; ``predicted``
     (n_frames, n_labels, 3) are these in ``frames``."""
-    rows = np.arange(*np.searchsorted(frames, [pieces.first[piece], pieces.last[piece] + 1]))
-    rows = rows[:: max(1, len(rows) // LOOKS)]
-    path = pieces.recording.positions[frames[rows], pieces.column[piece]]
-    return median_of_seen(np.linalg.norm(predicted[rows] - path[:, None], axis=-1))
+    off = np.full((len(pieces), predicted.shape[1]), np.inf)
+    for piece in range(len(pieces)):
+        rows = np.arange(*np.searchsorted(frames, [pieces.first[piece], pieces.last[piece] + 1]))
+        rows = rows[:: max(1, len(rows) // LOOKS)]
+        path = pieces.recording.positions[frames[rows], pieces.column[piece]]
+        _fill_off(path, predicted, rows, off[piece])
+    return off
+
+
+@kernel
+def _fill_off(path, predicted, rows, off):
+    """Fill in ``off`` (n_labels,) the medians over some ``rows`` of the distances of a ``path``
+    (n_rows, 3); infinite where none is known."""
+    apart = np.empty(len(rows))
+    for label in range(len(off)):
+        count = 0
+        for at in range(len(rows)):
+            square = 0.0
+            for k in range(3):
+                square += (path[at, k] - predicted[rows[at], label, k]) ** 2
+            if np.isfinite(square):
+                apart[count] = np.sqrt(square)
+                count += 1
+        if count:
+            off[label] = np.sort(apart[:count])[(count - 1) // 2]
 
 
 def _odds(wearer: Wearer, off: Array) -> Array:

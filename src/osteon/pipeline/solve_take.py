@@ -26,7 +26,13 @@ from osteon.human import (
     recognise,
     with_hands,
 )
-from osteon.identity import TakeFindings, hold_against, tell_apart
+from osteon.identity import (
+    SAME_PLACES_RMS,
+    TakeFindings,
+    compare_places,
+    hold_against,
+    tell_apart,
+)
 from osteon.joint_limits import hold_within
 from osteon.keypoints import calibrate_keypoints, pose_keypoints
 from osteon.pipeline.held_together import tell_holds
@@ -121,7 +127,8 @@ def _solve_subject(
         plans = _plans(name, everything, n_takes, chosen, options, share)
     solved = []
     for take, plan, found in zip(everything[:n_takes], plans, swaps, strict=False):
-        notes = (*subject.notes, *_no_help(everything[n_takes:], plan, options))
+        stills = everything[n_takes:]
+        notes = (*subject.notes, *_no_help(stills, plan, options), *_of_others(take, stills, plan))
         told = replace(plan, warnings=(*notes, *plan.warnings))
         solved.append(_solve_take(take, told, found, chosen, watch, options))
     known = options.skeleton is not None or options.passport is not None
@@ -152,6 +159,21 @@ def _no_help(stills: Sequence[Recording], plan: "_Plan", options: SolveOptions) 
         for still, on_rig in zip(stills, worn, strict=True)
         if not still.measured[:, on_rig].any()
     ]
+
+
+def _of_others(take: Recording, stills: Sequence[Recording], plan: "_Plan") -> list[str]:
+    """A word about each standing trial whose markers do not sit where the take's do."""
+    told = []
+    for still in stills:
+        change = compare_places(take, still, plan.skeleton)
+        if change is not None and change.rms > SAME_PLACES_RMS:
+            told.append(
+                f"{file_of(still)} is of another person, or markers were put on anew since: "
+                f"{' to '.join(change.farthest)} is {1e3 * change.new:.0f} mm there and "
+                f"{1e3 * change.known:.0f} mm in the take ({1e3 * change.rms:.0f} mm rms of all on "
+                "one body); the rig is right for neither: give a `static` of this session, or none"
+            )
+    return told
 
 
 def _calibrating(who: str, chosen: Chosen, options: SolveOptions) -> str:

@@ -136,6 +136,7 @@ def solve(
         Fit the whole clip instead of frame by frame; see ``smooth_frames``.
     limits : str
         Keep joints within the skeleton's limits: ``auto``, ``ellipse`` or ``zyz``, as in ``reach``.
+        By ``auto`` joints are as free as they were seen, see ``as_free_as_seen``.
     """
     carried = skeleton.marker_names
     names = tuple(name for name in recording.names if name in carried)
@@ -146,6 +147,8 @@ def solve(
             "it with its own labels"
         )
     bounds = None
+    if limits == "auto":
+        skeleton = as_free_as_seen(skeleton)
     if limits != "none":
         bounds = make_bounds(skeleton, limits)._replace(weight=np.array([LIMIT_WEIGHT]))
     rig, observed = compile_rig(skeleton, names), recording.select(names).positions
@@ -162,6 +165,29 @@ def solve(
     did = "solved over the clip" if smooth else "solved frame by frame"
     motion = Motion.found_in(recording, skeleton, (rotations, found.root), did, result.held)
     return SolveResult(motion, found.marker_error, names, result.status, result.iterations)
+
+
+def as_free_as_seen(skeleton: Skeleton) -> Skeleton:
+    """Return the skeleton with balls where a joint's region has poses that its kind cannot take.
+
+    A knee is a hinge, and what skin makes of it is not. Markers on that skin do not fit the hinge:
+    limits that were found in a take would keep that very take out.
+    """
+    limits = [body.joint.limits for body in skeleton.bodies]
+    regions = [None if each is None else each.region for each in limits]
+    most = max((len(region.poses) for region in regions if region is not None), default=0)
+    poses = np.broadcast_to(quat.identity(), (most, len(regions), 4)).copy()
+    for column, region in enumerate(regions):
+        if region is not None:
+            poses[:, column] = quat.normalise(region.poses[np.arange(most) % len(region.poses)])
+    allowed = on_joints(compile_rig(skeleton, ()).tree, poses)
+    off = quat.angle(quat.between(allowed, poses))
+    bodies = list(skeleton.bodies)
+    for column, region in enumerate(regions):
+        if region is not None and off[:, column].max() > region.radius:
+            joint = replace(bodies[column].joint, kind="ball", axes=(), rest=quat.identity())
+            bodies[column] = replace(bodies[column], joint=joint)
+    return replace(skeleton, bodies=tuple(bodies))
 
 
 def steady(

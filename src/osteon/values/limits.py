@@ -97,16 +97,23 @@ class Region:
     """How far from the nearest of them the joint may be."""
     shared: int = 0
     """Count of first poses that belong together in all joints: whole poses of the body."""
+    shares: Array = ()  # type: ignore[assignment]
+    """(n_poses,) of the samples that each pose stands for, or (0,): all alike."""
 
     def __post_init__(self) -> None:
         poses = np.asarray(self.poses, dtype=float).reshape(-1, 4)
         beside = np.asarray(self.beside, dtype=float).reshape(-1, 4)
-        settle(self, poses=poses, beside=beside)
-        freeze(self, poses=("n_poses", 4), beside=("n_beside", 4))
+        settle(self, poses=poses, beside=beside, shares=np.asarray(self.shares, dtype=float))
+        freeze(self, poses=("n_poses", 4), beside=("n_beside", 4), shares=("n_shares",))
         if len(poses) == 0 or len(beside) not in (0, len(poses)):
             raise ShapeError(
                 f"a region needs poses, and as many or none beside them; got {len(poses)} and "
                 f"{len(beside)}"
+            )
+        if len(self.shares) not in (0, len(poses)):
+            raise ShapeError(
+                f"a region needs a share of each of {len(poses)} poses or none, got "
+                f"{len(self.shares)}"
             )
         if not 0.0 < self.radius < np.pi:
             raise BadValue(f"a region's radius must lie between 0 and π, got {self.radius}")

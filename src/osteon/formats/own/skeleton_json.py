@@ -100,6 +100,7 @@ class RegionRecord(msgspec.Struct):
     beside: tuple[Rotation, ...]
     radius: float
     shared: int = 0
+    shares: tuple[float, ...] = ()
 
 
 class LimitsRecord(msgspec.Struct, omit_defaults=True):
