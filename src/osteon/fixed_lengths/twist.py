@@ -22,7 +22,7 @@ happens to keep still."""
 USUAL_WANDER = 0.005
 """Metres, rms, that leave a marker its whole weight. Chosen: skin of a shin."""
 ROUNDS = 4
-"""Count of rounds of finding the markers' places about a bone. Chosen: three change nothing seen."""
+"""Count of rounds of placing markers about a bone. Chosen: three change nothing seen."""
 
 
 def turns_by_markers(
