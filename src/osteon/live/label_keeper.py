@@ -106,7 +106,7 @@ class LabelKeeper:
             return frame, []
         shown = {name for name, there in zip(frame.names, seen, strict=True) if there}
         kept, new = self._held(frame, points, shown), []
-        if (expected := self._expected(frame.number)) is not None:
+        if (expected := self.expected(frame.number)) is not None:
             there = np.array([label in shown or label in kept.values() for label in self._labels])
             rest = np.array([at for at in points if at not in kept], dtype=np.int64)
             for at, label in self._taken(frame.positions[rest], expected, there):
@@ -120,7 +120,9 @@ class LabelKeeper:
             self.given = {name: self.given[name] for name in frame.names if name in self.given}
         return self._renamed(frame, kept), new
 
-    def _expected(self, number: int) -> Array | None:
+    def expected(self, number: int) -> Array | None:
+        """Return where the follower's markers (n, 3) are to be expected in a frame; None where
+        nobody can tell."""
         passed = number - self._number
         if self._shown is None or not 0 < passed <= self._stale:
             return None

@@ -256,10 +256,9 @@ def marker_rows(
 
 def poses_of(motion: Motion, stride: int) -> Poses:
     """Pack every ``stride``-th pose."""
-    turns, places = motion.world()
-    turns, places = quat.log(turns[::stride]), places[::stride]
+    turns, places = motion.frames(0, motion.n_frames - 1, stride).world()
     stretched = None if motion.offsets is None else pack(places, PLACE_STEP)
-    return Poses(pack(turns, TURN_STEP), pack(places[:, 0], PLACE_STEP), stretched)
+    return Poses(pack(quat.log(turns), TURN_STEP), pack(places[:, 0], PLACE_STEP), stretched)
 
 
 def skin_row(motion: Motion, skin: SkinnedMesh | None = None) -> SkinRow | None:
