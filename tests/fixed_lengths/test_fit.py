@@ -15,10 +15,11 @@ from osteon.errors import BadValue, NotEnoughData, ShapeError, UnknownName
 from osteon.fixed_lengths.fit_joints import fit, rotations_from_joints
 from osteon.fixed_lengths.lengths import FitStatus, _place, _problem, _system, fit_lengths
 from osteon.fixed_lengths.moments import debiased, length_moments
-from osteon.fixed_lengths.trees import JointTree, tree_of_table
+from osteon.fixed_lengths.trees import JointTree, known_tree, tree_of_table
 from osteon.formats import read, write
 from osteon.maths import quat
 from osteon.papers import divide
+from osteon.pipeline.cleaned_markers import _centre_name
 from osteon.values import Recording
 from rigs import human, move
 
@@ -417,3 +418,18 @@ def test_lengths_measured_by_tape_are_kept(tmp_path, monkeypatch, capsys):
     found = json.loads((tmp_path / "out" / "summary.json").read_text())["lengths_mm"]
     assert found["d"]["length"] == pytest.approx(415.0)
     assert found["a"]["length"] == pytest.approx(300.0, abs=1.0)
+
+
+def test_every_joint_centre_that_clean_writes_has_its_place_in_the_tree():
+    skeleton = synth.human()
+    joints = [k for k, parent in enumerate(skeleton.parents) if parent >= 0]
+    names = [_centre_name(skeleton, joint) for joint in joints]
+    tree = known_tree(names)
+    assert tree is not None
+    known = set(tree.names)
+    assert set(names) <= known
+    hung = {tree.names[j]: tree.names[p] for j, p in enumerate(tree.parents) if p >= 0}
+    for joint, name in zip(joints, names, strict=True):
+        parent = skeleton.parents[joint]
+        if skeleton.parents[parent] >= 0 and name in known:
+            assert hung[name] == _centre_name(skeleton, parent)
