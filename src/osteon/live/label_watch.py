@@ -1,17 +1,15 @@
 """Swapped labels and slipped markers, told as they happen."""
 
-from itertools import combinations
-
 import numpy as np
 
 from osteon.maths import kernel
 from osteon.typing import Array
 
 JUMP_DISTANCE = 0.03
-"""Metres off its course. Chosen: no marker does this between two frames by itself."""
+"""Metres off its course, or its place. Chosen: no marker does this between two frames by itself."""
 CLOSER_SHARE = 0.3
-"""Share of its way off its own course that a marker may lie off another's, to count as exchanged
-with it. Chosen: plainly nearer to the other's."""
+"""Ratio: how far the way from one marker to another may be off the opposite of what it should be,
+to how far it is off that, to count as exchanged. Chosen: plainly nearer to the opposite."""
 LONGEST_GAP = 0.05
 """Seconds without a marker after which its course says nothing any more. Chosen: six frames at 120
 per second, over which a path is nearly straight."""
@@ -32,25 +30,39 @@ class Courses:
     def __init__(self, rate: float) -> None:
         self._longest = LONGEST_GAP * rate
         self._courses = _nowhere(0)
-        self.exchanged: set[tuple[int, int]] = set()
-        """Pairs of columns whose labels are exchanged at present."""
+        self._order = np.zeros(0, dtype=np.int64)
+        """(n,) the column in which each marker comes at present."""
 
-    def sort_out(self, number: int, positions: Array) -> tuple[Array, list[tuple[int, int]]]:
+    def sort_out(
+        self, number: int, positions: Array, places: Array | None = None
+    ) -> tuple[Array, list[tuple[int, int]]]:
         """Return the markers (n, 3) under their right labels, and the pairs that changed just
-        now."""
+        now; ``places`` (n, 3) are where the pose of a known person has them, NaN where it does
+        not say."""
         if len(positions) > len(self._courses):
             joined = _nowhere(len(positions) - len(self._courses))
+            self._order = np.append(self._order, np.arange(len(self._order), len(positions)))
             self._courses = np.concatenate([self._courses, joined])
-        positions = positions.copy()
-        for a, b in self.exchanged:
-            positions[[a, b]] = positions[[b, a]]
-        expected, off = _off_course(self._courses, number, self._longest, positions)
-        changed = _crossed(positions, expected, off) if off.max(initial=0.0) > JUMP_DISTANCE else []
-        for a, b in changed:
-            positions[[a, b]] = positions[[b, a]]
-            self.exchanged ^= {(a, b)}
+        positions = positions[self._order]
+        expected = _on_course(self._courses, number, self._longest)
+        changed = self._put_right(positions, expected)
+        if places is not None:
+            changed += self._put_right(positions, places)
         _go_on(self._courses, number, self._longest, positions)
         return positions, changed
+
+    def _put_right(self, positions: Array, expected: Array) -> list[tuple[int, int]]:
+        """Exchange those of ``positions`` (n, 3) in place that are on each other's expected place;
+        return which."""
+        changed = [(a, b) for a, b in crossed(positions, expected).tolist()]
+        for a, b in changed:
+            positions[[a, b]] = positions[[b, a]]
+            self._order[[a, b]] = self._order[[b, a]]
+        return changed
+
+    def is_under_its_own(self, column: int) -> bool:
+        """Whether a marker comes under its own label at present."""
+        return bool(self._order[column] == column)
 
 
 def _nowhere(n: int) -> Array:
@@ -61,16 +73,15 @@ def _nowhere(n: int) -> Array:
 
 
 @kernel
-def _off_course(courses, number, longest, positions):
-    """Return where markers should be (n, 3), and how far they are from there; 0 where nobody can
-    tell."""
-    expected, off = np.zeros_like(positions), np.zeros(len(positions))
-    for i in range(len(positions)):
+def _on_course(courses, number, longest):
+    """Return where markers should be (n, 3); NaN where nobody can tell."""
+    expected = np.full((len(courses), 3), np.nan)
+    for i in range(len(courses)):
         steps = number - courses[i, 6]
-        if 0 < steps <= longest and np.isfinite(positions[i, 0]):
-            expected[i] = courses[i, :3] + steps * courses[i, 3:6]
-            off[i] = np.sqrt(np.sum((positions[i] - expected[i]) ** 2))
-    return expected, off
+        if 0 < steps <= longest:
+            for k in range(3):
+                expected[i, k] = courses[i, k] + steps * courses[i, 3 + k]
+    return expected
 
 
 @kernel
@@ -86,15 +97,45 @@ def _go_on(courses, number, longest, positions):
             courses[i, 6] = number
 
 
-def _crossed(positions: Array, expected: Array, off: Array) -> list[tuple[int, int]]:
-    """Pairs that jumped, each onto the other's course."""
-    pairs: list[tuple[int, int]] = []
-    for a, b in combinations(np.flatnonzero(off > JUMP_DISTANCE).tolist(), 2):
-        across = np.linalg.norm(positions[[a, b]] - expected[[b, a]], axis=1)
-        taken = any(a in pair or b in pair for pair in pairs)
-        if not taken and (across < CLOSER_SHARE * off[[a, b]]).all():
-            pairs.append((a, b))
-    return pairs
+@kernel
+def crossed(positions, expected):
+    """Return (n_pairs, 2) markers of which both are off what is expected (n, 3), and whose way from
+    one to the other is turned round.
+
+    What carries both is no part of that way: limbs that begin to move faster than expected take
+    their markers with them.
+    """
+    n = len(positions)
+    found, n_found, taken = np.empty((n // 2, 2), np.int64), 0, np.zeros(n, np.bool_)
+    off = np.full(n, -1.0)  # also where nothing is seen or expected
+    for i in range(n):
+        square = 0.0
+        for k in range(3):
+            square += (positions[i, k] - expected[i, k]) ** 2
+        if square > JUMP_DISTANCE**2:
+            off[i] = np.sqrt(square)
+    for a in range(n):
+        best, other = CLOSER_SHARE, -1
+        for b in range(a + 1, n):
+            if off[a] < 0.0 or off[b] < 0.0 or taken[a] or taken[b]:
+                continue
+            turned, kept, middle, wide = 0.0, 0.0, 0.0, 0.0
+            for k in range(3):
+                way, should = positions[a, k] - positions[b, k], expected[a, k] - expected[b, k]
+                turned += (way + should) ** 2
+                kept += (way - should) ** 2
+                both = positions[a, k] + positions[b, k] - expected[a, k] - expected[b, k]
+                middle += 0.25 * both**2
+                wide += should**2
+            if kept > (2.0 * JUMP_DISTANCE) ** 2 and middle < wide:
+                ratio = np.sqrt(turned / kept)
+                if ratio < best:
+                    best, other = ratio, b
+        if other >= 0:
+            taken[a] = taken[other] = True
+            found[n_found, 0], found[n_found, 1] = a, other
+            n_found += 1
+    return found[:n_found]
 
 
 class Seats:

@@ -203,12 +203,22 @@ class LiveSession:
         return frame
 
     def _with_right_labels(self, number: int, values: Array) -> Array:
-        values, changed = self._courses.sort_out(number, values)
+        values, changed = self._courses.sort_out(number, values, self._places(number, len(values)))
         for pair in changed:
             a, b = (self.memory.names[column] for column in pair)
-            now = "exchanged; put right" if pair in self._courses.exchanged else "right again"
+            right = all(self._courses.is_under_its_own(column) for column in pair)
+            now = "right again" if right else "exchanged; put right"
             self.say(f"frame {number}: labels {a} and {b} are {now}")
         return values
+
+    def _places(self, number: int, n_names: int) -> Array | None:
+        """Return (n_names, 3) where the poses before have the person's markers; NaN of others."""
+        following, expected = self._following, self.keeper.expected(number)
+        if expected is None or not isinstance(following, Follower):
+            return None
+        places = np.full((n_names, 3), np.nan)
+        places[following.columns] = expected
+        return places
 
     def _ask_calibrator(self) -> None:
         seen = self.memory.count
