@@ -205,8 +205,9 @@ def refusals(found: list[Outcome]) -> str:
 
 
 def reason(outcome: Outcome) -> str:
-    """The sentence without the file's name."""
-    return outcome.refused.removeprefix("osteon: ").replace(f"{Path(outcome.file).name}: ", "")
+    """The first sentence, without the file's name."""
+    told = outcome.refused.removeprefix("osteon: ").replace(f"{Path(outcome.file).name}: ", "")
+    return told.split(". ")[0]
 
 
 def all_files(wanted: list[str]) -> list[Path]:

@@ -100,14 +100,18 @@ def test_a_leg_that_moves_to_the_middle_adducts_and_one_whose_toes_turn_in_rotat
 
 
 @pytest.mark.parametrize("convention", ["isb", "opensim"])
-def test_heel_and_toes_alone_do_not_tell_how_a_foot_leans(convention):
+@pytest.mark.parametrize("more", [set(), {"right_instep"}])
+def test_heel_and_toes_alone_do_not_tell_how_a_foot_leans(convention, more):
     """They lie near one line with the ankle: 12 mm beside it must not turn the foot over."""
     bent = 15.0 * np.sin(np.linspace(0.0, 6.0, 60))
     motion = posed({"right_foot": (-LEFT, bent)})
     bodies = list(motion.skeleton.bodies)
     place = motion.skeleton.index("right_foot")
-    worn = {"right_heel", "right_metatarsal_2"}
-    kept = [mark for mark in bodies[place].markers if mark.name in worn]
+    kept = [
+        mark
+        for mark in bodies[place].markers
+        if mark.name in {"right_heel", "right_metatarsal_2"} | more
+    ]
     beside = tuple(replace(mark, position=mark.position + 0.012 * LEFT) for mark in kept)
     bodies[place] = replace(bodies[place], markers=beside)
     motion = replace(motion, skeleton=replace(motion.skeleton, bodies=tuple(bodies)))

@@ -362,6 +362,65 @@ def test_text_form_with_embedded_numbers_reads(tmp_path):
         read(tmp_path / "a.gltf")
 
 
+def told_anew(file: Foreign, accessor: int, row: int, value: list[float]) -> dict:
+    """A sparse accessor: one row of it stands elsewhere."""
+    view = len(file.gltf["bufferViews"])
+    for numbers in (np.array([row], "<u2"), np.array(value, "<f4")):
+        file.binary += bytes(-len(file.binary) % 4)
+        file.gltf["bufferViews"].append(
+            {"buffer": 0, "byteOffset": len(file.binary), "byteLength": numbers.nbytes}
+        )
+        file.binary += numbers.tobytes()
+    sparse = {"count": 1, "indices": {"bufferView": view, "componentType": 5123},
+              "values": {"bufferView": view + 1}}  # fmt: skip
+    file.gltf["accessors"][accessor]["sparse"] = sparse
+    return sparse
+
+
+def test_sparse_accessors_are_read(tmp_path):
+    plain, file = arm(), arm()
+    output = file.gltf["animations"][0]["samplers"][0]["output"]
+    told_anew(file, output, 1, [0.0, 0.0, 1.0, 0.0])
+    before = read(plain.save(tmp_path / "a.glb")).motion()
+    after = read(file.save(tmp_path / "b.glb")).motion()
+    still = [0, 2]
+    np.testing.assert_array_equal(after.rotations[still], before.rotations[still])
+    half = quat.angle(quat.between(before.rotations[1], after.rotations[1]))
+    assert half.max() > 1.0  # a half turn about z instead of what stood there
+    wrong = told_anew(file, output, 3, [0.0, 0.0, 1.0, 0.0])
+    with pytest.raises(FormatError, match="its indices are not below 3"):
+        read(file.save(tmp_path / "c.glb"))
+    wrong["indices"]["componentType"] = 7
+    with pytest.raises(FormatError, match="of no known type"):
+        read(file.save(tmp_path / "d.glb"))
+
+
+def test_zeros_that_no_byte_tells_do_not_fill_memory(tmp_path):
+    file = arm()
+    file.gltf["accessors"][0] |= {"bufferView": None, "count": 2**31}
+    with pytest.raises(FormatError, match="again and again"):
+        read(file.save(tmp_path / "a.glb"))
+
+
+def test_sizes_that_change_are_told(tmp_path):
+    """Bones are rigid: who is squashed and stretched moves without that."""
+    file = arm()
+    before = read(file.save(tmp_path / "a.glb")).motion()
+    file.drive(1, "scale", [0.0, 0.5, 1.0], [[1, 1, 1], [2, 2, 2], [1, 3, 1]])
+    motion = read(file.save(tmp_path / "b.glb")).motion()
+    np.testing.assert_array_equal(motion.world()[1], before.world()[1])
+    assert any("size of 1 node changes" in said for said in motion.source.problems)
+
+
+def test_the_shape_of_what_carries_nothing_is_nothing_to_bones(tmp_path):
+    file = arm()
+    before = read(file.save(tmp_path / "a.glb")).motion()
+    for scale in ([1.0, 0.5, 2.0], [0.0, 0.0, 0.0]):  # a flat hand; a prop that is hidden
+        file.gltf["nodes"][2]["scale"] = scale
+        found = read(file.save(tmp_path / "b.glb")).motion()
+        np.testing.assert_array_equal(found.world()[1], before.world()[1])
+
+
 # -- refusals -----------------------------------------------------------------------------------
 
 
@@ -394,6 +453,7 @@ def put(path: str, value: object):
         (put("accessors/1/type", "VEC3"), "expected VEC4 of a known type, got VEC3"),
         (put("accessors/1/bufferView", 7), r"\$\.bufferViews: there are 2"),
         (put("accessors/1/sparse", {}), "sparse"),
+        (put("accessors/0/bufferView", None), "times of keys must increase"),  # zeros, by glTF
         (put("animations/0/channels/0/sampler", 5), "there is no sampler 5"),
         (put("asset/version", "1.0"), r"\$\.asset\.version: glTF version must be 2"),
         (put("extensionsRequired", ["EXT_meshopt_compression"]), "without compression"),

@@ -9,6 +9,7 @@ import osteon as ost
 from conftest import real
 from osteon import synth
 from osteon.clips import trim
+from osteon.delivery import summary_of
 from osteon.maths import quat
 from osteon.pipeline.map_take import fix_feet
 from osteon.posing import Standing, find_stances, slides_of, sole_paths, standing_of
@@ -74,6 +75,28 @@ def test_jumps_that_stand_are_left_to_pins():
     given = trim(ost.read(real("cmu-01/01_01.bvh")).motion(), 0, 900)
     mended = fix_feet(ost.Take(motions=(given,))).motion
     assert slid(mended, standing_of(given)).max() < 10.0
+
+
+@pytest.mark.parametrize("factor", FACTORS)
+@pytest.mark.parametrize(
+    "name", ["bvhtoolbox/test_mocapbank.bvh", "cmu-asfamc-variants/Swagger.bvh"]
+)
+def test_what_cannot_be_held_is_told(name, factor):
+    """Feet that turn on the floor: every stay of the true motion that still goes more than 5 mm
+    lies in a step that is told, with its foot, frames and length."""
+    given = ost.read(real(name)).motion()
+    true = standing_of(given)
+    mended = fix_feet(ost.Take(motions=(on_longer_path(given, factor),)))
+    gone = slid(mended.motion, true)
+    assert (gone > 5.0).any()
+    for plant in (plant for plant, mm in zip(true.plants, gone, strict=True) if mm > 5.0):
+        (first, last), own = plant.frames, [s for s in mended.slides if s.body == plant.body]
+        assert any(first <= s.frames[1] and s.frames[0] <= last for s in own), plant
+    assert all(s.length > 0.005 for s in mended.slides)
+    told = next(note for note in mended.warnings if "some point of the sole goes farther" in note)
+    worst = max(mended.slides, key=lambda slide: slide.length)
+    assert f"{worst.body} {worst.frames[0]}–{worst.frames[1]}" in told
+    assert summary_of(mended)["slides"][0]["frames"] == list(mended.slides[0].frames)
 
 
 def test_what_is_told_is_what_is_there(walked):

@@ -14,6 +14,7 @@ from osteon.anatomy import plug_in_gait
 from osteon.anatomy.frame_recipes import (
     MARK_SIGMA,
     RIGHT,
+    TEMPLATE_SIGMA,
     UP,
     FrameInput,
     FrameRecipe,
@@ -36,11 +37,11 @@ the angle between arm and forearm seen from the front."""
 PITCH_SIGMA, ROLL_SIGMA = np.radians(2.3), np.radians(7.0)
 """Radians that a foot's level is unsure by to the front, where heel and toes tell it, and sideways;
 measured: 1.1° (with 2° of markers 5 mm off) and 7° rms against 14 feet of models in view."""
-NEAR_LINE = {"heel", "toe", "metatarsal_2"}
-"""Landmarks of a foot near the line that points to the front; what lies beside it tells roll."""
-ROLL_POINTS = 2
-"""Count of points beside that line, the ankle among them, that tell how a foot leans sideways;
-chosen: the ankle is within 2 cm above it, and one more turns it by 5° where it is 5 mm off."""
+OUTER_LANDMARKS = {"metatarsal_1", "metatarsal_5", "big_toe", "small_toe"}
+"""Landmarks of a foot 2 cm and more beside the line that points to the front, by the template: one
+of them, with the ankle, tells how a foot leans; the others lie so near that 5 mm are 14°."""
+ASIDE = np.array([0.0, -0.1, 0.0])
+"""Metres to the right of a point as rig and template stand; chosen: a foot's breadth."""
 OPENSIM_TILT = np.radians(5.2)
 """Radians that the pelvis of OpenSim's Rajagopal model is tilted back from the plane of its ASIS
 and PSIS; measured on two fitted models, 4.7° and 5.7°. That of gait2392 is tilted by 12.5°."""
@@ -177,10 +178,7 @@ def _leg(figure: MarkedFigure, side: str) -> dict[str, FrameRecipe]:
 
 def _rolls_unseen(figure: MarkedFigure, recipe: FrameRecipe, foot: str) -> bool:
     """Whether landmarks tell where a foot points but not how it leans: the rig's leans at will."""
-    return (
-        recipe.source == "landmarks"
-        and len(_foot_points(figure, foot).keys() - NEAR_LINE) < ROLL_POINTS
-    )
+    return recipe.source == "landmarks" and not _foot_points(figure, foot).keys() & OUTER_LANDMARKS
 
 
 def _as_plug_in_gait(
@@ -261,21 +259,24 @@ def _level(
     """Up of a foot that stands flat, as pitch and roll know it, and what tells it: the template's
     whose ankle and landmarks lie on the rig's; where Plug-in Gait is asked for, the rig's sole."""
     points = _foot_points(figure, foot)
-    beside = [point for name, point in points.items() if name not in NEAR_LINE]
-    known = points.keys() >= {"heel", *toes} and len(beside) >= ROLL_POINTS
-    if figure.convention == "pig" or not known:
+    if figure.convention == "pig" or not points.keys() >= {"heel", *toes}:
         return figure.rest(foot, UP), figure.rest(foot, UP), "the rig's sole"
+    beside = [points[name] for name in points if name in {"ankle", *OUTER_LANDMARKS}]
+    roll_sigma = ROLL_SIGMA
+    if len(beside) == 1:  # the ankle: how the foot leans the rig's sole tells
+        beside.append((beside[0][0] + ASIDE, beside[0][1] + ASIDE))
+        roll_sigma = TEMPLATE_SIGMA
     ends = [points[name] for name in ("heel", *toes)]
     there, here = (_beside_line(beside, ends, which) for which in (0, 1))
     laid = fit_rigid(there, here[None]).rotations[0]
     up = quat.rotate(laid, np.array([0.0, 0.0, 1.0]))
-    pitch, roll = (figure.way(foot, up, sigma) for sigma in (PITCH_SIGMA, ROLL_SIGMA))
+    pitch, roll = (figure.way(foot, up, sigma) for sigma in (PITCH_SIGMA, roll_sigma))
     return pitch, roll, "the template's foot"
 
 
 def _beside_line(points: Sequence[FootPoint], ends: Sequence[FootPoint], which: int) -> Array:
-    """Return points that stand for a foot: the line from heel to toes as two that lie far out, and
-    where ankle and outer landmarks lie beside it, from their middle.
+    """Return points that stand for a foot: the line from heel to toes as two upon it, and where
+    ankle and outer landmarks lie beside it, from their middle.
 
     So that line tells pitch and the others roll: laboratories put heel and toes as high as each
     other, but lower or higher than the ankle as they like.
@@ -284,7 +285,9 @@ def _beside_line(points: Sequence[FootPoint], ends: Sequence[FootPoint], which: 
     line = quat.normalise(np.mean(toes, axis=0) - heel)
     others = np.array([each[which] for each in points])
     others = others - others.mean(axis=0)
-    return np.concatenate([[line, -line], others - np.outer(others @ line, line)])
+    others = others - np.outer(others @ line, line)
+    far = np.linalg.norm(others) * line
+    return np.concatenate([[far, -far], others])
 
 
 def _foot_points(figure: MarkedFigure, foot: str) -> dict[str, FootPoint]:

@@ -28,7 +28,7 @@ from osteon.articulation.loops import (
 from osteon.articulation.requirements import MIN_FRAMES
 from osteon.articulation.slips import cut_take
 from osteon.articulation.statistics import JointStatistics
-from osteon.maths import quat, runs
+from osteon.maths import moving_mean, quat, runs
 from osteon.typing import Array
 from osteon.values import Attachment, Bodies, Loop
 
@@ -51,6 +51,11 @@ FAR_RATIO = 4.0
 ONSET_POWERS = (1, 2, 3)
 """Count: powers of time by which two part: at once, by a push, and smoothly from rest, as hands do
 [Flash 1985]. Chosen: the one that fits best."""
+AVERAGED_FRAMES = 3
+"""Count of frames, about one that may be the last. Chosen: fewer than ends may be off by."""
+UNUSUAL_RATIO = 2.0
+"""Ratio to the largest distances in the middle of a hold, their 95th percentile, beyond which two
+have parted. Chosen: skin adds half of it where limbs swing on."""
 LEAST_TRAVEL = 0.1
 """Metres, rms, that two bodies move through the room while they move as one. Chosen: lying still
 together is no hold."""
@@ -292,9 +297,28 @@ def _grown(apart: Array, start: int, stop: int, limit: float) -> tuple[int, int]
     middle, quarter = (start + stop) // 2, (stop - start) // 4
     core = apart[start + quarter : stop - quarter]
     far = max(FAR_DISTANCE, FAR_RATIO * min(float(np.sqrt(np.nanmean(np.sum(core**2, -1)))), limit))
-    after = _until_parting(apart[middle:], far)
-    before = _until_parting(apart[middle::-1], far)
+    usual = UNUSUAL_RATIO * float(np.nanpercentile(_sizes(core), 95.0))
+    after = _last_usual(apart[middle:], _until_parting(apart[middle:], far), usual)
+    before = _last_usual(apart[middle::-1], _until_parting(apart[middle::-1], far), usual)
     return middle - before, max(middle + after + 1, middle - before + 2)
+
+
+def _sizes(apart: Array) -> Array:
+    """(n_frames,) how far apart the two are, noise of single frames averaged out."""
+    known = np.isfinite(apart[:, :1]).astype(float)
+    total = moving_mean(np.nan_to_num(apart), AVERAGED_FRAMES)
+    share = moving_mean(known, AVERAGED_FRAMES)
+    return np.linalg.norm(total / np.where(share > 0.0, share, np.nan), axis=-1)
+
+
+def _last_usual(apart: Array, last: int, usual: float) -> int:
+    """The frame up to ``last`` from which on back the two are no farther apart than usual.
+
+    Hands that come near, linger and meet part by no power of time.
+    """
+    sizes = _sizes(apart[: last + 1])
+    held = np.flatnonzero(~(sizes > usual))
+    return int(held[-1]) if len(held) else last
 
 
 def _until_parting(apart: Array, far: float) -> int:

@@ -32,6 +32,7 @@ from osteon.formats import (
     write_skinned,
 )
 from osteon.pipeline import Analyses, Solved, analyse
+from osteon.posing import FootSlide
 from osteon.report import write_report
 from osteon.threads import one_thread
 from osteon.values import GlidePath, Motion, Skeleton, Swap
@@ -191,6 +192,7 @@ def summary_of(solved: Solved) -> dict:
         "held_frames": list(solved.motion.held),
         "next_markers": [_next_facts(each) for each in solved.next_markers],
         "contacts": [{"body": c.body, "frames": list(c.frames)} for c in solved.contacts],
+        **({"slides": [_slide_facts(each) for each in solved.slides]} if solved.slides else {}),
         "warnings": list(solved.warnings),
         **({} if solved.findings is None else {"passport": solved.findings.facts()}),
         "seconds": solved.seconds,
@@ -205,6 +207,10 @@ def _next_facts(marker: NextMarker) -> dict[str, object]:
         "from_mm": 1e3 * marker.before,
         "to_mm": 1e3 * marker.after,
     }
+
+
+def _slide_facts(slide: FootSlide) -> dict[str, object]:
+    return {"body": slide.body, "frames": list(slide.frames), "mm": 1e3 * slide.length}
 
 
 def solve_text(solved: Solved) -> str:
@@ -301,6 +307,9 @@ def fit_text(result: FitResult) -> str:
         f"{1e3 * result.rms:.2f} mm rms from the joints given; {result.status.value}",
         "worst: " + ", ".join(f"{name} {1e3 * rms:.1f} mm" for name, rms in worst),
     ]
+    if result.beside:
+        count = counted(len(result.beside), "bone")
+        lines.append(f"how {count} turn about themselves is told by markers beside the joints")
     if result.motion.held:
         lines.append(f"{counted(len(result.motion.held), 'frame')} held for want of joints")
     return "\n".join([*lines, *(f"note: {warning}" for warning in result.warnings)])
@@ -314,6 +323,7 @@ def facts_of_fit(result: FitResult) -> dict[str, Any]:
         "iterations": result.fit.iterations,
         "joint_rms_mm": 1e3 * result.rms,
         "fixed_length_rms_mm": 1e3 * result.fit.rms,
+        "twist_by_markers": dict(result.beside),
         "lengths_mm": {
             name: {
                 "length": 1e3 * length,

@@ -5,13 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from osteon.errors import counted
 from osteon.human import StandingFigure, figure_at_rest
 from osteon.maths import white_noise
 from osteon.pipeline.solved import Solved
 from osteon.posing import (
     FEET,
+    FootSlide,
     Stance,
     Standing,
+    farthest_slides,
     feet_without_length,
     find_stances,
     slides_of,
@@ -25,9 +28,11 @@ FAR_OFF_RATIO = 2.0
 """Times their distance on the performer's own bones at which a user is told of the markers'."""
 STANDING_MM = 5.0
 """Millimetres that a foot may get while it stands. Chosen: nobody sees it."""
+ROLLING_MM = 11.0
+"""Millimetres that points of feet which roll over the ground without sliding go up to while they
+carry. Simulated: walks of generated performers."""
 SLIDE_MM = 15.0
-"""Millimetres a step from which on a sole is told to slide. Simulated: the points of feet that roll
-over the ground without sliding go up to 11 while they carry."""
+"""Millimetres a step from which on a sole is a finding. Chosen: more than ``ROLLING_MM``."""
 OWN_MARKER_ERROR = 0.015
 """Metres that a marker is off on the performer's own skeleton at most: skin moves."""
 
@@ -102,6 +107,19 @@ class Steps:
         """(n_steps,) millimetres that the sole goes in ``motion`` during each step."""
         return 1e3 * slides_of(motion, self.stances, self.standing.ground.belt)
 
+    def slides(self, mended: Motion) -> tuple[FootSlide, ...]:
+        """Return the steps in which a point of the sole goes farther in ``mended`` than a standing
+        foot does; also those that are too fast for a step in the motion as given."""
+        standing, names = standing_of(mended), mended.skeleton.names
+        down = {name: np.zeros(mended.n_frames, dtype=bool) for name in names}
+        for step in self.stances:
+            down[names[step.sole.body]][step.span] = True
+        more = find_stances(mended, standing)
+        more = [step for step in more if not down[names[step.sole.body]][step.span].any()]
+        found = farthest_slides(mended, [*self.stances, *more], self.standing.ground.belt)
+        told = [slide for slide in found if 1e3 * slide.length > STANDING_MM]
+        return tuple(sorted(told, key=lambda slide: slide.frames))
+
     def off(self, motion: Motion) -> tuple[int, float]:
         """How many of them slide by more than a standing foot does, and how far one does at the
         most, millimetres: smaller is better."""
@@ -109,8 +127,8 @@ class Steps:
         return int((slid > STANDING_MM).sum()), float(slid.max(initial=0.0))
 
 
-def slid_notes(steps: Steps, mended: Motion) -> tuple[str, ...]:
-    """Tell how far soles slid before and slide now, and whether that is mended."""
+def slid_notes(steps: Steps, mended: Motion, slides: Sequence[FootSlide]) -> tuple[str, ...]:
+    """Tell how far soles slid before and slide now, and which are not mended."""
     if not len(steps.stances):
         return ("no foot is on the ground long enough to tell whether it slides",)
     before, after = steps.slid(steps.given), steps.slid(mended)
@@ -118,10 +136,13 @@ def slid_notes(steps: Steps, mended: Motion) -> tuple[str, ...]:
         f"soles slid up to {before.max():.0f} mm a step, {np.median(before):.0f} mm usually; now "
         f"up to {after.max():.0f} mm, {np.median(after):.0f} mm usually"
     ]
-    if left := int((after > SLIDE_MM).sum()):
+    if slides:
+        worst = sorted(slides, key=lambda slide: -slide.length)
+        named = [f"{s.body} {s.frames[0]}–{s.frames[1]} {1e3 * s.length:.0f} mm" for s in worst]
         said.append(
-            f"{left} of {len(after)} steps still slide by more than {SLIDE_MM:.0f} mm: they turn "
-            "on the ground, or are too fast to tell where they stand"
+            f"in {counted(len(slides), 'step')} some point of the sole goes farther than "
+            f"{STANDING_MM:.0f} mm while it touches the ground; soles that roll do so by up to "
+            f"{ROLLING_MM:.0f} mm, what is more turns or slides: {_some(named)}"
         )
     return tuple(said)
 

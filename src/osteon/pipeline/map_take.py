@@ -187,7 +187,9 @@ def fix_feet(
         stepped = _mapped(replace(led, recording=job.recording), options, watch)
         if steps.off(stepped.motion) < off:
             mended = stepped
-    return replace(mended, warnings=(*slid_notes(steps, mended.motion), *mended.warnings))
+    slides = steps.slides(mended.motion)
+    notes = slid_notes(steps, mended.motion, slides)
+    return replace(mended, warnings=(*notes, *mended.warnings), slides=slides)
 
 
 def _character(source: str | Path | Take | Skeleton) -> Skeleton:

@@ -19,6 +19,7 @@ from osteon.labelling import (
     share_of_samples,
     sure_chains,
 )
+from osteon.pipeline.people_apart import people_apart
 from osteon.pipeline.solved import SolveOptions, Stopwatch
 from osteon.pipeline.subjects_in_files import Subject, file_of
 from osteon.pipeline.unknown_markers import calibrate_unknown
@@ -50,7 +51,7 @@ def with_labels(
     for name, subject in subjects.items():
         everything = [*subject.takes, *subject.stills]
         if not any(lacks_labels(take, options) for take in everything):
-            given[name] = subject
+            given |= people_apart(name, subject, options)
             continue
         with watch.stage("label", "labelling tracks that have no label"):
             given |= _labelled_subjects(name, subject, options)

@@ -26,7 +26,13 @@ from osteon.human import (
     recognise,
     with_hands,
 )
-from osteon.identity import TakeFindings, hold_against, tell_apart
+from osteon.identity import (
+    SAME_PLACES_RMS,
+    TakeFindings,
+    compare_places,
+    hold_against,
+    tell_apart,
+)
 from osteon.joint_limits import hold_within
 from osteon.keypoints import calibrate_keypoints, pose_keypoints
 from osteon.pipeline.held_together import tell_holds
@@ -121,7 +127,8 @@ def _solve_subject(
         plans = _plans(name, everything, n_takes, chosen, options, share)
     solved = []
     for take, plan, found in zip(everything[:n_takes], plans, swaps, strict=False):
-        notes = (*subject.notes, *_no_help(everything[n_takes:], plan, options))
+        stills = everything[n_takes:]
+        notes = (*subject.notes, *_no_help(stills, plan, options), *_of_others(take, stills, plan))
         told = replace(plan, warnings=(*notes, *plan.warnings))
         solved.append(_solve_take(take, told, found, chosen, watch, options))
     known = options.skeleton is not None or options.passport is not None
@@ -152,6 +159,21 @@ def _no_help(stills: Sequence[Recording], plan: "_Plan", options: SolveOptions) 
         for still, on_rig in zip(stills, worn, strict=True)
         if not still.measured[:, on_rig].any()
     ]
+
+
+def _of_others(take: Recording, stills: Sequence[Recording], plan: "_Plan") -> list[str]:
+    """A word about each standing trial whose markers do not sit where the take's do."""
+    told = []
+    for still in stills:
+        change = compare_places(take, still, plan.skeleton)
+        if change is not None and change.rms > SAME_PLACES_RMS:
+            told.append(
+                f"{file_of(still)} is of another person, or markers were put on anew since: "
+                f"{' to '.join(change.farthest)} is {1e3 * change.new:.0f} mm there and "
+                f"{1e3 * change.known:.0f} mm in the take ({1e3 * change.rms:.0f} mm rms of all on "
+                "one body); the rig is right for neither: give a `static` of this session, or none"
+            )
+    return told
 
 
 def _calibrating(who: str, chosen: Chosen, options: SolveOptions) -> str:
@@ -351,15 +373,16 @@ def _solve_take(
     skeleton = replace(plan.skeleton, events=(*plan.skeleton.events, *swaps))
     with watch.stage("solve", f"solving {counted(recording.n_frames, 'frame')}") as share:
         result = _pose(recording, skeleton, chosen, options, share)
-    errors = np.full((recording.n_frames, recording.n_markers), np.nan)
-    errors[:, [recording.index(name) for name in result.marker_names]] = result.marker_error
+    motion, errors = result.motion, _in_columns(result, recording)
+    del result  # of a long take it is large
     usual = FAR_KEYPOINT_RMS if _are_keypoints(chosen) else FAR_MARKER_RMS
     strange = far_markers(recording.names, errors, usual)
     bad = () if _are_keypoints(chosen) else unusable(errors)
     if options.skeleton is not None:
         bad = of_another(errors, usual if _are_keypoints(chosen) else OTHER_PERSON_RMS)
         strange = ()
-    motion, errors = add_riders(recording, result.motion, errors)
+    posed_by = motion.skeleton.marker_names
+    motion, errors = add_riders(recording, motion, errors)
     motion = _with_marker_rms(motion, recording.names, errors)
     motion = _with_toes_bent(motion, options)
     standing = standing_of(motion)
@@ -379,12 +402,21 @@ def _solve_take(
         dict(watch.seconds),
         standing.contacts,
         plan.findings,
-        motion.skeleton.marker_names - result.motion.skeleton.marker_names,
+        motion.skeleton.marker_names - posed_by,
         keypoints=_are_keypoints(chosen),
         recognition=plan.recognition,
         next_markers=plan.next_markers,
         landmarks=_landmarks(chosen, plan.recognition),
     )
+
+
+def _in_columns(result: SolveResult, recording: Recording) -> Array:
+    """Return the distances (n_frames, n_markers) of all of a recording's markers."""
+    if result.marker_names == recording.names:
+        return result.marker_error
+    errors = np.full((recording.n_frames, recording.n_markers), np.nan)
+    errors[:, [recording.index(name) for name in result.marker_names]] = result.marker_error
+    return errors
 
 
 def _landmarks(chosen: Chosen, recognition: Recognition | None) -> dict[str, str]:

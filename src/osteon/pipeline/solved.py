@@ -12,7 +12,7 @@ from osteon.calibration import NextMarker
 from osteon.cleaning import RightSamples
 from osteon.human import Recognition
 from osteon.identity import TakeFindings
-from osteon.posing import Contact, rms_per_marker
+from osteon.posing import Contact, FootSlide, rms_per_marker
 from osteon.typing import Array, Progress, Share, Step
 from osteon.values import Event, Motion, Passport, Recording, Skeleton
 
@@ -78,6 +78,8 @@ class Solved:
     """Label → the template's landmark, of markers on landmarks; also of a standing trial's."""
     next_markers: tuple[NextMarker, ...] = ()
     """Markers that nobody wears and that would tell most of joints left open, best first."""
+    slides: tuple[FootSlide, ...] = ()
+    """Steps in which a foot that was to be mended does not stay where it is."""
 
     @property
     def skeleton(self) -> Skeleton:

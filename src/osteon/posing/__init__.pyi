@@ -8,6 +8,7 @@ from .contacts import (
     STANDSTILL_SPEED as STANDSTILL_SPEED,
     Contact as Contact,
     GroundPlane as GroundPlane,
+    Plant as Plant,
     Sole as Sole,
     Standing as Standing,
     contacts_of as contacts_of,
@@ -54,7 +55,9 @@ from .solve_poses import (
     sudden_turns as sudden_turns,
 )
 from .stances import (
+    FootSlide as FootSlide,
     Stance as Stance,
+    farthest_slides as farthest_slides,
     find_stances as find_stances,
     slid_by as slid_by,
     slides_of as slides_of,

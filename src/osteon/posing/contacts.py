@@ -238,13 +238,10 @@ class _Feet:
 
     @classmethod
     def of(cls, motion: Motion, soles: Sequence[Sole]) -> "_Feet":
-        turned, joints = motion.world()
-        bodies = {body for sole in soles for body in sole.carriers.tolist()}
-        return cls(
-            motion,
-            {body: turned[:, body].copy() for body in bodies},
-            {body: joints[:, body].copy() for body in bodies},
-        )
+        bodies = list(dict.fromkeys(body for sole in soles for body in sole.carriers.tolist()))
+        turned, joints = (np.moveaxis(each, 1, 0).copy() for each in motion.world_of(bodies))
+        pairs = (dict(zip(bodies, each, strict=True)) for each in (turned, joints))
+        return cls(motion, *pairs)
 
     def paths(self, sole: Sole) -> Array:
         """Return (n_frames, n_points, 3) of a sole's points in the world."""

@@ -180,7 +180,7 @@ def as_free_as_seen(skeleton: Skeleton) -> Skeleton:
     for column, region in enumerate(regions):
         if region is not None:
             poses[:, column] = quat.normalise(region.poses[np.arange(most) % len(region.poses)])
-    allowed = on_joints(compile_rig(skeleton, skeleton.marker_names).tree, poses)
+    allowed = on_joints(compile_rig(skeleton, ()).tree, poses)
     off = quat.angle(quat.between(allowed, poses))
     bodies = list(skeleton.bodies)
     for column, region in enumerate(regions):

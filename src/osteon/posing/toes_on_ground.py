@@ -102,15 +102,16 @@ def _least_angles(motion: Motion, toes: int, floor: Floor) -> Array:
     The tip's height above it is h + b cos φ + c sin φ, with b and c its arm's rise and the rise of
     the arm a quarter turn on.
     """
-    body, (turned, joints) = motion.skeleton.bodies[toes], motion.world()
+    body = motion.skeleton.bodies[toes]
+    turned, joints = motion.world_of([toes, motion.skeleton.parents[toes]])
     tip, axis = body.tip_from_joint, body.joint.axes[0]
     assert tip is not None
     arm = quat.rotate(body.joint.rest, tip)
     beside = (arm @ axis) * axis
     offset, slope = floor
     upward = np.array([*-slope, 1.0])
-    above = joints[:, toes] @ upward - offset
-    foot = turned[:, motion.skeleton.parents[toes]]
+    above = joints[:, 0] @ upward - offset
+    foot = turned[:, 1]
     h = above + quat.rotate(foot, beside) @ upward
     b = quat.rotate(foot, arm - beside) @ upward
     c = quat.rotate(foot, np.cross(axis, arm)) @ upward

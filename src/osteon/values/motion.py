@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from osteon.errors import NotEnoughData, UnknownName
-from osteon.maths import chain, quat, rotations
+from osteon.maths import blocks, chain, quat, rotations
 from osteon.typing import Array, Indices
 from osteon.values.array_checks import freeze, positive_rate, settle, unit_quaternions
 from osteon.values.recording import Mark, Recording, Source
@@ -85,11 +85,22 @@ class Motion:
         """Rotation (n_frames, n_bodies, 4) and joint place (n_frames, n_bodies, 3) in the world."""
         return chain.forward_kinematics(self.rotations, self.in_parents(), self.skeleton.parents)
 
-    def in_parents(self) -> Array:
-        """Joints (n_frames, n_bodies, 3) in their parents' frames; the root in the world."""
-        fixed = np.broadcast_to(self.skeleton.offsets, (*self.rotations.shape[:2], 3))
-        offsets = np.array(fixed if self.offsets is None else self.offsets)
-        offsets[:, 0] = self.root
+    def world_of(self, bodies: Sequence[int] | Indices) -> tuple[Array, Array]:
+        """As ``world``, of these bodies alone, in a long motion without room for the others."""
+        n_frames, n_bodies, _ = self.rotations.shape
+        turned, joints = np.empty((n_frames, len(bodies), 4)), np.empty((n_frames, len(bodies), 3))
+        for part in blocks(n_frames, 7 * n_bodies):
+            places = self.in_parents(part)
+            world = chain.forward_kinematics(self.rotations[part], places, self.skeleton.parents)
+            turned[part], joints[part] = (each[:, bodies] for each in world)
+        return turned, joints
+
+    def in_parents(self, part: slice = slice(None)) -> Array:
+        """Joints (n_frames, n_bodies, 3) in their parents' frames, in a part of the frames; the
+        root in the world."""
+        fixed = np.broadcast_to(self.skeleton.offsets, (*self.rotations[part].shape[:2], 3))
+        offsets = np.array(fixed if self.offsets is None else self.offsets[part])
+        offsets[:, 0] = self.root[part]
         return offsets
 
     def points(self, bodies: Sequence[int] | Indices, places: Array) -> Array:

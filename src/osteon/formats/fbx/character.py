@@ -95,7 +95,7 @@ def _curves(scene: SceneInFile, motion: Motion) -> Iterator[tuple[int, dict[str,
     if set(names) != set(motion.skeleton.names):
         raise WrongContent(path, "has other bodies than the motion that it shall be moved by")
     used = tree.with_ancestors(chosen)
-    pose, _ = poses_of(scene, tree, used, {}, np.zeros(1))
+    pose, *_ = poses_of(scene, tree, used, {}, np.zeros(1))
     column = {node: index for index, node in enumerate(used)}
     parents = [column.get(tree.parents[node], -1) for node in used]
     turns, joints = forward_kinematics(pose.rotations[0], pose.places[0], parents)

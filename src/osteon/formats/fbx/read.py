@@ -31,8 +31,9 @@ from osteon.formats.glb.read import (
     SPARE_CELLS,
     NodePose,
     bodies_only,
+    body_scale,
     offset_at_rest,
-    uniform_scale,
+    stretched_note,
 )
 from osteon.formats.shared.flesh_ends import with_soles
 from osteon.formats.shared.units import to_z_up
@@ -59,7 +60,8 @@ def read_fbx(path: Path) -> Take:
     if len(times) * len(used) > SPARE_CELLS + PACKED_RATIO * len(scene.file.data):
         size = f"{len(times)} frames of {len(used)} nodes"
         raise FormatError(path, f"{size} are more than {len(scene.file.data)} bytes can fill")
-    pose, still = poses_of(scene, tree, used, curves, times)
+    pose, still, stretched = poses_of(scene, tree, used, curves, times)
+    notes += stretched_note(stretched)
     rows, up, right_handed = scene.axes()
     if not right_handed:
         notes.append("its axes are not those of a right hand; the front is taken the other way")
@@ -149,18 +151,22 @@ def _key_rate(keyed: list[KeyedCurve]) -> float | None:
 
 def poses_of(
     scene: SceneInFile, tree: NodeTree, used: list[int], curves: Curves, times: np.ndarray
-) -> tuple[NodePose, dict[int, LocalPose]]:
-    """Return the used models in their parents' frames, metres, and each as it stands undriven."""
+) -> tuple[NodePose, dict[int, LocalPose], int]:
+    """Return the used models in their parents' frames, metres, each as it stands undriven, and the
+    count of those whose size the animation changes."""
     path, (metres, _) = scene.file.path, scene.unit()
     rotations, places = np.zeros((len(times), len(used), 4)), np.zeros((len(times), len(used), 3))
     rest, still = np.zeros((len(used), 3)), {}
-    scales, own = {-1: metres}, {-1: 1.0}
+    scales, own, stretched = {-1: metres}, {-1: 1.0}, 0
+    carrying = {tree.parents[index] for index in used}
     for column, index in enumerate(used):
         model, parent = scene.models[index], tree.parents[index]
         still[index] = local_pose(model, {})
         moved = local_pose(model, _driven(model, index, curves, times))
         above, place = scales[parent], f"model {model.name[:40]!r}"
-        own[index] = uniform_scale(path, moved.scale, place)
+        both, carries = (moved.scale, still[index].scale), index in carrying
+        own[index], steady = body_scale(path, *both, place, carries=carries)
+        stretched += not steady
         (kind,) = numbers_of(model.told.get("InheritType", ()), [0.0])
         inherited = above / own[parent] if kind == SEGMENT_SCALE else above
         scales[index] = inherited * own[index]
@@ -171,7 +177,8 @@ def poses_of(
             raise FormatError(path, "is scaled or moved out of all measure", place)
     if not np.isfinite(rotations).all():
         raise FormatError(path, "a rotation is no number")
-    return NodePose(rotations, places, rest, np.array([scales[i] for i in used])), still
+    pose = NodePose(rotations, places, rest, np.array([scales[i] for i in used]))
+    return pose, still, stretched
 
 
 def _driven(model: SceneModel, index: int, curves: Curves, times: np.ndarray) -> dict[str, Array]:

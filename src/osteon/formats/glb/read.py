@@ -79,7 +79,8 @@ def read_glb(path: Path) -> Take:
     if clock is not None and len(clock.times) * len(used) > SPARE_CELLS + file.size:
         size = f"{len(clock.times)} frames of {len(used)} nodes"
         raise FormatError(path, f"{size} are more than {file.size} bytes can fill")
-    pose = _pose(file, tree, used, curves, np.zeros(1) if clock is None else clock.times)
+    pose, stretched = _pose(file, tree, used, curves, np.zeros(1) if clock is None else clock.times)
+    problems += stretched_note(stretched)
     pose, parents = bodies_only(tree, used, chosen, pose, to_z_up("y"))
     names, odd = unique_node_names(file.gltf.nodes, chosen)
     bound = bind_pose(file, tree, chosen)
@@ -159,11 +160,13 @@ def _curves(
 
 def _pose(
     file: File, tree: NodeTree, used: list[int], curves: dict[tuple[int, str], Curve], times: Array
-) -> NodePose:
+) -> tuple[NodePose, int]:
+    """Return nodes at these times, and the count of those whose size the animation changes."""
     rotations = np.zeros((len(times), len(used), 4))
     places = np.zeros((len(times), len(used), 3))
     rest = np.zeros((len(used), 3))
-    scales = {-1: 1.0}
+    scales, stretched = {-1: 1.0}, 0
+    carrying = {tree.parents[index] for index in used}
     for column, index in enumerate(used):
         place = f"$.nodes[{index}]"
         q, p, s = rest_of(file.path, file.gltf.nodes[index], place)
@@ -173,28 +176,54 @@ def _pose(
             q = sample(curves[index, "rotation"], times, rotation=True)
         if (index, "translation") in curves:
             p = sample(curves[index, "translation"], times, rotation=False)
+        driven = s
         if (index, "scale") in curves:
-            s = sample(curves[index, "scale"], times, rotation=False)
-        scales[index] = above * uniform_scale(file.path, s, place)
+            driven = sample(curves[index, "scale"], times, rotation=False)
+        own, steady = body_scale(file.path, driven, s, place, carries=index in carrying)
+        scales[index], stretched = above * own, stretched + (not steady)
         rotations[:, column], places[:, column] = q, above * p
         if not (LEAST_SCALE < scales[index] < MOST_SCALE and np.abs(p).max() < FARTHEST_PLACE):
             raise FormatError(file.path, "is scaled or moved out of all measure", place)
     if not np.isfinite(rotations).all():
         raise FormatError(file.path, "a rotation is all zeros and names no turn")
-    return NodePose(rotations, places, rest, np.array([scales[index] for index in used]))
+    pose = NodePose(rotations, places, rest, np.array([scales[index] for index in used]))
+    return pose, stretched
 
 
-def uniform_scale(path: Path, scale: Array, place: str) -> float:
-    """Return the one number by which a node scales what is below it."""
+def body_scale(
+    path: Path, driven: Array, still: Array, place: str, *, carries: bool
+) -> tuple[float, bool]:
+    """Return the one number by which a node scales what is below it, and whether it always does.
+
+    What an animation scales otherwise at times keeps the size that it has undriven; the shape of
+    what ``carries`` no other node, a prop that is hidden by no size at all, is nothing to bones.
+    """
+    if (own := _uniform(driven)) is not None:
+        return own, True
+    if (own := _uniform(still)) is not None:
+        return own, False
+    if not carries:
+        return 1.0, True
+    low, high = float(still.min()), float(still.max())
+    raise FormatError(
+        path,
+        f"scale runs from {low:g} to {high:g}; bones are rigid: apply the scale before exporting",
+        place,
+    )
+
+
+def _uniform(scale: Array) -> float | None:
+    """The scale along all axes and in all frames; None where it is not one."""
     low, high = float(scale.min()), float(scale.max())
     if not (low > 0.0 and high - low <= 1e-3 * high):
-        raise FormatError(
-            path,
-            f"scale runs from {low:g} to {high:g}; bones are rigid: "
-            "apply the scale before exporting",
-            place,
-        )
+        return None
     return 0.5 * (low + high) if high > low else high
+
+
+def stretched_note(count: int) -> list[str]:
+    """Tell of nodes whose size an animation changes."""
+    said = "of 1 node changes" if count == 1 else f"of {count} nodes changes"
+    return [f"the size {said} in the animation; bones are rigid and keep theirs"] if count else []
 
 
 def bodies_only(

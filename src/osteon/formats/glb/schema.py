@@ -99,6 +99,20 @@ class Animation(Part):
         return isinstance(self.extras, dict) and TAKE_MARK in self.extras
 
 
+class SparsePart(Part):
+    """Where indices of a sparse accessor are, or the values that stand there."""
+
+    buffer_view: Index
+    byte_offset: Index = 0
+    component_type: int | None = None
+
+
+class Sparse(Part):
+    count: Index
+    indices: SparsePart
+    values: SparsePart
+
+
 class Accessor(Part):
     component_type: int
     count: Index
@@ -108,7 +122,7 @@ class Accessor(Part):
     normalized: bool = False
     min: tuple[float, ...] | None = None
     max: tuple[float, ...] | None = None
-    sparse: Any = None
+    sparse: Sparse | None = None
 
 
 class BufferView(Part):
@@ -241,9 +255,7 @@ class File:
     def _floats(self, values: np.ndarray, place: str, *, whole: bool) -> Array:
         """Return an accessor's numbers, read-only: all who name it share them. Integers are shares
         of their largest, unless they stand for ``whole`` numbers."""
-        self.made += values.nbytes
-        if self.made > MOST_USES * self.size + SPARE_BYTES:
-            raise FormatError(self.path, "its accessors name the same bytes again and again", place)
+        self._draw(values.nbytes, place)
         if not np.isfinite(values).all():
             raise FormatError(self.path, "holds numbers that are not finite", place)
         if values.dtype.kind != "f" and not whole:
@@ -251,6 +263,18 @@ class File:
         values = values.astype(np.float64)
         values.setflags(write=False)
         return values
+
+    def _draw(self, n_bytes: int, place: str) -> None:
+        """Count what is made of the file; refuse what swells."""
+        self.made += n_bytes
+        if self.made > MOST_USES * self.size + SPARE_BYTES:
+            raise FormatError(self.path, "its accessors name the same bytes again and again", place)
+
+    @property
+    def compression(self) -> str:
+        """The extension that packs its meshes; empty where none does."""
+        used = (name for name in self.gltf.extensions_required if name.endswith("_compression"))
+        return next(used, "")
 
     def integers(self, index: int, kind: str) -> np.ndarray:
         """Return an accessor of whole numbers, not negative, (count, width)."""
@@ -266,13 +290,45 @@ class File:
         if accessor.type != kind or accessor.component_type not in COMPONENTS:
             found = f"{accessor.type} of {accessor.component_type}"
             raise FormatError(self.path, f"expected {kind} of a known type, got {found}", place)
-        if accessor.buffer_view is None or accessor.sparse is not None:
-            raise FormatError(self.path, "sparse accessors are not read; save it without", place)
-        view = self._get(self.gltf.buffer_views, accessor.buffer_view, "bufferViews")
-        return self._numbers(accessor, view, place)
+        if accessor.buffer_view is None:
+            if accessor.sparse is None and self.compression:
+                raise FormatError(
+                    self.path, f"is compressed with {self.compression}; save it without", place
+                )
+            dtype = np.dtype(COMPONENTS[accessor.component_type])
+            numbers = np.broadcast_to(dtype.type(0), (accessor.count, TYPE_WIDTHS[kind]))
+            self._draw(numbers.nbytes, place)  # no byte of the file stands behind them
+        else:
+            numbers = self._numbers(accessor, place)
+        return numbers if accessor.sparse is None else self._filled_in(numbers, accessor, place)
 
-    def _numbers(self, accessor: Accessor, view: BufferView, place: str) -> np.ndarray:
+    def _filled_in(self, numbers: np.ndarray, accessor: Accessor, place: str) -> np.ndarray:
+        """Return numbers of which a sparse accessor tells some anew."""
+        sparse, place = accessor.sparse, f"{place}.sparse"
+        assert sparse is not None
+        self._draw(numbers.nbytes, place)
+        told = [
+            msgspec.structs.replace(accessor, count=sparse.count, **more)
+            for more in (
+                {"buffer_view": sparse.indices.buffer_view, "type": "SCALAR",
+                 "byte_offset": sparse.indices.byte_offset,
+                 "component_type": sparse.indices.component_type},
+                {"buffer_view": sparse.values.buffer_view,
+                 "byte_offset": sparse.values.byte_offset},
+            )
+        ]  # fmt: skip
+        if told[0].component_type not in COMPONENTS:
+            raise FormatError(self.path, "its indices are of no known type", place)
+        rows, values = (self._numbers(each, place) for each in told)
+        if rows.dtype.kind != "u" or rows.max(initial=0) >= max(len(numbers), 1):
+            raise FormatError(self.path, f"its indices are not below {len(numbers)}", place)
+        filled = np.array(numbers)
+        filled[rows[:, 0]] = values
+        return filled
+
+    def _numbers(self, accessor: Accessor, place: str) -> np.ndarray:
         """Return the buffer's own numbers (count, width), seen in place."""
+        view = self._get(self.gltf.buffer_views, accessor.buffer_view or 0, "bufferViews")
         buffer = self._buffer(view.buffer)
         dtype, width = np.dtype(COMPONENTS[accessor.component_type]), TYPE_WIDTHS[accessor.type]
         entry = dtype.itemsize * width
