@@ -176,10 +176,9 @@ def section(names: list[str], seeds: range) -> str:
 `python benchmarks/accuracy_trees.py`. Sensors of 1 mm and 0.3° on every body, 15 s at 60 Hz,
 all joints moving, seeds {seeds[0]} to {seeds[-1]}; the hold begins and ends elsewhere in every
 seed. *Tree right*: exactly the true joints, nobody joined to anybody else. *Certain joints right*:
-those that are not called
-ambiguous. *Holds right*: exactly the true pair, first and last frame within {NEAR_FRAMES}
-frames, no other loop. *Widest gap*: between both ends of a hold in the motion, while it lasts.
-Skin 1 is the median person's.
+those that are not called ambiguous. *Holds right*: exactly the true pair, first and last frame
+within {NEAR_FRAMES} frames, no other loop. *Widest gap*: between both ends of a hold in the motion,
+while it lasts. Skin 1 is the median person's.
 
 {page.table(head, rows)}"""
 

@@ -53,7 +53,11 @@ def field(
     "What hangs on what: a skeleton file (BVH, ASF, GLB, skeleton.json) or a TOML file with "
     'a table [parents] of lines knee = "hip".',
 )
-@options.file("--lengths", "Skeleton file whose lengths are kept.")
+@options.file(
+    "--lengths",
+    "Lengths to keep: a skeleton file, or what a tape measured, a CSV of limb,cm with the joint at "
+    "each bone's far end.",
+)
 @options.subject("joints")
 @click.option(
     "--noise",
@@ -103,7 +107,7 @@ def fit(
     take = read(file)
     source = take.recording(subject) if take.recordings else take.motion(subject)
     given = None if tree is None else read_tree(tree)
-    known = None if lengths is None else _measure(read(lengths).skeleton())
+    known = None if lengths is None else _lengths(lengths)
     began = time.perf_counter()
     result = fit_joints(
         source,
@@ -122,10 +126,15 @@ def fit(
     options.tell_names(output)
 
 
-def _measure(skeleton) -> dict[str, float]:
+def _lengths(file: Path) -> dict[str, float]:
     """Return lengths by the joint at the bone's far end, metres."""
     import numpy as np
 
+    from osteon.formats import read, read_measured
+
+    if file.suffix.lower() == ".csv":
+        return read_measured(file)
+    skeleton = read(file).skeleton()
     sizes = np.linalg.norm(skeleton.offsets, axis=-1).tolist()
     named = zip(skeleton.names, skeleton.parents, sizes, strict=True)
     return {name: size for name, parent, size in named if parent >= 0}

@@ -307,6 +307,9 @@ def fit_text(result: FitResult) -> str:
         f"{1e3 * result.rms:.2f} mm rms from the joints given; {result.status.value}",
         "worst: " + ", ".join(f"{name} {1e3 * rms:.1f} mm" for name, rms in worst),
     ]
+    if result.beside:
+        count = counted(len(result.beside), "bone")
+        lines.append(f"how {count} turn about themselves is told by markers beside the joints")
     if result.motion.held:
         lines.append(f"{counted(len(result.motion.held), 'frame')} held for want of joints")
     return "\n".join([*lines, *(f"note: {warning}" for warning in result.warnings)])
@@ -320,6 +323,7 @@ def facts_of_fit(result: FitResult) -> dict[str, Any]:
         "iterations": result.fit.iterations,
         "joint_rms_mm": 1e3 * result.rms,
         "fixed_length_rms_mm": 1e3 * result.fit.rms,
+        "twist_by_markers": dict(result.beside),
         "lengths_mm": {
             name: {
                 "length": 1e3 * length,

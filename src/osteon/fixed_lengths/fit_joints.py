@@ -4,11 +4,12 @@ Lengths and places of the joints come first, then how each body turns to point a
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from osteon.errors import BadValue, NotEnoughData, UnknownName
+from osteon.fixed_lengths.directions import children_of, turned_to
 from osteon.fixed_lengths.lengths import FitStatus, LengthFit, fit_lengths
 from osteon.fixed_lengths.rectification import rectify
 from osteon.fixed_lengths.trees import (
@@ -19,15 +20,13 @@ from osteon.fixed_lengths.trees import (
     tree_of_skeleton,
     tree_of_table,
 )
+from osteon.fixed_lengths.twist import turns_by_markers
 from osteon.maths import quat
 from osteon.posing import rms_of_seen
 from osteon.threads import one_thread
 from osteon.typing import Array
 from osteon.values import Body, Joint, Marker, Motion, Recording, Skeleton
 
-FAINT_WEIGHT = 1e-9
-"""Ratio: weight of a body's expected turn beside its children. Chosen: decides only what they leave
-open."""
 SHAPE_FRAMES, SHAPE_ROUNDS = 2000, 8
 """Frames that the shape of a body is found from, at most, and rounds of finding it. Chosen: bounds
 time."""
@@ -46,6 +45,8 @@ class FitResult:
     joint_error: Array
     """(n_frames, n_joints) distance from the motion to the joints, metres; NaN = not given."""
     warnings: tuple[str, ...] = ()
+    beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Markers beside the joints that told how a body turns about its bone, by body."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -109,7 +110,8 @@ def fit(
     Parameters
     ----------
     source
-        Joint centres as the points of a recording, or a motion whose bones stretch.
+        Joint centres as the points of a recording, maybe with markers beside them, which tell how
+        bones turn about themselves; or a motion whose bones stretch.
     tree
         What hangs on what: a skeleton, whose rest pose is kept, or a table joint → parent. Not
         needed for a motion, nor for points named like Plug-in Gait's origins, LHJC, LKJC, … or the
@@ -129,6 +131,15 @@ def fit(
     )
     offsets = _rest_offsets(joint_tree, found, guide)
     offsets = body_shapes(found.positions, offsets, joint_tree.parents, guide)
+    beside: dict[str, tuple[str, ...]] = {}
+    if isinstance(source, Recording):
+        guide, riders = turns_by_markers(
+            found.positions, offsets, joint_tree.parents, source.positions
+        )
+        beside = {
+            joint_tree.names[joint]: tuple(source.names[column] for column in columns)
+            for joint, columns in riders.items()
+        }
     rotations, _ = rotations_from_joints(found.positions, offsets, joint_tree.parents, guide)
     joints = _as_recording(source, joint_tree, positions)
     skeleton = _skeleton(joint_tree, offsets, joints.subject)
@@ -138,7 +149,8 @@ def fit(
     motion, missed = _ends_on_target(motion, found.positions, spread)
     error = np.linalg.norm(motion.world()[1] - positions, axis=-1)
     motion = _with_rms(motion, error)
-    return FitResult(motion, joints, found, error, (*_warnings(joint_tree, found), *missed))
+    warnings = (*_warnings(joint_tree, found), *missed)
+    return FitResult(motion, joints, found, error, warnings, beside)
 
 
 def _given(
@@ -300,7 +312,7 @@ def rotations_from_joints(
             placed[:, joint] = placed[:, parent] + quat.rotate(above, offsets[joint])
         start = above if guide is None else guide[:, joint]
         wanted = positions[:, children[joint]] - placed[:, joint, None]
-        world[:, joint] = _turned(start, offsets[children[joint]], wanted)
+        world[:, joint] = turned_to(start, offsets[children[joint]], wanted)
         local[:, joint] = quat.between(above, world[:, joint])
     return quat.unroll(local), placed
 
@@ -322,32 +334,9 @@ def body_shapes(
         bones = positions[:, children] - positions[:, joint, None]
         lengths = np.linalg.norm(offsets[children], axis=-1, keepdims=True)
         for _ in range(SHAPE_ROUNDS):
-            turn = _turned(start, offsets[children], bones)
+            turn = turned_to(start, offsets[children], bones)
             mean = np.mean(quat.rotate(quat.inverse(turn)[:, None], bones), axis=0)
             size = np.linalg.norm(mean, axis=-1, keepdims=True)
             scaled = mean * lengths / np.where(size > 0.0, size, 1.0)
             offsets[children] = np.where(size > 0.0, scaled, offsets[children])
     return offsets
-
-
-def children_of(parents: Sequence[int]) -> list[list[int]]:
-    children: list[list[int]] = [[] for _ in parents]
-    for joint, parent in enumerate(parents):
-        if parent >= 0:
-            children[parent].append(joint)
-    return children
-
-
-def _turned(start: Array, bones: Array, wanted: Array) -> Array:
-    """World rotations (n_frames, 4) near ``start`` that bring ``bones`` (n, 3) to ``wanted``."""
-    long = np.linalg.norm(bones, axis=-1) > 0.0
-    bones, wanted = bones[long], wanted[:, long]
-    if len(bones) == 0:
-        return start
-    if len(bones) == 1:
-        turn = quat.shortest(quat.rotate(start, bones[0]), wanted[:, 0])
-        turn = np.where(np.isfinite(turn), turn, quat.identity())
-        return quat.multiply(turn, start)
-    scale = FAINT_WEIGHT * np.sum(bones**2)
-    pull = np.einsum("fci,cj->fij", wanted, bones) + scale * quat.to_matrix(start)
-    return quat.from_matrix(quat.nearest_matrix(pull))

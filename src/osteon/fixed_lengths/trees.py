@@ -16,7 +16,7 @@ from osteon.values import Recording, Skeleton
 Table = Mapping[str, str | None]
 """Joint → parent; None or an empty word for the root."""
 
-SIDES = ("L", "R")
+SIDES, LONG_SIDES = ("L", "R"), ("left", "right")
 HIPS = "hips"
 """The root where no point is the hips' middle."""
 
@@ -41,7 +41,28 @@ JOINT_CENTRES: Table = {
 }
 """Joint centres of the legs; the hips' middle carries them."""
 
-MIDDLES = {HIPS: (("LHJC", "RHJC"), ("LHip", "RHip"), ("left_hip", "right_hip"))}
+CLEANED: Table = {
+    HIPS: None,
+    "lower_back_centre": HIPS,
+    "back_centre": "lower_back_centre",
+    "top_of_the_neck_centre": "back_centre",
+    **{f"{side}_{end}_centre": f"{side}_{start}_centre" for side in LONG_SIDES for start, end in (
+        ("hip", "knee"), ("knee", "ankle"), ("ankle", "toe_joint"),
+        ("collar_bone_joint", "shoulder"), ("shoulder", "elbow"), ("elbow", "wrist"),
+    )},
+    **{f"{side}_hip_centre": HIPS for side in LONG_SIDES},
+    **{f"{side}_collar_bone_joint_centre": "back_centre" for side in LONG_SIDES},
+}  # fmt: skip
+"""Joint centres as ``osteon clean`` writes them beside the markers."""
+
+MIDDLES = {
+    HIPS: (
+        ("LHJC", "RHJC"),
+        ("LHip", "RHip"),
+        ("left_hip", "right_hip"),
+        ("left_hip_centre", "right_hip_centre"),
+    )
+}
 """Joints that are the middle of two points, by the names that these have."""
 
 
@@ -122,7 +143,7 @@ def read_tree(path: Path) -> JointTree:
 
 def known_tree(names: Sequence[str]) -> JointTree | None:
     """Return the usual tree of these names, where enough of one is there."""
-    for table in (PLUG_IN_GAIT, JOINT_CENTRES):
+    for table in (PLUG_IN_GAIT, JOINT_CENTRES, CLEANED):
         tree = tree_of_table(table)
         if len(_found(tree, names)) >= 0.5 * len(tree.names):
             return tree
