@@ -82,11 +82,23 @@ def find_segments(
         recipes |= _leg(figure, side)
         recipes |= _arm(figure, side)
     if not recipes:
-        raise NotEnoughData(
-            "no body of the rig has a human's name, so no joint has a clinical one; solve with a "
-            "marker set (`template` or `own_set`)"
-        )
+        raise NotEnoughData(_nobody(sorted(motion.skeleton.marker_names)))
     return {name: recipe.segment(name) for name, recipe in recipes.items()}
+
+
+def _nobody(labels: Sequence[str]) -> str:
+    """What to do about a rig without a human's names."""
+    told = (
+        "no body of the rig has a human's name, so no joint has a clinical one; solve with a "
+        "marker set (`template` or `own_set`)"
+    )
+    if not labels:
+        return told
+    return (
+        f"{told}. No known set says where {labels[0]} and the other {len(labels) - 1} markers sit: "
+        f'a file for `own_set` does, by a line for each under [markers] as "{labels[0]}" = '
+        '"left_thigh" (a body) or "left_heel" (a landmark)'
+    )
 
 
 def _pelvis(figure: MarkedFigure) -> FrameRecipe:

@@ -51,6 +51,9 @@ FAR_RATIO = 4.0
 ONSET_POWERS = (1, 2, 3)
 """Count: powers of time by which two part: at once, by a push, and smoothly from rest, as hands do
 [Flash 1985]. Chosen: the one that fits best."""
+USUAL_REACH = 0.1
+"""Metres that a point held by two who move as one lies from the middle between them. Chosen: the
+length of a hand."""
 AVERAGED_FRAMES = 3
 """Count of frames, about one that may be the last. Chosen: fewer than ends may be off by."""
 UNUSUAL_RATIO = 2.0
@@ -150,8 +153,19 @@ class HoldSearch:
         """
         if bool(holds(fits, self.spread, HELD_TURN)[0]):
             return True
-        near = np.linalg.norm(fits.centres[0].reshape(2, 3), axis=-1).max() < FARTHEST_REACH
-        return bool(self._strangers(pair) and near and shared(fits, self.spread)[0])
+        return bool(self._strangers(pair) and shared(fits, self.spread)[0])
+
+    def _point(self, fits: PairFits, pair: tuple[int, int], part: Bodies) -> Array | None:
+        """The point that a pair shares, in both frames; None if it is none of theirs.
+
+        Two who hardly turn against each other share many: the one between them is taken.
+        """
+        if _is_near(fits.centres[0]):
+            return fits.centres[0]
+        centres = _between(part, pair, self.limit(pair))
+        apart = residual_vectors(part, pair, centres)
+        rms = float(np.sqrt(np.nanmean(np.sum(apart**2, axis=-1))))
+        return centres if _is_near(centres) and rms < self.limit(pair) else None
 
     def _strangers(self, pair: tuple[int, int]) -> bool:
         return bool(self.groups[pair[0]] != self.groups[pair[1]])
@@ -161,12 +175,12 @@ class HoldSearch:
         bodies, limit = self.bodies, self.limit(pair)
         apart, centres = np.zeros((0, 3)), np.zeros(6)
         for _ in range(2):
-            part = JointStatistics.of(cut_take(bodies, slice(*frames)))
-            fits = fit_pairs(part, self.noise, [pair])
-            if not self._holds(fits, pair):
+            part = cut_take(bodies, slice(*frames))
+            fits = fit_pairs(JointStatistics.of(part), self.noise, [pair])
+            point = self._point(fits, pair, part) if self._holds(fits, pair) else None
+            if point is None:
                 return None
-            centres = fits.centres[0]
-            apart = residual_vectors(bodies, pair, centres)
+            centres, apart = point, residual_vectors(bodies, pair, point)
             frames = _grown(apart, *frames, limit)
         start, stop = frames
         if stop - start < SHORTEST_SECONDS * bodies.rate:
@@ -284,6 +298,26 @@ def given_closures(
 def held(closures: Sequence[Closure], bodies: Bodies) -> list[Closure]:
     """Those that hold for a part of the take."""
     return [each for each in closures if each.frames != (0, bodies.n_frames - 1)]
+
+
+def _is_near(centres: Array) -> bool:
+    return bool(np.linalg.norm(centres.reshape(2, 3), axis=-1).max() < FARTHEST_REACH)
+
+
+def _between(bodies: Bodies, pair: tuple[int, int], limit: float) -> Array:
+    """(6,) a point shared by two bodies, in both of their frames, that lies near their middle:
+    what the motion hardly says, as where they move as one, decides less than that."""
+    seen = bodies.seen[:, list(pair)].all(axis=1)
+    places = bodies.positions[seen][:, list(pair)]
+    turns = quat.to_matrix(bodies.rotations[seen][:, list(pair)])
+    levers = places.mean(axis=1, keepdims=True) - places
+    middle = np.einsum("fbji,fbj->bi", turns, levers).reshape(-1) / len(places)
+    ways = np.concatenate([turns[:, 0], -turns[:, 1]], axis=2)
+    apart = places[:, 1] - places[:, 0] - ways @ middle
+    normal = np.einsum("fji,fjk->ik", ways, ways) / len(places)
+    side = np.einsum("fji,fj->i", ways, apart) / len(places)
+    weight = (limit / USUAL_REACH) ** 2
+    return middle + np.linalg.solve(normal + weight * np.eye(6), side)
 
 
 def _together(one: Closure, other: Closure) -> bool:

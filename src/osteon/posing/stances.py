@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import binary_closing, median_filter, percentile_filter
 
 from osteon.maths import moving_mean, runs
 from osteon.posing.contacts import (
@@ -94,12 +93,16 @@ def find_stances(motion: Motion, standing: Standing) -> list[Stance]:
 
 def _floors(lowest: Array, rate: float) -> Array:
     """(n_soles, n_frames) how low each sole gets about that time."""
+    from scipy.ndimage import percentile_filter  # slow to load, and solve loads this module
+
     size = min(max(1, round(NEARBY_TIME * rate)), lowest.shape[1])
     return percentile_filter(lowest, FLOOR_PERCENTILE, (1, size), mode="nearest")
 
 
 def _spans(down: np.ndarray, rate: float) -> list[tuple[int, int]]:
     """First and last frames of the times that last, short gaps closed."""
+    from scipy.ndimage import binary_closing  # slow to load, as above
+
     shortest = max(1, round(SHORTEST_STAND * rate))
     closed = binary_closing(np.pad(down, shortest), np.ones(shortest, dtype=bool))
     spans = runs(closed[shortest:-shortest] | down)
@@ -164,6 +167,8 @@ def _extent(way: Array) -> float:
 
 
 def _steady(values: Array) -> Array:
+    from scipy.ndimage import median_filter  # slow to load, as above
+
     return median_filter(values, min(ODD_FRAMES, len(values)), mode="reflect")
 
 
