@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -65,6 +66,27 @@ def test_a_kernel_is_ready_once_its_code_is_kept(folder: Path) -> None:
 def test_without_a_folder_that_can_be_written_it_is_compiled_each_time(folder: Path) -> None:
     (folder / "__pycache__").write_text("in the way, for root too")
     assert [hits(folder), hits(folder)] == [0, 0]
+
+
+AT_ONCE = """
+import sys, time
+while time.time() < float(sys.argv[1]):
+    pass
+from lib import twice
+assert twice(21) == 42
+"""
+
+
+def test_processes_that_start_at_once_all_get_their_answer_and_leave_sound_code(
+    folder: Path,
+) -> None:
+    start = str(time.time() + 3.0)  # when all of them have Python running
+    command = [sys.executable, "-c", f"import osteon.maths.compiled{AT_ONCE}", start]
+    started = [subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE) for _ in range(3)]
+    told = [process.communicate()[1].decode() for process in started]
+    assert [process.returncode for process in started] == [0, 0, 0], told
+    assert not any(told)  # a damaged file would be told
+    assert hits(folder) == 1
 
 
 CALLER = """
