@@ -12,6 +12,7 @@ from accuracy_page import put_section, table
 
 from osteon import synth
 from osteon.anatomy import axes, fewer_angles
+from osteon.delivery.motion_files import TOLD_SHARE
 from osteon.formats import read
 from osteon.maths import quat
 from osteon.pipeline import solve
@@ -91,17 +92,34 @@ def real_pairs(data: Path) -> str:
         one, two = (axes(motion).compact.skeleton for motion in motions)
         off = np.array(between(one, two))
         moves = np.min([turns(motion, one, two) for motion in motions], axis=0) > MOVING
+        told = both_told(one, two)
         cells = [
             f"{np.median(each):.1f}, {np.percentile(each, 90):.0f}" if len(each) else "–"
-            for each in (off, off[moves])
+            for each in (off, off[moves], off[told])
         ]
-        rows.append((name, len(off), cells[0], int(moves.sum()), cells[1]))
+        rows.append((name, len(off), cells[0], int(moves.sum()), cells[1], told.sum(), cells[2]))
         print(rows[-1], flush=True)
     return (
         "The same on real pairs of takes of one person, solved together: degrees between first "
         "axes found on each take, median and nine in ten. *Moving*: limbs that turn by more than "
-        f"{np.degrees(MOVING):.0f}° rms in both takes.\n\n"
-        + table(["takes", "limbs", "found apart", "moving", "found apart"], rows)
+        f"{np.degrees(MOVING):.0f}° rms in both takes. "
+        "*Told*: two thirds of the limb's sweeping or more go along its first axis in both takes, "
+        "hinges aside; `osteon axes` names the others.\n\n"
+        + table(
+            ["takes", "limbs", "found apart", "moving", "found apart", "told", "found apart"], rows
+        )
+    )
+
+
+def both_told(one: Skeleton, two: Skeleton) -> np.ndarray:
+    """Return which of the limbs of ``between`` have a first axis that both takes tell."""
+    pairs = ((a.movement, b.movement) for a, b in zip(one.bodies, two.bodies, strict=True))
+    return np.array(
+        [
+            len(a.axes) > 1 and len(b.axes) > 1 and min(a.share[0], b.share[0]) >= TOLD_SHARE
+            for a, b in pairs
+            if a and b and len(a.axes) and len(b.axes)
+        ]
     )
 
 

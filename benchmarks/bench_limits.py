@@ -10,10 +10,12 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from accuracy_coupled import ENDS, cut
+from accuracy_limits import DATA, MOTIONS
 from timing import best_of
 
 from osteon import synth
-from osteon.formats import write
+from osteon.formats import read, write
 from osteon.joint_limits import LimitOptions, limits
 from osteon.maths import quat
 from osteon.posing import reach
@@ -26,7 +28,7 @@ PAPER_MS = 20.0
 
 
 def run() -> list[dict]:
-    return [*analysis(), *kinematics()]
+    return [*analysis(), *kinematics(), *real_motions()]
 
 
 def analysis() -> list[dict]:
@@ -74,6 +76,45 @@ def kinematics() -> list[dict]:
             name = f"{ours}; peer, no cones: {found['name']}, {1e3 * found['left']:.1f} mm left"
             rows.append(row(name, within, 1.0 / found["seconds"], "poses/s", more=True))
     return rows
+
+
+def real_motions() -> list[dict]:
+    """Hands, feet and head of CMU motions as targets, within limits of the motion itself, from its
+    first pose; and of one half within limits of the other, from the bind pose. The slowest of all.
+    """
+    own, others = [], []
+    for name in (each for each in MOTIONS if (DATA / each).exists()):
+        motion = read(DATA / name).motion()
+        half = motion.n_frames // 2
+        first, second = cut(motion, 0, half), cut(motion, half, None)
+        own.append(poses_a_second(limits(motion), motion, motion.rotations[0]))
+        for known, asked in ((first, second), (second, first)):
+            others.append(poses_a_second(limits(known), asked, quat.identity()))
+    told = (
+        ("reach within a CMU motion's own limits", own),
+        ("reach within limits of the motion's other half, from the bind pose", others),
+    )
+    return [
+        row(
+            f"{name}, slowest of {len(speeds)}; peer: 5 000/s asked for",
+            min(speeds),
+            5000.0,
+            "poses/s",
+            more=True,
+        )
+        for name, speeds in told
+        if speeds
+    ]
+
+
+def poses_a_second(skeleton: Skeleton, motion: Motion, pose: np.ndarray) -> float:
+    places = motion.world()[1]
+    targets = {n: places[:, skeleton.index(n)] for n in ENDS if n in skeleton.names}
+    poses = np.array(np.broadcast_to(pose, motion.rotations.shape))
+    poses[:, 0] = motion.rotations[:, 0]
+    start = replace(motion, skeleton=skeleton, rotations=poses)
+    work = partial(reach, skeleton, targets, start=start, root="held")
+    return motion.n_frames / fastest(work, 3)
 
 
 def peer_poses(

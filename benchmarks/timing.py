@@ -1,10 +1,11 @@
 """How long work takes, by the clock and by the processor, quiet and beside other work."""
 
+import os
 import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 BUSY = "while True: pass"
@@ -32,9 +33,15 @@ def children_time() -> float:
 
 
 @contextmanager
-def busy_machine(n_processes: int) -> Iterator[None]:
-    """Beside as many processes as that which do nothing, as fast as they can."""
+def busy_machine(n_processes: int, cores: Iterable[int] = ()) -> Iterator[None]:
+    """Beside as many processes as that which do nothing, as fast as they can, on these cores.
+
+    They are of usual priority though we may not be: else they would take a core for themselves.
+    """
     others = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(n_processes)]
+    for other in others if cores else ():
+        os.sched_setaffinity(other.pid, cores)
+        os.sched_setscheduler(other.pid, os.SCHED_OTHER, os.sched_param(0))
     try:
         yield
     finally:

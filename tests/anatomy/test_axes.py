@@ -16,6 +16,7 @@ from osteon.anatomy.limb_path import find_threshold_speed, moving_samples, smoot
 from osteon.anatomy.movement_axes import axes, main_directions, movement_of
 from osteon.anatomy.parameters import edited, limb_points, parameterise, smoothest
 from osteon.cli import osteon
+from osteon.delivery import axes_summary, axes_text
 from osteon.errors import BadValue, FormatError, UnknownName
 from osteon.formats import read, write
 from osteon.formats.own.compact_tables import write_compact_parquet
@@ -317,6 +318,23 @@ def test_command_line_and_back(tmp_path, calibration):
     (tmp_path / "out" / "skeleton.json").unlink()
     with pytest.raises(FormatError, match=r"needs the skeleton\.json"):
         read(tmp_path / "out" / "parameters.csv")
+
+
+def test_first_axes_that_hardly_lead_are_named(tmp_path, calibration):
+    """A shoulder that swings alike all round has no first axis to compare; an elbow has."""
+    bodies = []
+    for body in calibration.compact.skeleton.bodies:
+        shares = {"left_upper_arm": (0.5, 0.4), "right_upper_arm": (0.9, 0.1)}.get(body.name)
+        movement = body.movement
+        if shares is not None:
+            movement = replace(movement, share=shares)
+        bodies.append(replace(body, movement=movement))
+    skeleton = replace(calibration.compact.skeleton, bodies=tuple(bodies))
+    told = replace(calibration, compact=replace(calibration.compact, skeleton=skeleton))
+    facts = axes_summary(told)
+    assert "left_upper_arm" in facts["open_axes"]
+    assert not {"right_upper_arm", "left_shin"} & set(facts["open_axes"])
+    assert "left_upper_arm" in axes_text(facts).split("other first axes of")[1]
 
 
 def test_parquet(tmp_path, calibration):

@@ -87,6 +87,21 @@ def test_who_lands_on_the_toes_strikes_with_them(rate):
     assert np.abs(strikes % 1.0 - 0.4).max() < 0.02  # what laboratories ask for
 
 
+def test_a_foot_that_markers_pull_away_for_a_moment_takes_no_step(walk):
+    """Some 60 ms there and back in the middle of a stance, as fast as a swing."""
+    feet = foot_paths(walk)
+    events = find_events(feet)
+    strike = times(events, "left", "strike")[1]
+    off = next(time for time in times(events, "left", "off") if time > strike)
+    middle = round(0.5 * (strike + off) * feet.rate)
+    half = round(0.03 * feet.rate)
+    pulled = feet.soles["left"].copy()
+    there = 0.1 * np.cos(np.linspace(-0.5 * np.pi, 0.5 * np.pi, 2 * half + 1))
+    pulled[middle - half : middle + half + 1, :, 0] += there[:, None]
+    found = find_events(replace(feet, soles=feet.soles | {"left": pulled}))
+    assert [event.kind for event in found] == [event.kind for event in events]
+
+
 def test_who_stands_takes_no_step(walk):
     still = walk.frames(10, 10)
     held = replace(

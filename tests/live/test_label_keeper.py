@@ -91,3 +91,24 @@ def test_ghosts_get_no_label(performance, rng) -> None:
         )
     session, _, _ = feed(frames, skeleton=performance.truth.skeleton)
     assert session.keeper.n_given == 0
+
+
+def test_a_ghost_gives_the_label_back_when_its_marker_returns(performance) -> None:
+    """A point 3 cm beside a hidden marker goes with it, and is still there when that comes back."""
+    frames: list[StreamFrame] = []
+    label = "LFWT"
+    for frame in played(performance.recording)[:240]:
+        at, names = frame.names.index(label), list(frame.names)
+        places = frame.positions.copy()
+        if frame.number >= 60:
+            names[at] = "back"
+            ghost = places[at] + [0.0, 0.03, 0.0]
+            names, places = [*names, "ghost"], np.concatenate([places, ghost[None]])
+        shown = np.array([name != "back" or frame.number >= 120 for name in names])
+        kept = tuple(name for name, there in zip(names, shown, strict=True) if there)
+        frames.append(StreamFrame(frame.number, kept, places[shown]))
+    session, _, _ = feed(frames[:119], skeleton=performance.truth.skeleton)
+    assert session.keeper.given.get("ghost") == label, "or there is nothing to give back"
+    session, _, _ = feed(frames, skeleton=performance.truth.skeleton)
+    assert session.keeper.given.get("back") == label
+    assert "ghost" not in session.keeper.given

@@ -55,7 +55,16 @@ def test_who_keeps_together(two) -> None:
 
 def test_one_person_stays_one_and_blind_stays_blind(two) -> None:
     cloud, owners = two
-    alone = Subject([cloud.select([label for label in cloud.names if owners[label] == "ann"])])
+    ann = cloud.select([label for label in cloud.names if owners[label] == "ann"])
+    alone = Subject([ann], [None])
     assert people_apart("", alone, AUTO) == {"": alone}
-    both = Subject([cloud])
+    both = Subject([cloud], [None])
     assert people_apart("", both, SolveOptions(template="none")) == {"": both}
+
+
+def test_a_take_of_one_of_them_is_that_one_s(two) -> None:
+    cloud, owners = two
+    ann = cloud.select([label for label in cloud.names if owners[label] == "ann"])
+    found = people_apart("", Subject([cloud, ann], [None, None]), AUTO).values()
+    assert sorted(len(one.takes) for one in found) == [1, 2]
+    assert all(len(one.paths) == len(one.takes) for one in found)

@@ -8,6 +8,7 @@ import pytest
 from conftest import assert_close, assert_rotations_close
 from osteon.errors import BadValue, NotEnoughData, ShapeError, UnknownName
 from osteon.maths import quat
+from osteon.maths.over_frames import BLOCK_NUMBERS
 from osteon.values import (
     Analog,
     Bodies,
@@ -239,6 +240,23 @@ def test_skeleton_offsets_place_the_joints():
     q_world, p_world = Motion(rig, bent, root, 30.0).world()
     assert_close(p_world[0], [[1, 2, 3], [1, 2, 2.6], [1, 2.4, 2.6]], 1e-12)
     assert_rotations_close(q_world[0, 2], bent[0, 1])
+
+
+@pytest.mark.parametrize("stretched", [False, True])
+def test_worlds_of_some_bodies_are_those_of_all_across_blocks(stretched, rng):
+    n_frames = 2 * BLOCK_NUMBERS // (7 * 3) + 5
+    turned = quat.normalise(rng.normal(size=(n_frames, 3, 4)))
+    offsets = rng.normal(size=(n_frames, 3, 3)) if stretched else None
+    motion = Motion(skeleton(), turned, rng.normal(size=(n_frames, 3)), 30.0, offsets)
+    for some, all_of_them in zip(motion.world_of([2, 0]), motion.world(), strict=True):
+        assert np.array_equal(some, all_of_them[:, [2, 0]])
+
+
+def test_all_markers_selected_are_the_recording_itself():
+    held = recording()
+    assert held.select(held.names) is held
+    assert held.select(held.names[::-1]).names == held.names[::-1]
+    assert held.select(held.names, "picked").history[-1] == "picked"
 
 
 @pytest.mark.parametrize("residuals", [None, np.zeros((4, 2)), np.full((4, 2), 1e-4)])

@@ -12,6 +12,8 @@ export const AXIS_WIDTH = 56;
 export const CHANNELS = ["x", "y", "z", "off", "joint"];
 const OFF = 3;
 const JOINT = 4;
+/** Pixels from the top of a plot within which a number would meet one of the plot above. */
+const EDGE = 5;
 const DEGREES = 180 / Math.PI;
 /** A joint turns about so many axes at most. */
 const AXES = 3;
@@ -179,7 +181,7 @@ export class CurvePlots {
           ...title,
           size: AXIS_WIDTH - title.labelSize,
           space: 22,
-          values: (_plot, values) => values.map(String),
+          values: (plot, values) => values.map((value) => (hasRoom(plot, value) ? `${value}` : "")),
         },
       ],
       series: [{}, ...(channel === JOINT ? this.jointSeries() : markerSeries(channel))],
@@ -232,6 +234,11 @@ function apart(curve: Float32Array, filled: Float32Array): [Float32Array, Float3
 function where(before: (number | null)[], now: (number | null)[]): (number | null)[] {
   const differs = before.map((value, k) => value !== now[k]);
   return before.map((value, k) => (differs[k] || differs[k - 1] || differs[k + 1] ? value : null));
+}
+
+/** Whether a number beside the plot is clear of the lowest beside the plot above. */
+function hasRoom(plot: uPlot, value: number): boolean {
+  return !(plot.valToPos(value, "y") < EDGE);
 }
 
 /** The range of a curve with a little room; a still marker gets a centimetre. */

@@ -14,6 +14,7 @@ from osteon.anatomy import plug_in_gait
 from osteon.anatomy.frame_recipes import (
     MARK_SIGMA,
     RIGHT,
+    TEMPLATE_SIGMA,
     UP,
     FrameInput,
     FrameRecipe,
@@ -39,6 +40,8 @@ measured: 1.1° (with 2° of markers 5 mm off) and 7° rms against 14 feet of mo
 OUTER_LANDMARKS = {"metatarsal_1", "metatarsal_5", "big_toe", "small_toe"}
 """Landmarks of a foot 2 cm and more beside the line that points to the front, by the template: one
 of them, with the ankle, tells how a foot leans; the others lie so near that 5 mm are 14°."""
+ASIDE = np.array([0.0, -0.1, 0.0])
+"""Metres to the right of a point as rig and template stand; chosen: a foot's breadth."""
 OPENSIM_TILT = np.radians(5.2)
 """Radians that the pelvis of OpenSim's Rajagopal model is tilted back from the plane of its ASIS
 and PSIS; measured on two fitted models, 4.7° and 5.7°. That of gait2392 is tilted by 12.5°."""
@@ -79,11 +82,23 @@ def find_segments(
         recipes |= _leg(figure, side)
         recipes |= _arm(figure, side)
     if not recipes:
-        raise NotEnoughData(
-            "no body of the rig has a human's name, so no joint has a clinical one; solve with a "
-            "marker set (`template` or `own_set`)"
-        )
+        raise NotEnoughData(_nobody(sorted(motion.skeleton.marker_names)))
     return {name: recipe.segment(name) for name, recipe in recipes.items()}
+
+
+def _nobody(labels: Sequence[str]) -> str:
+    """What to do about a rig without a human's names."""
+    told = (
+        "no body of the rig has a human's name, so no joint has a clinical one; solve with a "
+        "marker set (`template` or `own_set`)"
+    )
+    if not labels:
+        return told
+    return (
+        f"{told}. No known set says where {labels[0]} and the other {len(labels) - 1} markers sit: "
+        f'a file for `own_set` does, by a line for each under [markers] as "{labels[0]}" = '
+        '"left_thigh" (a body) or "left_heel" (a landmark)'
+    )
 
 
 def _pelvis(figure: MarkedFigure) -> FrameRecipe:
@@ -256,15 +271,18 @@ def _level(
     """Up of a foot that stands flat, as pitch and roll know it, and what tells it: the template's
     whose ankle and landmarks lie on the rig's; where Plug-in Gait is asked for, the rig's sole."""
     points = _foot_points(figure, foot)
-    beside = [points[name] for name in points if name in {"ankle", *OUTER_LANDMARKS}]
-    known = points.keys() >= {"heel", *toes} and len(beside) > 1
-    if figure.convention == "pig" or not known:
+    if figure.convention == "pig" or not points.keys() >= {"heel", *toes}:
         return figure.rest(foot, UP), figure.rest(foot, UP), "the rig's sole"
+    beside = [points[name] for name in points if name in {"ankle", *OUTER_LANDMARKS}]
+    roll_sigma = ROLL_SIGMA
+    if len(beside) == 1:  # the ankle: how the foot leans the rig's sole tells
+        beside.append((beside[0][0] + ASIDE, beside[0][1] + ASIDE))
+        roll_sigma = TEMPLATE_SIGMA
     ends = [points[name] for name in ("heel", *toes)]
     there, here = (_beside_line(beside, ends, which) for which in (0, 1))
     laid = fit_rigid(there, here[None]).rotations[0]
     up = quat.rotate(laid, np.array([0.0, 0.0, 1.0]))
-    pitch, roll = (figure.way(foot, up, sigma) for sigma in (PITCH_SIGMA, ROLL_SIGMA))
+    pitch, roll = (figure.way(foot, up, sigma) for sigma in (PITCH_SIGMA, roll_sigma))
     return pitch, roll, "the template's foot"
 
 

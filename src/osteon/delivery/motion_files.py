@@ -24,6 +24,9 @@ from osteon.values import Body, Motion, Region, Skeleton
 
 HINGE_LIKE = 0.25
 """Second spread, as a share of the first, below which one direction dominates."""
+TOLD_SHARE = 2.0 / 3.0
+"""Share of a limb's sweeping along its first axis, below which another take of the person may show
+another. Chosen: twice all the rest; with two pairs of real takes in view."""
 
 
 def axes_summary(
@@ -54,6 +57,7 @@ def axes_summary(
         "error_mm": 1e3 * mean_of([limb.error for limb in found.limbs]),
         "turned_deg": float(np.degrees(mean_of([limb.turned for limb in found.limbs]))),
         "limbs": limbs,
+        "open_axes": _open_axes(limbs),
         "fewer": [_fewer_facts(each) for each in fewer],
         "improbable": [{"limb": limb, "frames": [a, b]} for limb, a, b in improbable],
     }
@@ -66,6 +70,15 @@ def _fewer_facts(fewer: FewerAngles) -> dict[str, Any]:
         "angles": list(fewer.names),
         "limbs_mm": {name: round(1e3 * error, 3) for name, error in fewer.limbs.items()},
     }
+
+
+def _open_axes(limbs: dict[str, Any]) -> list[str]:
+    """Return limbs whose first axis is not much more than others; a hinge has its own."""
+    return [
+        name
+        for name, limb in limbs.items()
+        if len(limb["axes"]) > 1 and limb["share"] and limb["share"][0] < TOLD_SHARE
+    ]
 
 
 def axes_text(facts: dict[str, Any]) -> str:
@@ -82,6 +95,11 @@ def axes_text(facts: dict[str, Any]) -> str:
     if facts["fewer"]:
         told = ", ".join(f"{each['numbers']} to {each['error_mm']:.1f}" for each in facts["fewer"])
         lines.append(f"joints by fewer numbers, mm: {told}")
+    if facts["open_axes"]:
+        lines.append(
+            f"other takes may show other first axes of {', '.join(facts['open_axes'])}: keep those "
+            "of a take in which they move (--known)"
+        )
     lines += [
         f"improbable: {entry['limb']}, frames {entry['frames'][0]} to {entry['frames'][1]}"
         for entry in facts["improbable"]

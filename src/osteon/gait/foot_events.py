@@ -33,6 +33,9 @@ SWING_APART = 0.25
 """Seconds from one swing of a foot to its next at least; chosen: sprinters take 0.4."""
 SWING_REACH = 0.5
 """Seconds from a swing's top speed to both its events at most; chosen: slow walkers take 0.4."""
+SHORTEST_SWING = 0.15
+"""Seconds from a foot's off to its strike at least; chosen: sprinters take 0.3, who shuffles 0.2;
+what is shorter is a foot that markers pulled away for a moment."""
 OFF_SHARE = 0.3
 """Share of the swing's top speed with which the sole leaves the ground; measured on the files in
 view of docs/numbers/gait.md: so the median is where plates say it."""
@@ -159,9 +162,13 @@ def _events_of(side: Side, path: Array, first: int, rate: float) -> list[FootEve
     lowest = sole[..., 2].min(axis=1)
     events = []
     for swing, top in _swings(speed):
-        if (off := _leaves(speed, top, swing)) is not None:
+        off, strike = _leaves(speed, top, swing), _lands(heel, lowest, top, swing)
+        swung = np.inf if off is None or strike is None else strike - off
+        if swung < SHORTEST_SWING * FINE_RATE:
+            continue
+        if off is not None:
             events.append(FootEvent(first / rate + off / FINE_RATE, side, "off"))
-        if (strike := _lands(heel, lowest, top, swing)) is not None:
+        if strike is not None:
             events.append(FootEvent(first / rate + strike / FINE_RATE, side, "strike"))
     return events
 

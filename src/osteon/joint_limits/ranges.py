@@ -138,9 +138,12 @@ def find_cones(
     """
     centre, across, swing, twist = split_turns(samples, mean, axes)
     arcs = find_arcs(twist, motion_of, options)
-    # one product of matrices: over the samples numpy would make many small ones
-    along = (swing.reshape(-1, 2) @ side_normals().T).reshape(*swing.shape[:2], N_SIDES)
-    polygons = close_polygons(highest(along, motion_of, options), NARROWEST_RADIUS)
+    # joint by joint: of a long motion all sides of all joints together are large
+    sides = [
+        highest(swing[:, joint] @ side_normals().T, motion_of, options)
+        for joint in range(swing.shape[1])
+    ]
+    polygons = close_polygons(np.stack(sides), NARROWEST_RADIUS)
     radii = _radii(swing, motion_of, options)
     columns = map(read_only, (centre, axes, across, radii, polygons))
     cones = in_rows(Cone, *columns, ((arc.low, arc.high) for arc in arcs))

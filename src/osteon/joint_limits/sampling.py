@@ -14,7 +14,7 @@ import numpy as np
 
 from osteon.errors import BadValue, NotEnoughData, counted
 from osteon.joint_limits.ranges import shake
-from osteon.maths import kernel, noise_gain, quat
+from osteon.maths import blocks, kernel, noise_gain, quat
 from osteon.typing import Array
 from osteon.values import Motion
 
@@ -97,7 +97,11 @@ def resample(rotations: Array, n_samples: int) -> Array:
     times = np.linspace(0.0, len(rotations) - 1, n_samples)
     before = np.minimum(times.astype(int), len(rotations) - 2)
     share = (times - before).reshape(-1, *[1] * (rotations.ndim - 2))
-    return quat.slerp(rotations[before], rotations[before + 1], share)
+    samples = np.empty((n_samples, *rotations.shape[1:]))
+    for part in blocks(n_samples, rotations[0].size):
+        at = before[part]
+        samples[part] = quat.slerp(rotations[at], rotations[at + 1], share[part])
+    return samples
 
 
 def default_samples(motion: Motion) -> int:

@@ -21,6 +21,9 @@ its body are seen: none, one, two, more. Chosen: as labels of whole takes are fo
 FAR_DISTANCE, FAR_SECONDS = 0.06, 0.2
 """Metres from its place on the pose, and seconds for which it is as far, after which a point does
 not have its label any more. Chosen: three times the worst skin; impacts are over by then."""
+CONTESTED_DISTANCE = 0.025
+"""Metres from its expected place from which a point may lose its label to one that is nearer by
+``CLEAR_RATIO``. Chosen: skin and limbs that are thrown keep markers nearer mostly."""
 CLEAR_RATIO = 2.0
 """Ratio: any other label or point must be this many times farther. Chosen: else it may be either,
 and the next frames tell."""
@@ -107,6 +110,7 @@ class LabelKeeper:
         shown = {name for name, there in zip(frame.names, seen, strict=True) if there}
         kept, new = self._held(frame, points, shown), []
         if (expected := self.expected(frame.number)) is not None:
+            self._release_contested(frame, points, kept, expected)
             there = np.array([label in shown or label in kept.values() for label in self._labels])
             rest = np.array([at for at in points if at not in kept], dtype=np.int64)
             for at, label in self._taken(frame.positions[rest], expected, there):
@@ -136,6 +140,20 @@ class LabelKeeper:
             if label and label not in shown and label not in kept.values():
                 kept[at] = label
         return kept
+
+    def _release_contested(
+        self, frame: StreamFrame, points: Sequence[int], kept: dict[int, str], expected: Array
+    ) -> None:
+        """Take labels back from points, by their place in the frame, that another without one is
+        plainly nearer to: a reflection may have come where a marker was hidden."""
+        rest = frame.positions[[at for at in points if at not in kept]]
+        for at, label in list(kept.items()) if len(rest) else ():
+            place = expected[self._places[label]]
+            off = float(np.linalg.norm(frame.positions[at] - place))
+            if off > CONTESTED_DISTANCE:
+                nearest = float(np.linalg.norm(rest - place, axis=-1).min())
+                if CLEAR_RATIO * nearest < off:
+                    del kept[at], self.given[frame.names[at]]
 
     def _taken(self, points: Array, expected: Array, there: Mask) -> list[tuple[int, int]]:
         """Return points (n, 3) and the labels that are given to them."""

@@ -64,6 +64,7 @@ from osteon.retargeting import (
     transfer,
     unslid,
     with_pins,
+    without_flips,
 )
 from osteon.threads import one_thread
 from osteon.typing import Array, Progress, unheard
@@ -400,6 +401,8 @@ def _mapped(job: _Job, options: MapOptions, watch: Stopwatch) -> Solved:
     if pulls.rig.tree.n_markers > len(points.names):
         with watch.stage("solve", "keeping the feet where they stand"):
             poses = settle(pulls, (motion.rotations, motion.root))
+            if job.led:
+                poses = without_flips(pulls, settle, poses, job.rest, recording.rate)
             motion = _as_motion(recording, motion.skeleton, poses)
     errors = marker_errors(recording, motion)
     feet = feet_notes(figure, standing, motion) if options.contacts else ()

@@ -31,14 +31,14 @@ bodies are told wear more."""
 
 def people_apart(name: str, subject: Subject, options: SolveOptions) -> dict[str, Subject]:
     """Return a subject whose labels nobody knows as several, where several are in its takes."""
-    longest = max(subject.takes, key=lambda take: take.n_frames)
+    fullest = max(subject.takes, key=lambda take: (take.n_markers, take.n_frames))
     known = options.skeleton, options.passport, options.own_set
-    if options.template != "auto" or any(known) or recognise(longest.names):
+    if options.template != "auto" or any(known) or recognise(fullest.names):
         return {name: subject}
-    groups = [group for group in keeping_together(longest) if len(group) >= FEWEST_WORN]
-    if len(groups) < 2 or not any(_is_human(longest, group) for group in groups):
+    groups = [group for group in keeping_together(fullest) if len(group) >= FEWEST_WORN]
+    if len(groups) < 2 or not any(_is_human(fullest, group) for group in groups):
         return {name: subject}
-    stray = set(longest.names).difference(*groups)
+    stray = set(fullest.names).difference(*groups)
     names = [f"{name or 'subject'}_{number}" for number in range(1, len(groups) + 1)]
     return {
         one: _part(subject, one, group, stray) for one, group in zip(names, groups, strict=True)
@@ -74,12 +74,16 @@ def _part(subject: Subject, name: str, group: Sequence[str], stray: set[str]) ->
     told = f"labels of no known set, of several who keep apart: {len(group)} markers are {name}'s"
     if stray:
         told += f"; near nobody, and left out: {', '.join(sorted(stray))}"
-    takes, stills = (
-        [replace(take.select(_of(take, group)), subject=name) for take in each]
-        for each in (subject.takes, subject.stills)
-    )
-    return replace(subject, takes=takes, stills=stills, notes=[*subject.notes, told])
+    shown = [
+        (own, path)
+        for take, path in zip(subject.takes, subject.paths, strict=True)
+        if (own := _of(take, group, name)).n_markers
+    ]
+    stills = [own for still in subject.stills if (own := _of(still, group, name)).n_markers]
+    takes, paths = map(list, zip(*shown, strict=True))
+    return Subject(takes, paths, stills, [*subject.notes, told])
 
 
-def _of(take: Recording, group: Sequence[str]) -> list[str]:
-    return [label for label in take.names if label in group]
+def _of(take: Recording, group: Sequence[str], name: str) -> Recording:
+    own = take.select([label for label in take.names if label in group])
+    return replace(own, subject=name)

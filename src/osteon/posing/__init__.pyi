@@ -44,6 +44,8 @@ from .rig import (
     rig_on as rig_on,
 )
 from .solve_poses import (
+    REFERENCE_RATE as REFERENCE_RATE,
+    SUDDEN_TURN as SUDDEN_TURN,
     SolveResult as SolveResult,
     SuddenTurn as SuddenTurn,
     all_sudden_turns as all_sudden_turns,

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from osteon.errors import OsteonError
 from osteon.formats import whole_file
-from osteon.maths import quat, rotations, runs
+from osteon.maths import blocks, quat, rotations, runs
 from osteon.report.data import (
     BodyRow,
     ConeRow,
@@ -256,9 +256,12 @@ def marker_rows(
 
 def poses_of(motion: Motion, stride: int) -> Poses:
     """Pack every ``stride``-th pose."""
-    turns, places = motion.frames(0, motion.n_frames - 1, stride).world()
-    stretched = None if motion.offsets is None else pack(places, PLACE_STEP)
-    return Poses(pack(quat.log(turns), TURN_STEP), pack(places[:, 0], PLACE_STEP), stretched)
+    shown = motion.frames(0, motion.n_frames - 1, stride)
+    turns, n_bodies = np.empty((*shown.rotations.shape[:2], 3)), len(motion.skeleton.bodies)
+    for part in blocks(shown.n_frames, 7 * n_bodies):
+        turns[part] = quat.log(shown.frames(part.start, part.stop - 1).world()[0])
+    stretched = None if motion.offsets is None else pack(shown.world()[1], PLACE_STEP)
+    return Poses(pack(turns, TURN_STEP), pack(shown.root, PLACE_STEP), stretched)
 
 
 def skin_row(motion: Motion, skin: SkinnedMesh | None = None) -> SkinRow | None:
@@ -367,14 +370,13 @@ def pack(values: ArrayLike, step: float) -> Packed:
     high = np.max(values, initial=-np.inf, where=seen) if seen.any() else 0.0
     origin = 0.5 * float(low) + 0.5 * float(high)
     step = max(step, (float(high) - origin) / LARGEST_INTEGER)
-    whole = np.where(seen, values, origin)  # and on in place: of a long take this is large
-    whole -= origin
-    whole /= step
-    np.rint(whole, out=whole)
-    largest = max(whole.max(initial=0.0), -whole.min(initial=0.0))
+    whole = np.empty(values.shape, dtype=np.int32)
+    for part in blocks(len(values), values[:1].size):  # of a long take they are large
+        whole[part] = np.rint((np.where(seen[part], values[part], origin) - origin) / step)
+    largest = max(int(whole.max(initial=0)), -int(whole.min(initial=0)))
     missing = int(np.iinfo(np.int16 if largest < 2**15 else np.int32).min)
     whole[~seen] = missing
-    return _pack_integers(whole.astype(np.int32), origin, step, missing)
+    return _pack_integers(whole, origin, step, missing)
 
 
 def pack_whole(values: ArrayLike) -> Packed:
@@ -385,12 +387,15 @@ def pack_whole(values: ArrayLike) -> Packed:
 
 
 def _pack_integers(whole: np.ndarray, origin: float, step: float, missing: int) -> Packed:
-    change = np.diff(whole, axis=0, prepend=np.zeros_like(whole[:1]))
-    folded = change << 1  # small ones of either sign stay small
-    folded ^= np.right_shift(change, 31, out=change)
-    planes = np.ascontiguousarray(folded, dtype="<i4").view(np.uint8).reshape(-1, 4).T
+    folded = np.array(whole, dtype="<i4", order="C")
+    folded[1:] -= whole[:-1]
+    sign = np.right_shift(folded, 31)
+    folded <<= 1  # small ones of either sign stay small
+    folded ^= sign
+    del sign
+    planes = folded.view(np.uint8).reshape(-1, 4).T
     used = 4 - next((n for n, plane in enumerate(planes[::-1]) if plane.any()), 3)
-    squeezed = zlib.compress(np.ascontiguousarray(planes[:used]).tobytes(), DEFLATE_LEVEL)
+    squeezed = zlib.compress(np.ascontiguousarray(planes[:used]).data, DEFLATE_LEVEL)
     return Packed(base64.b64encode(squeezed).decode("ascii"), whole.shape, origin, step, missing)
 
 

@@ -23,6 +23,7 @@ from .dynamics import (
     Simulated as Simulated,
     Simulation as Simulation,
 )
+from .flips import without_flips as without_flips
 from .pins import (
     Keep as Keep,
     Pins as Pins,

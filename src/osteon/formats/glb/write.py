@@ -29,7 +29,7 @@ from osteon.formats.glb.schema import (
 )
 from osteon.formats.own.skeleton_json import check_finite, from_body, from_skeleton
 from osteon.formats.registry import WriteOptions, check_whole
-from osteon.formats.shared.bone_axes import bone_axes, reframe
+from osteon.formats.shared.bone_axes import bone_axes, reframe, to_bones
 from osteon.formats.shared.standing_pose import stood
 from osteon.formats.shared.text_table import unused_name
 from osteon.formats.shared.units import to_z_up
@@ -211,18 +211,22 @@ def _animation(block: BinaryPart, motion: Motion, axes: Array) -> Animation:
     """Return rotations of all bodies, places of the root and of bodies whose bones stretch."""
     clock = add_clock(block, motion)
     parents = motion.skeleton.parents
-    rotations, places = reframe(axes, parents, motion.rotations, motion.in_parents())
-    rotations = quat.unroll(rotations, axis=0)[..., [1, 2, 3, 0]]
+    to_bone = to_bones(axes, parents)
     samplers, channels = [], []
 
     def drive(body: int, path: str, values: Array, kind: str) -> None:
         samplers.append(Sampler(clock, block.add(values, F4, kind)))
         channels.append(Channel(len(samplers) - 1, Target(path, body + 1)))
 
-    for body in range(len(motion.skeleton.bodies)):
-        drive(body, "rotation", rotations[:, body], "VEC4")
-        if body == 0 or motion.offsets is not None:
-            drive(body, "translation", places[:, body], "VEC3")
+    for body in range(len(parents)):  # of a long take all together are large
+        rotations = quat.multiply(to_bone[body], motion.rotations[:, body])
+        rotations = quat.unroll(quat.multiply(rotations, axes[body]))
+        drive(body, "rotation", rotations[:, [1, 2, 3, 0]], "VEC4")
+        places = motion.root if body == 0 else None
+        if body > 0 and motion.offsets is not None:
+            places = motion.offsets[:, body]
+        if places is not None:
+            drive(body, "translation", quat.rotate(to_bone[body], places), "VEC3")
     name = Path(motion.source.file).stem or "motion"
     return Animation(tuple(channels), tuple(samplers), name)
 

@@ -40,13 +40,19 @@ def bone_axes(skeleton: Skeleton, rotations: Array) -> Array:
     return quat.between(rotations, quat.from_matrix(turns))
 
 
+def to_bones(axes: Array, parents: Sequence[int]) -> Array:
+    """Return (n_bodies, 4) the turns into the frames that stand turned by ``axes`` in the bodies'
+    parents."""
+    above = np.array([quat.identity() if p < 0 else axes[p] for p in parents]).reshape(-1, 4)
+    return quat.inverse(above)
+
+
 def reframe(
     axes: Array, parents: Sequence[int], rotations: Array, places: Array
 ) -> tuple[Array, Array]:
     """Return local rotations (..., n_bodies, 4) and places (..., n_bodies, 3) of bodies as those of
     frames that stand turned by ``axes`` in them; back again with the inverse of ``axes``."""
-    above = np.array([quat.identity() if p < 0 else axes[p] for p in parents]).reshape(-1, 4)
-    to_bone = quat.inverse(above)
+    to_bone = to_bones(axes, parents)
     turned = quat.multiply(quat.multiply(to_bone, rotations), axes)
     return turned, quat.rotate(to_bone, places)
 
