@@ -5,7 +5,6 @@ DATA=… python accuracy_feet.py [soles] [slides]
 
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +13,15 @@ import osteon as ost
 from osteon.errors import OsteonError
 from osteon.maths import quat
 from osteon.pipeline import fix_feet
-from osteon.posing import FootSlide, Plant, Standing, sole_paths, standing_of
+from osteon.posing import FootSlide, Plant, Standing, standing_of
 from osteon.skinning import make_skin_for
 from osteon.values import Motion, SkinnedMesh
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 sys.path.insert(0, str(Path(__file__).parent))
 from accuracy_pops import CMU, DATA, OTHERS
+
+from sliding_feet import on_longer_path, quickest_turn, slid
 
 SOLE_FRAMES = 200
 """Frames of each foot that are looked at."""
@@ -104,9 +106,7 @@ def slides() -> None:
         motion = ost.read(DATA / name).motion()
         true = standing_of(motion)
         for factor in FACTORS:
-            root = np.array(motion.root)
-            root[:, :2] = root[0, :2] + factor * (root[:, :2] - root[0, :2])
-            given = replace(motion, root=root)
+            given = on_longer_path(motion, factor)
             begin = time.process_time()
             fixed = fix_feet(ost.Take(motions=(given,)))
             seconds, mended = time.process_time() - begin, fixed.motion
@@ -117,32 +117,15 @@ def slides() -> None:
                 f"| {name} | {factor:g} | {np.median(after):.1f} ({after.max():.1f}) | "
                 f"{len(far)} of {len(after)} | {told} | {(before > STAND_MM).sum()} | "
                 f"{len(fixed.slides)} | "
-                f"{quickest(mended):.0f} ({quickest(given):.0f}) | {seconds:.1f} |",
+                f"{quickest_turn(mended):.0f} ({quickest_turn(given):.0f}) | {seconds:.1f} |",
                 flush=True,
             )
-
-
-def slid(motion: Motion, standing: Standing) -> np.ndarray:
-    """Millimetres that each point goes along the floor while it stands in the true motion."""
-    spans, names = [], motion.skeleton.names
-    paths = {names[sole.body]: sole_paths(motion, sole) for sole in standing.soles}
-    for plant in standing.plants:
-        way = paths[plant.body][plant.frames[0] : plant.frames[1] + 1, plant.point, :2]
-        spans.append(1e3 * float(np.linalg.norm(np.ptp(way, axis=0))))
-    return np.array(spans)
 
 
 def meets(stay: Plant, slide: FootSlide) -> bool:
     """Whether a stay lies, if only partly, in a step of the same foot."""
     (first, last), (begin, end) = stay.frames, slide.frames
     return stay.body == slide.body and first <= end and begin <= last
-
-
-def quickest(motion: Motion) -> float:
-    """Largest turn of a joint in 1/120 s, degrees; the first frame of CMU's BVH files is a
-    T-pose."""
-    turns = quat.angle(quat.between(motion.rotations[1:-1], motion.rotations[2:]))
-    return float(np.degrees(turns).max()) * motion.rate / 120.0
 
 
 SECTIONS = {"soles": soles, "slides": slides}

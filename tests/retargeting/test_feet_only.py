@@ -12,8 +12,9 @@ from osteon.clips import trim
 from osteon.delivery import summary_of
 from osteon.maths import quat
 from osteon.pipeline.map_take import fix_feet
-from osteon.posing import Standing, find_stances, slides_of, sole_paths, standing_of
+from osteon.posing import find_stances, slides_of, standing_of
 from osteon.values import Motion
+from sliding_feet import on_longer_path, quickest_turn, slid
 
 FACTORS = (0.85, 1.15, 1.4)
 
@@ -21,30 +22,6 @@ FACTORS = (0.85, 1.15, 1.4)
 @pytest.fixture(scope="module")
 def walked() -> Motion:
     return synth.act(synth.human(), synth.walk(3.0), seed=2).motion
-
-
-def on_longer_path(motion: Motion, factor: float) -> Motion:
-    """The same poses on a path along the floor that is so many times as long."""
-    root = np.array(motion.root)
-    root[:, :2] = root[0, :2] + factor * (root[:, :2] - root[0, :2])
-    return replace(motion, root=root)
-
-
-def slid(motion: Motion, standing: Standing) -> np.ndarray:
-    """Millimetres that each point goes along the floor while it stands in the true motion."""
-    spans = []
-    for sole in standing.soles:
-        paths, name = sole_paths(motion, sole), motion.skeleton.names[sole.body]
-        for plant in (plant for plant in standing.plants if plant.body == name):
-            way = paths[plant.frames[0] : plant.frames[1] + 1, plant.point, :2]
-            spans.append(1e3 * float(np.linalg.norm(np.ptp(way, axis=0))))
-    return np.array(spans)
-
-
-def quickest_turn(motion: Motion) -> float:
-    """Degrees in 1/120 s; the first frame of CMU's BVH files is a T-pose."""
-    turns = quat.angle(quat.between(motion.rotations[1:-1], motion.rotations[2:]))
-    return float(np.degrees(turns).max()) * motion.rate / 120.0
 
 
 @pytest.mark.parametrize("factor", FACTORS)

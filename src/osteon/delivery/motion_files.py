@@ -98,7 +98,7 @@ def axes_text(facts: dict[str, Any]) -> str:
     if facts["open_axes"]:
         lines.append(
             f"other takes may show other first axes of {', '.join(facts['open_axes'])}: keep those "
-            "of a take in which they move (--known)"
+            "of a take in which they move (osteon axes OTHER --known skeleton.json)"
         )
     lines += [
         f"improbable: {entry['limb']}, frames {entry['frames'][0]} to {entry['frames'][1]}"
