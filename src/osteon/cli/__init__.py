@@ -46,9 +46,10 @@ HOMES = {
 }
 """Module → its verbs."""
 
-OBJECTS_BETWEEN_SWEEPS = 50_000
+OBJECTS_BETWEEN_SWEEPS = 100_000
 """Count of new objects after which Python looks for rings of dead ones. Chosen: a verb makes few
-rings; its own 700 cost a tenth of a short verb, and of all compilation."""
+rings, and `inspect` none before so many; its own 700 cost a tenth of a short verb, and of all
+compilation."""
 
 OWN_MAPPING_BYTES = 16 << 20
 """Bytes from which an array has memory of its own, which goes back when it is done with. Measured:
