@@ -30,6 +30,9 @@ POSE_COUNT = 256
 SHARED_COUNT = 64
 """Count of whole poses of the body at the most. Chosen: enough to begin near any pose; the others
 are each joint's own."""
+SHARED_AMONG = 20_000
+"""Count of samples among which these are looked for, every so many of more. Chosen: those between
+are much like them, and all joints of a long take at once need memory."""
 PARENT_SHARE = 0.25
 """Share of the parent's squared angle in a squared distance. Chosen: a pose holds for parents up to
 twice as far off as the joint itself may be."""
@@ -80,7 +83,9 @@ def _shared_poses(q: Array, joints: Sequence[Joint]) -> np.ndarray:
     whole = np.isfinite(q[..., 0]).all(axis=1)
     if not moving or not whole.any():
         return np.zeros(0, dtype=np.int64)
-    return _spread_out(q[:, moving], np.ones(len(moving)), SHARED_COUNT, [int(whole.argmax())])[0]
+    among = np.flatnonzero(whole)
+    among = among[:: 1 + len(among) // SHARED_AMONG]
+    return among[_spread_out(q[among][:, moving], np.ones(len(moving)), SHARED_COUNT, [0])[0]]
 
 
 def _region(q: Array, j: int, parent: int, shared: np.ndarray, margin: float) -> Region | None:
