@@ -110,11 +110,12 @@ def performer(take: str) -> Solved:
 
 
 def off_travel(motion: Motion, down: np.ndarray) -> np.ndarray:
-    """Degrees between where each sole heads and where the root goes, where it does and the foot is
-    ``down`` (2, n_frames): one that hangs heads nowhere."""
+    """Degrees between where each sole heads and where the pelvis goes, where it does and the foot
+    is ``down`` (2, n_frames): one that hangs heads nowhere."""
     figure, (turned, joints) = figure_at_rest(motion.skeleton), motion.world()
     half = max(1, round(0.25 * motion.rate))
-    way = joints[2 * half :, 0, :2] - joints[: -2 * half, 0, :2]
+    hips = joints[:, motion.skeleton.index(figure.parts["pelvis"]), :2]
+    way = hips[2 * half :] - hips[: -2 * half]
     going = np.linalg.norm(way, axis=-1) * motion.rate / (2 * half) > GOING
     found = []
     for side, on in zip(("left", "right"), down, strict=True):
