@@ -12,6 +12,7 @@ from oracles.angle_oracles import excess, inside_polygon, quaternion_rank
 from osteon import synth
 from osteon.errors import BadValue, NotEnoughData, OsteonError
 from osteon.formats import read, write
+from osteon.joint_limits.bind_poses import GIVEN_UP, check_binds
 from osteon.joint_limits.find_limits import LimitOptions, limits
 from osteon.joint_limits.kinds import KindOptions, find_kinds, turn_doubts
 from osteon.joint_limits.limits_toml import apply_edits, read_edits
@@ -23,12 +24,7 @@ from osteon.joint_limits.ranges import (
     find_cones,
 )
 from osteon.joint_limits.sampling import denoise, resample
-from osteon.joint_limits.within_limits import (
-    GIVEN_UP,
-    check_binds,
-    clamp,
-    nearest_in_polygon,
-)
+from osteon.joint_limits.within_limits import clamp, nearest_in_polygon
 from osteon.maths import euler, quat, rotations
 from osteon.values import Cone, Joint, Limits, Marker
 from samples import some_markers

@@ -137,7 +137,7 @@ HOW_FAR = (
         "--samples",
         metavar="N",
         type=click.IntRange(min=4),
-        help="Poses looked at in each motion.  [default: 50 a second]",
+        help="Poses looked at in each motion.  [default: 50 a second for types, all for limits]",
     ),
     click.option(
         "--quantile",

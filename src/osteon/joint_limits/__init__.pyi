@@ -1,5 +1,6 @@
 from . import limits_toml as limits_toml
 from ._region_kernel import region_excess as region_excess
+from .bind_poses import mid_ranges as mid_ranges
 from .drawing import draw_poses as draw_poses
 from .find_limits import (
     LimitOptions as LimitOptions,
@@ -31,7 +32,6 @@ from .within_limits import (
     hold_inside as hold_inside,
     hold_within as hold_within,
     make_bounds as make_bounds,
-    mid_ranges as mid_ranges,
     nearest_in_ellipse as nearest_in_ellipse,
     nearest_in_polygon as nearest_in_polygon,
     no_bounds as no_bounds,

@@ -8,11 +8,11 @@ import numpy as np
 
 from osteon.errors import BadValue, NotEnoughData
 from osteon.joint_limits._kinds_kernel import hinge_angles
+from osteon.joint_limits.bind_poses import CHOICES, check_binds
 from osteon.joint_limits.kinds import Degrees, KindOptions, find_kinds, turn_doubts
 from osteon.joint_limits.ranges import Arc, RangeOptions, bone_axes, find_arc, find_arcs, find_cones
 from osteon.joint_limits.sampling import default_samples, denoise, joint_rotations, resample
 from osteon.joint_limits.seen_region import find_regions
-from osteon.joint_limits.within_limits import CHOICES, check_binds
 from osteon.maths import euler, quat
 from osteon.threads import one_thread
 from osteon.typing import Array, Indices

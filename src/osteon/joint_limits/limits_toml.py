@@ -22,8 +22,8 @@ import numpy as np
 
 from osteon.errors import FormatError, UnknownName
 from osteon.formats import whole_file
+from osteon.joint_limits.bind_poses import check_binds
 from osteon.joint_limits.ranges import N_SIDES, side_normals
-from osteon.joint_limits.within_limits import check_binds
 from osteon.values import Body, Joint, Limits, Skeleton
 
 Degrees = tuple[float, float]
